@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from scaling.analysis.arrays import Floats, Integers
+from scaling.analysis.arrays import Floats, Integers, Objects
 from scaling.analysis.curves.memory import MIB, READINGS, MemoryKind, memory_kind
 from scaling.analysis.statistics.noise import NoiseFloor, noise_floor
 from scaling.analysis.statistics.verdict import Margin
@@ -33,6 +33,11 @@ PSS, RSS = "pss_bytes", "rss_bytes"
 ENOUGH_BLOCKS = 0.5
 NOISE_OF = {THROUGHPUT: "throughput", PSS: "PSS", RSS: "RSS"}
 MEMORY_KINDS: dict[str, MemoryKind] = {PSS: "PSS", RSS: "RSS"}
+# Why two cells were not measured in turn.
+OTHER_N = "they have another number of workers"
+OTHER_GROUP = "one group had no room for both"
+OTHER_STUDY = "they are of two studies"
+NO_TURNS = "each was measured after the other"
 LESS_IS_BETTER = (CPU, MEMORY, PSS, RSS)
 
 
@@ -136,6 +141,32 @@ class Blocks:
             return np.full(len(self.blocks), np.nan)
         rows = self.rows[:, place]
         return np.where(rows < 0, np.nan, values[rows])
+
+    def why_apart(self, of: Cell, over: Cell) -> str:
+        """Why two cells were not measured in turn with each other; empty where they were.
+
+        They were where it is so in every block in which both are valid.
+        """
+        if of.workers != over.workers:
+            return OTHER_N
+        ours, theirs = self.of(of, "group"), self.of(over, "group")
+        both = np.isfinite(self.of(of, THROUGHPUT)) & np.isfinite(self.of(over, THROUGHPUT))
+        if both.any() and (ours[both] == theirs[both]).all():
+            return ""
+        reasons = self._reasons_alone
+        found = {reasons[row] for cell in (of, over) for row in self._rows_of(cell)}
+        known = sorted(each for each in found if isinstance(each, str))
+        if known:
+            return known[0]
+        return OTHER_GROUP if np.isfinite(ours[both] + theirs[both]).any() else NO_TURNS
+
+    @cached_property
+    def _reasons_alone(self) -> Objects:
+        return self.frame["alone"].astype(object).to_numpy()
+
+    def _rows_of(self, cell: Cell) -> list[int]:
+        place = self.place.get(cell)
+        return [] if place is None else [row for row in self.rows[:, place].tolist() if row >= 0]
 
     def waits(self, cell: Cell) -> list[Mapping[str, float]]:
         """In each block the share of the samples of a cell's run by the call of each wait."""

@@ -20,7 +20,7 @@ from typing import NamedTuple, overload
 import numpy as np
 
 from scaling.analysis.arrays import Flags, Floats
-from scaling.analysis.blocks import MEMORY_KINDS, PSS, RSS, Blocks, Series
+from scaling.analysis.blocks import MEMORY_KINDS, OTHER_STUDY, PSS, RSS, Blocks, Series
 from scaling.analysis.statistics.families import Family
 from scaling.analysis.statistics.verdict import (
     COST,
@@ -49,9 +49,9 @@ class Ratio(RatioVerdict):
 
     `question` is what it answers, `blocks` has the single ratios, shape (blocks,), NaN where a
     block has none. `measure` is as asked, but for memory, of which it says the kind; `over` is the
-    strongest of the cells `among`. `name` is what a step of the ladder changes. `is_headline`: the
-    question is about this ratio first. Of two studies `over` is of the earlier one, and `blocks` is
-    empty.
+    strongest of the cells `among`. `why_apart` is why the two were not measured in turn, empty
+    where they were. `name` is what a step of the ladder changes. `is_headline`: the question is
+    about this ratio first. Of two studies `over` is of the earlier one, and `blocks` is empty.
     """
 
     question: str
@@ -59,6 +59,7 @@ class Ratio(RatioVerdict):
     of: Cell
     over: Cell
     blocks: Floats
+    why_apart: str = ""
     among: tuple[Cell, ...] = ()
     name: str = ""
     is_headline: bool = False
@@ -153,6 +154,7 @@ class _Taken(NamedTuple):
     measure: str
     over: Cell
     values: Floats
+    why_apart: str
     sides: frozenset[int]
     between: tuple[float, float]
     tested: Hypothesis
@@ -173,6 +175,7 @@ class _Taken(NamedTuple):
             of=asked.of,
             over=self.over,
             blocks=self.values,
+            why_apart=self.why_apart,
             among=asked.among,
             name=asked.name,
             is_headline=asked.headline,
@@ -206,7 +209,8 @@ def _paired(blocks: Blocks, asked: Asked, *, exploratory: bool) -> _Taken | None
     family: Family = "primary" if asked.headline and named and not exploratory else "exploratory"
     tested = hypothesis(values, blocks.margin(measure), direction_of(measure), family)
     between = float(np.median(least)), float(np.median(most))
-    return _Taken(asked, measure, over, values, _sides(of, under, known), between, tested)
+    apart, sides = blocks.why_apart(asked.of, over), _sides(of, under, known)
+    return _Taken(asked, measure, over, values, apart, sides, between, tested)
 
 
 def _unpaired(now: Blocks, then: Blocks, asked: Asked) -> _Taken | None:
@@ -231,7 +235,7 @@ def _unpaired(now: Blocks, then: Blocks, asked: Asked) -> _Taken | None:
         least = np.median(of.least) / np.median(under.most)
         most = np.median(of.most) / np.median(under.least)
     between = float(least), float(most)
-    return _Taken(asked, measure, over, none, _sides(of, under), between, tested)
+    return _Taken(asked, measure, over, none, OTHER_STUDY, _sides(of, under), between, tested)
 
 
 def _sides(of: Series, under: Series, known: Flags | slice = slice(None)) -> frozenset[int]:

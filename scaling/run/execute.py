@@ -64,9 +64,14 @@ class Executor:
         jobs = [partial(self, *each) for each in attempts]
         try:
             done, seen = in_turn(jobs, self._plan.study.window_s, random.Random(seed))
-        except OSError:  # no process can be started to watch over them: each run says how it is
-            return [self(*each) for each in attempts]
-        return [(msgspec.structs.replace(line, disturbance=seen), raw) for line, raw in done]
+        except OSError as error:  # each run says how it is
+            why = f"no process can be started to watch over them: {error.strerror}"
+            found = [self(*each) for each in attempts]
+            return [(msgspec.structs.replace(line, alone=why), raw) for line, raw in found]
+        return [
+            (msgspec.structs.replace(line, disturbance=seen, group=first.position), raw)
+            for line, raw in done
+        ]
 
     def __call__(
         self, run: PlannedRun, attempt: int, turn: Turn | None = None
@@ -94,6 +99,7 @@ class Executor:
             block=run.block,
             position=run.position,
             attempt=attempt,
+            alone=None if turn else self._plan.alone.get(cell),
             at=at,
             elapsed_s=round(ending.elapsed_s, 3),
             record=ending.record,

@@ -162,7 +162,9 @@ def test_a_block_has_its_groups_one_after_the_other_in_an_order_of_the_seed(plan
 
 def test_without_alternation_a_study_is_that_of_1_0() -> None:
     old, new = made(alternate=False), made()
-    assert (old.order, old.groups, old.alone) == (ORDER, (), {})
+    assert (old.order, old.groups) == (ORDER, ())
+    assert set(old.alone.values()) == {"--no-alternate"}
+    assert list(old.alone) == list(old.every_cell)
     assert "alternate" not in old.study.document
     assert new.study.document["alternate"] is True
     assert all(len(batch) == 1 for batch in old.together(old.runs))

@@ -23,6 +23,7 @@ from workers.readback.process import Readback
 from workers.worker.session import GRACE_S, failure_of
 
 LEAD_S = 0.02  # between publishing an instant and the instant: every loop must have read it by then
+MOST_SETTLE_S = 1.0  # for loops that are late because each callback takes long
 LOAD_LEAD_S = 0.1  # more, for a load generator: it passes them on, and begins 30 ms later
 # A worker that is silent for this much longer than a phase should take counts as hung. Finite work
 # has no limit here: the driver decides how long it may take.
@@ -170,22 +171,26 @@ class Host:
         """Take a slice of the window whenever the driver gives the run a turn, until the last one.
 
         In between the driver stops all processes of the run, or the load of a served workload, so a
-        slice opens once it has settled.
+        slice opens once it has settled: with loops that were late for the last one, later.
         """
         instants_ns: list[int] = []
         late_ns = 0
+        settle_s = self._settle_s
         if served:
             self._serving(pids, served)
         while turn := self._observer.phase("turn", pids, late_ns=late_ns, served=bool(served)):
             if served:
                 self._observer.phase("resume", pids)
-            slice_ns = schedule(_soon_ns(self._settle_s), turn["slice_s"], turn["parts"])
+            slice_ns = schedule(_soon_ns(settle_s), turn["slice_s"], turn["parts"])
             if served:
                 self._observer.phase("load", pids, instants_ns=slice_ns)
             self._phase = "window"
             self._readback.opened(slice_ns[0])
             self._order({"do": "measure", "instants_ns": slice_ns})
-            late_ns = max(each["late_ns"] for each in self._await("measured", turn["slice_s"]))
+            taken = self._await("measured", turn["slice_s"])
+            late_ns = max(each["late_ns"] for each in taken)
+            opened_late_s = max(each["opened_late_ns"] for each in taken) / 1e9
+            settle_s = max(self._settle_s, min(2 * opened_late_s, MOST_SETTLE_S))
             self._readback.closed()
             instants_ns += slice_ns
         return {"opened": instants_ns[0], "closed": instants_ns[-1]}

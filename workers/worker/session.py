@@ -279,8 +279,8 @@ async def measure_window(session: Session, runner: Runner, grace_s: float) -> Me
         order = await _ask(session, runner, traffic, session.ready)
         while order["do"] == "measure":  # the window, or one slice of it after the other
             session.phase = "window"
-            late_ns = await traffic.beside(_ticks(runner, order["instants_ns"], session.meter))
-            order = await _ask(session, runner, traffic, {"is": "measured", "late_ns": late_ns})
+            late = await traffic.beside(_ticks(runner, order["instants_ns"], session.meter))
+            order = await _ask(session, runner, traffic, {"is": "measured", **late})
         busy_until_ns = time.monotonic_ns()
         session.phase = "stop"
         session.worker.stop()
@@ -297,22 +297,21 @@ async def _ask(session: Session, runner: Runner, traffic: Traffic, message: Mess
     return await traffic.beside(runner.receive(session.channel))
 
 
-async def _ticks(runner: Runner, instants_ns: list[int], meter: Meter) -> int:
-    """Take a tick at each instant; return how late the last one was, ns."""
+async def _ticks(runner: Runner, instants_ns: list[int], meter: Meter) -> dict[str, int]:
+    """Take a tick at each instant; return how late the first and the last one were, ns."""
     opens_ns, closes_ns = instants_ns[0], instants_ns[-1]
-    late_ns = 0
+    late = {"opened_late_ns": 0, "late_ns": 0}
 
     def tick(instant_ns: int) -> None:
-        nonlocal late_ns
         if instant_ns == opens_ns:
-            meter.open(instant_ns)
+            late["opened_late_ns"] = meter.open(instant_ns) - instant_ns
         elif instant_ns == closes_ns:
-            late_ns = meter.close(instant_ns) - instant_ns
+            late["late_ns"] = meter.close(instant_ns) - instant_ns
         else:
             meter.tick(instant_ns)
 
     await runner.take_ticks(instants_ns, tick)
-    return late_ns
+    return late
 
 
 class FiniteRun:

@@ -37,6 +37,8 @@ class Mix(Served):
     heavy_ms: float = parameter(20.0, "CPU time of a heavy request, nominal ms", at_least=0)
     heavy_percent: float = parameter(5.0, "heavy requests among all, in percent", at_least=0)
 
+    alone: ClassVar[str | None] = "a heavy request takes as long as a slice"
+
     # What a server with workers of its own serves (`workers.outside.commands`).
     application: ClassVar[str] = "workers.workloads.parts.mixed:wsgi"
     interface: ClassVar[str] = "wsgi"

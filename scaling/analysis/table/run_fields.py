@@ -1,5 +1,7 @@
 """Columns read from a run's line: the cell and block, the outcome, what the driver measured."""
 
+import math
+
 from scaling.analysis.table.column import COUNT, FLAG, WORD, Column, Noise, Shown, SomeRuns, field
 from scaling.journal.record import Parameters, RunLine
 
@@ -98,6 +100,13 @@ REQUESTED = {
         dtype=FLAG,
         definition="its window was taken in slices, in turn with cells that it is compared with",
     ),
+    "group": Column(
+        read=lambda rows: [
+            math.nan if run.group is None else float(run.group) for run in rows.runs
+        ],
+        definition="runs of a block with the same number took turns with each other",
+    ),
+    "alone": _word("alone", "why it took turns with no other run"),
     "outside": Column(
         read=lambda rows: [bool(record and record.outside) for record in rows.records],
         dtype=FLAG,

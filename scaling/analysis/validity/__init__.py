@@ -16,6 +16,7 @@ from scaling.analysis.validity.course import (
     memory_impossible,
     not_all_busy,
     not_steady,
+    slices_short,
     tasks_left,
     uneven_finish,
     worker_errors,
@@ -73,6 +74,7 @@ ALWAYS: tuple[Check, ...] = (
     service_busy,
     uneven_finish,
     not_steady,
+    slices_short,
     tasks_left,
     memory_impossible,
 )

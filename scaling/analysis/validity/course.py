@@ -34,6 +34,9 @@ MOST_STEP_S = 0.005
 # plus what NTP may slew one of the two by, s/s.
 MOST_SLEW = 500e-6
 
+# Of a window that is taken in slices, s/s. Lateness at both ends makes it shorter by chance.
+LEAST_IN_SLICES = 0.5
+
 # Of a finite run's time, between first and last finish. Workers with equal shares on equal cores
 # end within a tenth of each other; if one waited for a quarter of the time, the figure measures
 # that and not N workers at work.
@@ -59,6 +62,21 @@ def not_all_busy(batch: Batch) -> Found:
         else:
             detail = f"all workers were busy for {overlap[row]:.1%} of the counted time only"
         yield row, Finding("not-all-busy", "invalid", detail)
+
+
+def slices_short(batch: Batch) -> Found:
+    """The slices of a run, together, have a small part of the window that was asked for.
+
+    They open and close when its loops can take a tick. Where a callback takes as long as a slice,
+    hardly anything is left between the two, and that is no sample of the window.
+    """
+    asked_s = float(batch.study.study.get("window_s") or 0.0)
+    took_s = batch.figures["window_s"]
+    for row in batch.where(took_s < LEAST_IN_SLICES * asked_s):
+        record = batch.runs[row].record
+        if record is not None and record.in_slices:
+            detail = f"its slices have {took_s[row]:.2g} s of {asked_s:g}: loops were late for them"
+            yield row, Finding("slices-short", "invalid", detail)
 
 
 def _due(batch: Batch) -> Floats:

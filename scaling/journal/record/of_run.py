@@ -82,7 +82,8 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="
     """One run: which cell, when, how it ended, what child, probe and load generator saw.
 
     `waits` is None where the system does not permit it, for commands that are measured from
-    outside, and for other runtimes than CPython.
+    outside, and for other runtimes than CPython. Runs of a block with the same `group` were alive
+    together and took turns; None: it was `alone`, for this reason, if that is known.
     """
 
     cell: Cell
@@ -90,6 +91,8 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="
     block: int
     position: int
     attempt: int = 1
+    group: int | None = None
+    alone: str | None = None
     at: str | None = None
     elapsed_s: float | None = None
     record: Record | None = None

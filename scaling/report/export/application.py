@@ -85,6 +85,8 @@ def _shipped(each: Shipped) -> dict[str, Any]:
         "blocks": each.ratio.n,
         "verdict": each.ratio.verdict.word,
         "why": each.ratio.verdict.why,
+        "in_turn": not each.ratio.why_apart,
+        "why_not_in_turn": each.ratio.why_apart or None,
     }
 
 

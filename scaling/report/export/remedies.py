@@ -32,7 +32,8 @@ def remedy_rows(results: StudyResults, without: str) -> pd.DataFrame:
 
     Columns: `subject` (the workload), `remedy`, `control` (it must not help), `arm`, `over`,
     `model`, `workers`, `measure`; the `ratio`, a median over `blocks`, with its bounds `low` and
-    `high` (a 95 % interval where there is a `coverage`), its `verdict`, `why`, and `family`.
+    `high` (a 95 % interval where there is a `coverage`), its `verdict`, `why`, and `family`;
+    `in_turn`, whether the two were measured in turn, and why not.
     """
     return pd.DataFrame([_factor(each) for each in remedies_in(results, [without]).factors])
 
@@ -56,4 +57,6 @@ def _factor(each: Factor) -> dict[str, Any]:
         "verdict": verdict.word,
         "why": verdict.why,
         "family": verdict.family,
+        "in_turn": not ratio.why_apart,
+        "why_not_in_turn": ratio.why_apart or None,
     }

@@ -36,7 +36,7 @@ from scaling.report.tables.headline import (
     others_sentence,
 )
 from scaling.report.tables.load_headline import load_findings, load_sentence
-from scaling.report.tables.margins import margins, spread_text
+from scaling.report.tables.margins import margins, spread_text, turns_text
 from scaling.report.tables.measures import again
 from scaling.report.tables.phrases import named, ratios_note
 from scaling.report.tables.questions.registry import QUESTIONS
@@ -203,6 +203,7 @@ def questions_block(results: StudyResults) -> Block:
             asked[part].append((label, finding))
         points = [point for curve in compared.curves for point in curve.points]
         said = [*(each.note for _, each in own), *margins(compared), *again(points)]
+        said.append(turns_text(compared.ratios))
         for note in filter(None, said if own else []):
             notes[note].append(label)
     labels = {label for rows in asked.values() for label, _ in rows}

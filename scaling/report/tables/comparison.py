@@ -8,7 +8,7 @@ from scaling.report.tables.few_collections import collections_sentence
 from scaling.report.tables.findings import findings_table
 from scaling.report.tables.full_stack import stack_chapters
 from scaling.report.tables.grid import Chapter, Grid
-from scaling.report.tables.margins import margins
+from scaling.report.tables.margins import margins, turns_text
 from scaling.report.tables.measures import again
 from scaling.report.tables.phrases import named, ratios_note
 from scaling.report.tables.questions.at_rate import at_rate_grids
@@ -64,6 +64,7 @@ def answers(compared: Compared) -> list[Grid]:
     points = [point for curve in compared.curves for point in curve.points]
     shown = [each.ratio for each in found]
     notes = [ratios_note([*shown]), *margins(compared), *states(compared), *again(points)]
+    notes += filter(None, [turns_text(compared.ratios)])
     return [findings_table(found, table.title, notes)]
 
 

@@ -24,9 +24,10 @@ def comparison_rows(results: StudyResults) -> pd.DataFrame:
     `over_arm` …); the `ratio` (`estimate_columns`); its `verdict` (of CPU time and memory `more`
     and `less`), `why` it is inconclusive, its `margin`, its `family` (primary or exploratory) and
     `p_differs` and `p_same`, corrected for all hypotheses of that family in the study
-    (`scaling.analysis.statistics.verdict`); `memory_kind` of a ratio of memory; `builds_differ`, in
-    what the two arms' builds differ and should not (of a runtime nothing: it is meant to differ in
-    everything); `controls`, what the study's controls say, and its `scale`.
+    (`scaling.analysis.statistics.verdict`); `in_turn`, whether its two cells were measured in turn,
+    and `why_not_in_turn`; `memory_kind` of a ratio of memory; `builds_differ`, in what the two
+    arms' builds differ and should not (of a runtime nothing: it is meant to differ in everything);
+    `controls`, what the study's controls say, and its `scale`.
     """
     about = study_columns(results)
     points: dict[Cell, Point | int] = {**results.points}
@@ -55,6 +56,8 @@ def _row(ratio: Ratio, points: Mapping[Cell, Point | int], study: StudyLine) -> 
         "margin": ratio.verdict.margin,
         "p_differs": ratio.verdict.p_differs,
         "p_same": ratio.verdict.p_same,
+        "in_turn": not ratio.why_apart,
+        "why_not_in_turn": ratio.why_apart or None,
         "memory_kind": ratio.memory_kind or None,
         "builds_differ": ", ".join(
             each.fact for each in build_differences_of(study, (of.arm, over.arm))

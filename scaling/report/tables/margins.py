@@ -1,8 +1,9 @@
-"""The margin that verdicts use, and how noisy the machine was, in words."""
+"""The margin of verdicts, which ratios were measured in turn, how noisy it was: in words."""
 
 import math
 from collections.abc import Iterable
 
+from scaling.analysis.blocks import NO_TURNS, OTHER_N
 from scaling.analysis.comparison.compare import Compared
 from scaling.analysis.ratios import Ratio
 from scaling.analysis.results import StudyResults
@@ -20,6 +21,22 @@ def margin_of(ratios: Iterable[Ratio]) -> list[str]:
     """The margin that these ratios are judged by; none without a verdict."""
     used = [each.verdict.margin for each in ratios if each.coverage is not None]
     return [_margin(used[0])] if used else []
+
+
+def turns_text(ratios: Iterable[Ratio]) -> str:
+    """Of which questions the cells were measured in turn, and of which not and why.
+
+    Empty where no journal says so: in those of studies that knew no turns.
+    """
+    asked: dict[str, dict[str, None]] = {}
+    for each in ratios:
+        asked.setdefault(each.why_apart, {})[each.question] = None
+    if asked.keys() <= {NO_TURNS, OTHER_N}:
+        return ""
+    questions = asked.pop("", None)
+    told = [f"Measured in turn: {formats.listed(questions or ['nothing'])}"]
+    told += [f"not: {formats.listed(names)} ({why})" for why, names in asked.items()]
+    return f"{'; '.join(told)}."
 
 
 def _margin(share: float) -> str:

@@ -15,6 +15,7 @@ REASONS = {
     "settings-lost": "settings were not in effect",
     "throttled": "held back by a CPU quota",
     "machine-busy": "other load on the machine",
+    "slices-short": "turns were too short for the loops",
     "garbled": "the record is incomplete",
     "generator-late": "the load generator was late",
     "generator-busy": "the load generator was at its limit",

@@ -24,7 +24,7 @@ from scaling.report.tables.few_collections import collections_sentence
 from scaling.report.tables.few_cores import bound_text, bounds
 from scaling.report.tables.findings import times, with_bounds
 from scaling.report.tables.headline import NOTHING, Headline, headlines, other_ratios
-from scaling.report.tables.margins import spread_text
+from scaling.report.tables.margins import spread_text, turns_text
 from scaling.report.tables.measures import curve_name
 from scaling.report.tables.phrases import reasons_text, worker_noun
 from scaling.report.tables.rated import has_open_loop, is_served, rated
@@ -109,6 +109,7 @@ class Answer:
         trust = [] if doubt else wrapped(results.soundness.text or "Controls hold.", width, 2)
         trust += wrapped(few_cores(results), width, 2)
         trust += wrapped(left_out(results), width, 3)
+        trust += wrapped(turns_text(results.ratios), width, 2)
         room = self._most - len(lines) - len(trust)
         noise = fitting([spread_text(results)], width, min(2, room))
         trust += noise or wrapped(spread_text(results, brief=True), width, 1)

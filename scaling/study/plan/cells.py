@@ -23,7 +23,16 @@ from scaling.study.controls import with_controls
 from scaling.study.definition import Study, WorkloadEntry
 from scaling.study.load import RATE, require_possible_overload
 from scaling.study.plan.aa_pairs import repeats_of
-from scaling.study.plan.groups import HAND_OVER_S, Group, groups, reasons_alone, slice_s, why_alone
+from scaling.study.plan.groups import (
+    HAND_OVER_S,
+    NOT_ASKED,
+    NOT_COMPARED,
+    TOO_LARGE,
+    Group,
+    groups,
+    slice_s,
+    why_alone,
+)
 from scaling.study.plan.held_memory import held_bytes, too_much_memory
 from scaling.study.plan.in_flight import in_flight, most_workers
 from scaling.study.plan.open_files import too_many_open_files
@@ -48,8 +57,8 @@ class Plan:
 
     The first `asked` of the cells are what the study asks for; the others are the controls that
     were added to it. `repeats` are the second cells of the A/A pairs. The cells of each of the
-    `groups` are measured in turn. `alone` has the workloads that are in none, by the reason. `held`
-    are the bytes of data that a cell keeps.
+    `groups` are measured in turn. `alone` says of cells that are in none why. `held` are the bytes of data
+    that a cell keeps.
     """
 
     study: Study
@@ -60,7 +69,7 @@ class Plan:
     workloads: Mapping[str, WorkloadFacts]
     groups: tuple[Group, ...] = ()
     held: Mapping[Cell, int] = field(default_factory=dict)
-    alone: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    alone: Mapping[Cell, str] = field(default_factory=dict)
 
     @property
     def runs(self) -> list[PlannedRun]:
@@ -124,6 +133,7 @@ class Plan:
             cells=at_rates(self.cells, known),
             asked=len(at_rates(self.cells[: self.asked], known)),
             repeats=at_rates(self.repeats, known),
+            alone={at_rates([cell], known)[0]: why for cell, why in self.alone.items()},
         )
 
     def in_flight(self, cell: Cell) -> int | None:
@@ -207,17 +217,24 @@ def make_plan(
     workloads = {entry.name: facts_of(entry.name, descriptions) for entry in study.workloads}
     held = {cell: _held_bytes(workloads, cell) for cell in (*cells, *repeats)}
     in_turn: tuple[Group, ...] = ()
-    why: dict[str, list[str]] = {}
-    if study.alternate:
-        cpus = topology.usable_logical
-        why = reasons_alone(cells, workloads, cpus) if alone is None else {alone: [*workloads]}
-        may = [
-            cell
-            for cell in (*cells, *repeats)
-            if alone is None and why_alone(cell, workloads[cell.workload], cpus) is None
-        ]
-        every = groups(may, pairs(may), most_bytes=free_bytes, held=held)
+    why: dict[Cell, str] = {}
+    for cell in (*cells, *repeats):
+        facts = workloads[cell.workload]
+        reason = alone or why_alone(cell, facts, topology.usable_logical)
+        if reason := reason if study.alternate else NOT_ASKED:
+            why[cell] = reason
+    may = [cell for cell in (*cells, *repeats) if cell not in why]
+    if may:
+        asked_of = [*pairs(may)]
+        every = groups(may, asked_of, most_bytes=free_bytes, held=held)
         in_turn = tuple(group for group in every if len(group) > 1)
+        compared = {cell for pair in asked_of for cell in (pair.of, pair.over)}
+        why |= {
+            cell: TOO_LARGE if cell in compared else NOT_COMPARED
+            for group in every
+            for cell in group
+            if len(group) == 1
+        }
     return Plan(
         study=study,
         cells=cells,

@@ -5,7 +5,7 @@ happens to all cells of a group. A cell that is in no ratio runs alone, and so d
 be stopped between slices of its window.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from scaling.base.vocabulary import PROCESSES
@@ -32,6 +32,11 @@ MIB = 1 << 20
 # The workloads whose parameters may name a command as their server, and what names none.
 COMMANDS = ("workers.workloads.app:App", "workers.workloads.mix:Mix", "workers.workloads.web:Web")
 OWN_SERVER = "loops"
+
+# Why a cell that could take turns is measured alone.
+NOT_ASKED = "--no-alternate"
+NOT_COMPARED = "it is compared with no cell that has as many workers and can take turns"
+TOO_LARGE = "no group has room for it"
 
 type Group = tuple[Cell, ...]
 
@@ -128,15 +133,3 @@ def _served_by(cell: Cell) -> str:
     """The server, or the second half of a stack."""
     asked = cell.parameters.get("server") or cell.parameters.get("stack") or OWN_SERVER
     return str(asked).rpartition("/")[2]
-
-
-def reasons_alone(
-    cells: Sequence[Cell], workloads: Mapping[str, WorkloadFacts], cpus: float
-) -> dict[str, list[str]]:
-    """The workloads of which some cells run alone, by reason."""
-    found: dict[str, list[str]] = {}
-    for cell in cells:
-        reason = why_alone(cell, workloads[cell.workload], cpus)
-        if reason is not None and cell.workload not in found.setdefault(reason, []):
-            found[reason].append(cell.workload)
-    return found

@@ -10,7 +10,7 @@ from scaling.base.formats import duration, listed, percent, plural
 from scaling.builds.arms import switched
 from scaling.study.controls import arms_with_controls, is_control
 from scaling.study.plan.cells import Plan
-from scaling.study.plan.groups import MIB, memory_bytes
+from scaling.study.plan.groups import MIB, NOT_COMPARED, memory_bytes
 from scaling.study.plan.table import plan_table
 from scaling.study.presets import FEWEST_FOR_INTERVAL
 from scaling.study.scaled import MUCH, amount, scaled_to
@@ -136,7 +136,11 @@ def turns_lines(plan: Plan) -> Iterator[str]:
             f"of up to {most}, which may need {mib:,.0f} MiB at once; --no-alternate measures one "
             f"after the other"
         )
-    for reason, workloads in plan.alone.items():
+    reasons: dict[str, dict[str, None]] = {}
+    for cell, reason in plan.alone.items():
+        if reason != NOT_COMPARED:
+            reasons.setdefault(reason, {})[cell.workload] = None
+    for reason, workloads in reasons.items():
         yield f"not in turn: {listed(workloads)}: {reason}"
 
 
