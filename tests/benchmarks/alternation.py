@@ -12,9 +12,10 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from scaling.analysis.table.ticks import throughputs
+from scaling.journal.record import Record
 from scaling.run.alternation import in_turn
 from scaling.run.child import Child, Ending, Turn, run_child
 from scaling.run.load import Generator, GeneratorProgram
@@ -47,8 +48,8 @@ def figures(effort: Effort, *, free_threaded: bool) -> Iterator[Figure]:
             for order in [tuple(WAYS.items()), tuple(reversed(WAYS.items()))]
             * (effort.pairs * BLOCKS_A_PAIR // 2)
         ]
-        logs = {way: [math.log(block[way][0]) for block in blocks] for way in WAYS}
-        took_s = {way: statistics.fmean(block[way][1] for block in blocks) for way in WAYS}
+        logs = {way: [block[way].log_ratio for block in blocks] for way in WAYS}
+        took_s = {way: statistics.fmean(block[way].took_s for block in blocks) for way in WAYS}
         scatter = {way: statistics.stdev(logs[way]) * math.sqrt(took_s[way]) for way in WAYS}
         found.append(scatter["in turn"] / scatter["one by one"])
         for way, values in logs.items():
@@ -62,19 +63,32 @@ def figures(effort: Effort, *, free_threaded: bool) -> Iterator[Figure]:
     yield Figure("SD at equal time, in turn / not", [mean], "at most", TARGET, detail=each)
 
 
-def one_by_one(cell: Mapping[str, Any], window_s: float) -> tuple[float, float]:
-    """The ratio of threads to processes, and the seconds that it took."""
+class Block(NamedTuple):
+    """The records of both models, and how long they took."""
+
+    records: Sequence[Record]
+    took_s: float
+
+    @property
+    def log_ratio(self) -> float:
+        """That of threads to processes."""
+        threads, processes = throughputs(self.records)
+        return math.log(threads / processes)
+
+
+def one_by_one(cell: Mapping[str, Any], window_s: float) -> Block:
+    """A block of two runs, one after the other."""
     began_s = time.monotonic()
     endings = [_run(cell, window_s, model) for model in MODELS]
-    return _ratio(endings), time.monotonic() - began_s
+    return Block(list(map(_record, endings)), time.monotonic() - began_s)
 
 
-def together(cell: Mapping[str, Any], window_s: float) -> tuple[float, float]:
+def together(cell: Mapping[str, Any], window_s: float) -> Block:
     """The same, of runs in turn."""
     began_s = time.monotonic()
     jobs = [partial(_run, cell, window_s, model) for model in MODELS]
     endings, _ = in_turn(jobs, window_s, random.Random())
-    return _ratio(endings), time.monotonic() - began_s
+    return Block(list(map(_record, endings)), time.monotonic() - began_s)
 
 
 WAYS = {"one by one": one_by_one, "in turn": together}
@@ -100,9 +114,7 @@ def _run(cell: Mapping[str, Any], window_s: float, model: str, turn: Turn | None
     return run_child(child, document, generator=generator, turn=turn)
 
 
-def _ratio(endings: Sequence[Ending]) -> float:
-    for ending in endings:
-        if ending.outcome != "measured":
-            raise SystemExit(f"{ending.outcome}\n{ending.stderr}")
-    threads, processes = throughputs([ending.record for ending in endings])
-    return float(threads / processes)
+def _record(ending: Ending) -> Record:
+    if ending.outcome != "measured" or ending.record is None:
+        raise SystemExit(f"{ending.outcome}\n{ending.stderr}")
+    return ending.record

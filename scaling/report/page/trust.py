@@ -11,6 +11,7 @@ from scaling.report.page.parts import Block
 from scaling.report.tables.comparison import warnings_of
 from scaling.report.tables.grid import Cell, Grid
 from scaling.report.tables.laws_view import law_lines
+from scaling.report.tables.margins import turns_text
 from scaling.report.tables.rated import free_sections
 from scaling.report.tables.study_notes import study_notes
 
@@ -24,6 +25,11 @@ AA_PAIRS = (
     "Some cells of each workload were run twice in every block. Without noise the ratio of the two "
     "would be 1. Where one of these ratios is called different, verdicts on its measure are "
     "withheld."
+)
+TURNS = (
+    "Cells that take turns are alive together: one works for a moment while the others wait, so "
+    "that what the machine does meanwhile happens to all of them. The time in which a cell waits "
+    "is in none of its figures."
 )
 UNKNOWN = (
     "No A/A pairs were run, so nothing checks the verdicts, and run-to-run noise is not known."
@@ -43,9 +49,10 @@ def law_blocks(results: StudyResults) -> list[Block]:
 
 def noise_block(results: StudyResults) -> Block:
     """The spread of A/A pairs: equal cells, run twice in every block."""
-    floor = results.floor
+    floor, turns = results.floor, turns_text(results.ratios)
+    taken = [f"{TURNS} {turns}"] if turns else []
     if not floor.pairs:
-        return Block(words=[UNKNOWN])
+        return Block(words=[UNKNOWN, *taken])
     rows: list[list[Cell]] = []
     known = [each for each in COLUMNS if any(pair.ratios[each].n for pair in floor.pairs)]
     shown = [each for each in known if each not in LOWER or HIGHEST not in known]
@@ -65,7 +72,8 @@ def noise_block(results: StudyResults) -> Block:
             ]
         )
     headings = ["cell", "N", *(MEASURES.get(each, each) for each in shown), "spread, throughput"]
-    return Block(words=[AA_PAIRS], grids=[Grid("Repeated cell over cell", headings, rows, words=2)])
+    grid = Grid("Repeated cell over cell", headings, rows, words=2)
+    return Block(words=[AA_PAIRS, *taken], grids=[grid])
 
 
 def steadiness_block(results: StudyResults) -> Block:
