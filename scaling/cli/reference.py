@@ -25,6 +25,13 @@ def reference(
     pgo: Annotated[
         bool, typer.Option("--pgo/--no-pgo", help="Interpreters built with PGO, where it matters.")
     ] = True,
+    alternate: Annotated[
+        bool,
+        typer.Option(
+            "--alternate/--no-alternate",
+            help="Measure cells whose ratio is asked for in turn, as scaling run does.",
+        ),
+    ] = True,
     listed: Annotated[
         bool, typer.Option("--list", help="Print what would be measured, and measure nothing.")
     ] = False,
@@ -52,6 +59,7 @@ def reference(
         label=label,
         hours=hours,
         pgo=pgo,
+        alternate=alternate,
     )
     steps.print_plan()
     if not listed:

@@ -97,6 +97,7 @@ class ReferenceSteps:
     label: str | None = None
     hours: float | None = None
     pgo: bool = True
+    alternate: bool = True
     run: Run = run_here
     publish: Publish = publish_here
     here: Callable[[], Machine] = machine_here
@@ -205,7 +206,8 @@ class ReferenceSteps:
         try:
             arms = self._every_version() if study.every_version else []
             ways = interpreters.source_first() if study.every_version else {}
-            command = [*study.arguments, *arms, "--output", str(folder)]
+            one_by_one = [] if self.alternate else ["--no-alternate"]
+            command = [*study.arguments, *arms, *one_by_one, "--output", str(folder)]
             pgo = {"SCALING_PGO": "1" if self.pgo and study.pgo else "0"}
             if self.run(command, {**ways, **pgo}) != 0:
                 return FAILED

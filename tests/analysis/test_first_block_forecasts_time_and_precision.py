@@ -71,6 +71,16 @@ def test_aa_pairs_give_the_noise_of_a_ratio(noise: float) -> None:
     assert pair_scatter(runs_of(made), believes) == pytest.approx(math.sqrt(2) * noise, rel=0.27)
 
 
+def test_the_forecast_of_pairs_in_turn_is_of_ratios_in_turn_alone() -> None:
+    runs = runs_of(Made(workers=(2,), blocks=2, ticks=1, noise=0.01, aa_pairs=True))
+    for group, figure in ((None, ""), (0, "in-turn")):
+        scatter = PairScatter([run.cell for run in runs])
+        for run in runs:
+            scatter.add(with_(run, group=group), is_valid=True)
+        assert scatter.figure == figure
+    assert "in-turn ratios about ±" in block_in_words(1, 8, Left(9.0, 1), 0.01, "in-turn")
+
+
 def test_scatter_is_the_root_mean_square_of_the_logarithms() -> None:
     runs = runs_of(Made(workers=(2,), blocks=2, ticks=1, noise=0, tick_noise=0, aa_pairs=True))
 

@@ -31,6 +31,7 @@ from scaling.journal.record import (
     WorkloadNote,
     decode_line,
 )
+from scaling.journal.record.of_child import Slices
 from tests.support.fabricate import MIB, Made, arm, journal, with_, write
 
 type Change = Callable[[RunLine], RunLine]
@@ -61,6 +62,12 @@ def same(run: RunLine) -> RunLine:
 def flips(run: RunLine) -> RunLine:
     states = GilStates(started=False, imported=True, opened=True, closed=True, enabled_by="_bad")
     return with_(run, record__process__gil=states)
+
+
+def late_for_slices(run: RunLine) -> RunLine:
+    """All but 0.4 s of the window was between the slices."""
+    slices = Slices(opened_ns=[0, 1_600_000_000], closed_ns=[0, 2_000_000_000])
+    return of_workers(run, lambda worker: with_(worker, slices=slices))
 
 
 def never_was_free(run: RunLine) -> RunLine:
@@ -288,6 +295,7 @@ FAULTS: list[tuple[str, str, Change, str]] = [
     ("settings-lost", "invalid", pinned(None), "worker 1 did not report which CPUs it was on"),
     ("not-all-busy", "invalid", starts_late, "busy for 95"),
     ("not-all-busy", "invalid", one_idle, "1 worker(s) finished no operation"),
+    ("slices-short", "invalid", late_for_slices, "its slices have 0.4 s of 2: loops were late"),
     ("not-steady", "suspect", slows_down, "the rate fell by 21.1% of its mean"),
     ("not-steady", "suspect", rises, "warming: from one quarter of the window to a later one"),
     (

@@ -85,6 +85,14 @@ def test_each_is_measured_once_and_published(tmp_path: Path) -> None:
     assert len(session.ran) == 2
 
 
+def test_without_alternation_each_is_asked_to_have_none(tmp_path: Path) -> None:
+    session = Session(tmp_path, [study("scale")])
+    steps = session.steps()
+    steps.alternate = False
+    steps.measure()
+    assert session.ran == ["run --study scale --no-alternate"]
+
+
 def test_one_that_fails_stops_no_other_and_is_tried_again(tmp_path: Path) -> None:
     session = Session(tmp_path, [study("scale"), study("serve")], failing="scale")
     with pytest.raises(ScalingError, match=r"not published: scale \(failed\)"):

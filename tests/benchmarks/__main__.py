@@ -22,6 +22,7 @@ from tests.benchmarks import (
     load_stall,
     memory_of_host,
     planted,
+    power,
     precision,
     start_of_child,
     two_workers,
@@ -48,6 +49,7 @@ BENCHMARKS = {
     "attribution": attribution,
     "planted": planted,
     "alternation": alternation,
+    "power": power,
 }
 
 

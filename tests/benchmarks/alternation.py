@@ -80,7 +80,7 @@ def one_by_one(cell: Mapping[str, Any], window_s: float) -> Block:
     """A block of two runs, one after the other."""
     began_s = time.monotonic()
     endings = [_run(cell, window_s, model) for model in MODELS]
-    return Block(list(map(_record, endings)), time.monotonic() - began_s)
+    return Block(list(map(record_of, endings)), time.monotonic() - began_s)
 
 
 def together(cell: Mapping[str, Any], window_s: float) -> Block:
@@ -88,10 +88,15 @@ def together(cell: Mapping[str, Any], window_s: float) -> Block:
     began_s = time.monotonic()
     jobs = [partial(_run, cell, window_s, model) for model in MODELS]
     endings, _ = in_turn(jobs, window_s, random.Random())
-    return Block(list(map(_record, endings)), time.monotonic() - began_s)
+    return Block(list(map(record_of, endings)), time.monotonic() - began_s)
 
 
 WAYS = {"one by one": one_by_one, "in turn": together}
+
+
+def measured_in_turn(cell: Mapping[str, Any], window_s: float, turn: Turn) -> Ending:
+    """A run of two threads in a group."""
+    return _run(cell, window_s, "threads", turn)
 
 
 def _run(cell: Mapping[str, Any], window_s: float, model: str, turn: Turn | None = None) -> Ending:
@@ -114,7 +119,8 @@ def _run(cell: Mapping[str, Any], window_s: float, model: str, turn: Turn | None
     return run_child(child, document, generator=generator, turn=turn)
 
 
-def _record(ending: Ending) -> Record:
+def record_of(ending: Ending) -> Record:
+    """Of a run that was measured; ends the program if it was not."""
     if ending.outcome != "measured" or ending.record is None:
         raise SystemExit(f"{ending.outcome}\n{ending.stderr}")
     return ending.record

@@ -1,6 +1,7 @@
 """Runs one cell as the driver does, with the interpreter that runs the benchmarks."""
 
 import math
+import random
 import sys
 import time
 from collections.abc import Mapping
@@ -8,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from scaling.journal.record import Record
-from scaling.run.child import Child, Ending, run_child
+from scaling.run.alternation import in_turn
+from scaling.run.child import Child, Ending, Turn, run_child
 from scaling.run.waits import RATE_PER_S
 from tests.benchmarks.bare_loop import WARMUP_S
 from tests.support.children import environment
@@ -67,13 +69,19 @@ def run(
     *,
     settings: Mapping[str, str] | None = None,
     waits_per_s: float = RATE_PER_S,
+    in_slices: bool = False,
     **more: Any,
 ) -> Run:
     """Measure a cell with these environment variables; all but a measured run is an error here."""
     asked_ns = time.monotonic_ns()
     cell = {"workload": workload, "warmup_s": WARMUP_S, "window_s": window_s, "ticks": 20, **more}
     child = Child(sys.executable, environment(**(settings or {})))
-    ending = run_child(child, cell, waits_per_s=waits_per_s)
+
+    def job(turn: Turn | None) -> Ending:
+        document = {**cell, "alternating": turn is not None}
+        return run_child(child, document, waits_per_s=waits_per_s, turn=turn)
+
+    ending = in_turn([job], window_s, random.Random())[0][0] if in_slices else job(None)
     if ending.outcome != "measured" or ending.record is None:
         raise SystemExit(f"{workload}: {ending.outcome}\n{ending.stderr}")
     return Run(ending, ending.record, asked_ns)

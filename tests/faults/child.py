@@ -39,12 +39,12 @@ def child(way: str) -> Fault:
         asked: dict[str, Any] = {"workload": ("faulty:Faulty",), "set": sets, "workers": ("2",)}
         with study(own=[OWN], arm=BUILDS, model=MODELS, **asked) as ready:
             yield finished(start(ready, folder))
-            yield from _judged(folder, len(ready.plan.runs))
+            yield from judged_children(folder, len(ready.plan.runs))
 
     return tries
 
 
-def _judged(folder: Path, runs: int) -> Iterator[Try]:
+def judged_children(folder: Path, runs: int) -> Iterator[Try]:
     """A try for each run: one that went wrong says so, the others were measured."""
     try:
         found = latest(folder)

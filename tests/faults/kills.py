@@ -25,6 +25,7 @@ COMMANDS = 8
 LONGEST_S = 2.5  # from the start of a driver to its end by force
 SERVED = {"set": ("serve.server=tcp", "serve.connections=2", "serve.rate_per_s=200")}
 TURNS: dict[str, Any] = {
+    "arm": ("3.14t",),  # of which threads are compared with processes, so that they take turns
     "workload": ("echo",),
     "model": ("threads", "processes"),
     "workers": ("2",),
@@ -102,7 +103,7 @@ def stopped(folder: Path) -> Iterator[Try]:
                 time.sleep(chance.uniform(0.1, LONGEST_S))
                 os.killpg(driver.pid, signal.SIGCONT)
             yield finished(driver)
-            yield _both_models(driver.folder)
+            yield both_models(driver.folder)
 
 
 def child_killed(folder: Path) -> Iterator[Try]:
@@ -116,10 +117,10 @@ def child_killed(folder: Path) -> Iterator[Try]:
                 if found := psutil.Process(driver.pid).children(recursive=True):
                     chance.choice(found).kill()
             yield finished(driver)
-            yield _both_models(driver.folder)
+            yield both_models(driver.folder)
 
 
-def _both_models(folder: Path) -> Try:
+def both_models(folder: Path) -> Try:
     """Every run of the study was made, and says how it ended."""
     lines = [line for line, _ in judged(folder)]
     wanted = {(model, block) for model in TURNS["model"] for block in range(TURNS["blocks"])}

@@ -9,7 +9,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from pathlib import Path
 
-from tests.faults import child, inputs, journal, kills, machine, services
+from tests.faults import child, inputs, journal, kills, machine, services, turns
 from tests.faults.attempt import Fault, NotHereError, Row, Try
 from tests.faults.left_behind import adopt_orphans, left_behind
 
@@ -17,6 +17,7 @@ FAULTS: dict[str, Fault] = {
     **kills.FAULTS,
     **journal.FAULTS,
     **child.FAULTS,
+    **turns.FAULTS,
     **services.FAULTS,
     **machine.FAULTS,
     **inputs.FAULTS,

@@ -41,6 +41,19 @@ class Private(Workload):
 
 
 @dataclass
+class Needs(Private):
+    """Each operation needs `factor` times the CPU time, at every N; it takes turns with others."""
+
+    alone = None
+
+    factor: float = parameter(1.0, "CPU time of an operation", at_least=0)
+
+    def operate(self) -> None:
+        """One operation."""
+        turns(round(TURNS * self.factor))
+
+
+@dataclass
 class _OnlyOfSeveral(Private):
     """At N = 1 nothing is planted."""
 

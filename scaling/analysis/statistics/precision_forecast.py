@@ -42,6 +42,7 @@ class PairScatter:
         }
         closed = (cell for cell in twins if not is_open_loop(cell.parameters))
         self._paired = {cell.but(twin=False) for cell in (*closed, *headline.values())}
+        self._in_turn = False
         self._per_s: dict[Place, float] = {}
         self._p99_s: dict[Place, float] = {}
 
@@ -53,12 +54,19 @@ class PairScatter:
         if run.load is not None and run.load.rate_per_s is not None:
             self._p99_s[place] = summary(histograms_of(run)).get("latency_p99_s", math.nan)
         else:
+            self._in_turn |= run.group is not None
             self._per_s[place] = float(throughputs([run.record])[0])
 
     @property
     def figure(self) -> str:
-        """What scatters, `P99`; empty where it is throughput."""
-        return "P99" if _log_ratios(self._p99_s) else ""
+        """What scatters, `P99`; empty where it is throughput.
+
+        Pairs in turn scatter by as much as other ratios in turn do, and by less than gains: between
+        Ns nothing is in turn.
+        """
+        if _log_ratios(self._p99_s):
+            return "P99"
+        return "in-turn" if self._in_turn else ""
 
     @property
     def value(self) -> float:

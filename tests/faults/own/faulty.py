@@ -116,3 +116,10 @@ class Faulty(Workload):
                 WAYS[self.way]()
         if self.way == "nan":
             worker.figures["wrong_s"] = math.nan
+
+
+@dataclass
+class FaultyInTurn(Faulty):
+    """The same, taking turns with others."""
+
+    alone = None
