@@ -57,8 +57,8 @@ class Plan:
 
     The first `asked` of the cells are what the study asks for; the others are the controls that
     were added to it. `repeats` are the second cells of the A/A pairs. The cells of each of the
-    `groups` are measured in turn. `alone` says of cells that are in none why. `held` are the bytes of data
-    that a cell keeps.
+    `groups` are measured in turn. `alone` says of cells that are in none why. `held` are the bytes
+    of data that a cell keeps.
     """
 
     study: Study

@@ -5,7 +5,7 @@ happens to all cells of a group. A cell that is in no ratio runs alone, and so d
 be stopped between slices of its window.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from scaling.base.vocabulary import PROCESSES
