@@ -58,8 +58,28 @@ def grown_mib(threads: int, size_bytes: int) -> float:
     return printed("large_objects.py", str(threads), str(size_bytes))
 
 
+@pytest.mark.slow
+@pytest.mark.measures
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="PSS is Linux's")
+def test_forked_processes_copy_the_objects_that_they_read() -> None:
+    assert grown_by_reading("forked") > 1.5
+    assert grown_by_reading("forked", "freeze") > 1.5
+    assert grown_by_reading("threads") < 1.1
+    assert grown_by_reading("forked", "array") < 1.1
+
+
+def grown_by_reading(*how: str) -> float:
+    before, after = figures("forked_reads.py", *how)
+    return after / before
+
+
 def printed(program: str, *arguments: str, **variables: str) -> float:
-    """The figure that a reproducer prints after its name."""
+    """The figure that a reproducer prints first."""
+    return figures(program, *arguments, **variables)[0]
+
+
+def figures(program: str, *arguments: str, **variables: str) -> list[float]:
+    """The figures that a reproducer prints, each after its name."""
     done = subprocess.run(
         [sys.executable, str(FOLDER / program), *arguments],
         env={"PATH": os.environ["PATH"], **variables},
@@ -68,4 +88,4 @@ def printed(program: str, *arguments: str, **variables: str) -> float:
         text=True,
         timeout=PATIENCE_S,
     )
-    return float(done.stdout.split()[1])
+    return list(map(float, done.stdout.split()[1::2]))
