@@ -5,21 +5,16 @@ that the main thread made, forked processes share the pages that they were made 
 count is written there, and a fresh process makes its own.
 """
 
-import random
 from array import array
-from bisect import bisect
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from workers import Workload, parameter
 from workers.worker.workload import Holds
+from workers.workloads.parts.once import of_process
 
 NAME = "item {:011}"  # of one length, so that the sum of what was read is known
-DRAWN = 1 << 17  # keys drawn beforehand: 512 KiB, which all workers of a process share
-SEED = 1
-SCATTER = 2_654_435_761  # a prime, so that each rank has a place of its own
 
 
 class State(NamedTuple):
@@ -81,38 +76,6 @@ class OnState(Workload):
         if self.deferred:
             _defer(objects)
         return State(objects, read, expected)
-
-
-_made: dict[Hashable, Any] = {}
-
-
-def of_process[T](key: Hashable, make: Callable[[], T]) -> T:
-    """What this process has made under that key; it is made by the first call."""
-    if key not in _made:
-        _made[key] = make()
-    made: T = _made[key]
-    return made
-
-
-def part_of(objects: int, percent: float) -> Sequence[int]:
-    """Keys of that part of the objects, at random places: what is read lies beside what is not."""
-    if percent >= 100:
-        return range(objects)
-    chance = random.Random(SEED).random
-    return array("I", (key for key in range(objects) if 100 * chance() < percent))
-
-
-def drawn(part: Sequence[int], exponent: float) -> "array[int]":
-    """`DRAWN` keys by a Zipf law: the k-th hottest is drawn in proportion to 1 / k^exponent.
-
-    With 0 all are as hot. Which ones are hot has nothing to do with their places.
-    """
-    chance, count = random.Random(SEED).random, len(part)
-    if not exponent:
-        return array("I", (part[int(chance() * count)] for _ in range(DRAWN if part else 0)))
-    weights = array("d", accumulate((rank + 1) ** -exponent for rank in range(count)))
-    ranks = (bisect(weights, chance() * weights[-1], hi=count - 1) for _ in range(DRAWN))
-    return array("I", (part[rank * SCATTER % count] for rank in ranks))
 
 
 # ------------------------------------------------------------------------------ kinds of objects

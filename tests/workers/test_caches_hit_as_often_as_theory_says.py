@@ -1,0 +1,163 @@
+"""Our own caches have the hits that theory gives for independent draws by a Zipf law.
+
+Least recently used goes first: H. Che, Y. Tung, Z. Wang, Hierarchical Web Caching Systems, IEEE
+JSAC 20(7), 2002. First in, first out: R. Fagin, T. Price, Efficient Calculation of Expected Miss
+Ratios in the Independent Reference Model, SIAM J. Comput. 7(3), 1978, in the form of V. Martina,
+M. Garetto, E. Leonardi, INFOCOM 2014, 3.
+"""
+
+import math
+import os
+import sys
+import threading
+from collections.abc import Callable
+from functools import cache as kept_once
+from typing import Any
+
+import pytest
+
+from scaling.journal.record import Record
+from scaling.run.child import Child, run_child
+from tests.support.children import QUICK, environment, finish, measured
+from workers.readback.refusals import load_choices
+from workers.worker.workload import parameters_of
+from workers.workloads.cache import Cache
+from workers.workloads.parts.caches import MAKERS, Misses
+from workers.workloads.parts.keys import DRAWN, drawn
+
+POINTS = 2.0  # of 100
+BUILT_IN = ["dict", "lru_cache"]  # cachetools is a package of its own
+IN_USE: dict[str, Callable[[float], float]] = {  # of p T: whether a key is in the cache
+    "lru_cache": lambda draws: 1 - math.exp(-draws),
+    "dict": lambda draws: draws / (1 + draws),
+}
+
+
+@kept_once
+def expected_hits(cache: str, keys: int, entries: int, exponent: float) -> float:
+    """In percent: the time T for which a key stays is that in which the cache is just full."""
+    weights = [rank**-exponent for rank in range(1, keys + 1)]
+    shares = [each / math.fsum(weights) for each in weights]
+    there = IN_USE[cache]
+    least, most = 0.0, 1e9
+    for _ in range(60):
+        stays = (least + most) / 2
+        if sum(there(share * stays) for share in shares) < entries:
+            least = stays
+        else:
+            most = stays
+    return 100 * math.fsum(share * there(share * most) for share in shares)
+
+
+@pytest.mark.parametrize("exponent", [0.6, 0.8, 1.0, 1.2])
+@pytest.mark.parametrize("entries", [100, 1000])
+@pytest.mark.parametrize("cache", BUILT_IN)
+def test_hits_are_those_of_the_closed_form(cache: str, entries: int, exponent: float) -> None:
+    keys = 10_000
+    misses = Misses(lambda: None)
+    kept = MAKERS[cache](misses, entries)
+    for key in drawn(range(keys), exponent, seed=1):
+        kept(key)
+    filled = misses.count
+    for key in drawn(range(keys), exponent, seed=2):
+        kept(key)
+    hits = 100 * (1 - (misses.count - filled) / DRAWN)
+    assert hits == pytest.approx(expected_hits(cache, keys, entries, exponent), abs=POINTS)
+
+
+def test_the_closed_form_knows_what_is_obvious() -> None:
+    for cache in BUILT_IN:
+        assert expected_hits(cache, 100, 50, 0.0) == pytest.approx(50)
+        assert expected_hits(cache, 100, 100, 1.0) == pytest.approx(100, abs=0.01)
+
+
+@pytest.mark.parametrize("cache", BUILT_IN)
+def test_values_are_those_of_their_keys_whoever_asks(cache: str) -> None:
+    kept = MAKERS[cache](Misses(lambda: None), 50)
+    wrong: list[str] = []
+
+    def look_up(seed: int) -> None:
+        wrong.extend(
+            value
+            for key in drawn(range(500), 1.0, seed)[:20_000]
+            if (value := kept(key)) != Misses.KEPT.format(key)
+        )
+
+    threads = [threading.Thread(target=look_up, args=(seed,)) for seed in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert wrong == []
+
+
+def test_a_dict_never_keeps_more_than_its_entries() -> None:
+    kept: Any = MAKERS["dict"](Misses(lambda: None), 10)
+    for key in [*range(100), 99, 5]:
+        kept(key)
+    assert list(kept._values) == [*range(91, 100), 5]
+
+
+def test_every_cache_is_declared_and_refused_where_its_package_is_missing() -> None:
+    assert parameters_of(Cache)["cache"]["choices"] == list(MAKERS)
+    assert Cache.holds
+    assert Cache.holds.bytes_each.keys() == MAKERS.keys()
+    refused = {values: why for values, why in load_choices(Cache).items() if why is not None}
+    assert all("--with cachetools" in why for why in refused.values())
+    assert set(refused) <= {(("cache", "cachetools"),)}
+
+
+# ------------------------------------------------------------------------------ workers
+
+
+def hits(record: Record) -> list[float]:
+    return [worker.figures["hit_percent"] for worker in record.workers]
+
+
+def cell(model: str, **parameters: object) -> dict[str, Any]:
+    of_all = {"keys": 10_000, "entries": 1000, "miss_us": 1.0, **parameters}
+    return {"workload": "cache", "workers": 2, "model": model, "parameters": of_all}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("model", "of", "entries"),
+    [
+        ("threads", "all", 1000),
+        ("threads", "each", 1000),
+        ("processes", "all", 500),
+        ("processes", "each", 1000),
+        ("forked", "all", 500),
+        ("interpreters", "each", 1000),
+    ],
+)
+def test_hits_of_workers_are_those_of_the_caches_that_they_have(
+    model: str, of: str, entries: int
+) -> None:
+    record = measured(cell(model, of=of))
+    assert {worker.errors for worker in record.workers} == {0}
+    for found in hits(record):
+        assert found == pytest.approx(
+            expected_hits("lru_cache", 10_000, entries, 1.0), abs=2 * POINTS
+        )
+
+
+@pytest.mark.slow
+def test_more_lookups_than_keys_drawn_and_fewer_entries_than_workers_are_fine() -> None:
+    assert all(each > 0 for each in hits(measured(cell("threads", lookups=200_000, miss_us=0.0))))
+    assert finish(cell("processes", entries=1)).code == 0
+
+
+@pytest.mark.slow
+@pytest.mark.measures
+def test_memory_of_divided_caches_is_that_of_one() -> None:
+    def pss_mib(of: str, workers: int) -> float:
+        child = Child(sys.executable, environment(PATH=os.environ["PATH"]))
+        parameters = {"of": of, "keys": 100_000, "entries": 40_000, "zipf": 0.0, "miss_us": 0.0}
+        asked = {**cell("processes"), "workers": workers, "parameters": parameters, **QUICK}
+        ending = run_child(child, asked)
+        assert ending.outcome == "measured", ending.stderr
+        assert ending.memory.pss_bytes is not None
+        return ending.memory.pss_bytes / (1 << 20)
+
+    assert pss_mib("each", 2) - pss_mib("all", 2) > 4
