@@ -27,6 +27,7 @@ type OnPhase = Callable[[str, dict[str, Any]], dict[str, Any]]
 
 SAMPLE_EVERY_S = 0.25  # a reading takes about 20 µs per process
 READ_AT = ("imported", "closed")  # phases; at others the child must not wait for readings
+IDLE = "serving"  # the phase of servers that answer and have no load yet
 
 
 @dataclass
@@ -61,6 +62,7 @@ class Probe:
         self.processes: frozenset[psutil.Process] = frozenset()
         self._samples: list[Sample] = []
         self._baseline_bytes: int | None = None
+        self._idle_pss_bytes: int | None = None
         self._full: dict[str, int | None] = {}
         self.times: dict[str, MachineTimes] = {}
         self.cpu_s: dict[str, float] = {}
@@ -92,6 +94,7 @@ class Probe:
             baseline_rss_bytes=self._baseline_bytes,
             rss_bytes=self._full.get("rss"),
             pss_bytes=self._full.get("pss"),
+            idle_pss_bytes=self._idle_pss_bytes,
             uss_bytes=self._full.get("uss"),
             peak_bytes=self._peak_bytes(),
             window_rss_bytes=round(statistics.median(inside)) if inside else None,
@@ -143,6 +146,8 @@ class Probe:
     def _phase(self, phase: str, pids: list[int]) -> None:
         if phase == "turn":  # slices are shorter than the time between samples
             self._sample()
+        if phase == IDLE:
+            self._idle_pss_bytes = full_memory(with_descendants(pids))["pss"]
         if phase not in READ_AT:
             return
         family = with_descendants(pids)

@@ -256,6 +256,34 @@ def test_how_many_workers_fit_is_printed_when_asked(faster: Path) -> None:
     assert "Workers in 2.00 GiB" in "\n".join(printed(results, 2 * 2.0**30))
 
 
+def test_memory_of_forked_workers_is_bounded_by_what_they_may_copy(faster: Path) -> None:
+    """Before and after the load, and of four times as many: as measured, and as fresh processes."""
+    results = results_of(faster)
+    found = results.application
+    assert found
+    copied = found.copied_on_write
+    assert copied
+    forked, workers = copied.forked, copied.workers
+    assert (forked.cell.model, forked.cell.workers, workers) == ("forked", 2, 8)
+    assert forked.idle_mib.point < forked.memory_mib.point
+    (fresh,) = (
+        each.memory_mib.point
+        for each in found.figures
+        if each.cell == forked.cell.but(model="processes", workers=1)
+    )
+    assert copied.most_mib == 8 * fresh
+    assert copied.least_mib == forked.first_mib + 7 * forked.extra_mib.point < copied.most_mib
+    before, after = (formats.number(of.point) for of in (forked.idle_mib, forked.memory_mib))
+    assert f"forked: {before} MiB before the load, {after} after it; N = 8: " in " ".join(
+        printed(results)
+    )
+    document = json.loads(application_json(results))["forked_memory"]
+    assert document["before_load_mib"] == forked.idle_mib.point
+    assert (document["least_mib"], document["most_mib"]) == (copied.least_mib, copied.most_mib)
+    others = [each for each in found.figures if each.cell.model != "processes"]
+    assert replace(found, figures=others).copied_on_write is None
+
+
 def test_nothing_warns_of_controls_that_app_does_not_run(faster: Path) -> None:
     results = results_of(faster)
     assert results.soundness.status == "left out"

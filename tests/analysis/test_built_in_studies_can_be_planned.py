@@ -22,9 +22,9 @@ from scaling.study.presets import FEWEST_FOR_INTERVAL
 
 # What a study asks for though it cannot be had today, so that the plan says why.
 REFUSED = {
+    "cache": {("cache", model, "asyncio") for model in ("threads", "processes", "forked")},
     "compare": {("echo", "interpreters", "uvloop"), ("scrape", "interpreters", "asyncio")},
     "sharing": {("shared", "threads", "asyncio")},
-    "state": {("state", model, "asyncio") for model in ("threads", "processes", "forked")},
     # Servers and a driver that do not run here; applications of Sanic in threads of one process.
     "stack-2020": {("web", "processes", "asyncio")},
     "stack-fair": {("web", "processes", "asyncio"), ("web", "threads", "asyncio")},

@@ -58,6 +58,10 @@ FEWER = {
         *("--set", "sleep.work_us=10", "--set", "sleep.timed=true"),
         *("--set", "echo.work_us=10"),
     ),
+    "cache": (
+        *("--set", "cache.cache=dict,lru_cache", "--set", "cache.of=all"),
+        *("--set", "cache.miss_us=5", "--set", "cache.keys=1000"),
+    ),
     "compare": ("--workload", "shared,echo", "--loop", "asyncio"),
     "gateway": (
         *("--model", "threads", "--set", "gateway.rows=1000", "--set", "gateway.rate_per_s=100"),
@@ -108,6 +112,7 @@ SOURCES = {
 RUN_ELSEWHERE = {"web"}
 FEW = (
     "async-1m-io",
+    "cache",
     "gateway",
     "latency",
     "quansight-2025",

@@ -300,6 +300,7 @@ def run_line(
             baseline_rss_bytes=24 * MIB,
             rss_bytes=resident,
             pss_bytes=round(resident * 0.9),
+            idle_pss_bytes=round(resident * 0.7) if cell.workload == "serve" else None,
             uss_bytes=round(resident * 0.8),
             peak_bytes=round(resident * 1.05),
             samples=8,

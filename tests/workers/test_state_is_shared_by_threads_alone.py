@@ -17,7 +17,6 @@ from workers.workloads.state import State
 from workers.workloads.state_pass import StatePass
 
 MIB = 1 << 20
-BUILT_IN = [kind for kind in KINDS if kind != "frame"]  # that one needs pandas
 OBJECTS = 1000
 
 
@@ -25,7 +24,7 @@ def made(kind: str, **values: Any) -> Any:
     return build(StatePass, {"kind": kind, "objects": OBJECTS, "made_by": "loop", **values}).state()  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("kind", BUILT_IN)
+@pytest.mark.parametrize("kind", KINDS)
 def test_every_object_is_another_one_and_what_is_read_is_what_was_made(kind: str) -> None:
     objects, read, expected = made(kind)
     for keys in (range(OBJECTS), [7, 7, 999], []):

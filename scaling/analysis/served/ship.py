@@ -22,6 +22,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
+from scaling.analysis.arrays import Floats
 from scaling.analysis.blocks import Blocks
 from scaling.analysis.comparison.compare import Compared, OverProcesses
 from scaling.analysis.curves.curve import Curve, Point
@@ -48,7 +49,8 @@ from scaling.study.rates import GRID
 
 type Aim = Literal["throughput", "capacity", "memory", "latency"]
 
-MS = 1_000.0
+MS, MIB = 1_000.0, 2.0**20
+MANY_TIMES = 4  # as many workers as were measured: how memory grows
 SERVER = "loops"  # this project's server on each loop, of which all models run the same code
 PERCENTILES = {
     P99: "P99",
@@ -98,7 +100,7 @@ class Figures:
     """One configuration of an application. Latencies are at the stated rate, the rest at the peak.
 
     `per_core` are requests/s per worker, each of which can have a core; `extra_mib` is what each
-    extra worker adds.
+    extra worker adds, `idle_mib` the memory before any load.
     """
 
     cell: Cell
@@ -110,6 +112,7 @@ class Figures:
     p99_ms: Estimate
     cpu_ms_per_request: Estimate
     memory_mib: Estimate
+    idle_mib: Estimate
     extra_mib: Estimate
     first_mib: float
     start_s: Estimate
@@ -136,6 +139,20 @@ class Figures:
 
 
 @dataclass(frozen=True, slots=True)
+class CopiedOnWrite:
+    """Memory of workers that were forked, PSS in MiB: they share pages until they write to them.
+
+    `forked` has it before and after the load. So many `workers` take between `least_mib`, by what
+    an extra worker added here, and `most_mib`: as many fresh processes, which share nothing.
+    """
+
+    forked: Figures
+    workers: int
+    least_mib: float
+    most_mib: float
+
+
+@dataclass(frozen=True, slots=True)
 class AppAnswer:
     """What is said of an application; empty lists where runs are missing.
 
@@ -158,6 +175,25 @@ class AppAnswer:
     def at_n(self) -> list[Figures]:
         """Those of N workers."""
         return [each for each in self.figures if each.cell.workers == self.workers]
+
+    @property
+    def copied_on_write(self) -> CopiedOnWrite | None:
+        """That of the forked workers that do the most; None where there is no PSS of any."""
+        forked = [
+            each
+            for each in self.at_n
+            if each.cell.model == "forked" and each.idle_mib.n and each.extra_mib.n
+        ]
+        if not forked:
+            return None
+        best = max(forked, key=lambda each: each.throughput_per_s.point)
+        alone = best.cell.but(model="processes", workers=1)
+        fresh = next((each.memory_mib.point for each in self.figures if each.cell == alone), None)
+        if fresh is None or math.isnan(fresh + best.first_mib):
+            return None
+        many = MANY_TIMES * self.workers
+        least_mib = best.first_mib + (many - 1) * best.extra_mib.point
+        return CopiedOnWrite(best, many, least_mib, many * fresh)
 
 
 def app_answer(
@@ -373,11 +409,17 @@ def _figures(
                 p99_ms=_latency_ms(loaded, P99),
                 cpu_ms_per_request=median(peak.of(cell, CPU), "s").scaled(MS, "ms"),
                 memory_mib=point.memory,
+                idle_mib=median(_idle_mib(mine), "MiB"),
                 extra_mib=curve.slope,
                 first_mib=first,
                 start_s=median(mine.loc[mine["valid"], "start_s"].to_numpy(np.float64), "s"),
                 errors=int(mine["load_errors"].fillna(0).sum()),
             )
+
+
+def _idle_mib(runs: pd.DataFrame) -> Floats:
+    bytes_: Floats = runs.loc[runs["valid"], "idle_pss_bytes"].to_numpy(np.float64)
+    return bytes_ / MIB
 
 
 def _at(cell: Cell, compared: Compared) -> Cell:

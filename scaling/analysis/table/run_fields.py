@@ -141,6 +141,12 @@ MEMORY = {
         better="less",
         noise="PSS",
     ),
+    "idle_pss_bytes": _bytes(
+        "memory.idle_pss_bytes",
+        "PSS of servers that answer, before any load is sent to them",
+        words="PSS before the load",
+        noise="PSS",
+    ),
     "uss_bytes": _bytes(
         "memory.uss_bytes",
         "memory that only one of its processes has, even if other processes of the machine share "

@@ -24,7 +24,7 @@ def _only_threads(place: Place) -> str | None:
 def _shares_code(place: Place) -> str | None:
     if place.workload == "app" and not place.parameters.get("factory"):
         return "own-app does that to an application that is an object"
-    if place.workload in ("shared", *_STATE):
+    if place.workload in ("shared", "cache", *_STATE):
         return "the workload is about what is shared"
     if place.parameters.get("tls") == "shared":
         return "it would give each worker its own SSLContexts, too: own-ssl does that alone"

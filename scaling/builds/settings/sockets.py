@@ -8,7 +8,7 @@ _MAX_SIZE = "asyncio.selector_events._SelectorSocketTransport.max_size"
 # Of the built-in workloads; a user's own may.
 _WITHOUT_SOCKETS = (
     *("compute", "shared", "sleep", "spawn", "cancel", "gather", "handoff", "lifecycle"),
-    *("state", "state-pass"),
+    *("cache", "state", "state-pass"),
 )
 _ISSUE = "https://github.com/python/cpython/issues/85451"
 

@@ -16,6 +16,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     RSS, PSS and USS are read together at the end, while all workers still work. `pss_bytes`
     counts what processes of the tree share once, whatever processes outside the tree share it.
+    `idle_pss_bytes` is that of servers that answer, before any load is sent to them.
     `window_rss_bytes` is the median of `samples` in the window; in journals of 1.0 `rss_bytes` is
     that median.
     """
@@ -23,6 +24,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     baseline_rss_bytes: int | None = None
     rss_bytes: int | None = None
     pss_bytes: int | None = None
+    idle_pss_bytes: int | None = None
     uss_bytes: int | None = None
     peak_bytes: int | None = None
     window_rss_bytes: int | None = None

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from scaling.analysis.results import StudyResults
-from scaling.analysis.served.ship import Factors, Figures, Shipped
+from scaling.analysis.served.ship import CopiedOnWrite, Factors, Figures, Shipped
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.journal.beside import read_check, read_faults, read_soak
 from scaling.journal.record import Cell
@@ -22,6 +22,7 @@ MEASURES = {
     "p99_ms": "p99_ms",
     "cpu_ms_per_request": "cpu_ms_per_request",
     "memory_mib": "memory_mib",
+    "memory_before_load_mib": "idle_mib",
     "memory_mib_per_extra_worker": "extra_mib",
     "throughput_per_s_per_core": "per_core",
     "throughput_per_s_per_gib": "per_gib",
@@ -43,6 +44,7 @@ def application_json(results: StudyResults) -> str:
         document["rate_per_s"] = _number(found.rate_per_s)
         document["configurations"] = [_configuration(each) for each in found.figures]
         document["ship"] = {_aim(each): _shipped(each) for each in found.shipped}
+        document["forked_memory"] = _copied(found.copied_on_write)
         document["factors"] = {each.whole.figure: _factors(each) for each in found.factors}
     document["deploy"] = deploy_json(results)
     folder = results.path.parent if results.path else None
@@ -95,6 +97,19 @@ def _factors(each: Factors) -> dict[str, Any]:
         key: value
         for name in ("whole", "build", "sharing")
         for key, value in _with_bounds(name, getattr(each, name)).items()
+    }
+
+
+def _copied(found: CopiedOnWrite | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return {
+        "configuration": _named(found.forked.cell),
+        "before_load_mib": _number(found.forked.idle_mib.point),
+        "after_load_mib": _number(found.forked.memory_mib.point),
+        "workers": found.workers,
+        "least_mib": _number(found.least_mib),
+        "most_mib": _number(found.most_mib),
     }
 
 

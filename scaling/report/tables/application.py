@@ -16,6 +16,7 @@ HEADINGS = {
     "P99 ms": "p99_ms",
     "CPU ms a request": "cpu_ms_per_request",
     "memory MiB": "memory_mib",
+    "MiB before load": "idle_mib",
     "MiB per extra worker": "extra_mib",
     "start s": "start_s",
     "per core": "per_core",

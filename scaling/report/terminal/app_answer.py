@@ -95,7 +95,8 @@ class AppLines:
         for factors in found.factors:
             lines += wrapped(factors_text(factors), width, 3)
         fitting = wrapped(self._fitting(found), width, 2)
-        later = [*fitting, *wrapped(faults, width, 2), *wrapped(soaked, width, 2)]
+        copied = wrapped(copied_text(found), width, 2)
+        later = [*fitting, *copied, *wrapped(faults, width, 2), *wrapped(soaked, width, 2)]
         room = self._most - len(lines) - len(later)
         rows = ABOVE + min(len(found.at_n), FEWEST_ROWS)
         trust = [sound, few_cores(results), left_out(results), spread_text(results)]
@@ -119,6 +120,26 @@ class AppLines:
         if not known:
             return f"{start}: not known."
         return f"{start}, extrapolated from N ≤ {found.largest_n}: {', '.join(known)}."
+
+
+def copied_text(found: AppAnswer) -> str:
+    """Memory of forked workers before and after the load, and its bounds for more of them."""
+    copied = found.copied_on_write
+    if copied is None:
+        return ""
+    before, after, least, most = map(
+        formats.number,
+        (
+            copied.forked.idle_mib.point,
+            copied.forked.memory_mib.point,
+            min(copied.least_mib, copied.most_mib),
+            copied.most_mib,
+        ),
+    )
+    return (
+        f"{name_of(copied.forked.cell)}: {before} MiB before the load, {after} after it; "
+        f"N = {copied.workers}: {least} (as here) to {most} (as fresh processes)."
+    )
 
 
 def _compared(found: AppAnswer) -> list[Figures]:
