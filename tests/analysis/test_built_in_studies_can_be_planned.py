@@ -25,6 +25,7 @@ REFUSED = {
     "cache": {("cache", model, "asyncio") for model in ("threads", "processes", "forked")},
     "compare": {("echo", "interpreters", "uvloop"), ("scrape", "interpreters", "asyncio")},
     "sharing": {("shared", "threads", "asyncio")},
+    "state": {("state", "forked", "asyncio")},  # a data frame: NumPy starts threads
     # Servers and a driver that do not run here; applications of Sanic in threads of one process.
     "stack-2020": {("web", "processes", "asyncio")},
     "stack-fair": {("web", "processes", "asyncio"), ("web", "threads", "asyncio")},

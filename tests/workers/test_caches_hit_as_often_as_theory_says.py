@@ -102,7 +102,8 @@ def test_every_cache_is_declared_and_refused_where_its_package_is_missing() -> N
     assert parameters_of(Cache)["cache"]["choices"] == list(MAKERS)
     assert Cache.holds
     assert Cache.holds.bytes_each.keys() == MAKERS.keys()
-    refused = {values: why for values, why in load_choices(Cache).items() if why is not None}
+    tried = load_choices(Cache).items()
+    refused = {values: each.refused for values, each in tried if each.refused is not None}
     assert all("--with cachetools" in why for why in refused.values())
     assert set(refused) <= {(("cache", "cachetools"),)}
 

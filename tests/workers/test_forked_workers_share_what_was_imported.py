@@ -132,7 +132,42 @@ def test_imports_that_start_threads_are_refused_and_the_plan_says_so(
     assert failure.error.endswith(reasons["forked"])
     elsewhere = [described.workloads[name] for name in described.workloads if name != workload]
     assert not [
-        each for facts in elsewhere for each in facts.refusals if "start threads" in each.reason
+        each
+        for facts in elsewhere
+        for each in facts.refusals
+        if "start threads" in each.reason and each.parameters != {"kind": "frame"}  # NumPy's
+    ]
+
+
+def test_only_the_choice_that_starts_threads_is_refused(
+    theirs: Callable[[str], str], tmp_path: Path
+) -> None:
+    workload = theirs(
+        """
+        import threading
+        from workers.workloads.compute import Compute
+
+        @dataclass
+        class Theirs(Compute):
+            kind: Literal["plain", "threaded", "other"] = parameter("plain", "what it loads")
+
+            def load(self) -> None:
+                if self.kind == "threaded":
+                    threading.Thread(target=threading.Event().wait, daemon=True).start()
+        """
+    )
+    described = decode_description(ask(["--describe", "--workload", workload], "", tmp_path).stdout)
+    refused = [
+        (each.model, each.parameters, each.reason.partition(":")[0])
+        for each in described.workloads[workload].refusals
+        if each.loop == "asyncio" and each.model != "interpreters"
+    ]
+    assert refused == [
+        (
+            "forked",
+            {"kind": "threaded"},
+            "imports start threads (1), which a forked process would not have",
+        )
     ]
 
 

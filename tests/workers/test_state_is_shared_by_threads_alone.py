@@ -42,7 +42,8 @@ def test_every_kind_is_declared_once() -> None:
 
 def test_a_description_makes_no_objects(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(OnState, "_make", lambda _: pytest.fail("made"))
-    refused = {values: why for values, why in load_choices(State).items() if why is not None}
+    tried = load_choices(State).items()
+    refused = {values: each.refused for values, each in tried if each.refused is not None}
     assert all("--with pandas" in why for why in refused.values())
     assert set(refused) <= {(("kind", "frame"),)}
 

@@ -105,8 +105,8 @@ def _workload(
     try:
         before = os_threads() or 0
         workload = load_workload(path)
-        loaded = load_choices(workload)
         threads = (os_threads() or 0) - before
+        loaded = load_choices(workload)
         with isolated as isolation:
             refused = refusals(path, workload, loops, loaded, isolation, threads)
         return {

@@ -4,14 +4,27 @@ What it loads may depend on a parameter (a parser, say), so every choice is trie
 loaded, the others may still run.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from workers.host.models import MODELS, too_many_threads
 from workers.readback.isolation import Isolation
+from workers.readback.process import os_threads
 from workers.worker.workload import Workload, build, parameters_of, reason_against
 
 type Values = tuple[tuple[str, Any], ...]  # parameters and their values; () means the defaults
-type Loaded = dict[Values, str | None]  # why it cannot be loaded with these values; None if it can
+
+
+class Tried(NamedTuple):
+    """Why a workload cannot be loaded, None if it can; and how many threads that has started.
+
+    What was loaded before starts no thread again, so those of the defaults count for every choice.
+    """
+
+    refused: str | None
+    threads: int = 0
+
+
+type Loaded = dict[Values, Tried]
 
 
 def load_choices(workload: type[Workload]) -> Loaded:
@@ -23,13 +36,14 @@ def load_choices(workload: type[Workload]) -> Loaded:
     loaded: Loaded = {}
     failure: BaseException | None = None
     for values in _choices(workload):
+        before, refused = os_threads() or 0, None
         try:
             build(workload, dict(values)).load()
-            loaded[values] = None
         except (Exception, SystemExit) as error:  # whatever a user's code raises
             failure = failure or error
-            loaded[values] = f"{type(error).__name__}: {error}"
-    if failure is not None and None not in loaded.values():
+            refused = f"{type(error).__name__}: {error}"
+        loaded[values] = Tried(refused, (os_threads() or 0) - before)
+    if failure is not None and all(each.refused for each in loaded.values()):
         raise failure
     return loaded
 
@@ -45,18 +59,19 @@ def refusals(
     """List the models and loops that a workload cannot run under, and with which parameters.
 
     `isolation` is a sub-interpreter to try it in; None if this Python has none. `threads` is how
-    many its imports have started.
+    many the import of its module has started.
     """
-    isolated = loaded
+    here = {values: each.refused for values, each in loaded.items()}
+    isolated = here
     isolated_loops: dict[str, str | None] = {}
     if isolation and not _all_refused(workload, loops, loaded):
         isolated_loops = isolation.loops
         isolated = {values: isolation.refuses_workload(path, dict(values)) for values in loaded}
     found = []
     for model in MODELS:
-        tried = isolated if model == "interpreters" else loaded
-        if model == "forked" and threads:
-            tried = {values: why or too_many_threads(threads) for values, why in loaded.items()}
+        tried = isolated if model == "interpreters" else here
+        if model == "forked":
+            tried = {values: _before_a_fork(values, loaded, threads) for values in loaded}
         for loop in loops:
             of_loop = isolated_loops.get(loop) if model == "interpreters" else None
             answers = {
@@ -67,6 +82,12 @@ def refusals(
                 place = {"model": model, "loop": loop}
                 found.append({**place, "reason": reason, "parameters": parameters})
     return found
+
+
+def _before_a_fork(values: Values, loaded: Loaded, of_module: int) -> str | None:
+    """Why it cannot be forked with these values."""
+    started = of_module + sum(loaded[each].threads for each in {(), values})
+    return loaded[values].refused or (too_many_threads(started) if started > 0 else None)
 
 
 def _all_refused(workload: type[Workload], loops: list[str], loaded: Loaded) -> bool:
@@ -102,7 +123,9 @@ def _other_choices(workload: type[Workload]) -> list[Values]:
     ]
 
 
-def _by_parameters(workload: type[Workload], loaded: Loaded) -> list[tuple[str, dict[str, Any]]]:
+def _by_parameters(
+    workload: type[Workload], loaded: dict[Values, str | None]
+) -> list[tuple[str, dict[str, Any]]]:
     """Each reason with the values that it applies to; no values if it applies to all."""
     refused = {values: reason for values, reason in loaded.items() if reason is not None}
     of_defaults = refused.pop((), None)
