@@ -93,8 +93,9 @@ def test_the_page_begins_with_what_each_brings(tmp_path: Path) -> None:
     assert (rows[0], rows[-1]) == ("+recv64k", "+tlbc0 (control)")
 
 
-def test_there_are_two_controls() -> None:
-    assert [name for name, each in SETTINGS.items() if each.control] == ["tlbc0", "deferred"]
+def test_there_are_three_controls() -> None:
+    controls = [name for name, each in SETTINGS.items() if each.control]
+    assert controls == ["tlbc0", "deferred", "deferred-data"]
 
 
 def test_a_remedy_of_another_build_is_left_out_with_the_reason() -> None:
@@ -239,3 +240,37 @@ def test_a_table_has_a_row_for_each_figure(tmp_path: Path) -> None:
     assert len(rows) == 2 * 2 * 3  # remedies, Ns, figures
     assert (rows["low"] <= rows["ratio"]).all()
     assert (rows["ratio"] <= rows["high"]).all()
+
+
+@pytest.mark.parametrize(
+    ("arm", "reason"),
+    [
+        ("3.14t", "3.14t has no public interface to make objects immortal"),
+        ("3.15t", "PyUnstable_SetImmortal is for C code that makes an object"),
+    ],
+)
+def test_immortal_objects_are_refused_with_what_would_be_needed(arm: str, reason: str) -> None:
+    (left_out,) = remedies_for(arm, ["immortal-data"])
+    assert isinstance(left_out, LeftOut)
+    assert left_out.reason.startswith(reason)
+
+
+@pytest.mark.parametrize(
+    ("arm", "model", "parameters", "reason"),
+    [
+        ("3.14t+columns", "threads", {"kind": "array"}, "the state is in columns already"),
+        ("3.14t+own-data", "threads", {"made_by": "loop"}, "each loop has a copy of its own"),
+        ("3.14t+own-data", "processes", {}, "each worker of this model has a copy"),
+        ("3.14t+deferred-data", "threads", {"kind": "strings"}, "the collector does not track"),
+        ("3.14t+deferred-data", "forked", {}, "only workers in threads"),
+        ("3.14t+own-code", "threads", {}, "the workload is about what is shared"),
+    ],
+)
+def test_what_changes_nothing_about_the_state_is_refused(
+    arm: str, model: str, parameters: dict[str, object], reason: str
+) -> None:
+    place = Place(workload="state", parameters=parameters, model=model, loop="asyncio")
+    assert reason in (parse_arm(arm).unfit(place) or "")
+    other = Place(workload="echo", parameters={}, model="threads", loop="asyncio")
+    if not arm.endswith("own-code"):
+        assert "it is for workloads state and state-pass" in (parse_arm(arm).unfit(other) or "")

@@ -181,7 +181,9 @@ def _no_interface(build: Build) -> str | None:
 IMMORTAL_DATA = Setting(
     name="immortal-data",
     summary="objects without a reference count: they are never freed",
+    reads_back={"facts": {"reference_counts": "immortal"}},
     misfit=_no_interface,
     workloads=_STATE,
     source="https://docs.python.org/3.15/c-api/object.html#c.PyUnstable_SetImmortal",
+    lines=("# in C, where the object is made: PyUnstable_SetImmortal(object);",),
 )
