@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from scaling.base.formats import number as number
     from scaling.base.formats import percent as percent
     from scaling.report.export.remedies import remedy_rows as remedies
-    from scaling.report.plots.single import drawn as plot
+    from scaling.report.plots.draw import drawn as plot
     from scaling.report.tables.loss_rows import loss_rows as explain
 
 _HOMES = {
@@ -56,7 +56,7 @@ _HOMES = {
     "load": "scaling.analysis.table.load:load",
     "number": "scaling.base.formats:number",
     "percent": "scaling.base.formats:percent",
-    "plot": "scaling.report.plots.single:drawn",
+    "plot": "scaling.report.plots.draw:drawn",
     "read": "scaling.analysis.table.load:read_journal",
     "region_laws": "scaling.analysis.laws.regions:region_laws",
     "remedies": "scaling.report.export.remedies:remedy_rows",

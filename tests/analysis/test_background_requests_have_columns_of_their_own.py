@@ -7,7 +7,7 @@ import pytest
 
 from scaling.analysis.results import StudyResults
 from scaling.journal.record import RunLine
-from scaling.report.plots.load_caption import load_text
+from scaling.report.plots.caption import load_text
 from scaling.report.tables.questions.rates import BACKGROUND_NOTE, rate_grids
 from scaling.report.tables.rated import rated
 from scaling.report.terminal.load_rows import load_lines

@@ -10,7 +10,7 @@ import pytest
 
 from scaling.analysis.results import StudyResults
 from scaling.journal.record import Outside, RunLine, Ticks
-from scaling.report.plots.load_caption import accepted, load_text
+from scaling.report.plots.caption import accepted, load_text
 from tests.support.fabricate import with_
 from tests.support.served import Served, studied
 

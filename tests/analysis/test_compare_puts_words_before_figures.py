@@ -23,8 +23,7 @@ from scaling.base import formats
 from scaling.base.errors import UsageError
 from scaling.cli.program import app
 from scaling.report.compare_output import compare
-from scaling.report.plots.draw import subjects
-from scaling.report.plots.registry import BY_NAME
+from scaling.report.plots.draw import BY_NAME, subjects
 from scaling.report.plots.sheet import Sheet
 from scaling.report.plots.style import RC, arm_colours
 from scaling.report.tables.comparison import chapters
@@ -271,6 +270,7 @@ def test_no_word_of_a_full_comparison_leaves_the_sheet(tmp_path: Path, kind: str
     if kind == "losses":  # drawn of runs with readings only
         study = with_terms(study, lambda _arm, _model, n: plus(user=9_000.0 * n))
     sheet = drawn(study, kind)
+    sheet.lay_out()
     sheet.figure.draw_without_rendering()
     edges = sheet.figure.bbox
     undrawn = {label for axes in sheet.figure.axes for label in beyond_the_view(axes)}

@@ -249,7 +249,7 @@ def test_void_stands_at_the_top_of_every_output(tmp_path: Path) -> None:
     assert written.startswith("**VOID: ")
     assert written.count("VOID") == 1
     for about in subjects(StudyResults.of(read)).values():
-        sheet = about.sheet("throughput", "", about.a_panel_per_loop())
+        sheet = about.sheet("throughput", "", about.layout())
         assert ". VOID: the controls fail" in sheet.description.replace("\xa0", " ")
 
 

@@ -12,8 +12,8 @@ from rich.console import Console
 from scaling.analysis.results import StudyResults
 from scaling.analysis.served.full_stack import headline_n, in_order, stacks
 from scaling.journal.record import Load, RunLine, ServiceUse
+from scaling.report.plots.caption import load_text
 from scaling.report.plots.full_stack import drawings
-from scaling.report.plots.load_caption import load_text
 from scaling.report.plots.style import RC
 from scaling.report.tables.full_stack import stack_chapters
 from scaling.report.terminal.answer import LINES, Answer

@@ -15,7 +15,7 @@ from scaling.analysis.table.load import read_journal
 from scaling.base.errors import UsageError
 from scaling.base.formats import percents
 from scaling.journal.record import RunLine
-from scaling.report.plots.load_caption import noise_text
+from scaling.report.plots.caption import noise_text
 from scaling.report.quotes.lookup import Lookup
 from scaling.report.tables.margins import spread_text
 from scaling.report.tables.rated import rated

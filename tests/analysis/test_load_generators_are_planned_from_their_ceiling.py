@@ -12,7 +12,7 @@ from scaling.analysis.results import StudyResults
 from scaling.journal.file import JournalFile
 from scaling.journal.record import CeilingLine, ParameterFacts, ParameterValue, WorkloadFacts
 from scaling.machine.topology import Topology
-from scaling.report.plots.ceilings import ceiling_text
+from scaling.report.plots.caption import ceiling_text
 from scaling.report.plots.draw import subjects
 from scaling.run.ceilings import measure_ceilings
 from scaling.run.generator_count import PROCESSES_MOST, generator_processes

@@ -10,8 +10,7 @@ from msgspec.structs import replace
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.journal.record import ProcessFacts, RunLine, StudyLine
-from scaling.report.plots.draw import subjects
-from scaling.report.plots.registry import BY_NAME
+from scaling.report.plots.draw import BY_NAME, subjects
 from scaling.report.plots.style import RC
 from scaling.report.tables.comparison_rows import comparison_rows
 from scaling.study.questions import THROUGHPUT

@@ -16,8 +16,7 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import read_journal
 from scaling.analysis.table.outliers import FEWEST, THRESHOLD, outliers
 from scaling.journal.record import RunLine
-from scaling.report.plots.draw import subjects
-from scaling.report.plots.registry import BY_NAME
+from scaling.report.plots.draw import BY_NAME, subjects
 from scaling.report.plots.style import RC
 from scaling.report.tables.export import markdown
 from scaling.report.tables.results_view import Results

@@ -8,8 +8,7 @@ import pytest
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal
 from scaling.base.errors import UsageError
-from scaling.report.plots.draw import draw_all
-from scaling.report.plots.single import drawn
+from scaling.report.plots.draw import draw_all, drawn
 from tests.support.fabricate import Made, studied
 
 SWEPT = Made(variants={"echo": [{"payload_bytes": 256}, {"payload_bytes": 1024}]}, workers=(1, 2))

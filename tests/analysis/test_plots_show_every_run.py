@@ -19,13 +19,12 @@ from scaling.analysis.curves.curve import Curve
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.journal.record import CeilingLine, Line, Machine, Memory, RunLine, WorkloadNote
-from scaling.report.plots.ceilings import ceiling_text
-from scaling.report.plots.draw import draw_all, subjects
-from scaling.report.plots.regions import Region, regions
-from scaling.report.plots.registry import BY_NAME
+from scaling.report.plots.borders import Region, regions
+from scaling.report.plots.caption import ceiling_text
+from scaling.report.plots.draw import BY_NAME, draw_all, subjects
 from scaling.report.plots.sheet import Sheet
 from scaling.report.plots.style import MARKERS, RC, arm_colours
-from tests.support.drawn import runs_in
+from tests.support.drawn import key_of, runs_in
 from tests.support.fabricate import Made, Variants, journal, studied, with_, write
 
 
@@ -37,10 +36,6 @@ def drawn(study: Journal, kind: str) -> tuple[Sheet, list[Curve]]:
 
 def small_print(sheet: Sheet) -> str:
     return sheet.description.replace("\N{NO-BREAK SPACE}", " ")
-
-
-def key_of(sheet: Sheet) -> list[str]:
-    return [text.get_text() for legend in sheet.figure.legends for text in legend.get_texts()]
 
 
 def x_of(line: Line2D) -> Floats:
@@ -265,6 +260,7 @@ LONG = {f"a_rather_long_parameter_{letter}": 100_000 for letter in "abcd"}
 @pytest.mark.parametrize("kind", ["throughput", "memory"])
 def test_no_word_is_cut_off_or_runs_into_another(tmp_path: Path, made: Made, kind: str) -> None:
     sheet, _ = drawn(studied(tmp_path, made), kind)
+    sheet.lay_out()
     figure = sheet.figure
     figure.draw_without_rendering()
     edges = figure.bbox

@@ -14,9 +14,8 @@ from scaling.analysis.served.course import course_of
 from scaling.journal.record import Overload, RunLine
 from scaling.report.files import tables_markdown
 from scaling.report.page.render import page
-from scaling.report.plots.draw import drawings, load_plots_of, loads
+from scaling.report.plots.draw import drawings, drawn, load_plots_of, loads
 from scaling.report.plots.pauses import collected_text
-from scaling.report.plots.single import drawn
 from scaling.report.plots.style import RC
 from scaling.report.tables.few_collections import collections_text
 from scaling.report.terminal.answer import print_answer

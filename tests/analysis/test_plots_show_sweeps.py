@@ -18,11 +18,10 @@ from scaling.analysis.table.load import Journal, read_journal
 from scaling.journal.record import ParameterValue
 from scaling.report.plots import sweep
 from scaling.report.plots.draw import draw_all, subjects
-from scaling.report.plots.lettering import width_in
 from scaling.report.plots.places import SIZE, places
-from scaling.report.plots.sheet import Sheet
+from scaling.report.plots.sheet import Sheet, width_in
 from scaling.report.plots.style import RC, arm_colours
-from tests.support.drawn import runs_in
+from tests.support.drawn import key_of, runs_in
 from tests.support.fabricate import Made, Variants, journal, with_, write
 
 pytestmark = pytest.mark.slow
@@ -51,10 +50,6 @@ def medians_in(axes: Axes) -> list[ErrorbarContainer]:
 
 def x_of(container: ErrorbarContainer) -> Floats:
     return np.asarray(container.lines[0].get_xdata(), dtype=float)
-
-
-def key_of(sheet: Sheet) -> list[str]:
-    return [text.get_text() for legend in sheet.figure.legends for text in legend.get_texts()]
 
 
 def test_every_run_is_a_dot_at_its_value_and_every_n_a_line(tmp_path: Path) -> None:
@@ -174,6 +169,7 @@ def test_the_small_print_says_scaled_and_nothing_of_windows(tmp_path: Path) -> N
 )  # fmt: skip
 def test_no_word_is_cut_off_or_runs_into_another(tmp_path: Path, made: Made) -> None:
     (sheet,) = drawn(studied(tmp_path, made)).values()
+    sheet.lay_out()
     figure = sheet.figure
     figure.draw_without_rendering()
     texts = [t for t in figure.findobj(Text) if t.get_visible() and t.get_text().strip()]

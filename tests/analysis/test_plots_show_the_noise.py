@@ -14,10 +14,10 @@ from scaling.analysis.statistics.noise import NoiseFloor, noise_floor
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.base import formats
 from scaling.journal.record import RunLine
-from scaling.report.plots.draw import subjects
-from scaling.report.plots.registry import PLOTS
+from scaling.report.plots.draw import PLOTS, subjects
 from scaling.report.plots.sheet import Sheet
 from scaling.report.plots.style import RC
+from tests.support.drawn import key_of
 from tests.support.fabricate import Made, journal, studied, write
 
 # Of `losses` these studies have no readings, and it has no band: its bars have intervals.
@@ -50,7 +50,7 @@ def bands(sheet: Sheet) -> list[Artist]:
 
 
 def key(sheet: Sheet) -> str:
-    return " ".join(text.get_text() for each in sheet.figure.legends for text in each.get_texts())
+    return " ".join(key_of(sheet))
 
 
 @pytest.mark.parametrize(("kind", "curves"), [("throughput", 4), ("efficiency", 8), ("memory", 4)])
@@ -126,6 +126,7 @@ def test_a_loop_that_was_not_run_under_a_model_has_no_empty_panel(
         *(f"uvloop: {model}" for model in CROWDED.models[1:]),
     ]
     assert all(axes.lines for axes in sheet.all_panels)
+    sheet.lay_out()
     assert [axes.get_ylabel() != "" for axes in sheet.all_panels] == [
         True,
         False,

@@ -4,7 +4,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from scaling.journal.record import Machine
-from scaling.report.plots.bends import Bend, bends, draw_bends
+from scaling.report.plots.borders import Bend, bends, draw_bends
 
 
 @pytest.mark.parametrize(

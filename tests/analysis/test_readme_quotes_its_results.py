@@ -6,7 +6,7 @@ from pathlib import Path
 import matplotlib as mpl
 import pytest
 
-from scaling.report.plots.single import drawn
+from scaling.report.plots.draw import drawn
 from scaling.report.plots.style import RC
 from scaling.report.quotes.check import check
 from scaling.report.quotes.lookup import Lookup

@@ -29,6 +29,7 @@ from scaling.report.tables.questions import ladder as ladder_question
 from scaling.report.tables.questions.break_even import break_even_note
 from scaling.report.tables.questions.registry import QUESTIONS
 from scaling.study.questions import THROUGHPUT
+from tests.support.drawn import key_of
 from tests.support.fabricate import Made, journal, studied, with_, write
 
 SINGLE = Cell(workload="echo", loop="asyncio", arm="3.14", model="threads", workers=1)
@@ -276,12 +277,7 @@ def test_the_ceiling_is_named_by_the_arms_that_make_it(tmp_path: Path) -> None:
     arms = ("3.14", "3.14+mimalloc", "3.14t+gil", "3.14t")
     study = studied(tmp_path, Made(arms=arms, models=("threads", "processes")))
     about, *_ = subjects(StudyResults.of(study)).values()
-    labels = [
-        text.get_text()
-        for legend in throughput.draw(about).figure.legends
-        for text in legend.get_texts()
-    ]
-    assert "ceiling: N processes on 3.14+mimalloc" in labels
+    assert "ceiling: N processes on 3.14+mimalloc" in key_of(throughput.draw(about))
 
 
 @pytest.mark.usefixtures("undrawn")

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 
-from scaling.report.plots.rates import finish_latency_axis
+from scaling.report.plots.latency import finish_latency_axis
 from scaling.report.plots.sheet import Layout, new_sheet
 from scaling.report.plots.style import IDEAL_LINE, INK, RC, SPARE
 from tests.benchmarks.stalls import Stalls, measured_ms

@@ -1,8 +1,13 @@
 """Reads back what a plot shows."""
 
+from typing import cast
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection
+from matplotlib.legend import Legend
+
+from scaling.report.plots.sheet import Sheet
 
 
 def runs_in(axes: Axes) -> list[tuple[float, float]]:
@@ -13,3 +18,9 @@ def runs_in(axes: Axes) -> list[tuple[float, float]]:
         if isinstance(dots, PathCollection) and dots.get_gid() == "runs"
         for x, y in np.asarray(dots.get_offsets())
     )
+
+
+def key_of(sheet: Sheet) -> list[str]:
+    """The words of the key of a plot."""
+    legends = cast(list[Legend], sheet.figure.findobj(Legend))
+    return [text.get_text() for legend in legends for text in legend.get_texts()]

@@ -9,8 +9,8 @@ from scaling.analysis.results import StudyResults
 from scaling.report.page.parts import Block, PageFigure
 from scaling.report.page.picture import Pictures
 from scaling.report.plots.draw import load_plots_of
-from scaling.report.plots.load_subject import LoadSubject
 from scaling.report.plots.style import RC
+from scaling.report.plots.subject import LoadSubject
 from scaling.report.tables.questions.at_rate import at_rate_grids
 from scaling.report.tables.questions.capacity import capacity_grids
 

@@ -1,24 +1,42 @@
-"""The small print under every figure: machine, builds, date, how often, and what is left out."""
+"""The small print under every plot: machine, builds, date, how often, how a server was loaded, what
+its services deliver at most, and what is left out.
+"""
 
+import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from scaling.analysis.curves.curve import Point
 from scaling.analysis.curves.sections import Section
+from scaling.analysis.results import StudyResults
+from scaling.analysis.statistics.noise import NoiseFloor
 from scaling.base import formats
-from scaling.journal.record import ArmRecord, CeilingLine, StudyLine
-from scaling.report.plots.ceilings import ceiling_text
+from scaling.builds.arms import with_settings
+from scaling.journal.record import ArmRecord, CeilingLine, StudyLine, WorkloadNote
+from scaling.report.tables.few_cores import bound_text, bounds
+from scaling.report.tables.rated import has_background, is_served
 from scaling.report.tables.study_notes import machine_text
 from scaling.study.caveats import caveats
+from scaling.study.load import is_open_loop
+from scaling.study.services import LOAD_GENERATOR
 
 if TYPE_CHECKING:
-    from scaling.report.plots.regions import Region  # with matplotlib
+    from scaling.report.plots.borders import Region  # with matplotlib
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
 UNBROKEN = 60  # letters
+SERVER, ACCEPT, CONNECTIONS = "server", "accept", "connections"
+PROXY, NO_PROXY = "proxy", "none"
+SIZED = {"weak": "per worker", "strong": "in total"}
+ACCEPTED = {
+    "port": "connections dealt evenly (a port per worker)",
+    "acceptor": "connections dealt evenly (by one acceptor)",
+    "shared": "connections taken from one shared listener",
+    "reuseport": "connections dealt by the kernel (SO_REUSEPORT)",
+}
 
 
 def caption(
@@ -31,7 +49,7 @@ def caption(
 ) -> str:
     """One paragraph, a `warning` first; what is not known of a machine is left out.
 
-    `load` is how a served workload was loaded (`scaling.report.plots.load_caption`).
+    `load` is how a served workload was loaded (`load_text`).
     """
     arms = list(dict.fromkeys(curve.key.arm for curve in section.curves))
     points = [point for curve in section.curves for point in curve.points]
@@ -107,3 +125,104 @@ def oversubscription_text(found: "list[Region]") -> str:
         if region.name == "oversubscribed":
             return "every N here is oversubscribed on this machine"
     return ""
+
+
+def ceilings_of(
+    section: Section, study: StudyLine, ceilings: Iterable[CeilingLine]
+) -> tuple[CeilingLine, ...]:
+    """Those of `ceilings` that were measured for the section's workload and parameters."""
+    key = section.curves[0].key
+    parameters = key.parameters
+    note = study.workloads.get(key.workload, WorkloadNote())
+    services = [*note.services, *[LOAD_GENERATOR] * note.served]
+
+    def fits(ceiling: CeilingLine) -> bool:
+        asked = ceiling.parameters.items()
+        return ceiling.service in services and all(parameters.get(n) == value for n, value in asked)
+
+    return tuple(each for each in ceilings if fits(each))
+
+
+def ceiling_text(ceilings: Iterable[CeilingLine]) -> str:
+    """`site ceiling 14,200 requests/s (pages=10, delay_ms=0; 2 processes)`; empty without any."""
+    return ", ".join(
+        dict.fromkeys(
+            _ceiling(each, each.requests_per_s) for each in ceilings if each.requests_per_s
+        )
+    )
+
+
+def _ceiling(ceiling: CeilingLine, requests_per_s: float) -> str:
+    parameters = (f"{n}={formats.parameter(value)}" for n, value in ceiling.parameters.items())
+    several = f"{ceiling.processes} processes" if ceiling.processes > 1 else ""
+    measured_with = "; ".join(filter(None, (", ".join(parameters), several)))
+    text = f"{ceiling.service} ceiling {formats.number(requests_per_s)} requests/s"
+    return f"{text} ({measured_with})" if measured_with else text
+
+
+def load_text(section: Section, results: StudyResults) -> list[str]:
+    """Server, connections, window, cores, a part each; empty for what is not served."""
+    key = section.curves[0].key
+    if not is_served(section, results.study):
+        return []
+    parameters = key.parameters
+    served = [(curve.key, with_settings(curve.key.arm, parameters)) for curve in section.curves]
+    servers = dict.fromkeys(str(each[SERVER]) for _, each in served if SERVER in each)
+    taken = (accepted(each, is_command=key in results.commands) for key, each in served)
+    connections = parameters.get(CONNECTIONS)
+    window_s = results.study.study.get("window_s")
+    closed = parameters.get("rate_per_s") == 0
+    return list(
+        filter(
+            None,
+            [
+                f"server {formats.listed(servers)}" if servers else "",
+                _connections(connections, section.sizing, _most_workers(results, key.workload)),
+                "; ".join(dict.fromkeys(taken)),
+                "latency of foreground requests only" if has_background(section) else "",
+                "closed loop" if closed else "",
+                "sent from another host" if results.study.study.get("load_elsewhere") else "",
+                f"windows of {window_s:g} s" if isinstance(window_s, int | float) else "",
+                bound_text(bounds(results.frame, [section])),
+            ],
+        )
+    )
+
+
+def accepted(parameters: Mapping[str, object], *, is_command: bool) -> str:
+    """How connections reached the workers; empty where it is not known.
+
+    A command listens itself, whatever the parameters say.
+    """
+    proxy = parameters.get(PROXY, NO_PROXY)
+    if proxy != NO_PROXY:
+        return f"connections taken by {proxy}"
+    if is_command:
+        return "connections taken from the server's own listener"
+    policy = parameters.get(ACCEPT)
+    return ACCEPTED.get(str(policy), f"accept={policy}") if policy else ""
+
+
+def _connections(connections: object, sizing: str, most_workers: int) -> str:
+    """Those of each worker; in strong sizing all, as many as the most workers have."""
+    if not isinstance(connections, int):
+        return ""
+    count = connections * most_workers if sizing == "strong" else connections
+    return f"{formats.plural(count, 'connection')} {SIZED.get(sizing, '')}".strip()
+
+
+def _most_workers(results: StudyResults, workload: str) -> int:
+    runs = results.frame[results.frame["workload"] == workload]
+    return int(runs["workers"].max())
+
+
+def noise_text(section: Section, floor: NoiseFloor) -> str:
+    """`A/A pairs differ by ±3.1 % to 12.4 % in P99`; empty where it is not known.
+
+    The pairs are those in an open loop, if there are any.
+    """
+    workload = section.curves[0].key.workload
+    own = [pair for pair in floor.pairs if pair.key.workload == workload]
+    chosen = [pair for pair in own if is_open_loop(pair.parameters)] or own
+    known = [spread for pair in chosen if math.isfinite(spread := pair.floor("latency_p99_s"))]
+    return f"A/A pairs differ by ±{formats.percents(known)} in P99" if known else ""

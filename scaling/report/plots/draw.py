@@ -1,4 +1,7 @@
-"""All figures of a study: a file for each workload variant, sizing and kind, as SVG and PNG."""
+"""All plots of a study: a file for each workload variant, sizing and kind, as SVG and PNG.
+
+To add a kind of plot, write a module with a `PLOT` and name it in `PLOTS` or `LOAD_PLOTS`.
+"""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
@@ -11,18 +14,42 @@ from scaling.analysis.comparison.build_differences import build_differences
 from scaling.analysis.comparison.compare import Compared
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.labels import slug
+from scaling.analysis.table.load import Journal
+from scaling.base.errors import UsageError
 from scaling.journal.record import Cell, StudyLine
-from scaling.report.plots import full_stack, sweep, versions
-from scaling.report.plots.ceilings import ceilings_of
-from scaling.report.plots.load_caption import load_text
-from scaling.report.plots.load_subject import LoadSubject, load_subjects
+from scaling.report.plots import (
+    efficiency,
+    full_stack,
+    ladder,
+    latency,
+    memory,
+    pauses,
+    percentiles,
+    sweep,
+    throughput,
+    trade,
+    versions,
+    waterfall,
+)
+from scaling.report.plots.caption import ceilings_of, load_text
 from scaling.report.plots.plot import LoadPlot, Plot
-from scaling.report.plots.registry import LOAD_PLOTS, PLOTS
-from scaling.report.plots.sheet import FORMATS, Draw
+from scaling.report.plots.sheet import FORMATS, Draw, Sheet
 from scaling.report.plots.style import RC
-from scaling.report.plots.subject import Subject, subject
+from scaling.report.plots.subject import LoadSubject, Subject, load_subjects, subject
 from scaling.report.tables.rated import free_running, free_sweeps, rate_of
 from scaling.study.questions import section_of
+
+# In the order in which files are written and the page shows them.
+PLOTS = (
+    throughput.PLOT,
+    efficiency.PLOT,
+    waterfall.PLOT,
+    memory.PLOT,
+    ladder.PLOT,
+    trade.PLOT,
+)
+LOAD_PLOTS = (latency.PLOT, percentiles.PLOT, latency.BY_WORKERS, pauses.PLOT)
+BY_NAME = {plot.name: plot for plot in PLOTS}
 
 
 def draw_all(results: StudyResults, folder: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
@@ -37,6 +64,19 @@ def draw_all(results: StudyResults, folder: Path, formats: Sequence[str] = FORMA
         for name, draw in drawings(results):
             files += draw().save(folder / name, formats)
     return files
+
+
+def drawn(journal: Journal, name: str) -> Sheet:
+    """The plot that `scaling plot` writes as `name`.svg, such as `echo-weak-ladder`.
+
+    Raises:
+        UsageError: the study has no such plot; it says which there are.
+    """
+    with mpl.rc_context(RC):
+        known = dict(drawings(StudyResults.of(journal)))
+        if name in known:
+            return known[name]()
+    raise UsageError(f"{journal.study.name} has no figure {name!r}; there are {', '.join(known)}")
 
 
 def drawings(results: StudyResults) -> Iterator[tuple[str, Draw]]:

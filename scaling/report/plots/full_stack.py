@@ -10,7 +10,6 @@ from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from scaling.analysis.curves.curve import Point
 from scaling.analysis.curves.sections import Section
@@ -26,20 +25,22 @@ from scaling.analysis.served.full_stack import (
 )
 from scaling.analysis.statistics.estimate import bounds_kind
 from scaling.analysis.table.labels import slug
-from scaling.report.plots.caption import caption
-from scaling.report.plots.lettering import width_in
-from scaling.report.plots.load_caption import load_text
-from scaling.report.plots.panel import HEAD_ROOM, draw_medians, finish_y, highest, short
-from scaling.report.plots.regions import draw_regions, regions
-from scaling.report.plots.sheet import EDGE_IN, Draw, Layout, Sheet, new_sheet
+from scaling.report.plots.borders import draw_regions, regions
+from scaling.report.plots.caption import caption, load_text
+from scaling.report.plots.panel import (
+    HEAD_ROOM,
+    draw_medians,
+    finish_y,
+    highest,
+    round_ticks,
+    short,
+)
+from scaling.report.plots.sheet import Draw, Layout, Sheet, bar_entry, new_sheet
 from scaling.report.plots.style import (
-    BAR_MARKER,
     FAINT,
     INK,
-    QUIET,
     ROLES,
     SPARE,
-    WIDTH_IN,
 )
 from scaling.report.plots.subject import MOST_COLUMNS
 from scaling.report.tables.full_stack import beside_text
@@ -104,16 +105,13 @@ def _cpu_sheet(order: Sequence[tuple[Stack, Point]], workers: int, about: _About
     ]
     kind = bounds_kind(cpu_s(point) for _, point in order)
     if kind:
-        bar = Line2D([], [], color=QUIET, marker=BAR_MARKER, mfc="none", ms=8, mew=1.1, ls="")
-        bar.set_label(f"total: median with {kind}")
-        key.append(bar)
+        key.append(bar_entry(f"total: median with {kind}"))
     layout = Layout(1, 1, panel_in=ROW_IN * len(order) + 0.1)
     title = f"{about.section.label}: CPU time of a request, N = {workers}"
     words = about.caption(DIVIDED)
     sheet = new_sheet(title, "the load generator's is not in it", key, words, layout)
     (axes,) = sheet.all_panels
     labels = [_label(stack) for stack, _ in order]
-    _make_room(axes, labels)
     for place, (stack, point) in enumerate(order):
         _bar(axes, place, stack, point)
     axes.set_ylim(len(order) - 0.5, -0.5)
@@ -122,8 +120,7 @@ def _cpu_sheet(order: Sequence[tuple[Stack, Point]], workers: int, about: _About
     axes.set_xlim(0, ROOM_RIGHT * MS * max(cpu_s(point).high for _, point in order))
     axes.grid(visible=True, axis="x")
     axes.grid(visible=False, axis="y")
-    axes.xaxis.set_major_locator(MaxNLocator(7, steps=[1, 2, 2.5, 5, 10]))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
+    round_ticks(axes.xaxis, 7)
     axes.set_xlabel("ms of CPU time per request")
     return sheet
 
@@ -151,14 +148,6 @@ def _bar(axes: Axes, place: int, stack: Stack, point: Point) -> None:
     )
 
 
-def _make_room(axes: Axes, labels: Sequence[str]) -> None:
-    """Move the left edge of the panel to the right of the longest label."""
-    longest_in = max(width_in(text, LABEL_SIZE) for text in labels)
-    box = axes.get_position()
-    left = (EDGE_IN + longest_in + 0.12) / WIDTH_IN
-    axes.set_position((left, box.y0, box.x1 - left, box.height))
-
-
 def _knee_sheet(lines: Sequence[Stack], about: _About) -> Sheet:
     """A panel for each arm and model: requests/s against N, a ring where it stops to rise."""
     panels = list(dict.fromkeys((each.curve.key.arm, each.curve.key.model) for each in lines))
@@ -170,7 +159,7 @@ def _knee_sheet(lines: Sequence[Stack], about: _About) -> Sheet:
     title = f"{about.section.label}: requests/s by number of workers"
     sheet = new_sheet(title, f"with {beside_text(lines[0])}", key, about.caption(), layout)
     top = HEAD_ROOM * highest([each.curve for each in lines], "throughput")
-    for place, (axes, (arm, model)) in enumerate(zip(sheet.all_panels, panels, strict=True)):
+    for axes, (arm, model) in zip(sheet.all_panels, panels, strict=True):
         for each in lines:
             if (each.curve.key.arm, each.curve.key.model) == (arm, model):
                 _line(axes, each, colours[each.name])
@@ -178,9 +167,9 @@ def _knee_sheet(lines: Sequence[Stack], about: _About) -> Sheet:
         axes.set_xticks(every_n)
         axes.set_xlim(0, every_n[-1] * 1.06)
         axes.set_xlabel("workers (N)")
+        finish_y(axes, "requests / s", top)
+        axes.set_title(f"{arm} · {model}")
         draw_regions(axes, about.regions)
-        finish_y(axes, "requests / s" if place % layout.columns == 0 else "", top)
-        axes.set_title(f"{arm} · {model}", loc="left", pad=17, color=INK, fontweight="bold")
     return sheet
 
 

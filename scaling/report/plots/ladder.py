@@ -50,13 +50,12 @@ def draw(subject: Subject) -> Sheet:
     levels = [level for _, row in rows for ladder in row for level in _levels(ladder)]
     low, high = min(1.0, *levels) / FOOT_ROOM, max(1.0, *levels) * HEAD_ROOM
     for (loop, row), panels in zip(rows, list(sheet.panels), strict=True):
-        for place, axes in enumerate(list(panels)):
-            if place >= len(row):
-                sheet.leave_out(axes)
-                continue
-            _panel(axes, row[place], subject, loop)
+        for spare in panels[len(row) :]:
+            sheet.leave_out(spare)
+        for axes, ladder in zip(panels, row, strict=True):
+            _panel(axes, ladder, subject, loop)
             axes.set_ylim(low, high)
-            _finish(axes, "throughput, lowest rung = 1" if place == 0 else "")
+            _finish(axes, "throughput, lowest rung = 1")
     return sheet
 
 
@@ -112,7 +111,7 @@ def _panel(axes: Axes, ladder: Ladder, subject: Subject, loop: str) -> None:
     axes.axhline(1, color=subject.colours[ladder.bottom.arm], lw=1.6, zorder=4)
     axes.set_xticks(range(len(names)), names)
     axes.set_xlim(-0.6, len(names) - 0.4)
-    axes.set_title(f"{loop}, N = {ladder.workers}", loc="left", pad=7, color=INK, fontweight="bold")
+    axes.set_title(f"{loop}, N = {ladder.workers}")
 
 
 def _bar(
@@ -169,7 +168,6 @@ def _finish(axes: Axes, y_label: str) -> None:
     axes.yaxis.set_major_locator(LogLocator(base=2))
     axes.yaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}×"))
-    axes.yaxis.set_tick_params(labelleft=bool(y_label))
     axes.set_ylabel(y_label)
 
 

@@ -1,28 +1,88 @@
-"""Latency against the offered rate, a line for each configuration, a panel for each N."""
+"""Latency under load: against the offered rate, a panel for each N; against N, a panel for each
+rate. P99 is above P50, and there is a line for each configuration.
+
+A filled mark is a median; an open one is a lower bound of it, because the server fell behind. All
+workers together are offered the same rate: against N one sees what more of them are worth to a
+client.
+"""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, groupby, product
+from typing import Any
 
+import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from scaling.report.plots.lettering import width_in
-from scaling.report.plots.load_subject import LoadSubject
-from scaling.report.plots.panel import short
+from scaling.analysis.statistics.estimate import Estimate
+from scaling.base.formats import number
+from scaling.journal.record import Cell
+from scaling.report.plots.borders import name_above
+from scaling.report.plots.panel import finish_workers, reaches, short
 from scaling.report.plots.places import Places
 from scaling.report.plots.plot import LoadPlot
-from scaling.report.plots.rates import (
-    ROWS,
-    LatencyPanels,
-    any_known,
-    draw_latencies,
-    estimates_ms,
-    few,
+from scaling.report.plots.sheet import Layout, Sheet, panel_in
+from scaling.report.plots.style import (
+    BORDER,
+    FAINT,
+    INK,
+    MARKERS,
+    OTHER_MARKER,
+    QUIET,
+    REGION_SHADES,
 )
-from scaling.report.plots.regions import NAME_SIZE
-from scaling.report.plots.sheet import Sheet, panel_in
-from scaling.report.plots.style import BORDER, QUIET, REGION_SHADES
+from scaling.report.plots.style import line as linestyle
+from scaling.report.plots.subject import MOST_COLUMNS, LoadSubject
 from scaling.report.tables.questions.rates import rate_grids
-from scaling.report.tables.rated import Line
+from scaling.report.tables.rated import AtRate, Line
+
+MS_PER_S = 1e3
+ROWS = (("latency_p99_s", "P99"), ("latency_p50_s", "P50"))
+HEAD_ROOM, FOOT_ROOM = 1.35, 1.25  # factors
+OBJECTIVE_LINE = (0, (6, 2))
+EMPTY_SIZE = 8.5  # points
+FEW_DECADES = 1.5  # up to here a logarithmic axis has marks between its powers of ten, too
+
+
+class LatencyPanels[T]:
+    """A sheet of P99 above P50, with a panel for each of `across`: Ns, or rates.
+
+    `drawn` is all that comes on it: each row has one y axis.
+    """
+
+    def __init__(
+        self, subject: LoadSubject, what: str, across: Sequence[T], drawn: Sequence[AtRate]
+    ) -> None:
+        rated = subject.rated
+        rows = [row for row in ROWS if any_known(rated.lines, [row[0]])]
+        self._subject = subject
+        self._every = list(product(rated.loops, rows, across))
+        self._values = {column: estimates_ms(drawn, column) for column, _ in rows}
+        alone = len(across) == 1
+        self.columns = len(rows) if alone else len(across)
+        layout = Layout(len(self._every), self.columns, own_y=alone)
+        values = list(chain.from_iterable(self._values.values()))
+        self.sheet = subject.sheet(what, layout, values, load_key(subject, drawn))
+
+    def each(self, place: Callable[[T], str]) -> Iterator[tuple[Axes, str, str, T]]:
+        """Each panel, with its loop, the column of its percentile, and which of `across` it is.
+
+        Its heading ends with the words of `place`. When the caller has drawn on it, it gets its
+        objectives and its y axis.
+        """
+        several = len(self._subject.rated.loops) > 1
+        for axes, (loop, (column, name), at) in zip(
+            self.sheet.all_panels, self._every, strict=True
+        ):
+            axes.set_title(f"{loop}: {name}{place(at)}" if several else f"{name}{place(at)}")
+            yield axes, loop, column, at
+            if not axes.containers:
+                _say_why_empty(axes, name)
+            objectives = self._subject.objectives_s.get(column, [])
+            draw_objectives(axes, objectives)
+            finish_latency_axis(axes, f"{name}, ms", limits_ms(self._values[column], objectives))
 
 
 def draw(subject: LoadSubject) -> Sheet:
@@ -31,8 +91,7 @@ def draw(subject: LoadSubject) -> Sheet:
     ns = few(rated.workers)
     drawn = [each for line in rated.lines if line.workers in ns for each in line.at_rates]
     panels = LatencyPanels(subject, "latency against the offered rate", ns, drawn)
-    pad = 17 if any(each.is_bound for each in drawn) else 7
-    for axes, loop, column, n in panels.each(lambda n: f", N = {n}", pad):
+    for axes, loop, column, n in panels.each(lambda n: f", N = {n}"):
         own = rated.on(loop, n)
         for line in own:
             draw_latencies(
@@ -44,7 +103,7 @@ def draw(subject: LoadSubject) -> Sheet:
                 subject.about.colours[line.key.arm],
             )
         _finish_rates(axes, rated.rates_per_s, panels.columns)
-        _shade(axes, own, rated.rates_per_s, panel_in(panels.columns))
+        _shade(axes, own, rated.rates_per_s)
     return panels.sheet
 
 
@@ -62,9 +121,7 @@ def _finish_rates(axes: Axes, rates_per_s: Sequence[float], columns: int) -> Non
     placed.draw(axes, "offered requests / s")
 
 
-def _shade(
-    axes: Axes, lines: Sequence[Line], rates_per_s: Sequence[float], axes_width_in: float
-) -> None:
+def _shade(axes: Axes, lines: Sequence[Line], rates_per_s: Sequence[float]) -> None:
     """Grey from the rate on at which the first configuration falls behind, darker from the last."""
     begins = [first for line in lines if (first := _behind_from(line)) is not None]
     if not begins:
@@ -73,8 +130,8 @@ def _shade(
     somewhere = _border(min(begins), rates_per_s, left)
     everywhere = _border(max(begins), rates_per_s, left) if len(begins) == len(lines) else right
     spans = [
-        (somewhere, everywhere, "smt", ("some fall behind", "some", "")),
-        (everywhere, right, "oversubscribed", ("all fall behind", "all", "")),
+        (somewhere, everywhere, "smt", ("some fall behind", "some")),
+        (everywhere, right, "oversubscribed", ("all fall behind", "all")),
     ]
     for begin, end, shade, names in spans:
         if begin >= end:
@@ -82,17 +139,7 @@ def _shade(
         axes.axvspan(begin, end, color=REGION_SHADES[shade], lw=0, zorder=0, gid=f"behind-{shade}")
         if begin > left:
             axes.axvline(begin, color=BORDER, lw=0.8, zorder=0.5)
-        room_in = axes_width_in * math.log(end / begin) / math.log(right / left)
-        axes.text(
-            math.sqrt(begin * end),
-            1.012,
-            next(name for name in names if width_in(name, NAME_SIZE) <= room_in or not name),
-            transform=axes.get_xaxis_transform(),
-            ha="center",
-            va="bottom",
-            fontsize=NAME_SIZE,
-            color=QUIET,
-        )
+        name_above(axes, begin, end, names)
 
 
 def _behind_from(line: Line) -> float | None:
@@ -111,4 +158,156 @@ def _border(rate: float, rates_per_s: Sequence[float], left: float) -> float:
     return math.sqrt(rate * rates_per_s[place - 1]) if place else left
 
 
+def draw_by_workers(subject: LoadSubject) -> Sheet:
+    """The sheet: P99 above P50; of many rates the lowest, the middle one and the highest."""
+    rated = subject.rated
+    rates = few(rated.rates_per_s)
+    drawn = [at for line in rated.lines for rate in rates if (at := line.at(rate))]
+    panels = LatencyPanels(subject, "latency against N", rates, drawn)
+    for axes, loop, column, rate in panels.each(lambda rate: f" at {number(rate)}/s"):
+        own = [line for line in rated.lines if line.key.loop == loop and line.at(rate)]
+        for key, lines in groupby(own, key=lambda line: line.key):
+            pairs = [(line.workers, line.at(rate)) for line in lines]
+            known = [(n, at) for n, at in pairs if at is not None]
+            draw_latencies(
+                axes,
+                [n for n, _ in known],
+                estimates_ms([at for _, at in known], column),
+                [at.is_bound for _, at in known],
+                key,
+                subject.about.colours[key.arm],
+            )
+        finish_workers(axes, subject.about)
+    return panels.sheet
+
+
+def is_there_by_workers(subject: LoadSubject) -> bool:
+    """Whether latencies are known at several Ns."""
+    known = {
+        line.workers
+        for line in subject.rated.lines
+        if any_known([line], [column for column, _ in ROWS])
+    }
+    return len(known) > 1
+
+
+def _say_why_empty(axes: Axes, name: str) -> None:
+    words = f"{name} not known:\ntoo few requests in valid runs"
+    place: dict[str, Any] = {"ha": "center", "va": "center", "transform": axes.transAxes}
+    axes.text(0.5, 0.5, words, color=QUIET, fontsize=EMPTY_SIZE, gid="empty", **place)
+
+
+def estimates_ms(at: Iterable[AtRate], column: str) -> list[Estimate]:
+    """A latency of each, in ms; those that are not known have no value."""
+    return [each.point.figures[column].scaled(MS_PER_S, "ms") for each in at]
+
+
+def draw_latencies(
+    axes: Axes,
+    x: Sequence[float],
+    values: Sequence[Estimate],
+    bounds: Sequence[bool],
+    key: Cell,
+    colour: str,
+) -> None:
+    """Medians in ms with their bars, joined; those that are lower `bounds` open."""
+    known = [place for place, value in enumerate(values) if value.n]
+    if not known:
+        return
+    at = [x[place] for place in known]
+    few = [values[place] for place in known]
+    middle = [value.point for value in few]
+    style: dict[str, Any] = {"color": colour, "zorder": 4}
+    axes.errorbar(
+        at,
+        middle,
+        yerr=reaches(few),
+        ls=linestyle(key.model),
+        lw=1.5,
+        elinewidth=0.9,
+        capsize=2.0,
+        capthick=0.9,
+        label=f"{key.arm} {key.model}",
+        **style,
+    )
+    marker = MARKERS.get(key.loop, OTHER_MARKER)
+    for is_bound, face, edge, size in ((False, colour, "white", 4.6), (True, "white", colour, 5.0)):
+        shown = [place for place, own in enumerate(known) if bounds[own] is is_bound]
+        axes.plot(
+            [at[place] for place in shown],
+            [middle[place] for place in shown],
+            ls="",
+            marker=marker,
+            ms=size,
+            mfc=face,
+            mec=edge,
+            mew=0.7 if edge == "white" else 1.2,
+            zorder=5,
+            gid="bound" if is_bound else "median",
+        )
+
+
+def draw_objectives(axes: Axes, objectives_s: Iterable[float]) -> None:
+    """A dashed line at each latency objective."""
+    for seconds in objectives_s:
+        axes.axhline(
+            seconds * MS_PER_S, color=INK, lw=1.0, ls=OBJECTIVE_LINE, zorder=2, gid="objective"
+        )
+
+
+def finish_latency_axis(axes: Axes, label: str, limits: tuple[float, float]) -> None:
+    """A logarithmic y axis in ms."""
+    low, high = limits
+    axes.set_yscale("log")
+    axes.set_ylim(low, high)
+    few = np.log10(high / low) < FEW_DECADES
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if few else (1.0,)))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.set_ylabel(label)
+
+
+def limits_ms(values: Iterable[Estimate], objectives_s: Iterable[float]) -> tuple[float, float]:
+    """The lowest and the highest of some latencies in ms, their objectives among them."""
+    known = [value for value in values if value.n and value.point > 0]
+    ends = [value.low for value in known if value.low > 0] + [value.high for value in known]
+    ends += [seconds * MS_PER_S for seconds in objectives_s]
+    return (min(ends) / FOOT_ROOM, max(ends) * HEAD_ROOM) if ends else (0.1, 10.0)
+
+
+def load_key(subject: LoadSubject, drawn: Iterable[AtRate]) -> list[Line2D]:
+    """What the open marks and the dashed lines are; nothing of what is not there."""
+    key = []
+    if any(each.is_bound for each in drawn):
+        label = "lower bound: the server fell behind"
+        mark: dict[str, Any] = {"marker": "o", "mfc": "white", "mec": QUIET, "mew": 1.2, "ms": 5.0}
+        key.append(Line2D([], [], color=FAINT, ls="", label=label, **mark))
+    for column, name in ROWS:
+        for seconds in subject.objectives_s.get(column, ()):
+            label = f"objective: {name} < {seconds * MS_PER_S:g} ms"
+            key.append(Line2D([], [], color=INK, lw=1.0, ls=OBJECTIVE_LINE, label=label))
+    return key
+
+
+def few[T](values: Sequence[T]) -> list[T]:
+    """Of many the first, the middle one and the last: as many panels as stand side by side."""
+    if len(values) <= MOST_COLUMNS:
+        return list(values)
+    return [values[0], values[(len(values) - 1) // 2], values[-1]]
+
+
+def any_known(lines: Iterable[Line], columns: Iterable[str]) -> bool:
+    """Whether any of these latencies is known of any configuration."""
+    columns = list(columns)
+    return any(
+        each.point.figures[column].n for one in lines for each in one.at_rates for column in columns
+    )
+
+
 PLOT = LoadPlot("latency", draw, is_there, lambda subject: rate_grids(subject.rated))
+BY_WORKERS = LoadPlot(
+    "latency-by-workers",
+    draw_by_workers,
+    is_there_by_workers,
+    lambda subject: rate_grids(subject.rated),
+)

@@ -8,10 +8,9 @@ from scaling.analysis.statistics.estimate import bounds_kind
 from scaling.base import formats
 from scaling.report.plots import efficiency
 from scaling.report.plots.draw import subjects
-from scaling.report.plots.key import key_entries
 from scaling.report.plots.panel import HEAD_ROOM, draw_curves, finish, highest
-from scaling.report.plots.sheet import Layout, Sheet, new_sheet
-from scaling.report.plots.style import IDEAL_LINE, QUIET, arm_colours
+from scaling.report.plots.sheet import Layout, Sheet, key_entries, new_sheet
+from scaling.report.plots.style import arm_colours
 from scaling.report.plots.subject import MOST_COLUMNS, Subject
 from scaling.report.tables.rated import rate_of
 from scaling.report.tables.study_notes import machine_text
@@ -52,14 +51,12 @@ def _sheet(of: Mapping[str, Subject], loop: str) -> Sheet:
         f"{first.section.sizing} sizing · {formats.listed(models)} · {loop}",
         key_entries(colours, models, kind, "ideal: N times as fast", band=band),
         " ".join([*warnings, *places]),
-        Layout(len(of), min(len(of), MOST_COLUMNS), panel_in=2.3),
+        Layout(len(of), min(len(of), MOST_COLUMNS), efficiency.HEIGHT_IN),
     )
     top = HEAD_ROOM * highest(curves, "speedup")
-    for place, (axes, (label, each)) in enumerate(zip(sheet.all_panels, of.items(), strict=True)):
+    for axes, (label, each) in zip(sheet.all_panels, of.items(), strict=True):
         drawn = replace(each, colours=colours)
         draw_curves(axes, drawn, loop, "speedup", model)
-        last = max((n for curve in shown[label] for n in curve.workers), default=1)
-        axes.plot([1, last], [1, last], color=QUIET, lw=1.0, ls=IDEAL_LINE, zorder=2, gid="ideal")
-        is_first = place % MOST_COLUMNS == 0
-        finish(axes, drawn, label, "throughput ÷ that at N = 1" if is_first else "", top)
+        efficiency.draw_ideal(axes, shown[label])
+        finish(axes, drawn, label, efficiency.SPEEDUP, top)
     return sheet

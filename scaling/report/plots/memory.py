@@ -1,36 +1,34 @@
 """Memory against N, a panel for each loop, with what every extra worker costs written below."""
 
-from typing import Any
-
 from matplotlib.axes import Axes
+from matplotlib.text import Text
 
 from scaling.analysis.curves.curve import Curve
 from scaling.base import formats
-from scaling.report.plots.lettering import POINTS_PER_IN
 from scaling.report.plots.panel import HEAD_ROOM, draw_curves, finish, highest
 from scaling.report.plots.plot import Plot, columns_table
-from scaling.report.plots.sheet import AXIS_IN, Sheet
+from scaling.report.plots.sheet import Layout, Sheet
 from scaling.report.plots.style import INK, QUIET
-from scaling.report.plots.subject import Subject
+from scaling.report.plots.subject import MOST_COLUMNS, Subject
 from scaling.report.tables.grid import Cell, Grid
 from scaling.report.tables.measures import curve_name
 
-LINE_IN = 0.165
+LINE_IN, SLOPE_SIZE = 0.17, 8.2
 UNIT = "MiB per extra worker"
 
 
 def draw(subject: Subject) -> Sheet:
     """The sheet: memory of the child's tree at the window's end."""
-    loops = subject.loops
-    most = max(len(subject.on(loop)) for loop in loops)
-    layout = subject.a_panel_per_loop(under_in=LINE_IN * (most + (most > 1)) + 0.08)
+    most = max(len(subject.on(loop)) for loop in subject.loops)
+    loops = len(subject.loops)
+    under_in = LINE_IN * (most + (most > 1))
+    layout = Layout(loops, min(loops, MOST_COLUMNS), under_in=under_in)
     drawn = subject.estimates("memory")
     sheet = subject.sheet("memory", "", layout, drawn=drawn, noise=("memory",))
     top = HEAD_ROOM * highest(subject.section.curves, "memory")
-    for place, (axes, loop) in enumerate(zip(sheet.all_panels, loops, strict=True)):
+    for axes, loop in zip(sheet.all_panels, subject.loops, strict=True):
         draw_curves(axes, subject, loop, "memory")
-        label = axis_label(subject) if place % layout.columns == 0 else ""
-        finish(axes, subject, loop, label, top)
+        finish(axes, subject, loop, axis_label(subject), top)
         write_slopes(axes, subject.on(loop), subject.colours)
     return sheet
 
@@ -46,37 +44,36 @@ def axis_label(subject: Subject) -> str:
 
 
 def write_slopes(axes: Axes, curves: list[Curve], colours: dict[str, str]) -> None:
-    """MiB per extra worker with its range: one line a curve, under the panel."""
-    known = [curve for curve in curves if curve.slope.n]
-    if len(known) == 1:
-        (curve,) = known
-        colour = colours[curve.key.arm]
-        _write_line(axes, 0, f"{curve.slope!s} {UNIT}", colour)
-    elif known:
-        _write_line(axes, 0, UNIT)
-    for number, curve in enumerate(known[: len(known) * (len(known) > 1)], start=1):
-        text = f"{curve.key.arm} {curve.key.model}: {curve.slope!s}"
-        _write_line(axes, number, text, colours[curve.key.arm])
+    """MiB per extra worker with its range: a line for each curve, under the panel.
 
-
-def _write_line(axes: Axes, number: int, text: str, colour: str | None = None) -> None:
-    """A line below the panel; a square of the curve's colour before it, which may be too light
-    to read writing in.
+    Each has a square of the curve's colour before it, which may be too light to read words in.
     """
-    down = -(AXIS_IN + LINE_IN * number) * POINTS_PER_IN
-    place: dict[str, Any] = {"xy": (0, 0), "xycoords": "axes fraction", "va": "top"}
-    if colour is not None:
-        square = place | {"textcoords": "offset points", "xytext": (0, down)}
-        axes.annotate("■", color=colour, fontsize=8.2, **square)
-    indent = 11 if colour is not None else 0
-    axes.annotate(
+    known = [curve for curve in curves if curve.slope.n]
+    above: Text = axes.xaxis.label
+    if len(known) > 1:
+        above = _write_below(axes, above, UNIT, QUIET, gid="slope")
+    for curve in known:
+        name = f"{curve.key.arm} {curve.key.model}: " if len(known) > 1 else ""
+        unit = "" if len(known) > 1 else f" {UNIT}"
+        _write_below(axes, above, "■", colours[curve.key.arm])
+        text = f"{name}{curve.slope!s}{unit}"
+        above = _write_below(axes, above, text, INK, after=11, gid="slope")
+
+
+def _write_below(
+    axes: Axes, above: Text, text: str, colour: str, after: float = 0.0, gid: str | None = None
+) -> Text:
+    """A line under another one, `after` so many points from the panel's left edge."""
+    return axes.annotate(
         text,
-        xytext=(indent, down),
+        (0, 0),
+        xytext=(after, -2),
+        xycoords=("axes fraction", above),
         textcoords="offset points",
-        color=INK if colour is not None else QUIET,
-        fontsize=8.2,
-        gid="slope",
-        **place,
+        va="top",
+        color=colour,
+        fontsize=SLOPE_SIZE,
+        gid=gid,
     )
 
 

@@ -1,10 +1,12 @@
 """One panel: curves with every run behind them, an honest N axis, zero at the bottom."""
 
 from collections.abc import Container, Iterable, Iterator, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from matplotlib.transforms import offset_copy
 
@@ -12,11 +14,9 @@ from scaling.analysis.arrays import Floats
 from scaling.analysis.curves.curve import Curve
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.journal.record import Cell
-from scaling.report.plots.bends import bends, draw_bends
-from scaling.report.plots.lettering import POINTS_PER_IN
-from scaling.report.plots.regions import draw_regions, panel_width_in
-from scaling.report.plots.sheet import Sheet
-from scaling.report.plots.style import BAND_ALPHA, INK, line, marker_style
+from scaling.report.plots.borders import bends, draw_bends, draw_regions
+from scaling.report.plots.sheet import Sheet, panel_width_in
+from scaling.report.plots.style import BAND_ALPHA, INK, POINTS_PER_IN, line, marker_style
 from scaling.report.plots.subject import Subject
 
 HEAD_ROOM = 1.10  # of the highest run: so that no dot touches the frame
@@ -126,18 +126,17 @@ def reaches(estimates: Iterable[Estimate]) -> Floats:
     return np.array(ends, np.float64).reshape(-1, 2).T
 
 
-def panels_of_models(sheet: Sheet, subject: Subject) -> Iterator[tuple[Axes, str, str, bool]]:
-    """The panels of a row for each loop and a column for each model: axes, loop, model, and whether
-    it is the first of its row. Where a loop was not run under a model there is none.
+def panels_of(sheet: Sheet, subject: Subject) -> Iterator[tuple[Axes, str, str | None, str]]:
+    """The panels of `Subject.layout`: axes, loop, model (None for all of them), and heading. Where
+    a loop was not run under a model there is none.
     """
-    for row, loop in zip(list(sheet.panels), subject.loops, strict=True):
-        first = True
-        for axes, model in zip(list(row), subject.models, strict=True):
-            if subject.on(loop, model):
-                yield axes, loop, model, first
-                first = False
-            else:
-                sheet.leave_out(axes)
+    models = subject.models if subject.is_crowded else [None]
+    every = list(product(subject.loops, models))
+    for axes, (loop, model) in zip(sheet.all_panels, every, strict=True):
+        if subject.on(loop, model):
+            yield axes, loop, model, f"{loop}: {model}" if model else loop
+        else:
+            sheet.leave_out(axes)
 
 
 def highest(curves: list[Curve], runs: str) -> float:
@@ -149,13 +148,12 @@ def highest(curves: list[Curve], runs: str) -> float:
 def finish(axes: Axes, subject: Subject, heading: str, y_label: str, top: float) -> None:
     """Limits, ticks, borders and words of a panel whose curves are drawn."""
     finish_y(axes, y_label, top)
-    several = len(subject.regions) > 1
-    axes.set_title(heading, loc="left", pad=17 if several else 7, color=INK, fontweight="bold")
+    axes.set_title(heading)
     finish_workers(axes, subject)
 
 
 def finish_workers(axes: Axes, subject: Subject) -> None:
-    """The N axis of a panel: limits, ticks and borders."""
+    """The N axis of a panel whose heading is set: limits, ticks and borders."""
     workers = sorted({n for curve in subject.section.curves for n in curve.workers})
     margin = 0.06 * (workers[-1] - workers[0]) or 0.5
     right = workers[-1] + max(margin, 0.35)
@@ -171,12 +169,16 @@ def finish_workers(axes: Axes, subject: Subject) -> None:
 
 
 def finish_y(axes: Axes, label: str, top: float) -> None:
-    """From zero to `top`; without a label the numbers are left to the panel beside it."""
+    """From zero to `top`."""
     axes.set_ylim(0, top)
-    axes.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
-    axes.yaxis.set_tick_params(labelleft=bool(label))
+    round_ticks(axes.yaxis)
     axes.set_ylabel(label)
+
+
+def round_ticks(axis: Axis, most: int = 6) -> None:
+    """Round numbers along an axis, written as `short` ones."""
+    axis.set_major_locator(MaxNLocator(most, steps=[1, 2, 2.5, 5, 10]))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
 
 
 def short(value: float) -> str:

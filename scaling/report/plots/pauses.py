@@ -19,15 +19,14 @@ from scaling.analysis.served.course import FEWEST_COLLECTIONS, Course
 from scaling.base import formats
 from scaling.base.vocabulary import MODELS
 from scaling.builds.version_arms import free_arms
-from scaling.report.plots.load_subject import LoadSubject
+from scaling.report.plots.latency import FOOT_ROOM, MS_PER_S, finish_latency_axis
+from scaling.report.plots.latency import HEAD_ROOM as LOG_HEAD_ROOM
 from scaling.report.plots.panel import HEAD_ROOM, finish_y
 from scaling.report.plots.plot import LoadPlot
-from scaling.report.plots.rates import FOOT_ROOM, MS_PER_S, finish_latency_axis
-from scaling.report.plots.rates import HEAD_ROOM as LOG_HEAD_ROOM
 from scaling.report.plots.sheet import Layout, Sheet
-from scaling.report.plots.style import FAINT, INK, QUIET
+from scaling.report.plots.style import FAINT, QUIET
 from scaling.report.plots.style import line as linestyle
-from scaling.report.plots.subject import MOST_COLUMNS
+from scaling.report.plots.subject import MOST_COLUMNS, LoadSubject
 from scaling.report.tables.grid import Cell, Grid
 from scaling.report.tables.rated import AtRate, Line
 
@@ -61,24 +60,20 @@ def draw(subject: LoadSubject) -> Sheet:
         NOTE,
     )
     tops = _tops(shown)
-    for place, (line, _, course) in enumerate(shown):
-        first = place == 0
+    for column, (line, _, course) in zip(zip(*sheet.panels, strict=True), shown, strict=True):
         colour = subject.about.colours[line.key.arm]
-        clients, lag, collector = (row[place] for row in sheet.panels)
+        clients, lag, collector = column
         _draw_clients(clients, course, colour, line.key.model)
-        finish_latency_axis(clients, "latency, ms" if first else "", _limits_ms(shown))
+        finish_latency_axis(clients, "latency, ms", _limits_ms(shown))
         _head(clients, f"{line.key.arm} {line.key.model}, block {course.block + 1}")
-        for worker in course.lags:
-            late_ms = worker.lag_s * MS_PER_S
-            lag.vlines(worker.at_s, 0, late_ms, color=colour, lw=1.0, alpha=0.7)
-            lag.plot(worker.at_s, late_ms, color=colour, ls="", marker=".", ms=3, gid="lag")
-        finish_y(lag, "loop lag, ms" if first else "", tops[0])
+        _draw_lag(lag, course, colour)
+        finish_y(lag, "loop lag, ms", tops[0])
         _head(lag, f"lag of {formats.plural(len(course.lags), 'loop')}")
         _draw_collections(collector, course, colour)
-        finish_y(collector, "collection, ms" if first else "", tops[1])
+        finish_y(collector, "collection, ms", tops[1])
         _head(collector, collected_text(course))
         collector.set_xlabel("seconds of the window")
-        for axes in (clients, lag, collector):
+        for axes in column:
             axes.set_xlim(0, course.window_s)
             if course.overload_s:
                 axes.axvspan(*course.overload_s, **OVERLOAD)
@@ -142,6 +137,14 @@ def _draw_clients(axes: Axes, course: Course, colour: str, model: str) -> None:
         steps.set_gid(name)
 
 
+def _draw_lag(axes: Axes, course: Course, colour: str) -> None:
+    """How late each tick of each worker was."""
+    for worker in course.lags:
+        late_ms = worker.lag_s * MS_PER_S
+        axes.vlines(worker.at_s, 0, late_ms, color=colour, lw=1.0, alpha=0.7)
+        axes.plot(worker.at_s, late_ms, color=colour, ls="", marker=".", ms=3, gid="lag")
+
+
 def _draw_collections(axes: Axes, course: Course, colour: str) -> None:
     """Each from its start to its end, and as high as it is long."""
     for each in course.collections or ():
@@ -159,7 +162,7 @@ def _draw_collections(axes: Axes, course: Course, colour: str) -> None:
 
 
 def _head(axes: Axes, text: str) -> None:
-    axes.set_title(text, loc="left", pad=5, color=INK, fontsize=9)
+    axes.set_title(text, pad=5, fontsize=9, fontweight="normal")
 
 
 def _key(shown: Sequence[Shown]) -> list[Line2D]:

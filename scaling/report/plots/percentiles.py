@@ -10,9 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import NullLocator
 
 from scaling.base import formats
-from scaling.report.plots.load_subject import LoadSubject
-from scaling.report.plots.plot import LoadPlot
-from scaling.report.plots.rates import (
+from scaling.report.plots.latency import (
     MS_PER_S,
     OBJECTIVE_LINE,
     draw_latencies,
@@ -22,8 +20,10 @@ from scaling.report.plots.rates import (
     limits_ms,
     load_key,
 )
+from scaling.report.plots.plot import LoadPlot
 from scaling.report.plots.sheet import Layout, Sheet
 from scaling.report.plots.style import INK
+from scaling.report.plots.subject import LoadSubject
 from scaling.report.tables.questions.rates import percentile_grids
 from scaling.report.tables.rated import PERCENTILES, AtRate, Line
 
@@ -47,7 +47,7 @@ def draw(subject: LoadSubject) -> Sheet:
     sheet = subject.sheet(what, layout, values, load_key(subject, drawn))
     objectives = [each for several in subject.objectives_s.values() for each in several]
     limits = limits_ms(values, objectives)
-    for place, (axes, (loop, n, lines)) in enumerate(zip(sheet.all_panels, shown, strict=True)):
+    for axes, (loop, n, lines) in zip(sheet.all_panels, shown, strict=True):
         for line, at in lines:
             draw_latencies(
                 axes,
@@ -59,10 +59,10 @@ def draw(subject: LoadSubject) -> Sheet:
             )
         for column, several_s in subject.objectives_s.items():
             _draw_objectives(axes, PLACES[column], several_s)
-        finish_latency_axis(axes, "latency, ms" if place % len(ns) == 0 else "", limits)
+        finish_latency_axis(axes, "latency, ms", limits)
         _finish_shares(axes)
         several = f"{loop}: " if len(rated.loops) > 1 else ""
-        axes.set_title(f"{several}N = {n}", loc="left", pad=7, color=INK, fontweight="bold")
+        axes.set_title(f"{several}N = {n}")
     return sheet
 
 

@@ -14,8 +14,8 @@ from matplotlib.ticker import NullLocator
 
 from scaling.base import formats
 from scaling.journal.record import ParameterValue
-from scaling.report.plots.lettering import width_in
 from scaling.report.plots.panel import short
+from scaling.report.plots.sheet import width_in
 
 FAR_APART = 20  # largest over smallest: from there on a linear axis has no room for the small ones
 LONGEST_IN = 0.95  # tilted words reach to the left of their panel

@@ -3,9 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from scaling.report.plots.load_subject import LoadSubject
 from scaling.report.plots.sheet import Sheet
-from scaling.report.plots.subject import Subject
+from scaling.report.plots.subject import LoadSubject, Subject
 from scaling.report.tables.grid import Cell, Grid, PagePart
 from scaling.report.tables.measures import MARKS, SUSPECT, Measure, curve_name, measures
 

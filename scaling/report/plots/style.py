@@ -16,6 +16,8 @@ WIDTH_IN = 8.3
 DPI = 100
 FONT = "DejaVu Sans"
 PNG_DPI = 2 * DPI
+POINTS_PER_IN = 72
+EDGE_IN = 0.09  # of a sheet, and around what stands on it
 
 INK = "#262626"
 QUIET = "#6b6b6b"
@@ -78,16 +80,34 @@ RC: dict[Any, Any] = {
     "font.family": FONT,  # comes with matplotlib: the same letters on every machine
     "font.size": 9.0,
     "axes.titlesize": 10.0,
+    "axes.titleweight": "bold",
+    "axes.titlecolor": INK,
+    "axes.titlelocation": "left",
+    "axes.titlepad": 7.0,
     "axes.titley": 1.0,  # where it is anyway: matplotlib need not look for what it could hit
     "axes.labelsize": 9.0,
     "xtick.labelsize": 8.5,
     "ytick.labelsize": 8.5,
     "legend.fontsize": 8.5,
+    "legend.title_fontsize": 9.0,
+    "legend.frameon": False,
+    "legend.borderpad": 0.0,
+    "legend.borderaxespad": EDGE_IN * POINTS_PER_IN / 8.5,  # these are in letters
+    "legend.handlelength": 2.2,
+    "legend.handletextpad": 0.5,
+    "legend.columnspacing": 1.6,
+    "figure.constrained_layout.w_pad": EDGE_IN,
+    "figure.constrained_layout.h_pad": EDGE_IN,
+    "figure.subplot.left": 0.1,  # where panels stand before the layout is made, about
+    "figure.subplot.right": 0.98,
+    "figure.subplot.wspace": 0.12,
     "text.color": INK,
     "text.parse_math": False,  # a parameter may have dollar signs in it
     "axes.labelcolor": INK,
     "axes.edgecolor": "#8c8c8c",
     "axes.linewidth": 0.8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
     "axes.grid": True,
     "axes.grid.axis": "y",
     "grid.color": "#e3e3e3",

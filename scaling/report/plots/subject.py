@@ -1,8 +1,10 @@
-"""What a figure is about: one section of the study, and what all its figures have in common."""
+"""What a plot is about, and what all plots of it have in common: one section of the study, or one
+served workload at all of its rates.
+"""
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from matplotlib.lines import Line2D
 
@@ -10,17 +12,20 @@ from scaling.analysis.attribution.cells import Attribution
 from scaling.analysis.comparison.compare import Compared
 from scaling.analysis.curves.curve import Curve
 from scaling.analysis.curves.sections import Section
+from scaling.analysis.results import StudyResults
+from scaling.analysis.served.course import Course
 from scaling.analysis.statistics.estimate import Estimate, bounds_kind
 from scaling.analysis.statistics.noise import NO_PAIRS, NoiseFloor
 from scaling.base import formats
 from scaling.base.vocabulary import MODELS, SIZINGS
 from scaling.builds.runtimes.known import OWN_LOOP
-from scaling.journal.record import CeilingLine, StudyLine
-from scaling.report.plots.caption import caption
-from scaling.report.plots.key import key_entries
-from scaling.report.plots.regions import Region, regions
-from scaling.report.plots.sheet import Layout, Sheet, new_sheet
+from scaling.journal.record import CeilingLine, Cell, StudyLine
+from scaling.report.plots.borders import Region, regions
+from scaling.report.plots.caption import caption, load_text, noise_text
+from scaling.report.plots.sheet import PANEL_IN, Layout, Sheet, key_entries, new_sheet
 from scaling.report.plots.style import arm_colours
+from scaling.report.tables.few_collections import collections_text
+from scaling.report.tables.rated import Rated, rated
 
 MOST_CURVES = 6  # in one panel, that can still be distinguished
 MOST_COLUMNS = 3  # panels side by side that a README's width still shows well
@@ -56,10 +61,14 @@ class Subject:
         found = dict.fromkeys(curve.key.loop for curve in self.section.curves)
         return [loop for loop in found if loop != OWN_LOOP] or list(found)
 
-    def a_panel_per_loop(self, under_in: float = 0.0) -> Layout:
-        """Panels side by side, as many in a row as a README's width shows well."""
+    def layout(self, height_in: float = PANEL_IN) -> Layout:
+        """A panel for each loop, as many in a row as a README's width shows well; where its curves
+        are too many for that, a row for each loop and a column for each model.
+        """
         loops = len(self.loops)
-        return Layout(loops, min(loops, MOST_COLUMNS), under_in=under_in)
+        if self.is_crowded:
+            return Layout(loops * len(self.models), len(self.models), height_in)
+        return Layout(loops, min(loops, MOST_COLUMNS), height_in)
 
     @property
     def is_crowded(self) -> bool:
@@ -167,3 +176,61 @@ def _band_text(floors: list[float]) -> str:
 def _sizing_text(sizing: str) -> str:
     """`weak sizing: the same work in flight for each worker`."""
     return f"{sizing} sizing: {SIZINGS[sizing]}" if sizing in SIZINGS else f"{sizing} sizing"
+
+
+@dataclass(frozen=True, slots=True)
+class LoadSubject:
+    """One served workload in an open loop.
+
+    `about` is the subject of its curves at all rates; `objectives_s` are the study's objectives, in
+    s, by the column of the percentile that each is for; `courses` are the study's
+    (`StudyResults.courses`).
+    """
+
+    rated: Rated
+    about: Subject
+    objectives_s: dict[str, list[float]]
+    courses: Mapping[Cell, Course]
+
+    def sheet(
+        self,
+        what: str,
+        layout: Layout,
+        drawn: Sequence[Estimate],
+        also: Iterable[Line2D],
+        shown: list[Curve] | None = None,
+        note: str = "",
+    ) -> Sheet:
+        """An empty sheet with the words about this workload on it, a `note` the first of them.
+
+        The key has the curves that are `shown`, by default all.
+        """
+        about = replace(self.about, load=(note, *self.about.load))
+        return about.sheet(what, "", layout, shown, drawn=drawn, dots="", also=also)
+
+
+def load_subjects(results: StudyResults, warning: str) -> list[LoadSubject]:
+    """What there is to draw of latency under load; `warning` begins the captions."""
+    objectives_s: dict[str, list[float]] = {}
+    for objective in results.objectives:
+        column = f"latency_{objective.percentile}_s"
+        objectives_s.setdefault(column, []).append(objective.limit_s)
+    return [
+        LoadSubject(
+            each,
+            subject(
+                each.section,
+                results.study,
+                warning,
+                floor=results.floor,
+                load=[
+                    *load_text(each.section, results),
+                    collections_text(each.section, results),
+                    noise_text(each.section, results.floor),
+                ],
+            ),
+            objectives_s,
+            results.courses,
+        )
+        for each in rated(results)
+    ]

@@ -20,7 +20,6 @@ from scaling.analysis.arrays import Floats
 from scaling.analysis.curves.sweeps import Sweep, Track
 from scaling.analysis.table.labels import slug
 from scaling.journal.record import encode_line
-from scaling.report.plots.lettering import width_in
 from scaling.report.plots.panel import (
     HEAD_ROOM,
     draw_band,
@@ -30,8 +29,8 @@ from scaling.report.plots.panel import (
     highest,
 )
 from scaling.report.plots.places import Places, places
-from scaling.report.plots.sheet import Draw, Layout, Sheet, panel_in
-from scaling.report.plots.style import INK, QUIET, RC
+from scaling.report.plots.sheet import Draw, Layout, Sheet, panel_in, width_in
+from scaling.report.plots.style import QUIET, RC
 from scaling.report.plots.subject import MOST_COLUMNS, Subject, subject
 
 PALEST = 0.4  # how much of an arm's colour is left at the smallest N
@@ -99,12 +98,13 @@ def draw(sweep: Sweep, about: Subject) -> Sheet:
         also=key,
     )
     top = HEAD_ROOM * measure.factor * highest(about.section.curves, measure.column)
-    for place, (axes, track) in enumerate(zip(sheet.all_panels, sweep.tracks, strict=True)):
+    panels = zip(sheet.all_panels, sweep.tracks, headings, strict=True)
+    for axes, track, heading in panels:
         for n in track.workers:
             _draw_n(axes, track, n, every_n, placed, about, measure)
         placed.draw(axes, sweep.parameter)
-        finish_y(axes, measure.label if place % columns == 0 else "", top)
-        axes.set_title(headings[place], loc="left", pad=7, color=INK, fontweight="bold")
+        finish_y(axes, measure.label, top)
+        axes.set_title(heading)
     return sheet
 
 

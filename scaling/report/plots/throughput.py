@@ -9,11 +9,11 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from scaling.analysis.curves.curve import Curve
-from scaling.report.plots.laws import draw_laws, law_key
-from scaling.report.plots.panel import HEAD_ROOM, draw_curves, finish, highest, panels_of_models
+from scaling.analysis.laws.regions import region_laws
+from scaling.report.plots.panel import HEAD_ROOM, draw_curves, finish, highest, panels_of
 from scaling.report.plots.plot import Plot, values_table
-from scaling.report.plots.sheet import Layout, Sheet
-from scaling.report.plots.style import FAINT, IDEAL_LINE
+from scaling.report.plots.sheet import Sheet
+from scaling.report.plots.style import FAINT, IDEAL_LINE, INK
 from scaling.report.plots.subject import Subject
 from scaling.report.tables.grid import Grid
 from scaling.study.questions import THROUGHPUT
@@ -21,53 +21,38 @@ from scaling.study.questions import THROUGHPUT
 IDEAL = "ideal: N × the median at N = 1"
 # Columns of the tables behind other plots.
 ELSEWHERE = frozenset({"speedup", "efficiency", "memory_mib"})
+LAW_STEPS = 60
+LAW_WIDTH = 0.9  # points: thinner than a curve, which it may lie on
+LAW_BAND = 0.14  # opacity
 ALIKE = 0.05  # ideal lines whose N = 1 differ by less would lie on each other: one is drawn
 
 
 def draw(subject: Subject) -> Sheet:
     """The sheet; its panels have the same y axis, so loops can be compared."""
-    if subject.is_crowded:
-        return _draw_models(subject)
-    loops = subject.loops
-    layout = subject.a_panel_per_loop()
-    drawn = subject.estimates("throughput")
-    noise = ("throughput",)
-    also = law_key(subject)
-    sheet = subject.sheet("throughput", IDEAL, layout, drawn=drawn, noise=noise, also=also)
+    label = _ceiling_label(subject) if subject.is_crowded else ""
+    broad = [Line2D([], [], color=FAINT, lw=6, alpha=0.7, label=label)] if label else []
+    sheet = subject.sheet(
+        "throughput",
+        IDEAL,
+        subject.layout(),
+        drawn=subject.estimates("throughput"),
+        noise=("throughput",),
+        also=[*broad, *law_key(subject)],
+    )
     top = HEAD_ROOM * highest(subject.section.curves, "throughput")
-    for place, (axes, loop) in enumerate(zip(sheet.all_panels, loops, strict=True)):
-        draw_curves(axes, subject, loop, "throughput")
-        draw_laws(axes, subject, loop)
-        draw_ideals(axes, subject.on(loop), subject.colours)
-        label = f"{subject.section.operation} / s" if place % layout.columns == 0 else ""
-        finish(axes, subject, loop, label, top)
+    for axes, loop, model, heading in panels_of(sheet, subject):
+        if subject.is_crowded:
+            draw_ceiling(axes, subject, loop)
+        draw_curves(axes, subject, loop, "throughput", model)
+        draw_laws(axes, subject, loop, model)
+        draw_ideals(axes, subject.on(loop, model), subject.colours)
+        finish(axes, subject, heading, f"{subject.section.operation} / s", top)
     return sheet
 
 
 def is_there(subject: Subject) -> bool:
     """Whether there is any valid run."""
     return subject.has("throughput")
-
-
-def _draw_models(subject: Subject) -> Sheet:
-    """A row for each loop, a column for each model."""
-    loops, models = subject.loops, subject.models
-    layout = Layout(len(loops) * len(models), len(models))
-    label = _ceiling_label(subject)
-    broad = [Line2D([], [], color=FAINT, lw=6, alpha=0.7, label=label)] if label else []
-    drawn = subject.estimates("throughput")
-    noise = ("throughput",)
-    also = [*broad, *law_key(subject)]
-    sheet = subject.sheet("throughput", IDEAL, layout, drawn=drawn, noise=noise, also=also)
-    top = HEAD_ROOM * highest(subject.section.curves, "throughput")
-    for axes, loop, model, is_first in panels_of_models(sheet, subject):
-        draw_ceiling(axes, subject, loop)
-        draw_curves(axes, subject, loop, "throughput", model)
-        draw_laws(axes, subject, loop, model)
-        draw_ideals(axes, subject.on(loop, model), subject.colours)
-        label = f"{subject.section.operation} / s" if is_first else ""
-        finish(axes, subject, f"{loop}: {model}", label, top)
-    return sheet
 
 
 def _ceiling_label(subject: Subject) -> str:
@@ -108,6 +93,42 @@ def draw_ideals(axes: Axes, curves: list[Curve], colours: dict[str, str]) -> Non
             zorder=2,
             gid="ideal",
         )
+
+
+def draw_laws(axes: Axes, subject: Subject, loop: str, model: str | None = None) -> None:
+    """The laws of a loop's curves, of one `model` if one is named: thin lines with their bands.
+
+    They end with the first and last N of their region. Nothing is drawn beyond: what a law says of
+    other Ns is a guess, and the region's border is where the hardware changes.
+    """
+    for curve in subject.on(loop, model):
+        for law in region_laws(curve):
+            if law.choice is None:
+                continue
+            ns = np.linspace(law.workers[0], law.workers[-1], LAW_STEPS)
+            fit = law.choice.fit
+            axes.fill_between(
+                ns,
+                *fit.band(ns),
+                color=subject.colours[curve.key.arm],
+                alpha=LAW_BAND,
+                lw=0,
+                zorder=1.8,
+                gid=f"law-band-{law.region}",
+            )
+            axes.plot(
+                ns, fit.predict(ns), color=INK, lw=LAW_WIDTH, zorder=4.5, gid=f"law-{law.region}"
+            )
+
+
+def law_key(subject: Subject) -> list[Line2D]:
+    """What the thin lines are; nothing if there is none."""
+    found = (law.choice for curve in subject.section.curves for law in region_laws(curve))
+    names = dict.fromkeys(choice.fit.law.name for choice in found if choice)
+    if not names:
+        return []
+    label = f"law fitted inside a region ({', '.join(names)}) with its 95 % band"
+    return [Line2D([], [], color=INK, lw=LAW_WIDTH, label=label)]
 
 
 def _tables(subject: Subject, title: str) -> list[Grid]:

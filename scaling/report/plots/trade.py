@@ -8,15 +8,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from scaling.analysis.curves.curve import Curve
 from scaling.base import formats
-from scaling.report.plots.lettering import width_in
 from scaling.report.plots.memory import axis_label
-from scaling.report.plots.panel import HEAD_ROOM, highest, reaches, short
+from scaling.report.plots.panel import HEAD_ROOM, finish_y, highest, reaches, round_ticks
 from scaling.report.plots.plot import Plot, columns_table
-from scaling.report.plots.sheet import Layout, Sheet
+from scaling.report.plots.sheet import Layout, Sheet, width_in
 from scaling.report.plots.style import BAND_ALPHA, BEHIND_TEXT, DPI, INK, line, marker_style
 from scaling.report.plots.subject import Subject
 
@@ -42,22 +40,19 @@ def draw(subject: Subject) -> Sheet:
         also=note,
     )
     most = [highest(curves, what) * HEAD_ROOM for what in ("memory", "throughput")]
-    for place, (axes, loop) in enumerate(zip(sheet.all_panels, loops, strict=True)):
+    for axes, loop in zip(sheet.all_panels, loops, strict=True):
         for curve in curves:
             if curve.key.loop == loop:
                 _draw_noise(axes, curve, subject)
                 _draw_curve(axes, curve, subject.colours[curve.key.arm])
         axes.set_xlim(0, most[0])
-        axes.set_ylim(0, most[1])
-        _write_workers(axes, [curve for curve in curves if curve.key.loop == loop])
-        first = place % layout.columns == 0
-        for axis in (axes.xaxis, axes.yaxis):
-            axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
-            axis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
-        axes.yaxis.set_tick_params(labelleft=first)
-        axes.set_ylabel(f"{subject.section.operation} / s" if first else "")
         axes.set_xlabel(axis_label(subject))
-        axes.set_title(loop, loc="left", pad=7, color=INK, fontweight="bold")
+        round_ticks(axes.xaxis)
+        finish_y(axes, f"{subject.section.operation} / s", most[1])
+        axes.set_title(loop)
+    sheet.lay_out()
+    for axes, loop in zip(sheet.all_panels, loops, strict=True):
+        _write_workers(axes, [curve for curve in curves if curve.key.loop == loop])
     return sheet
 
 

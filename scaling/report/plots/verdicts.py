@@ -10,9 +10,8 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
 
 from scaling.analysis.statistics.verdict import reach
-from scaling.report.plots.lettering import width_in, wrapped
-from scaling.report.plots.sheet import EDGE_IN, Layout, Sheet, new_sheet
-from scaling.report.plots.style import BAND_ALPHA, INK, QUIET, WIDTH_IN
+from scaling.report.plots.sheet import Layout, Sheet, new_sheet, wrapped
+from scaling.report.plots.style import BAND_ALPHA, INK, QUIET
 from scaling.report.tables.findings import Finding, bounds_heading
 
 LINE_IN, BETWEEN_IN, LONGEST_IN = 0.14, 0.12, 4.4
@@ -37,7 +36,6 @@ def draw(found: Sequence[Finding], caption: str, what: str = "throughput") -> Sh
     kind = bounds_heading(each.ratio for each in found)
     sheet = new_sheet(f"Ratios of {what}", f"median and {kind}", [*key, band], caption, layout)
     (axes,) = sheet.all_panels
-    _make_room(axes, found)
     for place, each in enumerate(found):
         _row(axes, place, each)
     axes.axvline(1.0, color=INK, lw=0.9, zorder=1)
@@ -46,15 +44,6 @@ def draw(found: Sequence[Finding], caption: str, what: str = "throughput") -> Sh
     axes.grid(visible=False)
     _finish_x(axes, found)
     return sheet
-
-
-def _make_room(axes: Axes, found: Sequence[Finding]) -> None:
-    """Move the left edge of the panel to the right of the longest label."""
-    lines = [line for each in found for line in _label(each.question).splitlines()]
-    longest_in = max(width_in(line, LABEL_SIZE) for line in lines)
-    box = axes.get_position()
-    left = (EDGE_IN + longest_in + 0.12) / WIDTH_IN
-    axes.set_position((left, box.y0, box.x1 - left, box.height))
 
 
 def _row(axes: Axes, place: int, each: Finding) -> None:

@@ -18,11 +18,9 @@ from scaling.analysis.statistics.estimate import bounds_kind, median
 from scaling.base.vocabulary import SIZINGS
 from scaling.builds.version_arms import rising
 from scaling.report.plots.caption import caption
-from scaling.report.plots.key import key_entries
-from scaling.report.plots.lettering import width_in
 from scaling.report.plots.panel import HEAD_ROOM, draw_medians, draw_runs, finish_y
-from scaling.report.plots.sheet import Layout, Sheet, new_sheet, panel_in
-from scaling.report.plots.style import IDEAL_LINE, INK, QUIET, RC, ROLES
+from scaling.report.plots.sheet import Layout, Sheet, key_entries, new_sheet, panel_in, width_in
+from scaling.report.plots.style import IDEAL_LINE, QUIET, RC, ROLES
 from scaling.report.plots.subject import Subject
 
 NAME = "versions"
@@ -50,10 +48,10 @@ def sheet(subjects: Iterable[Subject]) -> Sheet | None:
         top = HEAD_ROOM * float(np.nanmax(_all_runs((line for line, _ in few), which)))
         for spare in panels[len(few) :]:
             drawn.leave_out(spare)
-        for place, (axes, (line, heading)) in enumerate(zip(panels, few, strict=True)):
+        for axes, (line, heading) in zip(panels, few, strict=True):
             _panel(axes, line, which, versions)
-            finish_y(axes, _label(line, which) if place == 0 else "", max(top, 1.0))
-            axes.set_title(heading, loc="left", pad=7, color=INK, fontweight="bold")
+            finish_y(axes, _label(line, which), max(top, 1.0))
+            axes.set_title(heading)
     return drawn
 
 

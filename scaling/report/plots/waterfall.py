@@ -10,16 +10,15 @@ from itertools import pairwise
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from scaling.analysis.attribution.cells import Attribution, Loss
 from scaling.analysis.statistics.estimate import Estimate, bounds_kind
 from scaling.base import formats
 from scaling.builds.version_arms import free_arms
-from scaling.report.plots.panel import short
+from scaling.report.plots.panel import round_ticks
 from scaling.report.plots.plot import Plot
-from scaling.report.plots.sheet import Layout, Sheet
-from scaling.report.plots.style import BAR_MARKER, BEHIND_TEXT, IDEAL_LINE, INK, QUIET
+from scaling.report.plots.sheet import Layout, Sheet, bar_entry
+from scaling.report.plots.style import BEHIND_TEXT, IDEAL_LINE, INK, QUIET
 from scaling.report.plots.subject import Subject
 from scaling.report.tables.grid import Grid
 from scaling.report.tables.loss_sentences import Unit, unit_of, words_of
@@ -45,8 +44,8 @@ def draw(subject: Subject) -> Sheet:
     ]
     title = "where the time of an operation goes"
     sheet = subject.sheet(title, "", layout, curves, dots="", also=_key(shown))
-    for place, (axes, each) in enumerate(zip(sheet.all_panels, shown, strict=True)):
-        _panel(axes, each, subject, unit, labels=place % layout.columns == 0)
+    for axes, each in zip(sheet.all_panels, shown, strict=True):
+        _panel(axes, each, subject, unit)
     return sheet
 
 
@@ -86,18 +85,16 @@ def _wholes(each: Attribution) -> Iterator[Loss]:
 def _key(shown: list[Attribution]) -> list[Line2D]:
     """What the bars are, and the line of the processes where there is one."""
     kind = bounds_kind(loss.loss for each in shown for loss in each.losses)
-    bar = Line2D([], [], color=QUIET, marker=BAR_MARKER, mfc="none", ms=8, mew=1.1, ls="")
-    bar.set_label(f"mean with {kind}")
     line = Line2D([], [], color=QUIET, lw=1.1, ls=IDEAL_LINE, label="as many processes")
     return [
         Line2D([], [], color=QUIET, marker="s", ls="", ms=7, label="loss"),
         Line2D([], [], color=QUIET, marker="s", mfc="none", ls="", ms=7, label="gain"),
-        *([bar] if kind else []),
+        *([bar_entry(f"mean with {kind}")] if kind else []),
         *([line] if any(each.shared for each in shown) else []),
     ]
 
 
-def _panel(axes: Axes, each: Attribution, subject: Subject, unit: Unit, *, labels: bool) -> None:
+def _panel(axes: Axes, each: Attribution, subject: Subject, unit: Unit) -> None:
     assert each.whole is not None
     colour = subject.colours[each.of.arm]
     losses = [loss for loss in each.losses if loss.loss.n]
@@ -121,18 +118,15 @@ def _panel(axes: Axes, each: Attribution, subject: Subject, unit: Unit, *, label
     words = (words_of(loss.term, each).replace(" or ", "\nor ") for loss in losses)
     names = ["N = 1", *words, f"N = {each.workers}"]
     axes.set_yticks(range(len(names)), names)
-    axes.yaxis.set_tick_params(labelleft=labels, labelsize=LETTERS)
+    axes.yaxis.set_tick_params(labelsize=LETTERS)
     axes.set_ylim(len(names) - 0.4, -0.6)
-    most = top * ROOM_RIGHT
-    axes.set_xlim(0, most)
-    ticks = MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]).tick_values(0, most)
-    axes.set_xticks([tick for tick in ticks if tick <= most])
+    axes.set_xlim(0, top * ROOM_RIGHT)
     axes.grid(visible=True, axis="x")
     axes.grid(visible=False, axis="y")
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
+    round_ticks(axes.xaxis, 5)
     axes.set_xlabel(f"{unit.name} of worker time per operation")
     name = f"{each.runs.loop} · {each.of.arm} · {each.of.model}, N = {each.workers}"
-    axes.set_title(name, loc="left", pad=7, color=INK, fontweight="bold")
+    axes.set_title(name)
 
 
 def _in(unit: Unit, value: Estimate) -> Estimate:

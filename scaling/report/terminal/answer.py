@@ -19,7 +19,7 @@ from scaling.analysis.validity.served import LATE
 from scaling.base import formats
 from scaling.base.console import say
 from scaling.base.vocabulary import WORKERS
-from scaling.report.plots.load_caption import load_text
+from scaling.report.plots.caption import load_text
 from scaling.report.tables.few_collections import collections_sentence
 from scaling.report.tables.few_cores import bound_text, bounds
 from scaling.report.tables.findings import times, with_bounds
