@@ -13,7 +13,7 @@ from xml.etree import ElementTree as ET
 
 from scaling.report.plots.sheet import Draw, Sheet
 from scaling.report.plots.style import BORDER, FAINT, INK, QUIET, RC, REGION_SHADES
-from scaling.report.plots.svg import SVG, small_svg
+from scaling.report.plots.svg import SVG
 
 OF_A_FILE = re.compile(r' (?:xmlns|width|height|font-family)="[^"]*"')  # what the page sets itself
 
@@ -85,7 +85,6 @@ def picture(sheet: Sheet, name: str) -> Picture:
 
     To be called inside of `RC`.
     """
-    description = f"{sheet.description}. The figures are in a table below."
-    svg = small_svg(sheet.figure, sheet.title, description, prefix=f"{name}-")
+    svg = sheet.svg(f"{name}-", ". The figures are in a table below.")
     root, _, content = HEX.sub(lambda found: COLOURS[found[0]], svg).partition(">")
     return Picture(name, sheet.title, f"{OF_A_FILE.sub('', root)}>{content}")

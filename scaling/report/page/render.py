@@ -83,9 +83,26 @@ def page(results: StudyResults, plots: Path | None = None) -> str:
         OSError: a plot is not in `plots`.
     """
     study = results.study
+    return template().render(
+        study=study,
+        question=_question(results),
+        parts=[
+            part
+            for part in _parts(results, Pictures(plots))
+            if part.name in ALWAYS or not part.is_empty
+        ],
+        is_void=results.soundness.status == "void",
+        warnings=warnings_of(results),
+        skipped=results.notes,
+        incomplete=incomplete(results.frame, study, results.notes),
+        tables=[] if plots is None else [TABLES, SUMMARY],
+    )
+
+
+def _parts(results: StudyResults, pictures: Pictures) -> list[PageSection]:
+    """Every part of a page in its order, also those that are empty."""
     about = subjects(results)
-    pictures = Pictures(plots)
-    parts = [
+    return [
         PageSection("answer", "The answer", [answer_block(results)]),
         PageSection("application", "Your application", [application_block(results)], SHIP),
         PageSection("verdicts", "Question by question", [questions_block(results)], VERDICTS),
@@ -104,22 +121,12 @@ def page(results: StudyResults, plots: Path | None = None) -> str:
         ),
         PageSection("laws", "Laws", law_blocks(results), LAWS),
         PageSection("question", "What was run", [question_block(results)], _measured(results)),
-        PageSection("machine", "The machine and the builds", [machine_block(study)]),
+        PageSection("machine", "The machine and the builds", [machine_block(results.study)]),
         PageSection("noise", "Noise", [noise_block(results)]),
         PageSection("steadiness", "Steadiness and drift", [steadiness_block(results)]),
         PageSection("validity", "Validity", validity_blocks(results), VALIDITY),
-        PageSection("again", "How to reproduce it", [again_block(study)]),
+        PageSection("again", "How to reproduce it", [again_block(results.study)]),
     ]
-    return template().render(
-        study=study,
-        question=_question(results),
-        parts=[part for part in parts if part.name in ALWAYS or not part.is_empty],
-        is_void=results.soundness.status == "void",
-        warnings=warnings_of(results),
-        skipped=results.notes,
-        incomplete=incomplete(results.frame, study, results.notes),
-        tables=[] if plots is None else [TABLES, SUMMARY],
-    )
 
 
 def _question(results: StudyResults) -> str:

@@ -34,6 +34,7 @@ from scaling.report.plots.panel import (
     highest,
     round_ticks,
     short,
+    write_beside,
 )
 from scaling.report.plots.sheet import Draw, Layout, Sheet, bar_entry, new_sheet
 from scaling.report.plots.style import (
@@ -136,16 +137,8 @@ def _bar(axes: Axes, place: int, stack: Stack, point: Point) -> None:
         axes.errorbar(
             total.point, place, xerr=around, color=INK, elinewidth=0.9, capsize=2.0, zorder=5
         )
-    axes.annotate(
-        short(float(f"{total.point:.3g}")),
-        (total.high, place),
-        xytext=(5, 0),
-        textcoords="offset points",
-        va="center",
-        fontsize=LABEL_SIZE,
-        color=INK,
-        gid="total",
-    )
+    text = short(float(f"{total.point:.3g}"))
+    write_beside(axes, text, (total.high, place), (5, 0), fontsize=LABEL_SIZE, gid="total")
 
 
 def _knee_sheet(lines: Sequence[Stack], about: _About) -> Sheet:

@@ -5,6 +5,8 @@ faster. The last bar is the headline itself, from 1: where it does not end level
 before it, the medians of the factors do not quite multiply to it. The band around 1 is the noise.
 """
 
+from typing import Any
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
@@ -13,7 +15,7 @@ from scaling.analysis.arrays import Floats
 from scaling.analysis.comparison.ladder import Ladder, ladders
 from scaling.analysis.ratios import Ratio
 from scaling.base import formats
-from scaling.report.plots.panel import reaches
+from scaling.report.plots.panel import reaches, write_beside
 from scaling.report.plots.plot import Plot
 from scaling.report.plots.sheet import Layout, Sheet
 from scaling.report.plots.style import BAND_ALPHA, INK, QUIET
@@ -148,19 +150,10 @@ def _bar(
         gid="runs",
     )
     top = level * max(1.0, factor.high, *values)
-    axes.annotate(
-        f"×{formats.number(factor.point)}",
-        (place, top),
-        xytext=(0, 3),
-        textcoords="offset points",
-        ha="center",
-        va="bottom",
-        fontsize=8.5,
-        fontweight="bold" if total else "normal",
-        color=INK,
-        zorder=6,
-        gid="factor",
-    )
+    text = f"×{formats.number(factor.point)}"
+    weight = "bold" if total else "normal"
+    look: dict[str, Any] = {"ha": "center", "va": "bottom", "fontsize": 8.5, "fontweight": weight}
+    write_beside(axes, text, (place, top), (0, 3), gid="factor", **look)
 
 
 def _finish(axes: Axes, y_label: str) -> None:

@@ -230,21 +230,18 @@ def draw_latencies(
         label=f"{key.arm} {key.model}",
         **style,
     )
-    marker = MARKERS.get(key.loop, OTHER_MARKER)
-    for is_bound, face, edge, size in ((False, colour, "white", 4.6), (True, "white", colour, 5.0)):
+    for is_bound in (False, True):
         shown = [place for place, own in enumerate(known) if bounds[own] is is_bound]
-        axes.plot(
-            [at[place] for place in shown],
-            [middle[place] for place in shown],
-            ls="",
-            marker=marker,
-            ms=size,
-            mfc=face,
-            mec=edge,
-            mew=0.7 if edge == "white" else 1.2,
-            zorder=5,
-            gid="bound" if is_bound else "median",
-        )
+        x_y = [at[place] for place in shown], [middle[place] for place in shown]
+        axes.plot(*x_y, **_mark(key.loop, colour, is_bound=is_bound))
+
+
+def _mark(loop: str, colour: str, *, is_bound: bool) -> dict[str, Any]:
+    """A median's mark: filled with a white rim, or open."""
+    own = {"ms": 5.0, "mfc": "white", "mec": colour, "mew": 1.2, "gid": "bound"}
+    if not is_bound:
+        own = {"ms": 4.6, "mfc": colour, "mec": "white", "mew": 0.7, "gid": "median"}
+    return {"ls": "", "marker": MARKERS.get(loop, OTHER_MARKER), "zorder": 5, **own}
 
 
 def draw_objectives(axes: Axes, objectives_s: Iterable[float]) -> None:

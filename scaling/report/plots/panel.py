@@ -201,3 +201,11 @@ def _readable(workers: list[int], axes: Axes, limits: Container[int | None]) -> 
         if all(abs(n - other) * per_worker_in >= LABEL_GAP_IN for other in kept):
             kept.append(n)
     return [str(n) if n in kept else "" for n in workers]
+
+
+def write_beside(
+    axes: Axes, text: str, at: tuple[float, float], aside: tuple[float, float], **style: Any
+) -> None:
+    """Write a text beside a place, `aside` so many points right and up."""
+    look: dict[str, Any] = {"color": INK, "va": "center", "zorder": 6, **style}
+    axes.annotate(text, at, xytext=aside, textcoords="offset points", **look)

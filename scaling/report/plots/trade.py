@@ -12,10 +12,17 @@ from matplotlib.patches import Rectangle
 from scaling.analysis.curves.curve import Curve
 from scaling.base import formats
 from scaling.report.plots.memory import axis_label
-from scaling.report.plots.panel import HEAD_ROOM, finish_y, highest, reaches, round_ticks
+from scaling.report.plots.panel import (
+    HEAD_ROOM,
+    finish_y,
+    highest,
+    reaches,
+    round_ticks,
+    write_beside,
+)
 from scaling.report.plots.plot import Plot, columns_table
 from scaling.report.plots.sheet import Layout, Sheet, width_in
-from scaling.report.plots.style import BAND_ALPHA, BEHIND_TEXT, DPI, INK, line, marker_style
+from scaling.report.plots.style import BAND_ALPHA, BEHIND_TEXT, DPI, line, marker_style
 from scaling.report.plots.subject import Subject
 
 MOST_IN_A_ROW = 2
@@ -146,16 +153,8 @@ def _write_workers(axes: Axes, curves: list[Curve]) -> None:
         ):
             continue
         taken += [(x + room[0] * share, y + BESIDE[1]) for share in (0.3, 0.6, 1)]
-        axes.annotate(
-            text,
-            place,
-            xytext=BESIDE,
-            textcoords="offset points",
-            fontsize=SIZE,
-            color=INK,
-            bbox=BEHIND_TEXT,
-            zorder=6,
-            gid="N",
+        write_beside(
+            axes, text, place, BESIDE, va="baseline", fontsize=SIZE, bbox=BEHIND_TEXT, gid="N"
         )
 
 

@@ -6,6 +6,7 @@ is where as many processes end: what is right of it is the cost of sharing a pro
 
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -15,7 +16,7 @@ from scaling.analysis.attribution.cells import Attribution, Loss
 from scaling.analysis.statistics.estimate import Estimate, bounds_kind
 from scaling.base import formats
 from scaling.builds.version_arms import free_arms
-from scaling.report.plots.panel import round_ticks
+from scaling.report.plots.panel import round_ticks, write_beside
 from scaling.report.plots.plot import Plot
 from scaling.report.plots.sheet import Layout, Sheet, bar_entry
 from scaling.report.plots.style import BEHIND_TEXT, IDEAL_LINE, INK, QUIET
@@ -147,19 +148,8 @@ def _bounds(axes: Axes, place: float, at: float, value: Estimate) -> None:
 
 
 def _write(axes: Axes, place: int, after: float, text: str) -> None:
-    axes.annotate(
-        text,
-        (after, place),
-        xytext=(4, 0),
-        textcoords="offset points",
-        ha="left",
-        va="center",
-        fontsize=LETTERS,
-        color=INK,
-        bbox=BEHIND_TEXT,
-        zorder=6,
-        gid="figure",
-    )
+    look: dict[str, Any] = {"fontsize": LETTERS, "bbox": BEHIND_TEXT, "gid": "figure"}
+    write_beside(axes, text, (after, place), (4, 0), **look)
 
 
 def _tables(subject: Subject, title: str) -> list[Grid]:
