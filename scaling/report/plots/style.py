@@ -1,15 +1,15 @@
 """How figures look: an arm has one colour, a loop one marker, a model one line, everywhere.
 
-The palette is seaborn's `colorblind` (after B. Wong, Nature Methods 8, 441, 2011), written down:
-to import seaborn takes a sixth of the time in which a page is made. Markers and lines say the same
-again for those who cannot distinguish the colours. Sizes are chosen for a README column of 830 px,
-which is WIDTH_IN at DPI; PNG files hold twice as many pixels.
+The palette is seaborn's `colorblind` (after B. Wong, Nature Methods 8, 441, 2011); markers and
+lines say the same again for those who cannot distinguish the colours. Sizes are chosen for a README
+column of 830 px, which is WIDTH_IN at DPI; PNG files hold twice as many pixels.
 """
 
 from collections.abc import Iterable
 from typing import Any
 
 import matplotlib as mpl
+import seaborn as sns
 from matplotlib.path import Path
 
 WIDTH_IN = 8.3
@@ -25,8 +25,9 @@ FAINT = "#b8b8b8"
 BORDER = "#a6a6a6"  # of a region
 REGION_SHADES = {"smt": "#f8f8f8", "oversubscribed": "#f1f1f1"}
 
-_BLUE, _ORANGE, _GREEN, _RED, _PINK = "#0173b2", "#de8f05", "#029e73", "#d55e00", "#cc78bc"
-_BROWN, _ROSE, _GREY, _YELLOW, _SKY = "#ca9161", "#fbafe4", "#949494", "#ece133", "#56b4e9"
+_BLUE, _ORANGE, _GREEN, _RED, _PINK, _BROWN, _ROSE, _GREY, _YELLOW, _SKY = sns.color_palette(
+    "colorblind"
+).as_hex()
 
 VERSION_LETTERS = "0123456789."
 
@@ -77,6 +78,7 @@ _DEFAULTS = {
 
 RC: dict[Any, Any] = {
     **_DEFAULTS,
+    **sns.axes_style("ticks"),
     "font.family": FONT,  # comes with matplotlib: the same letters on every machine
     "font.size": 9.0,
     "axes.titlesize": 10.0,
@@ -120,8 +122,6 @@ RC: dict[Any, Any] = {
     "xtick.major.size": 3.5,
     "ytick.major.size": 0,
     "lines.solid_capstyle": "round",
-    "patch.edgecolor": "white",
-    "patch.force_edgecolor": True,
     "figure.facecolor": "white",
     "savefig.facecolor": "white",
     "svg.hashsalt": "scaling",  # the same drawing is the same file
