@@ -1,4 +1,4 @@
-"""Identity: of a cell, by its key; of a study, by what it asks and where it runs."""
+"""The identity of a study: what it asks, and where it runs."""
 
 import hashlib
 import json
@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from scaling.journal.record import ArmRecord, Cell, Machine, StudyLine
+from scaling.journal.record import ArmRecord, Machine, StudyLine
 
 # What must be the same for runs to be comparable. Memory is left out: the kernel's figure can
 # differ a little between boots.
@@ -29,13 +29,6 @@ def canonical(value: object) -> str:
     return json.dumps(
         msgspec.to_builtins(value, str_keys=True), sort_keys=True, separators=(",", ":")
     )
-
-
-def cell_key(cell: Cell) -> str:
-    """The key of a cell. The region is left out: it follows from the machine."""
-    fields = msgspec.structs.asdict(cell)
-    del fields["region"]
-    return canonical(fields)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from scaling.base.vocabulary import PROCESSES
 from scaling.builds.runtimes.known import RUNTIMES
-from scaling.journal.identity import cell_key
 from scaling.journal.record import Cell, WorkloadFacts
 from scaling.study.load import KEEP_ALIVE, is_open_loop
 
@@ -64,9 +63,9 @@ def groups(
     `most_cells` then, and all of its runs together need no more than `most_bytes` of memory. Where
     that is not possible for all pairs, it is for the primary ones first.
     """
-    group_of = {cell_key(cell): [cell] for cell in cells}
+    group_of = {cell: [cell] for cell in cells}
     for pair in sorted(pairs, key=lambda pair: not pair.primary):
-        ours, theirs = (group_of.get(cell_key(each)) for each in (pair.of, pair.over))
+        ours, theirs = (group_of.get(each) for each in (pair.of, pair.over))
         if ours is None or theirs is None or ours is theirs:
             continue
         both = ours + theirs
@@ -76,12 +75,10 @@ def groups(
             and memory_bytes(both, held) <= most_bytes
         ):
             for cell in both:
-                group_of[cell_key(cell)] = both
+                group_of[cell] = both
     place = {key: number for number, key in enumerate(group_of)}
     distinct = {id(group): group for group in group_of.values()}
-    return tuple(
-        tuple(sorted(group, key=lambda cell: place[cell_key(cell)])) for group in distinct.values()
-    )
+    return tuple(tuple(sorted(group, key=lambda cell: place[cell])) for group in distinct.values())
 
 
 def slice_s(window_s: float) -> float:
