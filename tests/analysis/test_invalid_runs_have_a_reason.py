@@ -65,9 +65,19 @@ def flips(run: RunLine) -> RunLine:
 
 
 def late_for_slices(run: RunLine) -> RunLine:
-    """All but 0.4 s of the window was between the slices."""
-    slices = Slices(opened_ns=[0, 1_600_000_000], closed_ns=[0, 2_000_000_000])
-    return of_workers(run, lambda worker: with_(worker, slices=slices))
+    """Of its window, slices hold 0.4 s."""
+    slices = Slices(opened_ns=[0], closed_ns=[0])
+
+    def short(times_ns: list[int]) -> list[int]:
+        return [times_ns[0] + (each - times_ns[0]) // 5 for each in times_ns]
+
+    grouped = of_workers(run, lambda worker: with_(worker, slices=slices))
+    return of_ticks(
+        grouped,
+        lambda ticks: with_(
+            ticks, instant_ns=short(ticks.instant_ns), time_ns=short(ticks.time_ns)
+        ),
+    )
 
 
 def never_was_free(run: RunLine) -> RunLine:
