@@ -4,6 +4,7 @@ import io
 from collections.abc import Callable
 from pathlib import Path
 
+import matplotlib as mpl
 import pytest
 from rich.console import Console
 
@@ -14,6 +15,7 @@ from scaling.report.explain_output import explain
 from scaling.report.files import LOSSES, TABLES, write_tables
 from scaling.report.page.render import page
 from scaling.report.plots.draw import subjects
+from scaling.report.plots.style import RC
 from scaling.report.plots.waterfall import PLOT
 from scaling.report.terminal.waterfall import MOST_ROWS, Waterfalls, waterfall
 from tests.support.fabricate import Made, studied
@@ -151,7 +153,8 @@ def test_every_output_has_the_losses(large: StudyResults, tmp_path: Path) -> Non
 
 def test_the_plot_has_a_panel_for_a_few_ns(large: StudyResults) -> None:
     (about,) = subjects(large).values()
-    sheet = PLOT.draw(about)
+    with mpl.rc_context(RC):
+        sheet = PLOT.draw(about)
     titles = [axes.get_title(loc="left") for axes in sheet.all_panels]
     assert titles == [f"asyncio · 3.14t · threads, N = {n}" for n in (2, 64)]
     for axes in sheet.all_panels:
