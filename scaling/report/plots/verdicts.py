@@ -18,7 +18,8 @@ LINE_IN, BETWEEN_IN, LONGEST_IN = 0.14, 0.12, 4.4
 LABEL_SIZE = 8.5  # points
 MOST_TICKS = 8
 FAR_APART = 10  # highest over lowest ratio
-COLOURS = {"faster": "#0173b2", "slower": "#d55e00", "same": INK}  # as the arms' blue and red
+BETTER, WORSE = "#0173b2", "#d55e00"  # as the arms' blue and red
+COLOURS = {"faster": BETTER, "less": BETTER, "slower": WORSE, "more": WORSE, "same": INK}
 
 
 def draw(found: Sequence[Finding], caption: str, what: str = "throughput") -> Sheet:

@@ -22,7 +22,8 @@ HEADINGS = {
     "per core": "per_core",
     "per GiB": "per_gib",
 }
-PERCENTILES = ("p50_ms", "p99_ms")  # runs with too few requests have none
+# Runs with too few requests have no percentiles; only forked workers are read before the load.
+NOT_OF_ALL = ("p50_ms", "p99_ms", "idle_mib")
 OWN = "\nServer loops: the same code for each model, on uvicorn with httptools or aiohttp's server."
 NOT_DECIDED = "not decided"
 MEASURES = {"throughput": "throughput", "cpu_s_per_op": "CPU time per request"}
@@ -111,7 +112,7 @@ def _configurations(found: AppAnswer) -> Grid:
     shown = {
         heading: name
         for heading, name in HEADINGS.items()
-        if name not in PERCENTILES or any(getattr(each, name).n for each in found.figures)
+        if name not in NOT_OF_ALL or any(getattr(each, name).n for each in found.figures)
     }
     rate = "" if math.isnan(found.rate_per_s) else f" at {formats.number(found.rate_per_s)}/s"
     return Grid(
