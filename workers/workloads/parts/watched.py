@@ -9,7 +9,7 @@ import contextlib
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from workers.workloads.app import App
 from workers.workloads.parts.applications import Application
 from workers.workloads.parts.interleaving import interleave, pause_at_first
 from workers.workloads.parts.servers.base import BaseServer
-from workers.workloads.parts.wsgi_on_loop import OnAsgi
+from workers.workloads.parts.wsgi_on_loop import OnAsgi, Wsgi
 
 NOTED = "noted "  # a fact with this before the kind of fault
 ANOTHER_S = 0.5  # how long a loop waits for another: to build a middleware stack, to begin
@@ -82,7 +82,8 @@ class _Watching(Application):
         with _making:
             made: Any = _wsgi.get(self.path) or super().make()
             if self.interface == "wsgi" and not isinstance(made, OnAsgi):
-                made = _wsgi[self.path] = OnAsgi(made)  # one object, which N threads call
+                called = _called_together(made, _together[0]) if _together else made
+                made = _wsgi[self.path] = OnAsgi(called)  # one object, which N threads call
             if isinstance(made, OnAsgi):
                 self.interface = "asgi"
         for each in _inside(made):
@@ -91,7 +92,9 @@ class _Watching(Application):
             if self.factory:  # else aiohttp refuses it on all loops but one
                 _begin_together(made, _together[0])
             return made
-        return _Together(made, _together[0]) if _together else made
+        if _together and not isinstance(made, OnAsgi):
+            return _Together(made, _together[0])
+        return made
 
 
 class _Together:
@@ -105,6 +108,16 @@ class _Together:
         if scope["type"] == "http":
             _wait(self._barrier)
         await self._application(scope, receive, send)
+
+
+def _called_together(application: Wsgi, barrier: threading.Barrier) -> Wsgi:
+    """The same for a WSGI application: its request has been read when it waits."""
+
+    def called(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        _wait(barrier)
+        return application(environ, start_response)
+
+    return called
 
 
 def _begin_together(application: Any, barrier: threading.Barrier) -> None:
