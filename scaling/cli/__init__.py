@@ -65,7 +65,7 @@ def fail_without(error: ModuleNotFoundError) -> NoReturn:
 
 
 def fail_at(error: OSError) -> NoReturn:
-    """Say what the system refused; a reader of the output that has read enough is told nothing."""
+    """Say what the system refused; nothing where the reader of the output has closed it."""
     with suppress(OSError, ValueError, AttributeError):  # what is still to be printed is lost
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if isinstance(error, BrokenPipeError):

@@ -23,12 +23,13 @@ from scaling.base import formats
 from scaling.base.errors import UsageError
 from scaling.cli.program import app
 from scaling.report.compare_output import compare
-from scaling.report.plots.draw import BY_NAME, subjects
+from scaling.report.plots.draw import subjects
 from scaling.report.plots.sheet import Sheet
 from scaling.report.plots.style import RC, arm_colours
 from scaling.report.tables.comparison import chapters
 from scaling.report.tables.comparison_rows import comparison_rows
 from scaling.report.tables.comparison_view import Comparison, comparison_markdown
+from tests.support.drawn import BY_NAME
 from tests.support.fabricate import Made, studied, with_
 from tests.support.time_terms import plus, with_terms
 

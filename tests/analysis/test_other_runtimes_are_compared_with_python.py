@@ -10,11 +10,12 @@ from msgspec.structs import replace
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.journal.record import ProcessFacts, RunLine, StudyLine
-from scaling.report.plots.draw import BY_NAME, subjects
+from scaling.report.plots.draw import subjects
 from scaling.report.plots.style import RC
 from scaling.report.tables.comparison_rows import comparison_rows
 from scaling.study.questions import THROUGHPUT
 from tests.support.comparisons import across_loops, chapter, place
+from tests.support.drawn import BY_NAME
 from tests.support.fabricate import Made, journal, runtime, write
 
 TITLE = "Other runtimes over Python"

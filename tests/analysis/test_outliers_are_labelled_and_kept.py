@@ -16,10 +16,11 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import read_journal
 from scaling.analysis.table.outliers import FEWEST, THRESHOLD, outliers
 from scaling.journal.record import RunLine
-from scaling.report.plots.draw import BY_NAME, subjects
+from scaling.report.plots.draw import subjects
 from scaling.report.plots.style import RC
 from scaling.report.tables.export import markdown
 from scaling.report.tables.results_view import Results
+from tests.support.drawn import BY_NAME
 from tests.support.fabricate import Made, journal, with_, write
 
 MADE = Made(workers=(1, 2), blocks=8)

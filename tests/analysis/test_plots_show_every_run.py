@@ -21,10 +21,10 @@ from scaling.analysis.table.load import Journal, read_journal
 from scaling.journal.record import CeilingLine, Line, Machine, Memory, RunLine, WorkloadNote
 from scaling.report.plots.borders import Region, regions
 from scaling.report.plots.caption import ceiling_text
-from scaling.report.plots.draw import BY_NAME, draw_all, subjects
+from scaling.report.plots.draw import draw_all, subjects
 from scaling.report.plots.sheet import Sheet
 from scaling.report.plots.style import MARKERS, RC, arm_colours
-from tests.support.drawn import key_of, runs_in
+from tests.support.drawn import BY_NAME, key_of, runs_in
 from tests.support.fabricate import Made, Variants, journal, studied, with_, write
 
 

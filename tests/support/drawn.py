@@ -7,7 +7,10 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection
 from matplotlib.legend import Legend
 
+from scaling.report.plots.draw import PLOTS
 from scaling.report.plots.sheet import Sheet
+
+BY_NAME = {plot.name: plot for plot in PLOTS}
 
 
 def runs_in(axes: Axes) -> list[tuple[float, float]]:

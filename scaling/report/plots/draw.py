@@ -49,7 +49,6 @@ PLOTS = (
     trade.PLOT,
 )
 LOAD_PLOTS = (latency.PLOT, percentiles.PLOT, latency.BY_WORKERS, pauses.PLOT)
-BY_NAME = {plot.name: plot for plot in PLOTS}
 
 
 def draw_all(results: StudyResults, folder: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
