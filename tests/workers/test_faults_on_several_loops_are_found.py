@@ -18,6 +18,8 @@ pytestmark = [
 ]
 
 USERS = [{"path": "/ada"}, {"path": "/bob"}]
+BY_CHANCE = {"race", "built_lazily", "inherited", "inherited_by_pool", "mixed_up", "mixed_up_wsgi"}
+"""Requests have to meet at an instant: a check on a busy machine may miss it, three do not."""
 
 
 @pytest.mark.parametrize(
@@ -46,8 +48,10 @@ USERS = [{"path": "/ada"}, {"path": "/bob"}]
 def test_each_fault_is_found_and_no_other(fault: str, kind: str, words: str) -> None:
     stock = fault in ("state", "middleware", "one_loop_only", "signals")
     asked = [{"path": "/stock"}] if stock else USERS
-    found = check(f"faults.{fault}:application", asked, alone=1)
-    assert not found.ok
+    tries = 3 if fault in BY_CHANCE else 1
+    checks = (check(f"faults.{fault}:application", asked, alone=1) for _ in range(tries))
+    found = next((each for each in checks if not each.ok), None)
+    assert found
     assert {each.kind for each in found.findings} == {kind}, found
     for each in found.findings:
         assert re.search(words, each.message.replace('"', "")), each
@@ -78,13 +82,13 @@ def test_a_sound_twin_of_a_fault_passes(twin: str) -> None:
 
 @pytest.mark.parametrize(("name", "factory"), [("create_{}aiohttp", True), ("{}wsgi", False)])
 def test_what_aiohttp_and_wsgi_applications_build_lazily_is_found(name: str, factory: bool) -> None:
-    """One check finds it in 19 of 20 tries, so there is a second one."""
+    """One check finds it in 19 of 20 tries, so there are three."""
 
     def checked(twin: str = "") -> AppCheck:
         path = f"faults.built_lazily_elsewhere:{name.format(twin)}"
         return check(path, USERS, alone=1, factory=factory)
 
-    findings = checked().findings or checked().findings
+    findings = checked().findings or checked().findings or checked().findings
     assert {each.kind for each in findings} == {"built-lazily"}
     assert checked("sound_").findings == []
 
