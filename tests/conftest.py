@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, find, settings
 from hypothesis.strategies import booleans
 
 from scaling.builds import installed
+from scaling.builds.installed import POSTGRES
 from scaling.journal.record import Description
 from scaling.run.prepare import describe
-from scaling.study.services import POSTGRES
 from tests.support import programs
 from tests.support.children import BEGINNING
 from tests.support.cli import Command

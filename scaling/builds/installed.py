@@ -12,6 +12,9 @@ SBIN = ("/usr/local/sbin", "/usr/sbin", "/sbin")  # where servers are; not on ev
 # Where distributions put libraries: Debian's multiarch folders, then those of others.
 FOLDERS = ("/usr/lib/*-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib")
 
+POSTGRES = "SCALING_POSTGRES"
+"""The variable with the URL of PostgreSQL: a user's, and for pgbouncer that of the study."""
+
 
 def program(name: str) -> str | None:
     """The program of that name on PATH or among the servers; None where it is not installed."""

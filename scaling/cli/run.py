@@ -8,9 +8,9 @@ import typer
 
 from scaling.base.console import new_console, say
 from scaling.base.errors import UsageError
+from scaling.builds.installed import POSTGRES
 from scaling.cli.program import app
 from scaling.cli.study_options import Asked, takes_asked
-from scaling.study.services import POSTGRES
 
 SEVERAL = "Several machines"
 

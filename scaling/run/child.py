@@ -14,6 +14,7 @@ from typing import IO, Any, Protocol
 import msgspec
 
 from scaling.builds import cache
+from scaling.builds.installed import POSTGRES
 from scaling.journal.reading import UNREADABLE
 from scaling.journal.record import (
     Disturbance,
@@ -32,7 +33,6 @@ from scaling.run.probe import Probe
 from scaling.run.process_tree import RUN, ask_for_stacks, end_tree, ended_within, mark_of_driver
 from scaling.run.secrets import hide, hide_in_record
 from scaling.run.waits import RATE_PER_S, WaitSampler
-from scaling.study.services import POSTGRES
 
 # Beyond warm-up and window: starting many workers, stopping loops that compete for the GIL. The
 # child's own limits per phase are shorter, so that it can report itself which phase hangs.

@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from scaling.builds import cache
-from scaling.study.services import POSTGRES
+from scaling.builds.installed import POSTGRES
 
 CHARACTER = rb'(?:[^"\\\n]|\\u[0-9a-fA-F]{4})'  # of a path, as it is or as JSON escapes it
 NAMED_FILES = (

@@ -5,7 +5,7 @@ the journal's first line and in the JSON Schema of study files. To add an option
 """
 
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, NamedTuple, get_type_hints
 
 import msgspec
 
@@ -13,9 +13,7 @@ from scaling.base.vocabulary import MODELS, PRIMARY_QUESTIONS, QUESTIONS, SIZING
 from scaling.study import kinds
 from scaling.study.application_note import ApplicationNote
 from scaling.study.kinds import Kind
-from scaling.study.parameters import Override
-from scaling.study.presets import MARGIN, PRESETS
-from scaling.study.rates import GRID_RATES, RATES_MOST
+from scaling.study.presets import GRID_RATES, MARGIN, PRESETS, RATES_MOST
 
 # With `precision`, no more blocks than this: about two hours of the default study on two cores. The
 # interval narrows with the root of their number, so halving that of 10 blocks takes all 40.
@@ -70,6 +68,19 @@ class WorkloadEntry(msgspec.Struct, frozen=True, kw_only=True):
     def counts(self) -> tuple[int, ...]:
         """The numbers of workers of a settled entry, which has no words left."""
         return tuple(each for each in self.workers or () if isinstance(each, int))
+
+
+class Override(NamedTuple):
+    """One `--set workload.parameter=value[,value…]`, its values still text."""
+
+    workload: str
+    parameter: str
+    values: tuple[str, ...]
+
+    @property
+    def where(self) -> str:
+        """How a message names it."""
+        return f"--set {self.workload}.{self.parameter}"
 
 
 class Study(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,11 +6,11 @@ limits; nothing of the workload is imported here.
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from scaling.base.errors import UsageError
 from scaling.base.suggest import unknown
 from scaling.journal.record import ParameterFacts, ParameterValue, WorkloadFacts
+from scaling.study.definition import Override
 from scaling.study.load import CLOSED, RATE, RATE_LEAST, RATE_MOST
 from scaling.study.rates import checked_rate
 
@@ -20,19 +20,6 @@ EXPECTED = {
     "str": "text",
     "bool": "true or false",
 }
-
-
-class Override(NamedTuple):
-    """One `--set workload.parameter=value[,value…]`, its values still text."""
-
-    workload: str
-    parameter: str
-    values: tuple[str, ...]
-
-    @property
-    def where(self) -> str:
-        """How a message names it."""
-        return f"--set {self.workload}.{self.parameter}"
 
 
 def parse_override(text: str) -> Override:

@@ -48,6 +48,10 @@ FAILING_BLOCKS = 2
 # runs alone make as much. Mozilla's Perfherder has 2 %, criterion.rs 1 %.
 MARGIN = 0.02
 
+# Rates of a grid (`scaling.study.rates`): the whole range of a study, over which fewer are spread,
+# and the most, of which the lowest is a thousandth of the peak.
+GRID_RATES, RATES_MOST = 8, 32
+
 # `smoke` has to be done in five minutes on two cores (study/builtin/scale.toml), and eight blocks
 # give intervals that are narrower by a quarter than six. Longer windows than the best one cost
 # little precision, and show in `rigorous` what grows or drifts during a run.

@@ -27,11 +27,10 @@ from scaling.base.errors import UsageError
 from scaling.base.typed import share
 from scaling.journal.record import Calibration, Cell, Parameters, ParameterValue
 from scaling.study.load import CLOSED, RATE
+from scaling.study.presets import GRID_RATES
 
 GRID = "grid"
 STEP = 1.25
-GRID_RATES = 8  # the whole range of a study; fewer rates are spread over the same range
-RATES_MOST = 32  # the lowest of so many is a thousandth of the peak
 DIGITS = 3
 
 # Three rounds of a second: the rates need the peak to within a step of the grid, 25 %. A median of

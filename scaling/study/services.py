@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from scaling.builds import installed
+from scaling.builds.installed import POSTGRES
 from scaling.journal.record import ParameterValue
 
 
@@ -74,9 +75,6 @@ class Service:
         """The command-line options of its load for a workload with these parameters."""
         return _options(_chosen(self.to_load or (), workload))
 
-
-POSTGRES = "SCALING_POSTGRES"
-"""The variable with the URL of PostgreSQL: a user's, and for pgbouncer that of the study."""
 
 SERVICES = {
     "site": Service(

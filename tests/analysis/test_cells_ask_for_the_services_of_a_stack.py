@@ -11,7 +11,7 @@ import pytest
 
 from scaling.builds import installed
 from scaling.builds.arms import parse_arm
-from scaling.builds.installed import program
+from scaling.builds.installed import POSTGRES, program
 from scaling.builds.prepared_arm import PreparedArm
 from scaling.journal.record import (
     Description,
@@ -32,7 +32,7 @@ from scaling.study.file import read_study
 from scaling.study.options import Options
 from scaling.study.plan.cells import make_plan
 from scaling.study.plan.refusals import refusal
-from scaling.study.services import POSTGRES, beside, in_front
+from scaling.study.services import beside, in_front
 from tests.support.descriptions import description
 from tests.support.fake_builds import script
 from tests.support.served import Served, studied

@@ -42,7 +42,8 @@ from scaling.study.plan.cells import SERVED_OVERHEAD_S, Plan, make_plan
 from scaling.study.plan.order import PlannedRun
 from scaling.study.plan.table import plan_table
 from scaling.study.plan.view import one_line, reservations
-from scaling.study.rates import GRID_RATES, ROUNDS, STEP, grid
+from scaling.study.presets import GRID_RATES
+from scaling.study.rates import ROUNDS, STEP, grid
 from tests.analysis.test_resume_is_replay import Told
 from tests.support.descriptions import description
 from workers.services.load import options as of_generator

@@ -20,8 +20,10 @@ def test_pandas_is_not_imported_with_it() -> None:
 
 
 @pytest.mark.slow
-def test_who_only_plans_does_not_wait_for_statistics_nor_who_only_reads_for_plots() -> None:
-    program = "import sys, scaling.cli, scaling.run.measure, scaling.analysis.statistics.verdict; "
+def test_help_waits_for_no_schema_plans_for_no_statistics_and_tables_for_no_plots() -> None:
+    program = "import sys, scaling.cli; "
+    program += "assert not {'scaling.journal.record', 'pandas'} & set(sys.modules); "
+    program += "import scaling.run.measure, scaling.analysis.statistics.verdict; "
     program += "import scaling.report.terminal.answer, scaling.report.compare_output; "
     program += "sys.exit(bool({'scipy.stats', 'matplotlib'} & set(sys.modules)))"
     subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).parents[2])

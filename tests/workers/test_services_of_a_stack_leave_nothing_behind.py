@@ -13,10 +13,11 @@ import asyncpg
 import psutil
 import pytest
 
+from scaling.builds.installed import POSTGRES
 from scaling.journal.record import ParameterValue
 from scaling.run.service_process import ServiceError, ServiceProcess, Usage
 from scaling.run.services import Services
-from scaling.study.services import POSTGRES, beside
+from scaling.study.services import beside
 from tests.support.children import PATIENCE_S
 from tests.support.servers import environment
 from tests.support.waiting import wait_until
