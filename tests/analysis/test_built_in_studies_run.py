@@ -107,18 +107,16 @@ SOURCES = {
 }
 
 
-# Every workload that a built-in study has is in one of these, with the other runtimes; `web` alone
-# is not, which has a real run of its own in tests/workers.
-RUN_ELSEWHERE = {"web"}
+# Every workload that a built-in study has is in one of these, with the other runtimes. Those that
+# are not have real runs of their own in tests/workers, under every model.
+RUN_ELSEWHERE = {"web", "state", "state-pass", "cache"}
 FEW = (
     "async-1m-io",
-    "cache",
     "gateway",
     "latency",
     "quansight-2025",
     "scale",
     "sharing",
-    "state",
     "sync-or-async",
     "task-overhead",
 )

@@ -158,7 +158,6 @@ def test_more_lookups_than_keys_drawn_and_fewer_entries_than_workers_are_fine() 
 
 
 @pytest.mark.slow
-@pytest.mark.measures
 def test_memory_of_divided_caches_is_that_of_one() -> None:
     def pss_mib(of: str, workers: int) -> float:
         child = Child(sys.executable, environment(PATH=os.environ["PATH"]))

@@ -9,7 +9,6 @@ from tests.support.serving import served
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.measures,
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="PSS is Linux's"),
 ]
 

@@ -19,6 +19,7 @@ from tests.workers.test_runs_take_turns import CELL, WINDOW_S
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.one_build,
     pytest.mark.skipif(not stopping.IS_POSSIBLE, reason=stopping.WHY_NOT),
 ]
 

@@ -59,7 +59,6 @@ def grown_mib(threads: int, size_bytes: int) -> float:
 
 
 @pytest.mark.slow
-@pytest.mark.measures
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="PSS is Linux's")
 def test_forked_processes_copy_the_objects_that_they_read() -> None:
     assert grown_by_reading("forked") > 1.5

@@ -120,7 +120,6 @@ def test_reads_do_not_matter_where_nothing_is_read_or_more_than_there_are() -> N
 
 
 @pytest.mark.slow
-@pytest.mark.measures
 def test_memory_of_an_extra_worker_depends_on_who_shares_the_objects_and_who_has_read_them() -> (
     None
 ):
