@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,13 +13,13 @@ from hypothesis import HealthCheck, find, settings
 from hypothesis.strategies import booleans
 
 from scaling.builds import installed
+from scaling.builds.child_path import workers_source_hash
+from scaling.builds.describe import described
 from scaling.builds.installed import POSTGRES
 from scaling.journal.record import Description
-from scaling.run.prepare import describe
 from tests.support import programs
-from tests.support.children import BEGINNING
+from tests.support.children import BEGINNING, environment
 from tests.support.cli import Command
-from tests.support.described import described
 from tests.support.unrendered import unrendered as without_rendering
 
 # A user's own server is no part of a test.
@@ -159,20 +159,6 @@ def unrendered() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def described_here(tmp_path_factory: pytest.TempPathFactory) -> Description:
+def described_here() -> Description:
     """What the Python that runs the tests can run."""
-    return described(tmp_path_factory)
-
-
-@pytest.fixture(scope="module")
-def described_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What `scaling` prepares in this process is described once for all tests."""
-
-    def once(python: str, environment: Mapping[str, str], own: Sequence[str] = ()) -> Description:
-        if own:  # a user's workload may change
-            return describe(python, environment, own)
-        return described(tmp_path_factory, python, environment)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("scaling.run.prepare.describe", once)
-        yield
+    return described(sys.executable, environment(), workers_source_hash())

@@ -1,24 +1,21 @@
 """What must exist before a run: interpreters, environments, and what they can run."""
 
-import subprocess
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import msgspec
-
-from scaling.base.errors import ScalingError, UsageError
+from scaling.base.errors import UsageError
 from scaling.builds import environments, interpreters
 from scaling.builds.arms import Arm, parse_arm
 from scaling.builds.cache import Say
+from scaling.builds.child_path import workers_source_hash
+from scaling.builds.describe import describe, described
 from scaling.builds.missing_packages import explained
 from scaling.builds.prepared_arm import PreparedArm, prepare_runtime
 from scaling.builds.runtimes.known import RUNTIMES
-from scaling.journal.record import Description, decode_description
+from scaling.journal.record import Description
 from scaling.run.execute import child_environment
-
-DESCRIBE_LIMIT_S = 120.0
 
 
 @dataclass(frozen=True)
@@ -77,17 +74,25 @@ def prepare(
         path = [workers_path, *wanted.paths]
         return {**child_environment(arm, path), **wanted.variables}
 
+    theirs = (own_workloads, wanted.paths, wanted.requirements, wanted.requirement_files)
+    source = None if any((*theirs, given, wanted.variables)) else workers_source_hash()
+
+    def answer(python: str, environment: Mapping[str, str]) -> Description:
+        if source is None:  # a user's code may have changed
+            return describe(python, environment, own_workloads)
+        return described(python, environment, source)
+
     # Takes a second each; nothing is measured yet. Arms that are started alike are described once.
     asked = {arm: (str(made[arm.build.name].python), variables_of(arm)) for arm in pythons}
     with ThreadPoolExecutor() as pool:
-        described = {
-            repr(each): pool.submit(describe, *each, own_workloads)
+        answers = {
+            repr(each): pool.submit(answer, *each)
             for each in {repr(each): each for each in asked.values()}.values()
         }
 
     def ready(arm: Arm) -> PreparedArm:
         interpreter, environment = found[arm.build.name], made[arm.build.name]
-        description = described[repr(asked[arm])].result()
+        description = answers[repr(asked[arm])].result()
         return PreparedArm(
             arm=arm,
             program=asked[arm][0],
@@ -100,37 +105,3 @@ def prepare(
     done = {arm: ready(arm) for arm in pythons}
     like = done[pythons[0]].description
     return {arm.name: done.get(arm) or prepare_runtime(arm, like, say) for arm in arms}
-
-
-def describe(
-    python: str, environment: Mapping[str, str], workloads: Sequence[str] = ()
-) -> Description:
-    """Ask a child environment what can be run in it; `workloads` are a user's own.
-
-    Raises:
-        ScalingError: it fails, or answers with something other than a description.
-    """
-    flags = [word for name in workloads for word in ("--workload", name)]
-    try:
-        answer = subprocess.run(
-            [python, "-m", "workers", "--describe", *flags],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            env=dict(environment),
-            timeout=DESCRIBE_LIMIT_S,
-            check=True,
-        ).stdout
-        return decode_description(answer)
-    except subprocess.CalledProcessError as error:
-        last = error.stderr.decode(errors="replace").strip().rpartition("\n")[2]
-        raise ScalingError(_no_description(python, last)) from None
-    except (subprocess.TimeoutExpired, OSError, msgspec.DecodeError) as error:
-        raise ScalingError(_no_description(python, str(error))) from None
-
-
-def _no_description(python: str, why: str) -> str:
-    return (
-        f"the environment of {python} cannot list what runs in it: {why}. "
-        f"If a requirement or a folder of yours is at fault, mend it; else delete the environment "
-        f"and run the same command again"
-    )

@@ -8,7 +8,7 @@ import pytest
 from tests.support.children import ROOT
 from tests.support.cli import Command
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("described_once")]
+pytestmark = pytest.mark.slow
 
 SHORT_S = 0.3  # for the peaks of calibrations, which nothing here depends on
 

@@ -9,8 +9,6 @@ import scaling.cli
 from tests.support.cli import BUILD, Command
 from tests.support.cli import scaling as run_scaling
 
-pytestmark = pytest.mark.usefixtures("described_once")
-
 CASES = {
     "workload": (["--workload", "ehco"], "Did you mean 'echo'?"),
     "loop": (["--loop", "uvlop"], "Did you mean 'uvloop'?"),

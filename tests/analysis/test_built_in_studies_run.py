@@ -27,8 +27,6 @@ from scaling.study.file import built_in_studies, load_study_file
 from scaling.study.scaled import scaled_to
 from tests.support.of_the_machine import judge_of_ours, require_none_is_ours
 
-pytestmark = pytest.mark.usefixtures("described_once")
-
 SCALE = 0.0005
 NOTE = scaled_to({"scale": SCALE})
 SMALL = [

@@ -202,7 +202,6 @@ def test_workloads_say_what_they_hold_open(described_here: Description) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("described_once")
 def test_the_warning_is_printed_before_anything_is_run(
     command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -16,7 +16,7 @@ from scaling.run.time_left import Left
 from tests.support.cli import BUILD, Command
 from tests.support.once import made_once
 
-pytestmark = [pytest.mark.usefixtures("described_once"), pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 STUDY = [
     *("--arm", BUILD, "--workload", "compute,echo", "--loop", "asyncio", "--workers", "1,2"),

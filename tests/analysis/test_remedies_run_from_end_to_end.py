@@ -164,7 +164,7 @@ def test_what_cannot_be_asked_is_said_in_a_line(
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("undrawn", "described_once")
+@pytest.mark.usefixtures("undrawn")
 def test_it_runs_on_a_real_build_and_goes_on_where_it_stopped(
     command: Command, tmp_path: Path
 ) -> None:
