@@ -5,12 +5,11 @@ from dataclasses import dataclass, field, replace
 from scaling.analysis.statistics.verdict import RatioVerdict
 from scaling.base import formats
 from scaling.report.page.picture import Picture
-from scaling.report.tables.fitting import packed
+from scaling.report.tables.fitting import GAP, packed
 from scaling.report.tables.grid import Cell, Grid, VerdictCell
 
 # A window of 1,200 pixels shows so many characters of a table, by the widest of the page's fonts.
 ROOM = 124
-BETWEEN = 1  # characters between columns, beside the gap that `packed` counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +65,11 @@ def in_parts(grid: Grid) -> list[Grid]:
     """The table, or several where a window has no room for all of its columns: each has the first
     ones, and the last one the note.
     """
-    widths = [_least_width(grid, place) + BETWEEN for place in range(len(grid.headings))]
+    widths = [_least_width(grid, place) for place in range(len(grid.headings))]
     first = grid.words if grid.words < len(widths) else 1
     tables = [
         grid.columns([*range(first), *(first + place for place in places)])
-        for places in packed(widths[first:], sum(widths[:first]) + first, ROOM)
+        for places in packed(widths[first:], sum(widths[:first]) + first * GAP, ROOM)
     ]
     titles = [grid.title, *[f"{grid.title}, continued"] * (len(tables) - 1)]
     notes = [*[""] * (len(tables) - 1), grid.note]

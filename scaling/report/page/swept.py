@@ -4,17 +4,13 @@ from collections.abc import Iterable, Sequence
 
 import matplotlib as mpl
 
-from scaling.analysis.curves.curve import Point
 from scaling.analysis.curves.sweeps import Sweep
-from scaling.base import formats
 from scaling.report.page.parts import Block, PageFigure
 from scaling.report.page.picture import Picture, Pictures
 from scaling.report.plots import sweep as plots
 from scaling.report.plots.style import RC
 from scaling.report.plots.subject import Subject
-from scaling.report.tables.grid import Cell, Grid
-from scaling.report.tables.measures import curve_name, medians_note
-from scaling.report.tables.sweep_view import Swept, swept
+from scaling.report.tables.swept import sweep_grids, sweep_note
 
 
 def sweep_blocks(
@@ -34,22 +30,6 @@ def sweep_blocks(
 
 
 def _block(sweep: Sweep, drawn: Picture) -> Block:
-    grids = [_grid(sweep, each) for each in swept(sweep)]
-    shown = PageFigure(drawn, grids, [medians_note(_points(sweep))])
+    grids = sweep_grids(sweep)
+    shown = PageFigure(drawn, grids, [sweep_note(sweep)])
     return Block(sweep.title, figures=[shown] if grids else [])  # one value has no table
-
-
-def _grid(sweep: Sweep, each: Swept) -> Grid:
-    rows: list[list[Cell]] = [
-        [
-            formats.parameter(value),
-            *(each.measure.of(point) if point else formats.BLANK for point in points),
-        ]
-        for value, points in zip(sweep.values, each.points, strict=True)
-    ]
-    title = f"{curve_name(each.track)}: {each.measure.heading}"
-    return Grid(title, [sweep.parameter, *each.headings], rows)
-
-
-def _points(sweep: Sweep) -> list[Point]:
-    return [point for curve in sweep.section.curves for point in curve.points]

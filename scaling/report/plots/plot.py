@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from scaling.report.plots.sheet import Sheet
 from scaling.report.plots.subject import LoadSubject, Subject
-from scaling.report.tables.grid import Cell, Grid, PagePart
-from scaling.report.tables.measures import MARKS, SUSPECT, Measure, curve_name, measures
+from scaling.report.tables.grid import Grid, PagePart
+from scaling.report.tables.measures import Measure, measures, values_grid
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +35,8 @@ class LoadPlot:
 
 def values_table(subject: Subject, title: str, is_shown: Callable[[Measure], bool]) -> list[Grid]:
     """A row for each N of each curve, with the columns that are shown."""
-    shown = [measure for measure in measures(subject.section) if is_shown(measure)]
-    rows: list[list[Cell]] = []
-    for curve in subject.section.curves:
-        for point in curve.points:
-            marked = f"{point.workers}{MARKS.get(point.region or '', '')}"
-            runs = f"{point.runs}{SUSPECT if point.suspect else ''}"
-            rows.append([curve_name(curve), marked, runs, *(m.of(point) for m in shown)])
-    return [Grid(title, ["curve", "N", "runs", *(measure.heading for measure in shown)], rows, 2)]
+    shown = list(filter(is_shown, measures(subject.section)))
+    return [values_grid(subject.section, shown, title)]
 
 
 def columns_table(*columns: str) -> Callable[[Subject, str], list[Grid]]:

@@ -1,7 +1,7 @@
 """Chapters shown: by rich on a terminal, as Markdown in a file."""
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import groupby, islice
 from typing import Literal
 
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -12,11 +12,10 @@ from rich.text import Text
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.statistics.verdict import RatioVerdict
 from scaling.base import formats
-from scaling.report.tables.fitting import GAP, packed, width_of
+from scaling.report.tables.fitting import GAP, packed, spaced, width_of
 from scaling.report.tables.grid import Cell, Chapter, Grid, VerdictCell
 from scaling.report.tables.pipes import pipe_table, unbroken
 
-BETWEEN = 2  # characters between columns
 WIDTH = 80  # characters that every terminal has
 
 
@@ -47,46 +46,54 @@ def _grid(grid: Grid, room: int, most: int | None = None) -> Iterator[Text | Tab
     if grid.title:
         yield Text(f"\n{grid.title}", "italic")
     rows = [list(map(_cell, row)) for row in grid.rows]
-    for places in islice(_parts(grid, rows, room), most):
-        yield _table(grid, rows, places)
+    columns = [list(column) for column in zip(grid.headings, *rows, strict=True)]
+    widths = [width_of(column) for column in columns]
+    first = 1 if grid.grouped else 0
+    tables = [*islice(_parts(grid, widths, first, room), most)]
+    for name, members in groupby(rows, key=lambda row: row[0] if grid.grouped else ""):
+        if name:
+            yield Text(name, "italic")
+        group = list(members)
+        for places in tables:
+            yield _table(grid, widths, group, places, room)
     if grid.note:
         yield Text(grid.note, "dim")
 
 
-def _parts(grid: Grid, rows: list[list[Text]], room: int) -> Iterator[list[int]]:
+def _parts(grid: Grid, widths: Sequence[int], first: int, room: int) -> Iterator[list[int]]:
     """The places of the columns for one table after the other: columns of figures that find no room
     beside the others are in a further one. Where words need the room they are broken instead.
     """
-    columns = zip(grid.headings, *(map(str, row) for row in rows), strict=True)
-    widths = [width_of(column) + BETWEEN - GAP for column in columns]
-    leading = sum(widths[: grid.words]) + grid.words * GAP
-    places = range(len(widths))
-    figures = places[grid.words :]
+    words, figures = range(first, grid.words), range(grid.words, len(widths))
+    leading = sum(widths[place] + GAP for place in words)
     if not figures or leading > max(room, WIDTH) / 2 or not all(map(grid.is_figure, figures)):
-        yield [*places]
+        yield [*words, *figures]
         return
-    for part in packed(widths[grid.words :], leading, room):
-        yield [*places[: grid.words], *(grid.words + place for place in part)]
+    for part in packed([widths[place] for place in figures], leading, room):
+        yield [*words, *(figures[place] for place in part)]
 
 
-def _table(grid: Grid, rows: list[list[Text]], places: Sequence[int]) -> Table:
-    table = Table(box=None, padding=(0, BETWEEN, 0, 0), pad_edge=False)
+def _table(
+    grid: Grid, widths: Sequence[int], rows: list[list[str]], places: Sequence[int], room: int
+) -> Text | Table:
+    """Set by its widths; only where words must be broken, rich measures all cells again."""
+    to_the_right = set(filter(grid.is_figure, places))
+    if sum(widths[place] + GAP for place in places) <= room:
+        return spaced(grid.headings, widths, rows, places, to_the_right)
+    table = Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False)
     for place in places:
-        justify: Literal["right", "left"] = "right" if grid.is_figure(place) else "left"
+        justify: Literal["right", "left"] = "right" if place in to_the_right else "left"
         table.add_column(grid.headings[place], justify=justify, overflow="fold")
     for row in rows:
-        table.add_row(*(row[place] for place in places))
+        table.add_row(*(Text(row[place]) for place in places))
     return table
 
 
-def _cell(cell: Cell) -> Text:
+def _cell(cell: Cell) -> str:
     """An estimate: the median above, its range or interval below; of a ratio, then the verdict."""
     if isinstance(cell, str | VerdictCell):
-        return Text(str(cell))
-    text = Text(formats.number(cell.point))
-    for below in (cell.bounds, _verdict(cell)):
-        text = text.append(f"\n{below}", "dim") if below else text
-    return text
+        return str(cell)
+    return "\n".join(filter(None, (formats.number(cell.point), cell.bounds, _verdict(cell))))
 
 
 def _verdict(cell: Estimate) -> str:
@@ -108,7 +115,7 @@ def _markdown(chapter: Chapter) -> str:
             parts.append(f"**{grid.title}**")
         rows = [[_inline(cell) for cell in row] for row in grid.rows]
         figures = [place for place in range(len(grid.headings)) if grid.is_figure(place)]
-        parts.append(pipe_table(grid.headings, rows, figures))
+        parts.append(pipe_table(list(map(unbroken, grid.headings)), rows, figures))
         if grid.note:
             lines = grid.note.split("\n")
             parts.append("\n".join(f"- {unbroken(line)}" for line in lines))

@@ -4,16 +4,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from scaling.analysis.curves.sections import Section
 from scaling.analysis.lookup.extent import incomplete
 from scaling.analysis.results import StudyResults
 from scaling.report.tables.columns import estimate_columns, study_columns, write_rows
-from scaling.report.tables.laws_view import law_lines
-from scaling.report.tables.measures import MARKS, SUSPECT, curve_name, measures, notes
+from scaling.report.tables.comparison_view import comparison_markdown
+from scaling.report.tables.figures import figure_chapters
+from scaling.report.tables.measures import measures
 from scaling.report.tables.pipes import pipe_table, unbroken
-from scaling.report.tables.rated import free_sections, free_sweeps
 from scaling.report.tables.study_notes import study_notes
-from scaling.report.tables.sweep_view import sweep_markdown
 
 SLOPE = "mib_per_extra_worker"
 
@@ -63,8 +61,7 @@ def markdown(results: StudyResults, comparison: str = "") -> str:
     parts = [f"**{unbroken(each)}**" for each in warnings if each]
     parts += study_notes(results.frame, results.drift)
     parts += [comparison] if comparison else []
-    parts += [_section(section) for section in free_sections(results)]
-    parts += [sweep_markdown(sweep) for sweep in free_sweeps(results)]
+    parts += [comparison_markdown([*figure_chapters(results)])]
     found = results.run_issues
     if found:
         rows = [
@@ -76,24 +73,3 @@ def markdown(results: StudyResults, comparison: str = "") -> str:
         parts.append("Invalid runs are excluded from every figure.")
     parts += [f"**{lacks}**"] if lacks else []
     return "\n\n".join(parts) + "\n"
-
-
-def _section(section: Section) -> str:
-    shown = measures(section)
-    headings = ["curve", "N", "runs", *(unbroken(measure.heading) for measure in shown)]
-    rows = []
-    for curve in section.curves:
-        for point in curve.points:
-            marked = f"{point.workers}{MARKS.get(point.region or '', '')}".replace("*", r"\*")
-            runs = f"{point.runs}{SUSPECT if point.suspect else ''}"
-            figures = [str(measure.of(point)) for measure in shown]
-            rows.append([curve_name(curve), marked, runs, *figures])
-    slopes = [
-        f"- {curve_name(curve)}: {curve.slope!s} MiB {curve.memory_kind} per extra worker"
-        for curve in section.curves
-        if curve.slope.n
-    ]
-    note = " ".join(notes(section)).replace("*", r"\*")
-    bullets = "\n".join([*slopes, *(f"- {line}" for line in law_lines(section))])
-    table = pipe_table(headings, rows, range(1, len(headings)))
-    return "\n\n".join(filter(None, [f"### {section.title}", table, bullets, note]))

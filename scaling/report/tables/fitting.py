@@ -1,12 +1,12 @@
 """Columns that do not fit beside each other: they go into a further table, none is squeezed."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import zip_longest
 
 from rich.cells import cell_len
 from rich.text import Text
 
-GAP = 1  # between columns, and after the last
+GAP = 2  # between columns, and after the last
 
 
 def width_of(column: Iterable[str]) -> int:
@@ -30,26 +30,34 @@ def packed(widths: Sequence[int], leading: int, room: int) -> list[list[int]]:
     return tables
 
 
-def figure_table(
+def spaced(
     headings: Sequence[str],
     widths: Sequence[int],
     rows: Iterable[Sequence[str]],
     places: Sequence[int],
+    to_the_right: Container[int],
 ) -> Text:
-    """A table of the columns at these places; figures stand to the right, their lower lines dim.
+    """A table of the columns at these places, as wide as stated; lower lines of cells are dim.
 
     A `rich.table.Table` would measure all cells again, which takes several times as long.
     """
 
-    def line(cells: Iterable[str]) -> str:
-        placed = zip(places, cells, strict=True)
-        return "".join(
-            f"{' ' * (widths[place] - cell_len(cell))}{cell}{' ' * GAP}" for place, cell in placed
-        )
+    def lines(cells: Iterable[Sequence[str]]) -> Iterator[str]:
+        for parts in zip_longest(*cells, fillvalue=""):
+            placed = zip(parts, places, strict=True)
+            line = "".join(_set(part, widths[at], at in to_the_right) for part, at in placed)
+            yield line.rstrip()
 
-    table = Text().append(line(headings[place] for place in places), "bold")
+    above = [headings[place].split("\n") for place in places]
+    most = max(map(len, above))
+    heads = lines([*[""] * (most - len(each)), *each] for each in above)  # they end on one line
+    table = Text("\n").join(Text(line, "bold") for line in heads)
     for row in rows:
-        cells = (row[place].split("\n") for place in places)
-        for number, parts in enumerate(zip_longest(*cells, fillvalue="")):
-            table.append(f"\n{line(parts)}", "dim" if number else None)
+        for number, line in enumerate(lines(row[place].split("\n") for place in places)):
+            table.append(f"\n{line}", "dim" if number else None)
     return table
+
+
+def _set(cell: str, width: int, to_the_right: bool) -> str:
+    room = " " * (width - cell_len(cell))
+    return f"{room}{cell}{' ' * GAP}" if to_the_right else f"{cell}{room}{' ' * GAP}"

@@ -43,7 +43,8 @@ type Cell = str | Estimate | VerdictCell
 class Grid:
     """One table. The first `words` columns are aligned left, figures right; so is a verdict left.
 
-    `note` is shown below, a line for each of its lines.
+    `note` is shown below, a line for each of its lines. In a `grouped` table rows with the same
+    first cell stand together, so that a narrow reader can show it once, above them.
     """
 
     title: str
@@ -51,10 +52,15 @@ class Grid:
     rows: list[list[Cell]]
     words: int = 1
     note: str = ""
+    grouped: bool = False
 
     def of(self, what: str) -> "Grid":
         """The same table, its title beginning with what it is of."""
         return replace(self, title=f"{what}: {self.title}" if self.title else what)
+
+    def noted(self, note: str) -> "Grid":
+        """The same table with a note."""
+        return replace(self, note=note)
 
     def columns(self, places: Sequence[int]) -> "Grid":
         """The table of some of its columns, those of words first."""

@@ -1,6 +1,6 @@
 """Which figures a table shows of each cell, in what unit, under what heading."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 
@@ -13,6 +13,8 @@ from scaling.analysis.table.column import LAST, Shown
 from scaling.analysis.table.columns import SHOWN
 from scaling.analysis.table.own_figures import is_count, readable, unit_of
 from scaling.base import formats
+from scaling.report.tables.grid import Cell as GridCell
+from scaling.report.tables.grid import Grid
 
 OVERSUBSCRIBED, SIBLINGS, SUSPECT = "*", "~", "?"
 MARKS = {"smt": SIBLINGS, "oversubscribed": OVERSUBSCRIBED}
@@ -52,7 +54,7 @@ def measures(section: Section) -> list[Measure]:
     points = _points(section)
     finite = any(point.figures["finish_s"].n for point in points)
     every = [
-        Measure(attrgetter("speedup"), "speedup", "speed-up", place=20),
+        Measure(attrgetter("speedup"), "speedup", "speed-up", swept=True, place=20),
         Measure(attrgetter("efficiency"), "efficiency", "efficiency", place=30),
         Measure(attrgetter("memory"), "memory_mib", f"{section.memory_kind} MiB", place=50),
         *(
@@ -104,6 +106,29 @@ def _own_measure(name: str) -> Measure:
 
 def _points(section: Section) -> list[Point]:
     return [point for curve in section.curves for point in curve.points]
+
+
+def values_grid(
+    section: Section, shown: Sequence[Measure], title: str = "", note: str = ""
+) -> Grid:
+    """A row for each N of each curve, a column for each figure that is shown."""
+    rows: list[list[GridCell]] = [
+        [
+            curve_name(curve),
+            marked(point),
+            f"{point.runs}{SUSPECT if point.suspect else ''}",
+            *(measure.of(point) for measure in shown),
+        ]
+        for curve in section.curves
+        for point in curve.points
+    ]
+    headings = ["curve", "N", "runs", *(measure.heading for measure in shown)]
+    return Grid(title, headings, rows, 2, note, grouped=True)
+
+
+def marked(point: Point) -> str:
+    """Its N, with the mark of what N means on this machine."""
+    return f"{point.workers}{MARKS.get(point.region or '', '')}"
 
 
 def curve_name(curve: Curve | Track) -> str:

@@ -13,8 +13,8 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.table.columns import SHOWN
 from scaling.base import formats
-from scaling.report.tables.comparison_view import BETWEEN, WIDTH
-from scaling.report.tables.fitting import width_of
+from scaling.report.tables.comparison_view import WIDTH
+from scaling.report.tables.fitting import GAP, width_of
 from scaling.report.tables.grid import Cell, Chapter, Grid
 from scaling.report.tables.measures import measures, medians_note
 from scaling.report.tables.questions.capacity import BOUNDS_NOTE
@@ -140,7 +140,7 @@ def chapter_of(title: str, heads: Sequence[str], rows: Sequence[Row], notes: lis
             title += f", {value}"
     subjects = [[*(words[place] for place in kept), words[-1]] for words, _ in rows]
     headings = [*(heads[place] for place in kept), "configuration"]
-    leading = sum(map(width_of, zip(headings, *subjects, strict=True))) + BETWEEN * len(headings)
+    leading = sum(map(width_of, zip(headings, *subjects, strict=True))) + GAP * len(headings)
     if leading > MOST_LEADING:  # one below the other, so that figures find room
         headings, subjects = headings[-1:], [[_in_lines(each)] for each in subjects]
     names = list(dict.fromkeys(name for _, figures in rows for name in figures))

@@ -12,5 +12,6 @@ def pipe_table(
 
 
 def unbroken(text: str) -> str:
-    """Text from outside, kept from breaking the table or the list it stands in."""
-    return text.replace("|", r"\|").replace("\n", " ")
+    """Text, kept from breaking the table or the list it stands in; what is code stays code."""
+    plain = text if "`" in text else text.replace("*", r"\*")
+    return plain.replace("|", r"\|").replace("\n", " ")
