@@ -9,6 +9,7 @@ from scaling.base.errors import UsageError
 from tests.support.claims import CELL, SOURCE, claim, claims
 
 RULE = "at_least = 1.5"
+FIGURE = f"figure = 'speedup {CELL} '"
 FIRST = r"claims.toml: claim 1 \(twice\): "
 
 
@@ -36,7 +37,7 @@ def replaced(old: str, new: str) -> str:
         (replaced("[[claims]]", "[[claim]]"), "claims.toml: unknown key 'claim'"),
         ("", "expected .*claims.* tables"),
         ("[[claims]", "claims.toml: not valid TOML"),
-        (claim(""), f"{FIRST}expected exactly one rule of between, at_least, .*falling$"),
+        (claim(""), f"{FIRST}expected exactly one rule of between, at_least, .*same$"),
         (claim("at_least = 1\nat_most = 2"), "exactly one rule of .*, got at_least and at_most"),
         (claim("between = [1]"), f"{FIRST}between: expected list of length 2"),
         (claim("between = [2, 1]"), f"{FIRST}between: expected the lower bound first"),
@@ -45,33 +46,30 @@ def replaced(old: str, new: str) -> str:
         (claim("at_least = -1"), f"{FIRST}expected bounds above 0, got -1.0"),
         (claim("at_least = nan"), f"{FIRST}expected bounds above 0, got nan"),
         (claim("at_least = '1'"), f"{FIRST}at_least: expected number, got text"),
-        (claim("same = true"), f"{FIRST}same: expected an `over`"),
-        (claim("same = false\nover = { workers = 1 }"), f"{FIRST}same: expected true"),
-        (claim("falling = [{ loop = 'trio' }]"), f"{FIRST}falling: expected two cells or more"),
+        (claim("same = true"), f"{FIRST}same: expected what .* as in over.workers=1"),
         (
-            claim("falling = [{ loop = 'trio' }, { arm = '3.14' }]"),
-            f"{FIRST}falling: expected every cell to name the same fields",
+            claim("more = true", over=["over.workers=1", ""]),
+            f"{FIRST}more: expected what .* as in over.workers=1",
         ),
-        (
-            claim("falling = [{ workers = 1 }, { workers = 2 }]\nover = { workers = 1 }"),
-            f"{FIRST}falling: .* no `over`",
-        ),
+        (claim("same = false", over="over.workers=1"), f"{FIRST}same: expected true"),
         (claim(f"{RULE}\ncores = 0"), f"{FIRST}cores: expected a number from 1 on, got 0"),
-        (claim(f"{RULE}\ncannot = 'no'"), f"{FIRST}cannot: goes without measure, cell, at_least"),
-        (replaced('measure = "speedup"', ""), f"{FIRST}measure is missing"),
+        (claim(f"{RULE}\ncannot = 'no'"), f"{FIRST}cannot: goes without figure, at_least"),
+        (replaced(FIGURE, ""), f"{FIRST}figure is missing"),
+        (replaced(FIGURE, "figure = []"), f"{FIRST}figure is missing"),
+        (replaced(FIGURE, "figure = 1"), f"{FIRST}figure: expected text or list, got whole number"),
+        (replaced(FIGURE, "figure = ''"), f"{FIRST}figure is missing"),
+        (replaced("speedup", "scale: speedup"), f"{FIRST}figure: expected .*without a study"),
+        (replaced("workers=2", "as=point"), f"{FIRST}figure: speedup is of a number of workers"),
+        (replaced("workers=2", "workers=2 as=point"), f"{FIRST}figure: as is of a text's figures"),
         (replaced("run = ", "note = "), f"{FIRST}run is missing"),
-        (replaced(f"cell = {CELL}", ""), f"{FIRST}cell is missing"),
-        (claim(RULE, cell="{ arm = '3.14t' }"), f"{FIRST}cell: a cell is named by its workload"),
-        (claim(RULE, cell="{ workload = 'echo' }"), f"{FIRST}cell: workers is missing"),
-        (claim(RULE, cell="'echo'"), f"{FIRST}cell: expected table, got text"),
+        (claim(RULE, cell="arm=3.14t"), f"{FIRST}figure: a cell is named by its workload"),
+        (claim(RULE, cell="workload=echo"), f"{FIRST}figure: .* name the cell's `workers`"),
+        (claim(RULE, cell="echo"), f"{FIRST}figure: expected field=value, got 'echo'"),
         (
             claim(RULE, cell=CELL.replace("arm", "amr")),
-            f"{FIRST}cell: unknown field of a cell 'amr'. Did you mean 'arm'",
+            f"{FIRST}figure: unknown field 'amr'. Did you mean 'arm'",
         ),
-        (
-            claim(f"{RULE}\nover = {{ worker = 1 }}"),
-            f"{FIRST}cell: unknown field of a cell 'worker'",
-        ),
+        (claim(RULE, over="over.worker=1"), f"{FIRST}figure: unknown field 'worker'"),
         (claim(RULE) + claim(RULE), r"claim 2 \(twice\): name: another claim has it"),
     ],
 )
@@ -96,16 +94,17 @@ def test_a_source_can_be_found(source: str, message: str) -> None:
 
 
 def test_a_slope_is_of_no_number_of_workers() -> None:
-    told = claim(RULE, measure="memory_slope_mib", cell="{ workload = 'echo', arm = '3.14t' }")
+    told = claim(RULE, measure="memory_slope_mib", cell="workload=echo arm=3.14t")
     (only,) = claims(told).claims
     assert only.cores_needed == 1
 
 
 def test_a_claim_names_every_cell_that_it_needs() -> None:
-    cell = "{ workload = 'spawn', arm = '3.14', workers = 1, parameters = { tasks = 9 } }"
-    (row,) = claims(claim("falling = [{ loop = 'trio' }, { loop = 'uvloop' }]", cell=cell)).claims
-    assert [each["loop"] for each in row.cells] == ["trio", "uvloop"]
-    (ratio,) = claims(claim(f"{RULE}\nover = {{ workers = 4 }}", cell=cell)).claims
+    cell = "workload=spawn arm=3.14 workers=1 parameters.tasks=9"
+    loops = ["over.loop=trio", "over.loop=uvloop"]
+    (several,) = claims(claim(RULE, cell=cell, over=loops)).claims
+    assert [each["loop"] for each in several.cells] == ["asyncio", "trio", "asyncio", "uvloop"]
+    (ratio,) = claims(claim(RULE, cell=cell, over="over.workers=4")).claims
     assert [each["workers"] for each in ratio.cells] == [1, 4]
     assert ratio.cores_needed == 4
 

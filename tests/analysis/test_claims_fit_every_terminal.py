@@ -37,7 +37,7 @@ LIST = "".join(
         NEVER,
         claim("at_least = 1.9", name="more"),
         claim("at_least = 1.8", name="doubtful"),
-        claim("at_least = 1.9", name="far", cell=CELL.replace("2", "64")),
+        claim("at_least = 1.9", name="far", cell=CELL.replace("s=2", "s=64")),
     )
 )
 

@@ -11,7 +11,8 @@ from typer.main import get_command
 
 from scaling.analysis.claims.claim import Claim
 from scaling.analysis.claims.reading import read_claims
-from scaling.analysis.lookup.cells import Fields, differing, text, wanted
+from scaling.analysis.lookup.cells import Fields, differing, text
+from scaling.analysis.lookup.figure import sides
 from scaling.analysis.lookup.measures import OVER_ONE, SLOPE
 from scaling.analysis.table.columns import COLUMNS
 from scaling.builds.runtimes.known import OWN_LOOP, RUNTIMES
@@ -56,9 +57,8 @@ def planned(described_here: Description) -> Callable[[str], list[Cell]]:
 
 def names(claim: Claim) -> list[Fields]:
     """Every cell that the claim's figure is worked out of."""
-    cells = [wanted(cell) for cell in claim.cells]
-    ones = [wanted({**cell, "workers": 1}) for cell in claim.cells if claim.measure in OVER_ONE]
-    return [*cells, *ones]
+    over_one = [each for each in claim.figures if each.measure in OVER_ONE]
+    return [*claim.cells, *({**cell, "workers": 1} for each in over_one for cell in sides(each))]
 
 
 @pytest.mark.slow
@@ -73,8 +73,8 @@ def test_its_command_measures_its_cells(claim: Claim, planned: Callable[[str], l
 def test_its_measure_is_that_of_its_workload(claim: Claim) -> None:
     workload = claim.cells[0]["workload"]
     told = (HERE / "workers" / "workloads" / f"{workload}.py").read_text("utf-8")
-    own = f'"{claim.measure}"' in told
-    assert own or claim.measure in COLUMNS or claim.measure in WORKED_OUT
+    for measure in {each.measure for each in claim.figures}:
+        assert f'"{measure}"' in told or measure in COLUMNS or measure in WORKED_OUT
 
 
 def test_every_claim_says_what_is_claimed_and_how_it_is_decided() -> None:

@@ -53,7 +53,7 @@ def test_an_ambiguous_cell_names_what_distinguishes_it(tmp_path: Path) -> None:
 
 def test_a_scaled_study_is_another(tmp_path: Path) -> None:
     made = study(tmp_path / "made", variants={"echo": [{"tasks": 10_000}]})
-    cell = CELL.replace("}", ", parameters = { tasks = 1_000_000 } }")
+    cell = f"{CELL} parameters.tasks=1_000_000"
     found = judged(made, claim("at_least = 1.5", cell=cell))
     assert found.reason.endswith("tasks=1,000,000; the nearest has tasks=10,000")
 
@@ -68,21 +68,25 @@ def test_a_scaled_study_is_another(tmp_path: Path) -> None:
 )
 def test_too_few_cores(tmp_path: Path, workers: int, cores: str, there: int, reason: str) -> None:
     made = study(tmp_path / "made", workers=(1, 2, 4), cores=there)
-    found = judged(made, claim(f"at_least = 1.5\n{cores}", cell=CELL.replace("2", str(workers))))
+    found = judged(
+        made, claim(f"at_least = 1.5\n{cores}", cell=CELL.replace("s=2", f"s={workers}"))
+    )
     assert (found.word, found.reason, found.run) == (UNTESTED, reason, "")
 
 
 def test_a_claim_says_how_many_cores_it_takes(tmp_path: Path) -> None:
     """Oversubscribed on purpose: four workers whose claim is about one core."""
     made = study(tmp_path / "made", workers=(1, 2, 4))
-    found = judged(made, claim("at_least = 1.5\ncores = 1", cell=CELL.replace("2", "4")))
+    found = judged(made, claim("at_least = 1.5\ncores = 1", cell=CELL.replace("s=2", "s=4")))
     assert found.word == "holds"
 
 
 def test_a_machine_with_enough_cores_is_conclusive(tmp_path: Path) -> None:
     small = study(tmp_path / "small", workers=(1, 2, 4), blocks=12)
     large = study(tmp_path / "large", workers=(1, 2, 4), cores=4, logical=4)
-    (found,) = judge([small, large], claims(claim("at_least = 1.5", cell=CELL.replace("2", "4"))))
+    (found,) = judge(
+        [small, large], claims(claim("at_least = 1.5", cell=CELL.replace("s=2", "s=4")))
+    )
     assert found.study == "large"
 
 

@@ -1,6 +1,6 @@
 """Fabricates lists of claims, and studies to check them with."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import scaling
@@ -18,19 +18,26 @@ author = "A. Writer"
 year = 2025
 url = "https://example.org/threads"
 """
-CELL = '{ workload = "echo", arm = "3.14t", workers = 2 }'
+CELL = "workload=echo arm=3.14t workers=2"
 
 
-def claim(rule: str, *, name: str = "twice", cell: str = CELL, measure: str = "speedup") -> str:
-    """The TOML of one complete claim with this rule."""
+def claim(
+    rule: str,
+    *,
+    name: str = "twice",
+    cell: str = CELL,
+    measure: str = "speedup",
+    over: str | Sequence[str] = "",
+) -> str:
+    """The TOML of one complete claim with this rule; with several `over`, of a figure for each."""
+    figures = [f"{measure} {cell} {each}" for each in ([over] if isinstance(over, str) else over)]
     return f"""
 [[claims]]
 name = "{name}"
 source = "somebody"
 claim = "Two threads do twice the work of one."
 theirs = "2.0 ×"
-measure = "{measure}"
-cell = {cell}
+figure = {figures if len(figures) > 1 else repr(*figures)}
 why = "as the rule says"
 run = "scaling run --study scale --arm 3.14t"
 {rule}

@@ -1,13 +1,13 @@
 """A claim: who claims what, which cells test it, and the rule that decides."""
 
 from collections.abc import Iterator
-from typing import Any
+from functools import cached_property
 
 import msgspec
 
-from scaling.analysis.lookup.cells import changed
-
-type Fields = dict[str, Any]
+from scaling.analysis.lookup.cells import Fields
+from scaling.analysis.lookup.figure import sides
+from scaling.analysis.lookup.name import FigureName, named
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -20,14 +20,14 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     where: str = ""
 
 
-class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, dict=True):
     """One claim: what `source` claims, in our words, and `theirs`, its figure in its own words.
 
-    `measure`, `cell` and `over` are those of `scaling.analysis.lookup.figure.figure`. Exactly one
-    rule is given: the figure lies `between` two bounds, is `at_least` or `at_most` one; its ratio
-    `over` another cell is `more` or `less` than 1, or the `same`; or it is `falling`: each of these
-    cells, given by what it changes in `cell`, has more of the measure than the next one. More
-    and less are by more than the study's margin (`scaling.analysis.claims.rules`).
+    `figure` is the name of a figure of cells, as texts quote it (`scaling.analysis.lookup.name`),
+    or a list of them: then the rule is to hold of each. Exactly one rule is given: the figure lies
+    `between` two bounds, is `at_least` or `at_most` one; or the ratio that it is, is `more` or
+    `less` than 1, or the `same`. More and less are by more than the study's margin
+    (`scaling.analysis.claims.rules`).
 
     `why` is the rule in words. `cores` are those that it needs, `run` is the command that
     measures the cells, `note` is what differs in our measurement.
@@ -39,35 +39,43 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     source: str
     claim: str
     theirs: str = ""
-    measure: str = ""
-    cell: Fields | None = None
-    over: Fields | None = None
+    figure: str | tuple[str, ...] = ()
     between: tuple[float, float] | None = None
     at_least: float | None = None
     at_most: float | None = None
     more: bool | None = None
     less: bool | None = None
     same: bool | None = None
-    falling: tuple[Fields, ...] | None = None
     why: str = ""
     cores: int | None = None
     run: str = ""
     note: str = ""
     cannot: str = ""
 
+    @cached_property
+    def figures(self) -> list[FigureName]:
+        """What `figure` names.
+
+        Raises:
+            UsageError: a word of it cannot be read, or it names a study.
+        """
+        every = (self.figure,) if isinstance(self.figure, str) else self.figure
+        return [named(text) for text in every]
+
     @property
     def cells(self) -> list[Fields]:
-        """Every cell that the claim needs, in full."""
-        if self.cell is None:
-            return []
-        if self.falling:
-            return [changed(self.cell, each) for each in self.falling]
-        return [self.cell, *([changed(self.cell, self.over)] if self.over else [])]
+        """Every cell that the claim needs, in full.
+
+        Raises:
+            UsageError: a field that no cell has, a value of another kind, or one is missing.
+        """
+        return [cell for name in self.figures for cell in sides(name)]
 
     @property
     def cores_needed(self) -> int:
         """How many physical cores it needs: by default one for each worker."""
-        return self.cores or max((each.get("workers") or 1 for each in self.cells), default=1)
+        workers = (each.get("workers") for each in self.cells)
+        return self.cores or max((n for n in workers if isinstance(n, int)), default=1)
 
 
 class Claims(msgspec.Struct, frozen=True):

@@ -9,11 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scaling.analysis.claims.claim import Claim
-from scaling.analysis.claims.rules import figures_of
 from scaling.analysis.comparison.build_differences import build_differences_of
 from scaling.analysis.controls import Soundness, soundness
 from scaling.analysis.lookup.cells import AbsentCellError
-from scaling.analysis.lookup.figure import Figure
+from scaling.analysis.lookup.figure import Figure, find, results_of
 from scaling.analysis.table.load import Journal
 from scaling.base.errors import UsageError
 from scaling.base.formats import plural
@@ -94,7 +93,8 @@ def evidence(claim: Claim, studies: Sequence[CheckedStudy]) -> Evidence | NoEvid
         if study.cores < needed:
             continue
         try:
-            found.append(Evidence(study, figures_of(claim, study.journal)))
+            results = results_of(study.journal)
+            found.append(Evidence(study, [find(results, name) for name in claim.figures]))
         except UsageError as error:
             missing.append(error)
     if found:
@@ -102,7 +102,7 @@ def evidence(claim: Claim, studies: Sequence[CheckedStudy]) -> Evidence | NoEvid
     nearest = min(missing, key=_distance)
     reason = str(nearest)
     if math.isinf(_distance(nearest)):
-        reason = f"no study here has the workload {(claim.cell or {}).get('workload')}"
+        reason = f"no study here has the workload {claim.cells[0]['workload']}"
     return NoEvidence(f"not measured: {reason}", claim.run)
 
 

@@ -28,10 +28,10 @@ UNTESTED: Word = "cannot be tested here"
 class JudgedClaim:
     """A claim with its word and the `reason` for it.
 
-    `ours` are the figures that decide: none where it cannot be tested; for a row of cells the ratio
-    of each to the next. `study` is the folder of the study that they are from, `doubt` its status
-    where its controls are not sound, `builds_differ` in what else the builds differ. `run` is the
-    command that measures a claim for which there are no runs yet.
+    `ours` are the figures that decide: none where it cannot be tested. `study` is the folder of the
+    study that they are from, `doubt` its status where its controls are not sound, `builds_differ`
+    in what else the builds differ. `run` is the command that measures a claim for which there are
+    no runs yet.
     """
 
     claim: Claim

@@ -4,10 +4,10 @@ import re
 from importlib import resources
 from pathlib import Path
 
-from scaling.analysis.claims.claim import Claim, Claims, Fields, Source
+from scaling.analysis.claims.claim import Claim, Claims, Source
 from scaling.analysis.claims.rules import AGAINST_ONE
-from scaling.analysis.lookup.cells import wanted
-from scaling.analysis.lookup.measures import is_of_a_curve
+from scaling.analysis.lookup.figure import sides
+from scaling.analysis.lookup.name import OVER
 from scaling.base.errors import UsageError
 from scaling.base.files import text_in
 from scaling.base.suggest import unknown
@@ -15,7 +15,7 @@ from scaling.base.toml_file import converted, document, title
 
 FILE_NAME = "claims.toml"
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-RULES = ("between", "at_least", "at_most", *AGAINST_ONE, "falling")
+RULES = ("between", "at_least", "at_most", *AGAINST_ONE)
 
 
 def read_claims(file: Path | None = None) -> Claims:
@@ -71,24 +71,28 @@ def _check(claim: Claim, place: str) -> None:
         raise UsageError(f"{place}: name: expected small letters, digits and hyphens")
     given = [rule for rule in RULES if getattr(claim, rule) is not None]
     if claim.cannot:
-        tested = [field for field in ("measure", "cell", "over") if getattr(claim, field)]
-        if given or tested:
-            raise UsageError(f"{place}: cannot: goes without {', '.join([*tested, *given])}")
+        tested = ["figure", *given] if claim.figure else given
+        if tested:
+            raise UsageError(f"{place}: cannot: goes without {', '.join(tested)}")
         return
-    for field in ("measure", "cell", "run"):
+    for field in ("figure", "run"):
         if not getattr(claim, field):
             raise UsageError(f"{place}: {field} is missing: expected it, or `cannot`")
     if len(given) != 1:
         found = f", got {' and '.join(given)}" if given else ""
         raise UsageError(f"{place}: expected exactly one rule of {', '.join(RULES)}{found}")
+    try:
+        _check_figures(claim)
+    except UsageError as error:
+        raise UsageError(f"{place}: figure: {error}") from None
     _check_rule(claim, place)
-    for cell in claim.cells:
-        try:
-            is_at_n = "workers" in wanted(cell)
-        except UsageError as error:
-            raise UsageError(f"{place}: cell: {error}") from None
-        if not is_at_n and not is_of_a_curve(claim.measure):
-            raise UsageError(f"{place}: cell: workers is missing: expected how many")
+
+
+def _check_figures(claim: Claim) -> None:
+    for name in claim.figures:
+        sides(name)
+        for field in name.beside:
+            raise UsageError(f"{field} is of a text's figures, and no field of a cell")
 
 
 def _check_rule(claim: Claim, place: str) -> None:
@@ -100,18 +104,9 @@ def _check_rule(claim: Claim, place: str) -> None:
     for rule in AGAINST_ONE:
         if getattr(claim, rule) is False:
             raise UsageError(f"{place}: {rule}: expected true, or another rule")
-        if getattr(claim, rule) and claim.over is None:
-            raise UsageError(f"{place}: {rule}: expected an `over`, what it is compared with")
-    if claim.falling is not None and (len(claim.falling) < 2 or claim.over is not None):
-        raise UsageError(f"{place}: falling: expected two cells or more, and no `over`")
+        if getattr(claim, rule) and not all(name.over for name in claim.figures):
+            raise UsageError(
+                f"{place}: {rule}: expected what it is compared with, as in {OVER}workers=1"
+            )
     if claim.cores is not None and claim.cores < 1:
         raise UsageError(f"{place}: cores: expected a number from 1 on, got {claim.cores}")
-    if claim.falling and len({_names(each) for each in claim.falling}) > 1:
-        raise UsageError(f"{place}: falling: expected every cell to name the same fields")
-
-
-def _names(fields: Fields) -> frozenset[str]:
-    """The names of fields and parameters."""
-    parameters = fields.get("parameters", {})
-    inside = parameters if isinstance(parameters, dict) else {}
-    return frozenset([*fields, *(f"parameters.{name}" for name in inside)])

@@ -13,7 +13,7 @@ COLUMNS = (
 
 
 def table(judged: Sequence[JudgedClaim]) -> pd.DataFrame:
-    """One row per claim, or one per figure where a claim compares several cells.
+    """One row per claim, or one per figure where a claim names several.
 
     `ours` is the median of `what` over `n` blocks of the study in the folder `study`, in `unit`,
     with its bounds `low` and `high`; NaN and empty where the claim cannot be tested.

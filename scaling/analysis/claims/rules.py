@@ -12,15 +12,13 @@ the margin of the study, and does not hold where the ratio is proven to be the s
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 
 from scaling.analysis.claims.amounts import amount
 from scaling.analysis.claims.claim import Claim
-from scaling.analysis.lookup.cells import changed
-from scaling.analysis.lookup.figure import Figure, figure
+from scaling.analysis.lookup.figure import Figure
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.statistics.families import CORRECTIONS, Family
 from scaling.analysis.statistics.verdict import (
@@ -31,7 +29,6 @@ from scaling.analysis.statistics.verdict import (
     place,
     reach,
 )
-from scaling.analysis.table.load import Journal
 from scaling.base.formats import number, percent, plural
 from scaling.study.presets import FEWEST_FOR_INTERVAL
 
@@ -106,32 +103,19 @@ class ClaimTest:
         return f"its interval is not clear of 1 by {percent(margin)}"
 
 
-def figures_of(claim: Claim, journal: Journal) -> list[Figure]:
-    """The figures that decide a claim: one, or for a row of cells the ratio of each to the next.
-
-    Raises:
-        UsageError: the study does not have them.
-    """
-    cell = claim.cell or {}
-    if claim.falling is None:
-        return [figure(journal, claim.measure, cell, claim.over)]
-    return [
-        figure(journal, claim.measure, changed(cell, one), next_one)
-        for one, next_one in pairwise(claim.falling)
-    ]
-
-
 def tests_of(claim: Claim, figures: Sequence[Figure]) -> list[ClaimTest]:
-    """The tests that the claim's rule makes of its figures."""
-    if claim.falling:
-        return [_test(each, "above") for each in figures]
+    """The tests that the claim's rule makes of each of its figures."""
     for rule, needed in AGAINST_ONE.items():
         if getattr(claim, rule):
             return [_test(each, needed) for each in figures]
     least, most = claim.between or (claim.at_least, claim.at_most)
-    (found,) = figures
     bounds: list[tuple[Needed, float | None]] = [("above", least), ("below", most)]
-    return [_test(found, needed, bound) for needed, bound in bounds if bound is not None]
+    return [
+        _test(each, needed, bound)
+        for each in figures
+        for needed, bound in bounds
+        if bound is not None
+    ]
 
 
 def _test(found: Figure, needed: Needed, bound: float | None = None) -> ClaimTest:

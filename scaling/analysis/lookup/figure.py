@@ -25,7 +25,7 @@ from scaling.analysis.blocks import PSS, RSS, Series
 from scaling.analysis.lookup.cells import Fields, cell_of, changed, part, text, wanted
 from scaling.analysis.lookup.extent import Extent, extent
 from scaling.analysis.lookup.measures import MEMORY, is_of_a_curve, measure_of
-from scaling.analysis.lookup.name import FAULT_FIELD, OVER, QUESTION, FigureName, parse
+from scaling.analysis.lookup.name import FAULT_FIELD, OVER, QUESTION, FigureName, named
 from scaling.analysis.ratios import Ratio, quotient
 from scaling.analysis.results import StudyResults
 from scaling.analysis.served.capacity import Capacity
@@ -114,7 +114,7 @@ def figure(
         UsageError: no such measure, no such cell (the message has the nearest one), or several (the
             message says what to name).
     """
-    name = parse(measure)[1] if cell is None else FigureName(measure, cell, over)
+    name = named(measure) if cell is None else FigureName(measure, cell, over)
     return find(results_of(journal), name)
 
 
@@ -157,20 +157,24 @@ def is_of(ratio: Ratio, measure: str) -> bool:
 
 def _of_cells(results: StudyResults, name: FigureName) -> Figure:
     """A measure of a cell, or its ratio to that of another."""
-    fields, blocks = _sides(name), results.blocks
+    fields, blocks = sides(name), results.blocks
     cells = [cell_of(blocks, each) for each in fields]
     sought = measure_of(blocks, name.measure, cells)
-    sides = [_between(sought.series(blocks, each), name.measure) for each in cells]
+    series = [_between(sought.series(blocks, each), name.measure) for each in cells]
     margin = results.floor.margin(sought.noise)
     return _figure(
-        results, name, sides, sought.unit, margin, f"{sought.words} of {text(fields[0])}"
+        results, name, series, sought.unit, margin, f"{sought.words} of {text(fields[0])}"
     )
 
 
-def _sides(name: FigureName) -> list[dict[str, object]]:
-    """What the fields of the cell must be, and those of the one that it is divided by."""
+def sides(name: FigureName) -> list[Fields]:
+    """What the fields of the cell must be, and those of the one that it is divided by.
+
+    Raises:
+        UsageError: a field that no cell has, a value of another kind, or one is missing.
+    """
     cells = [name.cell, *([] if name.over is None else [changed(name.cell, name.over)])]
-    fields = [wanted(each) for each in cells]
+    fields: list[Fields] = [wanted(each) for each in cells]
     if is_of_a_curve(name.measure):
         return [{n: value for n, value in each.items() if n != "workers"} for each in fields]
     if any("workers" not in each for each in fields):
@@ -181,13 +185,13 @@ def _sides(name: FigureName) -> list[dict[str, object]]:
 def _figure(
     results: StudyResults,
     name: FigureName,
-    sides: Sequence[Series],
+    of: Sequence[Series],
     unit: str,
     margin: Margin,
     what: str,
 ) -> Figure:
     """That of one side, or the ratio of two."""
-    study, (above, *below) = results.study.name, sides
+    study, (above, *below) = results.study.name, of
     if name.over is None or not below:
         values = above.values
         return Figure(values, median(values, unit), margin, what, study, above.least, above.most)
@@ -267,13 +271,13 @@ def _capacity(results: StudyResults, name: FigureName) -> Figure:
     """That at the one objective of a study, or its ratio to that of another cell."""
     if name.over is not None and name.measure != "capacity":
         raise UsageError(f"{name.measure} has no ratio: quote that of the capacity")
-    fields = _sides(name)
+    fields = sides(name)
     found = [_one_capacity(results, each) for each in fields]
     measure = CAPACITY.format(found[0].objective.text)
-    sides = [results.blocks.series(each.cell, measure) for each in found]
+    series = [results.blocks.series(each.cell, measure) for each in found]
     margin = results.blocks.margin(measure)
     what = f"{name.measure.replace('_', ' ')} of {text(fields[0])}"
-    of = _figure(results, name, sides, "requests/s", margin, what)
+    of = _figure(results, name, series, "requests/s", margin, what)
     if name.over is not None:
         return of
     estimate = OF_A_CAPACITY[name.measure](found[0])

@@ -67,6 +67,18 @@ def parse(text: str) -> tuple[str, FigureName]:
     return study, FigureName(measure, _cell(given), _cell(over) if over else None, beside)
 
 
+def named(text: str) -> FigureName:
+    """The figure that `MEASURE field=value …` names, of a study that is given beside it.
+
+    Raises:
+        UsageError: a word of it cannot be read, or it names a study.
+    """
+    study, name = parse(text)
+    if study:
+        raise UsageError(f"expected MEASURE field=value …, without a study, got {text!r}")
+    return name
+
+
 def _pairs(words: Iterable[str]) -> dict[str, str]:
     given: dict[str, str] = {}
     for word in words:
