@@ -95,13 +95,13 @@ def gate(
     Exit code 1 if intervals prove that a bound is broken, or if a study is void, so that nothing
     can be checked.
     """
-    from scaling.analysis.gate.request import Limits, filter_of, share
+    from scaling.analysis.gate.request import Limits, choice_of, share
     from scaling.report.gate_output import gate
 
     given = {name: share(text, BOUNDS[name].flag) for name, text in bounds.items()}
     limits = Limits(against=against, **given)
     named = {"workload": workload, "loop": loop, "arm": arm, "model": model, "sizing": sizing}
-    wanted = filter_of(named, at)
+    wanted = choice_of(named, at)
     code = gate(
         results,
         limits,

@@ -13,7 +13,8 @@ from scaling.analysis.between_studies import Across
 from scaling.analysis.gate.cells import checked, named, passes
 from scaling.analysis.gate.checked import Checked, in_both
 from scaling.analysis.gate.checks import limits_held
-from scaling.analysis.gate.request import Filter, Limits
+from scaling.analysis.gate.request import Limits
+from scaling.analysis.lookup.cells import Choice
 from scaling.analysis.lookup.extent import MINUTE_S, extent, incomplete
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.verdict import wider
@@ -45,7 +46,7 @@ FEW = 3  # cells that are named and not counted
 def gate(
     results: Path,
     limits: Limits,
-    wanted: Filter,
+    wanted: Choice,
     console: Console,
     *,
     strict: bool = False,
@@ -123,7 +124,7 @@ def _differences(across: Across) -> Iterator[str]:
         yield f"Not the same in both: {'; '.join(across.differences)}."
 
 
-def _alone(across: Across, wanted: Filter, details: bool) -> Iterator[str]:
+def _alone(across: Across, wanted: Choice, details: bool) -> Iterator[str]:
     """The cells that one study does not have or has no valid run of; of many how many they are,
     unless `details` are wanted.
     """

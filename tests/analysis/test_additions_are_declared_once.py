@@ -10,7 +10,7 @@ from rich.console import Console
 import scaling
 from scaling.analysis.gate.bounds import BOUNDS, Bound
 from scaling.analysis.gate.checked import BoundCheck, Checked
-from scaling.analysis.gate.request import Filter, Limits
+from scaling.analysis.gate.request import Limits
 from scaling.analysis.results import StudyResults
 from scaling.report.gate_output import gate
 from scaling.report.tables.comparison import chapters
@@ -47,7 +47,7 @@ def test_a_bound_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     for least, code in ((0.9, 0), (1.0, 1)):
         console = Console(file=StringIO(), width=120)
         limits = Limits(min_gain=2 * least + 0.1 * code)
-        assert gate(study.path, limits, Filter(), console, environment={}) == code
+        assert gate(study.path, limits, {}, console, environment={}) == code
 
 
 def test_a_figure_has_the_same_name_in_texts_and_notebooks(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from scaling.analysis.gate.request import Filter, Limits, filter_of, share
+from scaling.analysis.gate.request import Limits, choice_of, share
+from scaling.analysis.lookup.cells import Choice
 from scaling.analysis.table.load import read_journal
 from scaling.base.errors import UsageError
 from scaling.journal.record import RunLine
@@ -46,7 +47,7 @@ def void(folder: Path, **made: object) -> Path:
 def told(
     results: Path,
     limits: Limits,
-    wanted: Filter | None = None,
+    wanted: Choice | None = None,
     *,
     strict: bool = False,
     allow_void: bool = False,
@@ -55,7 +56,7 @@ def told(
     code = gate(
         results,
         limits,
-        wanted or Filter(),
+        wanted or {},
         console,
         strict=strict,
         allow_void=allow_void,
@@ -209,7 +210,7 @@ def test_old_has_every_cell_that_new_has(tmp_path: Path) -> None:
     old = study(tmp_path / "old", variants=variants)
     new = study(tmp_path / "new", variants=variants, seed=2)
     limits = Limits(max_regression=0.05, against=old)
-    code, text = told(new, limits, filter_of({"workload": ["compute"]}, ["1", "4"]))
+    code, text = told(new, limits, choice_of({"workload": ["compute"]}, ["1", "4"]))
     assert code == 0
     assert "gate: passes: 2 of 2 checks hold" in text
     assert "in OLD" not in text
@@ -220,7 +221,7 @@ def test_cells_that_only_old_has_are_named(tmp_path: Path, results: Path) -> Non
     limits = Limits(max_regression=0.05, against=old)
     _, text = told(results, limits)
     assert "Only in OLD, and not checked: echo · weak · uvloop" in text
-    _, text = told(results, limits, filter_of({"loop": ["asyncio"]}, None))
+    _, text = told(results, limits, choice_of({"loop": ["asyncio"]}, None))
     assert "Only in OLD" not in text
 
 
@@ -260,7 +261,7 @@ def test_bad_usage_is_an_error(
     message: str,
 ) -> None:
     with pytest.raises(UsageError, match=message):
-        told(results, Limits(**limits), filter_of(said, at))  # type: ignore[arg-type]
+        told(results, Limits(**limits), choice_of(said, at))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from scaling.analysis.gate.request import Filter, Limits, filter_of
+from scaling.analysis.gate.request import Limits, choice_of
+from scaling.analysis.lookup.cells import Choice
 from scaling.analysis.statistics.decision_forecast import (
     OF_HODGES_LEHMANN,
     POWER,
@@ -41,11 +42,11 @@ def study(folder: Path, factor: float = 1.0, **made: object) -> Path:
 
 
 def compared(
-    now: Path, then: Path, wanted: Filter | None = None, width: int = 200, **more: object
+    now: Path, then: Path, wanted: Choice | None = None, width: int = 200, **more: object
 ) -> tuple[int, str]:
     console = Console(width=width, file=StringIO(), record=True)
     limits = Limits(against=then, max_regression=more.pop("max_regression", None))  # type: ignore[arg-type]
-    code = gate(now, limits, wanted or Filter(), console, environment={}, **more)  # type: ignore[arg-type]
+    code = gate(now, limits, wanted or {}, console, environment={}, **more)  # type: ignore[arg-type]
     return code, console.export_text()
 
 
@@ -190,11 +191,11 @@ def test_what_crashes_now_is_named(old: Path, tmp_path: Path) -> None:
 
 def test_the_cells_can_be_chosen(old: Path, tmp_path: Path) -> None:
     new = study(tmp_path / "new", seed=2)
-    _, text = compared(new, old, filter_of({}, ["2"]), details=True)
+    _, text = compared(new, old, choice_of({}, ["2"]), details=True)
     assert f"{CELL}2" in text
     assert f"{CELL}1" not in text
     with pytest.raises(UsageError, match="--loop uvloop: not in this study, which has asyncio"):
-        compared(new, old, filter_of({"loop": ["uvloop"]}, None))
+        compared(new, old, choice_of({"loop": ["uvloop"]}, None))
 
 
 def test_the_summary_has_the_same_table(old: Path, tmp_path: Path) -> None:
@@ -220,7 +221,7 @@ def test_every_figure_fits_80_columns(tmp_path: Path) -> None:
 def test_an_application_is_compared_at_its_peak_and_at_its_rates(tmp_path: Path) -> None:
     old = application_study(tmp_path / "old")
     new = application_study(tmp_path / "new", seed=3, speeds={("3.14t", "threads"): 1_300.0})
-    code, text = compared(new, old, filter_of({"arm": ["3.14t"]}, None))
+    code, text = compared(new, old, choice_of({"arm": ["3.14t"]}, None))
     assert code == 0
     found = verdicts(text)
     assert found["requests/s"] == ["better", "better"]

@@ -7,7 +7,6 @@ import pytest
 
 from scaling.analysis.between_studies import Across
 from scaling.analysis.gate.cells import checked
-from scaling.analysis.gate.request import Filter
 from scaling.analysis.ratios import FELL_BEHIND
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal
@@ -69,13 +68,13 @@ def test_two_lower_bounds_have_no_ratio(tmp_path: Path) -> None:
 
 def test_the_gate_checks_closed_loops_only(tmp_path: Path) -> None:
     results = StudyResults.of(studied(tmp_path, BOTH))
-    assert not any(is_open_loop(each.parameters) for each in checked(results.blocks, Filter()))
+    assert not any(is_open_loop(each.parameters) for each in checked(results.blocks, {}))
 
 
 def test_the_gate_says_why_there_is_nothing_to_check(tmp_path: Path) -> None:
     results = StudyResults.of(studied(tmp_path, OPEN))
     with pytest.raises(UsageError, match="open loops"):
-        checked(results.blocks, Filter())
+        checked(results.blocks, {})
 
 
 def test_pyperf_gets_closed_loops_only(tmp_path: Path) -> None:

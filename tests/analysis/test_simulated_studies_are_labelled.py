@@ -11,7 +11,7 @@ from rich.console import Console
 
 import scaling
 from scaling.analysis.claims import judge
-from scaling.analysis.gate.request import Filter, Limits
+from scaling.analysis.gate.request import Limits
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.base.console import new_console
@@ -53,7 +53,7 @@ PRINTED: dict[str, Output] = {
     "explain": lambda study, console: explain(study.path, console),
     "explain --json": lambda study, console: explain(study.path, console, json_to=console),
     "gate": lambda study, console: gate(
-        study.path, Limits(min_efficiency=0.5), Filter(), console, environment={}
+        study.path, Limits(min_efficiency=0.5), {}, console, environment={}
     ),
     "page": lambda study, console: console.print(page(StudyResults.of(study))),
     "environment": lambda study, console: console.print(environment_text(study)),

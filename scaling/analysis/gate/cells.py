@@ -3,26 +3,29 @@
 Those of an open loop are never checked: their throughput is that of the schedule.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from scaling.analysis.blocks import Blocks
-from scaling.analysis.gate.request import Filter
+from scaling.analysis.lookup.cells import Choice, is_chosen
 from scaling.base.errors import UsageError
 from scaling.journal.record import Cell
 from scaling.study.controls import is_control
 from scaling.study.load import is_open_loop
 from scaling.study.questions import curve_of
 
-
-def passes(cell: Cell, wanted: Filter) -> bool:
-    """Whether a filter lets a cell pass; controls only if they are named."""
-    return _is_named(cell, wanted) and (not wanted.at or cell.workers in wanted.at)
+AT = "workers"  # the field of a cell that `--at` names
 
 
-def checked(blocks: Blocks, wanted: Filter) -> list[Cell]:
-    """The cells of closed loops that pass a filter, at least one; without an N in it the largest of
-    each curve above 1 that has a core for each worker.
+def passes(cell: Cell, wanted: Choice) -> bool:
+    """Whether a cell is chosen; controls only if they are named."""
+    is_meant = "workload" in wanted or not is_control(cell.workload, cell.parameters)
+    return is_meant and is_chosen(cell, wanted)
+
+
+def checked(blocks: Blocks, wanted: Choice) -> list[Cell]:
+    """The cells of closed loops that are chosen, at least one; without an N the largest of each
+    curve above 1 that has a core for each worker.
 
     Raises:
         UsageError: a name or an N that no cell has, or nothing is left.
@@ -33,7 +36,7 @@ def checked(blocks: Blocks, wanted: Filter) -> list[Cell]:
             "gate: this study has nothing but open loops, whose throughput is that of the schedule"
         )
     found = named(closed, wanted)
-    if not wanted.at:
+    if AT not in wanted:
         inside = (
             each for each in found if each.workers > 1 and blocks.region(each) in ("cores", None)
         )
@@ -45,33 +48,27 @@ def checked(blocks: Blocks, wanted: Filter) -> list[Cell]:
     return found
 
 
-def named(cells: Iterable[Cell], wanted: Filter) -> list[Cell]:
-    """Those of the cells that pass a filter.
+def named(cells: Iterable[Cell], wanted: Choice) -> list[Cell]:
+    """Those of the cells that are chosen.
 
     Raises:
         UsageError: a name or an N that no cell has, or nothing is left.
     """
-    cells = list(cells)
-    for field, names in wanted.names.items():
-        known = list(dict.fromkeys(str(getattr(each, field)) for each in cells))
-        for name in names:
-            if name not in known:
-                raise UsageError(
-                    f"gate: --{field} {name}: not in this study, which has {', '.join(known)}"
-                )
-    passing = [each for each in cells if _is_named(each, wanted)]
-    if not passing:
+    cells, names = list(cells), {field: wanted[field] for field in wanted if field != AT}
+    for field, values in names.items():
+        _require(cells, field, values, f"--{field}", "not in this study, which has")
+    curves = [each for each in cells if passes(each, names)]
+    if not curves:
         raise UsageError("gate: no curve of this study matches all options; leave one out")
-    measured = sorted({each.workers for each in passing})
-    for n in wanted.at:
-        if n not in measured:
-            ns = ", ".join(map(str, measured))
-            raise UsageError(f"gate: --at {n}: not measured; these curves have N = {ns}")
-    return [each for each in passing if passes(each, wanted)]
+    _require(curves, AT, wanted.get(AT, ()), "--at", "not measured; these curves have N =")
+    return [each for each in curves if is_chosen(each, wanted)]
 
 
-def _is_named(cell: Cell, wanted: Filter) -> bool:
-    """Whether a filter lets it pass, whatever its N."""
-    if "workload" not in wanted.names and is_control(cell.workload, cell.parameters):
-        return False
-    return all(getattr(cell, field) in names for field, names in wanted.names.items())
+def _require(
+    cells: Sequence[Cell], field: str, values: Iterable[object], flag: str, absent: str
+) -> None:
+    """Raise `UsageError` for the first of the values that no cell has."""
+    there = sorted({getattr(each, field) for each in cells})
+    for value in values:
+        if value not in there:
+            raise UsageError(f"gate: {flag} {value}: {absent} {', '.join(map(str, there))}")

@@ -1,10 +1,10 @@
 """What the gate checks: which cells against which bounds."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from scaling.analysis.gate.bounds import BOUNDS
+from scaling.analysis.lookup.cells import Choice
 from scaling.base.errors import UsageError
 from scaling.base.typed import share as share_of
 from scaling.base.typed import values_in
@@ -50,19 +50,8 @@ def share(text: str | None, flag: str) -> float | None:
     return value
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """Allowed values of a cell's fields, by field; a field without an entry may have any.
-
-    `at` are the Ns; empty: the largest N above 1 of each curve that has a core for each worker.
-    """
-
-    names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    at: tuple[int, ...] = ()
-
-
-def filter_of(typed: Mapping[str, Iterable[str] | None], at: Iterable[str] | None) -> Filter:
-    """A filter from flags as typed: `a,b`, repeated, or both.
+def choice_of(typed: Mapping[str, Iterable[str] | None], at: Iterable[str] | None) -> Choice:
+    """Which cells are meant by flags as typed: `a,b`, repeated, or both; `at` are their Ns.
 
     Raises:
         UsageError: a flag has no value, or an N is not a whole number from 1 on.
@@ -72,4 +61,5 @@ def filter_of(typed: Mapping[str, Iterable[str] | None], at: Iterable[str] | Non
     for text in ns:
         if not text.isdecimal() or int(text) < 1:
             raise UsageError(f"gate: --at: expected numbers of workers, such as 2,4, got {text!r}")
-    return Filter({name: one for name, one in names.items() if one}, tuple(map(int, ns)))
+    choice: Choice = {**names, "workers": [int(each) for each in ns]}
+    return {field: values for field, values in choice.items() if values}

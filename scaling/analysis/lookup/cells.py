@@ -6,7 +6,7 @@ cell fits, the error names the nearest one; if several do, the error says which 
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from scaling.analysis.blocks import Blocks
 from scaling.base import formats
@@ -22,6 +22,7 @@ FIELDS = ("workload", "arm", "loop", "model", "sizing", "parameters", "workers")
 DEFAULTS = {"loop": "asyncio", "model": "threads", "sizing": "weak"}
 
 type Fields = Mapping[str, object]  # of a cell, by name: what they are, or must be
+type Choice = Mapping[str, Collection[object]]  # of cells: what a field may be, by its name
 
 
 class AbsentCellError(UsageError):
@@ -79,6 +80,14 @@ def differing(cell: Cell, fields: Fields) -> dict[str, object]:
         if name not in cell.parameters or not _same(value, cell.parameters[name])
     }
     return {**found, **({"parameters": parameters} if parameters else {})}
+
+
+def is_chosen(cell: Cell, choice: Choice) -> bool:
+    """Whether each field of a cell is one of the values that it may be."""
+    return all(
+        any(not differing(cell, {field: value}) for value in values)
+        for field, values in choice.items()
+    )
 
 
 def cell_of(blocks: Blocks, fields: Fields, cells: Sequence[Cell] | None = None) -> Cell:
