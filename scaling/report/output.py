@@ -9,7 +9,7 @@ from scaling.analysis.table.load import Journal
 from scaling.base import formats
 from scaling.base.console import say
 from scaling.base.errors import ScalingError
-from scaling.report.files import TABLES, write_derived
+from scaling.report.files import PLOTS, TABLES, write_derived
 from scaling.report.reading import read
 
 
@@ -43,6 +43,7 @@ def answered(
 ) -> StudyResults:
     """Do the same whether there are figures or not; return the results. Raises as `finish` does."""
     from scaling.report.export.application import application_json
+    from scaling.report.page.picture import Pictures
     from scaling.report.page.write import FILE_NAME, write_page
     from scaling.report.terminal.answer import print_answer
     from scaling.report.terminal.app_answer import print_app_answer
@@ -51,7 +52,7 @@ def answered(
     results = StudyResults.of(journal)
     write_derived(results, folder)
     page = folder / FILE_NAME
-    write_page(results, page)
+    write_page(results, page, Pictures(folder / PLOTS))  # as they were just drawn
     if "application" not in results.study.study:
         print_answer(results, folder, page, console)
     elif json_to is None:

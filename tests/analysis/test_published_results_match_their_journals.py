@@ -14,6 +14,7 @@ from scaling.analysis.table.labels import slug
 from scaling.journal.beside import NAMES as BESIDE
 from scaling.report.claims_view import markdown
 from scaling.report.files import PLOTS, TABLES, write_tables
+from scaling.report.page.picture import Pictures
 from scaling.report.page.write import write_page
 from scaling.report.publish.folder import PAGE, PUBLISHED, write_descriptions
 from tests.support.published import FOLDERS, alike, name_of, read, results_of
@@ -31,7 +32,7 @@ def test_there_are_some() -> None:
 def test_tables_page_and_descriptions_are_made_of_the_journal(folder: Path, tmp_path: Path) -> None:
     write_tables(results_of(folder), tmp_path)
     write_descriptions(read(folder), tmp_path)
-    write_page(results_of(folder), tmp_path / PAGE, folder / PLOTS)
+    write_page(results_of(folder), tmp_path / PAGE, Pictures(folder / PLOTS, beside=True))
     made = {file.name for file in tmp_path.iterdir()}
     assert made == {file.name for file in folder.iterdir()} & made
     there = {file.name for file in folder.iterdir() if file.is_file()}

@@ -11,6 +11,7 @@ from PIL import Image
 
 from scaling.analysis.results import StudyResults
 from scaling.report.files import PLOTS, write_plots
+from scaling.report.page.picture import Pictures
 from scaling.report.page.render import page
 from scaling.report.publish.folder import PAGE
 from tests.support.applications import application_study, results_of
@@ -84,7 +85,7 @@ def test_a_published_page_asks_for_its_plots_alone(browser: Chromium, tmp_path: 
     results = StudyResults.of(studied(tmp_path, Made(workers=(1,), blocks=1)))
     plots = write_plots(results, tmp_path / PLOTS, ["svg"])
     file = tmp_path / PAGE
-    file.write_text(page(results, tmp_path / PLOTS), encoding="utf-8")
+    file.write_text(page(results, Pictures(tmp_path / PLOTS, beside=True)), encoding="utf-8")
     shown = Page(browser, file, DESK)
     asked = [url for url in shown.requests if not url.startswith("data:")]
     assert set(asked) == {each.as_uri() for each in (file, *plots)}

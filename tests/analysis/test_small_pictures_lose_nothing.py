@@ -10,7 +10,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from scaling.report.plots.style import RC
-from scaling.report.plots.svg import SVG, XLINK, small_svg
+from scaling.report.plots.svg import SVG, XLINK, one_of_several, small_svg
 
 CLASS = re.compile(r"\.([\w-]+)\{([^}]*)\}")
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
@@ -37,7 +37,8 @@ def drawn(figure: Figure) -> ET.Element:
 
 
 def small(figure: Figure, prefix: str = "") -> ET.Element:
-    return ET.fromstring(small_svg(figure, "title", "description", prefix))
+    text = small_svg(figure, "title", "a < b")
+    return ET.fromstring(one_of_several(text, prefix, " & note") if prefix else text)
 
 
 def shapes(root: ET.Element) -> list[tuple[str, list[float], str]]:
@@ -99,6 +100,16 @@ def test_what_is_referred_to_is_there_once(figure: Figure) -> None:
     assert len(ids) == len(set(ids))
     assert asked <= set(ids)
     assert all(name.startswith("one-") for name in ids)
+    assert {root.get("aria-labelledby"), root.get("aria-describedby")} <= set(ids)
+    assert root.findtext(f"{SVG}desc") == "a < b & note"
+
+
+def test_one_of_several_looks_as_it_does_alone(figure: Figure) -> None:
+    figure.axes[0].set_title(""".a{ id="a" class="a" url(#a)""")  # words are left as they are
+    with mpl.rc_context(RC):
+        alone, among = small(figure), small(figure, prefix="one-")
+    assert shapes(among) == shapes(alone)
+    assert styles(among) == styles(alone)
 
 
 def test_it_is_small_and_has_no_outlines_of_letters(figure: Figure) -> None:

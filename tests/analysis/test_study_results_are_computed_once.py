@@ -11,7 +11,9 @@ from scaling.analysis import results
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import read_journal
 from scaling.report.files import write_derived
+from scaling.report.output import answered
 from scaling.report.page.render import page
+from scaling.report.page.write import FILE_NAME
 from scaling.report.plots.sheet import Sheet
 from scaling.report.terminal.show import show
 from tests.support.fabricate import Made, journal, write
@@ -54,3 +56,23 @@ def test_everything_is_worked_out_once(
     }
     commands[output]()
     assert worked_out == dict.fromkeys(WORKED_OUT, 1)
+
+
+def test_a_page_at_the_end_of_a_run_has_the_plots_that_were_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = Made(arms=("3.14", "3.14t"), models=("threads", "processes"), workers=(1, 2))
+    file = write(journal(made), tmp_path / "journal.jsonl")
+    drawn: Counter[str] = Counter()
+    svg = Sheet.svg
+
+    def counted(sheet: Sheet) -> str:
+        drawn[sheet.title] += 1
+        return svg(sheet)
+
+    monkeypatch.setattr(Sheet, "svg", counted)
+    answered(tmp_path, Console(quiet=True))
+    assert drawn == dict.fromkeys(drawn, 1)
+    alone = page(StudyResults.of(read_journal(file)))
+    assert (tmp_path / FILE_NAME).read_text(encoding="utf-8") == alone
+    assert drawn == dict.fromkeys(drawn, 2), "it draws the same"

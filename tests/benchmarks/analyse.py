@@ -56,7 +56,7 @@ def with_page(path: Path) -> dict[str, float]:
     from scaling.report.page.render import page
 
     results = StudyResults.of(read_journal(path))
-    return {"runs": len(results.frame), "kib": len(page(results, None).encode()) / 1024}
+    return {"runs": len(results.frame), "kib": len(page(results).encode()) / 1024}
 
 
 def with_pandas(path: Path) -> dict[str, float]:

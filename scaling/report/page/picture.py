@@ -13,7 +13,7 @@ from xml.etree import ElementTree as ET
 
 from scaling.report.plots.sheet import Draw, Sheet
 from scaling.report.plots.style import BORDER, FAINT, INK, QUIET, RC, REGION_SHADES
-from scaling.report.plots.svg import SVG
+from scaling.report.plots.svg import SVG, one_of_several
 
 OF_A_FILE = re.compile(r' (?:xmlns|width|height|font-family)="[^"]*"')  # what the page sets itself
 
@@ -58,12 +58,13 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Pictures:
-    """How a page has its plots: drawn into it, or as the files that were written into `folder`.
+    """How a page has its plots: drawn for it, or as the files that were written into `folder`.
 
-    That folder must be beside the page.
+    It has them inside, unless they are to stay `beside` it: `folder` is in the folder of the page.
     """
 
     folder: Path | None = None
+    beside: bool = False
 
     def of(self, plot: str, name: str, draw: Draw) -> Picture:
         """The plot whose files are called `plot`; `name` must be an id that nothing else has.
@@ -73,8 +74,11 @@ class Pictures:
         if self.folder is None:
             return picture(draw(), name)
         file = self.folder / f"{plot}.svg"
-        root = ET.fromstring(file.read_bytes())
+        svg = file.read_text(encoding="utf-8")
+        root = ET.fromstring(svg)
         title, description = (root.findtext(f"{SVG}{tag}", "") for tag in ("title", "desc"))
+        if not self.beside:
+            return _inside(svg, name, title)
         *_, width, height = root.get("viewBox", "").split()
         address = quote(f"{self.folder.name}/{file.name}")
         return Picture(name, title, file=PlotFile(address, description, width, height))
@@ -85,6 +89,11 @@ def picture(sheet: Sheet, name: str) -> Picture:
 
     To be called inside of `RC`.
     """
-    svg = sheet.svg(f"{name}-", ". The figures are in a table below.")
-    root, _, content = HEX.sub(lambda found: COLOURS[found[0]], svg).partition(">")
-    return Picture(name, sheet.title, f"{OF_A_FILE.sub('', root)}>{content}")
+    return _inside(sheet.svg(), name, sheet.title)
+
+
+def _inside(svg: str, name: str, title: str) -> Picture:
+    """The picture of a file's SVG."""
+    own = one_of_several(svg, f"{name}-", ". The figures are in a table below.")
+    root, _, content = HEX.sub(lambda found: COLOURS[found[0]], own).partition(">")
+    return Picture(name, title, f"{OF_A_FILE.sub('', root)}>{content}")

@@ -45,6 +45,7 @@ QUESTION_OF_REMEDIES = (
     "Which of the recommended remedies make this program faster on N event loops?"
 )
 FIGURES, FIGURES_UNDER_LOAD = "throughput and memory", "throughput, latency and memory"
+DRAWN = Pictures()
 ALWAYS = ("answer", "question")  # also where they are empty
 VERDICTS = (
     "What the study answers besides, at the largest N with a core for each worker. A question that "
@@ -72,30 +73,28 @@ STACK = (
 VALIDITY = "What was checked of every run, and which runs failed."
 
 
-def page(results: StudyResults, plots: Path | None = None) -> str:
+def page(results: StudyResults, pictures: Pictures = DRAWN) -> str:
     """The HTML of a study; the same results give the same page.
 
-    With `plots`, the folder beside the page where its plots and tables were written, the page shows
-    these files, and leaves out the figures behind them.
+    One whose plots are beside it refers to the tables there, too, and leaves out the figures behind
+    the plots.
 
     Raises:
         UsageError: the frame holds several studies.
-        OSError: a plot is not in `plots`.
+        OSError: a plot is not in the folder of `pictures`.
     """
     study = results.study
     return template().render(
         study=study,
         question=_question(results),
         parts=[
-            part
-            for part in _parts(results, Pictures(plots))
-            if part.name in ALWAYS or not part.is_empty
+            part for part in _parts(results, pictures) if part.name in ALWAYS or not part.is_empty
         ],
         is_void=results.soundness.status == "void",
         warnings=warnings_of(results),
         skipped=results.notes,
         incomplete=incomplete(results.frame, study, results.notes),
-        tables=[] if plots is None else [TABLES, SUMMARY],
+        tables=[TABLES, SUMMARY] if pictures.beside else [],
     )
 
 

@@ -7,7 +7,8 @@ from rich.console import Console
 from scaling.analysis.results import StudyResults
 from scaling.base.console import say
 from scaling.journal.protected_write import write_file
-from scaling.report.page.render import page
+from scaling.report.page.picture import Pictures
+from scaling.report.page.render import DRAWN, page
 from scaling.report.reading import read
 
 FILE_NAME = "report.html"
@@ -28,11 +29,12 @@ def report(results: Path, output: Path | None, console: Console) -> Path:
     return file
 
 
-def write_page(results: StudyResults, file: Path, plots: Path | None = None) -> int:
-    """Write the page; return its size in bytes. With `plots`, that of a published study.
+def write_page(results: StudyResults, file: Path, pictures: Pictures = DRAWN) -> int:
+    """Write the page; return its size in bytes.
 
-    Raises `ScalingError` if it cannot be written, `OSError` if a plot is not in `plots`.
+    Raises `ScalingError` if it cannot be written, `OSError` if a plot is not in the folder of
+    `pictures`.
     """
-    html = page(results, plots).encode()
+    html = page(results, pictures).encode()
     write_file(file, lambda unfinished: unfinished.write_bytes(html), again="scaling report")
     return len(html)

@@ -91,10 +91,10 @@ class Sheet:
             axes.yaxis.set_tick_params(labelleft=False)
         ConstrainedLayoutEngine().execute(self.figure)
 
-    def svg(self, prefix: str = "", note: str = "") -> str:
-        """The sheet as SVG, a `note` at the end of its description; `prefix` begins its ids."""
+    def svg(self) -> str:
+        """The sheet as SVG."""
         self.lay_out()
-        return small_svg(self.figure, self.title, f"{self.description}{note}", prefix)
+        return small_svg(self.figure, self.title, self.description)
 
     def save(self, stem: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
         """Write `stem`.svg, `stem`.png or both; the same drawing gives the same bytes."""

@@ -2,8 +2,8 @@
 
 Text stays text, which can be searched; labels were fitted in a wide font, so other fonts take no
 more room. Coordinates have two decimals of a point, a hundredth of what can be seen. A style that
-several elements have is a class. Ids and classes of one picture can get a prefix, for a page with
-several pictures. Title and description are SVG's own, for readers who cannot see the picture.
+several elements have is a class. Title and description are SVG's own, for readers who cannot see
+the picture.
 """
 
 import io
@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from itertools import count, product
 from string import ascii_lowercase
 from xml.etree import ElementTree as ET
+from xml.sax.saxutils import escape
 
 from matplotlib.figure import Figure
 
@@ -27,24 +28,38 @@ NO_TURN = re.compile(r"^rotate\(-?0 [^)]*\)$")
 FONT_FAMILY = re.compile(r"font-family: [^;]*; ?")
 NUMBERS = ("x", "y", "width", "height", "transform")  # attributes that hold them, besides `d`
 DECIMALS = 2
+TAG = re.compile(r"<[^>]+>")
+NAMED = re.compile(r'( (?:id|class|aria-labelledby|aria-describedby)="|href="#|url\(#)')
+CLASS = re.compile(r"\.(?=[a-z]+\{)")
+SHEET = re.compile(r"(?<=<style>)[^<]*")
 
 
-def small_svg(figure: Figure, title: str, description: str, prefix: str = "") -> str:
-    """The figure as an SVG document; `prefix` begins its ids and the names of its classes.
-
-    The same drawing gives the same text.
-    """
+def small_svg(figure: Figure, title: str, description: str) -> str:
+    """The figure as an SVG document; the same drawing gives the same text."""
     drawn = io.StringIO()
     figure.savefig(drawn, format="svg", metadata={"Date": None, "Creator": None})
     root = ET.fromstring(drawn.getvalue())
     _strip(root)
-    _rename(root, prefix)
+    _rename(root)
     for element in root.iter():
         _tidy(element)
     _unwrap(root)
-    _share_styles(root, prefix)
-    _describe(root, title, description, prefix)
+    _share_styles(root)
+    _describe(root, title, description)
     return ET.tostring(root, "unicode") + "\n"
+
+
+def one_of_several(svg: str, prefix: str, note: str) -> str:
+    """A small SVG for a document with several: `prefix` begins its ids and the names of its
+    classes, and `note` ends its description.
+    """
+    named = TAG.sub(lambda tag: _named(tag[0], prefix), svg)
+    named = SHEET.sub(lambda sheet: CLASS.sub(f".{prefix}", _named(sheet[0], prefix)), named)
+    return named.replace("</desc>", f"{escape(note)}</desc>")
+
+
+def _named(text: str, prefix: str) -> str:
+    return NAMED.sub(rf"\1{prefix}", text)
 
 
 def _strip(root: ET.Element) -> None:
@@ -61,10 +76,10 @@ def _names() -> Iterator[str]:
         yield from map("".join, product(ascii_lowercase, repeat=length))
 
 
-def _rename(root: ET.Element, prefix: str) -> None:
+def _rename(root: ET.Element) -> None:
     """Give each element that is referred to a short id; remove all other ids."""
     wanted = dict.fromkeys(_references(root))
-    new = dict(zip(wanted, (f"{prefix}{name}" for name in _names()), strict=False))
+    new = dict(zip(wanted, _names(), strict=False))
     for element in root.iter():
         if (old := element.attrib.pop("id", None)) in new:
             element.set("id", new[str(old)])
@@ -119,11 +134,11 @@ def _unwrap(parent: ET.Element) -> None:
                 parent.insert(place + offset, grandchild)
 
 
-def _share_styles(root: ET.Element, prefix: str) -> None:
+def _share_styles(root: ET.Element) -> None:
     """Write a style that several elements have once, as a class."""
     used = Counter(style for element in root.iter() if (style := element.get("style")))
     shared = [style for style, times in used.most_common() if times > 1]
-    names = dict(zip(shared, (f"{prefix}{name}" for name in _names()), strict=False))
+    names = dict(zip(shared, _names(), strict=False))
     for element in root.iter():
         if name := names.get(element.get("style", "")):
             del element.attrib["style"]
@@ -133,14 +148,14 @@ def _share_styles(root: ET.Element, prefix: str) -> None:
     root.insert(0, sheet)
 
 
-def _describe(root: ET.Element, title: str, description: str, prefix: str) -> None:
+def _describe(root: ET.Element, title: str, description: str) -> None:
     root.attrib.pop("version", None)
     root.set("xmlns", NAMESPACE)
     root.set("font-family", FALLBACK)
     root.set("role", "img")
     for place, (tag, text) in enumerate((("title", title), ("desc", description))):
-        element = ET.Element(tag, {"id": f"{prefix}{tag}"})
+        element = ET.Element(tag, {"id": tag})
         element.text = text
         root.insert(place, element)
-    root.set("aria-labelledby", f"{prefix}title")
-    root.set("aria-describedby", f"{prefix}desc")
+    root.set("aria-labelledby", "title")
+    root.set("aria-describedby", "desc")

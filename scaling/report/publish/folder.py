@@ -78,6 +78,7 @@ def write_published(journal: Journal, gzipped: bytes, folder: Path) -> None:
 
     Raises `OSError`; `ScalingError` if the page names a path or a machine.
     """
+    from scaling.report.page.picture import Pictures
     from scaling.report.page.write import write_page
 
     (folder / PUBLISHED_NAME).write_bytes(gzipped)
@@ -87,7 +88,7 @@ def write_published(journal: Journal, gzipped: bytes, folder: Path) -> None:
     write_descriptions(journal, folder)
     results = StudyResults.of(journal)
     write_derived(results, folder, formats=["svg"])
-    write_page(results, folder / PAGE, plots=folder / PLOTS)
+    write_page(results, folder / PAGE, Pictures(folder / PLOTS, beside=True))
     _refuse_names(folder / PAGE, (folder / PAGE).read_bytes())
 
 
