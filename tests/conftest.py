@@ -147,7 +147,7 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("scaling.report.files.write_plots", draw)
     monkeypatch.setattr(
-        "scaling.report.page.write.write_page", lambda _, file, **__: file.write_text("")
+        "scaling.report.page.write.write_page", lambda _, file, *__: file.write_text("")
     )
 
 

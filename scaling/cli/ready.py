@@ -56,8 +56,8 @@ def ready(
     from scaling.builds.interpreters import ensure, parse_build, survey
     from scaling.builds.ready.examine import examine
     from scaling.builds.ready.resolve import Required
-    from scaling.report.tables.comparison_view import Comparison
     from scaling.report.tables.ready import ready_chapter, ready_json
+    from scaling.report.tables.terminal import Chapters
     from scaling.study.application import FREE, study_name
 
     own = None
@@ -82,7 +82,7 @@ def ready(
     if json:
         say(new_console(), ready_json(found))
     else:
-        new_console().print(Comparison([ready_chapter(found)]))
+        new_console().print(Chapters([ready_chapter(found)]))
     raise SystemExit(1 if found[0].blocking else 0)
 
 

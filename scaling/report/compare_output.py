@@ -21,9 +21,10 @@ from scaling.report.files import write_tables
 from scaling.report.reading import read, say_incomplete
 from scaling.report.tables.across_view import across_chapters
 from scaling.report.tables.comparison import chapters
-from scaling.report.tables.comparison_view import Comparison, comparison_markdown
 from scaling.report.tables.grid import Chapter
 from scaling.report.tables.machines_view import machines_chapters
+from scaling.report.tables.markdown import chapters_markdown
+from scaling.report.tables.terminal import Chapters
 
 FILE_NAME = "comparison.md"
 AGAIN = "scaling compare"
@@ -49,9 +50,9 @@ def compare(results: Sequence[Path], output: Path | None, console: Console) -> N
         raise UsageError("a study was named twice; it cannot be compared with itself")
     studies = dict(zip(_names(journals), map(StudyResults.of, journals), strict=True))
     found = _machines(studies, results) or _several(studies)
-    console.print(Comparison(found))
+    console.print(Chapters(found))
     if output is not None:
-        text = comparison_markdown(found) + "\n"
+        text = chapters_markdown(found) + "\n"
         write_file(output / FILE_NAME, lambda file: file.write_text(text, encoding="utf-8"), AGAIN)
         is_one = len(studies) == 1
         for name, study in studies.items():

@@ -60,12 +60,12 @@ def write_tables(results: StudyResults, folder: Path) -> list[Path]:
 def tables_markdown(results: StudyResults) -> str:
     """All tables of a study as Markdown, its comparison among them."""
     from scaling.report.tables.comparison import chapters
-    from scaling.report.tables.comparison_view import comparison_markdown
     from scaling.report.tables.export import markdown
     from scaling.report.tables.losses import loss_chapters
+    from scaling.report.tables.markdown import chapters_markdown
 
     shown = [*chapters(results, alone=False), *loss_chapters(results)]
-    return markdown(results, comparison_markdown(shown))
+    return markdown(results, chapters_markdown(shown))
 
 
 def write_plots(results: StudyResults, folder: Path, formats: Sequence[str]) -> list[Path]:

@@ -2,12 +2,8 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from itertools import groupby
+from collections.abc import Sequence
 from typing import Literal
-
-from rich.table import Table
-from rich.text import Text
 
 from scaling.analysis.between_studies import Across
 from scaling.analysis.lookup.extent import MINUTE_S
@@ -18,18 +14,12 @@ from scaling.analysis.statistics.verdict import Word
 from scaling.analysis.statistics.wording import MOST_BLOCKS
 from scaling.base import formats
 from scaling.report.tables.across_view import value, what
-from scaling.report.tables.fitting import width_of
-from scaling.report.tables.pipes import pipe_table, unbroken
+from scaling.report.tables.grid import Cell, Grid, VerdictCell
 from scaling.study.questions import CAPACITY
 
 type Changed = Literal["worse", "better", "same", "inconclusive"]
 
-STYLES: dict[Changed, str] = {
-    "worse": "bold red",
-    "better": "green",
-    "same": "dim",
-    "inconclusive": "yellow",
-}
+WORDS: tuple[Changed, ...] = ("worse", "better", "same", "inconclusive")
 CHANGED: dict[Word, Changed] = {
     "faster": "better",
     "less": "better",
@@ -38,15 +28,12 @@ CHANGED: dict[Word, Changed] = {
     "same": "same",
     "inconclusive": "inconclusive",
 }
-HEADINGS = ("", "OLD → RESULTS", "ratio", "verdict", "to decide")  # the last of what is not decided
-FIGURES = (1, 2)  # the places of columns that are aligned right
-VERDICT = 3  # the place of the verdict
 
 
 def changes_sentence(found: Sequence[Ratio], shown: Sequence[Ratio]) -> str:
     """`Since OLD, of 6 figures: 1 worse, 4 same, 1 inconclusive.`, and where all are `shown`."""
     counts = Counter(CHANGED[each.verdict.word] for each in found)
-    parts = [f"{counts[word]} {word}" for word in STYLES if counts[word]]
+    parts = [f"{counts[word]} {word}" for word in WORDS if counts[word]]
     where = " --details lists all of them." if len(shown) < len(found) else ""
     return f"Since OLD, of {formats.plural(len(found), 'figure')}: {', '.join(parts)}.{where}"
 
@@ -71,29 +58,15 @@ def changes_notes(found: Sequence[Ratio]) -> list[str]:
     return lines
 
 
-def changes_lines(of: Across, found: Sequence[Ratio], block_s: float) -> Iterator[Text | Table]:
-    """A line for each figure under the name of its cell; `block_s` is what a block takes, s."""
-    headings, rows = _body(of, found, block_s)
-    if not rows:
-        return
-    widths = [width_of(map(str, column)) for column in zip(headings, *rows, strict=True)]
-    yield _table(widths, [[Text(heading, "bold") for heading in headings]])
-    lines = zip(found, rows, strict=True)
-    for name, group in groupby(lines, key=lambda each: _name(of, each[0])):
-        yield Text(name)
-        yield _table(widths, [_styled(change, row) for change, row in group])
+def changes_grid(of: Across, found: Sequence[Ratio], block_s: float) -> Grid:
+    """A row for each figure, those of a cell together; `block_s` is what a block takes, s.
 
-
-def changes_markdown(of: Across, found: Sequence[Ratio], block_s: float) -> str:
-    """The same as a Markdown table; empty without a figure."""
-    if not found:
-        return ""
-    headings, rows = _body(of, found, block_s)
-    named = [
-        [unbroken(text) for text in (_name(of, each), *row)]
-        for each, row in zip(found, rows, strict=True)
-    ]
-    return pipe_table(["cell", *headings], named, {1 + place for place in FIGURES})
+    What would decide a figure is a column where there is something to decide.
+    """
+    rows = [_row(of, each, block_s) for each in found]
+    headings = ["cell", "figure", "OLD → RESULTS", "ratio", "verdict", "to decide"]
+    columns = range(len(headings) - (0 if any(row[-1] for row in rows) else 1))
+    return Grid("", headings, rows, words=2, grouped=True).columns(columns)
 
 
 def _name(of: Across, each: Ratio) -> str:
@@ -103,49 +76,21 @@ def _name(of: Across, each: Ratio) -> str:
     return name if objective == each.measure else f"{name} · {objective}"
 
 
-def _body(
-    of: Across, found: Sequence[Ratio], block_s: float
-) -> tuple[Sequence[str], list[list[str]]]:
-    """The headings and a row for each figure; `to decide` only where there is something to."""
-    rows = [_row(of, each, block_s) for each in found]
-    if any(row[-1] for row in rows):
-        return HEADINGS, rows
-    return HEADINGS[:-1], [row[:-1] for row in rows]
-
-
-def _table(widths: Sequence[int], rows: list[list[Text]]) -> Table:
-    """Every column but the last is as wide as its widest cell in the whole table."""
-    table = Table(box=None, show_header=False, padding=(0, 0, 0, 2), pad_edge=True)
-    *fixed, _ = widths
-    for place, width in enumerate(fixed):
-        table.add_column(justify="right" if place in FIGURES else "left", width=width, no_wrap=True)
-    table.add_column(overflow="fold")
-    for row in rows:
-        table.add_row(*row)
-    return table
-
-
-def _row(of: Across, each: Ratio, block_s: float) -> list[str]:
+def _row(of: Across, each: Ratio, block_s: float) -> list[Cell]:
     then, now = (
         f"{study.blocks.series(cell, each.measure).mark} "
         f"{formats.number(value(study, cell, each.measure).point)}".strip()
         for study, cell in ((of.then, each.over), (of.now, each.of))
     )
+    word = CHANGED[each.verdict.word]
     return [
+        _name(of, each),
         what(of.now, each.of, each.measure),
         f"{then} → {now}",
         str(each) if each.n else formats.BLANK,
-        CHANGED[each.verdict.word],
+        VerdictCell(word, word),
         _to_decide(each, block_s),
     ]
-
-
-def _styled(each: Ratio, row: list[str]) -> list[Text]:
-    cells = [*map(Text, row)]
-    cells[VERDICT].stylize(STYLES[CHANGED[each.verdict.word]])
-    for to_decide in cells[VERDICT + 1 :]:
-        to_decide.stylize("dim")
-    return cells
 
 
 def _to_decide(each: Ratio, block_s: float) -> str:

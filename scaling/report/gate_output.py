@@ -21,22 +21,18 @@ from scaling.analysis.statistics.verdict import wider
 from scaling.analysis.table.load import Journal
 from scaling.base.errors import UsageError
 from scaling.base.formats import plural
-from scaling.report.gate_changes_view import (
-    changes_lines,
-    changes_markdown,
-    changes_notes,
-    changes_sentence,
-)
+from scaling.report.gate_changes_view import changes_grid, changes_notes, changes_sentence
 from scaling.report.gate_view import (
+    bounds_grid,
     family,
-    markdown,
     sentence,
     spread_note,
     summary_text,
-    table,
     void_sentence,
 )
 from scaling.report.reading import read
+from scaling.report.tables.markdown import grid_markdown
+from scaling.report.tables.terminal import Shown
 
 JOB_SUMMARY = "GITHUB_STEP_SUMMARY"
 PASS, FAIL = 0, 1
@@ -88,24 +84,22 @@ def gate(
     for which, each in studies.items():
         doubts = (each.soundness.text, *each.caveats)
         notes += [f"{which}: {doubt}" for doubt in doubts if doubt]
-    if found:
-        console.print(table(found))
-    tables = [markdown(found)]
+    grids = [bounds_grid(found)] if found else []
     if across:
         in_both(named(new.blocks.cells, wanted), across.then.blocks.cells)
         changed = [each.undecided("void", void) if void else each for each in across.ratios]
         shown = [each for each in changed if details or each.verdict.is_decided]
         block_s = max(map(_block_s, journals.values()))
-        for part in changes_lines(across, shown, block_s):
-            console.print(part)
-        tables.append(changes_markdown(across, shown, block_s))
+        grids += [changes_grid(across, shown, block_s)] if shown else []
         notes += [*changes_notes(shown), *_differences(across), *_alone(across, wanted, details)]
         notes.append(changes_sentence(changed, shown))
     notes += _missing(journals)
+    for grid in grids:
+        console.print(Shown(grid))
     for line in [*notes, outcome]:
         console.print(Text(line))
     if file := summary or environment.get(JOB_SUMMARY):
-        _append(Path(file), summary_text(outcome, tables, notes))
+        _append(Path(file), summary_text(outcome, map(grid_markdown, grids), notes))
     return PASS if passing else FAIL
 
 

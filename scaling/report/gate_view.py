@@ -3,18 +3,14 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from rich.table import Table
-from rich.text import Text
-
 from scaling.analysis.controls import Soundness
-from scaling.analysis.gate.checked import BoundCheck, Word
+from scaling.analysis.gate.checked import BoundCheck
 from scaling.analysis.statistics.estimate import bounds_kind
 from scaling.base import formats
-from scaling.report.tables.pipes import pipe_table, unbroken
+from scaling.report.tables.grid import Cell, Grid, VerdictCell
+from scaling.report.tables.markdown import unbroken
 
-STYLES: dict[Word, str] = {"holds": "green", "fails": "bold red", "inconclusive": "yellow"}
 N_IS = "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}"  # of a cell's name, not to be broken over two lines
-HEADINGS = ("cell", "at least", "measured", "outcome")
 
 
 def sentence(found: Sequence[BoundCheck], *, passes: bool, strict: bool) -> str:
@@ -56,37 +52,22 @@ def family(found: Sequence[BoundCheck]) -> str:
     )
 
 
-def table(found: Sequence[BoundCheck]) -> Table:
-    """One row a check, what was measured above its interval, the outcome above its reason."""
-    shown = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
-    for place, heading in enumerate(HEADINGS):
-        shown.add_column(heading, justify="right" if place in (1, 2) else "left", overflow="fold")
-    for check in found:
-        measured = Text(formats.number(check.value.point))
-        if beside := check.value.bounds:
-            measured.append(f"\n{beside}", "dim")
-        shown.add_row(
-            Text(check.cell.replace(" = ", N_IS) + "\n").append(check.what, "dim"),
-            formats.number(check.bound),
-            measured,
-            Text(check.word, STYLES[check.word]).append(f"\n{check.why}", "dim"),
-        )
-    return shown
+def bounds_grid(found: Sequence[BoundCheck]) -> Grid:
+    """One row a check: the cell and what is checked, the bound, the figure, the outcome."""
+    rows: list[list[Cell]] = [
+        [
+            f"{each.cell.replace(' = ', N_IS)}\n{each.what}",
+            formats.number(each.bound),
+            each.value,
+            VerdictCell(each.word, "\n".join(filter(None, (each.word, each.why)))),
+        ]
+        for each in found
+    ]
+    return Grid("", ["cell", "at least", "measured", "outcome"], rows)
 
 
-def markdown(found: Sequence[BoundCheck]) -> str:
-    """The same for a job summary; empty without a check."""
-    if not found:
-        return ""
-    rows = []
-    for each in found:
-        cells = [each.cell, each.what, formats.number(each.bound), str(each.value)]
-        rows.append([unbroken(cell) for cell in [*cells, each.word, each.why]])
-    return pipe_table(["cell", "", "at least", "measured", "outcome", "why"], rows, {2, 3})
-
-
-def summary_text(outcome: str, tables: Sequence[str], notes: Sequence[str]) -> str:
-    """What a job summary shows: the outcome, the tables that are not empty, the notes."""
+def summary_text(outcome: str, tables: Iterable[str], notes: Sequence[str]) -> str:
+    """What a job summary shows: the outcome, the tables, the notes."""
     lines = "\n".join(f"{unbroken(note)}  " for note in notes)
     return "\n\n".join(
         filter(None, ("## Scaling gate", f"**{unbroken(outcome)}**", *tables, lines))

@@ -12,8 +12,9 @@ from scaling.journal.hosts import folders_of, read_hosts
 from scaling.journal.protected_write import write_file
 from scaling.report.output import answered, without_figure
 from scaling.report.reading import read
-from scaling.report.tables.comparison_view import Comparison, comparison_markdown
 from scaling.report.tables.machines_view import machines_chapters
+from scaling.report.tables.markdown import chapters_markdown
+from scaling.report.tables.terminal import Chapters
 
 FILE_NAME = "machines.md"
 PAGE = "report.html"
@@ -43,8 +44,8 @@ def finish_several(folder: Path, console: Console) -> None:
         raise ScalingError(f"no host has a valid run in {folder}, so there is no figure")
     known = read_hosts(folder)
     found = machines_chapters(machines, known.hosts if known else {})
-    console.print(Comparison(found))
-    text = comparison_markdown(found) + "\n"
+    console.print(Chapters(found))
+    text = chapters_markdown(found) + "\n"
     file = folder / FILE_NAME
     write_file(file, lambda unfinished: unfinished.write_text(text, encoding="utf-8"), AGAIN)
     html = machines_page(machines, known.hosts if known else {})

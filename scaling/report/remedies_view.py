@@ -4,19 +4,18 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from scaling.analysis.remedies import Factor, Found, Remedies
 from scaling.analysis.statistics.estimate import bounds_kind
 from scaling.base.console import say
-from scaling.base.formats import BLANK, listed, number
+from scaling.base.formats import BLANK, listed
 from scaling.builds.settings import REMEDIES, SETTINGS
 from scaling.builds.settings.setting import Setting
+from scaling.report.tables.grid import Cell, Grid
+from scaling.report.tables.terminal import Shown
 from scaling.study.remedies import LeftOut
 
-GOOD = {"faster", "less"}
-BAD = {"slower", "more"}
 COLUMNS = {
     "cpu_s_per_op": "CPU per op",
     "latency_p99_s": "P99",
@@ -42,14 +41,13 @@ def print_remedies(found: Found, console: Console) -> None:
 
 def print_factors(found: Remedies, console: Console) -> None:
     """Print what each remedy brings, and what the figures are."""
-    for title, table in tables(found):
-        console.print(Text(title))
-        console.print(table)
+    for grid in grids(found):
+        console.print(Shown(grid))
     for line in notes(found):
         console.print(Text(line))
 
 
-def tables(found: Remedies) -> Iterator[tuple[str, Table]]:
+def grids(found: Remedies) -> Iterator[Grid]:
     """A table for each workload, arm and model: a row for each remedy, the best first."""
 
     def subject(each: Factor) -> tuple[str, str, str]:
@@ -61,42 +59,26 @@ def tables(found: Remedies) -> Iterator[tuple[str, Table]]:
             of = each.ratio.of
             rows.setdefault(of.arm, {})[each.ratio.figure, of.workers] = each
         over = f"{title}: {model} on {arm}, with a remedy over without"
-        yield over, _table(rows, found.headline_n)
+        yield _grid(over, rows, found.headline_n)
 
 
-def _table(rows: dict[str, Row], headline_n: int) -> Table:
-    shown = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+def _grid(title: str, rows: dict[str, Row], headline_n: int) -> Grid:
     counts = sorted({n for row in rows.values() for figure, n in row if figure == "throughput"})
     figures = [each for each in COLUMNS if any((each, headline_n) in row for row in rows.values())]
-    shown.add_column("remedy", overflow="fold")
-    for n in counts:
-        shown.add_column(f"N\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{n}")
-    for figure in figures:
-        shown.add_column(COLUMNS[figure])
 
     def speed(row: Row) -> float:
         best = row.get(("throughput", headline_n))
         return best.ratio.point if best else 0.0
 
-    for row in sorted(rows.values(), key=speed, reverse=True):
+    def cells(row: Row) -> list[Cell]:
         some = next(iter(row.values()))
-        name = Text("+".join(some.added)).append("\ncontrol" if some.is_control else "", "dim")
-        shown.add_row(
-            name,
-            *(_cell(row.get(("throughput", n))) for n in counts),
-            *(_cell(row.get((figure, headline_n))) for figure in figures),
-        )
-    return shown
+        shown = [row.get(("throughput", n)) for n in counts]
+        shown += [row.get((figure, headline_n)) for figure in figures]
+        name = f"{'+'.join(some.added)}{'\ncontrol' if some.is_control else ''}"
+        return [name, *(each.ratio if each else BLANK for each in shown)]
 
-
-def _cell(factor: Factor | None) -> Text:
-    """The ratio with its word, above its interval."""
-    if factor is None:
-        return Text(BLANK)
-    ratio, word = factor.ratio, factor.ratio.verdict.word
-    style = "green" if word in GOOD else "red" if word in BAD else "dim"
-    text = Text(f"{number(ratio.point)} ").append("?" if word == "inconclusive" else word, style)
-    return text.append(f"\n{ratio.bounds}", "dim") if ratio.bounds else text
+    headings = ["remedy", *(f"N = {n}" for n in counts), *(COLUMNS[each] for each in figures)]
+    return Grid(title, headings, [*map(cells, sorted(rows.values(), key=speed, reverse=True))])
 
 
 def notes(found: Remedies) -> Iterator[str]:
@@ -105,7 +87,7 @@ def notes(found: Remedies) -> Iterator[str]:
     yield (
         f"Medians of ratios inside a block{f', {kind}' if kind else ''}; CPU, P99 and memory at "
         f"N = {found.headline_n}. Throughput at N = {found.headline_n} is one family (Holm); all "
-        f"other ratios are exploratory. ? means inconclusive."
+        f"other ratios are exploratory."
     )
     if any(each.ratio.measure == "latency_p99_s" for each in found.factors):
         yield "P99 is at half of the peak of the arm without a remedy, in an open loop."

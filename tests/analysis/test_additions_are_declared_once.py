@@ -15,7 +15,7 @@ from scaling.analysis.results import StudyResults
 from scaling.report.gate_output import gate
 from scaling.report.tables.comparison import chapters
 from scaling.report.tables.comparison_rows import comparison_rows
-from scaling.report.tables.comparison_view import comparison_markdown
+from scaling.report.tables.markdown import chapters_markdown
 from scaling.study.questions import QUESTIONS, THROUGHPUT, Asked, Scope
 from tests.support.fabricate import Made, studied
 
@@ -33,7 +33,7 @@ def test_a_question_is_in_tables_and_files(tmp_path: Path, monkeypatch: pytest.M
     results = StudyResults.of(studied(tmp_path, made))
     rows = comparison_rows(results)
     assert (rows["question"] == "inverse").sum() == 2
-    assert "Inverse" in comparison_markdown(chapters(results))
+    assert "Inverse" in chapters_markdown(chapters(results))
 
 
 def test_a_bound_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

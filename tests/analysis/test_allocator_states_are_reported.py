@@ -9,8 +9,8 @@ from scaling.analysis.table.load import Journal
 from scaling.journal.record import RunLine
 from scaling.report.tables.comparison import chapters
 from scaling.report.tables.comparison_rows import comparison_rows
-from scaling.report.tables.comparison_view import comparison_markdown
 from scaling.report.tables.export import markdown, summary
+from scaling.report.tables.markdown import chapters_markdown
 from tests.support.comparisons import place
 from tests.support.fabricate import Made, studied, with_
 
@@ -56,10 +56,10 @@ def test_a_ratio_of_two_ways_across_states_says_so(study: Journal, tmp_path: Pat
     (compared,) = StudyResults(study.frame, study.study).compared
     pairs = [(place(of), place(over)) for of, over in compared.across_states]
     assert pairs == [(("3.14", "interpreters", 2), ("3.14", "processes", 2))]
-    text = comparison_markdown(chapters(StudyResults.of(study)))
+    text = chapters_markdown(chapters(StudyResults.of(study)))
     assert "2 interpreters on 3.14 (keeping) over 2 processes on 3.14 (mapping)" in text
     alike = studied(tmp_path, MADE, name="alike.jsonl")
-    assert "Across allocator states" not in comparison_markdown(chapters(StudyResults.of(alike)))
+    assert "Across allocator states" not in chapters_markdown(chapters(StudyResults.of(alike)))
     rows = comparison_rows(StudyResults.of(study))
     two = rows[(rows["arm"] == "3.14") & (rows["workers"] == 2) & (rows["question"] != "gain")]
     assert set(two["allocator_state"]) == {"keeping"}

@@ -28,7 +28,8 @@ from scaling.report.plots.sheet import Sheet
 from scaling.report.plots.style import RC, arm_colours
 from scaling.report.tables.comparison import chapters
 from scaling.report.tables.comparison_rows import comparison_rows
-from scaling.report.tables.comparison_view import Comparison, comparison_markdown
+from scaling.report.tables.markdown import chapters_markdown
+from scaling.report.tables.terminal import Chapters
 from tests.support.drawn import BY_NAME
 from tests.support.fabricate import Made, studied, with_
 from tests.support.time_terms import plus, with_terms
@@ -40,7 +41,7 @@ FULL = Made(arms=LADDER, models=MODELS, loops=("asyncio", "uvloop"))
 
 def printed(study: Journal, width: int = 80) -> str:
     console = Console(file=io.StringIO(), width=width, color_system=None)
-    console.print(Comparison(chapters(StudyResults.of(study))))
+    console.print(Chapters(chapters(StudyResults.of(study))))
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
@@ -69,7 +70,7 @@ def test_no_figure_is_cut_at_80_columns(tmp_path: Path, blocks: int) -> None:
     for value in every:
         assert formats.number(value.point) in words
         assert value.bounds in words
-    markdown = comparison_markdown(chapters(StudyResults.of(study)))
+    markdown = chapters_markdown(chapters(StudyResults.of(study)))
     assert all(str(value) in markdown for value in every)
 
 

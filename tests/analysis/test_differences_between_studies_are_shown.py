@@ -15,7 +15,8 @@ from scaling.analysis.table.load import Journal, read_journal
 from scaling.base import formats
 from scaling.journal.record import RunLine
 from scaling.report.tables.across_view import across_chapters
-from scaling.report.tables.comparison_view import Comparison, comparison_markdown
+from scaling.report.tables.markdown import chapters_markdown
+from scaling.report.tables.terminal import Chapters
 from scaling.study.questions import CPU, THROUGHPUT
 from tests.support.fabricate import Made, journal, with_, write
 
@@ -31,7 +32,7 @@ def compared(then: Journal, now: Journal) -> Across:
 
 
 def text_of(found: Across) -> str:
-    return comparison_markdown(across_chapters(found, "old", "new"))
+    return chapters_markdown(across_chapters(found, "old", "new"))
 
 
 def with_options(study: Journal, **changes: Any) -> Journal:
@@ -67,7 +68,7 @@ def test_no_figure_is_cut_at_80_columns(tmp_path: Path) -> None:
     study = studied(tmp_path / "j.jsonl", made)
     found = compared(study, study)
     console = Console(file=io.StringIO(), width=80, color_system=None)
-    console.print(Comparison(across_chapters(found, "old", "new")))
+    console.print(Chapters(across_chapters(found, "old", "new")))
     assert isinstance(console.file, io.StringIO)
     text = console.file.getvalue()
     assert max(map(len, text.splitlines())) <= 80

@@ -54,7 +54,7 @@ def verdicts(text: str) -> dict[str, list[str]]:
     """The words of the lines of each figure, from the top."""
     found: dict[str, list[str]] = {}
     for line in text.splitlines():
-        if match := re.match(r" +(\S.*?)  +\S+ → \S+ +.*? {2}(\w+)", line):
+        if match := re.match(r"(\S.*?)  +[^A-Z\s]+ → \S+ +.*? {2}(\w+)", line):
             found.setdefault(match[1], []).append(match[2])
     return found
 

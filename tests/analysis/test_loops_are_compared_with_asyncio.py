@@ -18,7 +18,7 @@ from scaling.journal.record import RunLine
 from scaling.report.output import finish
 from scaling.report.tables.comparison import chapters
 from scaling.report.tables.comparison_rows import comparison_rows
-from scaling.report.tables.comparison_view import Comparison
+from scaling.report.tables.terminal import Chapters
 from scaling.study.questions import THROUGHPUT, loops
 from tests.support.comparisons import across_loops, chapter, place
 from tests.support.fabricate import LOOP_FACTORS, Made, studied, with_
@@ -207,7 +207,7 @@ def test_it_fits_a_terminal(tmp_path: Path) -> None:
         blocks=8,
     )
     console = Console(file=io.StringIO(), width=80, color_system=None)
-    console.print(Comparison([chapter(studied(tmp_path, made), TITLE)]))
+    console.print(Chapters([chapter(studied(tmp_path, made), TITLE)]))
     assert isinstance(console.file, io.StringIO)
     lines = console.file.getvalue().splitlines()
     assert max(map(len, lines)) <= 80

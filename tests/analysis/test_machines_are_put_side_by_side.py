@@ -14,8 +14,8 @@ from scaling.journal.hosts import Hosts, Standing, write_hosts
 from scaling.journal.record import StudyLine
 from scaling.report.compare_output import compare
 from scaling.report.page.machines import machines_page
-from scaling.report.tables.comparison_view import comparison_markdown
 from scaling.report.tables.machines_view import machines_chapters
+from scaling.report.tables.markdown import chapters_markdown
 from tests.support.fabricate import Made, journal, write
 
 pytestmark = pytest.mark.one_build
@@ -73,7 +73,7 @@ def test_machines_are_shown_with_how_far_they_are(tmp_path: Path) -> None:
         "b": Standing(state="lost", runs=7, total=16),
         "c": Standing(state="absent"),
     }
-    text = comparison_markdown(machines_chapters(machines, standings))
+    text = chapters_markdown(machines_chapters(machines, standings))
     assert "b: " in text
     assert "lost: the host ended, or was cut off; 7 of 16 runs" in text
     assert "c: not reached; 0 runs" in text

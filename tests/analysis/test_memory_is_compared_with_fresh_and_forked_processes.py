@@ -10,7 +10,7 @@ from scaling.journal.record import RunLine
 from scaling.report.page.render import page
 from scaling.report.tables.comparison import chapters
 from scaling.report.tables.comparison_rows import comparison_rows
-from scaling.report.tables.comparison_view import comparison_markdown
+from scaling.report.tables.markdown import chapters_markdown
 from scaling.report.tables.questions.processes import QUESTION
 from scaling.report.terminal.answer import Answer
 from tests.support.comparisons import place
@@ -87,7 +87,7 @@ def test_a_study_without_forked_processes_has_the_ratios_that_it_had(tmp_path: P
     (compared,) = StudyResults.of(study).compared
     per_ratio = [len(each.memory) for each in compared.over_processes]
     assert per_ratio == [1, 1]
-    assert "forked" not in comparison_markdown(chapters(StudyResults.of(study)))
+    assert "forked" not in chapters_markdown(chapters(StudyResults.of(study)))
 
 
 @pytest.mark.usefixtures("unrendered")
@@ -95,7 +95,7 @@ def test_rows_tables_page_and_terminal_have_both(results: StudyResults) -> None:
     rows = comparison_rows(results)
     memory = rows[(rows["measure"] == "memory") & (rows["workers"] == 2)]
     assert memory["over_model"].tolist() == ["processes", "forked"]
-    text = comparison_markdown(chapters(results))
+    text = chapters_markdown(chapters(results))
     assert "| N | ours | over | throughput | CPU per op | memory |" in text
     assert "MiB (PSS) per extra worker" in text
     of_answer = "… memory (PSS) over 2 processes on", "… memory (PSS) over 2 forked processes on"

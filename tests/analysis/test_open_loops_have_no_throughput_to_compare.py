@@ -14,7 +14,7 @@ from scaling.base.errors import ScalingError, UsageError
 from scaling.base.formats import BLANK
 from scaling.report.export.pyperf_suite import suite
 from scaling.report.tables.across_view import across_chapters
-from scaling.report.tables.comparison_view import comparison_markdown
+from scaling.report.tables.markdown import chapters_markdown
 from scaling.study.load import is_open_loop
 from scaling.study.questions import P99, THROUGHPUT
 from tests.support.served import Served, studied
@@ -42,7 +42,7 @@ def test_studies_are_compared_by_p99(tmp_path: Path) -> None:
         assert each.point == pytest.approx(now.point / then.point, rel=0.05)
         assert each.point < 1
         assert each.verdict.word == "faster"
-    text = comparison_markdown(across_chapters(found, "then", "now"))
+    text = chapters_markdown(across_chapters(found, "then", "now"))
     assert "P99 ms then" in text
     assert "requests/s then" not in text
 
@@ -62,7 +62,7 @@ def test_two_lower_bounds_have_no_ratio(tmp_path: Path) -> None:
     one, two = found.ratios.where(measure=P99)
     assert (one.n, two.n) == (0, 6)
     assert one.verdict.why == FELL_BEHIND
-    text = comparison_markdown(across_chapters(found, "then", "now"))
+    text = chapters_markdown(across_chapters(found, "then", "now"))
     assert f"{BLANK} no ratio:" in text
 
 

@@ -7,8 +7,8 @@ from scaling.analysis.results import StudyResults
 from scaling.journal.record import RunLine
 from scaling.report.tables.comparison import chapters
 from scaling.report.tables.comparison_rows import comparison_rows
-from scaling.report.tables.comparison_view import comparison_markdown
 from scaling.report.tables.margins import turns_text
+from scaling.report.tables.markdown import chapters_markdown
 from tests.support.fabricate import Made, studied, with_
 
 WHY = "its services are shared by all cells"
@@ -59,7 +59,7 @@ def test_the_reason_of_the_run_is_told(tmp_path: Path) -> None:
     told = turns_text(found.ratios)
     assert told.startswith("Measured in turn: nothing; not: ")
     assert WHY in told
-    assert WHY in comparison_markdown(chapters(found))
+    assert WHY in chapters_markdown(chapters(found))
 
 
 def test_journals_that_know_no_turns_are_not_commented_on(tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ from scaling.builds.interpreters import Interpreter
 from scaling.builds.ready.package import Package, Readiness
 from scaling.builds.ready.replacements import REPLACEMENTS, instead_of_module
 from scaling.builds.ready.resolve import Required
-from scaling.report.tables.comparison_view import Comparison
 from scaling.report.tables.ready import ready_chapter
+from scaling.report.tables.terminal import Chapters
 from tests.support.cli import Command
 from tests.support.fake_builds import interpreter
 
@@ -40,7 +40,7 @@ def of(*packages: Package, build: str = "3.14t") -> Readiness:
 
 def printed(*found: Readiness, width: int = 120) -> str:
     console = Console(width=width, record=True, file=io.StringIO())
-    console.print(Comparison([ready_chapter(found)]))
+    console.print(Chapters([ready_chapter(found)]))
     return console.export_text()
 
 

@@ -15,9 +15,9 @@ from scaling.journal.record import RunLine
 from scaling.report.files import tables_markdown
 from scaling.report.page.render import page
 from scaling.report.tables.comparison import chapters
-from scaling.report.tables.comparison_view import Comparison
 from scaling.report.tables.few_cores import bounds
 from scaling.report.tables.findings import times
+from scaling.report.tables.terminal import Chapters
 from scaling.report.terminal.answer import LINES, NO_LATENCY, WIDTH, print_answer
 from scaling.report.terminal.load_rows import load_lines
 from scaling.run.wording import figure_of
@@ -104,7 +104,7 @@ def test_without_processes_the_answer_says_what_is_missing(tmp_path: Path) -> No
 def test_every_configuration_is_in_the_tables(open_loop: StudyResults) -> None:
     text = tables_markdown(open_loop)
     file = io.StringIO()
-    Console(file=file, width=WIDTH).print(Comparison(chapters(open_loop)))
+    Console(file=file, width=WIDTH).print(Chapters(chapters(open_loop)))
     for shown in (text, file.getvalue()):
         for words in ("N = 1", "N = 2", "P99 latency ms", "max latency ms", "errors"):
             assert words in shown

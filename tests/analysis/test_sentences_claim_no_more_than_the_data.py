@@ -21,10 +21,10 @@ from scaling.report.output import finish, write_again
 from scaling.report.plots.draw import subjects
 from scaling.report.tables.comparison import chapters
 from scaling.report.tables.comparison_rows import comparison_rows
-from scaling.report.tables.comparison_view import comparison_markdown
 from scaling.report.tables.export import markdown, summary
 from scaling.report.tables.findings import Finding, in_words, verdict_text
 from scaling.report.tables.margins import margins
+from scaling.report.tables.markdown import chapters_markdown
 from scaling.report.tables.questions import ladder as ladder_question
 from scaling.report.tables.questions.break_even import break_even_note
 from scaling.report.tables.questions.registry import QUESTIONS
@@ -198,7 +198,7 @@ def test_a_table_has_memory_of_one_kind(tmp_path: Path) -> None:
     made = Made(arms=("3.14", "3.14t"), models=("processes",))
     study = studied(tmp_path, made, change)
     results = StudyResults.of(study)
-    assert "MiB (RSS) per extra worker" in comparison_markdown(chapters(results))
+    assert "MiB (RSS) per extra worker" in chapters_markdown(chapters(results))
     assert "PSS" not in markdown(results)
 
 
@@ -236,7 +236,7 @@ def test_runs_made_again_are_reported(tmp_path: Path) -> None:
     )
     told = "1 run was made again"
     assert told in markdown(StudyResults.of(study))
-    assert told in comparison_markdown(chapters(StudyResults.of(study)))
+    assert told in chapters_markdown(chapters(StudyResults.of(study)))
     assert summary(StudyResults.of(study))["again"].sum() == 1
     plain = studied(tmp_path, made)
     assert "made again" not in markdown(StudyResults.of(plain))

@@ -24,9 +24,10 @@ def with_scaling(path: Path) -> dict[str, float]:
     from scaling.analysis.table.load import read_journal
     from scaling.report.tables.comparison import chapters
     from scaling.report.tables.comparison_rows import comparison_rows
-    from scaling.report.tables.comparison_view import Comparison, comparison_markdown
     from scaling.report.tables.export import markdown, summary
+    from scaling.report.tables.markdown import chapters_markdown
     from scaling.report.tables.results_view import Results
+    from scaling.report.tables.terminal import Chapters
 
     imported = time.perf_counter()
     journal = read_journal(path)
@@ -36,10 +37,10 @@ def with_scaling(path: Path) -> dict[str, float]:
     analysed = time.perf_counter()
     console = Console(file=io.StringIO(), width=140)
     console.print(Results(results))
-    console.print(Comparison(found))
+    console.print(Chapters(found))
     summary(results)
     comparison_rows(results)
-    markdown(results, comparison_markdown(found))
+    markdown(results, chapters_markdown(found))
     tabulated = time.perf_counter()
     return {
         "runs": len(journal.frame),

@@ -7,10 +7,9 @@ import pandas as pd
 from scaling.analysis.lookup.extent import incomplete
 from scaling.analysis.results import StudyResults
 from scaling.report.tables.columns import estimate_columns, study_columns, write_rows
-from scaling.report.tables.comparison_view import comparison_markdown
 from scaling.report.tables.figures import figure_chapters
+from scaling.report.tables.markdown import chapters_markdown, pipe_table, unbroken
 from scaling.report.tables.measures import measures
-from scaling.report.tables.pipes import pipe_table, unbroken
 from scaling.report.tables.study_notes import study_notes
 
 SLOPE = "mib_per_extra_worker"
@@ -61,7 +60,7 @@ def markdown(results: StudyResults, comparison: str = "") -> str:
     parts = [f"**{unbroken(each)}**" for each in warnings if each]
     parts += study_notes(results.frame, results.drift)
     parts += [comparison] if comparison else []
-    parts += [comparison_markdown([*figure_chapters(results)])]
+    parts += [chapters_markdown([*figure_chapters(results)])]
     found = results.run_issues
     if found:
         rows = [

@@ -13,7 +13,6 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.table.columns import SHOWN
 from scaling.base import formats
-from scaling.report.tables.comparison_view import WIDTH
 from scaling.report.tables.fitting import GAP, width_of
 from scaling.report.tables.grid import Cell, Chapter, Grid
 from scaling.report.tables.measures import measures, medians_note
@@ -27,6 +26,7 @@ from scaling.report.tables.rated import (
     free_sections,
     rated,
 )
+from scaling.report.tables.terminal import WIDTH
 
 DOT = " · "  # between the parts of a label
 IN_FRONT = ("throughput_per_s", "speedup", "efficiency")  # columns that are first, or left out

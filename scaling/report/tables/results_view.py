@@ -13,9 +13,9 @@ from rich.text import Text
 from scaling.analysis.curves.sections import RunIssue
 from scaling.analysis.results import StudyResults
 from scaling.base import formats
-from scaling.report.tables.comparison_view import Comparison
 from scaling.report.tables.figures import figure_chapters
 from scaling.report.tables.study_notes import study_notes
+from scaling.report.tables.terminal import Chapters
 
 CELLS_TOLD = 3  # of each kind of fault; Markdown has them all
 SOUNDNESS_STYLES = {"void": "bold red"}  # all others are warnings
@@ -37,7 +37,7 @@ class Results:
             yield Text(f"{behaved.text}\n", SOUNDNESS_STYLES.get(behaved.status, "yellow"))
         yield from (Text(f"{each}\n", "yellow") for each in results.caveats)
         yield from (Text(f"{note}\n", "dim") for note in study_notes(results.frame, results.drift))
-        yield Comparison([*figure_chapters(results, extra=options.max_width >= WIDE)])
+        yield Chapters([*figure_chapters(results, extra=options.max_width >= WIDE)])
         if unsound := results.run_issues:
             yield Text("Suspect and invalid runs (invalid ones are excluded)", "bold")
             yield from _issue_lines(unsound)

@@ -11,9 +11,9 @@ from scaling.base.console import say
 from scaling.report.reading import read, say_incomplete
 from scaling.report.remedies_view import print_factors
 from scaling.report.tables.comparison import chapters
-from scaling.report.tables.comparison_view import Comparison
 from scaling.report.tables.overview import overview
 from scaling.report.tables.results_view import Results
+from scaling.report.tables.terminal import Chapters
 from scaling.report.terminal.answer import Answer
 from scaling.report.terminal.app_answer import AppLines
 from scaling.report.terminal.bars import Bars
@@ -35,11 +35,11 @@ def show(results: Path, console: Console, *, details: bool = False) -> None:
         console.print(AppLines(study) if "application" in study.study.study else Answer(study))
     console.print()
     if not details:
-        console.print(Comparison(overview(study), in_short=True))
+        console.print(Chapters(overview(study), in_short=True))
         say(console, f"More: scaling show {shlex.quote(str(results))} --details")
     else:
         console.print(Results(study))
         console.print(Bars(study))
         if found := chapters(study, alone=False):
-            console.print(Comparison(found))
+            console.print(Chapters(found))
     say_incomplete(journal, console)

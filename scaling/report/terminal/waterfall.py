@@ -13,12 +13,12 @@ from rich.text import Text
 from scaling.analysis.attribution.cells import Attribution
 from scaling.base import formats
 from scaling.builds.arms import parse_arm
-from scaling.report.tables.comparison_view import Comparison
 from scaling.report.tables.grid import Cell, Chapter
 from scaling.report.tables.loss_sentences import sentences, unit_for, words_of
 from scaling.report.tables.losses import terms_grid
 from scaling.report.tables.overview import Row, apart, chapter_of
 from scaling.report.tables.phrases import workers
+from scaling.report.tables.terminal import Chapters
 from scaling.report.terminal.bars import FULL, LONGEST, SHADED, SHORTEST, SLIVER
 from scaling.study.presets import FEWEST_FOR_INTERVAL
 
@@ -57,7 +57,7 @@ class InShort:
             yield from waterfall(first, options.max_width)
             yield Text()
         if self._rows:
-            yield Comparison([_others(self._rows)])
+            yield Chapters([_others(self._rows)])
 
 
 def _is_asked(each: Attribution) -> bool:
@@ -111,7 +111,7 @@ class Waterfalls:
             yield Text(each.name, "bold")
             if not each.is_rated:
                 yield from waterfall(each, options.max_width)
-            yield Comparison([Chapter("", [], [terms_grid(each)])])
+            yield Chapters([Chapter("", [], [terms_grid(each)])])
 
 
 def _is_drawn(each: Attribution) -> bool:

@@ -1,0 +1,185 @@
+"""Chapters and tables on a terminal, by rich."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, groupby, islice, zip_longest
+from typing import Literal, NamedTuple
+
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from scaling.analysis.statistics.estimate import Estimate
+from scaling.analysis.statistics.verdict import RatioVerdict
+from scaling.base import formats
+from scaling.report.tables.fitting import GAP, packed, width_of
+from scaling.report.tables.grid import Cell, Chapter, Grid, VerdictCell
+
+WIDTH = 80  # characters that every terminal has
+
+GOOD, BAD, OPEN = "green", "bold red", "yellow"
+STYLES = (
+    dict.fromkeys(("faster", "less", "better", "holds"), GOOD)
+    | dict.fromkeys(("slower", "more", "worse", "fails", "does not hold"), BAD)
+    | {"inconclusive": OPEN}
+)
+"""Words for what was found, and the colours that they have."""
+BELOW = "dim"  # a range or an interval, or what a word rests on
+
+
+class Line(NamedTuple):
+    """A line of a cell."""
+
+    text: str
+    style: str = ""
+
+
+class Chapters:
+    """Chapters to be printed by rich; every table fits 80 columns without a figure cut.
+
+    Columns that find no room are in a further table, or with `in_short` left out.
+    """
+
+    def __init__(self, chapters: Iterable[Chapter], *, in_short: bool = False) -> None:
+        self._chapters = chapters
+        self._most = 1 if in_short else None
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Heading, words, tables, for each chapter."""
+        del console
+        for chapter in self._chapters:
+            yield Text(chapter.title, "bold")
+            for sentence in chapter.words:
+                yield Padding(Text(sentence), (0, 0, 0, 2))
+            for grid in chapter.grids:
+                if grid.title:
+                    yield Text(f"\n{grid.title}", "italic")
+                yield from _parts_of(grid, options.max_width, self._most)
+            yield Text()
+
+
+class Shown:
+    """One table, to be printed by rich; its columns are as those of `Chapters`."""
+
+    def __init__(self, grid: Grid) -> None:
+        self._grid = grid
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """The title, the table, its note."""
+        del console
+        if self._grid.title:
+            yield Text(self._grid.title)
+        yield from _parts_of(self._grid, options.max_width)
+
+
+def _parts_of(grid: Grid, room: int, most: int | None = None) -> Iterator[Text | Table]:
+    """One table after the other, so many at `most`, and the note."""
+    rows = [list(map(_lines, row)) for row in grid.rows]
+    texts = ([line.text for line in cell] for row in rows for cell in row)
+    every = [*(heading.split("\n") for heading in grid.headings), *texts]
+    count = len(grid.headings)
+    widths = [width_of(chain(*every[place::count])) for place in range(count)]
+    first = 1 if grid.grouped else 0
+    tables = [*islice(_parts(grid, widths, first, room), most)]
+    heads = True
+    for name, members in groupby(rows, key=lambda row: row[0] if grid.grouped else []):
+        group = list(members)
+        if heads and grid.grouped and len(tables) == 1:  # one line of headings for all groups
+            yield _table(grid, widths, [], tables[0], room)
+            heads = False
+        if name:
+            yield Text(name[0].text, "italic")
+        for places in tables:
+            yield _table(grid, widths, group, places, room, heads=heads)
+    if grid.note:
+        yield Text(grid.note, "dim")
+
+
+def _parts(grid: Grid, widths: Sequence[int], first: int, room: int) -> Iterator[list[int]]:
+    """The places of the columns for one table after the other: columns of figures that find no room
+    beside the others are in a further one. Where words need the room they are broken instead.
+    """
+    words, figures = range(first, grid.words), range(grid.words, len(widths))
+    leading = sum(widths[place] + GAP for place in words)
+    if not figures or leading > max(room, WIDTH) / 2 or not all(map(grid.is_figure, figures)):
+        yield [*words, *figures]
+        return
+    for part in packed([widths[place] for place in figures], leading, room):
+        yield [*words, *(figures[place] for place in part)]
+
+
+def _table(
+    grid: Grid,
+    widths: Sequence[int],
+    rows: Sequence[Sequence[Sequence[Line]]],
+    places: Sequence[int],
+    room: int,
+    *,
+    heads: bool = True,
+) -> Text | Table:
+    """Set by its widths; only where words must be broken, rich measures all cells again, which
+    takes several times as long.
+    """
+    if sum(widths[place] for place in places) + GAP * (len(places) - 1) <= room:
+        return _spaced(grid, widths, rows, places, heads=heads)
+    table = Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False, show_header=heads)
+    for place in places:
+        justify: Literal["right", "left"] = "right" if grid.is_figure(place) else "left"
+        table.add_column(grid.headings[place], justify=justify, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text("\n").join(Text(*line) for line in row[place]) for place in places))
+    return table
+
+
+def _spaced(
+    grid: Grid,
+    widths: Sequence[int],
+    rows: Sequence[Sequence[Sequence[Line]]],
+    places: Sequence[int],
+    *,
+    heads: bool,
+) -> Text:
+    """A table of the columns at these places, as wide as stated; headings end on one line."""
+    to_the_right = set(filter(grid.is_figure, places))
+    lines = [[row[at] for at in places] for row in rows]
+    if heads:
+        named = [[Line(part, "bold") for part in grid.headings[at].split("\n")] for at in places]
+        most = max(map(len, named))
+        lines.insert(0, [[*[Line("")] * (most - len(each)), *each] for each in named])
+    table = Text(end="")
+    for cells in lines:
+        for parts in zip_longest(*cells, fillvalue=Line("")):
+            if table:
+                table.append("\n")
+            gap = 0
+            for at, part in zip(places, parts, strict=True):
+                room = widths[at] - cell_len(part.text)
+                if part.text:
+                    table.append(" " * (gap + (room if at in to_the_right else 0)))
+                    table.append(part.text, part.style or None)
+                    gap = GAP + (0 if at in to_the_right else room)
+                else:
+                    gap += widths[at] + GAP
+    table.end = "\n"
+    return table
+
+
+def _lines(cell: Cell) -> list[Line]:
+    """A text as it is; a verdict in its colour, what it rests on below; an estimate: the median
+    above, its range or interval below; of a ratio, then the verdict.
+    """
+    if isinstance(cell, str):
+        return [Line(text) for text in cell.split("\n")]
+    if isinstance(cell, VerdictCell):
+        above, *below = cell.text.split("\n")
+        return [Line(above, STYLES.get(cell.word, "")), *(Line(text, BELOW) for text in below)]
+    lines = [Line(formats.number(cell.point))]
+    lines += [Line(cell.bounds, BELOW)] if cell.bounds else []
+    word = word_of(cell)
+    return [*lines, Line(word, STYLES.get(word, ""))] if word else lines
+
+
+def word_of(cell: Estimate) -> str:
+    """The word for a ratio that is known; other figures have none."""
+    return cell.verdict.word if isinstance(cell, RatioVerdict) and cell.n else ""
