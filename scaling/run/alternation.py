@@ -8,6 +8,7 @@ By `python -m tests.benchmarks alternation` a ratio scatters less than half as m
 """
 
 import contextlib
+import math
 import random
 import statistics
 import subprocess
@@ -33,6 +34,13 @@ from scaling.study.plan.groups import PARTS, slice_s
 MOST_LAG = 0.1
 SLOW_S = 0.2
 FEWEST = 8  # enough to see whether the rate is level
+# So are slices that have fewer than this many requests of a connection, one after the other: all
+# are sent at once when the load goes on, and an application that waits answers them in bunches.
+# Slices open at another part of a request each time, by steps that no number of slices repeats, or
+# all of them would have a bunch too many.
+REQUESTS = 5
+STEP = (math.sqrt(5) - 1) / 2
+MOST_LONGER = 2  # than the slice before: what held up one of them is no reason for a long one
 
 type Order = dict[str, Any]
 type Job[T] = Callable[[Turn], T]
@@ -44,6 +52,7 @@ class Member[T]:
     def __init__(self, job: Job[T]) -> None:
         self.result: T | None = None
         self.late_s: list[float] = []  # the latest closing tick of each slice
+        self.requests_s: list[float] = []  # how long one took in the warm-up and in each slice
         self.ended = False
         self._job = job
         self._error: BaseException | None = None
@@ -87,6 +96,11 @@ class Member[T]:
         return cpu_s(self.processes) + self._beside_cpu_s()
 
     @property
+    def request_s(self) -> float:
+        """How long a request takes; 0 if that is not known, or there is none."""
+        return statistics.median_low(self.requests_s) if self.requests_s else 0.0
+
+    @property
     def processes(self) -> list[psutil.Process]:
         """Those that were there when it was last stopped, and still are."""
         found = []
@@ -113,6 +127,8 @@ class Member[T]:
     def _pause(self, facts: Mapping[str, Any]) -> None:
         if facts["late_ns"]:
             self.late_s.append(facts["late_ns"] / 1e9)
+        if facts.get("request_s"):
+            self.requests_s.append(facts["request_s"])
         if self._tree:
             if facts["served"]:  # its load pauses, and it may have timers: it is not stopped
                 self._tree.look()
@@ -205,16 +221,25 @@ def _in_turn[T](
 
 def _take_slices[T](order: list[Member[T]], window_s: float) -> None:
     """Have each take slice after slice, in an order that turns round: ABC, CBA, ABC, …."""
-    length_s = slice_s(window_s)
-    parts = max(1, round(PARTS * length_s / window_s))
-    left_s = window_s
-    while left_s > length_s / 2 and not all(member.ended for member in order):
+    length_s = shortest_s = slice_s(window_s)
+    left_s, phase = window_s, 0.0
+    while left_s > shortest_s / 2 and not all(member.ended for member in order):
+        length_s = left_s / max(1, round(left_s / length_s))
+        parts = max(1, round(PARTS * length_s / window_s))
         for member in order:
-            member.give({"slice_s": length_s, "parts": parts})
+            wait_s = phase * member.request_s
+            member.give({"slice_s": length_s, "parts": parts, "wait_s": wait_s})
         left_s -= length_s
+        phase = (phase + STEP) % 1
         order.reverse()
-        lag_s = max((statistics.median(each.late_s) for each in order if each.late_s), default=0.0)
-        length_s = max(length_s, min(lag_s / MOST_LAG, SLOW_S, window_s / FEWEST))
+        length_s = max(length_s, min(_long_enough_s(order, window_s), MOST_LONGER * length_s))
+
+
+def _long_enough_s[T](members: Sequence[Member[T]], window_s: float) -> float:
+    """How long the next slice should be: for loops that are late, and for long requests."""
+    lag_s = max((statistics.median(each.late_s) for each in members if each.late_s), default=0.0)
+    request_s = max(each.request_s for each in members)
+    return max(min(lag_s / MOST_LAG, SLOW_S, window_s / FEWEST), REQUESTS * request_s)
 
 
 def _used_s[T](members: Sequence[Member[T]]) -> float:

@@ -76,8 +76,9 @@ class Checker:
     def resume(self) -> None:
         """Nothing is sent in a slice."""
 
-    def pause(self) -> None:
+    def pause(self) -> float:
         """Nothing is in flight after one."""
+        return 0.0
 
     def cpu_s(self) -> float:
         """It is a part of the driver, which is not measured."""

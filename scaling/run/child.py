@@ -131,7 +131,7 @@ def run_child(
         sampler.on_phase(phase, facts)
         reply = load.on_phase(phase, facts)
         if phase == "turn" and turn:
-            reply = turn.next(facts)
+            reply = turn.next({**facts, **reply})
             sampler.resume()
         return reply
 
@@ -204,8 +204,9 @@ class _LoadOfRun:
     def on_phase(self, phase: str, facts: Mapping[str, Any]) -> dict[str, Any]:
         """Connect when the workers answer, send when there are instants, collect at the end.
 
-        At the end it returns how many answers came in each part of the window, whenever they were
-        due: a child that measures a command from outside cannot count them.
+        After a slice it returns how long a request took. At the end it returns how many answers
+        came in each part of the window, whenever they were due: a child that measures a command
+        from outside cannot count them.
 
         Raises:
             LoadError: one of these failed.
@@ -221,7 +222,7 @@ class _LoadOfRun:
         elif phase == "load":
             self._generator.begin(facts["instants_ns"])
         elif phase == "turn":
-            self._generator.pause()
+            return {"request_s": self._generator.pause()}
         elif phase == "resume":
             self._generator.resume()
         elif phase == "closed":

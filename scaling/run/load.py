@@ -126,8 +126,10 @@ class Client(Protocol):
             LoadError: it ended, or does not send.
         """
 
-    def pause(self) -> None:
+    def pause(self) -> float:
         """Wait until all that was sent in the slice is answered; nothing if there was none.
+
+        Returns how long a request took in the last slice, s; 0 if that is not known.
 
         Raises:
             LoadError: it ended, or does not come to an end.
@@ -167,6 +169,7 @@ class Generator:
         """
         self._in_slices = in_slices
         self._is_sending = False
+        self._slice_s = self._request_s = 0.0
         self._program = program
         self._asked = asked
         self._cpus = cpus
@@ -241,10 +244,11 @@ class Generator:
 
     def _begin(self, instants_ns: Sequence[int], *, counts: bool) -> None:
         self._closes_ns = instants_ns[-1]
+        self._slice_s = (instants_ns[-1] - instants_ns[0]) / 1e9
         self._send({"instants_ns": list(instants_ns), "counts": counts})
 
-    def pause(self) -> None:
-        """Wait until it says that all is answered.
+    def pause(self) -> float:
+        """Wait until it says that all is answered; return how long a request took on average, s.
 
         Raises:
             LoadError: it ended, or hangs.
@@ -252,7 +256,10 @@ class Generator:
         if self._is_sending:
             self._is_sending = False
             left_s = (self._closes_ns - time.monotonic_ns()) / 1e9
-            self._line(max(left_s, 0.0) + END_S)
+            answered = json.loads(self._line(max(left_s, 0.0) + END_S))["sent"]
+            # Little's law. Without an answer a request takes longer than the slice.
+            self._request_s = self._asked.connections * self._slice_s / max(answered, 1)
+        return self._request_s
 
     def cpu_s(self) -> float:
         """CPU seconds that its processes have used so far; the last reading once they are gone."""

@@ -26,7 +26,8 @@ class NotStoppedError(ScalingError):
 class Tree:
     """The processes of a run: the child and all that it has started, directly or not.
 
-    Those that lost their parent are known by the mark of the run, which the first stop looks for.
+    Those that lost their parent are known by the mark of the run. The first stop looks for it, and
+    so does each look: a server is not stopped, and may replace its workers.
     """
 
     def __init__(self, root: int, mark: str) -> None:
@@ -58,6 +59,7 @@ class Tree:
 
     def look(self) -> None:
         """Note which there are, without a stop."""
+        self._orphans = None
         self.pids = frozenset(self._found())
 
     def go_on(self) -> None:

@@ -110,7 +110,9 @@ class WaitSampler:
 
     def waits(self, record: Record | None) -> Waits | None:
         """The samples inside each worker's own window; None without a window, or without any."""
-        if record is None or not self._took_s or len(record.workers) != len(self._threads):
+        if record is None or not self._threads or not self._took_s:
+            return None
+        if len(record.workers) != len(self._threads):
             return None
         if not all(worker.ticks.time_ns for worker in record.workers):
             return None

@@ -63,10 +63,27 @@ def test_a_group_that_is_too_large_is_divided_and_primary_ratios_stay_whole() ->
 
 def test_what_does_not_fit_into_memory_is_divided() -> None:
     asked = [ratio(0, 1, primary=True), ratio(2, 3, primary=True), ratio(0, 2)]
-    cells = CELLS[:4]
-    assert names(groups(cells, asked)) == [[0, 1, 2, 3]]
-    assert names(groups(cells, asked, most_bytes=memory_bytes(cells) - 1)) == [[0, 1], [2, 3]]
-    assert names(groups(cells, asked, most_bytes=100 * MIB)) == [[0], [1], [2], [3]]
+    needs = {cell: memory_bytes(cell, ECHO) for cell in CELLS[:4]}
+    whole = sum(needs.values())
+    assert names(groups(needs, asked, most_bytes=whole, needs=needs)) == [[0, 1, 2, 3]]
+    assert names(groups(needs, asked, most_bytes=whole - 1, needs=needs)) == [[0, 1], [2, 3]]
+    assert names(groups(needs, asked, most_bytes=100 * MIB, needs=needs)) == [[0], [1], [2], [3]]
+
+
+def test_a_command_needs_its_own_processes_and_what_is_served_a_generator() -> None:
+    app = WorkloadFacts(path="workers.workloads.app:App", served=True, alone=None)
+    threads, processes = (
+        replace(CELLS[0], model=model, workers=4) for model in ("threads", "processes")
+    )
+
+    def mib(cell: Cell, facts: WorkloadFacts = app, **parameters: str) -> float:
+        return memory_bytes(replace(cell, parameters=parameters), facts) / MIB
+
+    assert mib(threads, ECHO) == 60 + 4 * 10
+    assert mib(threads) == mib(threads, server="loops") == mib(threads, ECHO) + 60
+    assert mib(threads, server="granian") == mib(threads) + 60
+    assert mib(processes, server="uvicorn") == mib(threads) + 5 * 60
+    assert memory_bytes(threads, ECHO, 7 * MIB) / MIB == mib(threads, ECHO) + 7
 
 
 @given(
@@ -122,8 +139,7 @@ def test_a_server_is_loaded_in_turn_where_its_load_can_pause() -> None:
     assert "open loop" in why(rate_per_s="40%")
     assert "connection" in why(keep_alive=False)
     assert "services" in why(services=["postgres"])
-    assert "command" in why(app, server="uvicorn")
-    assert why(app, stack="starlette/loops") == ""
+    assert why(app, server="uvicorn") == why(app, stack="starlette/loops") == ""
     assert why("workers.workloads.serve:Serve", server="aiohttp") == ""
 
 

@@ -1,11 +1,15 @@
 """Runs served workloads in fresh children, each loaded by a generator of its own."""
 
+import random
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from scaling.run.child import Child, Ending, run_child
+from scaling.journal.record import Disturbance
+from scaling.run.alternation import in_turn
+from scaling.run.child import Child, Ending, Turn, run_child
 from scaling.run.load import Generator, GeneratorProgram
 from scaling.study.load import LoadAsked
 from tests.support.children import environment
@@ -63,3 +67,33 @@ def served(
         generator=generator,
         cpus=apart[0] if apart else None,
     )
+
+
+def served_in_turn(
+    cells: Iterable[Mapping[str, Any]],
+    *folders: Path,
+    connections: int = 8,
+    keep_alive: bool = True,
+    **variables: str,
+) -> tuple[list[Ending], Disturbance]:
+    """Closed loops, all alive at the same time, each with a generator of its own."""
+
+    def job(cell: Mapping[str, Any], turn: Turn) -> Ending:
+        asked = LoadAsked(
+            rate_per_s=None,
+            arrivals="constant",
+            keep_alive=keep_alive,
+            connections=connections,
+            seed=1,
+            warmup_s=WARMUP_S,
+        )
+        return run_child(
+            Child(sys.executable, environment(*folders, **variables)),
+            {"in_flight": connections, **cell, "alternating": True},
+            generator=Generator(program(), asked, in_slices=True),
+            turn=turn,
+        )
+
+    asked = list(cells)
+    window_s = asked[0]["window_s"]
+    return in_turn([partial(job, cell) for cell in asked], window_s, random.Random(1))

@@ -181,7 +181,8 @@ class Host:
         while turn := self._observer.phase("turn", pids, late_ns=late_ns, served=bool(served)):
             if served:
                 self._observer.phase("resume", pids)
-            slice_ns = schedule(_soon_ns(settle_s), turn["slice_s"], turn["parts"])
+            opens_ns = _soon_ns(settle_s + turn["wait_s"])
+            slice_ns = schedule(opens_ns, turn["slice_s"], turn["parts"])
             if served:
                 self._observer.phase("load", pids, instants_ns=slice_ns)
             self._phase = "window"

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 from workers.cell import LOOPBACK, SCHEMA, Cell
-from workers.host.hosting import LOAD_LEAD_S
+from workers.host.hosting import LEAD_S, LOAD_LEAD_S
 from workers.host.observer import DriverError, Observer
 from workers.host.open_files import raise_limit
 from workers.host.schedule import schedule
@@ -27,6 +27,7 @@ from workers.outside.readiness import (
     wait_for_answer,
 )
 from workers.outside.tree import CpuClock, Known, end, family, has_work
+from workers.outside.window import Reading, Window
 from workers.starting import ends_with_this_process, free_port
 from workers.worker.registry import load_workload
 from workers.worker.session import RefusedError, failure_of
@@ -116,16 +117,22 @@ class OutsideHost:
             urls=[f"http://{LOOPBACK}:{port}"],
             requests=workload.client_requests(),
         )
-        opens_ns = time.monotonic_ns() + round((LOAD_LEAD_S + cell.warmup_s) * 1e9)
-        instants_ns = schedule(opens_ns, cell.window_s, cell.ticks)
-        self._observer.phase("load", self._pids(), instants_ns=instants_ns)
-        self._phase = "window"
-        self._instants_ns |= {"opened": instants_ns[0], "closed": instants_ns[-1]}
+        window = Window()
         busy_from_ns = time.monotonic_ns()
-        readings = self._watch(instants_ns)
+        if cell.alternating:
+            self._slices(window)
+        else:
+            opens_ns = time.monotonic_ns() + round((LOAD_LEAD_S + cell.warmup_s) * 1e9)
+            instants_ns = schedule(opens_ns, cell.window_s, cell.ticks)
+            self._observer.phase("load", self._pids(), instants_ns=instants_ns)
+            self._measure(window, instants_ns)
+        opened_ns, closed_ns = window.slices["opened_ns"], window.slices["closed_ns"]
+        self._instants_ns |= {"opened": opened_ns[0], "closed": closed_ns[-1]}
         self._instants_ns["measured"] = time.monotonic_ns()
         reply = self._observer.phase("closed", self._pids())
-        self._worker = _as_worker(instants_ns, readings, reply.get("answered"))
+        self._worker = window.as_worker(reply.get("answered"))
+        if cell.alternating:
+            self._worker["slices"] = window.slices
         self._worker |= {"cpus": self._cpus and _cpus_of(self._pids())}
         self._worker |= {"busy_from_ns": busy_from_ns, "busy_until_ns": time.monotonic_ns()}
         self._phase = "stop"
@@ -220,19 +227,42 @@ class OutsideHost:
         assert self._process
         return self._process
 
-    def _watch(self, instants_ns: list[int]) -> list[tuple[int, int]]:
-        """Read the CPU time at each instant: when it was read, and how much it was, ns."""
-        readings = []
+    def _slices(self, window: Window) -> None:
+        """Take a slice of the window whenever the driver gives the run a turn, until the last one.
+
+        In between the command has no load.
+        """
+        late_ns = 0
+        while turn := self._observer.phase("turn", self._pids(), late_ns=late_ns, served=True):
+            self._check()
+            self._observer.phase("resume", self._pids())
+            opens_ns = time.monotonic_ns() + round((LEAD_S + turn["wait_s"]) * 1e9)
+            instants_ns = schedule(opens_ns, turn["slice_s"], turn["parts"])
+            self._observer.phase("load", self._pids(), instants_ns=instants_ns)
+            late_ns = self._measure(window, instants_ns)
+
+    def _measure(self, window: Window, instants_ns: list[int]) -> int:
+        """Read the CPU time at each instant of the window or of a slice; return how late it closed.
+
+        A look at all processes takes long, so it is made just before and after.
+        """
+        self._phase = "window"
+        self._pause((instants_ns[0] - time.monotonic_ns()) / 1e9 - LOOK_S / 2)
+        self._used_ns()
+        readings: list[Reading] = []
         for instant_ns in instants_ns:
             self._pause((instant_ns - time.monotonic_ns()) / 1e9)
-            at_an_end = instant_ns in (instants_ns[0], instants_ns[-1])  # a look at all takes long
-            cpu_ns = self._used_ns() if at_an_end else self._cpu.read_ns(self._processes)
+            cpu_ns = self._cpu.read_ns(self._processes)
             readings.append((time.monotonic_ns(), cpu_ns))
-            if instant_ns == instants_ns[0]:
+            if not window.slices["opened_ns"] and instant_ns == instants_ns[0]:
                 self._noted.moment("opened")
+        known = len(self._processes)
+        used_ns = self._used_ns()
+        if len(self._processes) > known:  # one was started meanwhile
+            readings[-1] = time.monotonic_ns(), used_ns
         self._noted.moment("closed")
         self._check()
-        return readings
+        return window.add(instants_ns, readings)
 
     def _check(self) -> None:
         self._pause(0)  # is the driver still there?
@@ -288,48 +318,6 @@ class OutsideHost:
             "instants_ns": self._instants_ns,
             "workers": [{"loop_class": found, **each} for each in workers],
         }
-
-
-def _as_worker(
-    instants_ns: list[int], readings: list[tuple[int, int]], answered: list[int] | None
-) -> dict[str, Any]:
-    """The whole command as the one worker of a record.
-
-    Operations are the answers that the load generator counted between two instants. CPU time was
-    read a little after each; it is brought to the instants, between the readings around them.
-
-    Raises:
-        DriverError: the driver does not say how many answers there were.
-    """
-    if answered is None or len(answered) != len(instants_ns) - 1:
-        raise DriverError("the driver did not say how many requests were answered")
-    operations = [0]
-    for count in answered:
-        operations.append(operations[-1] + count)
-    zeros = [0] * len(instants_ns)
-    return {
-        "index": 0,
-        "ticks": {
-            "instant_ns": instants_ns,
-            "time_ns": instants_ns,
-            "operations": operations,
-            "errors": zeros,
-            "bytes": zeros,
-            "cpu_ns": _at(instants_ns, readings),
-            "minor_faults": None,
-        },
-    }
-
-
-def _at(instants_ns: list[int], readings: list[tuple[int, int]]) -> list[int]:
-    """CPU time at the instants, on straight lines through the readings."""
-    found = []
-    for k, instant_ns in enumerate(instants_ns):
-        first = min(max(k - 1, 0), len(readings) - 2)
-        (from_ns, before), (until_ns, after) = readings[first], readings[first + 1]
-        pace = (after - before) / max(until_ns - from_ns, 1)
-        found.append(round(before + pace * (instant_ns - from_ns)))
-    return found
 
 
 def _facts_of(answer: Answer) -> dict[str, str]:

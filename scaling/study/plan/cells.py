@@ -30,6 +30,7 @@ from scaling.study.plan.groups import (
     TOO_LARGE,
     Group,
     groups,
+    memory_bytes,
     slice_s,
     why_alone,
 )
@@ -57,8 +58,8 @@ class Plan:
 
     The first `asked` of the cells are what the study asks for; the others are the controls that
     were added to it. `repeats` are the second cells of the A/A pairs. The cells of each of the
-    `groups` are measured in turn. `alone` says of cells that are in none why. `held` are the bytes
-    of data that a cell keeps.
+    `groups` are measured in turn. `alone` says of cells that are in none why. `needs` are the bytes
+    of memory that a run of a cell may need at most.
     """
 
     study: Study
@@ -68,7 +69,7 @@ class Plan:
     refused: tuple[Refused, ...]
     workloads: Mapping[str, WorkloadFacts]
     groups: tuple[Group, ...] = ()
-    held: Mapping[Cell, int] = field(default_factory=dict)
+    needs: Mapping[Cell, int] = field(default_factory=dict)
     alone: Mapping[Cell, str] = field(default_factory=dict)
 
     @property
@@ -215,7 +216,7 @@ def make_plan(
     cells = _distinct(found)
     repeats = repeats_of(own) if study.aa_pairs else ()
     workloads = {entry.name: facts_of(entry.name, descriptions) for entry in study.workloads}
-    held = {cell: _held_bytes(workloads, cell) for cell in (*cells, *repeats)}
+    needs = {cell: _needed_bytes(workloads, cell) for cell in (*cells, *repeats)}
     in_turn: tuple[Group, ...] = ()
     why: dict[Cell, str] = {}
     for cell in (*cells, *repeats):
@@ -226,7 +227,7 @@ def make_plan(
     may = [cell for cell in (*cells, *repeats) if cell not in why]
     if may:
         asked_of = [*pairs(may)]
-        every = groups(may, asked_of, most_bytes=free_bytes, held=held)
+        every = groups(may, asked_of, most_bytes=free_bytes, needs=needs)
         in_turn = tuple(group for group in every if len(group) > 1)
         compared = {cell for pair in asked_of for cell in (pair.of, pair.over)}
         why |= {
@@ -243,14 +244,17 @@ def make_plan(
         refused=tuple(dict.fromkeys(each for each in found if isinstance(each, Refused))),
         workloads=workloads,
         groups=in_turn,
-        held=held,
+        needs=needs,
         alone=why,
     )
 
 
-def _held_bytes(workloads: Mapping[str, WorkloadFacts], cell: Cell) -> int:
-    parameters = {**cell.parameters, **parse_arm(cell.arm).parameters}
-    return held_bytes(workloads[cell.workload], cell, parameters)
+def _needed_bytes(workloads: Mapping[str, WorkloadFacts], cell: Cell) -> int:
+    facts, parameters = (
+        workloads[cell.workload],
+        {**cell.parameters, **parse_arm(cell.arm).parameters},
+    )
+    return memory_bytes(cell, facts, held_bytes(facts, cell, parameters))
 
 
 def _every(

@@ -24,8 +24,9 @@ SHORTEST_S, LONGEST_S = 0.05, 0.1
 HAND_OVER_S = 0.03
 
 # What a run may need in memory, MiB: of a process and of each loop in it. Measured by
-# `python -m tests.benchmarks memory`, with room for packages as large as FastAPI.
-PROCESS_MIB, LOOP_MIB = 60, 10
+# `python -m tests.benchmarks memory`, with room for packages as large as FastAPI. What is served
+# also has a load generator, of a few small processes.
+PROCESS_MIB, LOOP_MIB, GENERATOR_MIB = 60, 10, 60
 MIB = 1 << 20
 
 # The workloads whose parameters may name a command as their server, and what names none.
@@ -55,14 +56,15 @@ def groups(
     *,
     most_cells: int = MOST_CELLS,
     most_bytes: float = float("inf"),
-    held: Mapping[Cell, int] | None = None,
+    needs: Mapping[Cell, int] | None = None,
 ) -> tuple[Group, ...]:
     """The cells in groups, each cell in one, in the order in which they first come.
 
     Both cells of a pair are in one group, if they have the same N, if the group has no more than
-    `most_cells` then, and all of its runs together need no more than `most_bytes` of memory. Where
-    that is not possible for all pairs, it is for the primary ones first.
+    `most_cells` then, and all of its runs together need no more than `most_bytes` of memory, of
+    what each `needs`. Where that is not possible for all pairs, it is for the primary ones first.
     """
+    known = needs or {}
     group_of = {cell: [cell] for cell in cells}
     for pair in sorted(pairs, key=lambda pair: not pair.primary):
         ours, theirs = (group_of.get(each) for each in (pair.of, pair.over))
@@ -72,7 +74,7 @@ def groups(
         if (
             pair.of.workers == pair.over.workers
             and len(both) <= most_cells
-            and memory_bytes(both, held) <= most_bytes
+            and sum(known.get(cell, 0) for cell in both) <= most_bytes
         ):
             for cell in both:
                 group_of[cell] = both
@@ -87,19 +89,23 @@ def slice_s(window_s: float) -> float:
     return window_s / max(1, round(window_s / about_s))
 
 
-def memory_bytes(cells: Iterable[Cell], held: Mapping[Cell, int] | None = None) -> int:
-    """What runs of these cells may need together at most, as far as that is known beforehand.
+def memory_bytes(cell: Cell, facts: WorkloadFacts, held: int = 0) -> int:
+    """What a run of this cell may need at most, as far as that is known beforehand.
 
-    `held` are the bytes of data that each keeps, which workers and imports come on top of.
+    `held` are the bytes of data that it keeps, which workers and imports come on top of.
     """
-    return sum(
-        MIB * (_processes(cell) * PROCESS_MIB + cell.workers * LOOP_MIB) + (held or {}).get(cell, 0)
-        for cell in cells
-    )
+    mib = _processes(cell, facts) * PROCESS_MIB + cell.workers * LOOP_MIB
+    return MIB * (mib + GENERATOR_MIB * facts.served) + held
 
 
-def _processes(cell: Cell) -> int:
-    return 1 + cell.workers if cell.model in PROCESSES else 1
+def _processes(cell: Cell, facts: WorkloadFacts) -> int:
+    """The host, its worker processes, and of a command the process that starts these."""
+    return 1 + is_command(cell, facts) + (cell.workers if cell.model in PROCESSES else 0)
+
+
+def is_command(cell: Cell, facts: WorkloadFacts) -> bool:
+    """Whether its workers belong to a command that people deploy with."""
+    return facts.path in COMMANDS and _served_by(cell) != OWN_SERVER
 
 
 def why_alone(cell: Cell, facts: WorkloadFacts, cpus: float) -> str | None:
@@ -121,8 +127,6 @@ def _why_served_alone(cell: Cell, facts: WorkloadFacts) -> str | None:
         return "each request opens a connection, and those of others wait to be closed"
     if facts.services:
         return "its services are shared by all cells"
-    if facts.path in COMMANDS and _served_by(cell) != OWN_SERVER:
-        return "a command is measured in one window"
     return None
 
 

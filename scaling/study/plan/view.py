@@ -10,7 +10,7 @@ from scaling.base.formats import duration, listed, percent, plural
 from scaling.builds.arms import switched
 from scaling.study.controls import arms_with_controls, is_control
 from scaling.study.plan.cells import Plan
-from scaling.study.plan.groups import MIB, NOT_COMPARED, memory_bytes
+from scaling.study.plan.groups import MIB, NOT_COMPARED
 from scaling.study.plan.table import plan_table
 from scaling.study.presets import FEWEST_FOR_INTERVAL
 from scaling.study.scaled import MUCH, amount, scaled_to
@@ -130,7 +130,7 @@ def turns_lines(plan: Plan) -> Iterator[str]:
     if plan.groups:
         cells = sum(map(len, plan.groups))
         most = max(map(len, plan.groups))
-        mib = max(memory_bytes(group, plan.held) for group in plan.groups) / MIB
+        mib = max(sum(plan.needs[cell] for cell in group) for group in plan.groups) / MIB
         yield (
             f"{plural(cells, 'cell')} are measured in turn, in {plural(len(plan.groups), 'group')} "
             f"of up to {most}, which may need {mib:,.0f} MiB at once; --no-alternate measures one "
