@@ -66,6 +66,8 @@ class Member[T]:
         self._beside_cpu_s: Callable[[], float] = lambda: 0.0
         self._is_stopped = False
         self.used_s = 0.0  # CPU seconds, in its turns, of all that works for it
+        self._out_of_turn_s = 0.0  # and while others had theirs
+        self._paused_at_s: float | None = None  # on the clock of its CPU time
 
     # For the driver's main thread.
 
@@ -77,6 +79,8 @@ class Member[T]:
         if self.ended:
             return
         used_s = self._cpu_s()
+        if self._paused_at_s is not None:
+            self._out_of_turn_s += max(0.0, used_s - self._paused_at_s)
         self._since_s = time.monotonic()
         if self._thread.ident is None:
             self._thread.start()
@@ -89,7 +93,8 @@ class Member[T]:
             self._finish()
         else:
             self._pause(facts)
-            self.used_s += self._cpu_s() - used_s
+            self._paused_at_s = self._cpu_s()
+            self.used_s += self._paused_at_s - used_s
         self._own_s, self._since_s = self.own_s(), None
 
     def _cpu_s(self) -> float:
@@ -166,6 +171,10 @@ class Member[T]:
         """Seconds that it has had the turn so far."""
         since_s = self._since_s
         return self._own_s + (time.monotonic() - since_s if since_s is not None else 0.0)
+
+    def out_of_turn_s(self) -> float:
+        """CPU seconds that it used while others had their turn."""
+        return self._out_of_turn_s
 
     def _run(self) -> None:
         try:

@@ -70,6 +70,9 @@ class Turn(Protocol):
     def own_s(self) -> float:
         """Seconds that it has not been stopped so far."""
 
+    def out_of_turn_s(self) -> float:
+        """CPU seconds that it used so far while others had their turn."""
+
 
 @dataclass(frozen=True)
 class Ending:
@@ -86,6 +89,7 @@ class Ending:
     disturbance: Disturbance = field(default_factory=Disturbance)
     load: Load | None = None
     waits: Waits | None = None
+    out_of_turn_cpu_s: float | None = None
 
 
 def run_child(
@@ -178,6 +182,7 @@ def run_child(
         disturbance=_disturbance(probe),
         load=load.result,
         waits=sampler.waits(ending.record),
+        out_of_turn_cpu_s=round(turn.out_of_turn_s(), 3) if turn else None,
     )
 
 

@@ -90,9 +90,6 @@ class Executor:
             ending, use = self._run(run, arm, names, places, turn)
         except ServiceError as error:  # the study goes on: other cells may not need it
             ending = Ending("crashed", 0.0, stderr=without_own_paths(str(error)))
-        if ending.outcome == "timed-out":  # perhaps because a service hangs
-            for name in names:
-                self._services.end(name)
         line = RunLine(
             cell=cell,
             outcome=ending.outcome,
@@ -111,6 +108,7 @@ class Executor:
             services=use,
             load=ending.load,
             waits=ending.waits,
+            out_of_turn_cpu_s=ending.out_of_turn_cpu_s,
         )
         return line, ending.raw_record
 
@@ -129,7 +127,7 @@ class Executor:
         """
         cell = run.cell
         workload = self._plan.workloads[cell.workload]
-        with self._services.during(names, cell.parameters) as usage:
+        with self._services.during(names, cell.parameters, in_slices=turn is not None) as usage:
 
             def watch(phase: str, facts: Mapping[str, Any]) -> None:
                 usage.watch(phase, facts)
@@ -156,7 +154,10 @@ class Executor:
                 secrets=self._secrets,
                 turn=turn,
             )
-        return ending, usage.use()
+        use = usage.use()
+        if ending.outcome == "timed-out":  # perhaps because a service hangs
+            usage.end()
+        return ending, use
 
     def _listening(self) -> dict[str, str]:
         """Where servers listen, if it is not the loopback."""

@@ -21,6 +21,7 @@ import msgspec
 import psutil
 
 from scaling.base.errors import ScalingError
+from scaling.run.own_memory import full_memory
 
 READY_S = 30.0  # a site needs about one second; a machine under load may need more
 END_S = 10.0  # to end by itself, then again after each signal
@@ -136,11 +137,11 @@ class ServiceProcess:
 
     def memory_bytes(self) -> int | None:
         """Memory of its processes in which what they share counts once; None if it is not known."""
-        bytes_ = 0
-        for each in _tree(self._pid) if self._pid else ():
-            with contextlib.suppress(psutil.Error, AttributeError):  # the system does not say
-                bytes_ += each.memory_full_info().pss
-        return bytes_ or None
+        return full_memory(_tree(self._pid))["pss"] if self._pid else None
+
+    def pids(self) -> list[int]:
+        """The ids of its processes."""
+        return [each.pid for each in _tree(self._pid)] if self._pid else []
 
     def connections(self, opened: Counter[int]) -> int | None:
         """How many of the connections by port are to it; None for one that was there before."""

@@ -1,9 +1,11 @@
 """What the services of a workload used while one run was measured."""
 
+import contextlib
 import queue
 import threading
 import time
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +15,7 @@ from scaling.run.path_redaction import without_own_paths
 from scaling.run.service_process import ServiceProcess, Usage, open_connections
 
 ENOUGH = 4  # readings: before, two inside the run, after
+GONE_S = 1.0  # for the thread that reads to end
 GONE = Usage(gone=True)
 
 
@@ -30,14 +33,17 @@ class ServiceUsage:
     `front` starts the one that is in front of the run's servers, if there is to be one.
     """
 
-    def __init__(self, services: Mapping[str, ServiceProcess]) -> None:
+    def __init__(self, services: Mapping[str, ServiceProcess], *, in_slices: bool = False) -> None:
+        self._slices = _Slices() if in_slices else None
         self.urls = {name: list(service.urls) for name, service in services.items()}
         self.front: Front | None = None
         self._services = dict(services)
         self._readings: list[tuple[float, dict[str, Usage]]] = []
         self._opened: dict[str, Usage] = {}
         self._at_end: dict[str, AtEnd] = {}
-        self._opens_ns: queue.SimpleQueue[int | None] = queue.SimpleQueue()  # None: it is over
+        # Of the window, or of each slice; None: it is over.
+        self._instants_ns: queue.SimpleQueue[Sequence[int] | None] = queue.SimpleQueue()
+        self._reading: threading.Thread | None = None
 
     def add(self, name: str, service: ServiceProcess) -> None:
         """From now on read this one, too: it was started for this run alone."""
@@ -52,9 +58,13 @@ class ServiceUsage:
         if phase == "serving":
             # Not when the window is about to open: without the GIL, starting a thread takes a
             # second where many programs wait for a CPU.
-            threading.Thread(target=self._open, name="services", daemon=True).start()
+            read = self._read_slices if self._slices else self._open
+            self._reading = threading.Thread(target=read, name="services", daemon=True)
+            self._reading.start()
+        elif phase == "resume" and self._slices:
+            self._slices.pids = {name: each.pids() for name, each in self._services.items()}
         elif phase == "load":
-            self._opens_ns.put(facts["instants_ns"][0])
+            self._instants_ns.put(facts["instants_ns"])
         elif phase == "closed":
             opened = open_connections() if self._services else None
             self._at_end = {
@@ -66,7 +76,14 @@ class ServiceUsage:
 
     def close(self) -> None:
         """The run is over, complete or not."""
-        self._opens_ns.put(None)
+        self._instants_ns.put(None)
+        if self._reading:
+            self._reading.join(GONE_S)
+
+    def end(self) -> None:
+        """End its services: the next run that needs them has others."""
+        for each in self._services.values():
+            each.close()
 
     def cpu_s(self) -> float:
         """CPU seconds that the services have used so far; takes a reading."""
@@ -80,7 +97,8 @@ class ServiceUsage:
         the window alone. The busy fraction is the share of a
         core that the busiest process used: a mean would hide a process that workers wait for
         behind others that idle. It covers the time between the readings that the run itself asked
-        for (after its imports, at the window's end), since there is no traffic before and after.
+        for (after its imports, at the window's end), since there is no traffic before and after. In
+        turn with others it covers the slices, as the CPU time of the window does.
         """
         used = {}
         within = self._readings[1:-1] if len(self._readings) >= ENOUGH else self._readings
@@ -88,15 +106,19 @@ class ServiceUsage:
             (began_s, before), (ended_s, after) = within[0], within[-1]
             inside = _busiest_s(before.get(name), after.get(name, GONE))
             last, at_end = self._readings[-1][1][name], self._at_end.get(name)
+            busy, window_s = None, None
+            if self._slices:
+                busy, window_s = self._slices.busy_fraction(name), self._slices.cpu_s(name)
+            else:
+                if inside is not None and ended_s > began_s:
+                    busy = inside / (ended_s - began_s)
+                if name in self._opened:
+                    window_s = _between_s(self._opened[name], after.get(name, GONE))
             used[name] = ServiceUse(
                 rss_bytes=last.rss_bytes,
                 cpu_s=_between_s(self._readings[0][1].get(name), last),
-                busy_fraction=inside / (ended_s - began_s)
-                if inside is not None and ended_s > began_s
-                else None,
-                window_cpu_s=_between_s(self._opened[name], after.get(name, GONE))
-                if name in self._opened
-                else None,
+                busy_fraction=busy,
+                window_cpu_s=window_s,
                 memory_bytes=at_end.memory_bytes if at_end else None,
                 connections=at_end.connections if at_end else None,
                 ended=without_own_paths(service.last_words()) if last.gone else "",
@@ -109,13 +131,59 @@ class ServiceUsage:
 
     def _open(self) -> None:
         """Take a reading when the window opens, unless the run is over before that."""
-        opens_ns = self._opens_ns.get()
-        if opens_ns is None:
+        instants_ns = self._instants_ns.get()
+        if instants_ns is None:
             return
         try:
-            self._opens_ns.get(timeout=max(0.0, (opens_ns - time.monotonic_ns()) / 1e9))
+            self._instants_ns.get(timeout=max(0.0, (instants_ns[0] - time.monotonic_ns()) / 1e9))
         except queue.Empty:
             self._opened = self._usages()
+
+    def _read_slices(self) -> None:
+        """Read their CPU time at both ends of each slice."""
+        while (instants_ns := self._instants_ns.get()) is not None:
+            if self._slices:
+                self._slices.add(instants_ns[0], instants_ns[-1])
+
+
+class _Slices:
+    """What services used in the slices of a run; they have no load in between (Linux).
+
+    A slice is too short to look for processes at its ends, so `pids` are those before it.
+    """
+
+    def __init__(self) -> None:
+        self.pids: Mapping[str, Sequence[int]] = {}
+        self._used_ns: Counter[tuple[str, int]] = Counter()
+        self._took_ns = 0
+
+    def add(self, opens_ns: int, closes_ns: int) -> None:
+        """Wait for both ends of a slice (monotonic), and read."""
+        began_ns, before = self._read(opens_ns)
+        ended_ns, after = self._read(closes_ns)
+        self._took_ns += ended_ns - began_ns
+        for each, used_ns in after.items():
+            self._used_ns[each] += used_ns - before.get(each, used_ns)
+
+    def _read(self, at_ns: int) -> tuple[int, dict[tuple[str, int], int]]:
+        time.sleep(max(0.0, (at_ns - time.monotonic_ns()) / 1e9))
+        found = {}
+        for name, pids in self.pids.items():
+            for pid in pids:
+                with contextlib.suppress(OSError):  # it has ended
+                    # The kernel's number of a process's CPU clock (clock_getcpuclockid).
+                    found[name, pid] = time.clock_gettime_ns((~pid << 3) | 2)
+        return time.monotonic_ns(), found
+
+    def cpu_s(self, name: str) -> float | None:
+        """CPU seconds of a service; None without a slice, or where nothing is known of it."""
+        used_ns = [used for (each, _), used in self._used_ns.items() if each == name]
+        return sum(used_ns) / 1e9 if used_ns else None
+
+    def busy_fraction(self, name: str) -> float | None:
+        """The share of a core that the busiest of its processes used."""
+        used_ns = [used for (each, _), used in self._used_ns.items() if each == name]
+        return max(used_ns) / self._took_ns if used_ns and self._took_ns else None
 
 
 def _between_s(before: Usage | None, after: Usage) -> float | None:

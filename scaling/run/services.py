@@ -1,11 +1,13 @@
 """The services of a study: started when first needed, shared by runs, ended together.
 
 A service runs beside the child, never below it, so that its memory and CPU time are recorded
-apart. One that serves other content or with another delay is another process.
+apart. One that serves other content or with another delay is another process. Runs that are alive
+at the same time have copies of their own, which later runs have again.
 """
 
+import itertools
 import subprocess
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -22,7 +24,7 @@ from scaling.study.services import SERVICES, WITH_CEILING, Service, in_front
 CEILING_LIMIT_S = 20.0  # beyond the seconds of load itself
 
 
-type Key = tuple[str, tuple[str, ...]]  # a service's name, its options and what it needs
+type Key = tuple[str, tuple[str, ...], int]  # name, its options and what it needs, which copy
 type Parameters = Mapping[str, ParameterValue]
 
 
@@ -49,6 +51,7 @@ class Services:
         self._data = data
         self._note = note
         self._running: dict[Key, ServiceProcess] = {}
+        self._lent: set[int] = set()  # copies that runs have now
 
     def __enter__(self) -> Self:
         return self
@@ -68,19 +71,26 @@ class Services:
             UsageError: there is no service of that name.
             ServiceError: it cannot be started.
         """
-        return self._get(name, parameters).urls
+        return self._get(name, parameters, 0).urls
 
     @contextmanager
-    def during(self, names: Sequence[str], parameters: Parameters) -> Iterator[ServiceUsage]:
+    def during(
+        self, names: Sequence[str], parameters: Parameters, *, in_slices: bool = False
+    ) -> Iterator[ServiceUsage]:
         """Have these services for the time of one run, and read what they use in it.
 
-        What the parameters put in front of the servers is started by `front` of the usage.
+        No other run has them meanwhile. What the parameters put in front of the servers is started
+        by `front` of the usage. `in_slices`: the window of the run is taken so.
 
         Raises:
             ServiceError: one of them cannot be started.
         """
-        usage = ServiceUsage({name: self._get(name, parameters) for name in names})
+        copy = next(each for each in itertools.count() if each not in self._lent)
         with ExitStack() as until_the_end:
+            self._lent.add(copy)
+            until_the_end.callback(self._lent.remove, copy)
+            services = {name: self._get(name, parameters, copy) for name in names}
+            usage = ServiceUsage(services, in_slices=in_slices)
             until_the_end.callback(usage.close)
             name = in_front(parameters)
 
@@ -133,7 +143,10 @@ class Services:
 
     def end(self, name: str) -> None:
         """End a service that is not needed any more."""
-        for key in [each for each in self._running if each[0] == name]:
+        self._end_of(each for each in self._running if each[0] == name)
+
+    def _end_of(self, keys: Iterable[Key]) -> None:
+        for key in list(keys):
             self._running.pop(key).close()
 
     def close(self) -> None:
@@ -141,14 +154,16 @@ class Services:
         while self._running:
             self._running.popitem()[1].close()
 
-    def _get(self, name: str, parameters: Parameters) -> ServiceProcess:
-        needs = {each: self._get(each, parameters).urls[0] for each in _known(name).needs}
+    def _get(self, name: str, parameters: Parameters, copy: int) -> ServiceProcess:
+        needs = {each: self._get(each, parameters, copy).urls[0] for each in _known(name).needs}
         options = self._options(name, parameters)
-        key = name, (*options, *needs.values())
+        key = name, (*options, *needs.values()), copy
         service = self._running.get(key)
         if service is None or service.usage().gone or service.stopped:
             if service:
                 service.close()
+            if copy:  # its place is taken, so that copies are never more than runs at a time
+                self._end_of(each for each in self._running if (each[0], each[2]) == (name, copy))
             self._running[key] = service = self._start(name, options, needs)
         return service
 

@@ -44,6 +44,7 @@ class Service:
     installed: str = ""
     install: str = ""
     keeps: bool = False
+    most_mib: int = 60
 
     @property
     def found_program(self) -> str | None:
@@ -97,6 +98,7 @@ SERVICES = {
         installed=POSTGRES,
         install=f"it has no wheel for every platform; name an installed server with {POSTGRES}=URL",
         keeps=True,
+        most_mib=320,  # its buffers, and a few for each connection
     ),
     "pgbouncer": Service(
         "workers.services.pgbouncer",

@@ -3,8 +3,10 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import msgspec
 import pytest
@@ -24,7 +26,7 @@ from scaling.machine.topology import Topology
 from scaling.run.child import Ending
 from scaling.run.execute import Executor
 from scaling.run.path_redaction import without_address
-from scaling.run.service_process import ServiceError
+from scaling.run.service_process import ServiceError, Usage
 from scaling.run.service_usage import ServiceUsage
 from scaling.run.services import Services
 from scaling.study.combine import study_from
@@ -87,7 +89,7 @@ def test_a_program_is_found_where_users_and_where_servers_have_it(
 class Broken(Services):
     """Services of which none can be started."""
 
-    def during(self, names: Any, parameters: Any) -> Any:
+    def during(self, names: Any, parameters: Any, *, in_slices: bool = False) -> Any:
         raise ServiceError(
             "the service 'pgbouncer' did not start: no password of bob@db.example.org"
         )
@@ -101,11 +103,16 @@ class Hanging(Services):
         self.ended: list[str] = []
 
     @contextmanager
-    def during(self, names: Any, parameters: Any) -> Iterator[ServiceUsage]:
-        yield ServiceUsage({})
-
-    def end(self, name: str) -> None:
-        self.ended.append(name)
+    def during(
+        self, names: Any, parameters: Any, *, in_slices: bool = False
+    ) -> Iterator[ServiceUsage]:
+        services = {name: Mock(urls=[], facts={}) for name in names}
+        for name, each in services.items():
+            each.usage.return_value = Usage()
+            each.close.side_effect = partial(self.ended.append, name)
+        usage = ServiceUsage(services, in_slices=in_slices)
+        usage.read()
+        yield usage
 
 
 def run_with(services: Services) -> tuple[RunLine, bytes | None]:

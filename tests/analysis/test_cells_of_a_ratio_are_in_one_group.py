@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from scaling.builds.installed import POSTGRES
 from scaling.journal.record import Cell, RunLine, WorkloadFacts
 from scaling.machine.topology import Topology
 from scaling.run.session import Done, InterruptedStudyError, Replay, drive
@@ -86,6 +87,17 @@ def test_a_command_needs_its_own_processes_and_what_is_served_a_generator() -> N
     assert memory_bytes(threads, ECHO, 7 * MIB) / MIB == mib(threads, ECHO) + 7
 
 
+def test_a_stack_needs_its_services() -> None:
+    web = WorkloadFacts(
+        path="workers.workloads.web:Web", served=True, alone=None, services=["postgres"]
+    )
+    plain = memory_bytes(CELLS[0], replace(web, services=[]))
+    alone = memory_bytes(CELLS[0], web)
+    parameters = {"pooler": "pgbouncer", "proxy": "nginx"}
+    whole = memory_bytes(replace(CELLS[0], parameters=parameters), web)
+    assert whole > alone > plain + 256 * MIB  # of its buffers
+
+
 @given(
     st.lists(st.tuples(st.sampled_from(range(16)), st.sampled_from(range(16)), st.booleans())),
     st.integers(2, 8),
@@ -127,7 +139,9 @@ def test_what_is_not_measured_in_turn_has_a_reason() -> None:
     assert why_alone(CELLS[0], replace(facts, alone="timers"), 2) == "timers"
 
 
-def test_a_server_is_loaded_in_turn_where_its_load_can_pause() -> None:
+def test_a_server_is_loaded_in_turn_where_its_load_can_pause(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def why(path: str = "x:App", services: Sequence[str] = (), **parameters: object) -> str:
         facts = WorkloadFacts(path=path, served=True, alone=None, services=list(services))
         cell = replace(CELLS[0], workload="app", parameters=parameters)
@@ -137,8 +151,13 @@ def test_a_server_is_loaded_in_turn_where_its_load_can_pause() -> None:
     assert why() == why(rate_per_s=0.0, keep_alive=True) == why(app, server="loops") == ""
     assert "open loop" in why(rate_per_s=100.0)
     assert "open loop" in why(rate_per_s="40%")
-    assert "connection" in why(keep_alive=False)
-    assert "services" in why(services=["postgres"])
+    assert why(keep_alive=False) == ""
+    assert why(services=["postgres"]) == ""
+    assert why(services=["postgres"], pooler="pgbouncer", proxy="nginx") == ""
+    assert why(services=["responder"], delay_ms=0.0) == ""
+    assert "after a delay" in why(services=["responder"], delay_ms=20.0)
+    monkeypatch.setenv(POSTGRES, "postgresql://127.0.0.1/mine")
+    assert "belongs to you" in why(services=["postgres"])
     assert why(app, server="uvicorn") == why(app, stack="starlette/loops") == ""
     assert why("workers.workloads.serve:Serve", server="aiohttp") == ""
 

@@ -179,3 +179,26 @@ def test_a_command_that_ignores_signals_is_gone_at_the_end(shop: Path) -> None:
     deadline = time.monotonic() + 5
     while left := [each for each in psutil.process_iter() if of_run(each, shop)]:
         assert time.monotonic() < deadline, left
+
+
+BUSY = """
+    import threading
+    from shop import app
+
+    def spin():
+        while True:
+            pass
+
+    threading.Thread(target=spin, daemon=True).start()
+"""
+
+
+@pytest.mark.one_build
+def test_what_a_command_does_out_of_turn_is_recorded_and_counts_as_other_load(shop: Path) -> None:
+    (shop / "busy.py").write_text(textwrap.dedent(BUSY))
+    asked = cell("uvicorn", "processes", workers=1)
+    busy = own(f"{sys.executable} -m uvicorn busy:app --port {{port}}", workers=1)
+    (idle, never), disturbed = served_in_turn([asked, busy], shop)
+    assert (never.out_of_turn_cpu_s or 0.0) > 0.5 * WINDOW_S
+    assert (idle.out_of_turn_cpu_s or 0.0) < 0.25 * (never.out_of_turn_cpu_s or 0.0)
+    assert (disturbed.other_cpu_fraction or 0.0) > 0.1

@@ -1,7 +1,9 @@
 """Services are started once, shared by runs with the same needs, measured, and always ended."""
 
+import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import cast
@@ -11,11 +13,13 @@ import pytest
 
 from scaling.base.errors import ScalingError, UsageError
 from scaling.journal.record import ParameterValue, ServiceUse
+from scaling.run import stopping
 from scaling.run.service_process import ServiceError, ServiceProcess, Usage
 from scaling.run.service_usage import ServiceUsage
 from scaling.run.services import Services
 from tests.support.children import PATIENCE_S
 from tests.support.servers import environment, fetch, gone
+from tests.support.waiting import wait_until
 from workers.services.site.pages import list_page
 from workers.services.site.stories import News
 
@@ -67,6 +71,64 @@ def test_a_run_gets_the_urls_of_its_services_and_what_they_used(services: Servic
     assert 0 < used.busy_fraction < 1.5
     with services.during([], SMALL) as usage:
         assert (usage.urls, usage.cpu_s(), usage.use()) == ({}, 0.0, {})
+
+
+@pytest.mark.slow
+def test_runs_that_are_alive_at_once_have_services_of_their_own() -> None:
+    other = SMALL | {"seed": 2}
+    with Services(sys.executable, environment()) as services:
+        shared = services.need("site", SMALL)
+        with services.during(["site"], SMALL) as first:
+            assert first.urls["site"] == shared
+            with services.during(["site"], SMALL) as second:
+                assert second.urls["site"] != shared
+            with services.during(["site"], SMALL) as third:
+                assert third.urls == second.urls  # the copy is there for the next one
+            with services.during(["site"], other) as fourth:
+                assert len(children()) == 2  # in the place of the other copy
+                fourth.end()
+            with services.during(["site"], other) as fifth:
+                assert fetch(f"{fifth.urls['site'][0]}/news")[0] == 200
+            assert fetch(f"{shared[0]}/news")[0] == 200
+
+
+@dataclass
+class Pid:
+    """A service that is this process."""
+
+    urls: list[str] = field(default_factory=list)
+    facts: dict[str, str] = field(default_factory=dict)
+
+    def usage(self) -> Usage:
+        return Usage(1, {os.getpid(): time.process_time()})
+
+    def pids(self) -> list[int]:
+        return [os.getpid()]
+
+
+@pytest.mark.skipif(not stopping.IS_POSSIBLE, reason=stopping.WHY_NOT)
+def test_in_turn_the_slices_count_and_nothing_in_between() -> None:
+    """The service works all the time, its run has two slices."""
+    usage = ServiceUsage({"site": cast(ServiceProcess, Pid())}, in_slices=True)
+    usage.read()
+    usage.watch("serving", {})
+    began_s, opens_ns = time.process_time(), time.monotonic_ns()
+    for number in range(2):
+        usage.watch("resume", {})
+        slice_ns = [opens_ns + (1 + 4 * number + each) * 50_000_000 for each in range(3)]
+        usage.watch("load", {"instants_ns": slice_ns})
+        while time.monotonic_ns() < slice_ns[-1] + 50_000_000:
+            pass
+    worked_s = time.process_time() - began_s
+    usage.read()
+    usage.close()
+    used = usage.use()["site"]
+    assert used.cpu_s is not None
+    assert used.window_cpu_s is not None
+    assert used.busy_fraction is not None
+    assert used.cpu_s >= worked_s
+    assert 0 < used.window_cpu_s < 0.75 * worked_s  # a half of it, were the machine quiet
+    assert 0 < used.busy_fraction < 1.2
 
 
 @dataclass
@@ -139,6 +201,7 @@ def test_one_that_a_signal_stopped_is_replaced(monkeypatch: pytest.MonkeyPatch) 
         urls = services.need("site", SMALL)
         (pid,) = (child for child in children() if served_by(child, urls[0]))
         psutil.Process(pid).suspend()
+        wait_until(lambda: psutil.Process(pid).status() == psutil.STATUS_STOPPED)
         again = services.need("site", SMALL)
         assert again != urls
         assert fetch(f"{again[0]}/news")[0] == 200

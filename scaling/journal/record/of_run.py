@@ -86,6 +86,9 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="
     `waits` is None where the system does not permit it, for commands that are measured from
     outside, and for other runtimes than CPython. Runs of a block with the same `group` were alive
     together and took turns; None: it was `alone`, for this reason, if that is known.
+    `out_of_turn_cpu_s` are CPU seconds that such a run, its load generator and its services used
+    while others had their turn, once it was ready: about 0 where it is stopped. In the group's
+    `disturbance` they are other load.
     """
 
     cell: Cell
@@ -106,3 +109,4 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="
     services: dict[str, ServiceUse] = {}
     load: Load | None = None
     waits: Waits | None = None
+    out_of_turn_cpu_s: float | None = None

@@ -5,13 +5,15 @@ happens to all cells of a group. A cell that is in no ratio runs alone, and so d
 be stopped between slices of its window.
 """
 
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from scaling.base.vocabulary import PROCESSES
 from scaling.builds.runtimes.known import RUNTIMES
 from scaling.journal.record import Cell, WorkloadFacts
-from scaling.study.load import KEEP_ALIVE, is_open_loop
+from scaling.study.load import is_open_loop
+from scaling.study.services import SERVICES, beside, in_front
 
 MOST_CELLS = 8  # that are alive at once: a slice of each comes round in a second
 MOST_PER_CPU = 4  # workers; more of them wait for each other for longer than a slice lasts
@@ -32,6 +34,7 @@ MIB = 1 << 20
 # The workloads whose parameters may name a command as their server, and what names none.
 COMMANDS = ("workers.workloads.app:App", "workers.workloads.mix:Mix", "workers.workloads.web:Web")
 OWN_SERVER = "loops"
+DELAY = "delay_ms"  # of a service
 
 # Why a cell that could take turns is measured alone.
 NOT_ASKED = "--no-alternate"
@@ -95,7 +98,16 @@ def memory_bytes(cell: Cell, facts: WorkloadFacts, held: int = 0) -> int:
     `held` are the bytes of data that it keeps, which workers and imports come on top of.
     """
     mib = _processes(cell, facts) * PROCESS_MIB + cell.workers * LOOP_MIB
-    return MIB * (mib + GENERATOR_MIB * facts.served) + held
+    if facts.served:
+        mib += GENERATOR_MIB + sum(SERVICES[name].most_mib for name in _services(cell, facts))
+    return MIB * mib + held
+
+
+def _services(cell: Cell, facts: WorkloadFacts) -> Iterator[str]:
+    """Those that a run of a served workload has for itself."""
+    yield from beside(facts.services, cell.parameters)
+    if name := in_front(cell.parameters):
+        yield name
 
 
 def _processes(cell: Cell, facts: WorkloadFacts) -> int:
@@ -120,13 +132,17 @@ def why_alone(cell: Cell, facts: WorkloadFacts, cpus: float) -> str | None:
 
 
 def _why_served_alone(cell: Cell, facts: WorkloadFacts) -> str | None:
-    """The load of a closed loop can pause; it is answered by servers that are ours."""
+    """The load of a closed loop can pause, and with it the services, which each run has for itself.
+
+    What answers after a delay does so in bunches.
+    """
     if is_open_loop(cell.parameters):
         return "the load of an open loop is sent by its schedule"
-    if not cell.parameters.get(KEEP_ALIVE, True):
-        return "each request opens a connection, and those of others wait to be closed"
-    if facts.services:
-        return "its services are shared by all cells"
+    services = [SERVICES[name] for name in _services(cell, facts)]
+    if any(each.installed and os.environ.get(each.installed) for each in services):
+        return "its database belongs to you, and all cells share it"
+    if any(DELAY in each.parameters and cell.parameters.get(DELAY) for each in services):
+        return "its services answer after a delay"
     return None
 
 
