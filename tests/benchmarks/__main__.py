@@ -15,6 +15,7 @@ from tests.benchmarks import (
     app_against_uvicorn,
     attribution,
     families,
+    finite_rounds,
     large_journal,
     laws,
     load_against_queueing,
@@ -49,6 +50,7 @@ BENCHMARKS = {
     "attribution": attribution,
     "planted": planted,
     "alternation": alternation,
+    "rounds": finite_rounds,
     "power": power,
 }
 

@@ -120,7 +120,7 @@ class OutsideHost:
         window = Window()
         busy_from_ns = time.monotonic_ns()
         if cell.alternating:
-            self._slices(window)
+            self._slices(window, max(LEAD_S, workload.settle_s))
         else:
             opens_ns = time.monotonic_ns() + round((LOAD_LEAD_S + cell.warmup_s) * 1e9)
             instants_ns = schedule(opens_ns, cell.window_s, cell.ticks)
@@ -227,7 +227,7 @@ class OutsideHost:
         assert self._process
         return self._process
 
-    def _slices(self, window: Window) -> None:
+    def _slices(self, window: Window, settle_s: float) -> None:
         """Take a slice of the window whenever the driver gives the run a turn, until the last one.
 
         In between the command has no load.
@@ -236,7 +236,7 @@ class OutsideHost:
         while turn := self._observer.phase("turn", self._pids(), late_ns=late_ns, served=True):
             self._check()
             self._observer.phase("resume", self._pids())
-            opens_ns = time.monotonic_ns() + round((LEAD_S + turn["wait_s"]) * 1e9)
+            opens_ns = time.monotonic_ns() + round((settle_s + turn["wait_s"]) * 1e9)
             instants_ns = schedule(opens_ns, turn["slice_s"], turn["parts"])
             self._observer.phase("load", self._pids(), instants_ns=instants_ns)
             late_ns = self._measure(window, instants_ns)
