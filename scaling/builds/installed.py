@@ -15,6 +15,11 @@ FOLDERS = ("/usr/lib/*-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib")
 POSTGRES = "SCALING_POSTGRES"
 """The variable with the URL of PostgreSQL: a user's, and for pgbouncer that of the study."""
 
+VALKEY = "SCALING_VALKEY"
+"""The variable with the URL of a user's Valkey."""
+
+URLS = (POSTGRES, VALKEY)
+
 
 def program(name: str) -> str | None:
     """The program of that name on PATH or among the servers; None where it is not installed."""

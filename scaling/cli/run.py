@@ -8,7 +8,7 @@ import typer
 
 from scaling.base.console import new_console, say
 from scaling.base.errors import UsageError
-from scaling.builds.installed import POSTGRES
+from scaling.builds.installed import POSTGRES, VALKEY
 from scaling.cli.program import app
 from scaling.cli.study_options import Asked, takes_asked
 
@@ -27,6 +27,12 @@ def run(
         str | None,
         typer.Option(
             metavar="URL", envvar=POSTGRES, help="An installed PostgreSQL for workloads that query."
+        ),
+    ] = None,
+    valkey: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL", envvar=VALKEY, help="An installed, empty Valkey for the workload cache."
         ),
     ] = None,
     load_from: Annotated[
@@ -76,15 +82,17 @@ def run(
 
         if load_from is not None:
             raise UsageError("--load-from: one host cannot load several. Run the study on each")
-        if postgres:
-            raise UsageError(
-                f"--postgres: hosts measure at the same time, and would disturb each other on one "
-                f"server. Set {POSTGRES} on each host instead, and not here"
-            )
+        for option, url, name in (("postgres", postgres, POSTGRES), ("valkey", valkey, VALKEY)):
+            if url:
+                raise UsageError(
+                    f"--{option}: hosts measure at the same time, and would disturb each other on "
+                    f"one server. Set {name} on each host instead, and not here"
+                )
         run_on_several(asked, hosts, host_python, cluster, output, console)
         return
-    if postgres:
-        os.environ[POSTGRES] = postgres  # where services look, and nothing else is to know it
+    for name, url in ((POSTGRES, postgres), (VALKEY, valkey)):
+        if url:
+            os.environ[name] = url  # where services look, and nothing else is to know it
     reach = reached(load_from, host_python) if load_from is not None else None
     with prepared(
         asked.options, asked.wanted, lambda text: say(errors, text), reach=reach

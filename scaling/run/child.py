@@ -14,7 +14,7 @@ from typing import IO, Any, Protocol
 import msgspec
 
 from scaling.builds import cache
-from scaling.builds.installed import POSTGRES
+from scaling.builds.installed import URLS
 from scaling.journal.reading import UNREADABLE
 from scaling.journal.record import (
     Disturbance,
@@ -354,9 +354,9 @@ def _folders(child: Child) -> list[str]:
 
 
 def _addresses(child: Child, cell: Mapping[str, Any]) -> list[str]:
-    """What it may name and must not be published: a user's database, and where servers listen."""
+    """What it may name and must not be published: a user's servers, and where ours listen."""
     listens = f"//{cell['address']}" if cell.get("address") else None
-    return [each for each in (child.environment.get(POSTGRES), listens) if each]
+    return [each for each in (*map(child.environment.get, URLS), listens) if each]
 
 
 def _disturbance(probe: Probe) -> Disturbance:

@@ -23,7 +23,7 @@ from scaling.run.services import Services
 from scaling.study.load import load_asked, overload_asked
 from scaling.study.plan.cells import Plan
 from scaling.study.plan.order import PlannedRun, hash_seed
-from scaling.study.services import beside
+from scaling.study.services import WORKERS, beside
 
 TICKS = 20  # sub-windows of a window: enough to show a drift, too few to cost time
 # Where there is an overload: what is known of the time until latency is back.
@@ -127,7 +127,8 @@ class Executor:
         """
         cell = run.cell
         workload = self._plan.workloads[cell.workload]
-        with self._services.during(names, cell.parameters, in_slices=turn is not None) as usage:
+        asked = {**cell.parameters, WORKERS: cell.workers}
+        with self._services.during(names, asked, in_slices=turn is not None) as usage:
 
             def watch(phase: str, facts: Mapping[str, Any]) -> None:
                 usage.watch(phase, facts)

@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from scaling.builds import cache
-from scaling.builds.installed import POSTGRES
+from scaling.builds.installed import URLS
 
 CHARACTER = rb'(?:[^"\\\n]|\\u[0-9a-fA-F]{4})'  # of a path, as it is or as JSON escapes it
 NAMED_FILES = (
@@ -50,7 +50,9 @@ def without_own_paths(text: str) -> str:
     Nor does it name a server of the user's.
     """
     folders = (tempfile.gettempdir(), str(cache.folder()))
-    found = without_address(without_paths(text.encode(), folders), os.environ.get(POSTGRES))
+    found = without_paths(text.encode(), folders)
+    for name in URLS:
+        found = without_address(found, os.environ.get(name))
     return found.decode(errors="replace")
 
 

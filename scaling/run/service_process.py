@@ -5,6 +5,7 @@ driver's: when the driver is gone, killed or not, the pipe ends and the service 
 """
 
 import contextlib
+import os
 import queue
 import re
 import signal
@@ -26,9 +27,11 @@ from scaling.run.own_memory import full_memory
 READY_S = 30.0  # a site needs about one second; a machine under load may need more
 END_S = 10.0  # to end by itself, then again after each signal
 STDERR_KEPT = 2_000
-CONNECTIONS = Path("/proc/net/tcp")
+CONNECTIONS, UNIX_CONNECTIONS = Path("/proc/net/tcp"), Path("/proc/net/unix")
 # Of each line the port at this end, if the state is 01.
 ESTABLISHED = re.compile(rb"\n *\d+: [0-9A-F]+:([0-9A-F]{4}) [0-9A-F]+:[0-9A-F]{4} 01 ")
+# Of each line the path at this end, if the state is 03.
+CONNECTED = re.compile(rb" 03 +\d+ (/.*)$", re.MULTILINE)
 
 
 class ServiceError(ScalingError):
@@ -143,9 +146,10 @@ class ServiceProcess:
         """The ids of its processes."""
         return [each.pid for each in _tree(self._pid)] if self._pid else []
 
-    def connections(self, opened: Counter[int]) -> int | None:
-        """How many of the connections by port are to it; None for one that was there before."""
-        return sum(opened[urlsplit(url).port or 0] for url in self.urls) if self._pid else None
+    def connections(self, opened: Counter[int | str]) -> int | None:
+        """How many of the connections by place are to it; None for one that was there before."""
+        places = map(urlsplit, self.urls)
+        return sum(opened[each.port or each.path] for each in places) if self._pid else None
 
     def close(self) -> None:
         """End it: by the end of its input, by a signal, by force. Harmless when it has ended."""
@@ -220,13 +224,18 @@ def _tree(pid: int) -> list[psutil.Process]:
         return []
 
 
-def open_connections() -> Counter[int] | None:
-    """How many TCP connections there are at each port of this machine; None where unknown."""
+def open_connections() -> Counter[int | str] | None:
+    """How many connections there are at each TCP port and each Unix socket's path of this machine.
+
+    None where that is unknown.
+    """
     try:
-        listed = CONNECTIONS.read_bytes()
+        tcp, unix = CONNECTIONS.read_bytes(), UNIX_CONNECTIONS.read_bytes()
     except OSError:
         return None
-    return Counter(int(port, 16) for port in ESTABLISHED.findall(listed))
+    opened: Counter[int | str] = Counter(int(port, 16) for port in ESTABLISHED.findall(tcp))
+    opened.update(os.fsdecode(path) for path in CONNECTED.findall(unix))
+    return opened
 
 
 def describe_exit(code: int | None) -> str:

@@ -55,7 +55,7 @@ class ServiceUsage:
 
     def watch(self, phase: str, facts: Mapping[str, Any]) -> None:
         """Read at a phase of the child what belongs to its window alone."""
-        if phase == "serving":
+        if phase == "ready":
             # Not when the window is about to open: without the GIL, starting a thread takes a
             # second where many programs wait for a CPU.
             read = self._read_slices if self._slices else self._open
@@ -93,8 +93,8 @@ class ServiceUsage:
     def use(self) -> dict[str, ServiceUse]:
         """What each service used.
 
-        CPU time is that of the whole run and of all processes; of a served workload also that of
-        the window alone. The busy fraction is the share of a
+        CPU time is that of the whole run and of all processes; of a workload that is not finite
+        also that of the window alone. The busy fraction is the share of a
         core that the busiest process used: a mean would hide a process that workers wait for
         behind others that idle. It covers the time between the readings that the run itself asked
         for (after its imports, at the window's end), since there is no traffic before and after. In

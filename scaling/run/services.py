@@ -89,8 +89,14 @@ class Services:
         with ExitStack() as until_the_end:
             self._lent.add(copy)
             until_the_end.callback(self._lent.remove, copy)
-            services = {name: self._get(name, parameters, copy) for name in names}
-            usage = ServiceUsage(services, in_slices=in_slices)
+            running = {}
+            for each in names:
+                if SERVICES[each].fresh:
+                    running[each] = self._start(each, self._options(each, parameters), {})
+                    until_the_end.callback(running[each].close)
+                else:
+                    running[each] = self._get(each, parameters, copy)
+            usage = ServiceUsage(running, in_slices=in_slices)
             until_the_end.callback(usage.close)
             name = in_front(parameters)
 

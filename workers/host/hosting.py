@@ -145,15 +145,19 @@ class Host:
         """Open one window for all workers and wait for its end; return both instants.
 
         The workers of a served workload answer already; the driver connects its load generator,
-        then gets the instants, and the generator sends from the warm-up before them.
+        then gets the instants, and the generator sends from the warm-up before them. It reads what
+        services use from the first instant on.
         """
         opens_ns = _soon_ns()
+        if self._cell.services:
+            opens_ns = _soon_ns(LOAD_LEAD_S)
         if served:
             self._serving(pids, served)
             opens_ns = _soon_ns() + round((LOAD_LEAD_S + self._cell.warmup_s) * 1e9)
         instants_ns = schedule(opens_ns, self._cell.window_s, self._cell.ticks)
-        if served:
+        if served or self._cell.services:
             self._observer.phase("load", pids, instants_ns=instants_ns)
+        if served:
             self._readback.collections_from(instants_ns[0])  # not those of the warm-up
         self._phase = "window"
         self._order({"do": "measure", "instants_ns": instants_ns})

@@ -31,6 +31,7 @@ class Holds:
 
     An object takes at most the bytes that `bytes_each` has for the value of the parameter `by`.
     Workers in threads share one copy, unless a parameter has the value that `own_copies` names.
+    With the one that `in_service` names all workers share one, which a service has.
     """
 
     what: str
@@ -38,6 +39,7 @@ class Holds:
     by: str
     bytes_each: dict[str, int]
     own_copies: dict[str, str]
+    in_service: dict[str, str] = dataclasses.field(default_factory=dict)
 
 
 def parameter[T](default: T, summary: str, *, at_least: float | None = None) -> T:

@@ -1,9 +1,12 @@
-"""Values that are costly to compute, kept in a cache: one for all loops, or one in each process."""
+"""Values that cost time, kept in a cache: one for all loops, one in each process, or a server."""
 
 import asyncio
+import importlib
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, Literal
+from importlib.metadata import version
+from itertools import chain, islice, repeat
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from workers import Worker, Workload, parameter
 from workers.worker.workload import Holds
@@ -12,17 +15,28 @@ from workers.workloads.parts.caches import Cache as Kept
 from workers.workloads.parts.keys import drawn
 from workers.workloads.parts.once import of_process
 from workers.workloads.parts.turns import turns, turns_of
+from workers.workloads.parts.where import service_url
 
+if TYPE_CHECKING:  # costs the others memory
+    from workers.workloads.parts.lookups import LookUps
+
+FEWEST = 1_000  # entries of a server
+VALKEY, POSTGRES = "valkey", "postgres"
 ENTRY_BYTES = 400  # of a cache at most: key, value, links
 
 
 @dataclass
 class Cache(Workload):
-    """A cache in memory: keys by a Zipf law, and a miss costs CPU time.
+    """A cache: keys by a Zipf law, and a miss costs CPU time or a query.
 
     One operation: one callback that looks up `lookups` keys. Threads share one cache of `entries`.
     Processes and sub-interpreters have one each: with `of=all` the entries are divided among them,
     so that all take as much memory as one; with `of=each` each has as many, for as many hits.
+
+    With `cache=valkey` all share a server, over a Unix socket, which has memory for `entries` and
+    evicts those that were not used for longest, as far as it looks. With `miss=postgres` a miss is
+    a row of a database. Both are waited for, so each worker then has tasks instead of callbacks,
+    as many as `connections`; each looks up its keys one after the other.
 
     Before it is measured each worker looks up all its keys once, at no cost, to fill the cache.
     `hit_percent` is over everything after that.
@@ -34,12 +48,14 @@ class Cache(Workload):
         what="cache",
         count="entries",
         by="cache",
-        bytes_each=dict.fromkeys(MAKERS, ENTRY_BYTES),
+        bytes_each=dict.fromkeys([*MAKERS, VALKEY], ENTRY_BYTES),
         own_copies={},
+        in_service={"cache": VALKEY},
     )
 
-    cache: Literal["dict", "lru_cache", "cachetools"] = parameter(
-        "lru_cache", "a dict without a lock for hits, functools, or cachetools with a lock"
+    cache: Literal["dict", "lru_cache", "cachetools", "valkey"] = parameter(
+        "lru_cache",
+        "a dict without a lock for hits, functools, cachetools with a lock, or a server",
     )
     entries: int = parameter(10_000, "how many values are kept", at_least=1)
     of: Literal["all", "each"] = parameter(
@@ -47,27 +63,66 @@ class Cache(Workload):
     )
     keys: int = parameter(100_000, "how many keys there are", at_least=1)
     zipf: float = parameter(1.0, "how hot keys are: the exponent of a Zipf law", at_least=0)
+    miss: Literal["cpu", "postgres"] = parameter("cpu", "what a miss costs: CPU work, or a query")
     miss_us: float = parameter(
         50.0, "CPU work of a miss, nominal µs (30 turns of a loop each)", at_least=0
     )
+    rows: int = parameter(1_000_000, "rows of the database, a key each", at_least=1)
     lookups: int = parameter(10, "keys that a callback looks up", at_least=1)
+    connections: int = parameter(
+        4, "of each worker to server and database, one look-up in flight on each", at_least=1
+    )
 
     def __post_init__(self) -> None:
         """Begin without a cache: a description loads every choice."""
         self._caches = 0
+        self._look_ups: LookUps | None = None
 
     def placed(self, model: str, workers: int, index: int | None) -> None:
-        """Note how many caches the entries are for."""
-        self._caches = 1 if model == "threads" or self.of == "each" else workers
+        """Note how many caches the entries are for.
+
+        Raises:
+            ValueError: there are more keys than rows, or the server is too small.
+        """
+        one = model == "threads" or self.of == "each" or self.cache == VALKEY
+        self._caches = 1 if one else workers
+        if self.miss == POSTGRES and self.keys > self.rows:
+            raise ValueError(f"{self.keys:,} keys need as many rows, and {self.rows:,} are asked")
+        if self.cache == VALKEY and self.entries < FEWEST:
+            raise ValueError(
+                f"Valkey's buffers change by as much memory as {self.entries:,} entries take: "
+                f"raise entries to {FEWEST:,} or more"
+            )
+
+    def refuses(self, model: str, loop: str) -> str | None:
+        """Sub-interpreters do not load asyncpg."""
+        if model == "interpreters" and self.miss == POSTGRES:
+            return "asyncpg, which reads rows, does not load there"
+        return super().refuses(model, loop)
+
+    @property
+    def _packages(self) -> list[str]:
+        """The packages of clients."""
+        asked = {VALKEY: self.cache == VALKEY, "asyncpg": self.miss == POSTGRES}
+        return [name for name, is_asked in asked.items() if is_asked]
 
     def load(self) -> None:
         """Import what the cache needs; make it, once for all loops of a process."""
         LOADS.get(self.cache, lambda: None)()
+        for name in self._packages:
+            importlib.import_module(f"{name}.asyncio" if name == VALKEY else name)
+            importlib.import_module("workers.workloads.parts.lookups")
         if self._caches:
             self._misses, self._cache = of_process(Cache, self._make)
 
-    def _make(self) -> tuple[Misses, Kept]:
+    def _make(self) -> tuple[Misses, Kept[Any]]:
         misses = Misses(partial(turns, turns_of(self.miss_us)))
+        if self.cache == VALKEY:
+            return misses, misses
+        if self.miss == POSTGRES:
+            from workers.workloads.parts.lookups import Place
+
+            return misses, MAKERS[self.cache](Place, self._entries)
         return misses, MAKERS[self.cache](misses, self._entries)
 
     @property
@@ -76,12 +131,17 @@ class Cache(Workload):
         return max(1, self.entries // self._caches)
 
     def facts(self) -> dict[str, str]:
-        """Which cache it is, and for how many entries."""
-        return {"cache": self.cache, "entries": str(self._entries)}
+        """Which cache it is, for how many entries, and the versions of clients."""
+        clients = {f"{name}_client": version(name) for name in self._packages}
+        return {"cache": self.cache, "entries": str(self._entries), **clients}
 
     async def setup(self, worker: Worker) -> None:
         """Draw the worker's own keys, and fill the cache with them."""
         self._keys = drawn(range(self.keys), self.zipf, seed=worker.index + 1)
+        if self._packages:
+            self._look_ups = await self._connect(worker)
+            await self._look_ups.fill(self._keys)
+            return
         self._misses.free = True
         for key in self._keys:
             self._cache(key)
@@ -89,6 +149,9 @@ class Cache(Workload):
 
     async def run(self, worker: Worker) -> None:
         """Schedule one callback after another until stopped; count the misses."""
+        if self._look_ups:
+            await self._run_tasks(worker, self._look_ups)
+            return
         call_soon = asyncio.get_running_loop().call_soon
         cache, lookups = self._cache, self.lookups
         keys = self._keys * (1 + lookups // len(self._keys))
@@ -108,3 +171,40 @@ class Cache(Workload):
         call_soon(callback)
         await worker.stopped()
         worker.figures["hit_percent"] = 100 * (1 - (self._misses.count - missed) / done)
+
+    async def _connect(self, worker: Worker) -> "LookUps":
+        """Have the clients that a look-up needs."""
+        from workers.workloads.parts.lookups import Computed, InMemory, InValkey, Missing, Rows
+
+        missing: Missing = Computed(self._misses)
+        if self.miss == POSTGRES:
+            url = service_url(worker, POSTGRES, "cache")
+            missing = Rows(url, self.rows, self.connections)
+            await missing.open()
+        if self.cache == VALKEY:
+            url = service_url(worker, VALKEY, "cache")
+            return InValkey(url, self._entries, self.connections, self.miss, missing)
+        return InMemory(self._cache, self.miss, missing)
+
+    async def _run_tasks(self, worker: Worker, look_up: "LookUps") -> None:
+        """Have tasks look up keys until stopped; count the misses."""
+        keys = chain.from_iterable(repeat(self._keys))
+        done = 0
+
+        async def task() -> None:
+            nonlocal done
+            while worker.running:
+                for key in islice(keys, self.lookups):
+                    await look_up(key)
+                done += self.lookups
+                worker.operations += 1
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(self.connections):
+                group.create_task(task())
+        worker.figures["hit_percent"] = 100 * (1 - look_up.missed / done)
+
+    async def teardown(self, worker: Worker) -> None:
+        """Close the connections."""
+        if self._look_ups:
+            await self._look_ups.close()

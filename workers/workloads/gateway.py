@@ -80,8 +80,8 @@ class Gateway(Served):
 
     async def start(self, worker: Worker) -> BaseServer:
         """Start the application, and try it with one request."""
-        from workers.workloads.parts.http_client import service_url
         from workers.workloads.parts.servers.gateway import Budget, Counts, make
+        from workers.workloads.parts.where import service_url
 
         budget = Budget(
             deadline_s=self.deadline_ms / 1_000 or None,

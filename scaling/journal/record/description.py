@@ -70,6 +70,7 @@ class Holds(msgspec.Struct, frozen=True, kw_only=True):
 
     An object takes at most the bytes that `bytes_each` has for the value of the parameter `by`.
     Workers in threads share one copy, unless a parameter has the value that `own_copies` names.
+    With the one that `in_service` names all workers share one, which a service has.
     """
 
     what: str
@@ -77,6 +78,7 @@ class Holds(msgspec.Struct, frozen=True, kw_only=True):
     by: str
     bytes_each: dict[str, int]
     own_copies: dict[str, str] = {}
+    in_service: dict[str, str] = {}
 
 
 class WorkloadFacts(msgspec.Struct, frozen=True, kw_only=True):

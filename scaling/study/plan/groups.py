@@ -124,6 +124,8 @@ def why_alone(cell: Cell, facts: WorkloadFacts, cpus: float) -> str | None:
     """Why a cell is not measured in turn with others; None if it may be."""
     if cell.arm in RUNTIMES:
         return "another runtime has no slices"
+    if beside((), cell.parameters) and not facts.served:
+        return "its services go on while it is stopped"
     if cell.workers > MOST_PER_CPU * cpus:
         return f"more than {MOST_PER_CPU} workers for each CPU"
     if facts.alone is None and facts.served:

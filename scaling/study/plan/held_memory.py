@@ -45,6 +45,8 @@ def _gib(size_bytes: float) -> str:
 
 def _copies(holds: Holds, cell: Cell, parameters: Mapping[str, ParameterValue]) -> int:
     """How many there are once every worker has read all of it; a parent keeps the first one."""
+    if holds.in_service and holds.in_service.items() <= dict(parameters).items():
+        return 1
     if holds.own_copies and holds.own_copies.items() <= dict(parameters).items():
         return cell.workers
     return {"threads": 1, "forked": 1 + cell.workers}.get(cell.model, cell.workers)

