@@ -15,7 +15,7 @@ from hypothesis.strategies import booleans
 from scaling.builds import installed
 from scaling.builds.child_path import workers_source_hash
 from scaling.builds.describe import described
-from scaling.builds.installed import POSTGRES
+from scaling.builds.installed import URLS
 from scaling.journal.record import Description
 from tests.support import programs
 from tests.support.children import BEGINNING, environment
@@ -23,7 +23,8 @@ from tests.support.cli import Command
 from tests.support.unrendered import unrendered as without_rendering
 
 # A user's own server is no part of a test.
-os.environ.pop(POSTGRES, None)
+for name in URLS:
+    os.environ.pop(name, None)
 
 # How long an example takes depends on the machine; no test asserts it.
 settings.register_profile(

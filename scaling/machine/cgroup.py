@@ -1,9 +1,10 @@
-"""The CPU control groups of this process, version 1 or 2: their folders and their quota.
+"""The control groups of this process, version 1 or 2: their folders, CPU quota and memory limit.
 
 A quota bends a scaling curve as the number of cores does, so it counts as topology. The folders
-also hold `cpu.stat`, from which throttling is read.
+also hold `cpu.stat`, from which throttling is read. Beyond the limit of memory the kernel kills.
 """
 
+import math
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
@@ -22,9 +23,23 @@ def cpu_folders(root: Path = Path("/")) -> list[Path]:
 
     `root` is where `/proc` and `/sys` are found. Empty where there are no control groups.
     """
-    groups = _groups(_text(root / "proc/self/cgroup"))
+    return _folders(root, "cpu")
+
+
+def memory_limit_bytes(root: Path = Path("/")) -> float:
+    """Bytes of memory that the strictest control group allows; infinite without a limit."""
+    texts = (
+        _text(folder / name).strip()
+        for folder in _folders(root, "memory")
+        for name in ("memory.max", "memory.limit_in_bytes")
+    )
+    return min((int(text) for text in texts if text.isdecimal()), default=math.inf)
+
+
+def _folders(root: Path, controller: str) -> list[Path]:
+    groups = _groups(_text(root / "proc/self/cgroup"), controller)
     folders = []
-    for mount in _mounts(_text(root / "proc/self/mountinfo")):
+    for mount in _mounts(_text(root / "proc/self/mountinfo"), controller):
         if mount.version not in groups:
             continue
         group = groups[mount.version]
@@ -56,7 +71,7 @@ def _quota(folder: Path) -> float | None:
     return quota_us / period_us if quota_us > 0 and period_us > 0 else None
 
 
-def _groups(text: str) -> dict[int, PurePosixPath]:
+def _groups(text: str, controller: str) -> dict[int, PurePosixPath]:
     """This process's group in each version of the hierarchy, from /proc/self/cgroup."""
     groups = {}
     for line in text.splitlines():
@@ -64,13 +79,13 @@ def _groups(text: str) -> dict[int, PurePosixPath]:
         controllers, _, path = rest.partition(":")
         if number == "0" and not controllers:
             groups[2] = PurePosixPath(path)
-        elif "cpu" in controllers.split(","):
+        elif controller in controllers.split(","):
             groups[1] = PurePosixPath(path)
     return groups
 
 
-def _mounts(text: str) -> Iterator[_Mount]:
-    """Mounts of hierarchies that can hold CPU control, from /proc/self/mountinfo (proc(5))."""
+def _mounts(text: str, controller: str) -> Iterator[_Mount]:
+    """Mounts of hierarchies that can hold a controller, from /proc/self/mountinfo (proc(5))."""
     for line in text.splitlines():
         before, _, after = line.partition(" - ")
         fields, kind = before.split(), after.split()
@@ -79,7 +94,7 @@ def _mounts(text: str) -> Iterator[_Mount]:
         top, at = PurePosixPath(fields[3]), PurePosixPath(fields[4])
         if kind[0] == "cgroup2":
             yield _Mount(top, at, version=2)
-        elif kind[0] == "cgroup" and "cpu" in kind[2].split(","):
+        elif kind[0] == "cgroup" and controller in kind[2].split(","):
             yield _Mount(top, at, version=1)
 
 

@@ -24,6 +24,7 @@ from scaling.builds.prepared_arm import PreparedArm
 from scaling.journal.file import JournalFile
 from scaling.journal.folder import choose
 from scaling.journal.record import CeilingLine, RunLine, StudyLine
+from scaling.machine.cgroup import memory_limit_bytes
 from scaling.machine.identity import describe_machine
 from scaling.machine.open_files import open_files_limit
 from scaling.machine.topology import Topology, read_topology
@@ -102,13 +103,14 @@ def prepared(
         arms = prepare(study.arms, wanted, str(path), own, say)
         topology = read_topology()
         descriptions = {name: arm.description for name, arm in arms.items()}
+        limit_bytes = memory_limit_bytes()
         plan = make_plan(
             study,
             descriptions,
             topology,
             open_files=open_files_limit(),
-            memory_bytes=psutil.virtual_memory().total,
-            free_bytes=MOST_MEMORY * psutil.virtual_memory().available,
+            memory_bytes=min(psutil.virtual_memory().total, limit_bytes),
+            free_bytes=MOST_MEMORY * min(psutil.virtual_memory().available, limit_bytes),
             alone=None if stopping.IS_POSSIBLE else stopping.WHY_NOT,
         )
         plan.require_cells()

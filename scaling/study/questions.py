@@ -19,11 +19,14 @@ from scaling.journal.record import Cell, Parameters, Region
 from scaling.study.load import RATE, is_open_loop, middle, open_loop_rate
 
 THROUGHPUT, CPU, MEMORY, P99 = "throughput_per_s", "cpu_s_per_op", "memory", "latency_p99_s"
+CPU_OF_ALL = "stack_cpu_s_per_op"  # with what is around the workers
 CAPACITY = "capacity at {}"  # with the text of an objective
 BASE_LOOP = "asyncio"
 THREADS = "threads"
 OVER_PROCESSES = "over processes"
+OVER_SERVER = "over a server"
 TWO_STUDIES = "two studies"
+CACHE, SERVER = "cache", "valkey"  # a parameter, and its value that puts the cache into a server
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +261,31 @@ def over_processes(scope: Scope) -> Iterator[Asked]:
                 for kind in PROCESSES:
                     if alike := tuple(each for each in among if each.model == kind):
                         yield Asked(OVER_PROCESSES, MEMORY, of, alike)
+
+
+@question
+def over_server(scope: Scope) -> Iterator[Asked]:
+    """One cache of all threads over as many processes with a server: what sharing memory brings.
+
+    Each cache in memory is compared, at the same other parameters, with the strongest processes.
+    CPU time is that of all parts, the server's too.
+    """
+    for group in _closed(scope):
+        if group.first.parameters.get(CACHE) in (None, SERVER):
+            continue
+        theirs = Parameters.of(group.first.parameters).but(**{CACHE: SERVER})
+        for arm, n in product(free_arms(group.arms), group.workers):
+            of = group.cell(arm, THREADS, n)
+            among = [
+                each
+                for each in scope.cells
+                if each.model in PROCESSES
+                and each == of.but(parameters=theirs, arm=each.arm, model=each.model)
+            ]
+            if among and scope.measured([of]):
+                for measure in (THROUGHPUT, CPU_OF_ALL):
+                    known = tuple(scope.measured(among, measure))
+                    yield Asked(OVER_SERVER, measure, of, known or tuple(among))
 
 
 @question

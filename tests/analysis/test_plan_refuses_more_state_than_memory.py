@@ -80,7 +80,7 @@ def test_what_does_not_fit_is_left_out_with_the_limit() -> None:
     assert (refused.arm, refused.model) == ("3.14t", "forked")
     assert refused.reason == (
         "2 workers: the state needs up to 30.0 GiB (3 × 10.0 GiB), and the limit is 20.8 GiB, "
-        "80 % of this machine's memory"
+        "80 % of the memory here"
     )
 
 

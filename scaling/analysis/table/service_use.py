@@ -1,4 +1,4 @@
-"""Columns of what is around the servers of a full stack: proxy, connection pooler, database.
+"""Columns of what is around the workers: proxy, connection pooler, database, cache.
 
 CPU time is that of all their processes in the window. NaN where a run has no such service, and
 where it is one that the user has installed.
@@ -10,11 +10,14 @@ import numpy as np
 
 from scaling.analysis.arrays import Floats
 from scaling.analysis.table.column import Column, Read, Shown, SomeRuns
-from scaling.journal.record import ServiceUse
+from scaling.journal.record import RunLine, ServiceUse
+from scaling.study.services import SERVICES
 
-ROLES = {"proxy": "nginx", "pooler": "pgbouncer", "database": "postgres"}
+ROLES = {"proxy": "nginx", "pooler": "pgbouncer", "database": "postgres", "cache": "valkey"}
 CPU_OF_SERVICES = tuple(f"{role}_cpu_s_per_op" for role in ROLES)
-POOLED = ("pooler", "database")  # those whose connections are limited
+POOLED = ("pooler", "database", "cache")  # those whose connections are limited
+KEEPING = (ROLES["database"], ROLES["cache"])
+CAN_ASK = {each.asked_by for each in SERVICES.values() if each.fresh}
 
 
 def _of(service: str, figure: Callable[[ServiceUse], float | None]) -> Read:
@@ -78,10 +81,20 @@ def _columns(role: str, service: str, place: int) -> dict[str, Column]:
 
 
 def _of_all(rows: SomeRuns) -> Floats:
-    """CPU s per operation of the application and of what is around it; NaN without a database."""
+    """CPU s per operation of the workers and of what is around them, as far as they are there.
+
+    NaN where nothing can be around them, and where a database or cache is a user's own.
+    """
     around = np.array([rows[name] for name in CPU_OF_SERVICES])
-    known = np.isfinite(rows["database_cpu_s_per_op"])
+    known = np.array([_is_known(run) for run in rows.runs], np.bool_)
     return np.where(known, rows["cpu_s_per_op"] + np.nansum(around, axis=0), np.nan)
+
+
+def _is_known(run: RunLine) -> bool:
+    kept = [use for name, use in run.services.items() if name in KEEPING]
+    if not kept:
+        return not run.services and not CAN_ASK.isdisjoint(run.cell.parameters)
+    return all(use.window_cpu_s is not None for use in kept)
 
 
 SERVICE_USE = {
@@ -92,9 +105,9 @@ SERVICE_USE = {
     "stack_cpu_s_per_op": Column(
         read=_of_all,
         unit="s",
-        definition="CPU time in the window ÷ operations of application, proxy, pooler and database "
-        "together, as far as they are there; NaN without a database",
-        words="CPU time of a request in the whole stack",
+        definition="CPU time in the window ÷ operations of workers, proxy, pooler, database and "
+        "cache together, as far as they are there; NaN where no database or cache can be",
+        words="CPU time of a request in all parts",
         better="less",
         noise="cpu_s_per_op",
         shown=Shown(heading="stack µs CPU", name="stack_cpu_us_per_op", factor=1e6, place=119),

@@ -15,9 +15,11 @@ import numpy as np
 
 from scaling.analysis.arrays import Flags, Floats
 from scaling.analysis.table.column import FLAG, Column, SomeRuns
+from scaling.analysis.table.service_use import ROLES
 from scaling.journal.record import Machine, RunLine
 
 LEAST_OF_N = 0.9
+CACHE = ROLES["cache"]
 SHARED_CORES = "shared cores"  # what tables and captions print beside such throughput
 
 
@@ -45,12 +47,13 @@ def _bounds(rows: SomeRuns) -> Floats:
     cores = np.array([_workers_cores(run, usable) for run in rows.runs])
     loads = [run.load for run in rows.runs]
     apart = np.array([bool(load and (load.cpus or load.elsewhere)) for load in loads], np.bool_)
-    generator_s = np.where(apart, 0.0, rows["generator_cpu_s_per_op"])
+    loaded = np.array([run.load is not None for run in rows.runs], np.bool_)
+    generator_s = np.where(apart | ~loaded, 0.0, rows["generator_cpu_s_per_op"])
     services_s = _services_s(rows)
     workers = rows["workers"].astype(np.float64)
     bound = gain_bound(workers, cores, rows["cpu_s_per_op"], generator_s, services_s)
-    served = np.array([run.load is not None for run in rows.runs], np.bool_)
-    return np.where(served, bound, np.nan)
+    beside = np.array([CACHE in run.services for run in rows.runs], np.bool_)
+    return np.where(loaded | beside, bound, np.nan)
 
 
 def _workers_cores(run: RunLine, usable: float) -> float:
@@ -81,9 +84,9 @@ def _shared(rows: SomeRuns) -> Flags:
 SHARED = {
     "gain_bound": Column(
         read=_bounds,
-        definition="served only: what N workers gain over one at most, since the load generator "
-        "and services need CPU time, too: min(N, cores × κ ÷ (κ + γ + σ)), from CPU time per "
-        "request of server, generator and services",
+        definition="served, or with a cache in a server: what N workers gain over one at most, "
+        "since load generator and services need CPU time, too: min(N, cores × κ ÷ (κ + γ + σ)), "
+        "from CPU time per request of workers, generator and services",
     ),
     "shared_cores": Column(
         read=_shared,

@@ -35,7 +35,7 @@ def too_much_memory(
     return (
         f"{plural(cell.workers, 'worker')}: the {facts.holds.what} needs up to "
         f"{_gib(copies * each)} ({copies} × {_gib(each)}), and the limit is {_gib(limit)}, "
-        f"{percent(MOST)} of this machine's memory"
+        f"{percent(MOST)} of the memory here"
     )
 
 

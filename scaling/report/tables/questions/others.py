@@ -6,11 +6,11 @@ from scaling.report.tables.grid import Grid
 from scaling.report.tables.phrases import stacked
 from scaling.report.tables.questions.contrasts import RATIOS, contrast_rows
 from scaling.report.tables.questions.question import Question
-from scaling.study.questions import OVER_PROCESSES
+from scaling.study.questions import OVER_PROCESSES, OVER_SERVER
 
 WITH_MODULES = (
     *("gain", "headline", "step", OVER_PROCESSES, "break-even", "version", "setting", "loop"),
-    "runtime",
+    *("runtime", OVER_SERVER),
 )
 
 

@@ -13,6 +13,7 @@ from scaling.report.tables.questions import (
     others,
     processes,
     runtimes,
+    servers,
     settings,
     versions,
 )
@@ -21,6 +22,7 @@ QUESTIONS = (
     gain.QUESTION,
     ladder.QUESTION,
     processes.QUESTION,
+    servers.QUESTION,
     break_even.QUESTION,
     versions.QUESTION,
     settings.QUESTION,

@@ -1,0 +1,318 @@
+"""A cache in Valkey, and misses that are rows of PostgreSQL: measured, or labelled when they fail.
+
+The servers are real ones, but for those that answer wrongly.
+"""
+
+import asyncio
+import contextlib
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from valkey import Valkey
+
+from scaling.builds.installed import VALKEY
+from scaling.journal.record import ParameterValue, ServiceUse
+from scaling.run.child import Child, Ending, run_child
+from scaling.run.service_process import ServiceError, ServiceProcess, Usage
+from scaling.run.services import Services
+from scaling.study.services import WORKERS, beside
+from tests.support.children import FREE_THREADED, environment, finish
+from tests.workers.test_caches_hit_as_often_as_theory_says import POINTS, expected_hits
+from workers.workloads.parts.lookups import Rows
+
+pytestmark = [pytest.mark.slow, pytest.mark.needs("servers")]
+
+KEYS, ENTRIES, CONNECTIONS = 10_000, 1_000, 3
+SIZES: dict[str, ParameterValue] = {
+    "keys": KEYS,
+    "rows": KEYS,
+    "entries": ENTRIES,
+    "miss_us": 1.0,
+    "connections": CONNECTIONS,
+}
+PREFIX = "scaling-service-"
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where servers have their folders; paths of sockets must be short."""
+    return tmp_path_factory.mktemp("v")
+
+
+@pytest.fixture(scope="module")
+def services(place: Path) -> Iterator[Services]:
+    variables = environment(TMPDIR=str(place))
+    with Services(sys.executable, variables, data=place / "kept") as running:
+        yield running
+    assert left_in(place) == []
+
+
+def left_in(place: Path) -> list[str]:
+    """Folders of services but for PostgreSQL's, which lives longer, and processes of Valkey."""
+    inside = []
+    for each in psutil.process_iter(["name"]):
+        if "valkey" in (each.info["name"] or ""):
+            with contextlib.suppress(psutil.Error):  # it has just ended
+                inside += [str(each.pid)] if each.cwd().startswith(str(place)) else []
+    folders = [path for path in place.glob(f"{PREFIX}*") if not (path / "data").exists()]
+    return [*inside, *(path.name for path in folders)]
+
+
+def cell(model: str, parameters: Mapping[str, ParameterValue], window_s: float = 0.4) -> Any:
+    return {
+        "workload": "cache",
+        "workers": 2,
+        "model": model,
+        "parameters": dict(parameters),
+        "warmup_s": 0.1,
+        "window_s": window_s,
+        "ticks": 2,
+    }
+
+
+def measured(
+    services: Services,
+    model: str,
+    *,
+    window_s: float = 0.4,
+    at: Callable[[str, Mapping[str, list[str]]], None] = lambda _phase, _urls: None,
+    **parameters: ParameterValue,
+) -> tuple[Ending, dict[str, ServiceUse]]:
+    """One run of two workers; `at` is called at each phase, with the URLs of services."""
+    asked = {**SIZES, **parameters}
+    names = beside((), asked)
+    with services.during(names, {**asked, WORKERS: 2}) as usage:
+
+        def watch(phase: str, facts: Mapping[str, Any]) -> None:
+            usage.watch(phase, facts)
+            at(phase, usage.urls)
+
+        ending = run_child(
+            Child(sys.executable, environment()),
+            cell(model, asked, window_s) | {"services": usage.urls},
+            services_cpu_s=usage.cpu_s,
+            watch=watch,
+        )
+    return ending, usage.use()
+
+
+@pytest.mark.parametrize("model", ["threads", "processes", "forked"])
+def test_workers_share_a_server_that_is_measured(
+    model: str, place: Path, services: Services
+) -> None:
+    seen = []
+    ending, used = measured(
+        services, model, cache="valkey", at=lambda _, urls: seen.append(urls["valkey"][0])
+    )
+    assert ending.outcome == "measured", ending.record and ending.record.failure
+    assert ending.record
+    assert {worker.errors for worker in ending.record.workers} == {0}
+    assert ending.record.process.gil.seen == (not FREE_THREADED,) * 4
+    assert all(20 < worker.figures["hit_percent"] < 95 for worker in ending.record.workers)
+    valkey = used["valkey"]
+    assert valkey.connections == 2 * CONNECTIONS
+    assert (valkey.memory_bytes or 0) > 1 << 20
+    assert (valkey.cpu_s or 0) >= (valkey.window_cpu_s or 0) > 0
+    assert valkey.facts["maxmemory-policy"] == "allkeys-lru"
+    assert seen[0].startswith(f"unix://{place}/{PREFIX}")
+    assert left_in(place) == []  # each run has a server of its own
+
+
+def test_it_has_memory_for_the_entries_that_are_asked(services: Services) -> None:
+    held = []
+
+    def count(phase: str, urls: Mapping[str, list[str]]) -> None:
+        if phase == "closed":
+            with Valkey.from_url(urls["valkey"][0]) as client:
+                held.append(client.dbsize())
+
+    for entries in (5_000, 10_000):
+        ending, _ = measured(
+            services, "threads", cache="valkey", entries=entries, keys=40_000, at=count, rows=40_000
+        )
+        assert ending.outcome == "measured"
+    assert held == pytest.approx([5_000, 10_000], rel=0.2)
+
+
+@pytest.mark.parametrize("cache", ["dict", "lru_cache", "cachetools"])
+def test_rows_are_read_where_a_cache_has_none_and_hits_are_those_of_theory(
+    cache: str, services: Services
+) -> None:
+    ending, used = measured(services, "threads", cache=cache, miss="postgres", window_s=0.8)
+    assert ending.outcome == "measured", ending.record and ending.record.failure
+    assert ending.record
+    assert ending.record.process.gil.seen == (not FREE_THREADED,) * 4
+    kind = "dict" if cache == "dict" else "lru_cache"
+    found = [worker.figures["hit_percent"] for worker in ending.record.workers]
+    assert sum(found) / 2 == pytest.approx(expected_hits(kind, KEYS, ENTRIES, 1.0), abs=2 * POINTS)
+    assert used["postgres"].connections == 2 * CONNECTIONS
+    assert (used["postgres"].window_cpu_s or 0) > 0
+
+
+def test_a_server_and_a_database_together(services: Services) -> None:
+    ending, used = measured(services, "processes", cache="valkey", miss="postgres")
+    assert ending.outcome == "measured", ending.record and ending.record.failure
+    assert used.keys() == {"postgres", "valkey"}
+
+
+def test_a_server_that_dies_in_the_window_is_a_labelled_run(
+    place: Path, services: Services
+) -> None:
+    def kill(phase: str, _urls: Mapping[str, list[str]]) -> None:
+        if phase == "load":
+            threading.Timer(0.4, _kill_valkey, [place]).start()
+
+    ending, used = measured(services, "threads", cache="valkey", window_s=3.0, at=kill)
+    assert ending.outcome == "failed"
+    assert ending.record
+    assert ending.record.failure
+    assert ending.record.failure.phase == "window"
+    assert "ConnectionError" in ending.record.failure.error
+    assert "SIGKILL" in used["valkey"].ended
+    assert left_in(place) == []
+
+
+def _kill_valkey(place: Path) -> None:
+    for each in psutil.Process().children(recursive=True):
+        if "valkey" in each.name() and each.cwd().startswith(str(place)):
+            each.kill()
+
+
+# ------------------------------------------------------------------------------ wrong answers
+
+
+@contextlib.contextmanager
+def answering(place: Path, answer: Callable[[bytes], bytes]) -> Iterator[str]:
+    """A server on a Unix socket; `answer` has what was received at once. Its URL."""
+    path = place / "s"
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(ConnectionResetError):
+            while received := await reader.read(1 << 16):
+                writer.write(answer(received))
+        writer.close()
+
+    async def serve() -> None:
+        async with await asyncio.start_unix_server(talk, path):
+            ready.set()
+            await asyncio.get_running_loop().run_in_executor(None, over.wait)
+
+    ready, over = threading.Event(), threading.Event()
+    thread = threading.Thread(target=lambda: asyncio.run(serve()))
+    thread.start()
+    ready.wait()
+    try:
+        yield f"unix://{path}"
+    finally:
+        over.set()
+        thread.join()
+
+
+def ok_but_wrong(received: bytes) -> bytes:
+    """The value of another key for each GET, and OK for all else."""
+    is_get = [b"\r\nGET\r\n" in each for each in received.split(b"*")[1:]]
+    return b"".join(b"$5\r\nwrong\r\n" if each else b"+OK\r\n" for each in is_get)
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (ok_but_wrong, "RuntimeError: Valkey answered 'wrong' for the key"),
+        (lambda _: b"HTTP/1.1 400 Bad Request\r\n\r\n", "ConnectionError: Protocol Error: b'HTTP/1.1"),
+    ],
+)
+def test_wrong_answers_are_a_labelled_run(
+    answer: Callable[[bytes], bytes], said: str, place: Path
+) -> None:
+    with answering(place, answer) as url:
+        asked = cell("threads", {**SIZES, "cache": "valkey"}) | {"services": {"valkey": [url]}}
+        done = finish(asked)
+    assert done.code == 1
+    assert done.record.outcome == "failed"
+    assert done.record.failure
+    assert said in done.record.failure.error
+
+
+def test_a_row_of_another_key_is_no_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def wrong(key: int) -> tuple[int, str]:
+        return key, "wrong"
+
+    async def look_up() -> str:
+        rows = Rows("postgresql://127.0.0.1:1/none", KEYS, 1)
+        monkeypatch.setattr(rows, "_pool", type("Pool", (), {"fetch": staticmethod(wrong)}))
+        return await rows(6)
+
+    with pytest.raises(RuntimeError, match=r"answered \(7, 'wrong'\) for the row 7"):
+        asyncio.run(look_up())
+
+
+@pytest.mark.parametrize(
+    ("parameters", "said"),
+    [
+        ({"miss": "postgres", "rows": 10}, "10,000 keys need as many rows, and 10 are asked"),
+        ({"cache": "valkey", "entries": 10}, "raise entries to 1,000 or more"),
+        ({"cache": "valkey"}, "cache needs a valkey: start"),
+    ],
+)
+def test_what_does_not_fit_says_what_to_do(
+    parameters: dict[str, ParameterValue], said: str
+) -> None:
+    done = finish(cell("threads", {**SIZES, **parameters}))
+    assert done.code == 1
+    assert done.record.failure
+    assert said in done.record.failure.error
+
+
+# ------------------------------------------------------------------------------ a user's server
+
+
+def valkey(place: Path, **variables: str) -> ServiceProcess:
+    command = [sys.executable, "-m", "workers.services.valkey", "--entries=2000", "--until-eof"]
+    return ServiceProcess("valkey", command, environment(TMPDIR=str(place), **variables))
+
+
+def test_an_installed_server_is_used_while_it_is_empty_and_is_then_as_it_was(place: Path) -> None:
+    theirs = valkey(place)
+    try:
+        with Valkey.from_url(theirs.urls[0], decode_responses=True) as client:
+            client.config_set("maxmemory", "77777777")
+            client.config_set("maxmemory-policy", "noeviction")
+            ours = valkey(place, **{VALKEY: theirs.urls[0]})
+            try:
+                assert (ours.urls, ours.usage()) == (theirs.urls, Usage())
+                assert ours.facts["installed"] == "yes"
+                assert client.config_get("maxmemory-policy")["maxmemory-policy"] == "allkeys-lru"
+                client.set("left", "behind")
+            finally:
+                ours.close()
+            assert client.config_get("maxmemory")["maxmemory"] == "77777777"
+            assert client.config_get("maxmemory-policy")["maxmemory-policy"] == "noeviction"
+            assert client.dbsize() == 0
+            client.set("mine", "dear")
+            with pytest.raises(ServiceError, match="holds data, which a study would evict"):
+                valkey(place, **{VALKEY: theirs.urls[0]})
+            assert client.get("mine") == "dear"
+    finally:
+        theirs.close()
+    assert left_in(place) == []
+
+
+def test_an_installed_server_that_is_none_is_refused_without_its_name(place: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    with pytest.raises(ServiceError, match="try its URL with valkey-cli") as raised:
+        valkey(place, **{VALKEY: f"valkey://bob:s3cret@127.0.0.1:{port}/0"})
+    assert not {"bob", "s3cret"} & set(str(raised.value).replace(":", " ").split())
+    with (
+        answering(place, lambda _: b"HTTP/1.1 400 Bad Request\r\n\r\n") as url,
+        pytest.raises(ServiceError, match=r"cannot be used \((ConnectionError|InvalidResponse)\)"),
+    ):
+        valkey(place, **{VALKEY: url})
+    with pytest.raises(ServiceError, match=r"cannot be used \(ValueError\)"):
+        valkey(place, **{VALKEY: "http://127.0.0.1:1"})
