@@ -25,20 +25,20 @@ from scaling.analysis.table.groups import (
 from scaling.base.vocabulary import PRIMARY_QUESTIONS
 from scaling.journal.record import Cell, Region, StudyLine
 from scaling.study.objective import parse_objective
-from scaling.study.questions import CPU, MEMORY, THROUGHPUT, section_of
+from scaling.study.questions import CPU, CPU_OF_ALL, MEMORY, THROUGHPUT, section_of
 
 PSS, RSS = "pss_bytes", "rss_bytes"
 # A rung of the ladder must be valid in this share of the blocks in which its ends are. With fewer
 # it would take the blocks away from the steps beside it.
 ENOUGH_BLOCKS = 0.5
-NOISE_OF = {THROUGHPUT: "throughput", PSS: "PSS", RSS: "RSS"}
+NOISE_OF = {THROUGHPUT: "throughput", PSS: "PSS", RSS: "RSS", CPU_OF_ALL: CPU}
 MEMORY_KINDS: dict[str, MemoryKind] = {PSS: "PSS", RSS: "RSS"}
 # Why two cells were not measured in turn.
 OTHER_N = "they have another number of workers"
 OTHER_GROUP = "one group had no room for both"
 OTHER_STUDY = "they are of two studies"
 NO_TURNS = "each was measured after the other"
-LESS_IS_BETTER = (CPU, MEMORY, PSS, RSS)
+LESS_IS_BETTER = (CPU, CPU_OF_ALL, MEMORY, PSS, RSS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,10 @@ from unittest.mock import Mock
 import msgspec
 import pytest
 
+from scaling.analysis.table.service_use import ROLES
 from scaling.builds import installed
 from scaling.builds.arms import parse_arm
-from scaling.builds.installed import POSTGRES, program
+from scaling.builds.installed import POSTGRES, URLS, VALKEY, program
 from scaling.builds.prepared_arm import PreparedArm
 from scaling.journal.record import (
     Description,
@@ -52,6 +53,11 @@ def test_parameters_ask_for_proxy_and_pooler() -> None:
     assert (beside(["site"], {}), in_front({})) == (("site",), None)
 
 
+def test_a_cache_asks_for_its_server_and_for_the_rows_of_its_misses() -> None:
+    assert beside([], {"cache": "lru_cache", "miss": "cpu"}) == ()
+    assert beside([], {"cache": "valkey", "miss": "postgres"}) == ("postgres", "valkey")
+
+
 def refused(parameters: dict[str, ParameterValue], packages: dict[str, str]) -> str | None:
     here: Description = msgspec.structs.replace(
         description(workloads={"web": WEB}), packages=packages
@@ -73,6 +79,9 @@ def test_what_is_not_there_is_refused_with_what_to_install(
     assert f"name an installed server with {POSTGRES}=URL" in (refused(NONE, {}) or "")
     monkeypatch.setenv(POSTGRES, "postgresql://127.0.0.1/mine")
     assert refused(NONE, {}) is None
+    assert f"name an installed server with {VALKEY}=URL" in (refused({"cache": "valkey"}, {}) or "")
+    monkeypatch.setenv(VALKEY, "valkey://127.0.0.1")
+    assert refused({"cache": "valkey"}, {}) is None
 
 
 @pytest.mark.parametrize("folder", ["PATH", "SBIN"])
@@ -129,10 +138,11 @@ def run_with(services: Services) -> tuple[RunLine, bytes | None]:
     return Executor(plan, {"3.14t": arm}, services)(asked, 1)
 
 
+@pytest.mark.parametrize("variable", URLS)
 def test_a_run_without_its_service_is_labelled_and_the_study_goes_on(
-    monkeypatch: pytest.MonkeyPatch,
+    variable: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(POSTGRES, "postgresql://bob:s3cret@db.example.org/bobs")
+    monkeypatch.setenv(variable, "postgresql://bob:s3cret@db.example.org/bobs")
     line, record = run_with(Broken(sys.executable, {}))
     assert (line.outcome, record) == ("crashed", None)
     said = "the service 'pgbouncer' did not start: no password of (hidden)@(hidden)"
@@ -152,6 +162,7 @@ USED = {
     "nginx": ServiceUse(window_cpu_s=0.5, memory_bytes=9_000_000, connections=16),
     "pgbouncer": ServiceUse(window_cpu_s=0.25, memory_bytes=4_000_000, connections=8),
     "postgres": ServiceUse(window_cpu_s=1.0, memory_bytes=90_000_000, connections=4),
+    "valkey": ServiceUse(window_cpu_s=0.1, memory_bytes=5_000_000, connections=2),
 }
 
 
@@ -161,7 +172,7 @@ def test_what_each_of_them_costs_per_request_is_a_column(tmp_path: Path) -> None
     stack = studied(
         tmp_path / "stack", served, lambda run: msgspec.structs.replace(run, services=USED)
     ).frame.iloc[0]
-    for role, used in zip(("proxy", "pooler", "database"), USED.values(), strict=True):
+    for role, used in zip(ROLES, USED.values(), strict=True):
         assert plain[[f"{role}_cpu_s_per_op", f"{role}_bytes"]].isna().all()
         assert stack[f"{role}_cpu_s_per_op"] == pytest.approx(
             (used.window_cpu_s or 0.0) / stack["operations"]

@@ -163,6 +163,15 @@ def test_a_server_is_loaded_in_turn_where_its_load_can_pause(
     assert why("workers.workloads.serve:Serve", server="aiohttp") == ""
 
 
+def test_a_cell_with_a_service_of_its_own_is_measured_alone() -> None:
+    facts, cell = TURNING["compute"], replace(CELLS[0], workload="cache")
+    for parameters in ({"cache": "valkey"}, {"miss": "postgres"}):
+        beside = replace(cell, parameters=parameters)
+        assert why_alone(beside, facts, 2) == "its services go on while it is stopped"
+    inside = replace(cell, parameters={"cache": "dict", "miss": "cpu"})
+    assert why_alone(inside, facts, 2) is None
+
+
 def made(*, workloads: str = "echo", alone: str | None = None, **options: object) -> Plan:
     asked: dict[str, object] = {
         "workload": (workloads,),

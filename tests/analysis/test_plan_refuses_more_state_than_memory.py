@@ -1,6 +1,7 @@
 """More data than the machine has memory for is refused by the plan, which names the limit."""
 
 import msgspec
+import pytest
 
 from scaling.journal.record import Holds, ParameterFacts
 from scaling.machine.topology import Topology
@@ -9,6 +10,8 @@ from scaling.study.file import read_study
 from scaling.study.options import Options
 from scaling.study.plan.cells import Plan, make_plan
 from scaling.study.plan.groups import memory_bytes
+from scaling.study.plan.held_memory import held_bytes, too_much_memory
+from tests.support.cli import BUILD, Command
 from tests.support.descriptions import COMPUTE, description
 
 GIB = 1 << 30
@@ -82,6 +85,36 @@ def test_what_does_not_fit_is_left_out_with_the_limit() -> None:
         "2 workers: the state needs up to 30.0 GiB (3 × 10.0 GiB), and the limit is 20.8 GiB, "
         "80 % of the memory here"
     )
+
+
+def test_a_service_keeps_one_copy_for_all() -> None:
+    assert STATE.holds
+    holds = msgspec.structs.replace(STATE.holds, in_service={"kind": "array"})
+    facts = msgspec.structs.replace(STATE, holds=holds)
+    for cell in plan().cells:
+        held = {
+            kind: held_bytes(facts, cell, {"objects": 100, "kind": kind})
+            for kind in ("dicts", "array")
+        }
+        assert held["array"] == 1600
+        copies = {"threads": 1, "processes": 2, "forked": 3}[cell.model]
+        assert held["dicts"] == copies * 102_400
+    (first, *_) = plan().cells
+    refused = too_much_memory(facts, first, {"objects": 1 << 30, "kind": "array"}, GIB)
+    assert "(1 × 16.0 GiB)" in (refused or "")
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("described_once")
+def test_a_control_group_may_allow_less_than_the_machine_has(
+    monkeypatch: pytest.MonkeyPatch, command: Command
+) -> None:
+    asked = ("plan", "--arm", BUILD, "--workload", "state", "--no-controls")
+    assert command(*asked).returncode == 0
+    monkeypatch.setattr("scaling.run.measure.memory_limit_bytes", lambda: float(1 << 20))
+    limited = command(*asked)
+    assert limited.returncode == 2
+    assert "of the memory here" in limited.stderr
 
 
 def test_the_number_of_workers_decides() -> None:

@@ -209,6 +209,7 @@ def test_a_request_is_json_and_names_no_path_of_ours(tmp_path: Path) -> None:
         (["--hosts", "a", "--study", "scal"], "Did you mean"),
         (["--hosts", "a", "--load-from", "b"], "one host cannot load several"),
         (["--hosts", "a", "--postgres", "postgresql://b"], "Set SCALING_POSTGRES on each host"),
+        (["--hosts", "a", "--valkey", "valkey://b"], "Set SCALING_VALKEY on each host"),
     ],
 )
 def test_bad_usage_is_one_line(

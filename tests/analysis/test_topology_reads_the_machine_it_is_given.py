@@ -1,11 +1,12 @@
 """Topology is what `/proc` and `/sys` say, under whatever root they are found."""
 
+import math
 from pathlib import Path
 
 import psutil
 import pytest
 
-from scaling.machine.cgroup import cpu_folders, cpu_quota
+from scaling.machine.cgroup import cpu_folders, cpu_quota, memory_limit_bytes
 from scaling.machine.topology import parse_cpus, read_topology
 from tests.support.files import tree
 
@@ -136,3 +137,33 @@ def test_a_path_of_another_namespace_leads_to_the_top_of_the_mount(tmp_path: Pat
         },
     )
     assert cpu_quota(root) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("files", "limit_bytes"),
+    [
+        ({"user/memory.max": "3000\n", "user/study/memory.max": "max\n"}, 3000),
+        ({"user/memory.max": "3000\n", "user/study/memory.max": "2000\n"}, 2000),
+        ({"memory.max": "rubbish\n", "user/elsewhere/memory.max": "1\n"}, math.inf),
+        ({}, math.inf),
+    ],
+)
+def test_the_least_limit_of_memory_on_the_way_up_counts(
+    files: dict[str, str], limit_bytes: float, tmp_path: Path
+) -> None:
+    here = {"proc/self/cgroup": "0::/user/study\n", "proc/self/mountinfo": MOUNT_V2}
+    groups = {f"sys/fs/cgroup/{name}": text for name, text in files.items()}
+    groups["sys/fs/cgroup/user/study/cgroup.controllers"] = "memory\n"
+    assert memory_limit_bytes(tree(tmp_path, here | groups)) == limit_bytes
+
+
+def test_the_older_hierarchy_has_its_limit_of_memory_elsewhere(tmp_path: Path) -> None:
+    mount = "34 32 0:31 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
+    files = {
+        "proc/self/cgroup": "4:memory:/m\n3:cpu,cpuacct:/c\n0::/\n",
+        "proc/self/mountinfo": MOUNT_V1 + mount,
+        "sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n",
+        "sys/fs/cgroup/memory/m/memory.limit_in_bytes": "4000\n",
+        "sys/fs/cgroup/cpu,cpuacct/c/memory.limit_in_bytes": "1\n",
+    }
+    assert memory_limit_bytes(tree(tmp_path, files)) == 4000

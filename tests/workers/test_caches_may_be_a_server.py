@@ -224,7 +224,10 @@ def ok_but_wrong(received: bytes) -> bytes:
     ("answer", "said"),
     [
         (ok_but_wrong, "RuntimeError: Valkey answered 'wrong' for the key"),
-        (lambda _: b"HTTP/1.1 400 Bad Request\r\n\r\n", "ConnectionError: Protocol Error: b'HTTP/1.1"),
+        (
+            lambda _: b"HTTP/1.1 400 Bad Request\r\n\r\n",
+            "Protocol Error: b'HTTP/1.1",
+        ),
     ],
 )
 def test_wrong_answers_are_a_labelled_run(

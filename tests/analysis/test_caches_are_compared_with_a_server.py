@@ -1,0 +1,107 @@
+"""One cache of all threads over processes with a server: each cache, with the CPU time of all."""
+
+from pathlib import Path
+
+import pytest
+
+from scaling.analysis.results import StudyResults
+from scaling.journal.record import RunLine, ServiceUse
+from scaling.report.tables.questions import others, servers
+from scaling.study.questions import CPU_OF_ALL, OVER_SERVER, THROUGHPUT
+from tests.support.fabricate import Made, studied, with_
+
+SPEEDS = {
+    (arm, model, n): speed * n
+    for arm, model, speed in (
+        ("3.14t", "threads", 1.0),
+        ("3.14", "threads", 0.5),
+        ("3.14", "processes", 0.1),
+        ("3.14", "forked", 0.125),
+        ("3.14t", "processes", 0.05),
+        ("3.14t", "forked", 0.05),
+    )
+    for n in (1, 2)
+}
+PER_OPERATION_S = 1e-3  # of the server
+
+
+def with_server(run: RunLine) -> RunLine:
+    """The run beside a server that uses CPU time in proportion, where its cache is one."""
+    if run.cell.parameters.get("cache") != "valkey":
+        return run
+    assert run.record
+    ticks = [worker.ticks for worker in run.record.workers]
+    operations = sum(each.operations[-1] - each.operations[0] for each in ticks)
+    return with_(run, services={"valkey": ServiceUse(window_cpu_s=PER_OPERATION_S * operations)})
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> StudyResults:
+    made = Made(
+        variants={
+            "compute": [
+                {"cache": "dict", "miss_us": 5.0},
+                {"cache": "lru_cache", "miss_us": 5.0},
+                {"cache": "lru_cache", "miss_us": 50.0},
+                {"cache": "valkey", "miss_us": 5.0},
+            ]
+        },
+        arms=("3.14", "3.14t"),
+        models=("threads", "processes", "forked"),
+        workers=(1, 2),
+        blocks=6,
+        speeds=SPEEDS,
+    )
+    return StudyResults.of(studied(tmp_path_factory.mktemp("server"), made, with_server))
+
+
+def test_each_cache_of_threads_is_over_the_strongest_processes_with_a_server(
+    results: StudyResults,
+) -> None:
+    found = results.ratios.where(OVER_SERVER, THROUGHPUT)
+    assert {(each.of.parameters["cache"], each.of.workers) for each in found} == {
+        (cache, n) for cache in ("dict", "lru_cache") for n in (1, 2)
+    }
+    for each in found:
+        assert (each.of.arm, each.of.model) == ("3.14t", "threads")
+        assert each.of.parameters["miss_us"] == each.over.parameters["miss_us"] == 5.0
+        assert (each.over.parameters["cache"], each.over.arm) == ("valkey", "3.14")
+        assert (each.over.model, each.over.workers) == ("forked", each.of.workers)
+        assert each.point == pytest.approx(8.0, rel=0.05)
+
+
+def test_cpu_time_is_that_of_all_parts(results: StudyResults) -> None:
+    frame = results.frame.set_index(["parameters", "arm", "model", "workers"])
+    found = results.ratios.where(OVER_SERVER, CPU_OF_ALL)
+    assert found
+    assert all(each.verdict.word == "less" for each in found)
+    for _, run in frame.iterrows():
+        assert run["stack_cpu_s_per_op"] >= run["cpu_s_per_op"]
+    beside = frame[frame["cache_cpu_s_per_op"].notna()]
+    total = beside["cpu_s_per_op"] + PER_OPERATION_S
+    assert beside["stack_cpu_s_per_op"].to_numpy() == pytest.approx(total.to_numpy())
+    inside = frame[frame["cache_cpu_s_per_op"].isna()]
+    assert (inside["stack_cpu_s_per_op"] == inside["cpu_s_per_op"]).all()
+    assert beside["gain_bound"].notna().all()  # the server takes of the cores, too
+    assert inside["gain_bound"].isna().all()
+
+
+def test_table_and_answer_name_the_caches(results: StudyResults) -> None:
+    tables, said = [], []
+    for compared in results.compared:
+        tables += servers.QUESTION.grids(compared, results.study)
+        said += [each.question for each in servers.QUESTION.findings(compared)]
+        assert not others.QUESTION.grids(compared, results.study)
+    assert len(tables) == 2
+    assert [row[1] for row in tables[0].rows] == ["dict\n3.14t\nthreads"] * 2
+    assert [row[2] for row in tables[0].rows] == ["valkey\n3.14\nforked"] * 2
+    assert any(text.startswith("lru_cache of 2 threads on 3.14t over valkey") for text in said)
+
+
+def test_a_server_of_a_users_own_has_no_total(tmp_path: Path) -> None:
+    def installed(run: RunLine) -> RunLine:
+        return with_(run, services={"valkey": ServiceUse()})
+
+    made = Made(variants={"compute": [{"cache": "valkey"}]}, workers=(1,), blocks=1)
+    frame = studied(tmp_path, made, installed).frame
+    assert frame[["stack_cpu_s_per_op", "cache_cpu_s_per_op", "cache_bytes"]].isna().all(axis=None)
