@@ -18,7 +18,7 @@ import pytest
 
 from scaling.journal.record import Record
 from scaling.run.child import Child, run_child
-from tests.support.children import QUICK, environment, finish, measured
+from tests.support.children import FREE_THREADED, QUICK, environment, finish, measured
 from workers.readback.refusals import load_choices
 from workers.services.valkey.values import computed
 from workers.worker.workload import parameters_of
@@ -27,9 +27,9 @@ from workers.workloads.parts.caches import MAKERS, Misses
 from workers.workloads.parts.keys import DRAWN, drawn
 
 POINTS = 2.0  # of 100
-BUILT_IN = ["dict", "lru_cache"]  # cachetools is a package of its own
 IN_USE: dict[str, Callable[[Any], Any]] = {  # of an array p T: whether each key is in the cache
     "lru_cache": lambda draws: 1 - np.exp(-draws),
+    "cachetools": lambda draws: 1 - np.exp(-draws),
     "dict": lambda draws: draws / (1 + draws),
 }
 
@@ -58,7 +58,7 @@ def some_drawn(keys: int, exponent: float, seed: int) -> Sequence[int]:
 @pytest.mark.one_build
 @pytest.mark.parametrize("exponent", [0.6, 0.8, 1.0, 1.2])
 @pytest.mark.parametrize("entries", [100, 1000])
-@pytest.mark.parametrize("cache", BUILT_IN)
+@pytest.mark.parametrize("cache", MAKERS)
 def test_hits_are_those_of_the_closed_form(cache: str, entries: int, exponent: float) -> None:
     keys = 10_000
     misses = Misses(lambda: None)
@@ -74,12 +74,12 @@ def test_hits_are_those_of_the_closed_form(cache: str, entries: int, exponent: f
 
 
 def test_the_closed_form_knows_what_is_obvious() -> None:
-    for cache in BUILT_IN:
+    for cache in MAKERS:
         assert expected_hits(cache, 100, 50, 0.0) == pytest.approx(50)
         assert expected_hits(cache, 100, 100, 1.0) == pytest.approx(100, abs=0.01)
 
 
-@pytest.mark.parametrize("cache", BUILT_IN)
+@pytest.mark.parametrize("cache", MAKERS)
 def test_values_are_those_of_their_keys_whoever_asks(cache: str) -> None:
     kept = MAKERS[cache](Misses(lambda: None), 50)
     wrong: list[str] = []
@@ -106,14 +106,19 @@ def test_a_dict_never_keeps_more_than_its_entries() -> None:
     assert list(kept._values) == [*range(91, 100), 5]
 
 
-def test_every_cache_is_declared_and_refused_where_its_package_is_missing() -> None:
-    assert parameters_of(Cache)["cache"]["choices"] == list(MAKERS)
+def test_every_cache_is_declared_and_refused_where_its_package_is_missing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert parameters_of(Cache)["cache"]["choices"] == [*MAKERS, "valkey"]
     assert Cache.holds
-    assert Cache.holds.bytes_each.keys() == MAKERS.keys()
+    assert Cache.holds.bytes_each.keys() == {*MAKERS, "valkey"}
+    assert not any(each.refused for each in load_choices(Cache).values())
+    for name in ("cachetools", "valkey.asyncio", "asyncpg"):
+        monkeypatch.setitem(sys.modules, name, None)
     tried = load_choices(Cache).items()
     refused = {values: each.refused for values, each in tried if each.refused is not None}
-    assert all("--with cachetools" in why for why in refused.values())
-    assert set(refused) <= {(("cache", "cachetools"),)}
+    assert {value for ((_, value),) in refused} == {"cachetools", "valkey", "postgres"}
+    assert "--with cachetools" in refused[(("cache", "cachetools"),)]
 
 
 # ------------------------------------------------------------------------------ workers
@@ -149,6 +154,15 @@ def test_hits_of_workers_are_those_of_the_caches_that_they_have(
         assert found == pytest.approx(
             expected_hits("lru_cache", 10_000, entries, 1.0), abs=2 * POINTS
         )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cache", MAKERS)
+def test_every_cache_is_shared_by_threads_that_leave_the_gil_as_it_is(cache: str) -> None:
+    record = measured(cell("threads", cache=cache))
+    assert record.process.gil.seen == (not FREE_THREADED,) * 4
+    for found in hits(record):
+        assert found == pytest.approx(expected_hits(cache, 10_000, 1000, 1.0), abs=2 * POINTS)
 
 
 @pytest.mark.slow
