@@ -33,6 +33,10 @@ BESIDE: dict[str, tuple[str, dict[str, Any]]] = {
     "postgres": ("workers.services.postgres", WEB),
     "pgbouncer": ("workers.services.pgbouncer", WEB | {"set": (*ROWS, "web.pooler=pgbouncer")}),
     "nginx": ("workers.services.nginx", WEB | {"set": (*ROWS, "web.proxy=nginx")}),
+    "valkey": (
+        "workers.services.valkey",
+        {"workload": ("cache",), "set": ("cache.cache=valkey", "cache.miss_us=5")},
+    ),
     "load generator": ("workers.services.load", {"workload": ("serve",), "set": SERVED}),
 }
 
