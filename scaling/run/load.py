@@ -26,6 +26,7 @@ from scaling.base.errors import ScalingError
 from scaling.journal.record import Latency, Load, SubWindow
 from scaling.machine.pinning import cpus_of
 from scaling.machine.topology import Topology
+from scaling.run.process_tree import family
 from scaling.run.service_process import describe_exit
 from scaling.study.load import LoadAsked
 
@@ -362,11 +363,7 @@ class Generator:
     def _tree(self) -> list[psutil.Process]:
         if self._process is None or self._program.elsewhere:
             return []
-        try:
-            root = psutil.Process(self._process.pid)
-            return [root, *root.children(recursive=True)]
-        except psutil.Error:
-            return []
+        return family(self._process.pid)
 
     def _send(self, document: Mapping[str, Any]) -> None:
         if self._process and self._process.stdin:

@@ -7,10 +7,12 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterable
+from pathlib import Path
 
 import psutil
 
 POLL_MOST_S = 1e6
+LISTS_CHILDREN = Path("/proc/thread-self/children").exists()  # Linux
 RUN = "SCALING_RUN"  # the variable that all processes of one run inherit, whoever their parent is
 LAST_WORDS_S = 1.0  # for stacks to be written, and for killed processes to be gone
 
@@ -18,6 +20,47 @@ LAST_WORDS_S = 1.0  # for stacks to be written, and for killed processes to be g
 def mark_of_driver() -> str:
     """What the marks of all runs of this process begin with, and those of no other process do."""
     return f"{os.getpid()}-{psutil.Process().create_time()}-"
+
+
+def family(pid: int) -> list[psutil.Process]:
+    """A process and all below it; nothing if it is gone.
+
+    Where Linux lists the children of a thread they alone are read: psutil reads every process of
+    the machine.
+    """
+    if not LISTS_CHILDREN:
+        with contextlib.suppress(psutil.Error):
+            root = psutil.Process(pid)
+            return [root, *root.children(recursive=True)]
+        return []
+    found, new = [pid], [pid]
+    while new:
+        new = [child for each in new for child in children_of(each)]
+        found += new
+    members = []
+    for each in found:
+        with contextlib.suppress(psutil.Error):
+            members.append(psutil.Process(each))
+    return members
+
+
+def children_of(pid: int) -> list[int]:
+    """What the threads of a process have started (Linux)."""
+    found: list[int] = []
+    with contextlib.suppress(OSError):
+        for thread in threads_of(pid):
+            with contextlib.suppress(OSError):
+                found += map(int, (thread / "children").read_bytes().split())
+    return found
+
+
+def threads_of(pid: int) -> list[Path]:
+    """Where Linux has what it knows of each thread of a process.
+
+    Raises:
+        OSError: the process is gone.
+    """
+    return list(Path(f"/proc/{pid}/task").iterdir())
 
 
 def ended_within(process: subprocess.Popen[bytes], limit_s: float) -> bool:

@@ -23,6 +23,7 @@ import psutil
 
 from scaling.base.errors import ScalingError
 from scaling.run.own_memory import full_memory
+from scaling.run.process_tree import family
 
 READY_S = 30.0  # a site needs about one second; a machine under load may need more
 END_S = 10.0  # to end by itself, then again after each signal
@@ -117,7 +118,7 @@ class ServiceProcess:
     @property
     def stopped(self) -> bool:
         """Whether a signal stopped one of its processes: it answers nobody, and never ends."""
-        for each in _tree(self._pid) if self._pid else ():
+        for each in family(self._pid) if self._pid else ():
             with contextlib.suppress(psutil.Error):  # it has just ended
                 if each.status() == psutil.STATUS_STOPPED:
                     return True
@@ -130,7 +131,7 @@ class ServiceProcess:
         if not self._pid:
             return Usage()
         rss_bytes, cpu_s, ended_s = 0, {}, 0.0
-        for each in _tree(self._pid):
+        for each in family(self._pid):
             with contextlib.suppress(psutil.Error):  # it has just ended: its parent has its time
                 rss_bytes += each.memory_info().rss
                 times = each.cpu_times()
@@ -140,11 +141,11 @@ class ServiceProcess:
 
     def memory_bytes(self) -> int | None:
         """Memory of its processes in which what they share counts once; None if it is not known."""
-        return full_memory(_tree(self._pid))["pss"] if self._pid else None
+        return full_memory(family(self._pid))["pss"] if self._pid else None
 
     def pids(self) -> list[int]:
         """The ids of its processes."""
-        return [each.pid for each in _tree(self._pid)] if self._pid else []
+        return [each.pid for each in family(self._pid)] if self._pid else []
 
     def connections(self, opened: Counter[int | str]) -> int | None:
         """How many of the connections by place are to it; None for one that was there before."""
@@ -155,7 +156,7 @@ class ServiceProcess:
         """End it: by the end of its input, by a signal, by force. Harmless when it has ended."""
         tree: list[psutil.Process] = []
         if self.running:
-            tree = _tree(self._process.pid)
+            tree = family(self._process.pid)
             self._process.send_signal(signal.SIGCONT)  # a stopped one would not end
         if self._process.stdin:
             with contextlib.suppress(BrokenPipeError):
@@ -213,15 +214,6 @@ class ServiceProcess:
             self._stderr.seek(0)
             self._errors = self._stderr.read()[-STDERR_KEPT:]
         return self._errors
-
-
-def _tree(pid: int) -> list[psutil.Process]:
-    """A process and those below it; nothing if it is gone."""
-    try:
-        root = psutil.Process(pid)
-        return [root, *root.children(recursive=True)]
-    except psutil.Error:
-        return []
 
 
 def open_connections() -> Counter[int | str] | None:

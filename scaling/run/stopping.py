@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from scaling.base.errors import ScalingError
-from scaling.run.process_tree import RUN
+from scaling.run.process_tree import LISTS_CHILDREN, RUN, children_of, threads_of
 from scaling.run.watcher import with_entry
 
-IS_POSSIBLE = Path("/proc/thread-self/children").exists()
+IS_POSSIBLE = LISTS_CHILDREN
 WHY_NOT = "this system does not show which processes and threads of a run have stopped"
 
 STOP_LIMIT_S = 10.0  # for a thread in the kernel to come back from there
@@ -79,7 +79,7 @@ class Tree:
             pid = waiting.pop()
             if pid not in found and Path(f"/proc/{pid}").exists():
                 found.add(pid)
-                waiting += _children(pid)
+                waiting += children_of(pid)
         return found
 
 
@@ -90,27 +90,13 @@ def signal_all(pids: Iterable[int], number: signal.Signals) -> None:
             os.kill(pid, number)
 
 
-def _children(pid: int) -> list[int]:
-    """What the threads of a process have started."""
-    found: list[int] = []
-    with contextlib.suppress(OSError):
-        for thread in _threads(pid):
-            with contextlib.suppress(OSError):
-                found += map(int, (thread / "children").read_bytes().split())
-    return found
-
-
 def _is_at_rest(pid: int) -> bool:
     """Whether no thread of a process can run; also if it is gone."""
     try:
-        threads = _threads(pid)
+        threads = threads_of(pid)
     except OSError:
         return True
     return all(_state(thread) in AT_REST for thread in threads)
-
-
-def _threads(pid: int) -> list[Path]:
-    return list(Path(f"/proc/{pid}/task").iterdir())
 
 
 def _state(thread: Path) -> str:

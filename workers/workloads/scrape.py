@@ -36,7 +36,7 @@ class Scrape(Workload):
     in_flight = "stories_in_flight"
     descriptors = 1
     services = ("site",)
-    alone = "its service is shared by all cells"
+    alone = "its service answers while it is stopped"
 
     stories_in_flight: int = parameter(8, "stories in flight per worker", at_least=1)
     parser: Literal["lexbor", "turbohtml", "stdlib"] = parameter("lexbor", "HTML parser")
