@@ -105,7 +105,6 @@ def test_a_service_keeps_one_copy_for_all() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("described_once")
 def test_a_control_group_may_allow_less_than_the_machine_has(
     monkeypatch: pytest.MonkeyPatch, command: Command
 ) -> None:
