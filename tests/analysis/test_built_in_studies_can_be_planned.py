@@ -22,7 +22,6 @@ from scaling.study.presets import FEWEST_FOR_INTERVAL
 
 # What a study asks for though it cannot be had today, so that the plan says why.
 REFUSED = {
-    "cache": {("cache", model, "asyncio") for model in ("threads", "processes", "forked")},
     "compare": {("echo", "interpreters", "uvloop"), ("scrape", "interpreters", "asyncio")},
     "sharing": {("shared", "threads", "asyncio")},
     "state": {("state", "forked", "asyncio")},  # a data frame: NumPy starts threads
