@@ -16,6 +16,7 @@ from scaling.analysis.curves.memory import MIB, READINGS, MemoryKind, memory_kin
 from scaling.analysis.statistics.noise import NoiseFloor, noise_floor
 from scaling.analysis.statistics.verdict import Margin
 from scaling.analysis.table.bounds import LATENCY, has_no_most, may_be_one, shortest_s
+from scaling.analysis.table.columns import MEASURES
 from scaling.analysis.table.groups import (
     CELL,
     curve_cell,
@@ -31,14 +32,12 @@ PSS, RSS = "pss_bytes", "rss_bytes"
 # A rung of the ladder must be valid in this share of the blocks in which its ends are. With fewer
 # it would take the blocks away from the steps beside it.
 ENOUGH_BLOCKS = 0.5
-NOISE_OF = {THROUGHPUT: "throughput", PSS: "PSS", RSS: "RSS", CPU_OF_ALL: CPU}
 MEMORY_KINDS: dict[str, MemoryKind] = {PSS: "PSS", RSS: "RSS"}
 # Why two cells were not measured in turn.
 OTHER_N = "they have another number of workers"
 OTHER_GROUP = "one group had no room for both"
 OTHER_STUDY = "they are of two studies"
 NO_TURNS = "each was measured after the other"
-LESS_IS_BETTER = (CPU, CPU_OF_ALL, MEMORY, PSS, RSS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,9 +210,8 @@ class Blocks:
         Capacity is nearly in inverse proportion to the CPU time of a request, so its verdicts are
         withheld where A/A pairs differ in that.
         """
-        if measure in self.derived:
-            measure = CPU
-        return self.floor.margin(NOISE_OF.get(measure, measure))
+        column = MEASURES.get(CPU if measure in self.derived else measure)
+        return self.floor.margin(column.noise if column else "throughput")
 
     def measured(self, cells: Iterable[Cell], measure: str = THROUGHPUT) -> list[Cell]:
         """Those of some cells that have a value of the measure in any block."""
@@ -241,7 +239,7 @@ class Blocks:
             median = float(np.nanmedian(found.values))
             if measure.startswith(LATENCY):
                 return -float(found.side.mean()), -median
-            if measure in LESS_IS_BETTER:
+            if measure == MEMORY or (measure in MEASURES and MEASURES[measure].better == "less"):
                 return -median, 0.0
             return median, found.bound
 

@@ -35,7 +35,7 @@ from scaling.analysis.statistics.verdict import (
     wider,
 )
 from scaling.journal.record import Cell
-from scaling.study.questions import CAPACITY, MEMORY, THROUGHPUT, Asked, every_ratio
+from scaling.study.questions import CAPACITY, MEMORY, P99, THROUGHPUT, Asked, every_ratio
 
 FIGURES = {THROUGHPUT: "throughput", PSS: "memory", RSS: "memory"}
 FELL_BEHIND = "a server fell behind, or declined requests: its P99 is a lower bound"
@@ -205,7 +205,8 @@ def _paired(blocks: Blocks, asked: Asked, *, exploratory: bool) -> _Taken | None
         return None
     with np.errstate(divide="ignore", invalid="ignore"):
         least, most = (of.least / under.most)[known], (of.most / under.least)[known]
-    named = asked.question in blocks.primary or measure != THROUGHPUT
+    under_load = measure == P99 or measure in blocks.derived  # its headline is always primary
+    named = asked.question in blocks.primary or under_load
     family: Family = "primary" if asked.headline and named and not exploratory else "exploratory"
     tested = hypothesis(values, blocks.margin(measure), direction_of(measure), family)
     between = float(np.median(least)), float(np.median(most))

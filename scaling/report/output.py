@@ -52,7 +52,7 @@ def answered(
     results = StudyResults.of(journal)
     write_derived(results, folder)
     page = folder / FILE_NAME
-    write_page(results, page, Pictures(folder / PLOTS))  # as they were just drawn
+    write_page(results, page, pictures=Pictures(folder / PLOTS))  # as they were just drawn
     if "application" not in results.study.study:
         print_answer(results, folder, page, console)
     elif json_to is None:

@@ -11,13 +11,18 @@ import scaling
 from scaling.analysis.gate.bounds import BOUNDS, Bound
 from scaling.analysis.gate.checked import BoundCheck, Checked
 from scaling.analysis.gate.request import Limits
+from scaling.analysis.lookup.name import parse
 from scaling.analysis.results import StudyResults
 from scaling.report.gate_output import gate
+from scaling.report.page.render import page
+from scaling.report.quotes.lookup import figure_text
 from scaling.report.tables.comparison import chapters
 from scaling.report.tables.comparison_rows import comparison_rows
 from scaling.report.tables.markdown import chapters_markdown
 from scaling.study.questions import QUESTIONS, THROUGHPUT, Asked, Scope
 from tests.support.fabricate import Made, studied
+
+LAG = "lag_max_s"
 
 
 def inverse(scope: Scope) -> Iterator[Asked]:
@@ -34,6 +39,34 @@ def test_a_question_is_in_tables_and_files(tmp_path: Path, monkeypatch: pytest.M
     rows = comparison_rows(results)
     assert (rows["question"] == "inverse").sum() == 2
     assert "Inverse" in chapters_markdown(chapters(results))
+
+
+def test_a_question_about_any_measure_is_everywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The ratio of loop lags stands in tables, the answer, the page, files and texts."""
+
+    def lags(scope: Scope) -> Iterator[Asked]:
+        for cell in scope.cells:
+            if cell.model == "threads" and cell.workers == 2:
+                over = cell.but(model="processes")
+                for measure in (LAG, "peak_bytes"):
+                    yield Asked("lateness", measure, cell, (over,), headline=measure == LAG)
+
+    monkeypatch.setitem(QUESTIONS, "lags", lags)
+    made = Made(workers=(1, 2), blocks=8, models=("threads", "processes"))
+    study = studied(tmp_path, made)
+    results = StudyResults.of(study)
+    (ratio,) = results.ratios.where("lateness", LAG)
+    assert ratio.verdict.family == "exploratory", "the study has not named it"
+    text = chapters_markdown(chapters(results))
+    assert "| N | of | over | worst loop lag | peak" in text
+    assert "| worst loop lag of 2 threads on 3.14t over 2 processes" in text
+    assert "Lateness" in page(results)
+    rows = comparison_rows(results)
+    assert rows.loc[rows["question"] == "lateness", "measure"].tolist() == [LAG, "peak_bytes"]
+    name = f"{LAG} workload=echo arm=3.14t workers=2 over.model=processes as=verdict"
+    assert figure_text(results, parse(name)[1]) == ratio.verdict.word
 
 
 def test_a_bound_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ Besides measures of a cell these can be named: `date`, `blocks`, `runs` and `min
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,7 +44,7 @@ from scaling.study.questions import CAPACITY, CPU, P99, THROUGHPUT
 
 RATIO = "×"
 
-# What ratios call the measures on which they have verdicts, or what that begins with.
+# What ratios call the measures on which every study has verdicts, or what that begins with.
 WITH_VERDICTS: dict[str, tuple[str, ...]] = {
     THROUGHPUT: (THROUGHPUT,),
     "speedup": (THROUGHPUT,),
@@ -138,8 +138,7 @@ def verdicts(results: StudyResults, name: FigureName) -> list[Verdict]:
     over = {"workers": 1} if name.measure == "speedup" else name.over
     if over is None:
         raise UsageError(f"a verdict is on a ratio: name what it is over, as in {OVER}workers=1")
-    if name.measure not in WITH_VERDICTS:
-        raise unknown("measure with verdicts", name.measure, WITH_VERDICTS)
+    require_verdicts(name.measure, [results])
     fields = [wanted(name.cell), wanted(changed(name.cell, over))]
     known = [each.cell for each in results.capacities] if name.measure == "capacity" else None
     of, under = (cell_of(results.blocks, each, known) for each in fields)
@@ -152,7 +151,16 @@ def verdicts(results: StudyResults, name: FigureName) -> list[Verdict]:
 
 def is_of(ratio: Ratio, measure: str) -> bool:
     """Whether a ratio is of a measure as it is named here."""
-    return ratio.measure.startswith(WITH_VERDICTS[measure])
+    begins = WITH_VERDICTS.get(measure)
+    return ratio.measure.startswith(begins) if begins else ratio.measure == measure
+
+
+def require_verdicts(measure: str, studies: Iterable[StudyResults]) -> None:
+    """Raise `UsageError` for a measure that no question is about."""
+    if measure in WITH_VERDICTS:
+        return
+    if not any(each.ratios.where(measure=measure) for each in studies):
+        raise unknown("measure with verdicts", measure, WITH_VERDICTS)
 
 
 def _of_cells(results: StudyResults, name: FigureName) -> Figure:

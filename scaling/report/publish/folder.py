@@ -88,7 +88,7 @@ def write_published(journal: Journal, gzipped: bytes, folder: Path) -> None:
     write_descriptions(journal, folder)
     results = StudyResults.of(journal)
     write_derived(results, folder, formats=["svg"])
-    write_page(results, folder / PAGE, Pictures(folder / PLOTS, beside=True))
+    write_page(results, folder / PAGE, pictures=Pictures(folder / PLOTS, beside=True))
     _refuse_names(folder / PAGE, (folder / PAGE).read_bytes())
 
 

@@ -15,7 +15,7 @@ from typing import get_args
 
 from scaling.analysis.claims.judging import Word as ClaimWord
 from scaling.analysis.lookup.cells import differing
-from scaling.analysis.lookup.figure import WITH_VERDICTS, is_of
+from scaling.analysis.lookup.figure import is_of, require_verdicts
 from scaling.analysis.lookup.name import FAMILY, QUESTION, VERDICT, FigureName
 from scaling.analysis.ratios import Ratio
 from scaling.analysis.results import StudyResults
@@ -53,8 +53,7 @@ def count_verdicts(name: FigureName, studies: Sequence[StudyResults]) -> int:
     word = name.beside.get(VERDICT)
     if word is not None and word not in get_args(Word.__value__):
         raise unknown("verdict", word, get_args(Word.__value__))
-    if name.measure not in WITH_VERDICTS:
-        raise unknown("measure with verdicts", name.measure, WITH_VERDICTS)
+    require_verdicts(name.measure, studies)
 
     def fits(ratio: Ratio) -> bool:
         return (

@@ -3,17 +3,17 @@
 Each figure of threads is over the processes that are best at it, so these may have several rows.
 """
 
-from scaling.analysis.blocks import PSS, RSS
 from scaling.analysis.ratios import Ratios
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.base import formats
-from scaling.report.tables.grid import Cell, Grid
+from scaling.report.tables.grid import Grid
 from scaling.report.tables.phrases import ratios_note, stacked
+from scaling.report.tables.questions.contrasts import contrast_headings, contrast_rows
 from scaling.report.tables.rated import Rated
 from scaling.study.questions import CPU, MEMORY, P99
 
-MEMORIES = (PSS, RSS)
+FIRST = (P99, CPU, MEMORY)
 
 
 def at_rate_grids(each: Rated, results: StudyResults) -> list[Grid]:
@@ -28,17 +28,9 @@ def at_rate_grids(each: Rated, results: StudyResults) -> list[Grid]:
 
 
 def _grid(each: Rated, loop: str, ratios: Ratios) -> Grid:
-    pairs = dict.fromkeys((ratio.question, ratio.of, ratio.over) for ratio in ratios)
-    rows: list[list[Cell]] = []
-    for question, of, over in pairs:
-        found = {
-            MEMORY if ratio.measure in MEMORIES else ratio.measure: ratio
-            for ratio in ratios
-            if (ratio.question, ratio.of, ratio.over) == (question, of, over)
-        }
-        values = [found.get(measure, "") for measure in (P99, CPU, MEMORY)]
-        rows.append([str(of.workers), stacked(of), stacked(over), *values])
+    rows = contrast_rows(ratios, lambda each: (stacked(each.of), stacked(each.over)), FIRST)
     rate = formats.number(each.middle_rate_per_s)
     title = f"{each.label} · {loop}, at {rate}/s: each over another"
     note = ratios_note([cell for row in rows for cell in row if isinstance(cell, Estimate)])
-    return Grid(title, ["N", "of", "over", "P99", "CPU per op", "memory"], rows, 3, note)
+    headings = ["N", "of", "over", *contrast_headings(ratios, FIRST)]
+    return Grid(title, headings, rows, 3, note)

@@ -3,18 +3,64 @@
 from collections.abc import Callable, Iterable
 
 from scaling.analysis.ratios import Ratio, Ratios
+from scaling.analysis.table.columns import MEASURES
+from scaling.analysis.table.own_figures import readable
+from scaling.journal.record import Cell as CellOfStudy
 from scaling.report.tables.findings import Finding
 from scaling.report.tables.grid import Cell
-from scaling.study.questions import CPU, THROUGHPUT
+from scaling.report.tables.phrases import named
+from scaling.study.questions import CPU, MEMORY, P99, THROUGHPUT
 
-RATIOS = ["throughput", "CPU per op"]  # the headings of the last columns
+HEADINGS = {THROUGHPUT: "throughput", CPU: "CPU per op", P99: "P99", MEMORY: "memory"}
+FIRST = (THROUGHPUT, CPU)  # in every table of closed loops
 
 
-def contrast_rows(found: Ratios, words: Callable[[Ratio], Iterable[str]]) -> list[list[Cell]]:
-    """A row for each ratio of throughput: N, its `words`, the ratio and that of CPU time."""
+def contrast_headings(found: Ratios, first: Iterable[str] = FIRST) -> list[str]:
+    """The headings of the last columns: one for each measure that the ratios are of."""
+    return [_heading(each) for each in _measures(found, first)]
+
+
+def contrast_rows(
+    found: Ratios, words: Callable[[Ratio], Iterable[str]], first: Iterable[str] = FIRST
+) -> list[list[Cell]]:
+    """A row for each two cells that a question compares: N, its `words`, a ratio for each measure.
+
+    The measures are `first`, and whatever else the ratios are of.
+    """
+    rows: dict[tuple[str, CellOfStudy, CellOfStudy], dict[str, Ratio]] = {}
+    for each in found:
+        rows.setdefault((each.question, each.of, each.over), {})[_measure(each)] = each
+    measures = _measures(found, first)
     return [
-        [str(each.of.workers), *words(each), each, _cpu(found, each)]
-        for each in found.where(measure=THROUGHPUT)
+        [str(of.workers), *words(next(iter(row.values()))), *(row.get(m, "") for m in measures)]
+        for (_, of, _), row in rows.items()
+    ]
+
+
+def _measures(found: Ratios, first: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys([*first, *map(_measure, found)]))
+
+
+def _measure(ratio: Ratio) -> str:
+    """As it was asked for: memory of either kind."""
+    return MEMORY if ratio.memory_kind else ratio.measure
+
+
+def _heading(measure: str) -> str:
+    declared = MEASURES.get(measure)
+    return HEADINGS.get(measure) or (declared and declared.words) or readable(measure)
+
+
+def headline_findings(found: Ratios) -> list[Finding]:
+    """What each question is about first; of a measure besides throughput with its name."""
+    return [
+        Finding(
+            f"{'' if each.measure == THROUGHPUT else f'{_heading(_measure(each))} of '}"
+            f"{named(each.of)} over {named(each.over)}",
+            each,
+        )
+        for each in found
+        if each.is_headline
     ]
 
 
@@ -23,11 +69,6 @@ def contrast_findings(question: str, found: Ratios, ratio: Ratio) -> list[Findin
     cpu = found.same(ratio, CPU)
     follows = [Finding("… CPU time per operation", cpu)] if cpu else []
     return [Finding(question, ratio), *follows]
-
-
-def _cpu(found: Ratios, ratio: Ratio) -> Cell:
-    cpu = found.same(ratio, CPU)
-    return cpu or ""
 
 
 def at_headline_n(found: list[Ratio], n: int) -> list[Ratio]:

@@ -8,9 +8,9 @@ from scaling.report.tables.findings import Finding
 from scaling.report.tables.grid import Grid
 from scaling.report.tables.phrases import named, stacked
 from scaling.report.tables.questions.contrasts import (
-    RATIOS,
     at_headline_n,
     contrast_findings,
+    contrast_headings,
     contrast_rows,
 )
 from scaling.report.tables.questions.question import Question
@@ -27,7 +27,7 @@ def _grids(compared: Compared, study: StudyLine) -> list[Grid]:
     del study
     found = compared.ratios.where("loop")
     rows = contrast_rows(found, lambda each: (each.of.loop, stacked(each.of)))
-    headings = ["N", "loop", "on", *RATIOS]
+    headings = ["N", "loop", "on", *contrast_headings(found)]
     elsewhere = any(each.of.loop.startswith(OTHER_LIBRARIES) for each in found)
     note = ANOTHER_LIBRARY if elsewhere else ""
     return [Grid("What the loop changed: over asyncio", headings, rows, 3, note)] if rows else []

@@ -1,10 +1,17 @@
-"""Questions without a module of their own: a table for each, so that a new one is shown at once."""
+"""Questions without a module of their own: a table for each, so that a new one is shown at once,
+with a column for each measure that it asks for.
+"""
 
 from scaling.analysis.comparison.compare import Compared
 from scaling.journal.record import StudyLine
+from scaling.report.tables.findings import Finding
 from scaling.report.tables.grid import Grid
 from scaling.report.tables.phrases import stacked
-from scaling.report.tables.questions.contrasts import RATIOS, contrast_rows
+from scaling.report.tables.questions.contrasts import (
+    contrast_headings,
+    contrast_rows,
+    headline_findings,
+)
 from scaling.report.tables.questions.question import Question
 from scaling.study.questions import OVER_PROCESSES, OVER_SERVER
 
@@ -21,10 +28,15 @@ def _grids(compared: Compared, study: StudyLine) -> list[Grid]:
 
 
 def _grid(compared: Compared, question: str) -> Grid:
-    rows = contrast_rows(
-        compared.ratios.where(question), lambda each: (stacked(each.of), stacked(each.over))
-    )
-    return Grid(question.capitalize(), ["N", "of", "over", *RATIOS], rows, 3)
+    found = compared.ratios.where(question)
+    rows = contrast_rows(found, lambda each: (stacked(each.of), stacked(each.over)), first=())
+    headings = ["N", "of", "over", *contrast_headings(found, first=())]
+    return Grid(question.capitalize(), headings, rows, 3)
 
 
-QUESTION = Question("settings", _grids)
+def _findings(compared: Compared) -> list[Finding]:
+    others = compared.ratios.where(keep=lambda each: each.question not in WITH_MODULES)
+    return headline_findings(others)
+
+
+QUESTION = Question("settings", _grids, _findings)

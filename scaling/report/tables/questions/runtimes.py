@@ -6,9 +6,9 @@ from scaling.report.tables.findings import Finding
 from scaling.report.tables.grid import Grid
 from scaling.report.tables.phrases import named, stacked
 from scaling.report.tables.questions.contrasts import (
-    RATIOS,
     at_headline_n,
     contrast_findings,
+    contrast_headings,
     contrast_rows,
 )
 from scaling.report.tables.questions.question import Question
@@ -23,11 +23,11 @@ ANOTHER_RUNTIME = (
 
 def _grids(compared: Compared, study: StudyLine) -> list[Grid]:
     del study
+    found = compared.ratios.where("runtime")
     rows = contrast_rows(
-        compared.ratios.where("runtime"),
-        lambda each: (each.of.arm, f"{stacked(each.over)}\n{each.over.loop}"),
+        found, lambda each: (each.of.arm, f"{stacked(each.over)}\n{each.over.loop}")
     )
-    headings = ["N", "runtime", "over", *RATIOS]
+    headings = ["N", "runtime", "over", *contrast_headings(found)]
     title = "Other runtimes over Python"
     return [Grid(title, headings, rows, 3, ANOTHER_RUNTIME)] if rows else []
 

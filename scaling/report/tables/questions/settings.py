@@ -5,16 +5,15 @@ from scaling.journal.record import StudyLine
 from scaling.report.tables.findings import Finding
 from scaling.report.tables.grid import Grid
 from scaling.report.tables.phrases import named, stacked
-from scaling.report.tables.questions.contrasts import RATIOS, contrast_rows
+from scaling.report.tables.questions.contrasts import contrast_headings, contrast_rows
 from scaling.report.tables.questions.question import Question
 
 
 def _grids(compared: Compared, study: StudyLine) -> list[Grid]:
     del study
-    rows = contrast_rows(
-        compared.ratios.where("setting"), lambda each: (stacked(each.of), stacked(each.over))
-    )
-    headings = ["N", "with", "over", *RATIOS]
+    found = compared.ratios.where("setting")
+    rows = contrast_rows(found, lambda each: (stacked(each.of), stacked(each.over)))
+    headings = ["N", "with", "over", *contrast_headings(found)]
     return [Grid("What a setting changes", headings, rows, 3)] if rows else []
 
 

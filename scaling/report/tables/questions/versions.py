@@ -16,7 +16,7 @@ from scaling.journal.record import StudyLine
 from scaling.report.tables.findings import Finding
 from scaling.report.tables.grid import Cell, Grid
 from scaling.report.tables.phrases import named, stacked
-from scaling.report.tables.questions.contrasts import RATIOS, contrast_rows
+from scaling.report.tables.questions.contrasts import contrast_headings, contrast_rows
 from scaling.report.tables.questions.question import Question
 from scaling.study.questions import CPU
 
@@ -38,7 +38,7 @@ def _grids(compared: Compared, study: StudyLine) -> list[Grid]:
     )
     note = "Where builds differ in more than the version, the ratio includes that difference."
     note = note if any(map(besides, versions)) else ""
-    headings = ["N", "version", "over", "builds differ in", *RATIOS]
+    headings = ["N", "version", "over", "builds differ in", *contrast_headings(versions)]
     changed = Grid("What the versions changed", headings, rows, 4, note)
     lines = version_lines(compared)
     return [_builds(lines), changed] if lines else [changed]
