@@ -148,7 +148,8 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("scaling.report.files.write_plots", draw)
     monkeypatch.setattr(
-        "scaling.report.page.write.write_page", lambda _, file, *__: file.write_text("")
+        "scaling.report.page.write.write_page",
+        lambda _, file, *_args, **_named: file.write_text(""),
     )
 
 

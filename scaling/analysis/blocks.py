@@ -26,7 +26,7 @@ from scaling.analysis.table.groups import (
 from scaling.base.vocabulary import PRIMARY_QUESTIONS
 from scaling.journal.record import Cell, Region, StudyLine
 from scaling.study.objective import parse_objective
-from scaling.study.questions import CPU, CPU_OF_ALL, MEMORY, THROUGHPUT, section_of
+from scaling.study.questions import CPU, MEMORY, THROUGHPUT, section_of
 
 PSS, RSS = "pss_bytes", "rss_bytes"
 # A rung of the ladder must be valid in this share of the blocks in which its ends are. With fewer

@@ -80,7 +80,7 @@ def test_a_page_that_names_a_path_is_not_published(
     monkeypatch.setattr("scaling.report.files.write_plots", lambda *_: [])
     monkeypatch.setattr(
         "scaling.report.page.write.write_page",
-        lambda _, file, *__: file.write_text("\nsee /home/ann/notes"),
+        lambda _, file, *_args, **_named: file.write_text("\nsee /home/ann/notes"),
     )
     with pytest.raises(ScalingError, match=r"index.html: line 2 names '/home/ann'"):
         publish(results, tmp_path / "out", QUIET)

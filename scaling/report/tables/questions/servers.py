@@ -6,9 +6,9 @@ from scaling.journal.record import StudyLine
 from scaling.report.tables.findings import Finding
 from scaling.report.tables.grid import Cell, Grid
 from scaling.report.tables.phrases import named, stacked
-from scaling.report.tables.questions.contrasts import RATIOS, at_headline_n
+from scaling.report.tables.questions.contrasts import HEADINGS, at_headline_n
 from scaling.report.tables.questions.question import Question
-from scaling.study.questions import CACHE, CPU_OF_ALL, OVER_SERVER, THROUGHPUT
+from scaling.study.questions import CACHE, CPU, CPU_OF_ALL, OVER_SERVER, THROUGHPUT
 
 NOTE = "CPU time is that of all parts: workers, server, and database where there is one."
 
@@ -27,7 +27,19 @@ def _grids(compared: Compared, study: StudyLine) -> list[Grid]:
         for each in found.where(measure=THROUGHPUT)
     ]
     title = "One cache for all threads over processes with a server"
-    return [Grid(title, ["N", "of", "over", *RATIOS], rows, 3, NOTE)] if rows else []
+    return (
+        [
+            Grid(
+                title,
+                ["N", "of", "over", *(HEADINGS[each] for each in (THROUGHPUT, CPU))],
+                rows,
+                3,
+                NOTE,
+            )
+        ]
+        if rows
+        else []
+    )
 
 
 def _of_all(compared: Compared, ratio: Ratio) -> Ratio | None:
