@@ -55,7 +55,7 @@ class ServiceUsage:
 
     def watch(self, phase: str, facts: Mapping[str, Any]) -> None:
         """Read at a phase of the child what belongs to its window alone."""
-        if phase == "ready" and (self._services or self.front):
+        if phase == "imported" and (self._services or self.front):  # every host says so
             # Not when the window is about to open: without the GIL, starting a thread takes a
             # second where many programs wait for a CPU.
             read = self._read_slices if self._slices else self._open

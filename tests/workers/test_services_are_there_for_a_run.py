@@ -112,7 +112,7 @@ def test_in_turn_the_slices_count_and_nothing_in_between() -> None:
     """The service works all the time, its run has two slices."""
     usage = ServiceUsage({"site": cast(ServiceProcess, Pid())}, in_slices=True)
     usage.read()
-    usage.watch("ready", {})
+    usage.watch("imported", {})
     began_s, opens_ns = time.process_time(), time.monotonic_ns()
     for number in range(2):
         usage.watch("resume", {})

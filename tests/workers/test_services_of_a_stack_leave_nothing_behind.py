@@ -79,7 +79,7 @@ def test_a_run_has_proxy_pooler_and_database_and_what_they_used(services: Servic
         assert usage.front
         (proxy,) = usage.front(usage.urls["responder"])
         usage.read()
-        usage.watch("ready", {})
+        usage.watch("imported", {})
         usage.watch("load", {"instants_ns": [0]})
         wait_until(lambda: bool(usage._opened))
 
