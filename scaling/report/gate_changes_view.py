@@ -65,7 +65,7 @@ def changes_grid(of: Across, found: Sequence[Ratio], block_s: float) -> Grid:
     """
     rows = [_row(of, each, block_s) for each in found]
     headings = ["cell", "figure", "OLD → RESULTS", "ratio", "verdict", "to decide"]
-    columns = range(len(headings) - (0 if any(row[-1] for row in rows) else 1))
+    columns = range(len(headings) - (0 if any(str(row[-1]) for row in rows) else 1))
     return Grid("", headings, rows, words=2, grouped=True).columns(columns)
 
 
@@ -89,7 +89,7 @@ def _row(of: Across, each: Ratio, block_s: float) -> list[Cell]:
         f"{then} → {now}",
         str(each) if each.n else formats.BLANK,
         VerdictCell(word, word),
-        _to_decide(each, block_s),
+        VerdictCell("", _to_decide(each, block_s)),
     ]
 
 

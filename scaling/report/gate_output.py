@@ -32,7 +32,7 @@ from scaling.report.gate_view import (
 )
 from scaling.report.reading import read
 from scaling.report.tables.markdown import grid_markdown
-from scaling.report.tables.terminal import Shown
+from scaling.report.tables.terminal import GridView
 
 JOB_SUMMARY = "GITHUB_STEP_SUMMARY"
 PASS, FAIL = 0, 1
@@ -95,7 +95,7 @@ def gate(
         notes.append(changes_sentence(changed, shown))
     notes += _missing(journals)
     for grid in grids:
-        console.print(Shown(grid))
+        console.print(GridView(grid))
     for line in [*notes, outcome]:
         console.print(Text(line))
     if file := summary or environment.get(JOB_SUMMARY):

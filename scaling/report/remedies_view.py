@@ -13,7 +13,7 @@ from scaling.base.formats import BLANK, listed
 from scaling.builds.settings import REMEDIES, SETTINGS
 from scaling.builds.settings.setting import Setting
 from scaling.report.tables.grid import Cell, Grid
-from scaling.report.tables.terminal import Shown
+from scaling.report.tables.terminal import GridView
 from scaling.study.remedies import LeftOut
 
 COLUMNS = {
@@ -42,7 +42,7 @@ def print_remedies(found: Found, console: Console) -> None:
 def print_factors(found: Remedies, console: Console) -> None:
     """Print what each remedy brings, and what the figures are."""
     for grid in grids(found):
-        console.print(Shown(grid))
+        console.print(GridView(grid))
     for line in notes(found):
         console.print(Text(line))
 

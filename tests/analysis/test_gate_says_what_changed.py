@@ -216,6 +216,8 @@ def test_every_figure_fits_80_columns(tmp_path: Path) -> None:
     assert len(shown) == 7  # the heading and six figures
     assert all(len(line) <= 80 for line in shown)
     assert "…" not in text
+    words = (re.search(r"verdict|worse|better|same|inconclusive", line) for line in shown)
+    assert len({word and word.start() for word in words}) == 1  # in one column, cell after cell
 
 
 def test_an_application_is_compared_at_its_peak_and_at_its_rates(tmp_path: Path) -> None:

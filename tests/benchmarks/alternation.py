@@ -19,10 +19,10 @@ from scaling.journal.record import Record
 from scaling.run.alternation import in_turn
 from scaling.run.child import Child, Ending, Turn, run_child
 from scaling.run.load import Generator, GeneratorProgram
-from scaling.study.load import LoadAsked
 from tests.benchmarks.bare_loop import WARMUP_S
 from tests.benchmarks.figure import Effort, Figure
 from tests.support.children import environment
+from tests.support.serving import load_asked
 
 CELLS: Mapping[str, Mapping[str, Any]] = {
     "echo on asyncio": {"workload": "echo", "loop": "asyncio"},
@@ -105,14 +105,7 @@ def _run(cell: Mapping[str, Any], window_s: float, model: str, turn: Turn | None
     generator = None
     if cell["workload"] == "serve":
         document["in_flight"] = CONNECTIONS
-        asked = LoadAsked(
-            rate_per_s=None,
-            arrivals="constant",
-            keep_alive=True,
-            connections=CONNECTIONS,
-            seed=1,
-            warmup_s=WARMUP_S,
-        )
+        asked = load_asked(CONNECTIONS, warmup_s=WARMUP_S)
         beside = GeneratorProgram(python=sys.executable, environment=environment(PYTHON_GIL="1"))
         generator = Generator(beside, asked, in_slices=turn is not None)
     child = Child(sys.executable, environment())

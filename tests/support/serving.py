@@ -28,6 +28,24 @@ def program(processes: int = 1, python: str = sys.executable, **variables: str) 
     )
 
 
+def load_asked(
+    connections: int,
+    *,
+    rate_per_s: float | None = None,
+    keep_alive: bool = True,
+    warmup_s: float = WARMUP_S,
+) -> LoadAsked:
+    """The load of a run: by default a closed loop."""
+    return LoadAsked(
+        rate_per_s=rate_per_s,
+        arrivals="constant",
+        keep_alive=keep_alive,
+        connections=connections,
+        seed=1,
+        warmup_s=warmup_s,
+    )
+
+
 def served(
     workload: str,
     *folders: Path,
@@ -43,14 +61,7 @@ def served(
 
     `watch` is called with the generator before the run begins.
     """
-    asked = LoadAsked(
-        rate_per_s=rate_per_s,
-        arrivals="constant",
-        keep_alive=True,
-        connections=connections,
-        seed=1,
-        warmup_s=WARMUP_S,
-    )
+    asked = load_asked(connections, rate_per_s=rate_per_s)
     generator = Generator(generators or program(), asked, apart[1] if apart else None)
     watch(generator)
     document = {
@@ -79,14 +90,7 @@ def served_in_turn(
     """Closed loops, all alive at the same time, each with a generator of its own."""
 
     def job(cell: Mapping[str, Any], turn: Turn) -> Ending:
-        asked = LoadAsked(
-            rate_per_s=None,
-            arrivals="constant",
-            keep_alive=keep_alive,
-            connections=connections,
-            seed=1,
-            warmup_s=WARMUP_S,
-        )
+        asked = load_asked(connections, keep_alive=keep_alive)
         return run_child(
             Child(sys.executable, environment(*folders, **variables)),
             {"in_flight": connections, **cell, "alternating": True},

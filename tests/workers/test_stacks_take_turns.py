@@ -15,10 +15,9 @@ from scaling.run.alternation import in_turn
 from scaling.run.child import Child, Ending, Turn, run_child
 from scaling.run.load import Generator
 from scaling.run.services import Services
-from scaling.study.load import LoadAsked
 from scaling.study.services import beside
 from tests.support.children import environment
-from tests.support.serving import WARMUP_S, program
+from tests.support.serving import WARMUP_S, load_asked, program
 from workers.workloads.web import Web
 
 pytestmark = [
@@ -48,14 +47,7 @@ def run(
     """One run of two workers."""
     asked = {"rows": ROWS, "db_connections": 4, "keep_alive": True, **parameters}
     in_slices = turn is not None
-    load = LoadAsked(
-        rate_per_s=None,
-        arrivals="constant",
-        keep_alive=bool(asked["keep_alive"]),
-        connections=CONNECTIONS,
-        seed=1,
-        warmup_s=WARMUP_S,
-    )
+    load = load_asked(CONNECTIONS, keep_alive=bool(asked["keep_alive"]))
     cell: dict[str, Any] = {
         "workload": "workers.workloads.web:Web",
         "parameters": asked,

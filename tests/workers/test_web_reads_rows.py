@@ -15,10 +15,9 @@ from scaling.journal.record import ParameterValue, Record
 from scaling.run.child import Child, Ending, run_child
 from scaling.run.load import Generator
 from scaling.run.services import Services
-from scaling.study.load import LoadAsked
 from scaling.study.services import beside
 from tests.support.children import FREE_THREADED, environment
-from tests.support.serving import ANNOUNCED_S, WARMUP_S, program
+from tests.support.serving import ANNOUNCED_S, load_asked, program
 from workers import Worker
 from workers.outside.commands import SERVERS, command_line
 from workers.readback import gil
@@ -222,14 +221,7 @@ def test_every_stack_that_can_run_answers(stack: str) -> None:
 def _run(parameters: dict[str, ParameterValue], model: str = "threads") -> tuple[Ending, set[str]]:
     """One run of two workers."""
     parameters = {**parameters, "rows": ROWS, "keep_alive": True}
-    asked = LoadAsked(
-        rate_per_s=None,
-        arrivals="constant",
-        keep_alive=True,
-        connections=4,
-        seed=1,
-        warmup_s=WARMUP_S,
-    )
+    asked = load_asked(4)
     cell = {
         "workload": "workers.workloads.web:Web",
         "parameters": parameters,

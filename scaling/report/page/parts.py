@@ -2,11 +2,10 @@
 
 from dataclasses import dataclass, field, replace
 
-from scaling.analysis.statistics.verdict import RatioVerdict
 from scaling.base import formats
 from scaling.report.page.picture import Picture
 from scaling.report.tables.fitting import GAP, packed
-from scaling.report.tables.grid import Cell, Grid, VerdictCell
+from scaling.report.tables.grid import Cell, Grid, VerdictCell, word_of
 
 # A window of 1,200 pixels shows so many characters of a table, by the widest of the page's fonts.
 ROOM = 124
@@ -90,5 +89,4 @@ def _least_width(grid: Grid, place: int) -> int:
 def _lines(cell: Cell) -> list[str]:
     if isinstance(cell, str | VerdictCell):
         return str(cell).split("\n")
-    word = cell.verdict.word if isinstance(cell, RatioVerdict) and cell.n else ""
-    return [formats.number(cell.point), cell.bounds, word]
+    return [formats.number(cell.point), cell.bounds, word_of(cell)]

@@ -15,7 +15,6 @@ from markupsafe import Markup
 
 from scaling.analysis.lookup.extent import incomplete
 from scaling.analysis.results import StudyResults
-from scaling.analysis.statistics.verdict import RatioVerdict
 from scaling.base import formats
 from scaling.base.vocabulary import MODELS
 from scaling.journal.record import StudyLine
@@ -34,7 +33,7 @@ from scaling.report.page.swept import sweep_blocks
 from scaling.report.page.trust import law_blocks, noise_block, steadiness_block, validity_blocks
 from scaling.report.plots.draw import loads, subjects
 from scaling.report.tables.comparison import warnings_of
-from scaling.report.tables.grid import Cell, VerdictCell
+from scaling.report.tables.grid import VerdictCell, word_of
 from scaling.report.tables.rated import free_sweeps, has_open_loop
 
 QUESTION = (
@@ -164,17 +163,13 @@ def template() -> Template:
         "number": formats.number,
         "in_parts": in_parts,
         "bounds": attrgetter("bounds"),
-        "verdict": _verdict,
+        "verdict": word_of,
         "is_ours": Markup,  # pictures: made by us, and escaped where they were made
         "date": _date,
     }
     environment.tests["text"] = lambda cell: isinstance(cell, str)
     environment.tests["verdict"] = lambda cell: isinstance(cell, VerdictCell)
     return environment.get_template("page.html")
-
-
-def _verdict(cell: Cell) -> str:
-    return cell.verdict.word if isinstance(cell, RatioVerdict) and cell.n else ""
 
 
 def _date(study: StudyLine) -> str:

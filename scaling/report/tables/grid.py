@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from scaling.analysis.statistics.estimate import Estimate
+from scaling.analysis.statistics.verdict import RatioVerdict
 
 # The parts of the page that show figures.
 type PagePart = Literal[
@@ -37,6 +38,11 @@ class VerdictCell:
 
 
 type Cell = str | Estimate | VerdictCell
+
+
+def word_of(cell: Cell) -> str:
+    """The word for a ratio that is known; all else has none."""
+    return cell.verdict.word if isinstance(cell, RatioVerdict) and cell.n else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,7 @@
 
 from collections.abc import Container, Iterable, Sequence
 
-from scaling.analysis.statistics.estimate import Estimate
-from scaling.analysis.statistics.verdict import RatioVerdict
-from scaling.report.tables.grid import Cell, Chapter, Grid
+from scaling.report.tables.grid import Cell, Chapter, Grid, word_of
 
 
 def chapters_markdown(chapters: Iterable[Chapter]) -> str:
@@ -33,9 +31,8 @@ def _listed(lines: Iterable[str]) -> str:
 
 
 def _cell(cell: Cell) -> str:
-    word = cell.verdict.word if isinstance(cell, RatioVerdict) and cell.n else ""
-    text = f"{cell} {word}".rstrip() if isinstance(cell, Estimate) else str(cell)
-    return unbroken(text.replace("\n", " · "))
+    words = " ".join(filter(None, (str(cell), word_of(cell))))
+    return unbroken(words.replace("\n", " · "))
 
 
 def pipe_table(

@@ -10,11 +10,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from scaling.analysis.statistics.estimate import Estimate
-from scaling.analysis.statistics.verdict import RatioVerdict
 from scaling.base import formats
 from scaling.report.tables.fitting import GAP, packed, width_of
-from scaling.report.tables.grid import Cell, Chapter, Grid, VerdictCell
+from scaling.report.tables.grid import Cell, Chapter, Grid, VerdictCell, word_of
 
 WIDTH = 80  # characters that every terminal has
 
@@ -59,7 +57,7 @@ class Chapters:
             yield Text()
 
 
-class Shown:
+class GridView:
     """One table, to be printed by rich; its columns are as those of `Chapters`."""
 
     def __init__(self, grid: Grid) -> None:
@@ -119,14 +117,16 @@ def _table(
     heads: bool = True,
 ) -> Text | Table:
     """Set by its widths; only where words must be broken, rich measures all cells again, which
-    takes several times as long.
+    takes several times as long. Of a group only the last column is broken, so that groups align.
     """
     if sum(widths[place] for place in places) + GAP * (len(places) - 1) <= room:
         return _spaced(grid, widths, rows, places, heads=heads)
     table = Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False, show_header=heads)
+    aligned = places[:-1] if grid.grouped else ()
     for place in places:
         justify: Literal["right", "left"] = "right" if grid.is_figure(place) else "left"
-        table.add_column(grid.headings[place], justify=justify, overflow="fold")
+        width = widths[place] if place in aligned else None
+        table.add_column(grid.headings[place], justify=justify, width=width, overflow="fold")
     for row in rows:
         table.add_row(*(Text("\n").join(Text(*line) for line in row[place]) for place in places))
     return table
@@ -178,8 +178,3 @@ def _lines(cell: Cell) -> list[Line]:
     lines += [Line(cell.bounds, BELOW)] if cell.bounds else []
     word = word_of(cell)
     return [*lines, Line(word, STYLES.get(word, ""))] if word else lines
-
-
-def word_of(cell: Estimate) -> str:
-    """The word for a ratio that is known; other figures have none."""
-    return cell.verdict.word if isinstance(cell, RatioVerdict) and cell.n else ""

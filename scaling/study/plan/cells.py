@@ -250,10 +250,8 @@ def make_plan(
 
 
 def _needed_bytes(workloads: Mapping[str, WorkloadFacts], cell: Cell) -> int:
-    facts, parameters = (
-        workloads[cell.workload],
-        {**cell.parameters, **parse_arm(cell.arm).parameters},
-    )
+    facts = workloads[cell.workload]
+    parameters = {**cell.parameters, **parse_arm(cell.arm).parameters}
     return memory_bytes(cell, facts, held_bytes(facts, cell, parameters))
 
 

@@ -1,5 +1,6 @@
 """Look-ups that wait for an answer: of a server, or of a database for what a cache has not."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from itertools import islice
 from typing import Any, Protocol
@@ -70,21 +71,29 @@ class Rows:
         await self._pool.close()
 
 
-class LookUps(Protocol):
+class LookUps(ABC):
     """A cache that is asked for values, and has them fetched: `missed` so many."""
+
+    def __init__(self, miss: str, missing: Missing) -> None:
+        self._value = VALUES[miss]
+        self._missing = missing
 
     @property
     def missed(self) -> int:
         """How many values were fetched."""
+        return self._missing.count
 
+    @abstractmethod
     async def fill(self, keys: Sequence[int]) -> None:
         """Look up keys; what is not there costs nothing."""
 
+    @abstractmethod
     async def __call__(self, key: int) -> str:
         """The value of a key."""
 
     async def close(self) -> None:
         """Close its connections."""
+        await self._missing.close()
 
 
 class Place:
@@ -96,21 +105,15 @@ class Place:
         self.value: str | None = None
 
 
-class InMemory:
+class InMemory(LookUps):
     """A cache of the process keeps a place for each key, since it cannot wait for a value itself.
 
     Two that look for the same key at the same time both fetch its value.
     """
 
     def __init__(self, places: Cache[Place], miss: str, missing: Missing) -> None:
+        super().__init__(miss, missing)
         self._places = places
-        self._value = VALUES[miss]
-        self._missing = missing
-
-    @property
-    def missed(self) -> int:
-        """How many values were fetched."""
-        return self._missing.count
 
     async def fill(self, keys: Sequence[int]) -> None:
         """Look up keys; what is not there costs nothing."""
@@ -124,12 +127,8 @@ class InMemory:
             found = place.value = await self._missing(key)
         return found
 
-    async def close(self) -> None:
-        """Close its connections."""
-        await self._missing.close()
 
-
-class InValkey:
+class InValkey(LookUps):
     """A cache of `entries` in a server, as the client of one worker sees it."""
 
     def __init__(
@@ -137,15 +136,9 @@ class InValkey:
     ) -> None:
         from valkey.asyncio import Valkey
 
+        super().__init__(miss, missing)
         self._client: Any = Valkey.from_url(url, max_connections=connections, decode_responses=True)
         self._entries = entries
-        self._value = VALUES[miss]
-        self._missing = missing
-
-    @property
-    def missed(self) -> int:
-        """How many values were fetched."""
-        return self._missing.count
 
     async def fill(self, keys: Sequence[int]) -> None:
         """Have in it what it has after these were looked up."""
@@ -171,4 +164,4 @@ class InValkey:
     async def close(self) -> None:
         """Close its connections."""
         await self._client.aclose()
-        await self._missing.close()
+        await super().close()
