@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING
 from scaling.base.version import __version__
 
 if TYPE_CHECKING:
-    from scaling.analysis.claims.amounts import with_unit as with_unit
+    from scaling.analysis.claims.claim import with_unit as with_unit
     from scaling.analysis.claims.judging import judge as judge_claims
-    from scaling.analysis.claims.rows import table as claims_table
-    from scaling.analysis.curves.summarise import curves as curves
+    from scaling.analysis.claims.judging import table as claims_table
+    from scaling.analysis.curves import curves as curves
     from scaling.analysis.laws.regions import region_laws as region_laws
     from scaling.analysis.lookup.figure import figure as figure
     from scaling.analysis.lookup.latencies import latency as latency
     from scaling.analysis.results import StudyResults as StudyResults
-    from scaling.analysis.served.capacity_table import capacity as capacity
+    from scaling.analysis.served.capacity import capacity as capacity
     from scaling.analysis.statistics.verdict import COST as COST
     from scaling.analysis.statistics.verdict import LATENCY as LATENCY
     from scaling.analysis.statistics.verdict import RATE as RATE
@@ -35,19 +35,19 @@ if TYPE_CHECKING:
     from scaling.analysis.table.load import read_journal as read
     from scaling.base.formats import number as number
     from scaling.base.formats import percent as percent
-    from scaling.report.export.remedies import remedy_rows as remedies
     from scaling.report.plots.draw import drawn as plot
-    from scaling.report.tables.loss_rows import loss_rows as explain
+    from scaling.report.remedies import remedy_rows as remedies
+    from scaling.report.tables.losses import loss_rows as explain
 
 _HOMES = {
     "COST": "scaling.analysis.statistics.verdict:COST",
     "LATENCY": "scaling.analysis.statistics.verdict:LATENCY",
     "RATE": "scaling.analysis.statistics.verdict:RATE",
     "StudyResults": "scaling.analysis.results:StudyResults",
-    "capacity": "scaling.analysis.served.capacity_table:capacity",
-    "claims_table": "scaling.analysis.claims.rows:table",
-    "curves": "scaling.analysis.curves.summarise:curves",
-    "explain": "scaling.report.tables.loss_rows:loss_rows",
+    "capacity": "scaling.analysis.served.capacity:capacity",
+    "claims_table": "scaling.analysis.claims.judging:table",
+    "curves": "scaling.analysis.curves:curves",
+    "explain": "scaling.report.tables.losses:loss_rows",
     "figure": "scaling.analysis.lookup.figure:figure",
     "hypothesis": "scaling.analysis.statistics.verdict:hypothesis",
     "judge": "scaling.analysis.statistics.verdict:judge",
@@ -59,8 +59,8 @@ _HOMES = {
     "plot": "scaling.report.plots.draw:drawn",
     "read": "scaling.analysis.table.load:read_journal",
     "region_laws": "scaling.analysis.laws.regions:region_laws",
-    "remedies": "scaling.report.export.remedies:remedy_rows",
-    "with_unit": "scaling.analysis.claims.amounts:with_unit",
+    "remedies": "scaling.report.remedies:remedy_rows",
+    "with_unit": "scaling.analysis.claims.claim:with_unit",
 }
 
 __all__ = [

@@ -148,7 +148,7 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("scaling.report.files.write_plots", draw)
     monkeypatch.setattr(
-        "scaling.report.page.write.write_page",
+        "scaling.report.page.render.write_page",
         lambda _, file, *_args, **_named: file.write_text(""),
     )
 

@@ -12,10 +12,9 @@ import numpy as np
 import pandas as pd
 
 from scaling.analysis.arrays import Floats, Integers, Objects
-from scaling.analysis.curves.memory import MIB, READINGS, MemoryKind, memory_kind
+from scaling.analysis.curves import MIB, READINGS, MemoryKind, memory_kind
 from scaling.analysis.statistics.noise import NoiseFloor, noise_floor
 from scaling.analysis.statistics.verdict import Margin
-from scaling.analysis.table.bounds import LATENCY, has_no_most, may_be_one, shortest_s
 from scaling.analysis.table.columns import MEASURES
 from scaling.analysis.table.groups import (
     CELL,
@@ -23,6 +22,7 @@ from scaling.analysis.table.groups import (
     in_order,
     require_one_study,
 )
+from scaling.analysis.table.latency import LATENCY_PREFIX, has_no_most, may_be_one, shortest_s
 from scaling.base.vocabulary import PRIMARY_QUESTIONS
 from scaling.journal.record import Cell, Region, StudyLine
 from scaling.study.objective import parse_objective
@@ -231,13 +231,13 @@ class Blocks:
         than one at the last of them.
         """
         known = self.measured(cells, measure)
-        if not known and measure.startswith(LATENCY):
+        if not known and measure.startswith(LATENCY_PREFIX):
             return self.strongest(cells, CPU)
 
         def goodness(cell: Cell) -> tuple[float, float]:
             found = self.series(cell, measure)
             median = float(np.nanmedian(found.values))
-            if measure.startswith(LATENCY):
+            if measure.startswith(LATENCY_PREFIX):
                 return -float(found.side.mean()), -median
             if measure == MEMORY or (measure in MEASURES and MEASURES[measure].better == "less"):
                 return -median, 0.0

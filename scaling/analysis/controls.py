@@ -13,8 +13,7 @@ from typing import Literal
 
 import pandas as pd
 
-from scaling.analysis.curves.curve import Curve, Point
-from scaling.analysis.curves.summarise import curves
+from scaling.analysis.curves import Curve, Point, curves
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.table.groups import require_one_study
 from scaling.base.formats import listed

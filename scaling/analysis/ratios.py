@@ -21,7 +21,7 @@ import numpy as np
 
 from scaling.analysis.arrays import Flags, Floats
 from scaling.analysis.blocks import MEMORY_KINDS, OTHER_STUDY, PSS, RSS, Blocks, Series
-from scaling.analysis.statistics.families import Family
+from scaling.analysis.statistics.hypotheses import Family
 from scaling.analysis.statistics.verdict import (
     COST,
     LATENCY,

@@ -4,7 +4,8 @@ Tables, CSV files, Markdown, plots and page show the same sections, comparisons 
 is computed on first access and kept, so nothing is computed twice and no two outputs differ.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Self
@@ -13,14 +14,13 @@ import numpy as np
 import pandas as pd
 
 from scaling.analysis.arrays import Floats
-from scaling.analysis.attribution.cells import Attribution, attributions
 from scaling.analysis.blocks import Blocks, blocks_of
 from scaling.analysis.comparison.compare import Compared, compare
 from scaling.analysis.controls import ControlOutcome, Soundness, outcomes, soundness_of
-from scaling.analysis.curves.curve import Point
-from scaling.analysis.curves.sections import RunIssue, Section, run_issues, sections
-from scaling.analysis.curves.sweeps import Sweep, sweeps
+from scaling.analysis.curves import Point
+from scaling.analysis.losses import Attribution, attributions
 from scaling.analysis.ratios import Ratios, ratios
+from scaling.analysis.sections import RunIssue, Section, Sweep, run_issues, sections, sweeps
 from scaling.analysis.served.capacity import Capacity, capacities, with_capacities
 from scaling.analysis.served.course import Course, courses
 from scaling.analysis.served.ship import AppAnswer, app_answer, of_one_server
@@ -29,9 +29,11 @@ from scaling.analysis.statistics.noise import NoiseFloor
 from scaling.analysis.table.groups import CURVE, curve_cell, fell_behind
 from scaling.analysis.table.labels import labels, short_labels
 from scaling.analysis.table.load import Journal
+from scaling.base.formats import plural
 from scaling.journal.record import CeilingLine, Cell, StudyLine
-from scaling.study.caveats import caveats
 from scaling.study.objective import Objective, parse_objective
+from scaling.study.parameters import caveats
+from scaling.study.presets import FAILING_BLOCKS
 
 
 class StudyResults:
@@ -194,3 +196,73 @@ class StudyResults:
     def run_issues(self) -> list[RunIssue]:
         """Runs that are suspect or invalid."""
         return run_issues(self.frame)
+
+
+# ------------------------------------------------------------------------------------------- extent
+# How much was measured for a study, when, and what of it is missing.
+
+MINUTE_S = 60.0
+MEASURED = "measured"  # the outcome of a run that did not fail
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """What a journal holds, with A/A duplicates, invalid runs and repeated ones included.
+
+    `begun` and `ended` are instants in UTC, None if unknown. `minutes` is the sum of what the runs
+    took; a night between two halves of a study is not in it.
+    """
+
+    begun: str | None
+    ended: str | None
+    blocks: int
+    runs: int
+    invalid: int
+    minutes: float
+
+    @property
+    def date(self) -> str | None:
+        """The day on which it was begun, such as `2026-11-21`."""
+        return self.begun[:10] if self.begun else None
+
+
+def extent(of: Journal | StudyResults) -> Extent:
+    """The extent of a study."""
+    frame = of.frame
+    took_s = frame["elapsed_s"].to_numpy(np.float64)
+    ends = frame["at"] + pd.to_timedelta(frame["elapsed_s"], unit="s")
+    last = ends.max()
+    return Extent(
+        begun=of.study.started_at,
+        ended=None if pd.isna(last) else f"{last:%Y-%m-%dT%H:%M:%SZ}",
+        blocks=int(frame["block"].nunique()),
+        runs=len(frame),
+        invalid=int((~frame["valid"]).sum()),
+        minutes=float(np.nansum(took_s)) / MINUTE_S,
+    )
+
+
+def incomplete(frame: pd.DataFrame, study: StudyLine, skipped: Collection[str] = ()) -> str:
+    """`incomplete: 14 of 18 runs, 1 line cannot be read`; empty where nothing is missing.
+
+    A run that was made again is one run. `skipped` are the notes on lines that cannot be read. A
+    journal that does not say how many runs a block has is taken to have one whole block.
+    """
+    runs = frame.drop_duplicates(["block", "position"])
+    blocks = max(study.blocks or 0, int(runs["block"].max()) + 1)
+    in_a_block = study.runs_per_block or int(runs["position"].max()) + 1
+    planned = blocks * in_a_block - _given_up(runs, blocks)
+    if len(runs) >= planned and not skipped:
+        return ""
+    lost = f", {plural(len(skipped), 'line')} cannot be read" if skipped else ""
+    return f"incomplete: {len(runs):,} of {plural(planned, 'run')}{lost}"
+
+
+def _given_up(runs: pd.DataFrame, blocks: int) -> int:
+    """How many of the planned runs are not to be made: those of workloads that always fail."""
+    count = 0
+    for _, own in runs.groupby("workload", observed=True):
+        in_a_block = own.groupby("block").size()
+        if len(in_a_block) >= FAILING_BLOCKS and not (own["outcome"] == MEASURED).any():
+            count += blocks * int(in_a_block.max()) - len(own)
+    return count

@@ -6,8 +6,7 @@ from typing import Any
 
 import msgspec
 
-from scaling.base.errors import UsageError
-from scaling.base.suggest import unknown
+from scaling.base.errors import UsageError, unknown
 
 # Plain words for the types that msgspec names.
 WORDS = {

@@ -2,10 +2,12 @@
 
 import hashlib
 import platform
+import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
+from typing import Any
 
 import msgspec
 
@@ -13,6 +15,51 @@ from scaling.base.errors import ScalingError
 from scaling.base.files import whole
 from scaling.builds.cache import folder
 from scaling.journal.record import Description, decode_description
+
+# --------------------------------------------------------------------------------- missing packages
+# Why something cannot run in an environment, as the package that the environment lacks.
+#
+# A child only sees that an import fails; the reason (no wheel for this build) is known where its
+# environment is made.
+
+MISSING_MODULE = re.compile(r"No module named '([^'.]+)")
+
+
+def explained(description: Description, left_out: Mapping[str, str]) -> Description:
+    """The description with the real reason wherever a left-out package is missing.
+
+    `left_out` has a reason for each package, by name.
+    """
+    reasons = {_module(name): reason for name, reason in left_out.items()}
+
+    def of(reason: str | None) -> str | None:
+        found = MISSING_MODULE.search(reason or "")
+        return reasons.get(found[1], reason) if found else reason
+
+    def again[T: msgspec.Struct](part: T, **changed: Any) -> T:
+        return msgspec.structs.replace(part, **changed)
+
+    return again(
+        description,
+        loops={
+            name: again(loop, refused=of(loop.refused)) for name, loop in description.loops.items()
+        },
+        workloads={
+            name: again(
+                facts,
+                refused=of(facts.refused),
+                refusals=[again(each, reason=of(each.reason)) for each in facts.refusals],
+            )
+            for name, facts in description.workloads.items()
+        },
+    )
+
+
+def _module(package: str) -> str:
+    return package.replace("-", "_").lower()
+
+
+# ----------------------------------------------------------------------------------------- describe
 
 LIMIT_S = 120.0
 

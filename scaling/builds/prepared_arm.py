@@ -8,8 +8,14 @@ from msgspec.structs import replace
 from scaling.builds.arms import Arm
 from scaling.builds.cache import Say
 from scaling.builds.cpython import Build
-from scaling.builds.runtimes.find import AbsentRuntimeError, environment, find
-from scaling.builds.runtimes.known import OWN_LOOP, RUNTIMES, Runtime
+from scaling.builds.runtimes.runtime import (
+    OWN_LOOP,
+    RUNTIMES,
+    AbsentRuntimeError,
+    Runtime,
+    environment,
+    find,
+)
 from scaling.journal.record import Description, Offer, PythonFacts, Refusal, WorkloadFacts
 
 WHERE = {"threads": "in one process", "processes": "each in a process of its own"}

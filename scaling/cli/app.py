@@ -173,16 +173,15 @@ def app(
     ] = None,
 ) -> None:
     """Measure your own application: threads without the GIL, or processes? About ten minutes."""
-    from scaling.base.amounts import bytes_in
-    from scaling.base.typed import values_in
+    from scaling.base.typed import bytes_in, values_in
     from scaling.cli.app_steps import AppSteps
-    from scaling.report.deploy.write import require_new, write_program
+    from scaling.report.deploy.commands import require_new, write_program
     from scaling.report.output import finish
     from scaling.run.openapi import NAME
     from scaling.run.prepare import ChildNeeds
     from scaling.run.requests_file import read_requests_file
     from scaling.study.application import AppAsked
-    from scaling.study.application_note import ApplicationNote
+    from scaling.study.definition import ApplicationNote
 
     if check and (full or soak):
         raise UsageError("--check measures nothing: leave out --full and --soak")
@@ -243,7 +242,7 @@ def _print_check(found: "AppCheck", *, as_json: bool) -> NoReturn:
     """Print the result of a check, and exit."""
     import msgspec
 
-    from scaling.report.terminal.app_findings import finding_lines
+    from scaling.report.terminal.app_answer import finding_lines
 
     lines = [msgspec.json.encode(found).decode()] if as_json else finding_lines(found)
     for line in lines:
@@ -253,7 +252,7 @@ def _print_check(found: "AppCheck", *, as_json: bool) -> NoReturn:
 
 def _soak(text: str) -> float:
     """The seconds of `--soak`."""
-    from scaling.base.amounts import seconds_in
+    from scaling.base.typed import seconds_in
     from scaling.run.soak import SHORTEST_S
 
     seconds = seconds_in(text, "--soak")

@@ -16,8 +16,8 @@ from scaling.base.console import say
 from scaling.base.formats import duration, listed, plural
 from scaling.cli.ready import say_what_blocks
 from scaling.journal.beside import AppCheck, write_check, write_faults, write_soak
-from scaling.report.deploy.write import PROGRAMS
-from scaling.report.terminal.app_findings import finding_lines
+from scaling.report.deploy.commands import PROGRAMS
+from scaling.report.terminal.app_answer import finding_lines
 from scaling.run.app_faults import FAULT_S, FAULTS, measure_faults
 from scaling.run.application_trial import (
     check_of,
@@ -30,10 +30,9 @@ from scaling.run.measure import Prepared, generators_of, measure, prepared
 from scaling.run.prepare import ChildNeeds
 from scaling.run.progress import display
 from scaling.run.soak import measure_soak
-from scaling.study.application import DEPLOYED, AppAsked, application_study
-from scaling.study.deploying import COMMANDS
+from scaling.study.application import COMMANDS, DEPLOYED, AppAsked, application_study
 from scaling.study.options import Options
-from scaling.study.plan.view import one_line, reservations
+from scaling.study.plan.table import one_line, reservations
 
 WSGI, WSGI_SERVER = "wsgi", "gunicorn"  # an interface, and the requirement that serves it
 WITH_GIL = ("processes", "forked")  # models, as they are deployed

@@ -27,6 +27,6 @@ def claims(
     ] = False,
 ) -> None:
     """Check published claims about asyncio against your results: theirs beside yours."""
-    from scaling.report.claims_output import print_claims
+    from scaling.report.claims import print_claims
 
     print_claims(results, claims, output, new_console(), everything=everything)

@@ -26,6 +26,6 @@ def compare(
 
     Studies made on different machines are put side by side, with what holds on all of them.
     """
-    from scaling.report.compare_output import compare
+    from scaling.report.compare import compare
 
     compare(results, output, new_console())

@@ -7,8 +7,7 @@ from scaling.cli.program import app
 @app.command()
 def doctor() -> None:
     """Check this machine for what disturbs measurements, and say what to do about it."""
-    from scaling.machine.doctor import examine, worst
-    from scaling.machine.doctor_view import report
+    from scaling.machine.doctor import examine, report, worst
     from scaling.machine.snapshot import look
 
     found = examine(look())

@@ -67,7 +67,7 @@ def explain(
     ] = None,
 ) -> None:
     """Say where the time goes that N workers lose against one, with intervals."""
-    from scaling.report.explain_output import explain, show_profile
+    from scaling.report.explain import explain, show_profile
 
     of_profiles = {"--cell": cell, "--pairs": pairs, "--path": path, "--with": with_}
     given = [flag for flag, value in of_profiles.items() if value not in (None, [])]

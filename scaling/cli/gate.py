@@ -95,8 +95,8 @@ def gate(
     Exit code 1 if intervals prove that a bound is broken, or if a study is void, so that nothing
     can be checked.
     """
-    from scaling.analysis.gate.request import Limits, choice_of, share
-    from scaling.report.gate_output import gate
+    from scaling.analysis.gate.checks import Limits, choice_of, share
+    from scaling.report.gate import gate
 
     given = {name: share(text, BOUNDS[name].flag) for name, text in bounds.items()}
     limits = Limits(against=against, **given)

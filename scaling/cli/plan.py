@@ -27,7 +27,7 @@ def plan(
     from scaling.run.measure import prepared
     from scaling.run.remaining_work import WorkView, read_runs, work_in
     from scaling.study.file import load_study_file
-    from scaling.study.plan.view import PlanView
+    from scaling.study.plan.table import PlanView
 
     console, errors = new_console(), new_console(stderr=True)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from scaling.base.console import new_console, say
 from scaling.base.errors import UsageError
 from scaling.cli.study_options import folder
-from scaling.journal.profile import Profile, write_profile
+from scaling.journal.beside import Profile, write_profile
 
 
 def profile_cell(
@@ -23,7 +23,7 @@ def profile_cell(
         UsageError: there is no such study or cell, or the study cannot be run here.
         ScalingError: nothing can be sampled, or the file cannot be written.
     """
-    from scaling.analysis.attribution.differential import FEWEST_PAIRS
+    from scaling.analysis.function_gains import FEWEST_PAIRS
     from scaling.journal.reading import read_lines
     from scaling.journal.record import CeilingLine
     from scaling.run.measure import prepared

@@ -20,6 +20,6 @@ def publish(
     ] = False,
 ) -> None:
     """Copy a study to a folder that can be committed: packed journal, tables, plots, page."""
-    from scaling.report.publish.folder import publish
+    from scaling.report.publish import publish
 
     publish(results, folder, new_console(), replace=replace)

@@ -29,11 +29,10 @@ from scaling.journal.file import FILE_NAME as JOURNAL
 from scaling.journal.identity import MACHINE_KEYS
 from scaling.journal.protected_write import try_writing, write_file
 from scaling.journal.record import Machine
-from scaling.machine.identity import describe_machine
-from scaling.machine.label import label
+from scaling.machine.identity import describe_machine, label
 from scaling.machine.topology import read_topology
-from scaling.report.publish.environment import FILE_NAME as ENVIRONMENT
-from scaling.report.publish.folder import publish
+from scaling.report.publish import FILE_NAME as ENVIRONMENT
+from scaling.report.publish import publish
 from scaling.study.reference import ReferenceStudy
 
 STATE = "reference.json"

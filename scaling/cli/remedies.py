@@ -49,8 +49,7 @@ def remedies(
     from scaling.base.typed import values_in
     from scaling.builds.settings import REMEDIES
     from scaling.cli.remedy_steps import RemedySteps, entry_of
-    from scaling.report.export.remedies import remedies_json
-    from scaling.report.remedies_view import listing, print_remedies
+    from scaling.report.remedies import listing, print_remedies, remedies_json
     from scaling.run.requests_file import read_requests_file
 
     console = new_console()

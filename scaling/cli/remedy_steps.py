@@ -24,10 +24,9 @@ from scaling.run.measure import Prepared, measure, prepared
 from scaling.run.progress import display
 from scaling.study.application import WORKLOAD as APP
 from scaling.study.application import study_name
-from scaling.study.application_note import ApplicationNote, Sent
-from scaling.study.definition import WorkloadEntry
+from scaling.study.definition import ApplicationNote, Sent, WorkloadEntry
 from scaling.study.file import StudyFile
-from scaling.study.plan.view import one_line, reservations
+from scaling.study.plan.table import one_line, reservations
 from scaling.study.remedies import (
     FREE,
     TOGETHER,

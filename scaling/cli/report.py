@@ -17,6 +17,6 @@ def report(
     ] = None,
 ) -> None:
     """Write one HTML page about a study: the answer, plots, tables. It needs no network."""
-    from scaling.report.page.write import report
+    from scaling.report.page.render import report
 
     report(results, output, new_console())

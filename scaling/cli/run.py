@@ -74,7 +74,7 @@ def run(
     from scaling.run.cluster.elsewhere import reached
     from scaling.run.measure import measure, prepared
     from scaling.run.progress import display
-    from scaling.study.plan.view import one_line, reservations
+    from scaling.study.plan.table import one_line, reservations
 
     console, errors = new_console(), new_console(stderr=True)
     if hosts is not None or cluster is not None:

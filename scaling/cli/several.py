@@ -32,7 +32,7 @@ def run_on_several(
         raise UsageError("--hosts: expected hosts that ssh knows, such as one,user@two")
     labels = _labelled(hosts or "")
     study = _request(asked, "0" * 32, "check").asked  # a mistake in it is found here
-    from scaling.report.machines_output import finish_several
+    from scaling.report.compare import finish_several
     from scaling.run.cluster.engine import Host, joined, started
     from scaling.run.cluster.measure import measure_on_hosts
     from scaling.run.measure import RESULTS

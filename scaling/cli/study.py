@@ -24,8 +24,7 @@ def study(
     With --schema: save the output, and name it in the first line of a study file,
     #:schema ./study.schema.json, so that your editor completes and checks the file.
     """
-    from scaling.base.errors import UsageError
-    from scaling.base.suggest import unknown
+    from scaling.base.errors import UsageError, unknown
     from scaling.study.file import built_in_studies, built_in_summary, built_in_text
 
     if schema and name:

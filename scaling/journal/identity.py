@@ -123,7 +123,7 @@ def _differing(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[str]:
 
 def _of_application(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[str]:
     """What differs of that which a user gave `scaling app`. Of the values of `--env` only digests
-    are known (`scaling.study.application_note`).
+    are known (`scaling.study.definition`).
     """
     keys = _differing(ours, theirs)
     found = [key for key in keys if key not in ("environment_digest", "environment_key")]

@@ -20,6 +20,7 @@ import psutil
 
 from scaling.base.errors import ScalingError
 from scaling.base.files import whole
+from scaling.base.formats import plural
 from scaling.journal.record import Machine
 from scaling.machine.topology import Topology
 
@@ -145,3 +146,37 @@ def _text(path: Path) -> str:
         return path.read_text(errors="replace").strip()
     except OSError:
         return ""
+
+
+# -------------------------------------------------------------------------------------------- label
+# A short name for a machine, for the folder of its results: `epyc-2-cores`.
+
+# Words of a CPU's name that say nothing of its kind.
+NO_KIND = {"amd", "intel", "apple", "arm", "core", "cpu", "processor", "gen", "with"}
+
+
+def label(machine: Machine) -> str:
+    """The kind of CPU and the number of cores; no name that anyone gave the machine is in it."""
+    plain = re.sub(r"\([^)]*\)", " ", (machine.cpu_model or "").lower())
+    words = re.findall(r"[a-z][a-z0-9-]*", plain)
+    kind = next((word for word in words if word not in NO_KIND), "machine")
+    cores = machine.physical_cores or machine.usable_cpus or 1
+    return f"{kind}-{plural(cores, 'core').replace(' ', '-')}"
+
+
+# --------------------------------------------------------------------------------------- open files
+# The hard limit on open files: a process may raise its own limit up to it.
+
+try:
+    import resource
+except ImportError:  # Windows has no such limit
+
+    def open_files_limit() -> int | None:
+        """This system has no such limit."""
+        return None
+else:
+
+    def open_files_limit() -> int | None:
+        """The hard limit on open files of this process and its children; None: there is none."""
+        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        return None if hard == resource.RLIM_INFINITY else hard

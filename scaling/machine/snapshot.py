@@ -15,7 +15,7 @@ import psutil
 from scaling.builds.interpreters import Interpreter, survey
 from scaling.journal.record import Disturbance
 from scaling.machine.disturbance import MachineTimes, disturbance
-from scaling.machine.open_files import open_files_limit
+from scaling.machine.identity import open_files_limit
 from scaling.machine.topology import Topology, read_topology
 
 LEAST_NAMED = 0.01  # of a CPU, for one process: less is a tick or two of the clock

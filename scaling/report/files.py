@@ -36,10 +36,9 @@ def write_tables(results: StudyResults, folder: Path) -> list[Path]:
         ScalingError: something cannot be written.
     """
     from scaling.report.tables.columns import write_rows
-    from scaling.report.tables.comparison_rows import comparison_rows
-    from scaling.report.tables.export import write_csv
-    from scaling.report.tables.laws_view import law_rows
-    from scaling.report.tables.loss_rows import loss_rows
+    from scaling.report.tables.export import comparison_rows, write_csv
+    from scaling.report.tables.laws import law_rows
+    from scaling.report.tables.losses import loss_rows
 
     files: dict[str, Callable[[Path], object]] = {
         TABLES: lambda file: file.write_text(tables_markdown(results), encoding="utf-8"),
@@ -61,8 +60,8 @@ def tables_markdown(results: StudyResults) -> str:
     """All tables of a study as Markdown, its comparison among them."""
     from scaling.report.tables.comparison import chapters
     from scaling.report.tables.export import markdown
+    from scaling.report.tables.grid import chapters_markdown
     from scaling.report.tables.losses import loss_chapters
-    from scaling.report.tables.markdown import chapters_markdown
 
     shown = [*chapters(results, alone=False), *loss_chapters(results)]
     return markdown(results, chapters_markdown(shown))

@@ -42,9 +42,9 @@ def answered(
     json_to: Console | None = None,
 ) -> StudyResults:
     """Do the same whether there are figures or not; return the results. Raises as `finish` does."""
-    from scaling.report.export.application import application_json
-    from scaling.report.page.picture import Pictures
-    from scaling.report.page.write import FILE_NAME, write_page
+    from scaling.report.application import application_json
+    from scaling.report.page.parts import Pictures
+    from scaling.report.page.render import FILE_NAME, write_page
     from scaling.report.terminal.answer import print_answer
     from scaling.report.terminal.app_answer import print_app_answer
 

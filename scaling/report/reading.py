@@ -4,7 +4,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from scaling.analysis.lookup.extent import incomplete
+from scaling.analysis.results import incomplete
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.base.console import say
 

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from scaling.analysis.safety.answers import Answer
-from scaling.analysis.safety.exceptions import fatal, stuck
+from scaling.analysis.safety.causes import fatal, stuck
 from scaling.analysis.safety.findings import OF_SHARED_STATE, Seen, judge, relabelled
 from scaling.base.errors import ScalingError
 from scaling.base.formats import listed, plural
@@ -15,7 +15,7 @@ from scaling.journal.beside import AppCheck, Kind
 from scaling.journal.record import GilStates, ParameterValue, Record
 from scaling.run.app_checker import Checker
 from scaling.run.child import Child, run_child
-from scaling.run.secrets import hide, secrets_in
+from scaling.run.redaction import hide, secrets_in
 
 WORKLOAD = "workers.workloads.parts.watched:WatchedApp"
 THREADS = (2, 4)  # N to compare with N = 1

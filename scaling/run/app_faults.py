@@ -10,8 +10,17 @@ from typing import Any
 from scaling.base.errors import ScalingError
 from scaling.builds.cache import Say
 from scaling.journal.beside import FaultRecord
-from scaling.run.deployed import WORKERS, Deployed, Served
-from scaling.run.fault_client import BLOCK, KILL, PER_LOOP, FaultClient, Sent, have
+from scaling.run.deployed import (
+    BLOCK,
+    KILL,
+    PER_LOOP,
+    WORKERS,
+    Deployed,
+    FaultClient,
+    Sent,
+    Served,
+    have,
+)
 
 MOST_PER_S = 400.0  # the client's threads would be late above it
 BEFORE_S, AFTER_S = 1.0, 3.0

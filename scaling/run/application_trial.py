@@ -13,13 +13,13 @@ from typing import Any
 
 import msgspec
 
-from scaling.analysis.safety.exceptions import stuck
+from scaling.analysis.safety.causes import stuck
 from scaling.analysis.validity.finding import error_samples
 from scaling.base.errors import UsageError
 from scaling.base.formats import percent
 from scaling.builds.arms import parse_arm
 from scaling.builds.cache import Say
-from scaling.builds.ready.replacements import instead_of_module
+from scaling.builds.ready.package import instead_of_module
 from scaling.journal.beside import AppCheck
 from scaling.journal.record import Cell, GilStates, RunLine
 from scaling.run.app_check import answers_of, check_application
@@ -27,9 +27,9 @@ from scaling.run.child import Child
 from scaling.run.execute import Executor
 from scaling.run.measure import Prepared, generators_of, services_of
 from scaling.run.openapi import PLACES, requests_in_schema, schema_in
+from scaling.run.progress import figure_of
 from scaling.run.requests_file import sendable
-from scaling.run.wording import figure_of
-from scaling.study.application_note import Sent
+from scaling.study.definition import Sent
 from scaling.study.load import CLOSED, RATE
 from scaling.study.plan.order import PlannedRun
 

@@ -1,6 +1,9 @@
-"""The calibration of a study's rates: the peak of the baseline, measured before the first run."""
+"""What is measured before the first run: ceilings of services, how many load generators a study
+needs, and the peak that its rates are shares of.
+"""
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from statistics import median
 
@@ -8,14 +11,145 @@ import msgspec
 
 from scaling.base.errors import ScalingError
 from scaling.base.formats import duration, number, plural
-from scaling.journal.record import Calibration, Cell, RunLine
-from scaling.run.progress import Display
+from scaling.journal.file import JournalFile
+from scaling.journal.record import (
+    Calibration,
+    CeilingLine,
+    Cell,
+    Parameters,
+    ParameterValue,
+    RunLine,
+)
+from scaling.machine.topology import Topology
+from scaling.run.load import Elsewhere
+from scaling.run.progress import Display, figure_of, run_in_words
+from scaling.run.service_process import ServiceError
+from scaling.run.services import Services
 from scaling.run.session import Execute, InterruptedStudyError
 from scaling.run.time_left import Left
-from scaling.run.wording import figure_of, run_in_words
+from scaling.study.load import open_loop_rate
 from scaling.study.plan.cells import Plan
 from scaling.study.plan.order import PlannedRun
 from scaling.study.rates import CALIBRATION_WINDOW_S, Needed, calibration_runs, rates_for
+from scaling.study.services import LOAD_GENERATOR, WITH_CEILING
+
+# ----------------------------------------------------------------------------------------- ceilings
+# The ceilings of a study's services: which a journal does not have yet, and their measurement.
+#
+# The load generator has one, too: what one of its processes can send at most.
+
+
+def measure_ceilings(
+    plan: Plan, journal: JournalFile, services: Services, note: Callable[[str], None]
+) -> None:
+    """Measure what the journal lacks; `note` is called with why one could not be measured.
+
+    Raises:
+        UsageError: a workload needs a service that does not exist.
+        ServiceError: a service cannot be started.
+        InterruptedStudyError: the user stopped it.
+    """
+    try:
+        for service, parameters in _missing(plan, journal):
+            _measure(service, parameters, journal, services, note)
+    except KeyboardInterrupt:
+        raise InterruptedStudyError(
+            f"interrupted while ceilings were measured: {journal.path} has those before. "
+            "The same command goes on from there"
+        ) from None
+
+
+def _measure(
+    service: str,
+    parameters: Parameters,
+    journal: JournalFile,
+    services: Services,
+    note: Callable[[str], None],
+) -> None:
+    if service != LOAD_GENERATOR:
+        services.need(service, parameters)  # without it no run of the workload can be measured
+    try:
+        journal.append(services.ceiling(service, parameters))
+    except ServiceError as error:  # costs the figure, not the study
+        note(str(error))
+    if service == LOAD_GENERATOR:
+        services.end(service)
+
+
+def _missing(plan: Plan, journal: JournalFile) -> Iterator[tuple[str, Parameters]]:
+    """Each service of the plan, once for each set of its parameters, if not in the journal."""
+    known = {(line.service, Parameters.of(line.parameters)) for line in journal.ceilings}
+    for cell in plan.cells:
+        facts = plan.workloads[cell.workload]
+        has_generator = facts.served and not plan.study.load_elsewhere  # one of this machine
+        for service in (*facts.services, *[LOAD_GENERATOR] * has_generator):
+            kind = WITH_CEILING.get(service)
+            if kind and kind.to_load is None:
+                continue
+            parameters = kind.parameters_of(cell.parameters) if kind else {}
+            key = service, Parameters.of(parameters)
+            if key not in known:
+                known.add(key)
+                yield key
+
+
+# ---------------------------------------------------------------------------------- generator count
+# How many processes the load generator of a study has: as many in every run of it.
+#
+# Enough for the highest rate of the study, by the ceiling that was measured, and no more than there
+# are cores for beside the workers. In a closed loop a worker can answer about as fast as a
+# generator process can send, so there is one for each worker.
+
+PROCESSES_MOST = 64  # that one generator takes (`workers.services.load.options`)
+BUSY_PLANNED = 0.5
+"""Share of its ceiling that a process is to send. A run with a busier one than 70 % is invalid, and
+sending one by one, as an open loop does, takes more CPU time than a closed loop's ceiling shows."""
+
+
+def generator_processes(
+    plan: Plan,
+    ceilings: Iterable[CeilingLine],
+    topology: Topology,
+    elsewhere: Elsewhere | None = None,
+) -> int:
+    """Processes for every run of the plan; 1 where nothing is served or no core is left.
+
+    Another host has nothing else to do: one for each of its cores.
+    """
+    served = [cell for cell in plan.cells if plan.workloads[cell.workload].served]
+    cores = int(topology.usable_cores)
+    beside = max((cell.workers for cell in served if cell.workers < cores), default=cores)
+    known = list(ceilings)
+    needed = (_needed(cell, beside, known) for cell in served)
+    connections = (plan.in_flight(cell) or cell.workers for cell in served)
+    if elsewhere is not None:
+        return min(PROCESSES_MOST, elsewhere.cores, *connections)
+    most = min(PROCESSES_MOST, cores - beside, min(connections, default=1))
+    return max(1, min(most, max(needed, default=1)))
+
+
+def _needed(cell: Cell, most_workers: int, ceilings: Iterable[CeilingLine]) -> int:
+    rate = open_loop_rate(cell.parameters)
+    if rate is None:  # a closed loop, as a calibration is
+        return min(cell.workers, most_workers)
+    per_s = _ceiling_per_s(cell.parameters, ceilings)
+    return 1 if per_s is None else math.ceil(rate / (BUSY_PLANNED * per_s))
+
+
+def _ceiling_per_s(
+    parameters: Mapping[str, ParameterValue], ceilings: Iterable[CeilingLine]
+) -> float | None:
+    """What one process can send with these parameters; None where that was not measured."""
+    own = WITH_CEILING[LOAD_GENERATOR].parameters_of(parameters)
+    rates = [
+        each.requests_per_s
+        for each in ceilings
+        if each.service == LOAD_GENERATOR and each.parameters == own and each.requests_per_s
+    ]
+    return min(rates, default=None)
+
+
+# ---------------------------------------------------------------------------------------- calibrate
 
 
 def calibrate(

@@ -28,10 +28,9 @@ from scaling.journal.record import (
 from scaling.machine.disturbance import disturbance
 from scaling.machine.pinning import cpus_of
 from scaling.run.load import Client, LoadError
-from scaling.run.path_redaction import without_address, without_paths
 from scaling.run.probe import Probe
 from scaling.run.process_tree import RUN, ask_for_stacks, end_tree, ended_within, mark_of_driver
-from scaling.run.secrets import hide, hide_in_record
+from scaling.run.redaction import hide, hide_in_record, without_address, without_paths
 from scaling.run.waits import RATE_PER_S, WaitSampler
 
 # Beyond warm-up and window: starting many workers, stopping loops that compete for the GIL. The

@@ -16,8 +16,7 @@ from scaling.machine.pinning import Apart, apart
 from scaling.run.alternation import in_turn
 from scaling.run.child import Child, Ending, Turn, Watch, run_child
 from scaling.run.load import Generator, GeneratorProgram
-from scaling.run.path_redaction import without_own_paths
-from scaling.run.secrets import secrets_in
+from scaling.run.redaction import secrets_in, without_own_paths
 from scaling.run.service_process import ServiceError
 from scaling.run.services import Services
 from scaling.study.load import load_asked, overload_asked

@@ -13,8 +13,10 @@ import msgspec
 import psutil
 
 from scaling.analysis.statistics.estimate import Estimate
-from scaling.analysis.table.rows import busy_judge_of, judge_of
+from scaling.analysis.table.load import busy_judge_of, judge_of
 from scaling.analysis.validity import watched_cpus
+from scaling.base.formats import now
+from scaling.base.version import __version__
 from scaling.builds import cache
 from scaling.builds.arms import Arm
 from scaling.builds.cache import Say
@@ -23,30 +25,104 @@ from scaling.builds.environments import pins_sha256
 from scaling.builds.prepared_arm import PreparedArm
 from scaling.journal.file import JournalFile
 from scaling.journal.folder import choose
-from scaling.journal.record import CeilingLine, RunLine, StudyLine
+from scaling.journal.identity import identity
+from scaling.journal.record import (
+    SCHEMA,
+    ArmRecord,
+    CeilingLine,
+    Environment,
+    Machine,
+    RunLine,
+    StudyLine,
+    WorkloadNote,
+)
 from scaling.machine.cgroup import memory_limit_bytes
-from scaling.machine.identity import describe_machine
-from scaling.machine.open_files import open_files_limit
+from scaling.machine.identity import describe_machine, open_files_limit
 from scaling.machine.topology import Topology, read_topology
 from scaling.run import stopping
-from scaling.run.calibrate import calibrate
-from scaling.run.ceilings import measure_ceilings
+from scaling.run.calibrate import calibrate, generator_processes, measure_ceilings
 from scaling.run.execute import Executor, child_environment
-from scaling.run.extra_time import ExtraTime, quiet_on
-from scaling.run.generator_count import generator_processes
-from scaling.run.header import head
 from scaling.run.load import Elsewhere, GeneratorProgram
-from scaling.run.precision_rule import Rule, precision_rule
 from scaling.run.prepare import ChildNeeds, prepare
 from scaling.run.progress import Display
+from scaling.run.redaction import without_own_paths
 from scaling.run.services import Services
 from scaling.run.session import drive, is_complete
+from scaling.run.time_left import ExtraTime, Rule, precision_rule, quiet_on
 from scaling.study.combine import Loader, study_from
 from scaling.study.definition import Study
 from scaling.study.file import load_study_file
 from scaling.study.options import Options
-from scaling.study.pin_group import group_for
 from scaling.study.plan.cells import Plan, make_plan
+from scaling.study.plan.table import refused_cells
+from scaling.study.settle import group_for
+
+# ------------------------------------------------------------------------------------------- header
+# The first line of a journal: the study, the machine and the builds.
+
+
+def head(
+    plan: Plan,
+    arms: Mapping[str, PreparedArm],
+    machine: Machine,
+    *,
+    pins: str,
+    workers_source: str,
+) -> StudyLine:
+    """Describe a study before its first run; `pins` and `workers_source` are digests."""
+    study = plan.study.document
+    records = {
+        name: ArmRecord(
+            build=prepared.arm.build.name,
+            settings=list(prepared.arm.settings),
+            origin=prepared.origin,
+            runtime=prepared.runtime,
+            description=_described(prepared) if prepared.is_python else None,
+            expected=prepared.arm.expected,
+        )
+        for name, prepared in arms.items()
+        if prepared.is_there
+    }
+    same = identity(
+        study=study, machine=machine, arms=records, pins=pins, workers_source=workers_source
+    )
+    return StudyLine(
+        schema=SCHEMA,
+        name=plan.study.name,
+        machine=machine,
+        study=study,
+        seed=plan.study.seed,
+        blocks=plan.study.blocks,
+        order=plan.order,
+        arms=records,
+        workloads={
+            name: WorkloadNote(
+                operation=facts.operation,
+                summary=facts.summary,
+                in_flight=facts.in_flight,
+                finite=facts.finite,
+                served=facts.served,
+                services=facts.services,
+            )
+            for name, facts in plan.workloads.items()
+        },
+        refused=[
+            msgspec.structs.replace(each, reason=without_own_paths(each.reason))
+            for each in refused_cells(plan)
+        ],
+        pins=pins,
+        workers_source=workers_source,
+        fingerprint=same.fingerprint,
+        scaling=__version__,
+        started_at=now(),
+    )
+
+
+def _described(arm: PreparedArm) -> Environment:
+    return Environment(python=arm.description.python, packages=arm.description.packages)
+
+
+# ------------------------------------------------------------------------------------------ measure
 
 RESULTS = Path("results")
 MOST_MEMORY = 0.5  # of what is available, for runs that are alive at once
@@ -177,7 +253,7 @@ def precision_rule_of(study: Study, first: StudyLine) -> Rule | None:
 
     def ratios(runs: Collection[RunLine]) -> Mapping[str, Estimate]:
         from scaling.analysis.precision import headline_precision
-        from scaling.analysis.table.frame import live_frame
+        from scaling.analysis.table.load import live_frame
 
         return headline_precision(live_frame(runs, first), first)
 

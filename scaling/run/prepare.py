@@ -10,10 +10,9 @@ from scaling.builds import environments, interpreters
 from scaling.builds.arms import Arm, parse_arm
 from scaling.builds.cache import Say
 from scaling.builds.child_path import workers_source_hash
-from scaling.builds.describe import describe, described
-from scaling.builds.missing_packages import explained
+from scaling.builds.describe import describe, described, explained
 from scaling.builds.prepared_arm import PreparedArm, prepare_runtime
-from scaling.builds.runtimes.known import RUNTIMES
+from scaling.builds.runtimes.runtime import RUNTIMES
 from scaling.journal.record import Description
 from scaling.run.execute import child_environment
 

@@ -6,22 +6,171 @@ child reports its phases over a socket and waits for an answer where an exact re
 
 import contextlib
 import json
+import mmap
+import os
+import re
 import select
 import socket
 import statistics
+import sys
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from itertools import compress
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import psutil
 
 from scaling.base.errors import ScalingError
 from scaling.journal.record import Memory
 from scaling.machine.disturbance import MachineTimes
-from scaling.run.own_memory import full_memory
 from scaling.run.process_tree import runs
+
+# --------------------------------------------------------------------------------------- own memory
+# The memory of a run's processes at one moment, whatever they share with others.
+#
+# The kernel's PSS divides a page by all processes that map it: a driver or a service on the
+# interpreter of the measured child would make the child look smaller. A page's place in its file
+# shows as well whether two processes share it, whatever runs beside them. So pages of files are
+# counted here, each once.
+
+HAS_ROLLUP = Path("/proc/self/smaps_rollup").exists()  # Linux 4.14 or newer
+IN_KB = re.compile(r"^(\w+):\s+(\d+) kB$", re.MULTILINE)
+ENTRY_BYTES = 8  # of /proc/PID/pagemap, per page
+HIGHEST = ENTRY_BYTES - 1 if sys.byteorder == "little" else 0
+# The highest byte of an entry: in memory (0x80), and of a file or shared memory (0x20).
+OF_A_FILE = bytes(byte & 0xA0 == 0xA0 for byte in range(256))
+MOST_BYTES = 8 << 30  # mapped by one process: holes are read too, 7 ms a GiB
+
+
+def full_memory(processes: Iterable[psutil.Process]) -> dict[str, int | None]:
+    """RSS, PSS, USS and peak RSS of these processes, bytes, summed; None if unreadable.
+
+    The sum of RSS counts a shared page once per process; PSS counts it once. PSS is `file_bytes`
+    plus the kernel's PSS of anonymous memory, which only forks of one another share: it lacks what
+    a fork shares with a process that has left the run. USS is what only one of the processes has,
+    whoever else on the machine has the same files. The peak is `VmHWM` of each process
+    (`ru_maxrss` would inherit the driver's own peak over exec).
+
+    RSS, USS and the anonymous part of PSS are from one walk over a process's pages, so that no
+    allocation in between can put PSS above RSS. (`/proc/PID/statm` is no such walk: the kernel's
+    counters behind it are approximate.)
+    """
+    processes = list(processes)
+    totals: dict[str, int | None] = dict.fromkeys(("rss", "pss", "uss", "peak"), 0)
+    files = file_bytes(process.pid for process in processes) if HAS_ROLLUP else None
+    totals["pss"] = files.together if files else None
+    if files:
+        totals["uss"] = files.of_one
+    for process in processes:
+        try:
+            readings = _of_one(process, with_files=files is None)
+        except psutil.Error:
+            return dict.fromkeys(totals)
+        for name, value in readings.items():
+            so_far = totals[name]
+            totals[name] = None if so_far is None or value is None else so_far + value
+    return totals
+
+
+def peak_bytes(pid: int) -> int | None:
+    """Peak RSS of a process (`VmHWM`), bytes; None if the system does not report it."""
+    return _bytes_in(pid, "status").get("VmHWM")
+
+
+def _of_one(process: psutil.Process, *, with_files: bool) -> dict[str, int | None]:
+    """The same of one process, but PSS without files, and USS `with_files` only if asked."""
+    rollup = _bytes_in(process.pid, "smaps_rollup")  # walks all pages: read only once
+    if not rollup:  # another system; a process that is gone raises
+        information = process.memory_full_info()
+        uss = getattr(information, "uss", None)
+        return {"rss": information.rss, "pss": None, "uss": uss, "peak": peak_bytes(process.pid)}
+    kinds = ("Private_Dirty", "Private_Clean", "Private_Hugetlb")[: None if with_files else 1]
+    return {
+        "rss": rollup.get("Rss"),
+        "pss": rollup.get("Pss_Anon"),
+        "uss": sum(rollup.get(name, 0) for name in kinds),
+        "peak": peak_bytes(process.pid),
+    }
+
+
+def _bytes_in(pid: int, file: str) -> dict[str, int]:
+    """Bytes by name: the lines in kB of a file in /proc/PID; empty if it cannot be read."""
+    try:
+        text = Path(f"/proc/{pid}/{file}").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return {}
+    return {name: int(value) * 1024 for name, value in IN_KB.findall(text)}
+
+
+@dataclass(frozen=True, slots=True)
+class Mapping:
+    """Part of a file in a process's address space; `first`, `page` and `pages` count pages."""
+
+    file: tuple[bytes, bytes]
+    page: int
+    first: int
+    pages: int
+
+
+class FileBytes(NamedTuple):
+    """Bytes that some processes map: all of them, and those that only one of the processes maps."""
+
+    together: int
+    of_one: int
+
+
+def file_bytes(pids: Iterable[int]) -> FileBytes | None:
+    """Bytes of files and shared memory that these processes map and that are in memory.
+
+    A page that several of them map counts once, whoever else maps it. A private copy (data,
+    relocations) is no longer the file's, and not counted. None if it cannot be read (not Linux, a
+    process is gone), or if a process maps more than `MOST_BYTES` of files.
+    """
+    resident: defaultdict[tuple[bytes, bytes], Counter[int]] = defaultdict(Counter)
+    try:
+        for pid in pids:
+            mappings = list(_mappings(pid))
+            if sum(each.pages for each in mappings) * mmap.PAGESIZE > MOST_BYTES:
+                return None
+            with Path(f"/proc/{pid}/pagemap").open("rb", buffering=0) as pagemap:
+                own: defaultdict[tuple[bytes, bytes], set[int]] = defaultdict(set)
+                for each in mappings:
+                    own[each.file].update(_resident(pagemap.fileno(), each))
+            for file, pages in own.items():
+                resident[file].update(pages)
+    except OSError:
+        return None
+    return FileBytes(
+        together=mmap.PAGESIZE * sum(map(len, resident.values())),
+        of_one=mmap.PAGESIZE * sum(list(each.values()).count(1) for each in resident.values()),
+    )
+
+
+def _mappings(pid: int) -> Iterator[Mapping]:
+    with Path(f"/proc/{pid}/maps").open("rb") as maps:
+        for line in maps:
+            addresses, _, offset, device, inode, *_ = line.split(maxsplit=5)
+            if inode != b"0":  # not anonymous memory, stack or the kernel's own
+                begin, end = (int(each, 16) // mmap.PAGESIZE for each in addresses.split(b"-"))
+                first = int(offset, 16) // mmap.PAGESIZE
+                yield Mapping((device, inode), page=begin, first=first, pages=end - begin)
+
+
+def _resident(pagemap: int, mapping: Mapping) -> Iterator[int]:
+    """Which pages of the file are in memory, counted from the start of the file."""
+    length = mapping.pages * ENTRY_BYTES
+    entries = os.pread(pagemap, length, mapping.page * ENTRY_BYTES)
+    if len(entries) < length:
+        raise ProcessLookupError
+    of_a_file = entries[HIGHEST::ENTRY_BYTES].translate(OF_A_FILE)
+    return compress(range(mapping.first, mapping.first + mapping.pages), of_a_file)
+
+
+# -------------------------------------------------------------------------------------------- probe
 
 type OnPhase = Callable[[str, dict[str, Any]], dict[str, Any]]
 

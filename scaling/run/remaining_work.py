@@ -10,15 +10,14 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from scaling.analysis.table.rows import judge_of
+from scaling.analysis.table.load import judge_of
 from scaling.base.errors import UsageError
 from scaling.base.formats import plural
 from scaling.journal.identity import identity_of
 from scaling.journal.reading import find_journal, read_lines
 from scaling.journal.record import Cell, RunLine, StudyLine
 from scaling.machine.identity import describe_machine
-from scaling.run.header import head
-from scaling.run.measure import Prepared, precision_rule_of
+from scaling.run.measure import Prepared, head, precision_rule_of
 from scaling.run.session import Key, Replay
 from scaling.run.time_left import Left, TimeLeft
 from scaling.study.file import StudyFile, study_file_of

@@ -11,7 +11,7 @@ from typing import Any
 
 from scaling.journal.record import ServiceUse
 from scaling.run.child import Front
-from scaling.run.path_redaction import without_own_paths
+from scaling.run.redaction import without_own_paths
 from scaling.run.service_process import ServiceProcess, Usage, open_connections
 
 ENOUGH = 4  # readings: before, two inside the run, after

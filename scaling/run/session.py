@@ -3,7 +3,7 @@
 A run that is written down is kept nowhere else: memory does not grow with the runs of a study.
 
 An invalid run stays in the journal and is made once more when all others are done. One that other
-load disturbed is made once more at once (`scaling.run.extra_time`). A workload whose every run has
+load disturbed is made once more at once (`scaling.run.time_left`). A workload whose every run has
 failed in two blocks is given up.
 """
 
@@ -11,17 +11,14 @@ from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import NamedTuple, Self
 
-from scaling.analysis.lookup.extent import MEASURED
-from scaling.analysis.statistics.precision_forecast import PairScatter
+from scaling.analysis.results import MEASURED
+from scaling.analysis.statistics.forecast import PairScatter
 from scaling.base.errors import INTERRUPTED, ScalingError
 from scaling.base.formats import plural
 from scaling.journal.file import JournalFile
 from scaling.journal.record import Cell, RunLine
-from scaling.run.extra_time import ExtraTime
-from scaling.run.precision_rule import Rule
-from scaling.run.progress import Display
-from scaling.run.time_left import TimeLeft
-from scaling.run.wording import block_in_words, figure_of, run_in_words
+from scaling.run.progress import Display, block_in_words, figure_of, run_in_words
+from scaling.run.time_left import ExtraTime, Rule, TimeLeft
 from scaling.study.plan.cells import EXPECTED_OVERHEAD_S, Plan
 from scaling.study.plan.order import PlannedRun
 from scaling.study.presets import FAILING_BLOCKS

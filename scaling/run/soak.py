@@ -16,9 +16,8 @@ from scaling.journal.beside import SoakRecord
 from scaling.journal.record import Load
 from scaling.run.deployed import WORKERS, Deployed, Served
 from scaling.run.load import Generator, GeneratorProgram, LoadError
-from scaling.run.own_memory import full_memory
-from scaling.run.path_redaction import LOOPBACK
-from scaling.run.probe import with_descendants
+from scaling.run.probe import full_memory, with_descendants
+from scaling.run.redaction import LOOPBACK
 from scaling.study.load import LoadAsked
 
 PARTS = 20  # of a run, each with its memory

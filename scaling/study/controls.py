@@ -10,7 +10,7 @@ import msgspec
 
 from scaling.base.errors import UsageError
 from scaling.builds.arms import parse_arm
-from scaling.builds.runtimes.known import RUNTIMES
+from scaling.builds.runtimes.runtime import RUNTIMES
 from scaling.builds.settings.setting import Place
 from scaling.journal.record import Description, ParameterValue
 from scaling.study.definition import Study, WorkloadEntry

@@ -9,9 +9,8 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from scaling.base.errors import UsageError
+from scaling.base.errors import UsageError, nearest, unknown
 from scaling.base.files import text_in
-from scaling.base.suggest import nearest, unknown
 from scaling.base.toml_file import converted, document, title
 from scaling.study.definition import OPTIONS, Option, WorkloadEntry
 from scaling.study.presets import PRESETS

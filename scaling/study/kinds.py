@@ -12,8 +12,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from scaling.base.errors import UsageError
-from scaling.base.suggest import unknown
+from scaling.base.errors import UsageError, unknown
 from scaling.base.typed import share, values_in
 from scaling.base.vocabulary import COUNT_WORDS
 from scaling.study.objective import PATTERN, parse_objective

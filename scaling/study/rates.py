@@ -193,7 +193,7 @@ def _candidates(group: Sequence[Cell]) -> tuple[Cell, ...]:
     Without processes on an arm with the GIL it is processes on any arm, else all configurations of
     the ladder's arms, else all.
     """
-    from scaling.builds.settings.ladder import LADDER  # `--help` needs no arms
+    from scaling.builds.settings.interpreter import LADDER  # `--help` needs no arms
 
     within = [cell for cell in group if cell.region == "cores"]
     most = max(cell.workers for cell in within) if within else min(c.workers for c in group)

@@ -6,8 +6,7 @@ from importlib import resources
 
 import msgspec
 
-from scaling.base.errors import UsageError
-from scaling.base.suggest import unknown
+from scaling.base.errors import UsageError, unknown
 from scaling.base.toml_file import converted, document, title
 
 FILE_NAME = "reference.toml"

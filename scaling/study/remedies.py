@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from scaling.base.errors import UsageError
-from scaling.base.suggest import unknown
+from scaling.base.errors import UsageError, unknown
 from scaling.builds.arms import Arm, parse_arm
 from scaling.builds.settings import REMEDIES, SETTINGS
 from scaling.builds.settings.setting import Place

@@ -4,17 +4,71 @@ A settled study says everything in full, so that two ways of asking for the same
 settled one. The journal keeps it, and a resumed study is compared with it.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-from scaling.base.errors import UsageError
-from scaling.base.suggest import unknown
+from scaling.base.errors import UsageError, unknown
 from scaling.base.vocabulary import CountWord
+from scaling.builds.runtimes.runtime import OWN_LOOP
 from scaling.journal.record import Description, WorkloadFacts
 from scaling.study.definition import ENTRY_LISTS, Study, WorkloadEntry
-from scaling.study.parameters import combined
-from scaling.study.scaled import scaled
+from scaling.study.parameters import combined, scaled
+
+# ---------------------------------------------------------------------------------------- pin group
+# The group of pins for the environment of a study's children: the smallest that is enough.
+#
+# A child must not have packages that it does not need: each is one more that may be imported, turn
+# the GIL on, or lack a wheel. So the optional loops and libraries, servers of applications, and
+# what makes certificates, are only there if a study asks for them.
+
+# What the group "child" has; any other loop is in the group "loops".
+LOOPS_OF_ALL = {"asyncio", "uvloop", OWN_LOOP}
+# Parameters that ask for a group beside it, and the values that do not.
+ASKED_BY: dict[str, tuple[str, frozenset[object]]] = {
+    "tls": ("tls", frozenset({"off"})),
+    "server": ("serve", frozenset({"tcp", "aiohttp"})),
+    "cache": ("cache", frozenset({"dict", "lru_cache"})),
+    "miss": ("cache", frozenset({"cpu"})),
+}
+# And built-in workloads that ask for it whatever their parameters are.
+ASKED_BY_NAME = {"mix": "serve", "web": "stack", "gateway": "stack"}
+# Groups inside others: what asks for both needs the larger one.
+INSIDE = {"serve": "stack"}
+
+
+def group_for(study: Study) -> str:
+    """The group of pins for the children of a study, before or after it is settled.
+
+    `child`; `tls` if a workload's parameter of that name has a value other than `off`; `serve` if
+    one has a `server` that is not in `child`, and for `mix`; `stack`, which holds `serve`, for
+    `web` and `gateway`; `cache` for caches that are packages, and for misses from a database;
+    `loops`, which has everything, for two of these, or for a loop or library that none of them has.
+    """
+    loops = {loop for entry in study.workloads for loop in entry.loops or study.loops}
+    asked = {
+        group
+        for parameter, (group, without) in ASKED_BY.items()
+        if not without.issuperset(_values(study, parameter))
+    }
+    asked |= {ASKED_BY_NAME[entry.name] for entry in study.workloads if entry.name in ASKED_BY_NAME}
+    asked -= {small for small, large in INSIDE.items() if large in asked}
+    if not loops <= LOOPS_OF_ALL or len(asked) > 1:
+        return "loops"
+    return next(iter(asked), "child")
+
+
+def _values(study: Study, parameter: str) -> Iterator[object]:
+    """All values that a study gives a parameter of that name, whatever workload has it."""
+    for entry in study.workloads:
+        given = entry.parameters.get(parameter, [])
+        yield from given if isinstance(given, list) else [given]
+    for override in study.overrides:
+        if override.parameter == parameter:
+            yield from override.values
+
+
+# ------------------------------------------------------------------------------------------- settle
 
 
 def settle(

@@ -5,7 +5,7 @@ import pytest
 from scaling import capacity
 from scaling.analysis.ratios import ratios
 from scaling.analysis.results import StudyResults
-from scaling.analysis.statistics.families import corrected
+from scaling.analysis.statistics.hypotheses import corrected
 from scaling.analysis.statistics.verdict import hypothesis
 from scaling.study.questions import P99, at_rate
 from tests.support.served import Served, studied

@@ -5,7 +5,7 @@ import tempfile
 import threading
 from pathlib import Path
 
-from scaling.analysis.safety.exceptions import stuck
+from scaling.analysis.safety.causes import stuck
 
 APPLICATION = "import threading\ndef wait(event, ready):\n    ready.set()\n    event.wait()\n"
 

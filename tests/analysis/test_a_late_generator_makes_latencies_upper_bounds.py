@@ -10,10 +10,10 @@ import pytest
 from scaling.analysis.ratios import SENT_LATE
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.verdict import Verdict
-from scaling.analysis.table.bounds import SHORTEST_S, has_no_most, may_be_one, shortest_s
+from scaling.analysis.table.latency import SHORTEST_S, has_no_most, may_be_one, shortest_s
 from scaling.analysis.validity import served as validity
 from scaling.journal.record import Latency, RunLine
-from scaling.report.tables.questions.capacity import capacity_grids
+from scaling.report.tables.questions.rates import capacity_grids
 from scaling.report.tables.rated import rated
 from scaling.report.terminal.answer import left_out
 from scaling.study.objective import parse_objective

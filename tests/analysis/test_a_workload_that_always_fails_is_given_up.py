@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from scaling.analysis.lookup.extent import incomplete
+from scaling.analysis.results import incomplete
 from scaling.analysis.table.load import read_journal
 from scaling.base.console import new_console
 from scaling.base.errors import ScalingError

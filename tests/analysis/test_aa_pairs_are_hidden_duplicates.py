@@ -10,14 +10,14 @@ from msgspec.structs import replace
 
 from scaling.journal.record import Cell
 from scaling.machine.topology import Topology
+from scaling.run.progress import run_in_words
 from scaling.run.session import Replay, drive
-from scaling.run.wording import run_in_words
 from scaling.study.combine import study_from
 from scaling.study.file import read_study
 from scaling.study.options import Options
 from scaling.study.plan.aa_pairs import repeats_of
 from scaling.study.plan.cells import Plan, make_plan
-from scaling.study.plan.view import aa_pairs_line
+from scaling.study.plan.table import aa_pairs_line
 from tests.analysis.test_resume_is_replay import Pretended, Told, believes, opened
 from tests.support.descriptions import description
 

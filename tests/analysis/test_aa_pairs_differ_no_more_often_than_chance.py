@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from scaling.analysis.statistics.families import ERROR_RATE
+from scaling.analysis.statistics.hypotheses import ERROR_RATE
 from scaling.analysis.statistics.noise import COLUMNS, AAPair
 from scaling.analysis.statistics.verdict import hypothesis
 from scaling.analysis.table.column import Noise

@@ -10,15 +10,15 @@ from rich.console import Console
 import scaling
 from scaling.analysis.gate.bounds import BOUNDS, Bound
 from scaling.analysis.gate.checked import BoundCheck, Checked
-from scaling.analysis.gate.request import Limits
+from scaling.analysis.gate.checks import Limits
 from scaling.analysis.lookup.name import parse
 from scaling.analysis.results import StudyResults
-from scaling.report.gate_output import gate
+from scaling.report.gate import gate
 from scaling.report.page.render import page
 from scaling.report.quotes.lookup import figure_text
 from scaling.report.tables.comparison import chapters
-from scaling.report.tables.comparison_rows import comparison_rows
-from scaling.report.tables.markdown import chapters_markdown
+from scaling.report.tables.export import comparison_rows
+from scaling.report.tables.grid import chapters_markdown
 from scaling.study.questions import QUESTIONS, THROUGHPUT, Asked, Scope
 from tests.support.fabricate import Made, studied
 

@@ -8,9 +8,8 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal
 from scaling.journal.record import RunLine
 from scaling.report.tables.comparison import chapters
-from scaling.report.tables.comparison_rows import comparison_rows
-from scaling.report.tables.export import markdown, summary
-from scaling.report.tables.markdown import chapters_markdown
+from scaling.report.tables.export import comparison_rows, markdown, summary
+from scaling.report.tables.grid import chapters_markdown
 from tests.support.comparisons import place
 from tests.support.fabricate import Made, studied, with_
 

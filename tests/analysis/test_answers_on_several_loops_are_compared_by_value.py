@@ -5,8 +5,7 @@ import json
 import pytest
 
 from scaling.analysis.safety.answers import Answer, Reference
-from scaling.analysis.safety.causes import BY_KIND
-from scaling.analysis.safety.exceptions import fatal, raised
+from scaling.analysis.safety.causes import BY_KIND, fatal, raised
 from scaling.analysis.safety.findings import Seen, judge
 from scaling.journal.beside import KINDS, AppCheck
 from scaling.journal.record import GilStates

@@ -18,10 +18,9 @@ from scaling.base.console import new_console
 from scaling.cli import main
 from scaling.journal.beside import AppCheck, Finding, write_check
 from scaling.journal.record import Calibration, Cell
-from scaling.report.export.application import application_json
+from scaling.report.application import application_grids, application_json
 from scaling.report.output import finish
 from scaling.report.page.render import page
-from scaling.report.tables.application import application_grids
 from scaling.report.tables.findings import times
 from scaling.report.terminal.app_answer import AppLines, figure_lines, print_app_answer
 from tests.support.applications import application_study, results_of

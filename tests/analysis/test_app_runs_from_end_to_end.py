@@ -27,7 +27,7 @@ def test_it_is_measured_and_answered_for(
     monkeypatch.setattr("scaling.run.calibrate.CALIBRATION_WINDOW_S", SHORT_S)
     # Other tests disturb most of these runs; making them again for that is tested elsewhere.
     monkeypatch.setattr("scaling.run.session.RETRIES", 0)
-    monkeypatch.setattr("scaling.run.extra_time.ExtraTime.grant", lambda *_: None)
+    monkeypatch.setattr("scaling.run.time_left.ExtraTime.grant", lambda *_: None)
     (tmp_path / "shop.py").write_text(APPLICATION)
     (tmp_path / "requests.jsonl").write_text('{"path": "/a"}\n{"path": "/b"}\n')
     done = command(

@@ -17,9 +17,8 @@ from scaling.journal.identity import Identity, identity
 from scaling.journal.record import Cell, Machine
 from scaling.run.requests_file import read_requests_file
 from scaling.study.application import AppAsked, application_study
-from scaling.study.application_note import ApplicationNote
 from scaling.study.combine import study_from
-from scaling.study.definition import Study
+from scaling.study.definition import ApplicationNote, Study
 from scaling.study.options import Options
 from scaling.study.rates import calibrations_for
 

@@ -9,7 +9,7 @@ import pytest
 
 from scaling.base.errors import UsageError
 from scaling.cli import main
-from scaling.report.deploy.write import PROGRAMS, write_program
+from scaling.report.deploy.commands import PROGRAMS, write_program
 
 
 @pytest.mark.parametrize("interface", PROGRAMS)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scaling.analysis.comparison.break_even import BreakEven, break_evens
+from scaling.analysis.comparison.ladder import BreakEven, break_evens
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import read_journal
 from scaling.analysis.table.run_fields import KERNELS_PSS

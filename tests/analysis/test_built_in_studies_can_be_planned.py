@@ -9,10 +9,10 @@ from itertools import product
 import pytest
 
 from scaling.base.errors import UsageError
-from scaling.builds.runtimes.known import OWN_LOOP, RUNTIMES
+from scaling.builds.runtimes.runtime import OWN_LOOP, RUNTIMES
 from scaling.journal.record import Description
 from scaling.machine.topology import Topology
-from scaling.run.extra_time import SHARE
+from scaling.run.time_left import SHARE
 from scaling.study.combine import DEFAULT_STUDY, study_from
 from scaling.study.file import built_in_studies
 from scaling.study.options import Options

@@ -16,15 +16,15 @@ import pytest
 from typer.testing import CliRunner
 
 from scaling.analysis.claims import read_claims
-from scaling.analysis.curves.sections import sections
+from scaling.analysis.sections import sections
 from scaling.analysis.table.groups import CURVE
 from scaling.analysis.table.load import read_journal
-from scaling.builds.runtimes.known import RUNTIMES
+from scaling.builds.runtimes.runtime import RUNTIMES
 from scaling.cli.program import app
 from scaling.report.plots.caption import caption
 from scaling.run.services import Services
 from scaling.study.file import built_in_studies, load_study_file
-from scaling.study.scaled import scaled_to
+from scaling.study.parameters import scaled_to
 from tests.support.of_the_machine import judge_of_ours, require_none_is_ours
 
 SCALE = 0.0005
@@ -167,7 +167,7 @@ def test_it_is_measured_on_both_builds(
     # A load generator that shares two cores with workers and other tests sends late.
     monkeypatch.setattr("scaling.analysis.validity.served.SLIP_ALWAYS_S", math.inf)
     # Other tests disturb most of these runs; making them again for that is tested elsewhere.
-    monkeypatch.setattr("scaling.run.extra_time.ExtraTime.grant", lambda *_: None)
+    monkeypatch.setattr("scaling.run.time_left.ExtraTime.grant", lambda *_: None)
     out = tmp_path / "out"
     small = [*SMALL, *FEWER.get(study, ()), "--arm", arms_of(study)]
     command = ["run", "--study", study, *small, "--output", str(out)]

@@ -6,7 +6,7 @@ import pytest
 
 from scaling.analysis.results import StudyResults
 from scaling.journal.record import RunLine, ServiceUse
-from scaling.report.tables.questions import others, servers
+from scaling.report.tables.questions import models, registry
 from scaling.study.questions import CPU_OF_ALL, OVER_SERVER, THROUGHPUT
 from tests.support.fabricate import Made, studied, with_
 
@@ -89,9 +89,9 @@ def test_cpu_time_is_that_of_all_parts(results: StudyResults) -> None:
 def test_table_and_answer_name_the_caches(results: StudyResults) -> None:
     tables, said = [], []
     for compared in results.compared:
-        tables += servers.QUESTION.grids(compared, results.study)
-        said += [each.question for each in servers.QUESTION.findings(compared)]
-        assert not others.QUESTION.grids(compared, results.study)
+        tables += models.SERVERS.grids(compared, results.study)
+        said += [each.question for each in models.SERVERS.findings(compared)]
+        assert not registry.OTHERS.grids(compared, results.study)
     assert len(tables) == 2
     assert [row[1] for row in tables[0].rows] == ["dict\n3.14t\nthreads"] * 2
     assert [row[2] for row in tables[0].rows] == ["valkey\n3.14\nforked"] * 2

@@ -10,9 +10,7 @@ import scaling
 from scaling.analysis.lookup.name import parse
 from scaling.analysis.ratios import Ratios
 from scaling.analysis.results import StudyResults
-from scaling.analysis.served.capacity import Capacity
-from scaling.analysis.served.capacity_table import over_processes
-from scaling.analysis.served.crossing import crossing
+from scaling.analysis.served.capacity import Capacity, crossing, over_processes
 from scaling.base import formats
 from scaling.base.errors import UsageError
 from scaling.journal.record import RunLine

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from scaling.journal.file import JournalFile
 from scaling.journal.record import CeilingLine, ParameterFacts, ParameterValue
 from scaling.machine.topology import Topology
-from scaling.run.ceilings import measure_ceilings
+from scaling.run.calibrate import measure_ceilings
 from scaling.run.service_process import ServiceError
 from scaling.run.services import Services
 from scaling.study.combine import study_from

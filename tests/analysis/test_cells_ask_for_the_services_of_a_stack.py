@@ -11,7 +11,7 @@ from unittest.mock import Mock
 import msgspec
 import pytest
 
-from scaling.analysis.table.service_use import ROLES
+from scaling.analysis.table.shared_cores import ROLES
 from scaling.builds import installed
 from scaling.builds.arms import parse_arm
 from scaling.builds.installed import POSTGRES, URLS, VALKEY, program
@@ -26,7 +26,7 @@ from scaling.journal.record import (
 from scaling.machine.topology import Topology
 from scaling.run.child import Ending
 from scaling.run.execute import Executor
-from scaling.run.path_redaction import without_address
+from scaling.run.redaction import without_address
 from scaling.run.service_process import ServiceError, Usage
 from scaling.run.service_usage import ServiceUsage
 from scaling.run.services import Services

@@ -18,10 +18,17 @@ from scaling.study.combine import study_from
 from scaling.study.file import read_study
 from scaling.study.options import Options
 from scaling.study.plan.cells import Plan, make_plan
-from scaling.study.plan.groups import MIB, NOT_COMPARED, Pair, groups, memory_bytes, why_alone
+from scaling.study.plan.groups import (
+    MIB,
+    NOT_COMPARED,
+    Pair,
+    groups,
+    memory_bytes,
+    pairs,
+    why_alone,
+)
 from scaling.study.plan.order import IN_GROUPS, ORDER, PlannedRun
-from scaling.study.plan.pairs import pairs
-from scaling.study.plan.view import turns_lines
+from scaling.study.plan.table import turns_lines
 from tests.analysis.test_disturbed_runs_are_made_again import Machine
 from tests.analysis.test_resume_is_replay import Pretended, Told, believes, opened
 from tests.support.descriptions import COMPUTE, ECHO, description

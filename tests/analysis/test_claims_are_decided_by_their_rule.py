@@ -14,7 +14,7 @@ from scaling.analysis.statistics.estimate import median
 from scaling.analysis.statistics.verdict import hypothesis
 from scaling.analysis.table.load import Journal
 from scaling.journal.record import StudyLine
-from scaling.report.claims_view import markdown
+from scaling.report.claims import markdown
 from scaling.study.questions import THROUGHPUT
 from tests.support import served
 from tests.support.claims import CELL, claim, claims, judged, study

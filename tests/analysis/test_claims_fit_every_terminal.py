@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from scaling.base.errors import ScalingError, UsageError
-from scaling.report.claims_output import journals_in, print_claims
+from scaling.report.claims import journals_in, print_claims
 from tests.support.claims import CELL, SOURCE, claim, study
 from tests.support.cli import Command
 

@@ -22,13 +22,13 @@ from scaling.analysis.table.load import Journal
 from scaling.base import formats
 from scaling.base.errors import UsageError
 from scaling.cli.program import app
-from scaling.report.compare_output import compare
+from scaling.report.compare import compare
 from scaling.report.plots.draw import subjects
 from scaling.report.plots.sheet import Sheet
 from scaling.report.plots.style import RC, arm_colours
 from scaling.report.tables.comparison import chapters
-from scaling.report.tables.comparison_rows import comparison_rows
-from scaling.report.tables.markdown import chapters_markdown
+from scaling.report.tables.export import comparison_rows
+from scaling.report.tables.grid import chapters_markdown
 from scaling.report.tables.terminal import Chapters
 from tests.support.drawn import BY_NAME
 from tests.support.fabricate import Made, studied, with_

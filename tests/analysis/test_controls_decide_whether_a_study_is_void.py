@@ -18,16 +18,15 @@ from scaling.journal.record import ParameterFacts, ParameterValue, RunLine, Stud
 from scaling.machine.topology import Topology
 from scaling.report.output import finish
 from scaling.report.plots.draw import subjects
-from scaling.report.tables.across_view import across_chapters
-from scaling.report.tables.comparison_rows import comparison_rows
-from scaling.report.tables.export import markdown, summary
-from scaling.report.tables.results_view import Results
+from scaling.report.tables.across import across_chapters
+from scaling.report.tables.export import comparison_rows, markdown, summary
 from scaling.report.terminal.answer import Answer
+from scaling.report.terminal.show import Results
 from scaling.study.combine import study_from
 from scaling.study.controls import CONTROLS
 from scaling.study.options import Options
 from scaling.study.plan.cells import Plan, make_plan
-from scaling.study.plan.view import PlanView, controls_line
+from scaling.study.plan.table import PlanView, controls_line
 from tests.support.descriptions import WORKLOADS, description
 from tests.support.fabricate import Made, Variants, journal, write
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scaling.analysis.blocks import blocks_of
-from scaling.analysis.curves.summarise import curves
+from scaling.analysis.curves import curves
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import median
 from scaling.analysis.statistics.noise import noise_floor

@@ -14,8 +14,8 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.base import formats
 from scaling.journal.record import RunLine
-from scaling.report.tables.across_view import across_chapters
-from scaling.report.tables.markdown import chapters_markdown
+from scaling.report.tables.across import across_chapters
+from scaling.report.tables.grid import chapters_markdown
 from scaling.report.tables.terminal import Chapters
 from scaling.study.questions import CPU, THROUGHPUT
 from tests.support.fabricate import Made, journal, with_, write

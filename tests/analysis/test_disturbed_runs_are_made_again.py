@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from scaling.analysis.table.rows import busy_judge_of
+from scaling.analysis.table.load import busy_judge_of
 from scaling.journal.record import RunLine
 from scaling.machine.disturbance import crowding
-from scaling.run.extra_time import MOST_WAIT_S, SHARE, ExtraTime
 from scaling.run.progress import LiveLine, PlainLines
 from scaling.run.session import drive
+from scaling.run.time_left import MOST_WAIT_S, SHARE, ExtraTime
 from scaling.study.plan.cells import Plan
 from tests.analysis.test_precision_adds_blocks_by_a_fixed_rule import enough_at
 from tests.analysis.test_resume_is_replay import Pretended, Told, believes, opened, plan

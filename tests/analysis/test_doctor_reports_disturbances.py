@@ -13,8 +13,7 @@ from rich.console import Console
 from scaling.cli.doctor import doctor
 from scaling.journal.record import Disturbance
 from scaling.machine import snapshot as looking
-from scaling.machine.doctor import CHECKS, Advice, examine, worst
-from scaling.machine.doctor_view import report
+from scaling.machine.doctor import CHECKS, Advice, examine, report, worst
 from scaling.machine.snapshot import MachineSnapshot, busy_programs, look
 from scaling.machine.topology import Topology
 from tests.support.fake_builds import interpreter

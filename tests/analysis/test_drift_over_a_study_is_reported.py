@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 from scipy.stats import theilslopes
 
 import scaling
-from scaling.analysis.statistics.drift import Drift, drift
-from scaling.analysis.statistics.theil_sen import theil_sen
+from scaling.analysis.statistics.drift import Drift, drift, theil_sen
 from scaling.base.errors import UsageError
 from scaling.journal.record import RunLine
-from scaling.report.tables.study_notes import study_notes
+from scaling.report.tables.notes import study_notes
 from tests.support.fabricate import Made, journal, with_, write
 
 REPEATS = 30

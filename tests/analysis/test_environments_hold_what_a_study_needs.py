@@ -7,14 +7,14 @@ import pytest
 from msgspec.structs import replace
 
 from scaling.builds import environments
+from scaling.builds.describe import explained
 from scaling.builds.environments import OF_CHILDREN, ensure, pins_file
-from scaling.builds.missing_packages import explained
 from scaling.journal.record import Description, Offer, Refusal, WorkloadFacts
 from scaling.study.combine import study_from
 from scaling.study.definition import WorkloadEntry
 from scaling.study.options import Options
-from scaling.study.pin_group import group_for
 from scaling.study.plan.refusals import refusal
+from scaling.study.settle import group_for
 from tests.analysis.test_environments_are_made_once import make_venv
 from tests.analysis.test_environments_pins_are_complete import pinned
 from tests.support.descriptions import description

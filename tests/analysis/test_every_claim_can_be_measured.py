@@ -11,11 +11,10 @@ from typer.main import get_command
 
 from scaling.analysis.claims.claim import Claim
 from scaling.analysis.claims.reading import read_claims
-from scaling.analysis.lookup.cells import Fields, differing, text
+from scaling.analysis.lookup.cells import OVER_ONE, SLOPE, Fields, differing, text
 from scaling.analysis.lookup.figure import sides
-from scaling.analysis.lookup.measures import OVER_ONE, SLOPE
 from scaling.analysis.table.columns import COLUMNS
-from scaling.builds.runtimes.known import OWN_LOOP, RUNTIMES
+from scaling.builds.runtimes.runtime import OWN_LOOP, RUNTIMES
 from scaling.cli.program import app
 from scaling.cli.study_options import asked_from
 from scaling.journal.record import Cell, Description, Offer

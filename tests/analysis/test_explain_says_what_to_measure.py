@@ -11,13 +11,13 @@ from rich.console import Console
 from scaling.analysis.results import StudyResults
 from scaling.base.console import new_console
 from scaling.base.errors import UsageError
-from scaling.report.explain_output import explain
+from scaling.report.explain import explain
 from scaling.report.files import LOSSES, TABLES, write_tables
 from scaling.report.page.render import page
 from scaling.report.plots.draw import subjects
 from scaling.report.plots.style import RC
 from scaling.report.plots.waterfall import PLOT
-from scaling.report.terminal.waterfall import MOST_ROWS, Waterfalls, waterfall
+from scaling.report.terminal.pictures import MOST_ROWS, Waterfalls, waterfall
 from tests.support.fabricate import Made, studied
 from tests.support.time_terms import IDEAL, Terms, explained, plus, with_terms
 
@@ -75,7 +75,7 @@ def read_again(monkeypatch: pytest.MonkeyPatch) -> Callable[[StudyResults], None
     """Readings are made up after the journal is written, so that it is not read again."""
 
     def read(results: StudyResults) -> None:
-        monkeypatch.setattr("scaling.report.explain_output.read", lambda *_: results)
+        monkeypatch.setattr("scaling.report.explain.read", lambda *_: results)
 
     return read
 
@@ -187,6 +187,6 @@ def test_what_cannot_be_explained_says_what_to_measure(
     journal = studied(tmp_path, made)
     if has_readings:
         journal = with_terms(journal, lambda arm, model, n: IDEAL)
-    monkeypatch.setattr("scaling.report.explain_output.read", lambda *_: journal)
+    monkeypatch.setattr("scaling.report.explain.read", lambda *_: journal)
     with pytest.raises(UsageError, match=says):
         explain(tmp_path, new_console(quiet=True))

@@ -12,7 +12,7 @@ from scaling.analysis.table.load import read_journal
 from scaling.base.errors import ScalingError, UsageError
 from scaling.journal.protected_write import holds_journal
 from scaling.report.export.formats import FORMATS, export
-from scaling.report.page.write import report
+from scaling.report.page.render import report
 from tests.support.cli import Command
 from tests.support.fabricate import Made, journal, write
 from tests.support.served import timed

@@ -6,11 +6,10 @@ from pathlib import Path
 import pytest
 
 from scaling.journal.beside import FAULTS, FaultRecord, read_faults, write_faults
-from scaling.report.export.application import application_json
+from scaling.report.application import application_json
 from scaling.report.page.render import page
 from scaling.run.app_faults import record
-from scaling.run.deployed import Deployed
-from scaling.run.fault_client import Sent
+from scaling.run.deployed import Deployed, Sent
 from tests.support.applications import application_study, results_of
 
 THREADS = Deployed("3.14t", "threads", "serve.py", (), {})

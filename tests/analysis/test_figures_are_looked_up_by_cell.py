@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import scaling
-from scaling.analysis.curves.curve import Curve, Point
-from scaling.analysis.curves.summarise import curves
+from scaling.analysis.curves import Curve, Point, curves
 from scaling.analysis.lookup.cells import AbsentCellError
 from scaling.analysis.lookup.figure import Figure
 from scaling.analysis.statistics.estimate import Estimate

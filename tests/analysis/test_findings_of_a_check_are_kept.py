@@ -9,9 +9,9 @@ import pytest
 from scaling.base.console import new_console
 from scaling.base.errors import ScalingError
 from scaling.journal.beside import CHECK, AppCheck, Finding, read_check, write_check
-from scaling.report.export.application import application_json
+from scaling.report.application import application_json
 from scaling.report.page.render import page
-from scaling.report.publish.folder import publish
+from scaling.report.publish import publish
 from scaling.report.terminal.app_answer import AppLines
 from tests.support.applications import application_study, results_of
 

@@ -11,10 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import scaling
-from scaling.analysis.table.busy import BUSY
-from scaling.analysis.table.fairness import FAIRNESS
-from scaling.analysis.table.lag import LAG
-from scaling.analysis.table.ticks import COUNTED, FAULTS
+from scaling.analysis.table.ticks import BUSY, COUNTED, FAIRNESS, FAULTS, LAG
 from scaling.journal.record import Record, RunLine, Ticks, WorkerRecord
 from tests.support.columns_of import figures_of
 from tests.support.fabricate import STARTED_NS, Made, journal, with_, write

@@ -15,7 +15,7 @@ import scaling.run.execute as execute
 from scaling.analysis.table.load import load
 from scaling.builds.arms import parse_arm
 from scaling.builds.prepared_arm import PreparedArm
-from scaling.builds.settings.claimed import NOT_IN_CPYTHON
+from scaling.builds.settings.interpreter import NOT_IN_CPYTHON
 from scaling.journal.record import (
     Machine,
     ParameterFacts,
@@ -26,14 +26,13 @@ from scaling.journal.record import (
 from scaling.machine.topology import Topology
 from scaling.run.child import Child, Ending
 from scaling.run.execute import Executor
-from scaling.run.header import head
+from scaling.run.measure import head
 from scaling.run.services import Services
 from scaling.study.combine import study_from
 from scaling.study.file import read_study
 from scaling.study.options import Options
 from scaling.study.plan.cells import Plan, make_plan
-from scaling.study.plan.table import plan_table
-from scaling.study.plan.view import PlanView, one_line, reservations
+from scaling.study.plan.table import PlanView, one_line, plan_table, reservations
 from tests.analysis.test_scaled_down_studies_are_labelled import NAP
 from tests.support.cli import BUILD, Command
 from tests.support.descriptions import WORKLOADS, description

@@ -14,13 +14,12 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from scaling.analysis.statistics.estimate import medians
-from scaling.analysis.statistics.precision_forecast import PairScatter, expected_half_width
+from scaling.analysis.statistics.forecast import PairScatter, expected_half_width
 from scaling.analysis.table.latency import counted
 from scaling.journal.record import Line, RunLine
-from scaling.run.progress import LiveLine, PlainLines
+from scaling.run.progress import LiveLine, PlainLines, block_in_words
 from scaling.run.session import drive
 from scaling.run.time_left import Left
-from scaling.run.wording import block_in_words
 from scaling.study.plan.cells import Plan
 from scaling.study.plan.order import PlannedRun
 from scaling.study.presets import PRESETS

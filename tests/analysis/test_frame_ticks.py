@@ -10,11 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scaling.analysis.table.busy import BUSY, longest_stall, overlap
 from scaling.analysis.table.columns import COLUMNS
-from scaling.analysis.table.fairness import FAIRNESS, jain
-from scaling.analysis.table.lag import LAG
-from scaling.analysis.table.ticks import COUNTED, FAULTS
+from scaling.analysis.table.ticks import (
+    BUSY,
+    COUNTED,
+    FAIRNESS,
+    FAULTS,
+    LAG,
+    jain,
+    longest_stall,
+    overlap,
+)
 from scaling.journal.record import Record, Ticks, WorkerRecord
 from tests.support.columns_of import columns_of, figures_of
 

@@ -17,7 +17,7 @@ from scaling.report.plots.full_stack import drawings
 from scaling.report.plots.style import RC
 from scaling.report.tables.full_stack import stack_chapters
 from scaling.report.terminal.answer import LINES, Answer
-from scaling.report.terminal.stack_rows import stack_lines
+from scaling.report.terminal.answer_rows import stack_lines
 from tests.support import served
 from tests.support.fabricate import Made, studied, with_
 

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from scaling.analysis.gate.request import Limits, choice_of, share
+from scaling.analysis.gate.checks import Limits, choice_of, share
 from scaling.analysis.lookup.cells import Choice
 from scaling.analysis.table.load import read_journal
 from scaling.base.errors import UsageError
 from scaling.journal.record import RunLine
-from scaling.report.gate_output import gate
-from scaling.study.scaled import scaled_to
+from scaling.report.gate import gate
+from scaling.study.parameters import scaled_to
 from tests.support.children import ROOT
 from tests.support.cli import Command
 from tests.support.fabricate import Made, Variants, journal, with_, write
@@ -142,7 +142,7 @@ def test_many_checks_are_one_family(tmp_path: Path) -> None:
 
 
 def _intervals(results: Path) -> list[tuple[float, float]]:
-    from scaling.analysis.curves.summarise import curves
+    from scaling.analysis.curves import curves
 
     points = [curve.points[-1].efficiency for curve in curves(read_journal(results).frame)]
     return [(point.low, point.high) for point in points]

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from scaling.analysis.gate.request import Limits, choice_of
+from scaling.analysis.gate.checks import Limits, choice_of
 from scaling.analysis.lookup.cells import Choice
-from scaling.analysis.statistics.decision_forecast import (
+from scaling.analysis.statistics.forecast import (
     OF_HODGES_LEHMANN,
     POWER,
     blocks_to_decide,
@@ -23,7 +23,7 @@ from scaling.analysis.statistics.decision_forecast import (
 from scaling.analysis.statistics.verdict import judge, unpaired_hypothesis
 from scaling.base.errors import UsageError
 from scaling.journal.record import RunLine
-from scaling.report.gate_output import gate
+from scaling.report.gate import gate
 from tests.support import served
 from tests.support.applications import application_study
 from tests.support.fabricate import Made, journal, with_, write

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scaling.analysis.served.growth import growth
-from scaling.base.amounts import seconds_in
+from scaling.analysis.served.course import growth
 from scaling.base.console import new_console
 from scaling.base.errors import UsageError
+from scaling.base.typed import seconds_in
 from scaling.journal.beside import SoakRecord, read_soak, write_soak
-from scaling.report.export.application import application_json
+from scaling.report.application import application_json
 from scaling.report.page.render import page
 from scaling.report.terminal.app_answer import AppLines
 from tests.support.applications import application_study, results_of

@@ -58,7 +58,7 @@ PLANTED = {
     ),
     INSIDE: (
         ("scaling/analysis/validity", "import scaling.analysis.table.stacks"),
-        ("scaling/analysis/statistics", "import scaling.analysis.curves.summarise"),
+        ("scaling/analysis/statistics", "import scaling.analysis.curves"),
         ("scaling/analysis/laws", "import scaling.analysis.controls"),
     ),
     FRONT: (("scaling/cli", "from scaling import load"),),

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scaling.analysis.lookup.extent import incomplete
-from scaling.analysis.results import StudyResults
+from scaling.analysis.results import StudyResults, incomplete
 from scaling.analysis.table.load import read_journal
 from scaling.journal.record import RunLine, encode_line
 from scaling.report.page.render import page

@@ -14,8 +14,7 @@ import pytest
 
 from scaling.base.errors import ScalingError
 from scaling.builds.interpreters import Interpreter, libraries, parse_build, source
-from scaling.builds.interpreters.build import BuildStep, from_source, work
-from scaling.builds.interpreters.follow import follow
+from scaling.builds.interpreters.build import BuildStep, follow, from_source, work
 from tests.support.fake_builds import python_script, say_nothing, script
 
 CONFIGURE = """#!/bin/sh

@@ -6,7 +6,7 @@ import pytest
 
 from scaling.base.errors import ScalingError
 from scaling.builds.interpreters import parse_build
-from scaling.builds.interpreters.download import download
+from scaling.builds.interpreters.find import download
 from tests.support.fake_builds import Uv, answer, say_nothing
 
 BOTH = [parse_build("3.14"), parse_build("3.14t")]

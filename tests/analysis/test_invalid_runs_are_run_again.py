@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 import scaling
-from scaling.analysis.curves.summarise import curves
-from scaling.analysis.table.rows import judge_of
+from scaling.analysis.curves import curves
+from scaling.analysis.table.load import judge_of
 from scaling.journal.record import Cell, RunLine
 from scaling.run.progress import LiveLine, PlainLines
 from scaling.run.session import RETRIES, Attempt, InterruptedStudyError, Replay, drive

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from scaling.analysis.table import parts
+from scaling.analysis.table import load
 from scaling.analysis.table.load import read_journal
 from scaling.base.errors import UsageError
 from scaling.journal.file import FILE_NAME
@@ -151,6 +151,6 @@ def test_a_process_with_threads_is_not_forked(path: Path, tmp_path: Path) -> Non
 
 
 def test_a_small_journal_is_read_in_one(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts, "_can_fork", lambda: True)
-    monkeypatch.setattr(parts, "get_context", pytest.fail)
+    monkeypatch.setattr(load, "_can_fork", lambda: True)
+    monkeypatch.setattr(load, "get_context", pytest.fail)
     assert len(read_journal(path).frame) == len(RUNS)

@@ -17,7 +17,7 @@ from scaling.base.formats import percents
 from scaling.journal.record import RunLine
 from scaling.report.plots.caption import noise_text
 from scaling.report.quotes.lookup import Lookup
-from scaling.report.tables.margins import spread_text
+from scaling.report.tables.notes import spread_text
 from scaling.report.tables.rated import rated
 from scaling.study.questions import OVER_PROCESSES, P99, every_ratio
 from tests.support.fabricate import with_, write

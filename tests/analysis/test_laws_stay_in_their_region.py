@@ -11,18 +11,18 @@ from matplotlib.collections import PolyCollection
 from matplotlib.lines import Line2D
 from rich.console import Console
 
-from scaling.analysis.curves.sections import sections
-from scaling.analysis.curves.summarise import curves
+from scaling.analysis.curves import curves
 from scaling.analysis.laws import fit_amdahl, karp_flatt
 from scaling.analysis.laws.regions import NO_REGION, TOO_FEW, RegionLaw, region_laws
 from scaling.analysis.results import StudyResults
+from scaling.analysis.sections import sections
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.report.files import write_tables
 from scaling.report.plots import throughput
 from scaling.report.plots.draw import subjects
 from scaling.report.plots.style import RC
-from scaling.report.tables.laws_view import law_lines, law_rows
-from scaling.report.tables.results_view import Results
+from scaling.report.tables.laws import law_lines, law_rows
+from scaling.report.terminal.show import Results
 from tests.support.fabricate import Made, journal, studied, with_, write
 
 WIDE = (1, 2, 3, 4, 6, 8, 12)

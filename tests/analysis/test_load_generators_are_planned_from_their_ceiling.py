@@ -14,8 +14,7 @@ from scaling.journal.record import CeilingLine, ParameterFacts, ParameterValue, 
 from scaling.machine.topology import Topology
 from scaling.report.plots.caption import ceiling_text
 from scaling.report.plots.draw import subjects
-from scaling.run.ceilings import measure_ceilings
-from scaling.run.generator_count import PROCESSES_MOST, generator_processes
+from scaling.run.calibrate import PROCESSES_MOST, generator_processes, measure_ceilings
 from scaling.run.services import Services
 from scaling.run.session import InterruptedStudyError
 from scaling.study.combine import study_from

@@ -17,7 +17,7 @@ from scaling.cli.program import app
 from scaling.journal.record import RunLine
 from scaling.report.output import finish
 from scaling.report.tables.comparison import chapters
-from scaling.report.tables.comparison_rows import comparison_rows
+from scaling.report.tables.export import comparison_rows
 from scaling.report.tables.terminal import Chapters
 from scaling.study.questions import THROUGHPUT, loops
 from tests.support.comparisons import across_loops, chapter, place

@@ -6,13 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scaling.analysis.attribution.factors import log_factors
-from scaling.analysis.attribution.terms import IDLE, TERMS
+from scaling.analysis.losses import IDLE, TERMS, log_factors
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal
-from scaling.report.export.explained import explained_json
-from scaling.report.tables.loss_rows import loss_rows
-from scaling.report.tables.loss_sentences import sentences
+from scaling.report.explain import explained_json
+from scaling.report.tables.losses import loss_rows, sentences
 from tests.support.fabricate import Made, studied
 from tests.support.served import Served
 from tests.support.served import studied as served

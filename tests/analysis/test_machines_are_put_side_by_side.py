@@ -10,12 +10,12 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import read_journal
 from scaling.base.console import new_console
 from scaling.base.errors import UsageError
-from scaling.journal.hosts import Hosts, Standing, write_hosts
+from scaling.journal.folder import Hosts, Standing, write_hosts
 from scaling.journal.record import StudyLine
-from scaling.report.compare_output import compare
-from scaling.report.page.machines import machines_page
-from scaling.report.tables.machines_view import machines_chapters
-from scaling.report.tables.markdown import chapters_markdown
+from scaling.report.compare import compare
+from scaling.report.page.render import machines_page
+from scaling.report.tables.grid import chapters_markdown
+from scaling.report.tables.machines import machines_chapters
 from tests.support.fabricate import Made, journal, write
 
 pytestmark = pytest.mark.one_build

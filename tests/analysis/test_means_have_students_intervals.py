@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from scaling.analysis.statistics.mean import geometric_means, means
+from scaling.analysis.statistics.estimate import geometric_means, means
 
 TABLE = np.random.default_rng(5).lognormal(0, 0.3, (7, 3))
 

@@ -17,7 +17,7 @@ from scaling.analysis.table.columns import (
     columns_markdown,
 )
 from scaling.analysis.table.load import Journal, read_journal
-from scaling.report.export.runs import write_csv, write_parquet
+from scaling.report.export.formats import write_csv, write_parquet
 from scaling.report.tables.export import markdown, summary
 from tests.support.fabricate import Made, journal, write
 

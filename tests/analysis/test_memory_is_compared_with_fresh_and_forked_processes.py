@@ -9,9 +9,9 @@ from scaling.analysis.results import StudyResults
 from scaling.journal.record import RunLine
 from scaling.report.page.render import page
 from scaling.report.tables.comparison import chapters
-from scaling.report.tables.comparison_rows import comparison_rows
-from scaling.report.tables.markdown import chapters_markdown
-from scaling.report.tables.questions.processes import QUESTION
+from scaling.report.tables.export import comparison_rows
+from scaling.report.tables.grid import chapters_markdown
+from scaling.report.tables.questions.models import PROCESSES
 from scaling.report.terminal.answer import Answer
 from tests.support.comparisons import place
 from tests.support.fabricate import Made, studied, with_
@@ -110,7 +110,7 @@ def test_rows_tables_page_and_terminal_have_both(results: StudyResults) -> None:
 
 def test_the_kind_of_the_baseline_is_named(results: StudyResults) -> None:
     (compared,) = results.compared
-    first = QUESTION.findings(compared)[0].question
+    first = PROCESSES.findings(compared)[0].question
     assert first == (
         "2 threads on 3.14t over 2 forked processes on 3.14 (the better of 3.14 processes, "
         "3.14 forked, 3.14+mimalloc processes and 3.14+mimalloc forked)"

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from scaling.analysis.between_studies import Across
 from scaling.analysis.blocks import blocks_of
-from scaling.analysis.curves.sections import run_issues
-from scaling.analysis.curves.summarise import curves
+from scaling.analysis.curves import curves
 from scaling.analysis.results import StudyResults
+from scaling.analysis.sections import run_issues
 from scaling.analysis.statistics.estimate import median
 from scaling.analysis.statistics.noise import NO_PAIRS, AAPair, NoiseFloor, noise_floor
 from scaling.analysis.statistics.verdict import Margin, hypothesis, judge

@@ -13,7 +13,7 @@ from scaling.analysis.ratios import Ratio
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.drift import drift
 from scaling.journal.record import Cell, RunLine
-from scaling.report.tables.comparison_rows import comparison_rows
+from scaling.report.tables.export import comparison_rows
 from scaling.study.questions import OVER_PROCESSES, P99
 from tests.support.comparisons import place
 from tests.support.fabricate import with_

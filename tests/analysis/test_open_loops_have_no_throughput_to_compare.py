@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 
 from scaling.analysis.between_studies import Across
-from scaling.analysis.gate.cells import checked
+from scaling.analysis.gate.checked import checked
 from scaling.analysis.ratios import FELL_BEHIND
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal
 from scaling.base.errors import ScalingError, UsageError
 from scaling.base.formats import BLANK
 from scaling.report.export.pyperf_suite import suite
-from scaling.report.tables.across_view import across_chapters
-from scaling.report.tables.markdown import chapters_markdown
+from scaling.report.tables.across import across_chapters
+from scaling.report.tables.grid import chapters_markdown
 from scaling.study.load import is_open_loop
 from scaling.study.questions import P99, THROUGHPUT
 from tests.support.served import Served, studied

@@ -12,7 +12,7 @@ from scaling.analysis.table.load import Journal, read_journal
 from scaling.journal.record import ProcessFacts, RunLine, StudyLine
 from scaling.report.plots.draw import subjects
 from scaling.report.plots.style import RC
-from scaling.report.tables.comparison_rows import comparison_rows
+from scaling.report.tables.export import comparison_rows
 from scaling.study.questions import THROUGHPUT
 from tests.support.comparisons import across_loops, chapter, place
 from tests.support.drawn import BY_NAME

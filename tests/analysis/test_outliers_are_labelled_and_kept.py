@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 import scaling
-from scaling.analysis.curves.summarise import curves
+from scaling.analysis.curves import curves
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import read_journal
-from scaling.analysis.table.outliers import FEWEST, THRESHOLD, outliers
+from scaling.analysis.table.marks import FEWEST, THRESHOLD, outliers
 from scaling.journal.record import RunLine
 from scaling.report.plots.draw import subjects
 from scaling.report.plots.style import RC
 from scaling.report.tables.export import markdown
-from scaling.report.tables.results_view import Results
+from scaling.report.terminal.show import Results
 from tests.support.drawn import BY_NAME
 from tests.support.fabricate import Made, journal, with_, write
 

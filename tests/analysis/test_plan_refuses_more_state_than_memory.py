@@ -10,7 +10,7 @@ from scaling.study.file import read_study
 from scaling.study.options import Options
 from scaling.study.plan.cells import Plan, make_plan
 from scaling.study.plan.groups import memory_bytes
-from scaling.study.plan.held_memory import held_bytes, too_much_memory
+from scaling.study.plan.refusals import held_bytes, too_much_memory
 from tests.support.cli import BUILD, Command
 from tests.support.descriptions import COMPUTE, description
 

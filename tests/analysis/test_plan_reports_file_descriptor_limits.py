@@ -15,13 +15,13 @@ import msgspec
 import pytest
 
 from scaling.journal.record import Cell, Description, WorkloadFacts, decode_record
-from scaling.machine.open_files import open_files_limit
+from scaling.machine.identity import open_files_limit
 from scaling.machine.topology import Topology
 from scaling.study.combine import study_from
 from scaling.study.file import read_study
 from scaling.study.options import Options
 from scaling.study.plan.cells import Plan, make_plan
-from scaling.study.plan.open_files import open_files_needed
+from scaling.study.plan.refusals import open_files_needed
 from scaling.study.services import SERVICES
 from tests.support.children import PATIENCE_S, QUICK, environment
 from tests.support.cli import BUILD, Command

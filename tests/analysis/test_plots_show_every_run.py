@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
 from scaling.analysis.arrays import Floats
-from scaling.analysis.curves.curve import Curve
+from scaling.analysis.curves import Curve
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.journal.record import CeilingLine, Line, Machine, Memory, RunLine, WorkloadNote

@@ -13,9 +13,9 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import read_journal
 from scaling.journal.record import RunLine
 from scaling.report.plots.draw import drawings, load_plots_of, loads
+from scaling.report.plots.plot import LoadSubject
 from scaling.report.plots.sheet import Sheet
 from scaling.report.plots.style import RC
-from scaling.report.plots.subject import LoadSubject
 from scaling.report.tables.grid import Grid
 from tests.support.drawn import runs_in
 from tests.support.fabricate import write

@@ -17,7 +17,7 @@ from scaling.report.page.render import page
 from scaling.report.plots.draw import drawings, drawn, load_plots_of, loads
 from scaling.report.plots.pauses import collected_text
 from scaling.report.plots.style import RC
-from scaling.report.tables.few_collections import collections_text
+from scaling.report.tables.notes import collections_text
 from scaling.report.terminal.answer import print_answer
 from tests.support.fabricate import with_
 from tests.support.html_outline import Outline

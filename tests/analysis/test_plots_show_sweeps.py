@@ -18,9 +18,9 @@ from scaling.analysis.table.load import Journal, read_journal
 from scaling.journal.record import ParameterValue
 from scaling.report.plots import sweep
 from scaling.report.plots.draw import draw_all, subjects
-from scaling.report.plots.places import SIZE, places
 from scaling.report.plots.sheet import Sheet, width_in
 from scaling.report.plots.style import RC, arm_colours
+from scaling.report.plots.sweep import SIZE, places
 from tests.support.drawn import key_of, runs_in
 from tests.support.fabricate import Made, Variants, journal, with_, write
 

@@ -11,18 +11,17 @@ import pytest
 
 from scaling.analysis.precision import headline_precision
 from scaling.analysis.statistics.estimate import Estimate, median
-from scaling.analysis.table.frame import live_frame
-from scaling.analysis.table.load import load
+from scaling.analysis.table.load import live_frame, load
 from scaling.journal.file import JournalFile
 from scaling.journal.record import RunLine
-from scaling.run.precision_rule import Ratios, Rule, Standing, precision_rule
 from scaling.run.session import InterruptedStudyError, drive, is_complete
+from scaling.run.time_left import Ratios, Rule, Standing, precision_rule
 from scaling.study.combine import study_from
 from scaling.study.definition import MAX_BLOCKS
 from scaling.study.options import Options
 from scaling.study.plan.cells import Plan
 from scaling.study.plan.order import PlannedRun, in_blocks
-from scaling.study.plan.view import reservations
+from scaling.study.plan.table import reservations
 from tests.analysis.test_resume_is_replay import Pretended, Told, believes, keys, opened, plan
 from tests.support.fabricate import Made, journal, run_line, study_line, write
 

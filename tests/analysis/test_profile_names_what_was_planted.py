@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from scaling.analysis.table.load import read_journal
-from scaling.journal.profile import read_profiles
+from scaling.journal.beside import read_profiles
 from tests.support.children import BEGINNING
 from tests.support.cli import BUILD, Command
 

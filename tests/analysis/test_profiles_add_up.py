@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from scaling.analysis.attribution.differential import SampledRun, Tally, differentials
-from scaling.analysis.attribution.meanings import TABLES, meaning
+from scaling.analysis.function_gains import TABLES, SampledRun, Tally, differentials, meaning
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import read_journal
-from scaling.journal.profile import FunctionGain, Kind, Profile, ProfilePart, write_profile
+from scaling.journal.beside import FunctionGain, Profile, ProfilePart, SampleKind, write_profile
 from scaling.journal.record import Cell, RunLine, StudyLine, ThreadUse
-from scaling.report.page.functions import function_blocks
+from scaling.report.page.figures import function_blocks
 from scaling.run.profile.perf import RATE_PER_S
 from scaling.run.profile.profiling import Sampling, measured, with_unseen
 from tests.support.fabricate import Made, journal, with_, write
@@ -21,7 +20,7 @@ from tests.support.served import journal as served_journal
 
 
 def run(cpu_ns: float, native: Mapping[str, int], **others: Tally) -> SampledRun:
-    counts: dict[tuple[Kind, str], int] = {("native", name): n for name, n in native.items()}
+    counts: dict[tuple[SampleKind, str], int] = {("native", name): n for name, n in native.items()}
     tallies = {"native": Tally(counts, sum(native.values()), sum(native.values())), **others}
     return SampledRun(cpu_ns, 2 * cpu_ns, tallies)  # type: ignore[arg-type]
 
@@ -125,9 +124,12 @@ def test_a_lock_profile_is_a_share_of_the_time_of_the_workers() -> None:
 def test_a_kernel_that_cannot_be_seen_is_no_time_of_python_functions() -> None:
     """Half of the CPU time was in the kernel: what perf saw is the other half, of Python, too."""
     cpu_s = 2 * 1_000 / RATE_PER_S
-    own: dict[tuple[Kind, str], float] = {("python", "work"): 500.0, ("python", "loop"): 500.0}
-    total: dict[tuple[Kind, str], float] = {("python_total", "loop"): 1_000.0}
-    tallies: dict[Kind, Tally] = {
+    own: dict[tuple[SampleKind, str], float] = {
+        ("python", "work"): 500.0,
+        ("python", "loop"): 500.0,
+    }
+    total: dict[tuple[SampleKind, str], float] = {("python_total", "loop"): 1_000.0}
+    tallies: dict[SampleKind, Tally] = {
         "native": Tally({("native", "eval"): 1_000.0}, 1_000, 1_000),
         "python": Tally(own, 1_000, 1_000),
         "python_total": Tally(total, 1_000, 1_000),
@@ -180,7 +182,7 @@ def test_a_source_that_saw_nothing_has_no_part() -> None:
         ("kernel", "native_queued_spin_lock_slowpath", "spin lock"),
     ],
 )
-def test_known_names_are_explained(kind: Kind, name: str, word: str) -> None:
+def test_known_names_are_explained(kind: SampleKind, name: str, word: str) -> None:
     assert word in (meaning(kind, name) or "")
 
 

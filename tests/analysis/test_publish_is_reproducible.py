@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 from scaling.analysis.table.load import read_journal
 from scaling.base.errors import ScalingError, UsageError
 from scaling.cli.program import app
-from scaling.report.page.again import command
-from scaling.report.publish.folder import PAGE, publish
+from scaling.report.page.facts import command
+from scaling.report.publish import PAGE, publish
 from tests.support.fabricate import Made, journal, study_line, write
 from tests.support.html_outline import Outline
 
@@ -79,7 +79,7 @@ def test_a_page_that_names_a_path_is_not_published(
 ) -> None:
     monkeypatch.setattr("scaling.report.files.write_plots", lambda *_: [])
     monkeypatch.setattr(
-        "scaling.report.page.write.write_page",
+        "scaling.report.page.render.write_page",
         lambda _, file, *_args, **_named: file.write_text("\nsee /home/ann/notes"),
     )
     with pytest.raises(ScalingError, match=r"index.html: line 2 names '/home/ann'"):
@@ -147,7 +147,7 @@ def test_what_cannot_be_written_leaves_what_was_there(
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("scaling.report.publish.folder.write_derived", full)
+    monkeypatch.setattr("scaling.report.publish.write_derived", full)
     with pytest.raises(ScalingError, match=r"cannot be written \(No space left"):
         publish(published, published, QUIET)
     assert contents(published) == before

@@ -8,9 +8,7 @@ from rich.console import Console
 
 from scaling.base.errors import ScalingError
 from scaling.journal.record import RunLine
-from scaling.report.publish.folder import publish
-from scaling.report.publish.packed import unpacked
-from scaling.report.publish.privacy_check import names_in
+from scaling.report.publish import names_in, publish, unpacked
 from tests.support.fabricate import Made, journal, with_, write
 from tests.support.published import FOLDERS, name_of
 

@@ -12,11 +12,11 @@ import pytest
 from scaling.analysis.claims import judge
 from scaling.analysis.table.labels import slug
 from scaling.journal.beside import NAMES as BESIDE
-from scaling.report.claims_view import markdown
+from scaling.report.claims import markdown
 from scaling.report.files import PLOTS, TABLES, write_tables
-from scaling.report.page.picture import Pictures
-from scaling.report.page.write import write_page
-from scaling.report.publish.folder import PAGE, PUBLISHED, write_descriptions
+from scaling.report.page.parts import Pictures
+from scaling.report.page.render import write_page
+from scaling.report.publish import PAGE, PUBLISHED, write_descriptions
 from tests.support.published import FOLDERS, alike, name_of, read, results_of
 
 TITLE = "{http://www.w3.org/2000/svg}title"

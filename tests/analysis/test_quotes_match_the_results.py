@@ -15,7 +15,7 @@ from scaling import figure
 from scaling.analysis.claims.judging import judge
 from scaling.analysis.lookup.name import parse
 from scaling.analysis.results import StudyResults
-from scaling.analysis.served.growth import growth
+from scaling.analysis.served.course import growth
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.statistics.noise import noise_floor
 from scaling.analysis.table.load import read_journal
@@ -24,15 +24,11 @@ from scaling.base.errors import UsageError
 from scaling.cli.program import app
 from scaling.journal.beside import FaultRecord, SoakRecord, write_faults, write_soak
 from scaling.journal.record import ParameterValue
-from scaling.report.claims_view import STYLES
-from scaling.report.quotes.check import check, corrected
-from scaling.report.quotes.counts import OF_CLAIMS
-from scaling.report.quotes.form import form
-from scaling.report.quotes.keys import FILE_NAME
-from scaling.report.quotes.lookup import Lookup
-from scaling.report.quotes.rewrite import quotes
-from scaling.report.quotes.text import bare_in, quotes_in
-from scaling.report.tables.comparison_rows import comparison_rows
+from scaling.report.claims import STYLES
+from scaling.report.quotes.check import check, corrected, quotes
+from scaling.report.quotes.lookup import OF_CLAIMS, Lookup
+from scaling.report.quotes.text import FILE_NAME, bare_in, form, quotes_in
+from scaling.report.tables.export import comparison_rows
 from tests.support.fabricate import Made, journal, with_, write
 
 STUDY = Made(

@@ -40,8 +40,7 @@ from scaling.study.load import RATE_LEAST, RATE_MOST, load_asked
 from scaling.study.options import Options
 from scaling.study.plan.cells import SERVED_OVERHEAD_S, Plan, make_plan
 from scaling.study.plan.order import PlannedRun
-from scaling.study.plan.table import plan_table
-from scaling.study.plan.view import one_line, reservations
+from scaling.study.plan.table import one_line, plan_table, reservations
 from scaling.study.presets import GRID_RATES
 from scaling.study.rates import ROUNDS, STEP, grid
 from tests.analysis.test_resume_is_replay import Told

@@ -6,9 +6,9 @@ from pathlib import Path
 from scaling.analysis.results import StudyResults
 from scaling.journal.record import RunLine
 from scaling.report.tables.comparison import chapters
-from scaling.report.tables.comparison_rows import comparison_rows
-from scaling.report.tables.margins import turns_text
-from scaling.report.tables.markdown import chapters_markdown
+from scaling.report.tables.export import comparison_rows
+from scaling.report.tables.grid import chapters_markdown
+from scaling.report.tables.notes import turns_text
 from tests.support.fabricate import Made, studied, with_
 
 WHY = "its services are shared by all cells"

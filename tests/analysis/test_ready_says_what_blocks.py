@@ -11,8 +11,7 @@ from rich.console import Console
 
 from scaling.base.errors import UsageError
 from scaling.builds.interpreters import Interpreter
-from scaling.builds.ready.package import Package, Readiness
-from scaling.builds.ready.replacements import REPLACEMENTS, instead_of_module
+from scaling.builds.ready.package import REPLACEMENTS, Package, Readiness, instead_of_module
 from scaling.builds.ready.resolve import Required
 from scaling.report.tables.ready import ready_chapter
 from scaling.report.tables.terminal import Chapters

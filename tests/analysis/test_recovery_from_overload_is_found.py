@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from scaling.analysis.results import StudyResults
+from scaling.analysis.table.load import Rows
 from scaling.analysis.table.overload import Recovery, recovery_of
-from scaling.analysis.table.rows import Rows
 from scaling.journal.record import Cell, Load, Overload, ParameterValue, RunLine, SubWindow
 from scaling.report.files import tables_markdown
 from tests.support.fabricate import Made, run_line, study_line, with_

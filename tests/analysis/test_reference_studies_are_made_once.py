@@ -15,7 +15,7 @@ from scaling.base.errors import ScalingError, UsageError
 from scaling.builds import interpreters
 from scaling.cli.reference_steps import ReferenceSteps, newest
 from scaling.journal.record import Machine
-from scaling.machine.label import label
+from scaling.machine.identity import label
 from scaling.study.application import AppAsked
 from scaling.study.file import built_in_studies
 from scaling.study.reference import ReferenceStudy, reference_studies

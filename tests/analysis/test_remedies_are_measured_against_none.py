@@ -18,9 +18,8 @@ from scaling.builds.arms import parse_arm
 from scaling.builds.settings import REMEDIES, SETTINGS
 from scaling.builds.settings.setting import Place
 from scaling.journal.record import RunLine, StudyLine
-from scaling.report.export.remedies import remedies_json
 from scaling.report.page.answer import answer_block
-from scaling.report.remedies_view import listing, print_remedies
+from scaling.report.remedies import listing, print_remedies, remedies_json
 from scaling.study.definition import WorkloadEntry
 from scaling.study.remedies import LeftOut, best_together, remedies_for, remedies_study
 from tests.support.fabricate import Made, journal, studied, with_, write

@@ -11,9 +11,9 @@ from PIL import Image
 
 from scaling.analysis.results import StudyResults
 from scaling.report.files import PLOTS, write_plots
-from scaling.report.page.picture import Pictures
+from scaling.report.page.parts import Pictures
 from scaling.report.page.render import page
-from scaling.report.publish.folder import PAGE
+from scaling.report.publish import PAGE
 from tests.support.applications import application_study, results_of
 from tests.support.chromium import Chromium, Page, chromium
 from tests.support.fabricate import Made, studied

@@ -14,17 +14,16 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from scaling.analysis.curves.sections import sections
 from scaling.analysis.results import StudyResults
+from scaling.analysis.sections import sections
 from scaling.analysis.statistics.estimate import median
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.base import formats
 from scaling.base.errors import ScalingError, UsageError
 from scaling.journal.record import RunLine
-from scaling.report.page.again import study_file
+from scaling.report.page.facts import study_file
 from scaling.report.page.parts import in_parts
-from scaling.report.page.render import page
-from scaling.report.page.write import report
+from scaling.report.page.render import page, report
 from scaling.report.plots.style import RC, ROLES, SPARE
 from scaling.report.tables.findings import times
 from scaling.report.tables.grid import Cell, Grid

@@ -15,12 +15,12 @@ from scaling.journal.record import RunLine
 from scaling.report.files import tables_markdown
 from scaling.report.page.render import page
 from scaling.report.tables.comparison import chapters
-from scaling.report.tables.few_cores import bounds
 from scaling.report.tables.findings import times
+from scaling.report.tables.notes import bounds
 from scaling.report.tables.terminal import Chapters
 from scaling.report.terminal.answer import LINES, NO_LATENCY, WIDTH, print_answer
 from scaling.report.terminal.load_rows import load_lines
-from scaling.run.wording import figure_of
+from scaling.run.progress import figure_of
 from scaling.study.questions import OVER_PROCESSES, P99
 from tests.support.fabricate import with_, write
 from tests.support.html_outline import Outline

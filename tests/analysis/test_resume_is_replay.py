@@ -7,13 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from scaling.analysis.table.frame import live_frame
+from scaling.analysis.table.load import live_frame
 from scaling.journal.file import JournalFile
 from scaling.journal.record import Cell, Memory, RunLine
 from scaling.machine.topology import Topology
-from scaling.run.precision_rule import Standing
 from scaling.run.session import InterruptedStudyError, Replay, drive
-from scaling.run.time_left import Left
+from scaling.run.time_left import Left, Standing
 from scaling.study.combine import study_from
 from scaling.study.options import Options
 from scaling.study.plan.cells import Plan, make_plan

@@ -15,8 +15,7 @@ from scaling.builds.arms import parse_arm
 from scaling.builds.cache import Say
 from scaling.builds.interpreters import Build
 from scaling.builds.prepared_arm import PreparedArm, prepare_runtime
-from scaling.builds.runtimes.find import AbsentRuntimeError, Found
-from scaling.builds.runtimes.known import Runtime
+from scaling.builds.runtimes.runtime import AbsentRuntimeError, Found, Runtime
 from scaling.journal.record import (
     ArmRecord,
     GilStates,
@@ -29,15 +28,14 @@ from scaling.journal.record import (
 from scaling.machine.identity import describe_machine
 from scaling.machine.topology import Topology
 from scaling.report.plots.caption import builds_text
-from scaling.run.header import head
-from scaling.run.measure import Prepared
+from scaling.run.measure import Prepared, head
 from scaling.run.prepare import ChildNeeds, prepare
 from scaling.study.combine import study_from
 from scaling.study.definition import Study
 from scaling.study.file import read_study
 from scaling.study.options import Options
-from scaling.study.pin_group import group_for
 from scaling.study.plan.cells import Plan, make_plan
+from scaling.study.settle import group_for
 from tests.support.descriptions import description
 from tests.support.fabricate import Made, journal, runtime, write
 from tests.support.fake_builds import say_nothing

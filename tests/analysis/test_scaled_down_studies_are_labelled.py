@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from rich.console import Console
 
-from scaling.analysis.curves.sections import sections
 from scaling.analysis.results import StudyResults
+from scaling.analysis.sections import sections
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.base.errors import UsageError
 from scaling.journal.record import ParameterFacts, StudyLine, WorkloadFacts
@@ -18,13 +18,13 @@ from scaling.machine.topology import Topology
 from scaling.report.plots.caption import caption
 from scaling.report.tables.comparison import warnings_of
 from scaling.report.tables.export import markdown, summary
-from scaling.report.tables.results_view import Results
+from scaling.report.terminal.show import Results
 from scaling.study.combine import study_from
 from scaling.study.file import read_study
 from scaling.study.options import Options
+from scaling.study.parameters import scaled, scaled_to
 from scaling.study.plan.cells import Plan, make_plan
-from scaling.study.plan.view import PlanView
-from scaling.study.scaled import scaled, scaled_to
+from scaling.study.plan.table import PlanView
 from tests.support.descriptions import WORKLOADS, description
 from tests.support.fabricate import Made, journal, write
 

@@ -24,7 +24,7 @@ def test_help_waits_for_no_schema_plans_for_no_statistics_and_tables_for_no_plot
     program = "import sys, scaling.cli; "
     program += "assert not {'scaling.journal.record', 'pandas'} & set(sys.modules); "
     program += "import scaling.run.measure, scaling.analysis.statistics.verdict; "
-    program += "import scaling.report.terminal.answer, scaling.report.compare_output; "
+    program += "import scaling.report.terminal.answer, scaling.report.compare; "
     program += "sys.exit(bool({'scipy.stats', 'matplotlib'} & set(sys.modules)))"
     subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).parents[2])
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from scaling.run.secrets import HIDDEN, hide, hide_in_record, secrets_in
+from scaling.run.redaction import HIDDEN, hide, hide_in_record, secrets_in
 
 TOKEN = "eyJhbGciOi.Jzb21l"
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from scaling.analysis.comparison.break_even import BreakEven
 from scaling.analysis.comparison.compare import Compared
+from scaling.analysis.comparison.ladder import BreakEven
 from scaling.analysis.ratios import Ratio
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.verdict import RatioVerdict, Verdict, Word
@@ -20,13 +20,12 @@ from scaling.journal.record import Cell, RunLine, WorkerRecord
 from scaling.report.output import finish, write_again
 from scaling.report.plots.draw import subjects
 from scaling.report.tables.comparison import chapters
-from scaling.report.tables.comparison_rows import comparison_rows
-from scaling.report.tables.export import markdown, summary
+from scaling.report.tables.export import comparison_rows, markdown, summary
 from scaling.report.tables.findings import Finding, in_words, verdict_text
-from scaling.report.tables.margins import margins
-from scaling.report.tables.markdown import chapters_markdown
-from scaling.report.tables.questions import ladder as ladder_question
-from scaling.report.tables.questions.break_even import break_even_note
+from scaling.report.tables.grid import chapters_markdown
+from scaling.report.tables.notes import margins
+from scaling.report.tables.questions import arms as ladder_question
+from scaling.report.tables.questions.models import break_even_note
 from scaling.report.tables.questions.registry import QUESTIONS
 from scaling.study.questions import THROUGHPUT
 from tests.support.drawn import key_of
@@ -145,7 +144,7 @@ def test_a_single_step_is_named_and_nothing_is_together(
     tmp_path: Path, arms: tuple[str, ...], told: str
 ) -> None:
     found = compared(tmp_path, Made(arms=arms, workers=(2,)))
-    assert [each.question for each in ladder_question.QUESTION.findings(found)] == [told]
+    assert [each.question for each in ladder_question.LADDER.findings(found)] == [told]
 
 
 def slowed(worker: WorkerRecord) -> WorkerRecord:

@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 
 from scaling.analysis.table.generator import GENERATOR
-from scaling.analysis.table.load import Journal
-from scaling.analysis.table.rows import Rows
+from scaling.analysis.table.load import Journal, Rows
 from scaling.analysis.table.shared_cores import SHARED
 from scaling.analysis.validity import SERVED_CHECKS
 from scaling.analysis.validity import served as limits
@@ -126,7 +125,7 @@ def test_most_runs_are_those_of_the_study_and_not_of_a_batch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The odd runs are most of the first three, and few of the whole study."""
-    monkeypatch.setattr("scaling.analysis.table.parts.RUNS_AT_A_TIME", 3)
+    monkeypatch.setattr("scaling.analysis.table.load.RUNS_AT_A_TIME", 3)
 
     def change(run: RunLine) -> RunLine:
         return changes(processes=3 if run.block < 2 else 2)(run)

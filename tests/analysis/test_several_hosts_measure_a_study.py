@@ -17,7 +17,7 @@ import pytest
 
 from scaling.base.errors import UsageError
 from scaling.cli import main
-from scaling.journal.hosts import folders_of
+from scaling.journal.folder import folders_of
 from scaling.journal.reading import read_lines
 from scaling.journal.record import RunLine, encode_line
 from scaling.run.cluster import on_host

@@ -15,7 +15,7 @@ from rich.console import Console
 from scaling.analysis.statistics.estimate import median
 from scaling.cli.encoding import HANDLER, print_in_any_encoding
 from scaling.journal.record import StudyLine
-from scaling.report.terminal.bars import FULL, MEDIAN, SHADED, SLIVER, bar
+from scaling.report.terminal.pictures import FULL, MEDIAN, SHADED, SLIVER, bar
 from scaling.report.terminal.show import show
 from tests.support import served
 from tests.support.cli import Command

@@ -11,19 +11,19 @@ from rich.console import Console
 
 import scaling
 from scaling.analysis.claims import judge
-from scaling.analysis.gate.request import Limits
+from scaling.analysis.gate.checks import Limits
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.base.console import new_console
-from scaling.report.compare_output import compare
-from scaling.report.explain_output import explain
+from scaling.report.compare import compare
+from scaling.report.explain import explain
 from scaling.report.export.formats import FORMATS, export
 from scaling.report.files import write_derived
-from scaling.report.gate_output import gate
+from scaling.report.gate import gate
 from scaling.report.page.render import page
-from scaling.report.publish.environment import environment_text
-from scaling.report.tables.results_view import Results
+from scaling.report.publish import environment_text
 from scaling.report.terminal.answer import Answer
+from scaling.report.terminal.show import Results
 from tests.support.fabricate import with_, write
 from tests.support.served import Served
 from tests.support.served import journal as served_journal

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scaling.report.publish.privacy_check import names_in
+from scaling.report.publish import names_in
 from tests.benchmarks.load_stall import TARGET
 from tests.benchmarks.stall_picture import PUBLISHED, SHARES, draw
 from tests.benchmarks.stalls import LOOPS, Stalls, measured_ms

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from scaling.base.errors import UsageError
-from scaling.base.suggest import nearest
+from scaling.base.errors import UsageError, nearest
 from scaling.machine.topology import Topology, worker_counts
 from scaling.study.combine import study_from
 from scaling.study.definition import Study

@@ -12,8 +12,7 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import read_journal
 from scaling.report.files import write_derived
 from scaling.report.output import answered
-from scaling.report.page.render import page
-from scaling.report.page.write import FILE_NAME
+from scaling.report.page.render import FILE_NAME, page
 from scaling.report.plots.sheet import Sheet
 from scaling.report.terminal.show import show
 from tests.support.fabricate import Made, journal, write

@@ -8,14 +8,13 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from scaling.analysis.curves.sections import sections
-from scaling.analysis.curves.sweeps import Sweep, sweeps
 from scaling.analysis.results import StudyResults
+from scaling.analysis.sections import Sweep, sections, sweeps
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.journal.record import Line, RunLine
 from scaling.report.tables.export import markdown
-from scaling.report.tables.results_view import Results
-from scaling.report.tables.swept import sweep_grids
+from scaling.report.tables.overview import sweep_grids
+from scaling.report.terminal.show import Results
 from tests.support.fabricate import Made, Variants, journal, with_, write
 from tests.support.fabricate_finite import finite
 

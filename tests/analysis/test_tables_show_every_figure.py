@@ -7,13 +7,13 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from scaling.analysis.curves.sections import run_issues, sections
-from scaling.analysis.curves.summarise import curves
+from scaling.analysis.curves import curves
 from scaling.analysis.results import StudyResults
+from scaling.analysis.sections import run_issues, sections
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.journal.record import RunLine
 from scaling.report.tables.export import markdown, summary, write_csv
-from scaling.report.tables.results_view import Results
+from scaling.report.terminal.show import Results
 from tests.support.fabricate import Made, journal, studied, with_, write
 
 

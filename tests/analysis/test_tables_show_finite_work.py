@@ -11,17 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from scaling.analysis.curves.sections import sections
-from scaling.analysis.curves.summarise import curves
+from scaling.analysis.curves import curves
 from scaling.analysis.results import StudyResults
+from scaling.analysis.sections import sections
 from scaling.analysis.table.load import Journal
-from scaling.analysis.table.own_figures import is_count, readable, unit_of
+from scaling.analysis.table.run_fields import is_count, readable, unit_of
 from scaling.journal.record import Latency, RunLine
 from scaling.report.plots.caption import caption
 from scaling.report.tables.export import markdown, summary
-from scaling.report.tables.fitting import GAP, packed
 from scaling.report.tables.measures import measures, notes
-from scaling.report.tables.results_view import Results
+from scaling.report.tables.terminal import GAP, packed
+from scaling.report.terminal.show import Results
 from tests.support.fabricate import Made, studied, with_
 from tests.support.fabricate_finite import finite
 

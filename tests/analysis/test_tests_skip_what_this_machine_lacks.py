@@ -10,7 +10,7 @@ import pytest
 
 import noxfile
 from scaling.builds.arms import parse_arm
-from scaling.builds.runtimes.known import RUNTIMES
+from scaling.builds.runtimes.runtime import RUNTIMES
 from scaling.builds.settings import SETTINGS
 from scaling.run.profile.perf import Perf
 from scaling.run.profile.source import UnavailableError

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scaling.analysis.table.rows import Rows
+from scaling.analysis.table.load import Rows
 from scaling.analysis.table.time_terms import TERMS, TIME_TERMS, wilson_upper
 from scaling.journal.record import (
     Cell,

@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from scaling.analysis.claims.evidence import cores_for_workers
-from scaling.analysis.claims.judging import judge
+from scaling.analysis.claims.judging import cores_for_workers, judge
 from scaling.journal.record import Machine
-from scaling.report.claims_view import markdown
+from scaling.report.claims import markdown
 from tests.support.claims import CELL, claim, claims, judged, study
 
 UNTESTED = "cannot be tested here"

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from scaling.analysis.comparison.build_differences import build_differences_of
 from scaling.analysis.comparison.compare import Compared
-from scaling.analysis.comparison.version_lines import version_lines
+from scaling.analysis.comparison.ladder import version_lines
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.journal.record import ArmRecord, StudyLine
@@ -20,7 +20,7 @@ from scaling.report.plots import versions
 from scaling.report.plots.draw import subjects
 from scaling.report.plots.style import RC
 from scaling.report.tables.comparison import chapters
-from scaling.report.tables.comparison_rows import comparison_rows
+from scaling.report.tables.export import comparison_rows
 from scaling.study.questions import THROUGHPUT
 from tests.support.fabricate import Made, arm, journal, runtime, with_, write
 

@@ -14,7 +14,7 @@ from scaling.machine.topology import Topology
 from scaling.report.files import tables_markdown
 from scaling.report.page.render import page
 from scaling.report.terminal.answer import LINES, Answer
-from scaling.run.header import head
+from scaling.run.measure import head
 from scaling.study.combine import study_from
 from scaling.study.file import read_study
 from scaling.study.options import Options

@@ -9,9 +9,9 @@ import pytest
 
 from scaling.analysis.table.timed_runs import counting_lines
 from scaling.journal.record import Cell, RunLine
+from scaling.report.application import application_json
 from scaling.report.deploy import commands
 from scaling.report.deploy.commands import command, deploy_commands
-from scaling.report.export.application import application_json
 from scaling.report.page.render import page
 from tests.support.applications import application_study, results_of
 from tests.support.fabricate import with_

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import scaling
-from scaling.analysis.table.own_figures import own_figures
+from scaling.analysis.table.run_fields import own_figures
 from scaling.journal.record import Record, RunLine, WorkerRecord
 from tests.support.fabricate import Made, journal, with_, write
 

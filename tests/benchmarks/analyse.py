@@ -23,11 +23,10 @@ def with_scaling(path: Path) -> dict[str, float]:
     from scaling.analysis.results import StudyResults
     from scaling.analysis.table.load import read_journal
     from scaling.report.tables.comparison import chapters
-    from scaling.report.tables.comparison_rows import comparison_rows
-    from scaling.report.tables.export import markdown, summary
-    from scaling.report.tables.markdown import chapters_markdown
-    from scaling.report.tables.results_view import Results
+    from scaling.report.tables.export import comparison_rows, markdown, summary
+    from scaling.report.tables.grid import chapters_markdown
     from scaling.report.tables.terminal import Chapters
+    from scaling.report.terminal.show import Results
 
     imported = time.perf_counter()
     journal = read_journal(path)

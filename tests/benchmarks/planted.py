@@ -14,11 +14,10 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from scaling.analysis.attribution.cells import Attribution
-from scaling.analysis.attribution.terms import RUN_QUEUE
+from scaling.analysis.losses import RUN_QUEUE, Attribution
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import read_journal
-from scaling.report.tables.loss_sentences import sentences
+from scaling.report.tables.losses import sentences
 from tests.benchmarks.figure import Effort, Figure
 from tests.support.children import ROOT
 

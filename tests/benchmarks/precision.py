@@ -17,18 +17,16 @@ from rich.console import Console
 
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import Estimate
-from scaling.analysis.table.load import read_journal
-from scaling.analysis.table.rows import judge_of
+from scaling.analysis.table.load import judge_of, read_journal
 from scaling.journal.folder import choose
 from scaling.journal.record import Cell, RunLine
 from scaling.machine.identity import describe_machine
 from scaling.run.execute import Executor
-from scaling.run.header import head
-from scaling.run.measure import prepared, services_of
-from scaling.run.precision_rule import Standing
+from scaling.run.measure import head, prepared, services_of
 from scaling.run.prepare import ChildNeeds
 from scaling.run.progress import PlainLines
 from scaling.run.session import drive
+from scaling.run.time_left import Standing
 from scaling.study.options import Options
 from scaling.study.plan.cells import Plan
 from scaling.study.plan.order import PlannedRun, one_block

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from scaling.analysis.table.rows import judge_of
+from scaling.analysis.table.load import judge_of
 from scaling.journal.file import FILE_NAME
 from scaling.journal.reading import read_lines
 from scaling.journal.record import RunLine, StudyLine

@@ -25,7 +25,7 @@ import numpy as np
 import psutil
 from rich.console import Console
 
-from scaling.analysis.statistics.theil_sen import theil_sen
+from scaling.analysis.statistics.drift import theil_sen
 from scaling.run.measure import Prepared
 from tests.faults.__main__ import table
 from tests.faults.attempt import Row, Try

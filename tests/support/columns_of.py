@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from scaling.analysis.table.rows import Rows
+from scaling.analysis.table.load import Rows
 from scaling.journal.record import Record, RunLine
 from tests.support.fabricate import Made, cells_of, study_line
 

@@ -16,9 +16,9 @@ import msgspec
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.base.errors import UsageError
 from scaling.builds.arms import parse_arm
-from scaling.builds.runtimes.known import RUNTIMES
+from scaling.builds.runtimes.runtime import RUNTIMES
 from scaling.builds.settings import SETTINGS
-from scaling.builds.settings.collector import RARE_COLLECTIONS
+from scaling.builds.settings.interpreter import RARE_COLLECTIONS
 from scaling.journal.record import (
     ArmRecord,
     Cell,

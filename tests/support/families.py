@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scaling.analysis.statistics.families import Family
+from scaling.analysis.statistics.hypotheses import Family
 from scaling.analysis.statistics.verdict import Hypothesis, hypothesis, judge
 
 PRIMARY, EXPLORATORY, BLOCKS = 9, 60, 8  # as the published study `compare-pgo` has them

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pandas as pd
 
-from scaling.analysis.table.rows import Rows, judge_of
+from scaling.analysis.table.load import Rows, judge_of
 from scaling.journal.record import RunLine, StudyLine
 
 # What a machine may do to any run,

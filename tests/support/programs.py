@@ -23,8 +23,7 @@ from scaling.base.formats import plural
 from scaling.builds import installed
 from scaling.builds.interpreters.libraries import NEEDS
 from scaling.builds.interpreters.libraries import is_there as can_be_compiled
-from scaling.builds.runtimes.find import AbsentRuntimeError, find
-from scaling.builds.runtimes.known import RUNTIMES
+from scaling.builds.runtimes.runtime import RUNTIMES, AbsentRuntimeError, find
 from scaling.builds.settings import SETTINGS
 from scaling.run.profile.perf import Perf
 from scaling.run.profile.source import UnavailableError

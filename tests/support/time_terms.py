@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from scaling.analysis.attribution.cells import Attribution
-from scaling.analysis.attribution.terms import COLUMNS, OTHER_THREADS, TERMS, WHOLE
+from scaling.analysis.losses import COLUMNS, OTHER_THREADS, TERMS, WHOLE, Attribution
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal
 from tests.support.comparisons import place

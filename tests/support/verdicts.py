@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from scaling.analysis.arrays import Floats
-from scaling.analysis.statistics.families import Family
+from scaling.analysis.statistics.hypotheses import Family
 from scaling.analysis.statistics.verdict import RATE, Direction, Margin, Verdict, hypothesis, judge
 
 

@@ -13,7 +13,7 @@ from scaling.base.errors import UsageError
 from scaling.builds.arms import Arm, parse_arm, parse_arms, switched
 from scaling.builds.cpython import BUILDS
 from scaling.builds.settings import SETTINGS
-from scaling.builds.settings.claimed import NOT_IN_CPYTHON
+from scaling.builds.settings.interpreter import NOT_IN_CPYTHON
 from scaling.journal.record import ReadBack
 
 FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))

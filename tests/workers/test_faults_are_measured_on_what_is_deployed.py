@@ -15,12 +15,11 @@ from scaling.base.errors import ScalingError
 from scaling.builds.arms import parse_arm
 from scaling.builds.prepared_arm import PreparedArm
 from scaling.journal.beside import FaultRecord
-from scaling.report.deploy.write import PROGRAMS
+from scaling.report.deploy.commands import PROGRAMS
 from scaling.run import app_faults
 from scaling.run.app_faults import FAULTS
-from scaling.run.deployed import WORKERS, Deployed, Served, deployed
-from scaling.run.fault_client import WHO, have
-from scaling.study.deploying import COMMANDS
+from scaling.run.deployed import WHO, WORKERS, Deployed, Served, deployed, have
+from scaling.study.application import COMMANDS
 from tests.support.children import ROOT
 from tests.support.descriptions import description
 

@@ -15,8 +15,7 @@ import pytest
 
 from scaling.journal.record import Memory
 from scaling.run.child import Child, run_child
-from scaling.run.own_memory import full_memory, peak_bytes
-from scaling.run.probe import Probe, cpu_s, with_descendants
+from scaling.run.probe import Probe, cpu_s, full_memory, peak_bytes, with_descendants
 from tests.support.children import QUICK, environment
 
 pytestmark = pytest.mark.slow
@@ -222,8 +221,8 @@ def test_uss_is_what_only_one_process_of_a_run_has(library: Path) -> None:
 @pytest.mark.parametrize(
     ("what", "instead"),
     [
-        ("scaling.run.own_memory.MOST_BYTES", 0),  # too much to read
-        ("scaling.run.own_memory._bytes_in", lambda *_: {}),  # not Linux, or an old one
+        ("scaling.run.probe.MOST_BYTES", 0),  # too much to read
+        ("scaling.run.probe._bytes_in", lambda *_: {}),  # not Linux, or an old one
     ],
 )
 def test_pss_that_cannot_be_read_is_blank(

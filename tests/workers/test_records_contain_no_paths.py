@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from scaling.run.child import Child, run_child
-from scaling.run.path_redaction import without_paths
+from scaling.run.redaction import without_paths
 from tests.support.children import QUICK, ROOT, environment
 
 FAILS = """

@@ -14,8 +14,7 @@ from scaling.builds.environments import make_empty
 from scaling.builds.interpreters import inspect
 from scaling.builds.ready import imports
 from scaling.builds.ready.examine import examine, examine_installed
-from scaling.builds.ready.package import Package, Readiness
-from scaling.builds.ready.replacements import REPLACEMENTS
+from scaling.builds.ready.package import REPLACEMENTS, Package, Readiness
 from scaling.builds.ready.resolve import Required
 from tests.support.flips import compile_flips
 from tests.support.wheels import SUFFIX, extension, wheel

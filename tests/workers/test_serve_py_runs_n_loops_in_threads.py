@@ -16,7 +16,7 @@ import pytest
 from aiohttp import web
 
 from scaling.report.deploy import serve, serve_aiohttp
-from scaling.report.deploy.write import write_program
+from scaling.report.deploy.commands import write_program
 from tests.support.children import PATIENCE_S
 from tests.support.waiting import wait_until
 

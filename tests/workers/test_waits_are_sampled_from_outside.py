@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from scaling.analysis.table.rows import Rows
+from scaling.analysis.table.load import Rows
 from scaling.analysis.table.time_terms import POLLS, TERMS
 from scaling.journal.record import Cell, Record, RunLine, Ticks, WorkerRecord
 from scaling.run import waits

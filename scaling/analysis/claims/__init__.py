@@ -5,8 +5,7 @@ table(…)                                    the same as a pandas frame
 """
 
 from scaling.analysis.claims.claim import Claim, Claims, Source
-from scaling.analysis.claims.judging import JudgedClaim, judge
+from scaling.analysis.claims.judging import JudgedClaim, judge, table
 from scaling.analysis.claims.reading import read_claims
-from scaling.analysis.claims.rows import table
 
 __all__ = ["Claim", "Claims", "JudgedClaim", "Source", "judge", "read_claims", "table"]

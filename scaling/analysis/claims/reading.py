@@ -8,9 +8,8 @@ from scaling.analysis.claims.claim import Claim, Claims, Source
 from scaling.analysis.claims.rules import AGAINST_ONE
 from scaling.analysis.lookup.figure import sides
 from scaling.analysis.lookup.name import OVER
-from scaling.base.errors import UsageError
+from scaling.base.errors import UsageError, unknown
 from scaling.base.files import text_in
-from scaling.base.suggest import unknown
 from scaling.base.toml_file import converted, document, title
 
 FILE_NAME = "claims.toml"

@@ -16,11 +16,10 @@ from typing import Literal
 
 import numpy as np
 
-from scaling.analysis.claims.amounts import amount
-from scaling.analysis.claims.claim import Claim
+from scaling.analysis.claims.claim import Claim, amount
 from scaling.analysis.lookup.figure import Figure
 from scaling.analysis.statistics.estimate import Estimate
-from scaling.analysis.statistics.families import CORRECTIONS, Family
+from scaling.analysis.statistics.hypotheses import CORRECTIONS, Family
 from scaling.analysis.statistics.verdict import (
     Hypothesis,
     Margin,
@@ -49,7 +48,7 @@ class ClaimTest:
 
     `question` is about the value divided by its bound; `bound` is empty where a ratio is compared
     with 1. From `least` to `most` are the medians that the quotient can have: latencies may be
-    bounds (`scaling.analysis.table.bounds`).
+    bounds (`scaling.analysis.table.latency`).
     """
 
     value: Estimate

@@ -7,13 +7,12 @@ from itertools import groupby
 
 from scaling.analysis.arrays import Floats
 from scaling.analysis.blocks import Blocks
-from scaling.analysis.curves.curve import Curve, Point
-from scaling.analysis.curves.memory import MemoryKind
-from scaling.analysis.curves.sections import Section
+from scaling.analysis.curves import Curve, MemoryKind, Point
 from scaling.analysis.ratios import Ratio, Ratios
+from scaling.analysis.sections import Section
 from scaling.base.vocabulary import PROCESSES
-from scaling.builds.runtimes.known import RUNTIMES
-from scaling.builds.version_arms import version_arms
+from scaling.builds.arms import version_arms
+from scaling.builds.runtimes.runtime import RUNTIMES
 from scaling.journal.record import Cell
 from scaling.study.questions import CPU, OVER_PROCESSES, THROUGHPUT, Group, groups, section_of
 

@@ -12,7 +12,7 @@ from itertools import groupby
 import numpy as np
 
 from scaling.analysis.arrays import Floats
-from scaling.analysis.curves.curve import Curve
+from scaling.analysis.curves import Curve
 from scaling.analysis.laws import FEWEST_N, Choice, choose, karp_flatt
 from scaling.analysis.statistics.estimate import Estimate, median
 

@@ -22,23 +22,30 @@ import numpy as np
 
 from scaling.analysis.arrays import Floats
 from scaling.analysis.blocks import PSS, RSS, Series
-from scaling.analysis.lookup.cells import Fields, cell_of, changed, part, text, wanted
-from scaling.analysis.lookup.extent import Extent, extent
-from scaling.analysis.lookup.measures import MEMORY, is_of_a_curve, measure_of
+from scaling.analysis.lookup.cells import (
+    MEMORY,
+    Fields,
+    cell_of,
+    changed,
+    is_of_a_curve,
+    measure_of,
+    part,
+    text,
+    wanted,
+)
 from scaling.analysis.lookup.name import FAULT_FIELD, OVER, QUESTION, FigureName, named
 from scaling.analysis.ratios import Ratio, quotient
-from scaling.analysis.results import StudyResults
+from scaling.analysis.results import Extent, StudyResults, extent
 from scaling.analysis.served.capacity import Capacity
-from scaling.analysis.served.growth import ends_mib, growth
+from scaling.analysis.served.course import ends_mib, growth
 from scaling.analysis.statistics.estimate import Estimate, median
 from scaling.analysis.statistics.noise import COLUMNS as NOISY
 from scaling.analysis.statistics.verdict import Margin, Verdict
-from scaling.analysis.table.bounds import may_be_one
+from scaling.analysis.table.latency import may_be_one
 from scaling.analysis.table.load import Journal
-from scaling.base.errors import UsageError
+from scaling.base.errors import UsageError, unknown
 from scaling.base.formats import percent
 from scaling.base.once import once_for_each
-from scaling.base.suggest import unknown
 from scaling.journal.beside import FaultRecord, SoakRecord, read_faults, read_soak
 from scaling.study.questions import CAPACITY, CPU, P99, THROUGHPUT
 
@@ -62,7 +69,7 @@ class Figure:
     `values` has one value for each block of the study, NaN where there is none, and `estimate` is
     their median. Ratios of this measure are judged by the study's `margin`. `what` says in words
     what it is, `study` is the name of the study that it is from. Where a latency is a bound
-    (`scaling.analysis.table.bounds`) the values lie between `least` and `most`; else these are the
+    (`scaling.analysis.table.latency`) the values lie between `least` and `most`; else these are the
     values. A ratio of two lower bounds has no value. What is no estimate, such as a date or a
     count, is `written` as texts have it.
     """

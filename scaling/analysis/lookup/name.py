@@ -15,8 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from scaling.analysis.lookup.cells import FIELDS
-from scaling.base.errors import UsageError
-from scaling.base.suggest import unknown
+from scaling.base.errors import UsageError, unknown
 
 PARAMETER, OVER = "parameters.", "over."
 NAMES = (*(name for name in FIELDS if name != "parameters"), f"{PARAMETER}NAME")

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from scaling.analysis.safety.answers import Answer, Difference, Reference
-from scaling.analysis.safety.causes import BY_KIND, CAUSES, Cause, cause_of
-from scaling.analysis.safety.exceptions import RAISED, fatal, raised
+from scaling.analysis.safety.causes import BY_KIND, CAUSES, RAISED, Cause, cause_of, fatal, raised
 from scaling.journal.beside import KINDS, AppCheck, Finding, Kind
 from scaling.journal.record import GilStates, Outcome
 

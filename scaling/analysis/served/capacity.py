@@ -1,7 +1,7 @@
 """Capacity at an SLO: the highest rate at which a configuration keeps an objective.
 
 In each block it is where a monotone fit of the percentile over the rates crosses the objective,
-with no error and no backlog below (`scaling.analysis.served.crossing`); over blocks the median is
+with no error and no backlog below (`scaling.analysis.served.capacity`); over blocks the median is
 taken, with its interval. Beyond the rates that were measured a block gives a bound, which counts as
 the last rate: where half of the blocks or more do, the capacity itself is a bound and is printed
 as one (`≥ 4,000/s`, `< 500/s`).
@@ -14,22 +14,78 @@ between the two. Ratios of capacities are taken as all others are (`scaling.anal
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
+import pandas as pd
 
 from scaling.analysis.arrays import Flags, Floats
 from scaling.analysis.blocks import Blocks, Series
-from scaling.analysis.curves.memory import MIB
-from scaling.analysis.served.crossing import Crossing, crossing
+from scaling.analysis.curves import MIB
+from scaling.analysis.ratios import Ratio, Ratios, ratios
 from scaling.analysis.statistics.estimate import Estimate, median
-from scaling.analysis.table.bounds import shortest_s
 from scaling.analysis.table.groups import fell_behind
+from scaling.analysis.table.latency import shortest_s
+from scaling.base.errors import UsageError
 from scaling.base.formats import number
-from scaling.journal.record import Cell, Region
+from scaling.journal.record import Cell, Parameters, Region, StudyLine
+from scaling.study import questions
 from scaling.study.load import RATE, is_open_loop
-from scaling.study.objective import Objective
-from scaling.study.questions import CAPACITY, without_rate
+from scaling.study.objective import Objective, parse_objective
+from scaling.study.questions import CAPACITY, OVER_PROCESSES, without_rate
+
+# ----------------------------------------------------------------------------------------- crossing
+# Where latency crosses an objective over the rates of one block.
+#
+# Latency rises with the rate, but single runs scatter, so a monotone fit comes first: isotonic
+# regression (the pool-adjacent-violators algorithm) of the logarithm of the percentile over the
+# rates. Between the last rate whose fit is within the objective and the first whose is not, the
+# logarithm of the rate is interpolated. The highest rate of a single run that passed would
+# favour lucky runs.
+
+type Side = Literal["inside", "above", "below"]
+
+
+class Crossing(NamedTuple):
+    """A rate, and whether it is `inside` the grid; else it is the grid's end, and a bound.
+
+    `above`: the objective holds at every rate, so capacity is at least the highest. `below`: it
+    holds at none, so capacity is less than the lowest.
+    """
+
+    rate_per_s: float
+    side: Side
+
+
+def crossing(rates_per_s: Floats, latencies_s: Floats, sound: Flags, limit_s: float) -> Crossing:
+    """The rate up to which the objective holds: latency within `limit_s`, and every run `sound`.
+
+    Arrays are of shape (rates,), the rates ascending; a run is sound without errors and backlog.
+    Where an unsound run comes before the crossing, the rate before that run is the capacity.
+
+    Raises:
+        ValueError: there is no rate.
+    """
+    from scipy.optimize import isotonic_regression  # takes longer to import than a plan to make
+
+    if not len(rates_per_s):
+        raise ValueError("a capacity needs a rate")
+    fit, limit = isotonic_regression(np.log(latencies_s)).x, np.log(limit_s)
+    count = len(rates_per_s)
+    slow = int(np.searchsorted(fit, limit, side="right"))  # the first rate beyond the objective
+    unsound = count if sound.all() else int(np.argmin(sound))
+    if min(slow, unsound) == 0:
+        return Crossing(float(rates_per_s[0]), "below")
+    if min(slow, unsound) == count:
+        return Crossing(float(rates_per_s[-1]), "above")
+    if unsound < slow:
+        return Crossing(float(rates_per_s[unsound - 1]), "inside")
+    part = (limit - fit[slow - 1]) / (fit[slow] - fit[slow - 1])
+    low, high = np.log(rates_per_s[slow - 1 : slow + 1])
+    return Crossing(float(np.exp(low + part * (high - low))), "inside")
+
+
+# ----------------------------------------------------------------------------------------- capacity
 
 GIB_IN_MIB = 1024.0
 UNIT = "requests/s"
@@ -195,3 +251,103 @@ def _bound(crossings: Sequence[Crossing]) -> Bound:
     if 2 * sides.count("above") >= len(sides):
         return "≥"
     return "<" if 2 * sides.count("below") >= len(sides) else ""
+
+
+# ----------------------------------------------------------------------------------- capacity table
+# `scaling.capacity`: the capacities of a study as a table for notebooks.
+
+
+class Measured(Protocol):
+    """A study's first line, runs and ratios: `StudyResults` has them."""
+
+    @property
+    def study(self) -> StudyLine:
+        """The first line."""
+
+    @property
+    def blocks(self) -> Blocks:
+        """The runs by block and cell."""
+
+    @property
+    def capacities(self) -> list[Capacity]:
+        """Those at the objectives that the study states."""
+
+    @property
+    def ratios(self) -> Ratios:
+        """Every ratio that the study asks for."""
+
+
+def capacity(results: Measured, slo: str | Sequence[str] | None = None) -> pd.DataFrame:
+    """Capacity at each objective, from `StudyResults`: requests/s of all workers together.
+
+    A row for each configuration and objective. `slo` are objectives such as `"p99<20ms"`; None is
+    for those that the study states; all ratios at others are exploratory. Columns:
+    `workload`, `parameters` (JSON, without the rate), `sizing`, `loop`, `arm`, `model`, `workers`,
+    `slo`; `capacity_per_s` with `_low` and `_high` (95 % interval, or range below six blocks), `n`
+    blocks, `outside` of which lie outside the rates; `bound`: `≥` or `<` where the capacity itself
+    does; `most_per_s`: that by latencies from the send where the load generator was late, else the
+    same; `per_core` and `per_gib`; `over` (the strongest processes at that N), `ratio` to them with
+    `_low`, `_high`, `verdict`, `family` and `why`. Where there is nothing to compare with, `over`
+    is empty and the ratio NaN.
+
+    Raises:
+        UsageError: no objective, one that cannot be read, or no run of an open loop.
+    """
+    stated = list(map(parse_objective, results.study.study.get("slo") or ()))
+    texts = [slo] if isinstance(slo, str) else slo
+    objectives = stated if texts is None else list(map(parse_objective, texts))
+    if not objectives:
+        raise UsageError(
+            f"the study {results.study.name} states no objective; name one, such as slo='p99<20ms'"
+        )
+    found, compared = results.capacities, results.ratios
+    if objectives != stated:  # not named before the study
+        found = capacities(results.blocks, objectives)
+        texts = [each.text for each in objectives]
+        blocks = replace(with_capacities(results.blocks, found), objectives=texts)
+        compared = ratios(blocks, questions.capacities(blocks), exploratory=True)
+    if not found:
+        raise UsageError(
+            f"the study {results.study.name} has no valid run at a rate (an open loop) with enough "
+            "requests for the percentile"
+        )
+    return pd.DataFrame([_row(each, over_processes(each, compared)) for each in found])
+
+
+def over_processes(of: Capacity, among: Ratios) -> Ratio | None:
+    """The ratio of a capacity over that of the strongest processes; None where there is none."""
+    measure = CAPACITY.format(of.objective.text)
+    found = among.where(OVER_PROCESSES, measure, lambda each: each.of == of.cell)
+    return next(iter(found), None)
+
+
+def _row(each: Capacity, ratio: Ratio | None) -> dict[str, object]:
+    cell, estimate = each.cell, each.estimate
+    over = ratio.over if ratio else None
+    nan = float("nan")
+    return {
+        "workload": cell.workload,
+        "parameters": Parameters.of(cell.parameters).text,
+        "sizing": cell.sizing,
+        "loop": cell.loop,
+        "arm": cell.arm,
+        "model": cell.model,
+        "workers": cell.workers,
+        "slo": each.objective.text,
+        "capacity_per_s": estimate.point,
+        "capacity_per_s_low": estimate.low,
+        "capacity_per_s_high": estimate.high,
+        "bound": each.bound,
+        "most_per_s": each.most.point,
+        "n": estimate.n,
+        "outside": each.outside,
+        "per_core": each.per_core.point,
+        "per_gib": each.per_gib.point,
+        "over": f"{over.workers} {over.model} on {over.arm}" if over else "",
+        "ratio": ratio.point if ratio else nan,
+        "ratio_low": ratio.low if ratio else nan,
+        "ratio_high": ratio.high if ratio else nan,
+        "verdict": ratio.verdict.word if ratio else "",
+        "family": ratio.verdict.family if ratio else "",
+        "why": ratio.verdict.why if ratio else "",
+    }

@@ -11,8 +11,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from scaling.analysis.curves.curve import Curve, Point
-from scaling.analysis.curves.sections import Section
+from scaling.analysis.curves import Curve, Point
+from scaling.analysis.sections import Section
 from scaling.analysis.statistics.estimate import Estimate, median
 from scaling.study.load import open_loop_rate
 

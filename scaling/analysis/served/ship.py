@@ -25,7 +25,7 @@ import pandas as pd
 from scaling.analysis.arrays import Floats
 from scaling.analysis.blocks import Blocks
 from scaling.analysis.comparison.compare import Compared, OverProcesses
-from scaling.analysis.curves.curve import Curve, Point
+from scaling.analysis.curves import Curve, Point
 from scaling.analysis.ratios import Ratio, Ratios, ratios
 from scaling.analysis.served.capacity import GIB_IN_MIB, Bound, Capacity
 from scaling.analysis.statistics.estimate import Estimate, median

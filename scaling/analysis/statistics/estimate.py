@@ -194,3 +194,114 @@ def _place(n: int) -> tuple[int, float]:
     beyond = covers(rank) - COVERAGE
     share = beyond / (covers(rank) - covers(rank + 1))
     return rank, (n - rank) * share / (rank + (n - 2 * rank) * share)
+
+
+# --------------------------------------------------------------------------------------------- mean
+# Means with intervals, for figures that have to add up: medians of parts do not sum to the whole.
+#
+# The interval is Student's. Below six values there is a range instead, as with medians: Student's
+# interval of two factors that differ by a third reaches from 0.09 to 7.5, which says nothing.
+
+SINGLE, MEAN_RANGE = "single value", "mean and range"
+MEAN, GEOMETRIC = "mean, Student's t", "geometric mean, Student's t"
+NO_MEAN = Estimate(math.nan, math.nan, math.nan, "", 0, "no value")
+
+
+def means(table: Floats, unit: str) -> list[Estimate]:
+    """The mean of each column of a table of finite values, shape (blocks, columns).
+
+    Each has its 95 % interval, or its range below six blocks; of a single block there is neither.
+    """
+    return _estimates(_moments(table), unit, len(table), MEAN)
+
+
+def geometric_means(logarithms: Floats, unit: str = "×") -> list[Estimate]:
+    """The geometric means of factors, from a table of their logarithms: these multiply as factors
+    do. The spread is that of the logarithms.
+    """
+    *ends, spreads = _moments(logarithms)
+    return _estimates((*map(np.exp, ends), spreads), unit, len(logarithms), GEOMETRIC)
+
+
+def _moments(table: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Of each column the mean, its bounds, and the standard deviation of one value."""
+    n = len(table)
+    points = table.mean(axis=0)
+    spreads = np.full_like(points, np.nan)
+    if n > 1:
+        spreads = table.std(axis=0, ddof=1)
+        spreads[np.ptp(table, axis=0) == 0] = 0.0  # not rounding error
+    if n < FEWEST_FOR_INTERVAL:
+        return points, table.min(axis=0), table.max(axis=0), spreads
+    from scipy.special import stdtrit  # scipy.stats takes longer to import than all of this
+
+    halves = stdtrit(n - 1, (1 + COVERAGE) / 2) * spreads / math.sqrt(n)
+    return points, points - halves, points + halves, spreads
+
+
+def _estimates(columns: tuple[Floats, ...], unit: str, n: int, method: str) -> list[Estimate]:
+    few = n < FEWEST_FOR_INTERVAL
+    method = (MEAN_RANGE if n > 1 else SINGLE) if few else method
+    return [
+        Estimate(point, low, high, unit, n, method, None if few else COVERAGE, spread)
+        for point, low, high, spread in np.column_stack(columns).tolist()
+    ]
+
+
+# ----------------------------------------------------------------------------------------- unpaired
+# The ratio of two studies' medians, whose runs were not made side by side.
+#
+# No run of yesterday pairs with one of today, so every run of the one is divided by every run
+# of the other. The median of those ratios is Hodges' and Lehmann's estimate on a log scale; its
+# interval is the inverse of the rank-sum test (M. Hollander, D. A. Wolfe, E. Chicken, Nonparametric
+# Statistical Methods, 3rd ed. (2014), 4.2 and 4.3) and holds if the two differ by a factor only. It
+# knows nothing of what changed on the machine in between.
+
+
+def ratio(over: Iterable[float], under: Iterable[float], unit: str = "×") -> Estimate:
+    """The median ratio of a value of `over` to one of `under`; `n` is that of the smaller side.
+
+    With fewer than six values on a side `low` and `high` are the range. `spread` is that of the
+    single ratios. Values that are not finite and positive are left out.
+    """
+    ours, theirs = (np.array([v for v in side if 0 < v < math.inf]) for side in (over, under))
+    n = min(len(ours), len(theirs))
+    if n == 0:
+        return Estimate(math.nan, math.nan, math.nan, unit, 0, "no value")
+    with np.errstate(over="ignore", under="ignore"):  # by figures that no run has
+        every = np.sort(np.divide.outer(ours, theirs).ravel())
+    of_all = median(every, unit)
+    point, spread = of_all.point, of_all.spread
+    if n < FEWEST_FOR_INTERVAL:
+        low, high = float(every[0]), float(every[-1])
+        return Estimate(point, low, high, unit, n, "unpaired, median and range", None, spread)
+    rank, coverage = _rank(len(ours), len(theirs))
+    low, high = float(every[rank - 1]), float(every[-rank])
+    method = "unpaired, rank sum (Hodges-Lehmann)"
+    return Estimate(point, low, high, unit, n, method, coverage, spread)
+
+
+@cache
+def _rank(ours: int, theirs: int) -> tuple[int, float]:
+    """The largest k for which the k-th smallest and k-th largest ratio cover at 95 % or more."""
+    orders = _rank_sums(ours, theirs)
+    total, below, rank = math.comb(ours + theirs, ours), 0, 0
+    while 1 - 2 * (below + orders[rank]) / total >= COVERAGE:
+        below += orders[rank]
+        rank += 1
+    return rank, 1 - 2 * below / total
+
+
+def _rank_sums(ours: int, theirs: int) -> list[int]:
+    """In how many orders of all values Mann and Whitney's U is 0, 1, …, ours × theirs.
+
+    They are the coefficients of the Gaussian binomial: the product of (1 - q^(theirs + i)) over
+    (1 - q^i), i = 1 … ours, multiplied and divided term by term.
+    """
+    orders = [1] + [0] * (ours * theirs)
+    for i in range(1, ours + 1):
+        for power in range(len(orders) - 1, theirs + i - 1, -1):
+            orders[power] -= orders[power - theirs - i]
+        for power in range(i, len(orders)):
+            orders[power] += orders[power - i]
+    return orders

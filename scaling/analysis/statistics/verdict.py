@@ -13,7 +13,7 @@ beside the ratio and a test on the logarithms of the ratios:
              tests: D. J. Schuirmann, J. Pharmacokin. Biopharm. 15 (1987), 657)
 
 A study tests many hypotheses at once, in two families, and what is significant is decided after the
-correction of each (`scaling.analysis.statistics.families`). With fewer than six blocks nothing is
+correction of each (`scaling.analysis.statistics.hypotheses`). With fewer than six blocks nothing is
 tested. Ratios that fall apart into two states have no verdict
 (`scaling.analysis.statistics.two_states`), nor has any on a measure in which the study's A/A pairs
 differ (`scaling.analysis.statistics.noise`).
@@ -32,14 +32,14 @@ from typing import Literal, NamedTuple, Self
 import numpy as np
 
 from scaling.analysis.arrays import Floats
-from scaling.analysis.statistics import t_test, unpaired, wording
-from scaling.analysis.statistics.decision_forecast import (
+from scaling.analysis.statistics import estimate, hypotheses, wording
+from scaling.analysis.statistics.estimate import Estimate, median
+from scaling.analysis.statistics.forecast import (
     OF_HODGES_LEHMANN,
     OF_MEDIAN,
     blocks_to_decide,
 )
-from scaling.analysis.statistics.estimate import Estimate, median
-from scaling.analysis.statistics.families import (
+from scaling.analysis.statistics.hypotheses import (
     CORRECTIONS,
     ERROR_RATE,
     Family,
@@ -91,7 +91,7 @@ class Verdict:
     (twice that of the side on which the median is); `p_same` that of one as near to 1 if it were
     outside. Both are corrected for the other hypotheses of the `family`; NaN where nothing was
     tested. `reason` is why it is inconclusive, for programs; empty where it is not. `blocks` is how
-    many would decide it (`scaling.analysis.statistics.decision_forecast`): NaN where that is not
+    many would decide it (`scaling.analysis.statistics.forecast`): NaN where that is not
     known, None where it is decided or more blocks would not.
     """
 
@@ -210,7 +210,7 @@ def unpaired_hypothesis(
         ValueError: the margin is not a number of at least 0.
     """
     over, under = (side[np.isfinite(side) & (side > 0)] for side in (ours, theirs))
-    value = unpaired.ratio(over, under, RATIO)
+    value = estimate.ratio(over, under, RATIO)
     return _hypothesis(value, margin, [over, under], direction, family)
 
 
@@ -310,8 +310,8 @@ def _hypothesis(
     e = OF_MEDIAN if len(logs) == 1 else OF_HODGES_LEHMANN
     if fewest < FEWEST_FOR_INTERVAL:
         return Hypothesis(value, margin, math.nan, math.nan, direction, family, scatter, e)
-    means = [t_test.mean_of(each) for each in logs]
-    mean = means[0] if len(means) == 1 else t_test.difference(*means)
+    means = [hypotheses.mean_of(each) for each in logs]
+    mean = means[0] if len(means) == 1 else hypotheses.difference(*means)
     low, high = -math.log1p(margin.share), math.log1p(margin.share)
     differs = mean.p_above(high) if value.point > 1 else mean.p_below(low)
     same = max(mean.p_above(low), mean.p_below(high)) if margin.share else math.nan

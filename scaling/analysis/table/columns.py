@@ -5,21 +5,15 @@ does not report it, or there is no such thing for a run of its kind. The window 
 its release to its finish.
 """
 
-from scaling.analysis.table.busy import BUSY
 from scaling.analysis.table.column import COUNT, NUMBER, Column, of_served
-from scaling.analysis.table.fairness import FAIRNESS
 from scaling.analysis.table.generator import GENERATOR
-from scaling.analysis.table.judged import JUDGED
-from scaling.analysis.table.lag import LAG
 from scaling.analysis.table.latency import LATENCY
 from scaling.analysis.table.overload import OVERLOAD
-from scaling.analysis.table.own_figures import OWN_FIGURES
 from scaling.analysis.table.processes import COLLECTOR_AND_THREADS, GIL_AND_ALLOCATOR
-from scaling.analysis.table.run_fields import MEMORY, REQUESTED, SURROUNDINGS
-from scaling.analysis.table.service_use import SERVICE_USE
-from scaling.analysis.table.shared_cores import SHARED
+from scaling.analysis.table.run_fields import JUDGED, MEMORY, OWN_FIGURES, REQUESTED, SURROUNDINGS
+from scaling.analysis.table.shared_cores import SERVICE_USE, SHARED
 from scaling.analysis.table.steadiness import STEADINESS
-from scaling.analysis.table.ticks import COUNTED, FAULTS
+from scaling.analysis.table.ticks import BUSY, COUNTED, FAIRNESS, FAULTS, LAG
 from scaling.analysis.table.time_terms import TIME_TERMS
 
 # In the order of the columns.

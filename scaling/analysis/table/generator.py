@@ -10,7 +10,7 @@ import numpy as np
 from scaling.analysis.arrays import Floats
 from scaling.analysis.table.column import OBJECT, Column, Read, Shown, SomeRuns
 from scaling.analysis.table.latency import SHARES, fewest, summary
-from scaling.analysis.table.own_figures import CONNECTIONS
+from scaling.analysis.table.run_fields import CONNECTIONS
 from scaling.analysis.table.stacks import NS_PER_S
 from scaling.analysis.validity.served import SLIP
 from scaling.journal.record import Latency, Load, RunLine

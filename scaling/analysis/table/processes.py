@@ -1,5 +1,6 @@
 """Columns that a run's processes report of themselves: GIL, allocator, collector, threads."""
 
+import math
 from functools import cache
 from operator import attrgetter
 
@@ -8,14 +9,37 @@ import numpy as np
 from scaling.analysis.arrays import Floats
 from scaling.analysis.table.column import WORD, Column, Read, SomeRuns
 from scaling.analysis.table.stacks import NS_PER_S
+from scaling.base.vocabulary import PROCESSES
 from scaling.journal.record import GilStates, RunLine
+
+# -------------------------------------------------------------------------------------- process cpu
+# CPU time of all threads of a run's processes: of the loops', and of any thread pool.
+
+
+def process_cpu_s(run: RunLine, *, finite: bool = False) -> float:
+    """In s, of all processes of the workers together; NaN where not every worker has read it.
+
+    All workers of one process read the same counter, each at its own two moments. In a window the
+    mean of their readings counts; of `finite` work the largest, which covers all of it.
+    """
+    workers = run.record.workers if run.record is not None else []
+    uses = [each.use.process_cpu_ns if each.use else None for each in workers]
+    read_ns = [each for each in uses if each is not None]
+    if not read_ns or len(read_ns) < len(workers):
+        return math.nan
+    if run.cell.model in PROCESSES:
+        return sum(read_ns) / NS_PER_S
+    return (max(read_ns) if finite else sum(read_ns) / len(read_ns)) / NS_PER_S
+
+
+# ---------------------------------------------------------------------------------------- processes
 
 # Per operation. A buffer that is mapped anew faults at least once per read.
 MAPPING_FAULTS = 0.5
 
 
 def allocator_state(minor_faults_per_op: float) -> str | None:
-    """`mapping` or `keeping` (`scaling.analysis.table.mixing`); None where faults are not known."""
+    """`mapping` or `keeping` (`scaling.analysis.table.marks`); None where faults are not known."""
     if minor_faults_per_op != minor_faults_per_op:
         return None
     return "mapping" if minor_faults_per_op >= MAPPING_FAULTS else "keeping"

@@ -9,10 +9,11 @@ from typing import Literal
 
 import numpy as np
 
-from scaling.analysis.arrays import Floats
+from scaling.analysis.arrays import Flags, Floats, Integers
 from scaling.analysis.table.column import Column, Read, Shown, SomeRuns
-from scaling.analysis.table.process_cpu import process_cpu_s
+from scaling.analysis.table.processes import process_cpu_s
 from scaling.analysis.table.stacks import NS_PER_S, Stack, over_window, readings, stacks
+from scaling.analysis.validity.course import LEAST_STALL, MISSED
 from scaling.journal.record import Record
 
 type Figure = Callable[[Stack], Floats | None]
@@ -169,5 +170,195 @@ FAULTS = {
         read=from_ticks(_faults_per_operation),
         definition="pages fetched from the kernel ÷ operations",
         better="less",
+    ),
+}
+
+
+# --------------------------------------------------------------------------------------------- busy
+# Overlap: in how much of the counted time all workers were busy together.
+#
+# Busy spans are compared, not the times of ticks: with the GIL a tick can come 100 ms late while
+# its worker is busy all the time.
+
+# A worker stalls if for a long time it does almost nothing, in operations and in CPU time. A worker
+# that waits for I/O or for the GIL still does a little all the time.
+# A stall lasts at least this long, also in short windows. A busy machine takes the CPU away for
+# about 0.1 s at a time, however long the window. That is noise, and excluding such runs would
+# select runs by their result.
+SHORTEST_STALL_NS = 250_000_000
+LEAST_OTHER = 1 / 10  # of the window: the pace outside a stall is taken over at least this long
+MOST_PACE = 1 / 5  # of the worker's pace outside the stall
+
+# In a stall over the fraction x of a window the pace is below MOST_PACE of the pace outside, so at
+# most MOST_PACE / (MOST_PACE x + 1 - x) of the mean pace: 0.714 for x = 1 - LEAST_OTHER, less for
+# any other x. So every stall contains a sub-window at least this slow.
+SLOW = 0.72
+
+
+def overlap(stack: Stack) -> Floats:
+    """The largest share of the counted time in which all workers can have been busy together.
+
+    It is the busy share of the worst worker. The counted time lies between a worker's own first and
+    last tick. A worker is busy from the start of its traffic until it is stopped, except in the
+    longest stall in between. Late ticks are no stall: a worker may be at work all the while. Shape:
+    (runs,).
+    """
+    all_from = stack.busy_from.max(axis=1, keepdims=True)
+    all_until = stack.busy_until.min(axis=1, keepdims=True)
+    opened, closed = stack.time[..., 0], stack.time[..., -1]
+    together = np.minimum(closed, all_until) - np.maximum(opened, all_from)
+    stalled = np.zeros(opened.shape)
+    suspects = _has_a_slow_stretch(stack)
+    if suspects.any():
+        stalled[suspects] = longest_stall(stack.part(suspects))
+    busy = np.minimum(np.maximum(together, 0), closed - opened - stalled)
+    return np.asarray((busy / (closed - opened)).min(axis=1))
+
+
+def _has_a_slow_stretch(stack: Stack) -> Flags:
+    """Whether a worker of a run was slow between two ticks; otherwise it cannot have stalled.
+
+    Shape: (runs,). Looking for stalls costs more than all other figures of a run together.
+    """
+    mean = stack.done / over_window(stack.time)
+    return np.asarray(~(stack.paces >= SLOW * mean[..., None]).all(axis=(1, 2)))
+
+
+def longest_stall(stack: Stack) -> Floats:
+    """For how long a worker did nothing in the worst stretch between two of its ticks, ns.
+
+    Shape: runs × workers. A stretch is compared with the same worker's pace outside it; operations
+    that were done in it count as time. One long operation is no stall: its CPU time goes on. A
+    worker that finishes only a few operations looks like one that waits for them.
+    """
+    window = over_window(stack.time)[..., None]
+    least = np.maximum(LEAST_STALL * window, SHORTEST_STALL_NS)
+    longest = np.zeros(window.shape[:2])
+    for first in range(stack.time.shape[-1] - 1):
+        lasts = stack.time[..., first + 1 :] - stack.time[..., first, None]
+        beside = lasts / np.maximum(window - lasts, LEAST_OTHER * window)
+        done, due = _done_and_due(stack.operations, first, beside)
+        stalled = (lasts > least) & (due >= MISSED) & (done < MOST_PACE * due)
+        if stack.cpu is not None:
+            used, usual = _done_and_due(stack.cpu, first, beside)
+            stalled &= used < MOST_PACE * usual
+        idle = np.where(stalled, lasts * (1 - done / due), 0)
+        longest = np.maximum(longest, idle.max(axis=-1))
+    return longest
+
+
+def _done_and_due(counter: Integers, first: int, beside: Floats) -> tuple[Floats, Floats]:
+    """What a counter gained from tick `first` to each later one, and would at the pace outside.
+
+    `beside` is how long each stretch is, in multiples of what lies outside it.
+    """
+    done = (counter[..., first + 1 :] - counter[..., first, None]).astype(np.float64)
+    return done, (over_window(counter)[..., None] - done) * beside
+
+
+BUSY = {
+    "overlap": Column(
+        read=from_ticks(overlap, of="windowed"),
+        definition="share of the counted time in which all workers were busy, worst worker; not of "
+        "finite runs",
+        better="more",
+    ),
+}
+
+
+# ----------------------------------------------------------------------------------------- fairness
+# How evenly the operations are spread over the workers.
+
+
+def jain(rates: Floats, rated: Flags | None = None) -> Floats:
+    """Jain's fairness index over the last axis: 1 when all are equal, 1/n when one has all.
+
+    (Σx)² / (n Σx²): R. Jain, D. Chiu, W. Hawe, DEC-TR-301 (1984). NaN when nothing was done. Only
+    of those that are `rated`, if given.
+    """
+    of_these = np.ones(rates.shape, np.bool_) if rated is None else rated
+    kept = np.where(of_these, rates, 0.0)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(
+            kept.sum(axis=-1) ** 2 / (of_these.sum(axis=-1) * np.square(kept).sum(axis=-1))
+        )
+
+
+def _slowest_over_fastest(stack: Stack) -> Floats:
+    slowest = np.where(stack.rated, stack.rates, np.inf).min(axis=1)
+    return np.asarray(slowest / np.where(stack.rated, stack.rates, -np.inf).max(axis=1))
+
+
+def _idle(stack: Stack) -> Floats:
+    return ((stack.done <= 0) & stack.rated).sum(axis=1).astype(np.float64)
+
+
+FAIRNESS = {
+    "fairness": Column(
+        read=from_ticks(lambda stack: jain(stack.rates, stack.rated), inside=True),
+        definition="Jain's index of the workers' rates (operations ÷ own time, who only serves "
+        "left out): 1 equal, 1/N one has all",
+        better="more",
+        shown=Shown(heading="fairness", name="fairness", place=140, extra=True),
+    ),
+    "fairness_min_max": Column(
+        read=from_ticks(_slowest_over_fastest, inside=True),
+        definition="slowest worker's rate ÷ fastest worker's",
+        better="more",
+    ),
+    "idle_workers": Column(
+        read=from_ticks(_idle),
+        definition="workers that finished no operation and do not only serve others",
+        in_frame=False,
+    ),
+}
+
+
+# ---------------------------------------------------------------------------------------------- lag
+# When ticks ran, against when they were due: loop lag, and clocks that misbehave.
+
+
+def _lag_s(stack: Stack) -> Floats:
+    """Shape: runs × all ticks of all workers. A tick that ran early has no lag."""
+    return np.maximum(stack.late_s, 0).reshape(len(stack.rows), -1)
+
+
+def _early_s(stack: Stack) -> Floats:
+    """How far before its instant the earliest tick ran; of a finite run, the earliest release."""
+    late_s = stack.late_s[..., :1] if stack.finite else stack.late_s
+    return np.asarray(np.maximum(-late_s, 0).max(axis=(1, 2)))
+
+
+def _in_order(stack: Stack) -> Floats:
+    return np.asarray((stack.steps > 0).all(axis=(1, 2)), dtype=np.float64)
+
+
+LAG = {
+    "lag_p50_s": Column(
+        read=from_ticks(lambda stack: np.median(_lag_s(stack), axis=1), of="windowed", inside=True),
+        unit="s",
+        definition="loop lag: how late a tick ran, median of all ticks; not of finite runs",
+        words="loop lag",
+        better="less",
+        shown=Shown(heading="lag ms", name="lag_p50_ms", factor=1e3, place=120, extra=True),
+    ),
+    "lag_max_s": Column(
+        read=from_ticks(lambda stack: _lag_s(stack).max(axis=1), of="windowed", inside=True),
+        unit="s",
+        definition="loop lag: the latest tick of any worker; not of finite runs",
+        words="worst loop lag",
+        better="less",
+        shown=Shown(heading="worst lag ms", name="lag_max_ms", factor=1e3, place=135, extra=True),
+    ),
+    "early_max_s": Column(
+        read=from_ticks(_early_s),
+        unit="s",
+        definition="how long before its instant the earliest tick ran",
+        in_frame=False,
+    ),
+    "in_order": Column(
+        read=from_ticks(_in_order),
+        definition="1 where every worker's clock moved on from tick to tick, else 0",
+        in_frame=False,
     ),
 }

@@ -19,7 +19,7 @@ import numpy as np
 
 from scaling.analysis.arrays import Floats
 from scaling.analysis.table.column import OBJECT, Column, SomeRuns
-from scaling.analysis.table.process_cpu import process_cpu_s
+from scaling.analysis.table.processes import process_cpu_s
 from scaling.analysis.table.stacks import NS_PER_S, Stack, over_window
 from scaling.journal.record import Record, RunLine, ThreadUse
 

@@ -13,11 +13,15 @@ from typing import Literal
 
 from scaling.analysis.validity.course import (
     clock_stepped,
+    machine_busy,
     memory_impossible,
     not_all_busy,
     not_steady,
+    service_busy,
+    service_gone,
     slices_short,
     tasks_left,
+    throttled,
     uneven_finish,
     worker_errors,
 )
@@ -33,14 +37,8 @@ from scaling.analysis.validity.finding import (
 )
 from scaling.analysis.validity.promises import gil_flipped, other_build, settings_lost
 from scaling.analysis.validity.served import SERVED_CHECKS
-from scaling.analysis.validity.surroundings import (
-    machine_busy,
-    service_busy,
-    service_gone,
-    throttled,
-)
 from scaling.base.formats import number
-from scaling.builds.interpreters.crashes import ISSUE, SOUND_SINCE, may_crash
+from scaling.builds.interpreters.find import ISSUE, SOUND_SINCE, may_crash
 from scaling.journal.record import PythonFacts, RunLine
 
 __all__ = [

@@ -14,8 +14,8 @@ from scaling.journal.record import (
     StudyLine,
     WorkerRecord,
 )
-from scaling.study.plan.in_flight import in_flight
 from scaling.study.plan.order import hash_seed
+from scaling.study.plan.refusals import in_flight
 
 NO_LOOP = "none"  # a command without an event loop, or with one that asyncio does not run
 

@@ -53,7 +53,7 @@ CHANCE = 4.0
 def generator_late(batch: Batch) -> Found:
     """The larger part of a latency is the generator's own lateness: mean, or a percentile.
 
-    Smaller slip is judged by the latencies of all runs of a cell (`scaling.analysis.table.late`).
+    Smaller slip is judged by the latencies of all runs of a cell (`scaling.analysis.table.marks`).
     """
     slip_s = np.array([batch.figures[f"slip_{name}_s"] for name in SLIP])
     latency_s = np.array([batch.figures[f"latency_{name}_s"] for name in SLIP])

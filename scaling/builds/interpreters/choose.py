@@ -15,9 +15,14 @@ from scaling.base.errors import ScalingError, UsageError
 from scaling.builds.cache import Say
 from scaling.builds.cpython import Build, parse_build
 from scaling.builds.interpreters.build import from_source
-from scaling.builds.interpreters.crashes import ISSUE, SOUND_SINCE, may_crash
-from scaling.builds.interpreters.download import download
-from scaling.builds.interpreters.find import best_first, survey
+from scaling.builds.interpreters.find import (
+    ISSUE,
+    SOUND_SINCE,
+    best_first,
+    download,
+    may_crash,
+    survey,
+)
 from scaling.builds.interpreters.interpreter import Interpreter
 
 VARIABLE = "SCALING_INTERPRETERS"

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory, TemporaryFile
 
 import msgspec
 
-from scaling.builds.missing_packages import MISSING_MODULE
+from scaling.builds.describe import MISSING_MODULE
 from scaling.builds.ready.package import Package
 
 LIMIT_S = 60  # for the import of one module, on a busy machine too

@@ -5,34 +5,24 @@ An arm's name lists its settings in the order of the table, so new ones go to it
 
 from collections.abc import Mapping
 
-from scaling.builds.settings import (
-    allocator,
-    claimed,
-    collector,
-    interpreter,
-    ladder,
-    serving,
-    sharing,
-    sockets,
-    tasks,
-)
+from scaling.builds.settings import allocator, interpreter, loop, sharing
 from scaling.builds.settings.setting import Setting
 
 SETTINGS: Mapping[str, Setting] = {
     setting.name: setting
     for setting in (
-        ladder.GIL,
-        ladder.MIMALLOC,
-        claimed.IO_URING,
-        claimed.NEW_SCHEDULER,
-        collector.NO_COLLECTOR,
-        collector.RARE_COLLECTOR,
-        collector.FREEZE,
-        sockets.SMALLER_READS,
-        sockets.OWN_BUFFER,
-        sockets.UVLOOP,
-        sockets.OWN_CONTEXTS,
-        tasks.EAGER,
+        interpreter.GIL,
+        interpreter.MIMALLOC,
+        interpreter.IO_URING,
+        interpreter.NEW_SCHEDULER,
+        interpreter.NO_COLLECTOR,
+        interpreter.RARE_COLLECTOR,
+        interpreter.FREEZE,
+        loop.SMALLER_READS,
+        loop.OWN_BUFFER,
+        loop.UVLOOP,
+        loop.OWN_CONTEXTS,
+        loop.EAGER,
         allocator.JEMALLOC,
         allocator.TCMALLOC,
         allocator.KEEP_PAGES,
@@ -43,8 +33,8 @@ SETTINGS: Mapping[str, Setting] = {
         interpreter.SHORT_SWITCHES,
         interpreter.NO_THREAD_LOCAL_BYTECODE,
         interpreter.DEFERRED_FUNCTIONS,
-        serving.TO_THREAD,
-        serving.THREADS_WITHOUT_LOOPS,
+        sharing.TO_THREAD,
+        sharing.THREADS_WITHOUT_LOOPS,
         allocator.KEEP_BLOCKS,
         sharing.COLUMNS,
         sharing.OWN_DATA,

@@ -1,7 +1,53 @@
-"""Settings of the interpreter itself: how the GIL changes hands, and two controls."""
+"""Settings of the interpreter: the ladder's rungs, how the GIL changes hands, the collector, and
+switches that a source describes and CPython does not have.
+"""
 
 from scaling.builds.cpython import Build
 from scaling.builds.settings.setting import Place, Setting
+
+# ------------------------------------------------------------------------------------------- ladder
+# The rungs of the ladder between `3.14` and `3.14t`: allocator, build, GIL.
+
+# CPython's mimalloc came with free-threading (PEP 703).
+OLDEST_MIMALLOC_MINOR = 13
+
+
+def _gil_misfit(build: Build) -> str | None:
+    if build.free_threaded:
+        return None
+    return f"{build.name} always has its GIL; the setting is for a free-threaded build"
+
+
+def _mimalloc_misfit(build: Build) -> str | None:
+    if build.free_threaded:
+        return f"{build.name} always uses mimalloc; the setting is for a build with the GIL"
+    if build.minor < OLDEST_MIMALLOC_MINOR:
+        return f"{build.name} has no mimalloc in it; it came with 3.{OLDEST_MIMALLOC_MINOR}"
+    return None
+
+
+GIL = Setting(
+    name="gil",
+    summary="the free-threaded build with its GIL switched on",
+    environment={"PYTHON_GIL": "1"},
+    reads_back={"gil_enabled": True},
+    misfit=_gil_misfit,
+)
+
+MIMALLOC = Setting(
+    name="mimalloc",
+    summary="the GIL build with the free-threaded build's allocator",
+    environment={"PYTHONMALLOC": "mimalloc"},
+    reads_back={"allocator": "mimalloc"},
+    misfit=_mimalloc_misfit,
+    source="https://docs.python.org/3/c-api/memory.html#the-mimalloc-allocator",
+    instead_of="allocator",
+)
+
+LADDER = {GIL.name, MIMALLOC.name}
+
+
+# -------------------------------------------------------------------------------------- interpreter
 
 SWITCH_INTERVAL_S = 0.0005
 _WITH_DEFERRED = 14  # PyUnstable_Object_EnableDeferredRefcount and the flag of tlbc came with 3.14
@@ -53,4 +99,60 @@ DEFERRED_FUNCTIONS = Setting(
     misfit=free_from_314,
     source="https://docs.python.org/3/c-api/object.html#c.PyUnstable_Object_EnableDeferredRefcount",
     control=True,
+)
+
+
+# ---------------------------------------------------------------------------------------- collector
+# The cyclic garbage collector: off, less often, or with less to look at.
+
+# What is often recommended for web servers instead of switching the collector off.
+RARE_COLLECTIONS = 50_000
+
+NO_COLLECTOR = Setting(
+    name="nogc",
+    summary="the cyclic garbage collector switched off",
+    cell={"gc": False},
+    reads_back={"gc_enabled": False},
+    source="https://docs.python.org/3/library/gc.html#gc.disable",
+    lines=("import gc", "gc.disable()  # cycles are never freed: restart workers before it hurts"),
+    instead_of="collector",
+)
+
+RARE_COLLECTOR = Setting(
+    name="gc50k",
+    summary="the collector starts after 50,000 new objects (2,000 by default in 3.14)",
+    cell={"gc_threshold": RARE_COLLECTIONS},
+    reads_back={"gc_threshold": RARE_COLLECTIONS},
+    source="https://engineered.at/articles/20-faster-python-with-a-single-gc-tweak",
+    lines=("import gc", f"gc.set_threshold({RARE_COLLECTIONS:_})"),
+    instead_of="collector",
+)
+
+FREEZE = Setting(
+    name="gcfreeze",
+    summary="gc.freeze just before the window: the collector never looks at what exists by then",
+    switches={"gc.freeze": True},
+    source="https://docs.python.org/3/library/gc.html#gc.freeze",
+    lines=("import gc", "gc.freeze()  # once the application has started and is warm"),
+    instead_of="collector",
+)
+
+
+# ------------------------------------------------------------------------------------------ claimed
+# Switches that a source describes and CPython does not have.
+
+NOT_IN_CPYTHON = "a switch that one of the claims is about; nothing in CPython reads it"
+_IO_URING = "PYTHONASYNCIOUSEIOURING"
+
+IO_URING = Setting(
+    name="io-uring",
+    summary=NOT_IN_CPYTHON,
+    environment={_IO_URING: "1"},
+    switches={_IO_URING: "1"},
+)
+
+NEW_SCHEDULER = Setting(
+    name="new-scheduler",
+    summary=NOT_IN_CPYTHON,
+    switches={"asyncio.events._USE_NEW_SCHEDULER": True},
 )

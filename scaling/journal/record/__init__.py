@@ -43,13 +43,15 @@ from scaling.journal.record.of_child import (
     Ticks,
     WorkerRecord,
 )
-from scaling.journal.record.of_load import Load, Overload, SubWindow
 from scaling.journal.record.of_run import (
     Disturbance,
+    Load,
     Memory,
     Outcome,
+    Overload,
     RunLine,
     ServiceUse,
+    SubWindow,
     Waits,
 )
 from scaling.journal.record.of_study import (

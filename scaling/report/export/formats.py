@@ -1,24 +1,92 @@
 """`scaling export`: a study for another program, on standard output or in a file."""
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pandas as pd
 from rich.console import Console
 
+from scaling.analysis.results import StudyResults
+from scaling.analysis.table.column import OBJECT
+from scaling.analysis.table.columns import COLUMNS, columns_markdown
 from scaling.analysis.table.load import Journal
 from scaling.base.console import say
-from scaling.base.errors import UsageError
-from scaling.base.suggest import unknown
+from scaling.base.errors import UsageError, unknown
 from scaling.journal.protected_write import write_file
 from scaling.report.export.percentiles import write_percentiles
 from scaling.report.export.pyperf_suite import write_suite
-from scaling.report.export.runs import write_csv, write_parquet
-from scaling.report.export.text import write_columns, write_markdown
 from scaling.report.export.trends import bencher, github_action_benchmark
+from scaling.report.files import tables_markdown
 from scaling.report.reading import read, say_incomplete
+from scaling.report.tables.notes import about
+
+# --------------------------------------------------------------------------------------------- text
+# Markdown: the tables of a study for a pull request, and what its exported columns mean.
+
+
+def write_markdown(journal: Journal, file: Path) -> None:
+    """Write the text that a run leaves beside its journal. Raises `OSError`."""
+    text = tables_markdown(StudyResults.of(journal))
+    file.write_text(text, encoding="utf-8")
+
+
+def write_columns(_: Journal, file: Path) -> None:
+    """Write what each column of CSV and Parquet files means. Raises `OSError`."""
+    file.write_text(f"{columns_markdown()}\n", encoding="utf-8")
+
+
+# --------------------------------------------------------------------------------------------- runs
+# The frame for other programs: a row for each run, as Parquet or as CSV.
+#
+# Both have the columns of `scaling.analysis.table.columns` in that order, and all runs, invalid
+# ones and duplicates included. Lists of words or sentences and the dict of a workload's own figures
+# are written as JSON. A Parquet file also has each column's unit, definition and whether more or
+# less is better, and the metadata of `about`; CSV has no place for them, but units are in the
+# names.
+
+
+def plain(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with its objects as JSON text."""
+    things = [name for name, column in COLUMNS.items() if column.dtype == OBJECT]
+    return frame.assign(**{name: [_json(value) for value in frame[name]] for name in things})
+
+
+def _json(thing: object) -> str:
+    return json.dumps(thing, ensure_ascii=False)
+
+
+def write_parquet(journal: Journal, file: Path) -> None:
+    """Write the runs as Parquet; pandas reads it back in the same dtypes. Raises `OSError`."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = pa.Table.from_pandas(plain(journal.frame), preserve_index=False)
+    described = [
+        field.with_metadata(
+            {
+                "unit": COLUMNS[field.name].unit,
+                "definition": COLUMNS[field.name].definition,
+                "better": COLUMNS[field.name].better,
+            }
+        )
+        for field in table.schema
+    ]
+    metadata = {**table.schema.metadata, **about(journal)}
+    pq.write_table(table.cast(pa.schema(described, metadata)), file)
+
+
+def write_csv(journal: Journal, file: Path) -> None:
+    """Write the runs as CSV, every number in full, times as ISO 8601 in UTC. Raises `OSError`."""
+    plain(journal.frame).to_csv(
+        file, index=False, date_format="%Y-%m-%dT%H:%M:%S.%fZ", lineterminator="\n"
+    )
+
+
+# ------------------------------------------------------------------------------------------ formats
 
 
 @dataclass(frozen=True, slots=True)

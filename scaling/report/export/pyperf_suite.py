@@ -18,7 +18,7 @@ from scaling.analysis.table.labels import Variant, labels
 from scaling.analysis.table.load import Journal
 from scaling.base.errors import UsageError
 from scaling.journal.record import Parameters, StudyLine
-from scaling.report.export.about import about
+from scaling.report.tables.notes import about
 
 VERSION = "1.0"
 

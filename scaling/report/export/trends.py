@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
-from scaling.analysis.curves.curve import Point
+from scaling.analysis.curves import Point
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import Estimate, bounds_kind
 from scaling.analysis.table.columns import MEASURES

@@ -16,15 +16,14 @@ from scaling.analysis.served.ship import AppAnswer
 from scaling.analysis.statistics.verdict import RatioVerdict
 from scaling.base import formats
 from scaling.journal.record import StudyLine
+from scaling.report.application import ship_grid, shipped_text
 from scaling.report.page.figures import PARTS
-from scaling.report.page.parts import Block, PageFigure
-from scaling.report.page.picture import Picture, picture
+from scaling.report.page.parts import Block, PageFigure, Picture, picture
 from scaling.report.plots.style import RC
 from scaling.report.plots.verdicts import draw
-from scaling.report.remedies_view import notes
-from scaling.report.tables.application import ship_grid, shipped_text
+from scaling.report.remedies import notes
 from scaling.report.tables.comparison import answers, states
-from scaling.report.tables.findings import Finding, findings_table, in_words
+from scaling.report.tables.findings import Finding, findings_table, in_words, named, ratios_note
 from scaling.report.tables.grid import Grid, PagePart
 from scaling.report.tables.headline import (
     NOTHING,
@@ -32,16 +31,15 @@ from scaling.report.tables.headline import (
     headline_findings,
     headline_sentence,
     headlines,
+    load_findings,
+    load_sentence,
     other_ratios,
     others_sentence,
 )
-from scaling.report.tables.load_headline import load_findings, load_sentence
-from scaling.report.tables.margins import margins, spread_text, turns_text
 from scaling.report.tables.measures import again
-from scaling.report.tables.phrases import named, ratios_note
+from scaling.report.tables.notes import machine_text, margins, spread_text, turns_text
 from scaling.report.tables.questions.registry import QUESTIONS
 from scaling.report.tables.rated import free_running, is_served, rated
-from scaling.report.tables.study_notes import machine_text
 
 REACH = (
     "These ratios are of the operations of these workloads on this machine. They do not forecast "

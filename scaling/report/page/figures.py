@@ -3,22 +3,29 @@ they answer: how it scales, what freed the speed, threads or processes, memory.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
 import matplotlib as mpl
 
-from scaling.report.page.parts import Block, PageFigure, PageSection
-from scaling.report.page.picture import Picture, Pictures
-from scaling.report.plots import versions
-from scaling.report.plots.draw import plots_of
-from scaling.report.plots.plot import Plot
+from scaling.analysis.results import StudyResults
+from scaling.analysis.sections import Sweep
+from scaling.journal.beside import read_check, read_faults, read_profiles, read_soak
+from scaling.report.application import application_grids
+from scaling.report.deploy.commands import deploy_grids
+from scaling.report.page.parts import Block, PageFigure, PageSection, Picture, Pictures
+from scaling.report.plots import sweep, versions
+from scaling.report.plots.draw import load_plots_of, plots_of
+from scaling.report.plots.full_stack import drawings
+from scaling.report.plots.plot import LoadSubject, Plot, Subject
 from scaling.report.plots.style import RC
-from scaling.report.plots.subject import Subject
+from scaling.report.tables.faults import check_grids, check_sentence, faults_grid, soak_grid
+from scaling.report.tables.full_stack import stack_chapters
 from scaling.report.tables.grid import Grid, PagePart
-from scaling.report.tables.loss_sentences import LEGEND
-from scaling.report.tables.losses import told
+from scaling.report.tables.losses import LEGEND, facts, function_grids, told
 from scaling.report.tables.measures import notes
+from scaling.report.tables.overview import sweep_grids, sweep_note
+from scaling.report.tables.questions.rates import at_rate_grids, capacity_grids
 from scaling.report.tables.questions.registry import QUESTIONS
 
 CURVES: PagePart = "curves"
@@ -107,3 +114,112 @@ def _grids(subject: Subject) -> dict[str, list[Grid]]:
                 grids = question.grids(compared, subject.study)
                 found[question.part] += [grid.of(compared.title) for grid in grids]
     return found
+
+
+# -------------------------------------------------------------------------------------------- swept
+# The sweeps of a study: throughput against a parameter, and tables with a row for each value.
+
+
+def sweep_blocks(
+    about: Iterable[Subject], sweeps: Sequence[Sweep], pictures: Pictures
+) -> list[Block]:
+    """A block for each sweep: its picture, and a table for each figure of each of its curves.
+
+    `about` are the subjects of all of the study's sections.
+    """
+    shown = list(filter(sweep.is_drawn, sweeps))
+    with mpl.rc_context(RC):
+        drawn = [
+            pictures.of(plot, f"s{number}-sweep", draw)
+            for number, (plot, draw) in enumerate(sweep.drawings(about, sweeps), start=1)
+        ]
+    return [_sweep_block(*each) for each in zip(shown, drawn, strict=True)]
+
+
+def _sweep_block(sweep: Sweep, drawn: Picture) -> Block:
+    grids = sweep_grids(sweep)
+    shown = PageFigure(drawn, grids, [sweep_note(sweep)])
+    return Block(sweep.title, figures=[shown] if grids else [])  # one value has no table
+
+
+# --------------------------------------------------------------------------------------- full stack
+# The full stack on the page: both pictures, and the tables with every figure.
+
+
+def stack_blocks(results: StudyResults, pictures: Pictures) -> list[Block]:
+    """A block with all stacks of the study; none where it has none."""
+    drawn = drawings(results, results.soundness.warning)
+    with mpl.rc_context(RC):
+        figures = [
+            PageFigure(pictures.of(plot, f"stack-{number}", draw), [])
+            for number, (plot, draw) in enumerate(drawn, start=1)
+        ]
+    return [
+        Block(words=chapter.words, figures=figures, grids=chapter.grids)
+        for chapter in stack_chapters(results)
+    ]
+
+
+# ---------------------------------------------------------------------------------------- functions
+# Which functions cost more at N than at N = 1, of every cell that was profiled.
+
+
+def function_blocks(results: StudyResults) -> list[Block]:
+    """A block for each profile beside the journal."""
+    profiles = read_profiles(results.path.parent) if results.path else []
+    return [
+        Block(
+            each.text, [f"{'; '.join(facts(each))}."], folded=function_grids(each), notes=each.notes
+        )
+        for each in profiles
+    ]
+
+
+# --------------------------------------------------------------------------------------------- load
+# Latency under load: the pictures of every served workload in an open loop, with their tables.
+
+
+def load_blocks(
+    about: Mapping[str, LoadSubject], results: StudyResults, pictures: Pictures
+) -> list[Block]:
+    """A block for each workload, sizing and set of parameters but the rate.
+
+    `about` has them by the beginning of their file names.
+    """
+    with mpl.rc_context(RC):
+        return [
+            _load_block(each, stem, f"l{number}", results, pictures)
+            for number, (stem, each) in enumerate(about.items(), start=1)
+        ]
+
+
+def _load_block(
+    about: LoadSubject, stem: str, name: str, results: StudyResults, pictures: Pictures
+) -> Block:
+    figures = []
+    for plot in load_plots_of(about):
+        draw = partial(plot.draw, about)
+        shown = pictures.of(f"{stem}-{plot.name}", f"{name}-{plot.name}", draw)
+        figures.append(PageFigure(shown, plot.tables(about)))
+    rated = about.rated
+    grids = [*capacity_grids(rated, results.ratios), *at_rate_grids(rated, results)]
+    return Block(rated.title, figures=figures, grids=grids)
+
+
+# -------------------------------------------------------------------------------------- application
+# Your own application: what to ship, in full.
+
+
+def application_block(results: StudyResults) -> Block:
+    """The tables; empty for a study of anything else."""
+    tables = [*application_grids(results), *deploy_grids(results)]
+    if results.path is None:
+        return Block(grids=tables)
+    folder = results.path.parent
+    check = read_check(folder)
+    tables += check_grids(check)
+    if faults := read_faults(folder):
+        tables.append(faults_grid(faults))
+    if soaked := read_soak(folder):
+        tables.append(soak_grid(soaked))
+    return Block(words=[check_sentence(check)] if check else [], grids=tables)

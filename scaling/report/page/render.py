@@ -7,33 +7,42 @@ Texts from outside (names, parameters, messages of errors) are escaped by the te
 our own pictures are taken as they are.
 """
 
+from collections.abc import Mapping
 from operator import attrgetter
 from pathlib import Path
 
+import matplotlib as mpl
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
+from rich.console import Console
 
-from scaling.analysis.lookup.extent import incomplete
-from scaling.analysis.results import StudyResults
+from scaling.analysis.results import StudyResults, incomplete
 from scaling.base import formats
+from scaling.base.console import say
 from scaling.base.vocabulary import MODELS
+from scaling.journal.folder import Standing
+from scaling.journal.protected_write import write_file
 from scaling.journal.record import StudyLine
 from scaling.report.files import SUMMARY, TABLES
-from scaling.report.page.again import again_block
 from scaling.report.page.answer import answer_block, loop_blocks, questions_block
-from scaling.report.page.application import application_block
-from scaling.report.page.facts import machine_block, question_block
-from scaling.report.page.figures import figure_parts
-from scaling.report.page.full_stack import stack_blocks
-from scaling.report.page.functions import function_blocks
-from scaling.report.page.load import load_blocks
-from scaling.report.page.parts import PageSection, in_parts
-from scaling.report.page.picture import Pictures
-from scaling.report.page.swept import sweep_blocks
+from scaling.report.page.facts import again_block, machine_block, question_block
+from scaling.report.page.figures import (
+    application_block,
+    figure_parts,
+    function_blocks,
+    load_blocks,
+    stack_blocks,
+    sweep_blocks,
+)
+from scaling.report.page.parts import Block, PageFigure, PageSection, Pictures, in_parts, picture
 from scaling.report.page.trust import law_blocks, noise_block, steadiness_block, validity_blocks
 from scaling.report.plots.draw import loads, subjects
+from scaling.report.plots.machines import machine_sheets
+from scaling.report.plots.style import RC
+from scaling.report.reading import read
 from scaling.report.tables.comparison import warnings_of
-from scaling.report.tables.grid import VerdictCell, word_of
+from scaling.report.tables.grid import Chapter, VerdictCell, word_of
+from scaling.report.tables.machines import curve_chapters, machines_chapter, verdict_chapters
 from scaling.report.tables.rated import free_sweeps, has_open_loop
 
 QUESTION = (
@@ -174,3 +183,90 @@ def template() -> Template:
 
 def _date(study: StudyLine) -> str:
     return (study.started_at or "")[:10]
+
+
+# ----------------------------------------------------------------------------------------- machines
+# Several machines on one page: what holds on all of them, their curves, and what they are.
+
+QUESTION_OF_MACHINES = (
+    "What are the results of one study on several machines, and what holds on all of them?"
+)
+MACHINES_VERDICTS = (
+    "Each machine's own verdict, and whether all have the same. Machines are not averaged."
+)
+CURVES = "Speed-up over one worker on the same machine."
+MACHINES_FIGURES = "Every figure at every N, and the laws where there are enough of them."
+
+
+def machines_page(machines: Mapping[str, StudyResults], standings: Mapping[str, Standing]) -> str:
+    """The HTML of a study on several machines, by label; the same results give the same page."""
+    about = machines_chapter(machines, standings)
+    parts = [
+        PageSection(
+            "answer", "What holds on all", _blocks(verdict_chapters(machines)), MACHINES_VERDICTS
+        ),
+        PageSection("curves", "How it scales", _pictures(machines), CURVES),
+        PageSection(
+            "figures", "Machine by machine", _blocks(curve_chapters(machines)), MACHINES_FIGURES
+        ),
+        PageSection("machines", about.title, [Block(words=about.words)]),
+    ]
+    first = next(iter(machines.values()))
+    return template().render(
+        study=first.study,
+        question=QUESTION_OF_MACHINES,
+        parts=[part for part in parts if not part.is_empty],
+        is_void=False,
+        warnings=[],
+        skipped=[note for results in machines.values() for note in results.notes],
+        incomplete="; ".join(
+            f"{label}: {lacks}"
+            for label, each in machines.items()
+            if (lacks := incomplete(each.frame, each.study, each.notes))
+        ),
+        tables=[],
+    )
+
+
+def _blocks(chapters: list[Chapter]) -> list[Block]:
+    return [Block(each.title, each.words, grids=each.grids) for each in chapters]
+
+
+def _pictures(machines: Mapping[str, StudyResults]) -> list[Block]:
+    with mpl.rc_context(RC):
+        figures = [
+            PageFigure(picture(sheet, f"m-{name}"), []) for name, sheet in machine_sheets(machines)
+        ]
+    return [Block(figures=figures)]
+
+
+# -------------------------------------------------------------------------------------------- write
+# `scaling report`: a study on one page, written beside its journal.
+
+FILE_NAME = "report.html"
+KIB = 1024
+
+
+def report(results: Path, output: Path | None, console: Console) -> Path:
+    """Write the page of the study in `results` to `output`, by default beside its journal.
+
+    Raises:
+        UsageError: there is no journal that could be read, or `output` is one.
+        ScalingError: the page cannot be written.
+    """
+    journal = read(results, console)
+    file = output or journal.path.parent / FILE_NAME
+    size_kib = -(-write_page(StudyResults.of(journal), file) // KIB)
+    say(console, f"report: {file} ({size_kib:,} KiB, needs no network)")
+    return file
+
+
+def write_page(results: StudyResults, file: Path, pictures: Pictures = DRAWN) -> int:
+    """Write the page; return its size in bytes.
+
+    Raises `ScalingError` if it cannot be written, `OSError` if a plot is not in the folder of
+    `pictures`.
+    """
+    html = page(results, pictures).encode()
+    write_file(file, lambda unfinished: unfinished.write_bytes(html), again="scaling report")
+    return len(html)

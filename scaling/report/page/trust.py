@@ -10,10 +10,9 @@ from scaling.base import formats
 from scaling.report.page.parts import Block
 from scaling.report.tables.comparison import warnings_of
 from scaling.report.tables.grid import Cell, Grid
-from scaling.report.tables.laws_view import law_lines
-from scaling.report.tables.margins import turns_text
+from scaling.report.tables.laws import law_lines
+from scaling.report.tables.notes import study_notes, turns_text
 from scaling.report.tables.rated import free_sections
-from scaling.report.tables.study_notes import study_notes
 
 # PSS and RSS as they are.
 MEASURES = {

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from scaling.analysis.curves.curve import Curve
+from scaling.analysis.curves import Curve
 from scaling.journal.record import Machine
 from scaling.report.plots.sheet import panel_width_in, width_in
 from scaling.report.plots.style import BEHIND_TEXT, BORDER, QUIET, REGION_SHADES

@@ -9,18 +9,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scaling.analysis.curves.curve import Point
-from scaling.analysis.curves.sections import Section
+from scaling.analysis.curves import Point
 from scaling.analysis.results import StudyResults
+from scaling.analysis.sections import Section
 from scaling.analysis.statistics.noise import NoiseFloor
 from scaling.base import formats
 from scaling.builds.arms import with_settings
 from scaling.journal.record import ArmRecord, CeilingLine, StudyLine, WorkloadNote
-from scaling.report.tables.few_cores import bound_text, bounds
+from scaling.report.tables.notes import bound_text, bounds, machine_text
 from scaling.report.tables.rated import has_background, is_served
-from scaling.report.tables.study_notes import machine_text
-from scaling.study.caveats import caveats
 from scaling.study.load import is_open_loop
+from scaling.study.parameters import caveats
 from scaling.study.services import LOAD_GENERATOR
 
 if TYPE_CHECKING:

@@ -32,10 +32,9 @@ from scaling.report.plots import (
     waterfall,
 )
 from scaling.report.plots.caption import ceilings_of, load_text
-from scaling.report.plots.plot import LoadPlot, Plot
+from scaling.report.plots.plot import LoadPlot, LoadSubject, Plot, Subject, load_subjects, subject
 from scaling.report.plots.sheet import FORMATS, Draw, Sheet
 from scaling.report.plots.style import RC
-from scaling.report.plots.subject import LoadSubject, Subject, load_subjects, subject
 from scaling.report.tables.rated import free_running, free_sweeps, rate_of
 from scaling.study.questions import section_of
 

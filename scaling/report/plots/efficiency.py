@@ -7,12 +7,11 @@ from collections.abc import Iterable
 
 from matplotlib.axes import Axes
 
-from scaling.analysis.curves.curve import Curve
+from scaling.analysis.curves import Curve
 from scaling.report.plots.panel import HEAD_ROOM, draw_curves, finish, highest, panels_of
-from scaling.report.plots.plot import Plot, columns_table
+from scaling.report.plots.plot import Plot, Subject, columns_table
 from scaling.report.plots.sheet import Layout, Sheet
 from scaling.report.plots.style import IDEAL_LINE, QUIET
-from scaling.report.plots.subject import Subject
 
 HEIGHT_IN = 2.3
 SPEEDUP = "throughput ÷ that at N = 1"

@@ -11,9 +11,9 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from scaling.analysis.curves.curve import Point
-from scaling.analysis.curves.sections import Section
+from scaling.analysis.curves import Point
 from scaling.analysis.results import StudyResults
+from scaling.analysis.sections import Section
 from scaling.analysis.served.full_stack import (
     PARTS,
     Stack,
@@ -36,6 +36,7 @@ from scaling.report.plots.panel import (
     short,
     write_beside,
 )
+from scaling.report.plots.plot import MOST_COLUMNS
 from scaling.report.plots.sheet import Draw, Layout, Sheet, bar_entry, new_sheet
 from scaling.report.plots.style import (
     FAINT,
@@ -43,7 +44,6 @@ from scaling.report.plots.style import (
     ROLES,
     SPARE,
 )
-from scaling.report.plots.subject import MOST_COLUMNS
 from scaling.report.tables.full_stack import beside_text
 
 MS = 1e3

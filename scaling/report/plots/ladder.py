@@ -16,12 +16,11 @@ from scaling.analysis.comparison.ladder import Ladder, ladders
 from scaling.analysis.ratios import Ratio
 from scaling.base import formats
 from scaling.report.plots.panel import reaches, write_beside
-from scaling.report.plots.plot import Plot
+from scaling.report.plots.plot import Plot, Subject
 from scaling.report.plots.sheet import Layout, Sheet
 from scaling.report.plots.style import BAND_ALPHA, INK, QUIET
-from scaling.report.plots.subject import Subject
 from scaling.report.tables.grid import Grid
-from scaling.report.tables.questions.ladder import ladder_grids
+from scaling.report.tables.questions.arms import ladder_grids
 from scaling.study.questions import THREADS
 
 BAR = 0.56  # of the room for a bar

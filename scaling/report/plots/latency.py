@@ -21,8 +21,7 @@ from scaling.base.formats import number
 from scaling.journal.record import Cell
 from scaling.report.plots.borders import name_above
 from scaling.report.plots.panel import finish_workers, reaches, short
-from scaling.report.plots.places import Places
-from scaling.report.plots.plot import LoadPlot
+from scaling.report.plots.plot import MOST_COLUMNS, LoadPlot, LoadSubject
 from scaling.report.plots.sheet import Layout, Sheet, panel_in
 from scaling.report.plots.style import (
     BORDER,
@@ -34,7 +33,7 @@ from scaling.report.plots.style import (
     REGION_SHADES,
 )
 from scaling.report.plots.style import line as linestyle
-from scaling.report.plots.subject import MOST_COLUMNS, LoadSubject
+from scaling.report.plots.sweep import Places
 from scaling.report.tables.questions.rates import rate_grids
 from scaling.report.tables.rated import AtRate, Line
 

@@ -9,11 +9,11 @@ from scaling.base import formats
 from scaling.report.plots import efficiency
 from scaling.report.plots.draw import subjects
 from scaling.report.plots.panel import HEAD_ROOM, draw_curves, finish, highest
+from scaling.report.plots.plot import MOST_COLUMNS, Subject
 from scaling.report.plots.sheet import Layout, Sheet, key_entries, new_sheet
 from scaling.report.plots.style import arm_colours
-from scaling.report.plots.subject import MOST_COLUMNS, Subject
+from scaling.report.tables.notes import machine_text
 from scaling.report.tables.rated import rate_of
-from scaling.report.tables.study_notes import machine_text
 
 NOISE = "A/A pairs: how far equal cells differ"
 MODEL = "threads"  # where the curves of all models are too many for a panel

@@ -3,13 +3,12 @@
 from matplotlib.axes import Axes
 from matplotlib.text import Text
 
-from scaling.analysis.curves.curve import Curve
+from scaling.analysis.curves import Curve
 from scaling.base import formats
 from scaling.report.plots.panel import HEAD_ROOM, draw_curves, finish, highest
-from scaling.report.plots.plot import Plot, columns_table
+from scaling.report.plots.plot import MOST_COLUMNS, Plot, Subject, columns_table
 from scaling.report.plots.sheet import Layout, Sheet
 from scaling.report.plots.style import INK, QUIET
-from scaling.report.plots.subject import MOST_COLUMNS, Subject
 from scaling.report.tables.grid import Cell, Grid
 from scaling.report.tables.measures import curve_name
 

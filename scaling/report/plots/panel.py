@@ -11,13 +11,13 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from matplotlib.transforms import offset_copy
 
 from scaling.analysis.arrays import Floats
-from scaling.analysis.curves.curve import Curve
+from scaling.analysis.curves import Curve
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.journal.record import Cell
 from scaling.report.plots.borders import bends, draw_bends, draw_regions
+from scaling.report.plots.plot import Subject
 from scaling.report.plots.sheet import Sheet, panel_width_in
 from scaling.report.plots.style import BAND_ALPHA, INK, POINTS_PER_IN, line, marker_style
-from scaling.report.plots.subject import Subject
 
 HEAD_ROOM = 1.10  # of the highest run: so that no dot touches the frame
 DOTS_ASIDE = 4.5  # points of print right of the median

@@ -18,15 +18,14 @@ from scaling.analysis.arrays import Floats
 from scaling.analysis.served.course import FEWEST_COLLECTIONS, Course
 from scaling.base import formats
 from scaling.base.vocabulary import MODELS
-from scaling.builds.version_arms import free_arms
+from scaling.builds.arms import free_arms
 from scaling.report.plots.latency import FOOT_ROOM, MS_PER_S, finish_latency_axis
 from scaling.report.plots.latency import HEAD_ROOM as LOG_HEAD_ROOM
 from scaling.report.plots.panel import HEAD_ROOM, finish_y
-from scaling.report.plots.plot import LoadPlot
+from scaling.report.plots.plot import MOST_COLUMNS, LoadPlot, LoadSubject
 from scaling.report.plots.sheet import Layout, Sheet
 from scaling.report.plots.style import FAINT, QUIET
 from scaling.report.plots.style import line as linestyle
-from scaling.report.plots.subject import MOST_COLUMNS, LoadSubject
 from scaling.report.tables.grid import Cell, Grid
 from scaling.report.tables.rated import AtRate, Line
 

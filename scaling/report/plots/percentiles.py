@@ -20,10 +20,9 @@ from scaling.report.plots.latency import (
     limits_ms,
     load_key,
 )
-from scaling.report.plots.plot import LoadPlot
+from scaling.report.plots.plot import LoadPlot, LoadSubject
 from scaling.report.plots.sheet import Layout, Sheet
 from scaling.report.plots.style import INK
-from scaling.report.plots.subject import LoadSubject
 from scaling.report.tables.questions.rates import percentile_grids
 from scaling.report.tables.rated import PERCENTILES, AtRate, Line
 

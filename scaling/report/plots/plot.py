@@ -1,12 +1,248 @@
-"""What a plot is: how it is drawn, when there is something to draw, and where the page shows it."""
+"""What a plot is, and what it is about: how it is drawn, when there is something to draw, where
+the page shows it, and the section of the study that it shows.
+"""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from scaling.report.plots.sheet import Sheet
-from scaling.report.plots.subject import LoadSubject, Subject
+from matplotlib.lines import Line2D
+
+from scaling.analysis.comparison.compare import Compared
+from scaling.analysis.curves import Curve
+from scaling.analysis.losses import Attribution
+from scaling.analysis.results import StudyResults
+from scaling.analysis.sections import Section
+from scaling.analysis.served.course import Course
+from scaling.analysis.statistics.estimate import Estimate, bounds_kind
+from scaling.analysis.statistics.noise import NO_PAIRS, NoiseFloor
+from scaling.base import formats
+from scaling.base.vocabulary import MODELS, SIZINGS
+from scaling.builds.runtimes.runtime import OWN_LOOP
+from scaling.journal.record import CeilingLine, Cell, StudyLine
+from scaling.report.plots.borders import Region, regions
+from scaling.report.plots.caption import caption, load_text, noise_text
+from scaling.report.plots.sheet import PANEL_IN, Layout, Sheet, key_entries, new_sheet
+from scaling.report.plots.style import arm_colours
 from scaling.report.tables.grid import Grid, PagePart
 from scaling.report.tables.measures import Measure, measures, values_grid
+from scaling.report.tables.notes import collections_text
+from scaling.report.tables.rated import Rated, rated
+
+# ------------------------------------------------------------------------------------------ subject
+# What a plot is about, and what all plots of it have in common: one section of the study, or one
+# served workload at all of its rates.
+
+MOST_CURVES = 6  # in one panel, that can still be distinguished
+MOST_COLUMNS = 3  # panels side by side that a README's width still shows well
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A section with its study: curves by loop, colours by arm, borders by machine.
+
+    `warning` is what the figures must not be seen without, if there is anything; `comparisons`
+    are of the same section, one for each loop that has any; `ceilings` are of the services that
+    its workload talks to; `floor` is the study's noise floor; `load` says how a served workload was
+    loaded; `attributions` are those of its cells.
+    """
+
+    section: Section
+    study: StudyLine
+    colours: dict[str, str]
+    regions: list[Region]
+    warning: str = ""
+    comparisons: tuple[Compared, ...] = ()
+    ceilings: tuple[CeilingLine, ...] = ()
+    floor: NoiseFloor = NO_PAIRS
+    load: tuple[str, ...] = ()
+    attributions: tuple[Attribution, ...] = ()
+
+    @property
+    def loops(self) -> list[str]:
+        """The loops that have a panel, in order.
+
+        Other runtimes have no loop to choose: where there are loops, they stand beside each.
+        """
+        found = dict.fromkeys(curve.key.loop for curve in self.section.curves)
+        return [loop for loop in found if loop != OWN_LOOP] or list(found)
+
+    def layout(self, height_in: float = PANEL_IN) -> Layout:
+        """A panel for each loop, as many in a row as a README's width shows well; where its curves
+        are too many for that, a row for each loop and a column for each model.
+        """
+        loops = len(self.loops)
+        if self.is_crowded:
+            return Layout(loops * len(self.models), len(self.models), height_in)
+        return Layout(loops, min(loops, MOST_COLUMNS), height_in)
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether a loop's curves are too many for a panel, and a panel for each model helps."""
+        models = {curve.key.model for curve in self.section.curves}
+        return len(models) > 1 and max(len(self.on(loop)) for loop in self.loops) > MOST_CURVES
+
+    @property
+    def models(self) -> list[str]:
+        """The models that were run, in order."""
+        found = {curve.key.model for curve in self.section.curves}
+        return [model for model in MODELS if model in found] + sorted(found - set(MODELS))
+
+    def on(self, loop: str, model: str | None = None) -> list[Curve]:
+        """The curves of a loop and of other runtimes, of one model if one is named."""
+        curves = [curve for curve in self.section.curves if curve.key.loop in (loop, OWN_LOOP)]
+        return [curve for curve in curves if model in (None, curve.key.model)]
+
+    def has(self, what: str) -> bool:
+        """Whether any point of any curve has that estimate."""
+        return any(p.estimate(what).n for curve in self.section.curves for p in curve.points)
+
+    def estimates(self, *whats: str, curves: Iterable[Curve] | None = None) -> list[Estimate]:
+        """These estimates of every point of the section, or of some of its `curves` only."""
+        chosen = self.section.curves if curves is None else curves
+        return [p.estimate(what) for curve in chosen for p in curve.points for what in whats]
+
+    def noise(self, what: str) -> float:
+        """The noise floor of an estimate of the section; NaN without A/A pairs.
+
+        In a plot against a parameter it is the largest of all its values.
+        """
+        variants = {(curve.key.workload, curve.key.parameters) for curve in self.section.curves}
+        return max(self.floor.of(workload, what, each) for workload, each in variants)
+
+    def sheet(
+        self,
+        what: str,
+        ideal: str,
+        layout: Layout,
+        shown: list[Curve] | None = None,
+        *,
+        drawn: Iterable[Estimate] = (),
+        dots: str = "one run",
+        noise: Sequence[str] = (),
+        also: Iterable[Line2D] = (),
+    ) -> Sheet:
+        """An empty sheet with the section's words on it; `ideal` says what the dashed line is.
+
+        The key has the curves that are `shown`, by default all, of the bars at the estimates
+        that are `drawn`, of what a dot is, if there are any, of the band of the measures whose
+        `noise` is shown, and of what is `also` there.
+        """
+        curves = self.section.curves if shown is None else shown
+        arms = list(dict.fromkeys(curve.key.arm for curve in curves))
+        models = list(dict.fromkeys(curve.key.model for curve in curves))
+        colours = {arm: self.colours[arm] for arm in arms}
+        on = f"{formats.listed(models)} · {formats.listed(self.loops)}"
+        kind, band = bounds_kind(drawn), _band_text([self.noise(what) for what in noise])
+        return new_sheet(
+            f"{self.section.label}: {what}",
+            f"{_sizing_text(self.section.sizing)} · {on}",
+            [*key_entries(colours, models, kind, ideal, dots, band), *also],
+            caption(self.section, self.study, self.regions, self.warning, self.ceilings, self.load),
+            layout,
+        )
+
+
+def subject(
+    section: Section,
+    study: StudyLine,
+    warning: str = "",
+    comparisons: Iterable[Compared] = (),
+    ceilings: Iterable[CeilingLine] = (),
+    floor: NoiseFloor = NO_PAIRS,
+    load: Iterable[str] = (),
+    attributions: Iterable[Attribution] = (),
+) -> Subject:
+    """What the figures of a section need, worked out once; `warning` begins their captions."""
+    drawn = {curve.key.arm for curve in section.curves}
+    arms = [arm for arm in study.arms if arm in drawn] + sorted(drawn - set(study.arms))
+    return Subject(
+        section,
+        study,
+        arm_colours(arms),
+        regions(section.curves, study.machine),
+        warning,
+        tuple(comparisons),
+        tuple(ceilings),
+        floor,
+        tuple(load),
+        tuple(attributions),
+    )
+
+
+def _band_text(floors: list[float]) -> str:
+    """`A/A: equal cells differ by up to ±1.2 %`; of two, that across comes first."""
+    if not floors or any(map(math.isnan, floors)):
+        return ""
+    spreads = [f"±{formats.percent(floor)}" for floor in floors]
+    whole = f"{spreads[0]} across, {spreads[1]} up" if len(spreads) > 1 else spreads[0]
+    return f"A/A: equal cells differ by up to {whole}"
+
+
+def _sizing_text(sizing: str) -> str:
+    """`weak sizing: the same work in flight for each worker`."""
+    return f"{sizing} sizing: {SIZINGS[sizing]}" if sizing in SIZINGS else f"{sizing} sizing"
+
+
+@dataclass(frozen=True, slots=True)
+class LoadSubject:
+    """One served workload in an open loop.
+
+    `about` is the subject of its curves at all rates; `objectives_s` are the study's objectives, in
+    s, by the column of the percentile that each is for; `courses` are the study's
+    (`StudyResults.courses`).
+    """
+
+    rated: Rated
+    about: Subject
+    objectives_s: dict[str, list[float]]
+    courses: Mapping[Cell, Course]
+
+    def sheet(
+        self,
+        what: str,
+        layout: Layout,
+        drawn: Sequence[Estimate],
+        also: Iterable[Line2D],
+        shown: list[Curve] | None = None,
+        note: str = "",
+    ) -> Sheet:
+        """An empty sheet with the words about this workload on it, a `note` the first of them.
+
+        The key has the curves that are `shown`, by default all.
+        """
+        about = replace(self.about, load=(note, *self.about.load))
+        return about.sheet(what, "", layout, shown, drawn=drawn, dots="", also=also)
+
+
+def load_subjects(results: StudyResults, warning: str) -> list[LoadSubject]:
+    """What there is to draw of latency under load; `warning` begins the captions."""
+    objectives_s: dict[str, list[float]] = {}
+    for objective in results.objectives:
+        column = f"latency_{objective.percentile}_s"
+        objectives_s.setdefault(column, []).append(objective.limit_s)
+    return [
+        LoadSubject(
+            each,
+            subject(
+                each.section,
+                results.study,
+                warning,
+                floor=results.floor,
+                load=[
+                    *load_text(each.section, results),
+                    collections_text(each.section, results),
+                    noise_text(each.section, results.floor),
+                ],
+            ),
+            objectives_s,
+            results.courses,
+        )
+        for each in rated(results)
+    ]
+
+
+# --------------------------------------------------------------------------------------------- plot
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from scaling.analysis.curves.curve import Curve
+from scaling.analysis.curves import Curve
 from scaling.analysis.laws.regions import region_laws
 from scaling.report.plots.panel import HEAD_ROOM, draw_curves, finish, highest, panels_of
-from scaling.report.plots.plot import Plot, values_table
+from scaling.report.plots.plot import Plot, Subject, values_table
 from scaling.report.plots.sheet import Sheet
 from scaling.report.plots.style import FAINT, IDEAL_LINE, INK
-from scaling.report.plots.subject import Subject
 from scaling.report.tables.grid import Grid
 from scaling.study.questions import THROUGHPUT
 

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
-from scaling.analysis.curves.curve import Curve
+from scaling.analysis.curves import Curve
 from scaling.base import formats
 from scaling.report.plots.memory import axis_label
 from scaling.report.plots.panel import (
@@ -20,10 +20,9 @@ from scaling.report.plots.panel import (
     round_ticks,
     write_beside,
 )
-from scaling.report.plots.plot import Plot, columns_table
+from scaling.report.plots.plot import Plot, Subject, columns_table
 from scaling.report.plots.sheet import Layout, Sheet, width_in
 from scaling.report.plots.style import BAND_ALPHA, BEHIND_TEXT, DPI, line, marker_style
-from scaling.report.plots.subject import Subject
 
 MOST_IN_A_ROW = 2
 SIZE, BESIDE = 7.5, (4, 3)  # an N: its letters, how far it is from its point, in points

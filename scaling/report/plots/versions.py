@@ -12,16 +12,16 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from scaling.analysis.arrays import Floats
-from scaling.analysis.comparison.version_lines import VersionLines, VersionPoint, version_lines
-from scaling.analysis.curves.sections import Section
+from scaling.analysis.comparison.ladder import VersionLines, VersionPoint, version_lines
+from scaling.analysis.sections import Section
 from scaling.analysis.statistics.estimate import bounds_kind, median
 from scaling.base.vocabulary import SIZINGS
-from scaling.builds.version_arms import rising
+from scaling.builds.arms import rising
 from scaling.report.plots.caption import caption
 from scaling.report.plots.panel import HEAD_ROOM, draw_medians, draw_runs, finish_y
+from scaling.report.plots.plot import Subject
 from scaling.report.plots.sheet import Layout, Sheet, key_entries, new_sheet, panel_in, width_in
 from scaling.report.plots.style import IDEAL_LINE, QUIET, RC, ROLES
-from scaling.report.plots.subject import Subject
 
 NAME = "versions"
 WITH_GIL, FREE = {"with the GIL": ROLES[""]}, {"free-threaded": ROLES["t"]}

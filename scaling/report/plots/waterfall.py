@@ -12,18 +12,16 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from scaling.analysis.attribution.cells import Attribution, Loss
+from scaling.analysis.losses import Attribution, Loss
 from scaling.analysis.statistics.estimate import Estimate, bounds_kind
 from scaling.base import formats
-from scaling.builds.version_arms import free_arms
+from scaling.builds.arms import free_arms
 from scaling.report.plots.panel import round_ticks, write_beside
-from scaling.report.plots.plot import Plot
+from scaling.report.plots.plot import Plot, Subject
 from scaling.report.plots.sheet import Layout, Sheet, bar_entry
 from scaling.report.plots.style import BEHIND_TEXT, IDEAL_LINE, INK, QUIET
-from scaling.report.plots.subject import Subject
 from scaling.report.tables.grid import Grid
-from scaling.report.tables.loss_sentences import Unit, unit_of, words_of
-from scaling.report.tables.losses import losses_grids
+from scaling.report.tables.losses import Unit, losses_grids, unit_of, words_of
 
 MODEL = "threads"
 COLUMNS = 2

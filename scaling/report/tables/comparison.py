@@ -4,19 +4,14 @@ from scaling.analysis.comparison.build_differences import build_differences
 from scaling.analysis.comparison.compare import Compared
 from scaling.analysis.results import StudyResults
 from scaling.journal.record import Cell, StudyLine
-from scaling.report.tables.few_collections import collections_sentence
-from scaling.report.tables.findings import findings_table
+from scaling.report.tables.findings import findings_table, named, ratios_note
 from scaling.report.tables.full_stack import stack_chapters
 from scaling.report.tables.grid import Chapter, Grid
-from scaling.report.tables.margins import margins, turns_text
 from scaling.report.tables.measures import again
-from scaling.report.tables.phrases import named, ratios_note
-from scaling.report.tables.questions.at_rate import at_rate_grids
-from scaling.report.tables.questions.capacity import capacity_grids
-from scaling.report.tables.questions.rates import rate_grids
+from scaling.report.tables.notes import collections_sentence, margins, refused_chapters, turns_text
+from scaling.report.tables.questions.rates import at_rate_grids, capacity_grids, rate_grids
 from scaling.report.tables.questions.registry import QUESTIONS
 from scaling.report.tables.rated import Rated, free_running, rated
-from scaling.report.tables.refused import refused_chapters
 
 
 def chapters(results: StudyResults, *, alone: bool = True) -> list[Chapter]:

@@ -4,9 +4,9 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.served.full_stack import PARTS, Stack, cpu_s, headline_n, in_order, stacks
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.base import formats
-from scaling.report.tables.few_cores import bound_text, bounds
 from scaling.report.tables.grid import Cell, Chapter, Grid
 from scaling.report.tables.measures import NO_VALUE
+from scaling.report.tables.notes import bound_text, bounds
 
 TITLE = "The full stack"
 MS = 1e3

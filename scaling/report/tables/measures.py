@@ -4,14 +4,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 
-from scaling.analysis.curves.curve import Curve, Point
-from scaling.analysis.curves.memory import MIB, READINGS
-from scaling.analysis.curves.sections import Section
-from scaling.analysis.curves.sweeps import Track
+from scaling.analysis.curves import MIB, READINGS, Curve, Point
+from scaling.analysis.sections import Section, Track
 from scaling.analysis.statistics.estimate import Estimate, bounds_kind, median
 from scaling.analysis.table.column import LAST, Shown
 from scaling.analysis.table.columns import SHOWN
-from scaling.analysis.table.own_figures import is_count, readable, unit_of
+from scaling.analysis.table.run_fields import is_count, readable, unit_of
 from scaling.base import formats
 from scaling.report.tables.grid import Cell as GridCell
 from scaling.report.tables.grid import Grid

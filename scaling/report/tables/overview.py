@@ -7,26 +7,34 @@ at the middle rate. The full tables have every N, every rate and every figure.
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from scaling.analysis.curves.curve import Curve
-from scaling.analysis.curves.sections import Section
+from scaling.analysis.curves import Curve, Point
 from scaling.analysis.results import StudyResults
+from scaling.analysis.sections import Section, Sweep, Track
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.table.columns import SHOWN
 from scaling.base import formats
-from scaling.report.tables.fitting import GAP, width_of
 from scaling.report.tables.grid import Cell, Chapter, Grid
-from scaling.report.tables.measures import measures, medians_note
-from scaling.report.tables.questions.capacity import BOUNDS_NOTE
-from scaling.report.tables.questions.rates import BOUND
+from scaling.report.tables.laws import law_lines
+from scaling.report.tables.measures import (
+    Measure,
+    curve_name,
+    marked,
+    measures,
+    medians_note,
+    notes,
+    values_grid,
+)
+from scaling.report.tables.questions.rates import BOUND, CAPACITY_BOUNDS_NOTE
 from scaling.report.tables.rated import (
     PERCENTILES,
     AtRate,
     Line,
     Rated,
     free_sections,
+    free_sweeps,
     rated,
 )
-from scaling.report.tables.terminal import WIDTH
+from scaling.report.tables.terminal import GAP, WIDTH, width_of
 
 DOT = " · "  # between the parts of a label
 IN_FRONT = ("throughput_per_s", "speedup", "efficiency")  # columns that are first, or left out
@@ -97,7 +105,7 @@ def _under_load(several: Sequence[Rated]) -> Chapter:
                 rows.append((words, _known([*_capacities(each, line), *_seen(at)])))
                 points.append(at.point)
                 notes += [FELL_BEHIND] if at.is_bound else []
-        notes += [BOUNDS_NOTE] if any(one.bound for one in each.capacities) else []
+        notes += [CAPACITY_BOUNDS_NOTE] if any(one.bound for one in each.capacities) else []
     n = max(each.headline_n for each in several)
     title = f"{shared}{DOT}{several[0].section.sizing} sizing, under load, N = {n}"
     return chapter_of(title, ["with", "rate", "loop"], rows, [medians_note(points), *notes])
@@ -164,3 +172,76 @@ def apart(labels: Sequence[str]) -> tuple[str, list[str]]:
     shared = [part for part in parts[0] if all(part in each for each in parts)]
     rest = ["\n".join(part for part in each if part not in shared) for each in parts]
     return DOT.join(shared), rest
+
+
+# -------------------------------------------------------------------------------------------- swept
+# A sweep as small tables: a row for each value of the parameter, a column for each N.
+#
+# One for each figure that goes with a parameter: throughput, speed-up, latencies, and what the
+# workload itself measures.
+
+OF_SCHEDULE = ("throughput_per_s", "speedup")  # in an open loop the schedule decides these
+
+
+def sweep_grids(sweep: Sweep) -> list[Grid]:
+    """The figures that are known at several values, track by track."""
+    is_open = all(section.rate_per_s is not None for section in sweep.sections)
+    every = [
+        measure
+        for measure in measures(sweep.section)
+        if measure.swept and not (is_open and measure.column in OF_SCHEDULE)
+    ]
+    return [
+        grid
+        for track in sweep.tracks
+        for measure in every
+        for grid in _known_grids(sweep, track, measure)
+    ]
+
+
+def sweep_note(sweep: Sweep) -> str:
+    """What stands below all of its tables."""
+    return medians_note(point for curve in sweep.section.curves for point in curve.points)
+
+
+def _known_grids(sweep: Sweep, track: Track, measure: Measure) -> Iterator[Grid]:
+    """The table of a figure, if more than one value has it."""
+    ns = [n for n in track.workers if n > 1 or measure.column != "speedup"]
+    points = [list(row) for row in zip(*(track.at(n) for n in ns), strict=True)]
+    if sum(any(point and measure.of(point).n for point in row) for row in points) <= 1:
+        return
+    rows: list[list[Cell]] = [
+        [formats.parameter(value), *(measure.of(p) if p else formats.BLANK for p in row)]
+        for value, row in zip(sweep.values, points, strict=True)
+    ]
+    columns = zip(*points, strict=True)
+    headings = [f"N = {_marked(column)}" for column in columns]
+    yield Grid(f"{curve_name(track)}: {measure.heading}", [sweep.parameter, *headings], rows)
+
+
+def _marked(points: tuple[Point | None, ...]) -> str:
+    """`4*`, as N is marked in other tables: it is in one region at all values."""
+    return next(marked(point) for point in points if point)
+
+
+# ------------------------------------------------------------------------------------------ figures
+# All figures of a study as chapters: a table of each section, and of what each parameter does.
+
+
+def figure_chapters(results: StudyResults, *, extra: bool = True) -> Iterator[Chapter]:
+    """A chapter of each section and each sweep; with `extra` columns if there is room for them."""
+    for section in free_sections(results):
+        shown = [measure for measure in measures(section) if extra or not measure.extra]
+        below = [*_slopes(section), *law_lines(section), *notes(section)]
+        yield Chapter(section.title, [], [values_grid(section, shown, note="\n".join(below))])
+    for sweep in free_sweeps(results):
+        if grids := sweep_grids(sweep):
+            yield Chapter(sweep.title, [], [*grids[:-1], grids[-1].noted(sweep_note(sweep))])
+
+
+def _slopes(section: Section) -> list[str]:
+    return [
+        f"{curve_name(curve)}: {curve.slope!s} MiB {curve.memory_kind} per extra worker"
+        for curve in section.curves
+        if curve.slope.n
+    ]

@@ -12,11 +12,10 @@ from itertools import chain
 import numpy as np
 
 from scaling.analysis.comparison.compare import Compared
-from scaling.analysis.curves.curve import Curve, Point
-from scaling.analysis.curves.sections import Section
-from scaling.analysis.curves.sweeps import Sweep
+from scaling.analysis.curves import Curve, Point
 from scaling.analysis.ratios import Ratio
 from scaling.analysis.results import StudyResults
+from scaling.analysis.sections import Section, Sweep
 from scaling.analysis.served.capacity import Capacity
 from scaling.analysis.table.labels import short_labels
 from scaling.journal.record import Cell, StudyLine

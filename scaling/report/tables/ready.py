@@ -5,8 +5,7 @@ from typing import Any
 
 import msgspec
 
-from scaling.builds.ready.package import Package, Readiness
-from scaling.builds.ready.replacements import OTHERWISE, REPLACEMENTS
+from scaling.builds.ready.package import OTHERWISE, REPLACEMENTS, Package, Readiness
 from scaling.report.tables.grid import Cell, Chapter, Grid
 
 SAYS_ITSELF = ("pure", "source", "nothing")  # what these have is in their reason or note

@@ -11,8 +11,36 @@ from rich.table import Table
 from rich.text import Text
 
 from scaling.base import formats
-from scaling.report.tables.fitting import GAP, packed, width_of
 from scaling.report.tables.grid import Cell, Chapter, Grid, VerdictCell, word_of
+
+# ------------------------------------------------------------------------------------------ fitting
+# Columns that do not fit beside each other: they go into a further table, none is squeezed.
+
+GAP = 2  # between columns, and after the last
+
+
+def width_of(column: Iterable[str]) -> int:
+    """How wide the widest line of a column is, its heading among them."""
+    return max(cell_len(line) for cell in column for line in cell.split("\n"))
+
+
+def packed(widths: Sequence[int], leading: int, room: int) -> list[list[int]]:
+    """The places of the columns for one table after the other, in their order.
+
+    Each table has `leading` characters before them, and at least one of them.
+    """
+    tables: list[list[int]] = []
+    used = room
+    for place, width in enumerate(widths):
+        if not tables or used + width + GAP > room:
+            tables.append([])
+            used = leading
+        tables[-1].append(place)
+        used += width + GAP
+    return tables
+
+
+# ----------------------------------------------------------------------------------------- terminal
 
 WIDTH = 80  # characters that every terminal has
 

@@ -20,19 +20,21 @@ from scaling.base import formats
 from scaling.base.console import say
 from scaling.base.vocabulary import WORKERS
 from scaling.report.plots.caption import load_text
-from scaling.report.tables.few_collections import collections_sentence
-from scaling.report.tables.few_cores import bound_text, bounds
-from scaling.report.tables.findings import times, with_bounds
+from scaling.report.tables.findings import reasons_text, times, with_bounds, worker_noun
 from scaling.report.tables.headline import NOTHING, Headline, headlines, other_ratios
-from scaling.report.tables.margins import spread_text, turns_text
 from scaling.report.tables.measures import curve_name
-from scaling.report.tables.phrases import reasons_text, worker_noun
+from scaling.report.tables.notes import (
+    bound_text,
+    bounds,
+    collections_sentence,
+    refused_sentence,
+    spread_text,
+    turns_text,
+)
 from scaling.report.tables.rated import has_open_loop, is_served, rated
-from scaling.report.tables.refused import refused_sentence
-from scaling.report.terminal.answer_rows import Row, headline_lines, ratio_lines
-from scaling.report.terminal.bars import bar
+from scaling.report.terminal.answer_rows import Row, headline_lines, ratio_lines, stack_lines
 from scaling.report.terminal.load_rows import BESIDE_RATIOS, MOST_ROWS, load_lines
-from scaling.report.terminal.stack_rows import stack_lines
+from scaling.report.terminal.pictures import bar
 from scaling.study.presets import DEFAULT_PRESET, FEWEST_FOR_INTERVAL
 
 WIDTH, LINES = 80, 24

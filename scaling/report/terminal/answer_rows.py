@@ -14,13 +14,21 @@ from rich.cells import cell_len, set_cell_size
 
 from scaling.analysis.comparison.compare import OverProcesses
 from scaling.analysis.ratios import Ratio
-from scaling.analysis.statistics.estimate import Estimate
+from scaling.analysis.results import StudyResults
+from scaling.analysis.served.full_stack import cpu_s, headline_n, in_order, stacks, with_all_parts
+from scaling.analysis.statistics.estimate import Estimate, bounds_kind
 from scaling.analysis.statistics.verdict import RatioVerdict
 from scaling.base import formats
 from scaling.journal.record import Cell
-from scaling.report.tables.findings import bounds_heading, briefly, fitting, with_bounds
+from scaling.report.tables.findings import (
+    bounds_heading,
+    briefly,
+    builds_of,
+    fitting,
+    with_bounds,
+    worker_noun,
+)
 from scaling.report.tables.headline import Headline, counted
-from scaling.report.tables.phrases import builds_of, worker_noun
 from scaling.study.questions import MEMORY
 
 MOST_ROWS = 12
@@ -309,3 +317,44 @@ def _fitted(name: str, room: int) -> str:
     head = room // 3
     tail = next(name[at:] for at in range(len(name)) if cell_len(name[at:]) < room - head)
     return set_cell_size(f"{set_cell_size(name, head)}…{tail}", room)
+
+
+# --------------------------------------------------------------------------------------- stack rows
+# The answer of a study of full stacks: their order by the CPU time of a request.
+
+FIRST, LAST = 6, 2  # stacks, the least CPU time first
+MS = 1e3
+GAP = "  "
+
+
+def stack_lines(results: StudyResults, width: int) -> Iterator[str]:
+    """The first and the last of the stacks that have all parts; nothing for any other study.
+
+    Where there is little room they have no throughput, or no interval either.
+    """
+    found = stacks(results.sections)
+    workers = headline_n(found)
+    order = in_order(with_all_parts(found), workers)
+    if not order:
+        return
+    kind = bounds_kind(cpu_s(point) for _, point in order)
+    beside = order[0][0].beside
+    around = f", with {formats.listed(beside)}" if beside else ""
+    heading = f"ms of CPU time of a request, N = {workers}{around}{f' ({kind})' if kind else ''}"
+    yield from wrap(heading, width)
+    shown = order if len(order) <= FIRST + LAST else [*order[:FIRST], *order[-LAST:]]
+    names = [f"{stack.name} · {stack.configuration}" for stack, _ in shown]
+    wide = max(map(len, names))
+    costs = [cpu_s(point).scaled(MS, "ms") for _, point in shown]
+    intervals = [str(each) for each in costs]
+    longest = max(map(len, intervals))
+    rates = [f"  {formats.number(point.throughput.point)}/s" for _, point in shown]
+    with_rates = [f"{text:<{longest}}{rate}" for text, rate in zip(intervals, rates, strict=True)]
+    every = (with_rates, intervals, [formats.number(each.point) for each in costs])
+    room = width - wide - len(GAP) * 2
+    figures = next((each for each in every if max(map(len, each)) <= room), every[-1])
+    for place, (name, figure) in enumerate(zip(names, figures, strict=True)):
+        if place == FIRST and len(shown) < len(order):
+            more = formats.plural(len(order) - len(shown), "more stack")
+            yield f"{GAP}and {more}: see the tables"
+        yield f"{GAP}{name:<{wide}}{GAP}{figure}"

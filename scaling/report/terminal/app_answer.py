@@ -16,18 +16,30 @@ from scaling.analysis.statistics.estimate import Estimate
 from scaling.base import formats
 from scaling.base.console import say
 from scaling.base.vocabulary import WORKERS
-from scaling.journal.beside import read_check, read_faults, read_soak
+from scaling.journal.beside import AppCheck, read_check, read_faults, read_soak
 from scaling.journal.record import Cell
-from scaling.report.tables.app_check import check_sentence
-from scaling.report.tables.application import NOT_DECIDED, aim_text, shipped_text, sides
-from scaling.report.tables.faults import faults_sentence
+from scaling.report.application import NOT_DECIDED, aim_text, shipped_text, sides
+from scaling.report.tables.faults import check_sentence, faults_sentence, soak_sentence
 from scaling.report.tables.findings import bounds_heading, times, with_bounds
 from scaling.report.tables.grid import Cell as GridCell
-from scaling.report.tables.margins import spread_text
-from scaling.report.tables.refused import refused_sentence
-from scaling.report.tables.soak import soak_sentence
+from scaling.report.tables.notes import refused_sentence, spread_text
 from scaling.report.terminal.answer import LINES, WIDTH, few_cores, left_out, wrapped
 from scaling.study.presets import DEFAULT_PRESET, FEWEST_FOR_INTERVAL
+
+# ------------------------------------------------------------------------------------- app findings
+# What the check of an application found, one finding after the other.
+
+
+def finding_lines(found: AppCheck) -> Iterator[str]:
+    """What goes wrong, in which request, and what to do; a line if nothing does."""
+    yield check_sentence(found)
+    for each in found.findings:
+        request = f" ({each.request})" if each.request else ""
+        yield f"  {each.kind}{request}: {each.message}"
+        yield f"    {each.remedy}"
+
+
+# --------------------------------------------------------------------------------------- app answer
 
 FEWEST_ROWS = 3  # of the table: threads, and what they are compared with
 ABOVE = 2  # lines above the rows of the table: what they are, and the headings

@@ -8,14 +8,13 @@ from rich.cells import cell_len, set_cell_size
 
 from scaling.analysis.ratios import Ratios
 from scaling.analysis.results import StudyResults
-from scaling.analysis.served.capacity import Capacity
-from scaling.analysis.served.capacity_table import over_processes
+from scaling.analysis.served.capacity import Capacity, over_processes
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.statistics.verdict import RatioVerdict
 from scaling.base import formats
 from scaling.journal.record import Cell
-from scaling.report.tables.few_cores import bounds
 from scaling.report.tables.findings import bounds_heading, times, verdict_text
+from scaling.report.tables.notes import bounds
 from scaling.report.tables.questions.rates import BOUND
 from scaling.report.tables.rated import PERCENTILES, AtRate, Line, Rated, rated
 from scaling.study.presets import FEWEST_FOR_INTERVAL

@@ -1,22 +1,79 @@
 """`scaling show`: what a study says, the answer first; nothing is written."""
 
 import shlex
+from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.text import Text
 
 from scaling.analysis.remedies import bases_of, remedies_in
 from scaling.analysis.results import StudyResults
+from scaling.analysis.sections import RunIssue
+from scaling.base import formats
 from scaling.base.console import say
 from scaling.report.reading import read, say_incomplete
-from scaling.report.remedies_view import print_factors
+from scaling.report.remedies import print_factors
 from scaling.report.tables.comparison import chapters
-from scaling.report.tables.overview import overview
-from scaling.report.tables.results_view import Results
+from scaling.report.tables.notes import study_notes
+from scaling.report.tables.overview import figure_chapters, overview
 from scaling.report.tables.terminal import Chapters
 from scaling.report.terminal.answer import Answer
 from scaling.report.terminal.app_answer import AppLines
-from scaling.report.terminal.bars import Bars
+from scaling.report.terminal.pictures import Bars
+
+# ------------------------------------------------------------------------------------- results view
+# The figures of a study as tables in a terminal.
+#
+# Every number comes with its range or interval and the number of runs behind it. Invalid runs are
+# in no number; they are listed apart, with their reasons. Use: `console.print(Results(results))`.
+
+CELLS_TOLD = 3  # of each kind of fault; Markdown has them all
+SOUNDNESS_STYLES = {"void": "bold red"}  # all others are warnings
+WIDE = 120  # characters from which a terminal has room for the extra columns
+
+
+class Results:
+    """All tables of a study, printed by rich; they fit the width available."""
+
+    def __init__(self, results: StudyResults) -> None:
+        self._results = results
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """One table per section, then what was left out or marked, and why."""
+        del console
+        results = self._results
+        behaved = results.soundness
+        if behaved.text:
+            yield Text(f"{behaved.text}\n", SOUNDNESS_STYLES.get(behaved.status, "yellow"))
+        yield from (Text(f"{each}\n", "yellow") for each in results.caveats)
+        yield from (Text(f"{note}\n", "dim") for note in study_notes(results.frame, results.drift))
+        yield Chapters([*figure_chapters(results, extra=options.max_width >= WIDE)])
+        if unsound := results.run_issues:
+            yield Text("Suspect and invalid runs (invalid ones are excluded)", "bold")
+            yield from _issue_lines(unsound)
+
+
+def _issue_lines(found: list[RunIssue]) -> Iterator[Text]:
+    """A line for each kind of fault, and below it the first few cells that have it."""
+
+    def kind(run_issue: RunIssue) -> tuple[str, str]:
+        return run_issue.validity, run_issue.reasons
+
+    for (validity, reasons), group in groupby(sorted(found, key=kind), key=kind):
+        members = list(group)
+        runs = formats.plural(sum(member.runs for member in members), "run")
+        style = "red" if validity == "invalid" else "yellow"
+        yield Text.assemble((validity, style), f": {reasons}, {runs}")
+        for member in members[:CELLS_TOLD]:
+            yield Text.assemble(f"  {member.cell}", (f": {member.detail}", "dim"))
+        if len(members) > CELLS_TOLD:
+            more = formats.plural(len(members) - CELLS_TOLD, "more cell")
+            yield Text(f"  and {more}", "dim")
+
+
+# --------------------------------------------------------------------------------------------- show
 
 
 def show(results: Path, console: Console, *, details: bool = False) -> None:

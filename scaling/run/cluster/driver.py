@@ -22,8 +22,7 @@ from scaling.base.errors import ScalingError, UsageError
 from scaling.journal.file import FILE_NAME
 from scaling.machine.identity import describe_machine
 from scaling.run.cluster.request import decode_request
-from scaling.run.header import head
-from scaling.run.measure import Prepared, measure, prepared
+from scaling.run.measure import Prepared, head, measure, prepared
 from scaling.run.progress import RUNS, PlainLines
 from scaling.run.session import InterruptedStudyError
 from scaling.run.time_left import Left

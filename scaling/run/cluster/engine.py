@@ -22,7 +22,7 @@ import msgspec
 
 from scaling.base.errors import ScalingError, UsageError
 from scaling.run.cluster.request import LABEL, SSH
-from scaling.run.path_redaction import LOOPBACK
+from scaling.run.redaction import LOOPBACK
 
 if TYPE_CHECKING:
     from distributed import Client, Security

@@ -16,7 +16,7 @@ import msgspec
 
 from scaling.base.errors import ScalingError, UsageError
 from scaling.builds.cache import Say
-from scaling.journal.hosts import Hosts, Standing, State, read_hosts, write_hosts
+from scaling.journal.folder import Hosts, Standing, State, read_hosts, write_hosts
 from scaling.journal.reading import journal_in
 from scaling.journal.record import StudyLine
 from scaling.run.cluster import on_host

@@ -21,7 +21,7 @@ except ModuleNotFoundError as missing:
     raise SystemExit(f"{missing.name} is missing: {python} -m pip install distributed") from None
 
 from scaling.run.cluster.request import LABEL, RESOURCES
-from scaling.run.path_redaction import LOOPBACK
+from scaling.run.redaction import LOOPBACK
 
 # The engine would sample its own stacks every 10 ms, and look at its loop every 20.
 QUIET = {

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from statistics import median
 
 from scaling.analysis.table.labels import parameter, plain, short_labels
-from scaling.analysis.table.rows import Rows
+from scaling.analysis.table.load import Rows
 from scaling.base.errors import UsageError
 from scaling.builds.arms import parse_arm
-from scaling.builds.runtimes.known import RUNTIMES
+from scaling.builds.runtimes.runtime import RUNTIMES
 from scaling.journal.record import Cell, RunLine, StudyLine
-from scaling.run.wording import run_in_words
+from scaling.run.progress import run_in_words
 from scaling.study.controls import is_control
 from scaling.study.questions import curve_of
 

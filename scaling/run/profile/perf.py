@@ -21,8 +21,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from scaling.analysis.attribution.differential import Tally
-from scaling.journal.profile import Kind
+from scaling.analysis.function_gains import Tally
+from scaling.journal.beside import SampleKind
 from scaling.run.profile.source import Thread, UnavailableError, python_name
 
 RATE_PER_S = 1999  # not in step with anything that happens every millisecond
@@ -32,13 +32,13 @@ BEGIN_S, STOP_S, READ_S = 20.0, 20.0, 120.0
 # show whether that is permitted. perf leaves a forbidden kernel out of `cpu-clock` unannounced.
 WITH_KERNEL, WITHOUT = "cpu-clock", "cpu-clock:u"
 EVENTS = {WITH_KERNEL: "cpu-clock:k", WITHOUT: WITHOUT}
-UNSEEN: tuple[Kind, str] = ("kernel", "[the kernel, which cannot be seen]")
+UNSEEN: tuple[SampleKind, str] = ("kernel", "[the kernel, which cannot be seen]")
 
 HEAD = re.compile(r"^\s*(?P<thread>\d+)\s+(?P<s>\d+)\.(?P<ns>\d{9}):\s*(?P<frame>.*)$")
 FRAME = re.compile(r"^\s*(?P<address>[0-9a-f]+)\s+(?P<symbol>.+) \((?P<object>.*?)\)\s*$")
 CLONE = re.compile(r"\.(?:cold|constprop|isra|part|lto_priv|localalias|llvm)\b[.\d]*")
 TRAMPOLINE = "py::"
-TRAMPOLINES: tuple[Kind, str] = ("native", "[trampolines of -X perf]")
+TRAMPOLINES: tuple[SampleKind, str] = ("native", "[trampolines of -X perf]")
 NO_KERNEL = ("[vdso]", "[vsyscall]", "[unknown]", "[JIT]", "[heap]", "[stack")
 UNREADABLE = "native functions: perf cannot read its samples"
 
@@ -51,7 +51,7 @@ class Sample(NamedTuple):
 
     at_ns: int
     thread: int
-    frames: list[tuple[Kind, str]]
+    frames: list[tuple[SampleKind, str]]
 
 
 class Perf:
@@ -150,7 +150,7 @@ class Perf:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(STOP_S)
 
-    def tallies(self, opened_ns: int, closed_ns: int) -> Mapping[Kind, Tally]:
+    def tallies(self, opened_ns: int, closed_ns: int) -> Mapping[SampleKind, Tally]:
         """Own CPU time by function; with callers, by the Python function that called it, too."""
         inside = [each for each in self._read() if opened_ns <= each.at_ns <= closed_ns]
         return tallies_of(inside, self._folders)
@@ -240,7 +240,7 @@ def samples(lines: Iterable[str]) -> Iterator[Sample]:
         yield current
 
 
-def _named(symbol: str, found_in: str) -> tuple[Kind, str]:
+def _named(symbol: str, found_in: str) -> tuple[SampleKind, str]:
     """Kind and name of a function: without what the compiler adds to it, and without folders."""
     kernel = found_in.startswith("[") and not found_in.startswith(NO_KERNEL)
     name = symbol if symbol.startswith(TRAMPOLINE) else CLONE.sub("", symbol)
@@ -250,11 +250,11 @@ def _named(symbol: str, found_in: str) -> tuple[Kind, str]:
     return ("kernel" if kernel else "native"), name
 
 
-def tallies_of(found: Sequence[Sample], folders: Sequence[str]) -> Mapping[Kind, Tally]:
+def tallies_of(found: Sequence[Sample], folders: Sequence[str]) -> Mapping[SampleKind, Tally]:
     """Samples by function: the innermost frame, and the innermost Python function."""
-    own: Counter[tuple[Kind, str]] = Counter()
-    python: Counter[tuple[Kind, str]] = Counter()
-    total: Counter[tuple[Kind, str]] = Counter()
+    own: Counter[tuple[SampleKind, str]] = Counter()
+    python: Counter[tuple[SampleKind, str]] = Counter()
+    total: Counter[tuple[SampleKind, str]] = Counter()
     for sample in found:
         kind, name = sample.frames[0]
         own[TRAMPOLINES if name.startswith(TRAMPOLINE) else (kind, name)] += 1
@@ -266,7 +266,7 @@ def tallies_of(found: Sequence[Sample], folders: Sequence[str]) -> Mapping[Kind,
         if functions:
             python["python", functions[0]] += 1
             total.update({("python_total", each) for each in functions})
-    tallies: dict[Kind, Tally] = {"native": Tally(own, len(found), len(found))}
+    tallies: dict[SampleKind, Tally] = {"native": Tally(own, len(found), len(found))}
     if python:
         tallies["python"] = Tally(python, len(found), len(found))
         tallies["python_total"] = Tally(total, len(found), len(found))

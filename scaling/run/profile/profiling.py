@@ -10,34 +10,33 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from scaling.analysis.attribution.differential import (
+from scaling.analysis.function_gains import (
     FEWEST_PAIRS,
     SampledRun,
     Tally,
     differentials,
 )
-from scaling.analysis.table.rows import Rows, judge_of
+from scaling.analysis.table.load import Rows, judge_of
 from scaling.analysis.table.stacks import NS_PER_S
 from scaling.base.errors import ScalingError
 from scaling.builds import cache
 from scaling.builds.prepared_arm import PreparedArm
-from scaling.journal.profile import Kind, Profile, ProfiledRun
+from scaling.journal.beside import Profile, ProfiledRun, SampleKind
 from scaling.journal.record import CeilingLine, Cell, RunLine, StudyLine
+from scaling.run.calibrate import generator_processes
 from scaling.run.execute import Executor
-from scaling.run.generator_count import generator_processes
 from scaling.run.measure import Prepared, generators_of, services_of
-from scaling.run.path_redaction import without_paths
 from scaling.run.profile.choice import Chosen
 from scaling.run.profile.perf import RATE_PER_S, UNSEEN, Perf
 from scaling.run.profile.source import Source, UnavailableError
 from scaling.run.profile.stacks import Stacks
-from scaling.run.progress import Display
+from scaling.run.progress import Display, figure_of, run_in_words
+from scaling.run.redaction import without_paths
 from scaling.run.session import RETRIES, InterruptedStudyError
 from scaling.run.time_left import TimeLeft
-from scaling.run.wording import figure_of, run_in_words
 from scaling.study.plan.order import PlannedRun
 
-OF_CPU_TIME: tuple[Kind, ...] = ("native", "python", "python_total")
+OF_CPU_TIME: tuple[SampleKind, ...] = ("native", "python", "python_total")
 ADD_UP = OF_CPU_TIME[:2]
 MAP = Path("/tmp/perf-{}.map")  # what every process with -X perf leaves
 FRAME_POINTERS = (
@@ -133,9 +132,9 @@ class Sampling:
             for source in self._begun:
                 source.stop()
 
-    def tallies(self, line: RunLine, cpu_s: float) -> Mapping[Kind, Tally]:
+    def tallies(self, line: RunLine, cpu_s: float) -> Mapping[SampleKind, Tally]:
         """The samples in the window of the run just ended; its workers used `cpu_s` of CPU time."""
-        tallies: dict[Kind, Tally] = {}
+        tallies: dict[SampleKind, Tally] = {}
         instants = line.record.instants_ns if line.record else None
         for source in self._begun if instants else ():
             assert instants
@@ -275,7 +274,7 @@ def measured(line: RunLine, head: StudyLine, sampling: Sampling) -> Measured:
     )
 
 
-def with_unseen(tallies: Mapping[Kind, Tally], cpu_s: float) -> Mapping[Kind, Tally]:
+def with_unseen(tallies: Mapping[SampleKind, Tally], cpu_s: float) -> Mapping[SampleKind, Tally]:
     """Add what the kernel would have had: the samples that the CPU time has beyond those seen.
 
     Python functions were sampled only while they were not in the kernel, too: their part lacks the
@@ -286,7 +285,7 @@ def with_unseen(tallies: Mapping[Kind, Tally], cpu_s: float) -> Mapping[Kind, Ta
         return tallies
     unseen = max(0.0, cpu_s * RATE_PER_S / native.of - 1)  # of what was seen
 
-    def completed(kind: Kind, tally: Tally) -> Tally:
+    def completed(kind: SampleKind, tally: Tally) -> Tally:
         more = unseen * tally.of
         amounts = {**tally.amounts, UNSEEN: more} if kind in ADD_UP else tally.amounts
         return Tally(amounts, tally.of + more, tally.samples)
@@ -331,7 +330,7 @@ def _without_folders(note: str) -> str:
 
 
 def _described(pair: int, run: Measured) -> ProfiledRun:
-    def count(kind: Kind) -> int:
+    def count(kind: SampleKind) -> int:
         return run.sampled.tallies.get(kind, Tally()).samples
 
     return ProfiledRun(

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from scaling.analysis.attribution.differential import Tally
+from scaling.analysis.function_gains import Tally
 from scaling.base.errors import ScalingError
-from scaling.journal.profile import Kind
+from scaling.journal.beside import SampleKind
 
 LIBRARY = re.compile(r".*/(?:site-packages|dist-packages|python3\.\d+t?)/")
 
@@ -36,7 +36,7 @@ class Source(Protocol):
     def stop(self) -> None:
         """End sampling."""
 
-    def tallies(self, opened_ns: int, closed_ns: int) -> Mapping[Kind, Tally]:
+    def tallies(self, opened_ns: int, closed_ns: int) -> Mapping[SampleKind, Tally]:
         """The samples in the window (monotonic ns), by the first kind of each part of a profile.
 
         Raises:

@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from scaling.analysis.attribution.differential import Tally
+from scaling.analysis.function_gains import Tally
 from scaling.base.formats import percent
 from scaling.builds.prepared_arm import PreparedArm
-from scaling.journal.profile import Kind
+from scaling.journal.beside import SampleKind
 from scaling.run.profile.perf import Perf
 from scaling.run.profile.source import Thread, UnavailableError, python_name
 from scaling.run.waits import CALLS, RUNNING
@@ -87,7 +87,7 @@ class Stacks:
             self._taken += len(self._document.get("samples", ()))
             self._missed += self._document.get("missed", 0)
 
-    def tallies(self, opened_ns: int, closed_ns: int) -> Mapping[Kind, Tally]:
+    def tallies(self, opened_ns: int, closed_ns: int) -> Mapping[SampleKind, Tally]:
         """CPU time by function, alone and with callees; time in a futex by stack."""
         on_cpu = None
         with contextlib.suppress(UnavailableError):  # perf says so itself
@@ -132,15 +132,15 @@ def _times_on_cpu(on_cpu: Mapping[int, Sequence[int]] | None, thread: int, at_ns
 
 def tallies_of(
     inside: Sequence[StackSample], folders: Sequence[str], futex: str = FUTEX
-) -> Mapping[Kind, Tally]:
+) -> Mapping[SampleKind, Tally]:
     """Samples of stacks by function and by stack.
 
     `futex` is the number of the system call in which threads wait for locks. To the kernel, a
     thread that waits for a CPU is running: perf samples only what has one.
     """
-    own: Counter[tuple[Kind, str]] = Counter()
-    total: Counter[tuple[Kind, str]] = Counter()
-    blocked: Counter[tuple[Kind, str]] = Counter()
+    own: Counter[tuple[SampleKind, str]] = Counter()
+    total: Counter[tuple[SampleKind, str]] = Counter()
+    blocked: Counter[tuple[SampleKind, str]] = Counter()
     running = on_cpu = 0
     for stack, state, times in inside:
         names = [python_name(function, file, folders) for function, file in stack] or [NONE]
@@ -153,7 +153,7 @@ def tallies_of(
         elif state == futex:
             blocked["blocked", " < ".join(names[:FRAMES_SHOWN])] += 1
     count = len(inside)
-    tallies: dict[Kind, Tally] = {
+    tallies: dict[SampleKind, Tally] = {
         "python": Tally(own, running, on_cpu),
         "python_total": Tally(total, running, on_cpu),
     }

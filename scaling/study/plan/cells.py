@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from scaling.base.errors import UsageError
 from scaling.builds.arms import parse_arm
-from scaling.builds.runtimes.known import OWN_LOOP, RUNTIMES
+from scaling.builds.runtimes.runtime import OWN_LOOP, RUNTIMES
 from scaling.builds.settings.setting import Place
 from scaling.journal.record import (
     SCHEMA,
@@ -31,15 +31,20 @@ from scaling.study.plan.groups import (
     Group,
     groups,
     memory_bytes,
+    pairs,
     slice_s,
     why_alone,
 )
-from scaling.study.plan.held_memory import held_bytes, too_much_memory
-from scaling.study.plan.in_flight import in_flight, most_workers
-from scaling.study.plan.open_files import too_many_open_files
 from scaling.study.plan.order import IN_GROUPS, ORDER, PlannedRun, in_blocks, one_block
-from scaling.study.plan.pairs import pairs
-from scaling.study.plan.refusals import Refused, refusal
+from scaling.study.plan.refusals import (
+    Refused,
+    held_bytes,
+    in_flight,
+    most_workers,
+    refusal,
+    too_many_open_files,
+    too_much_memory,
+)
 from scaling.study.rates import Needed, at_rates, calibrations_for, names_of
 from scaling.study.settle import facts_of, settle
 

@@ -3,8 +3,140 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from scaling.journal.record import Description, ParameterValue, WorkloadFacts
+from scaling.base.formats import number, percent, plural
+from scaling.base.vocabulary import PROCESSES
+from scaling.journal.record import (
+    Cell,
+    Description,
+    Holds,
+    ParameterValue,
+    WorkloadFacts,
+    WorkloadNote,
+)
+from scaling.study.definition import Study
 from scaling.study.services import SERVICES, beside, in_front
+
+# ---------------------------------------------------------------------------------------- in flight
+# How much work a cell has in flight, by its sizing.
+
+
+def in_flight(facts: WorkloadFacts | WorkloadNote, cell: Cell, most_workers: int) -> int | None:
+    """Work in flight over all workers; None where the workload has no parameter for it.
+
+    `weak`: the parameter for each worker. `strong`: what `weak` has at `most_workers`, the
+    workload's largest number of them, whatever the cell's own.
+    """
+    each = cell.parameters.get(facts.in_flight) if facts.in_flight is not None else None
+    if not isinstance(each, int):
+        return None
+    return each * (cell.workers if cell.sizing == "weak" else most_workers)
+
+
+def most_workers(study: Study, workload: str) -> int:
+    """The largest number of workers that a settled study has of a workload."""
+    entries = (entry for entry in study.workloads if entry.name == workload)
+    return max(count for entry in entries for count in entry.counts)
+
+
+# -------------------------------------------------------------------------------------- held memory
+# What workloads keep in memory: how much a cell needs, and whether the machine has it.
+#
+# A cell that needs more would swap, or be killed by the kernel, and so would what runs beside it.
+
+GIB = 1 << 30
+MOST = 0.8  # of the machine's memory; the rest is for all else
+
+
+def held_bytes(facts: WorkloadFacts, cell: Cell, parameters: Mapping[str, ParameterValue]) -> int:
+    """What a cell keeps in memory at most; `parameters` are as its arm changes them."""
+    if facts.holds is None:
+        return 0
+    copies = _copies(facts.holds, cell, parameters)
+    return copies * _copy_bytes(facts, facts.holds, parameters)
+
+
+def too_much_memory(
+    facts: WorkloadFacts,
+    cell: Cell,
+    parameters: Mapping[str, ParameterValue],
+    memory_bytes: float,
+) -> str | None:
+    """Why the cell cannot run on a machine with so much memory; None where it can."""
+    limit = MOST * memory_bytes
+    if facts.holds is None or held_bytes(facts, cell, parameters) <= limit:
+        return None
+    copies = _copies(facts.holds, cell, parameters)
+    each = _copy_bytes(facts, facts.holds, parameters)
+    return (
+        f"{plural(cell.workers, 'worker')}: the {facts.holds.what} needs up to "
+        f"{_gib(copies * each)} ({copies} × {_gib(each)}), and the limit is {_gib(limit)}, "
+        f"{percent(MOST)} of the memory here"
+    )
+
+
+def _gib(size_bytes: float) -> str:
+    return f"{number(size_bytes / GIB)} GiB"
+
+
+def _copies(holds: Holds, cell: Cell, parameters: Mapping[str, ParameterValue]) -> int:
+    """How many there are once every worker has read all of it; a parent keeps the first one."""
+    if holds.in_service and holds.in_service.items() <= dict(parameters).items():
+        return 1
+    if holds.own_copies and holds.own_copies.items() <= dict(parameters).items():
+        return cell.workers
+    return {"threads": 1, "forked": 1 + cell.workers}.get(cell.model, cell.workers)
+
+
+def _copy_bytes(
+    facts: WorkloadFacts, holds: Holds, parameters: Mapping[str, ParameterValue]
+) -> int:
+    def value(name: str) -> ParameterValue:
+        return parameters.get(name, facts.parameters[name].default)
+
+    count, kind = value(holds.count), value(holds.by)
+    return int(count or 0) * holds.bytes_each[str(kind)]
+
+
+# --------------------------------------------------------------------------------------- open files
+# Open files, sockets included: how many a cell needs in one process, and whether it may have them.
+#
+# Children and services raise their own limit as far as the system allows. A cell that needs more
+# would fail during the run with "too many open files".
+
+PROCESS = 50  # of any process: standard streams, lines to driver and host, what an import has open
+WORKER = 12  # of one by itself: selector, wake-up pair, ends of its line, listener, a connection
+
+
+def open_files_needed(facts: WorkloadFacts, cell: Cell, in_flight: int | None) -> int:
+    """The most that one process of the cell needs: the child's, a worker's or a service's.
+
+    `in_flight` is the work in flight over all workers. Threads and sub-interpreters share one
+    process; a service has the other ends of the connections of all workers that it serves, a load
+    generator of all there are.
+    """
+    together = cell.workers if facts.served or cell.model not in PROCESSES else 1
+    for name in facts.services:
+        if name in SERVICES:
+            together = max(together, min(cell.workers, SERVICES[name].workers_each))
+    held = max(facts.descriptors, 1) if facts.served else facts.descriptors
+    each = -(-(in_flight or 0) // cell.workers) * held
+    return PROCESS + together * (WORKER + each)
+
+
+def too_many_open_files(
+    facts: WorkloadFacts, cell: Cell, in_flight: int | None, limit: int | None
+) -> str | None:
+    """Why the cell cannot run where a process may open `limit` files; None where it can."""
+    needed = open_files_needed(facts, cell, in_flight)
+    if limit is None or needed <= limit:
+        return None
+    return (
+        f"{plural(cell.workers, 'worker')}: {needed:,} open files needed in one process, and this "
+        f"system allows {limit:,} (ulimit -Hn)"
+    )
+
+
+# ----------------------------------------------------------------------------------------- refusals
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,11 +1,21 @@
 """A plan as rows to print: what is run, how often, for how long, and what is not and why."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.table import Table
+from rich.text import Text
+
+from scaling.base.formats import duration, listed, percent, plural
+from scaling.builds.arms import switched
 from scaling.journal.record import Cell, ParameterValue, RefusedCells, WorkloadFacts
+from scaling.study.controls import arms_with_controls, is_control
 from scaling.study.load import RATE
+from scaling.study.parameters import MUCH, amount, scaled_to
 from scaling.study.plan.cells import Plan
+from scaling.study.plan.groups import MIB, NOT_COMPARED
+from scaling.study.presets import FEWEST_FOR_INTERVAL
 from scaling.study.rates import CALIBRATION_WINDOW_S, calibration_runs, rate_in_words
 
 
@@ -136,3 +146,179 @@ def refused_cells(plan: Plan) -> tuple[RefusedCells, ...]:
         )
         for (workload, model, loop, sizing, reason), arms in alike.items()
     )
+
+
+# ------------------------------------------------------------------------------------ on a terminal
+# A plan on a terminal: what is run, what cannot be, and how long it takes.
+
+
+def one_line(plan: Plan) -> str:
+    """What a study is about to cost."""
+    table = plan_table(plan)
+    pairs = f" and {plural(table.aa_pairs, 'A/A pair')}" if table.aa_pairs else ""
+    refused = f"; {plural(len(table.refused), 'combination')} left out" if table.refused else ""
+    return (
+        f"{table.name}: {plural(table.cells, 'cell')}{pairs} in {plural(table.blocks, 'block')} = "
+        f"{plural(table.runs, 'run')}{_cost(plan)}{refused}"
+    )
+
+
+def _cost(plan: Plan) -> str:
+    table = plan_table(plan)
+    windowed = f"of {table.run_s:.1f} s, about {duration(table.total_s)}"
+    finite = "finite: their time is known after the first block"
+    if not table.finite:
+        return f" {windowed}"
+    if table.finite == table.runs:
+        return f", {finite}"
+    return f": {table.runs - table.finite:,} {windowed}; {table.finite:,} {finite}"
+
+
+def reservations(plan: Plan) -> Iterator[str]:
+    """What makes a study smaller or longer than it looks, one line each."""
+    study = plan.study
+    if study.scale != 1:
+        yield scaled_to(study.document)
+    if study.precision is not None:
+        most = max(study.blocks, study.max_blocks)
+        few = f": too few, an interval needs {FEWEST_FOR_INTERVAL}"
+        yield (
+            f"blocks are added until every headline ratio is within ± {percent(study.precision)}, "
+            f"up to {plural(most, 'block')}{few if most < FEWEST_FOR_INTERVAL else ''}"
+        )
+    yield from _calibrations(plan)
+    yield from switched(study.arms)
+    yield from _wholes(plan)
+    finite = [cell for cell in plan.cells if plan.workloads[cell.workload].finite]
+    each = max(
+        (amount(plan.workloads[cell.workload], cell.parameters) for cell in finite), default=0
+    )
+    if each >= MUCH:
+        yield f"{each:,} per worker can take hours in total; for a quick look: --scale 0.01"
+
+
+def _calibrations(plan: Plan) -> Iterator[str]:
+    """Where the rates come from that are not known before the study begins."""
+    needed = plan.calibrations
+    if not needed:
+        return
+    table = plan_table(plan)
+    names = listed(dict.fromkeys(each.workload for each in needed))
+    rates = max(len(each.names) for each in needed)
+    tried = dict.fromkeys(
+        f"{cell.model} on {cell.arm}, N = {cell.workers}"
+        for each in needed
+        for cell in each.candidates
+    )
+    yield (
+        f"{names}: {plural(rates, 'rate')} from {plural(len(needed), 'calibration')} in a closed "
+        f"loop before the first run, {plural(table.calibrations, 'run')}, about "
+        f"{duration(table.calibration_s)}: {'; '.join(tried)}"
+    )
+
+
+def _wholes(plan: Plan) -> Iterator[str]:
+    """Workloads that round their work up to whole groups of operations."""
+    found: set[str] = set()
+    for cell in plan.cells:
+        facts = plan.workloads[cell.workload]
+        whole = cell.parameters.get(facts.whole) if facts.whole is not None else None
+        asked = amount(facts, cell.parameters)
+        if isinstance(whole, int) and whole > asked:
+            found.add(
+                f"{cell.workload}: {facts.whole}={whole:,} is more than the {asked:,} asked for; "
+                f"one whole {facts.whole} is done"
+            )
+    yield from sorted(found)
+
+
+def aa_pairs_line(plan: Plan) -> str:
+    """How the plan measures noise."""
+    if not plan.repeats:
+        return "no A/A pairs: run-to-run noise will not be measured"
+    pairs = plural(len(plan.repeats), "cell")
+    are, them = ("is", "it") if len(plan.repeats) == 1 else ("are", "them")
+    return (
+        f"{pairs} {are} run twice in every block (A/A pairs) to measure the noise; "
+        f"--no-aa-pairs leaves {them} out"
+    )
+
+
+def controls_line(plan: Plan) -> str:
+    """How the plan checks that machine and builds behave as they must."""
+    added = dict.fromkeys(cell.workload for cell in plan.cells[plan.asked :])
+    if added:
+        cells = plural(len(plan.cells) - plan.asked, "cell")
+        return f"{cells} of these are controls ({', '.join(added)}); --no-controls leaves them out"
+    ran = {(c.workload, c.arm) for c in plan.cells if is_control(c.workload, c.parameters)}
+    if own := arms_with_controls(plan.study.arms, ran):
+        return f"the study has its own controls, on {listed(own)}"
+    if not plan.study.controls:
+        return "no controls: problems of the machine or the builds will not be noticed"
+    return "no controls: they need two cores"
+
+
+def turns_lines(plan: Plan) -> Iterator[str]:
+    """Which cells are measured in turn, what that needs, and which are not and why."""
+    if not plan.study.alternate:
+        yield "no cells are measured in turn: each run is made after the other (--no-alternate)"
+        return
+    if plan.groups:
+        cells = sum(map(len, plan.groups))
+        most = max(map(len, plan.groups))
+        mib = max(sum(plan.needs[cell] for cell in group) for group in plan.groups) / MIB
+        yield (
+            f"{plural(cells, 'cell')} are measured in turn, in {plural(len(plan.groups), 'group')} "
+            f"of up to {most}, which may need {mib:,.0f} MiB at once; --no-alternate measures one "
+            f"after the other"
+        )
+    reasons: dict[str, dict[str, None]] = {}
+    for cell, reason in plan.alone.items():
+        if reason != NOT_COMPARED:
+            reasons.setdefault(reason, {})[cell.workload] = None
+    for reason, workloads in reasons.items():
+        yield f"not in turn: {listed(workloads)}: {reason}"
+
+
+class PlanView:
+    """Renders a plan; give it to a rich console."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Render the cells, the refusals with their reasons, and the sum."""
+        del console, options
+        table = plan_table(self._plan)
+        cells = Table(box=None, header_style="bold", pad_edge=False)
+        for heading in ("workload", "arm", "loop", "model", "sizing"):
+            cells.add_column(heading, overflow="fold")
+        cells.add_column("N")
+        cells.add_column("runs", justify="right")
+        cells.add_column("time", justify="right")
+        for row in table.rows:
+            label = f"{row.workload} ({row.parameters})" if row.parameters else row.workload
+            counts = ", ".join(map(str, row.workers))
+            cells.add_row(
+                label, row.arm, row.loop, row.model, row.sizing, counts, str(row.runs),
+                "finite" if row.seconds is None else duration(row.seconds),
+            )  # fmt: skip
+        yield cells
+        if table.refused:
+            yield Text("\ncannot be run", style="bold")
+        for refused in table.refused:
+            arms = ", ".join(refused.arms)
+            what = f"{refused.workload} · {refused.loop} · {arms} · {refused.model}"
+            yield Text(f"  {what}: {refused.reason}")
+        yield Text()
+        for remark in (
+            *reservations(self._plan),
+            controls_line(self._plan),
+            aa_pairs_line(self._plan),
+            *turns_lines(self._plan),
+        ):
+            yield Text(remark, style="dim")
+        if self._plan.study.pin:
+            yield Text("each worker is pinned to a CPU of its own", style="dim")
+        measured = f", {table.in_windows:.0%} of it in windows" if not table.finite else ""
+        yield Text(f"\n{one_line(self._plan)}{measured}", style="bold")

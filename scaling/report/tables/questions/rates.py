@@ -3,14 +3,50 @@
 from collections.abc import Iterable, Sequence
 from itertools import product
 
+from scaling.analysis.ratios import Ratios
+from scaling.analysis.results import StudyResults
+from scaling.analysis.served.capacity import Capacity, over_processes
+from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.table.column import Shown
 from scaling.analysis.table.columns import SHOWN
 from scaling.analysis.table.latency import BEYOND, fewest
 from scaling.base import formats
+from scaling.report.tables.findings import named, ratios_note, stacked
 from scaling.report.tables.grid import Cell, Grid
 from scaling.report.tables.measures import SUSPECT
-from scaling.report.tables.phrases import named, ratios_note
+from scaling.report.tables.questions.question import contrast_headings, contrast_rows
 from scaling.report.tables.rated import PERCENTILES, AtRate, Line, Rated
+from scaling.study.questions import CPU, MEMORY, P99
+
+# ------------------------------------------------------------------------------------------ at rate
+# Configurations at one rate of an open loop: latency, CPU time and memory, each over another.
+#
+# Each figure of threads is over the processes that are best at it, so these may have several rows.
+
+FIRST = (P99, CPU, MEMORY)
+
+
+def at_rate_grids(each: Rated, results: StudyResults) -> list[Grid]:
+    """A table for each loop, at the middle rate."""
+    sections = {
+        compared.loop: compared.ratios
+        for compared in results.judged
+        if compared.section.rate_per_s == each.middle_rate_per_s
+        and any(curve in each.section.curves for curve in compared.curves)
+    }
+    return [_at_rate_grid(each, loop, ratios) for loop, ratios in sections.items() if ratios]
+
+
+def _at_rate_grid(each: Rated, loop: str, ratios: Ratios) -> Grid:
+    rows = contrast_rows(ratios, lambda each: (stacked(each.of), stacked(each.over)), FIRST)
+    rate = formats.number(each.middle_rate_per_s)
+    title = f"{each.label} · {loop}, at {rate}/s: each over another"
+    note = ratios_note([cell for row in rows for cell in row if isinstance(cell, Estimate)])
+    headings = ["N", "of", "over", *contrast_headings(ratios, FIRST)]
+    return Grid(title, headings, rows, 3, note)
+
+
+# -------------------------------------------------------------------------------------------- rates
 
 COLUMNS = (
     "offered_per_s",
@@ -119,3 +155,67 @@ def _row(line: Line, at: AtRate, shown: dict[str, Shown]) -> list[Cell]:
         for column, each in shown.items()
     ]
     return [rate, name, runs, *figures]
+
+
+# ----------------------------------------------------------------------------------------- capacity
+# Capacity at each objective: of every configuration, per core, per GiB, and over processes.
+
+CAPACITY_NOTE = (
+    "Capacity: where a monotone fit of the percentile over the rates crosses the objective, in "
+    "each block, with no error and no backlog below; of all workers together."
+)
+CAPACITY_BOUNDS_NOTE = "≥ and <: it lies outside the rates that were measured."
+UP_TO_NOTE = (
+    "Up to: by latencies that count from when a request was sent. The load generator was late: "
+    "latencies from the due time are upper bounds, so the capacity by these is a lower bound."
+)
+
+
+def capacity_grids(rated: Rated, found: Ratios) -> list[Grid]:
+    """A table for each objective and loop, with a row for each configuration and N."""
+    groups = dict.fromkeys((each.objective, each.cell.loop) for each in rated.capacities)
+    return [
+        _capacity_grid(
+            f"{rated.label} · {loop}: capacity at {objective.text}",
+            [
+                each
+                for each in rated.capacities
+                if (each.objective, each.cell.loop) == (objective, loop)
+            ],
+            found,
+        )
+        for objective, loop in groups
+    ]
+
+
+def _capacity_grid(title: str, every: list[Capacity], found: Ratios) -> Grid:
+    rows = [_capacity_row(each, found) for each in every]
+    over = [ratio.over for each in every if (ratio := over_processes(each, found))]
+    notes = [CAPACITY_NOTE]
+    notes += [CAPACITY_BOUNDS_NOTE] if any(each.bound for each in every) else []
+    late = any(each.up_to for each in every)
+    notes += [UP_TO_NOTE] if late else []
+    if over:
+        names = dict.fromkeys(named(each) for each in over)
+        notes.append(f"Over processes: the strongest with the GIL, {' or '.join(names)}.")
+    headings = ["N", "configuration", "blocks", "requests/s", "up to", "per core", "per GiB"]
+    headings += ["over processes"] * bool(over)
+    shown = [place for place, heading in enumerate(headings) if late or heading != "up to"]
+    rows = [[row[place] for place in shown] for row in rows]
+    return Grid(title, [headings[place] for place in shown], rows, 2, "\n".join(notes))
+
+
+def _capacity_row(each: Capacity, found: Ratios) -> list[Cell]:
+    cell, ratio = each.cell, over_processes(each, found)
+    estimates = (each.estimate, each.per_core, each.per_gib)
+    figures: list[Cell] = [*estimates]
+    if each.bound:
+        figures = [f"{each.bound} {formats.number(value.point)}" for value in estimates]
+    figures.insert(1, each.up_to)
+    return [
+        str(cell.workers),
+        stacked(cell),
+        str(len(each.blocks)),
+        *figures,
+        ratio or "",
+    ]

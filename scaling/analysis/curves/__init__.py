@@ -1,1 +1,0 @@
-"""Scaling curves: the figures of each cell along N, in sections and sweeps."""

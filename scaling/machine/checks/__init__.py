@@ -1,1 +1,0 @@
-"""The checks of `scaling doctor`, one file per topic; `scaling.machine.doctor` lists them."""

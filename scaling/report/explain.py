@@ -1,0 +1,184 @@
+"""`scaling explain`: where the time of each cell goes, printed or as JSON."""
+
+import json
+import math
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from rich.console import Console
+
+from scaling.analysis.losses import TERMS, Attribution, Loss
+from scaling.analysis.results import StudyResults
+from scaling.analysis.statistics.estimate import Estimate
+from scaling.analysis.table.stacks import NS_PER_S
+from scaling.base.console import say
+from scaling.base.errors import UsageError
+from scaling.base.formats import plural
+from scaling.journal.beside import Profile, read_profiles
+from scaling.report.reading import read
+from scaling.report.tables.losses import LEGEND, sentences
+from scaling.report.terminal.pictures import InShort, ProfileView, Waterfalls
+from scaling.study.parameters import caveats
+
+# ------------------------------------------------------------------------------------------ as JSON
+# What each cell loses, as one JSON object: `scaling explain --json`.
+
+
+def explained_json(results: StudyResults) -> str:
+    """The object: the study's name, its `cells`, each a loss, and the functions of its `profile`.
+
+    What is not known is null.
+    """
+    document = {
+        "study": results.study.name,
+        "caveats": caveats(results.study),
+        "cells": [_cell(each) for each in results.attributions],
+        "profile": list(_functions(results.path)),
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False)
+
+
+def _functions(path: Path | None) -> Iterator[dict[str, Any]]:
+    """Every function named in the profiles beside the journal, and the sums of the others."""
+    for profile in read_profiles(path.parent) if path else ():
+        for part in profile.parts:
+            for each in [*part.functions, *([part.rest] if part.rest else [])]:
+                cell = {"cell": profile.text, "workers": profile.cell.workers}
+                yield cell | msgspec.structs.asdict(each)
+
+
+def _cell(each: Attribution) -> dict[str, Any]:
+    key = each.runs.curves[0].key
+    losses = {loss.term.name: loss for loss in each.losses}
+    terms = {term.name: _terms(losses.get(term.name)) for term in TERMS}
+    factors = {term.name: _factor(losses.get(term.name)) for term in TERMS}
+    return {
+        "cell": each.name,
+        "workload": key.workload,
+        "parameters": dict(key.parameters),
+        "sizing": key.sizing,
+        "loop": each.runs.loop,
+        "arm": each.of.arm,
+        "model": each.of.model,
+        "workers": each.workers,
+        "blocks": each.blocks,
+        "terms_ns": terms | {"total": _terms(each.whole)},
+        "factors": None if each.is_rated else factors | {"efficiency": _factor(each.whole)},
+        "largest": each.largest.term.name if each.largest else None,
+        "machine_ns": _in_ns(each.shared.machine) if each.shared else None,
+        "sharing_ns": _in_ns(each.shared.sharing) if each.shared else None,
+        "waits": each.waits,
+        "one_term": each.one_term,
+        "sentence": " ".join(sentences(each)),
+    }
+
+
+def _terms(loss: Loss | None) -> dict[str, Any] | None:
+    if loss is None or not loss.at_n.n:
+        return None
+    shown = {"at_1": loss.at_one, "at_n": loss.at_n, "loss": loss.loss}
+    return {name: _in_ns(value) for name, value in shown.items()}
+
+
+def _factor(loss: Loss | None) -> dict[str, float | None] | None:
+    return _bounds(loss.factor) if loss is not None and loss.factor.n else None
+
+
+def _in_ns(value: Estimate) -> dict[str, float | None]:
+    return _bounds(value.scaled(NS_PER_S, "ns"))
+
+
+def _bounds(value: Estimate) -> dict[str, float | None]:
+    """The value with its interval; below six blocks there is none."""
+    known = value.coverage is not None
+    bounds = {"low": value.low if known else math.nan, "high": value.high if known else math.nan}
+    every = {"value": value.point} | bounds
+    return {name: each if math.isfinite(each) else None for name, each in every.items()}
+
+
+# ------------------------------------------------------------------------------------------ printed
+
+
+def explain(
+    results: Path, console: Console, *, json_to: Console | None = None, details: bool = False
+) -> None:
+    """Print what the cells of the study in `results` lose against N = 1, as JSON to `json_to`.
+
+    Those of threads without the GIL that lose most are explained, other cells have a row. With
+    `details` every term of every cell is printed, as in JSON.
+
+    Raises:
+        UsageError: there is no journal that could be read, or nothing in it can be explained.
+    """
+    study = StudyResults.of(read(results, console))
+    _require_readings(study)
+    if json_to is not None:
+        say(json_to, explained_json(study))
+        return
+    for warning in filter(None, (study.soundness.warning, *caveats(study.study))):
+        say(console, warning)
+    every = sorted(study.attributions, key=lambda each: each.runs.section.is_control)
+    if details:
+        console.print(Waterfalls(every))
+        left = 0
+    else:
+        asked = [each for each in every if not _is_aside(each)]
+        short = InShort(asked or every)
+        console.print(short)
+        left = len(every) - short.shown
+    console.print(LEGEND, style="dim")
+    for profile in read_profiles(study.path.parent) if study.path else ():
+        console.print()
+        console.print(ProfileView(profile))
+    if not details:
+        command = f"scaling explain {shlex.quote(str(results))} --details"
+        omitted = f"; {plural(left, 'cell')} left out" if left else ""
+        say(console, f"Every term of every cell{omitted}: {command}")
+
+
+def _is_aside(each: Attribution) -> bool:
+    """Whether a cell is a control, or has more workers than there are CPUs: most of its loss is
+    their waiting.
+    """
+    return each.is_oversubscribed or each.runs.section.is_control
+
+
+def show_profile(
+    results: Path, profile: Profile, console: Console, *, json_to: Console | None = None
+) -> None:
+    """Print a profile just made; to `json_to` the whole study with it.
+
+    Raises:
+        UsageError: there is no journal that could be read.
+    """
+    if json_to is None:
+        console.print(ProfileView(profile))
+    else:
+        say(json_to, explained_json(StudyResults.of(read(results, console))))
+
+
+def _require_readings(study: StudyResults) -> None:
+    """Raise where no cell has figures, saying what to measure."""
+    if any(each.whole is not None for each in study.attributions):
+        return
+    workers = set(study.frame["workers"])
+    if not workers - {1}:
+        raise UsageError(
+            "explain: every run of this study is at N = 1, so nothing is lost; measure more "
+            "workers, too: scaling run … --workers 1,2"
+        )
+    if 1 not in workers:
+        raise UsageError(
+            "explain: no run of this study is at N = 1, which each N is compared with; measure it, "
+            "too: scaling run … --workers 1,"
+            f"{','.join(str(n) for n in sorted(workers))}"
+        )
+    if not study.attributions:
+        raise UsageError(
+            "explain: this journal has no readings of where the time goes: they come from "
+            "/proc/…/schedstat. Measure the study again, on Linux"
+        )
+    raise UsageError(f"explain: {study.attributions[0].name}: {study.attributions[0].why}")

@@ -1,0 +1,234 @@
+"""What more workers gain, and threads and interpreters over as many processes."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from scaling.analysis.comparison.compare import Compared, OverProcesses
+from scaling.analysis.comparison.ladder import BreakEven, break_evens
+from scaling.analysis.ratios import Ratio
+from scaling.base import formats
+from scaling.base.vocabulary import MODELS
+from scaling.journal.record import Cell as CellOfStudy
+from scaling.journal.record import StudyLine
+from scaling.report.tables.findings import Finding, named, stacked, workers
+from scaling.report.tables.grid import Cell, Grid
+from scaling.report.tables.questions.question import HEADINGS, Question, at_headline_n
+from scaling.study.questions import CACHE, CPU, CPU_OF_ALL, OVER_SERVER, THREADS, THROUGHPUT
+
+# --------------------------------------------------------------------------------------------- gain
+# What more workers gain: N workers over one, at the headline N.
+
+
+def _gain_findings(compared: Compared) -> list[Finding]:
+    return [
+        Finding(f"{workers(each.of)} over {workers(each.over)} on {each.of.arm}", each)
+        for each in compared.headline_gains
+    ]
+
+
+GAIN = Question("curves", findings=_gain_findings)
+
+
+# ---------------------------------------------------------------------------------------- processes
+
+SHOWN = ("throughput", "CPU per op", "memory")
+
+
+def _processes_grids(compared: Compared, study: StudyLine) -> list[Grid]:
+    del study
+    found = compared.over_processes
+    if not found:
+        return []
+    rows: list[list[Cell]] = [
+        [str(each.of.workers), stacked(each.of), stacked(over), *(row.get(n, "") for n in SHOWN)]
+        for each in found
+        for over, row in _by_baseline(each).items()
+    ]
+    has_both = any(len(each.memory) > 1 for each in found)
+    note = (
+        f"Memory is {compared.memory_kind}. Each ratio is over the processes that are best at it: "
+        "the fastest, those that need the least CPU time, those that need the least memory"
+        f"{' (fresh and forked ones apart)' if has_both else ''}."
+    )
+    headings = ["N", "ours", "over", *SHOWN]
+    return [Grid("Over as many processes", headings, rows, words=3, note=note)]
+
+
+def _by_baseline(each: OverProcesses) -> dict[CellOfStudy, dict[str, Cell]]:
+    """The ratios by what they are over, and by their headings."""
+    rows: dict[CellOfStudy, dict[str, Cell]] = {}
+    ratios = zip(SHOWN, (each.throughput, each.cpu), strict=False)
+    for heading, ratio in [*ratios, *((SHOWN[-1], one) for one in each.memory)]:
+        if ratio is not None:
+            rows.setdefault(ratio.over, {})[heading] = ratio
+    return rows
+
+
+def _processes_findings(compared: Compared) -> list[Finding]:
+    """Of threads each arm; of other models the fastest arm, chosen by throughput, not by ratio."""
+    at_n = [each for each in compared.over_processes if each.of.workers == compared.headline_n]
+    threads = [each for each in at_n if each.of.model == THREADS]
+    others = [each for each in at_n if each.of.model != THREADS]
+
+    def speed(each: OverProcesses) -> float:
+        return float(np.nanmedian(compared.of(each.of, THROUGHPUT)))
+
+    chosen = [*threads, *([max(others, key=speed)] if others else [])]
+    return [finding for each in chosen for finding in _of_one(each, _chosen(each, others))]
+
+
+def _chosen(each: OverProcesses, others: list[OverProcesses]) -> str:
+    """Why this arm of several is in the answer."""
+    arms = list(dict.fromkeys(other.of.arm for other in others))
+    if each not in others or len(arms) < 2:
+        return ""
+    return f"Of {each.of.model} on {formats.listed(arms)}, {each.of.arm} is the fastest."
+
+
+def _of_one(each: OverProcesses, chosen: str) -> Iterator[Finding]:
+    has_both = len(each.memory) > 1
+    among = each.throughput.among
+    others = [stacked(one).replace("\n", " ") if has_both else one.arm for one in among]
+    better = f" (the better of {formats.listed(others)})" if len(others) > 1 else ""
+    over = f"{named(each.throughput.over)}{better}"
+    yield Finding(f"{named(each.of)} over {over}", each.throughput, chosen)
+    costs = [("CPU time per operation", each.cpu)]
+    costs += [(f"memory ({one.memory_kind})", one) for one in each.memory]
+    for what, ratio in costs:
+        if ratio is not None:
+            theirs = f" over {named(ratio.over)}" if len(others) > 1 else ""
+            yield Finding(f"… {what}{theirs}", ratio)
+
+
+PROCESSES = Question("processes", _processes_grids, _processes_findings)
+
+
+# ------------------------------------------------------------------------------------------ servers
+# One cache of all threads over as many processes that share a server.
+
+SERVERS_NOTE = "CPU time is that of all parts: workers, server, and database where there is one."
+
+
+def _servers_grids(compared: Compared, study: StudyLine) -> list[Grid]:
+    del study
+    found = compared.ratios.where(OVER_SERVER)
+    rows: list[list[Cell]] = [
+        [
+            str(each.of.workers),
+            f"{each.of.parameters[CACHE]}\n{stacked(each.of)}",
+            f"{each.over.parameters[CACHE]}\n{stacked(each.over)}",
+            each,
+            found.same(each, CPU_OF_ALL) or _of_all(compared, each) or "",
+        ]
+        for each in found.where(measure=THROUGHPUT)
+    ]
+    title = "One cache for all threads over processes with a server"
+    return (
+        [
+            Grid(
+                title,
+                ["N", "of", "over", *(HEADINGS[each] for each in (THROUGHPUT, CPU))],
+                rows,
+                3,
+                SERVERS_NOTE,
+            )
+        ]
+        if rows
+        else []
+    )
+
+
+def _of_all(compared: Compared, ratio: Ratio) -> Ratio | None:
+    """That of CPU time, where other processes need least of it than do most."""
+    found = compared.ratios.where(OVER_SERVER, CPU_OF_ALL, lambda each: each.of == ratio.of)
+    return next(iter(found), None)
+
+
+def _servers_findings(compared: Compared) -> list[Finding]:
+    every = list(compared.ratios.where(OVER_SERVER, CPU_OF_ALL))
+    if not every:
+        return []
+    return [
+        Finding(
+            f"{each.of.parameters[CACHE]} of {named(each.of)} over {each.over.parameters[CACHE]} "
+            f"with {named(each.over)}: CPU time of all parts",
+            each,
+        )
+        for each in at_headline_n(every, compared.headline_n)
+    ]
+
+
+SERVERS = Question("processes", _servers_grids, _servers_findings)
+
+
+# ------------------------------------------------------------------------------------------- memory
+# What an extra worker takes, by arm and model.
+
+
+def _memory_grids(compared: Compared, study: StudyLine) -> list[Grid]:
+    del study
+    if compared.is_across_loops or not compared.compares:
+        return []
+    curves = [curve for curve in compared.curves if curve.slope.n]
+    models = [model for model in MODELS if any(c.key.model == model for c in curves)]
+    slopes = {(c.key.arm, c.key.model): c.slope for c in curves}
+    rows: list[list[Cell]] = [
+        [arm, *(slopes.get((arm, model), formats.BLANK) for model in models)]
+        for arm in compared.arms
+        if any((arm, model) in slopes for model in models)
+    ]
+    if not rows:
+        return []
+    return [Grid(f"MiB ({compared.memory_kind}) per extra worker", ["arm", *models], rows)]
+
+
+EXTRA_WORKERS = Question("memory", _memory_grids)
+
+
+# --------------------------------------------------------------------------------------- break even
+# From how many threads without the GIL on they beat the best single worker with it.
+
+
+def _break_even_grids(compared: Compared, study: StudyLine) -> list[Grid]:
+    del study
+    return [_break_even_grid(each) for each in break_evens(compared)]
+
+
+def _break_even_grid(found: BreakEven) -> Grid:
+    rows: list[list[Cell]] = [[str(each.of.workers), each] for each in found.ratios]
+    first = found.ratios[0]
+    single = f"{first.over.arm} ({first.over.model})"
+    return Grid(f"Threads on {first.of.arm} over one worker on {single}", ["N", "throughput"], rows)
+
+
+def _break_even_findings(compared: Compared) -> list[Finding]:
+    return [_break_even_finding(each) for each in break_evens(compared)]
+
+
+def _break_even_finding(found: BreakEven) -> Finding:
+    ratio = found.at or found.ratios[-1]
+    question = f"{named(ratio.of)} over {named(ratio.over)} (break-even)"
+    return Finding(question, ratio, break_even_note(found))
+
+
+def break_even_note(found: BreakEven) -> str:
+    """What is known of the N from which on threads are faster."""
+    last = found.ratios[-1].of.workers
+    few = all(each.coverage is None for each in found.ratios)
+    if found.at is None:
+        if found.outcome == "never":
+            return f"Break-even: not reached up to N = {last}."
+        ns = "" if few else f" at N = {formats.listed(found.undecided)}"
+        return f"Break-even: inconclusive up to N = {last}{ns and ', undecided'}{ns}."
+    at = found.at.of.workers
+    after = {each.of.workers: each.verdict.word for each in found.ratios if each.of.workers > at}
+    by_word = {
+        word: [n for n, each in after.items() if each == word]
+        for word in ("slower", "same", "inconclusive")
+    }
+    besides = [f"at N = {formats.listed(ns)} {word}" for word, ns in by_word.items() if ns]
+    return f"Break-even: {', '.join([f'at N = {at}', *besides])}."
+
+
+BREAK_EVEN = Question("processes", _break_even_grids, _break_even_findings)
