@@ -12,7 +12,7 @@ from tests.benchmarks.stall_picture import PUBLISHED, SHARES, draw
 from tests.benchmarks.stalls import LOOPS, Stalls, measured_ms
 from tests.support.children import ROOT
 from tests.support.published import alike
-from workers.services.load.distribution import BEYOND
+from workers.services.load.tally import BEYOND
 
 RESULTS = (ROOT / "results" / "README.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")

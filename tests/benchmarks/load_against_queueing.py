@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from tests.benchmarks.figure import Effort, Figure
 from tests.support.servers import environment, ready, start
 from workers.services.load.arrivals import arrivals
-from workers.services.load.distribution import Distribution
+from workers.services.load.tally import Distribution
 
 SERVICE_MS = 2.0
 SLEEP_MS = 1.9  # of it; the rest is late wake-ups and system calls

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from tests.benchmarks.figure import Effort, Figure
 from tests.support.null_server import NGINX, running_nginx
 from tests.support.servers import environment, running_site
-from workers.services.load.time_slice import ask_for_slice
+from workers.services.load.timer import ask_for_slice
 
 CONNECTIONS = 64
 PER_CORE_TARGET = 0.4

@@ -27,7 +27,7 @@ from tests.benchmarks.stalls import Run, Stalls, distribution, measured_ms
 from tests.support.children import PATIENCE_S
 from tests.support.servers import GENERATOR, ready, start
 from tests.support.waiting import wait_until
-from workers.services.load.distribution import Distribution
+from workers.services.load.tally import Distribution
 
 SERVICE_MS = 2.0
 SLEEP_MS = 1.9  # of it; the rest is late wake-ups and system calls

@@ -17,7 +17,7 @@ from scaling.report.plots.sheet import Layout, new_sheet
 from scaling.report.plots.style import IDEAL_LINE, INK, RC, SPARE
 from tests.benchmarks.stalls import Stalls, measured_ms
 from tests.support.children import ROOT
-from workers.services.load.distribution import BEYOND, Distribution
+from workers.services.load.tally import BEYOND, Distribution
 
 PUBLISHED = ROOT / "results" / "published" / "stall"
 SHARES = {"P50": 0.5, "P90": 0.9, "P95": 0.95, "P99": 0.99, "P99.9": 0.999}

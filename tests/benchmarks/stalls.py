@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Self
 
-from workers.services.load.distribution import Distribution
+from workers.services.load.tally import Distribution
 
 LOOPS = ("open", "closed")
 

@@ -186,7 +186,7 @@ def timed(run: RunLine) -> RunLine:
 
 
 def histogram(times_s: Times) -> Latency:
-    """Times in the layout of `workers.worker.histogram`."""
+    """Times in the layout of `workers.worker.handle`."""
     ns = np.maximum(times_s * NS, 0).astype(np.int64)
     _, bits = np.frexp(ns.astype(np.float64))
     shift = np.maximum(bits - 8, 0)

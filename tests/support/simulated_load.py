@@ -5,9 +5,8 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import count, repeat
 from typing import Any
 
-from workers.services.load.closed_loop import ClosedLoop
 from workers.services.load.lane import Lane
-from workers.services.load.open_loop import OpenLoop
+from workers.services.load.sending import ClosedLoop, OpenLoop
 from workers.services.load.summary import summarize
 from workers.services.load.tally import Tally, Window
 

@@ -117,7 +117,7 @@ def test_a_real_child_reads_back_what_its_arm_promises(name: str) -> None:
     root = Path(__file__).parents[2]
     ask = (
         f"import sys; sys.path.insert(0, {str(root)!r})\n"
-        "from workers.readback.allocator import allocator\n"
+        "from workers.readback.process import allocator\n"
         "print(sys._is_gil_enabled(), allocator())"
     )
     child = subprocess.run(

@@ -23,8 +23,7 @@ from workers.readback.refusals import load_choices
 from workers.services.valkey.values import computed
 from workers.worker.workload import parameters_of
 from workers.workloads.cache import Cache
-from workers.workloads.parts.caches import MAKERS, Misses
-from workers.workloads.parts.keys import DRAWN, drawn
+from workers.workloads.parts.lookups import DRAWN, MAKERS, Misses, drawn
 
 POINTS = 2.0  # of 100
 IN_USE: dict[str, Callable[[Any], Any]] = {  # of an array p T: whether each key is in the cache

@@ -11,7 +11,7 @@ from trio.testing import MockClock
 
 from tests.support.children import Finished, finish, measured
 from tests.support.halves import on_this_build
-from workers.host.schedule import schedule
+from workers.host.hosting import schedule
 from workers.loops.registry import LOOPS
 from workers.loops.runners import runner_for
 

@@ -13,7 +13,7 @@ from workers.loops.libraries import Begin, library
 from workers.loops.libraries.on_asyncio import Asyncio
 from workers.loops.registry import load_loop
 from workers.readback.refusals import load_choices, refusals
-from workers.workloads.parts.spawn_on_asyncio import eagerly
+from workers.workloads.parts.joins import eagerly
 from workers.workloads.spawn import Spawn
 
 pytestmark = pytest.mark.one_build

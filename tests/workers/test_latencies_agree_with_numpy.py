@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.worker.histogram import LARGEST_NS, PRECISION_BITS, SIZE, Histogram, lower_edge_ns
+from workers.worker.handle import LARGEST_NS, PRECISION_BITS, SIZE, Histogram, lower_edge_ns
 
 pytestmark = pytest.mark.one_build
 

@@ -13,7 +13,7 @@ from scaling.analysis.table.latency import SHARES, middles_ns, summary
 from scaling.journal.record import Latency, Record, RunLine, WorkerRecord
 from tests.support.columns_of import columns_of
 from tests.support.fabricate import Made, journal, with_, write
-from workers.worker.histogram import Histogram
+from workers.worker.handle import Histogram
 
 pytestmark = pytest.mark.one_build
 

@@ -9,15 +9,14 @@ from dataclasses import dataclass, field
 import pytest
 
 from tests.support.children import PATIENCE_S
-from workers.services.load.connecting import opener
 from workers.services.load.echo_connection import EchoConnection
 from workers.services.load.generator import give_up_late
 from workers.services.load.http_connection import HttpConnection
-from workers.services.load.lane import Lane, Message
+from workers.services.load.lane import Lane, Message, opener
 from workers.services.load.requests_list import Request
 from workers.services.load.tally import Tally, Window
 from workers.services.load.target import Target
-from workers.services.serving.loop import new_event_loop
+from workers.services.serving.program import new_event_loop
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
 HI = HEAD + b"Content-Length: 2\r\n\r\nhi"

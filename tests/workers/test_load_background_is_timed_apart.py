@@ -8,9 +8,9 @@ import pytest
 
 from tests.support.simulated_load import SECOND_NS, Server, Span, simulate
 from workers.services.load.arrivals import arrivals
-from workers.services.load.distribution import Distribution
 from workers.services.load.options import parser, read_options
-from workers.services.load.printout import printout
+from workers.services.load.summary import printout
+from workers.services.load.tally import Distribution
 
 MS = 1_000_000
 LIGHT_MS, HEAVY_MS = 1, 20

@@ -27,7 +27,7 @@ from workers.services.load.generator import write_line
 pytestmark = pytest.mark.slow
 
 ANSWERS = """
-    from workers.workloads.parts.accepting import Accepting
+    from workers.workloads.parts.served import Accepting
 
     @dataclass
     class Theirs(Workload):

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from tests.support.simulated_load import SECOND_NS, Server, simulate
 from workers.services.load.arrivals import arrivals
-from workers.services.load.distribution import Distribution
-from workers.services.load.printout import printout
+from workers.services.load.summary import printout
+from workers.services.load.tally import Distribution
 
 MS = 1_000_000
 BUCKET = 0.005

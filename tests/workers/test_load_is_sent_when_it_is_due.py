@@ -7,7 +7,7 @@ from typing import cast
 import pytest
 
 from workers.services.load.lane import Lane
-from workers.services.load.open_loop import WAITING_MOST, WAKE_UP_NS, OpenLoop, early_ns
+from workers.services.load.sending import WAITING_MOST, WAKE_UP_NS, OpenLoop, early_ns
 from workers.services.load.tally import Tally, Window
 
 GAP_NS = 4_000_000

@@ -5,11 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from workers.services.load.distribution import Distribution
-from workers.services.load.printout import printout
-from workers.services.load.summary import summarize
-from workers.services.load.tally import Tally
-from workers.worker.histogram import Histogram
+from workers.services.load.summary import printout, summarize
+from workers.services.load.tally import Distribution, Tally
+from workers.worker.handle import Histogram
 
 MS = 1_000_000
 

@@ -13,7 +13,7 @@ import pytest
 from tests.support.children import PATIENCE_S
 from tests.support.servers import environment
 from workers.services.load.timer import LoopTimer, Timer, new_timer
-from workers.services.serving.loop import new_event_loop
+from workers.services.serving.program import new_event_loop
 
 LOOPS = pytest.mark.parametrize("factory", [asyncio.new_event_loop, new_event_loop])
 EARLY_NS = 2_000_000  # uvloop's own timers may fire early by a millisecond
@@ -84,7 +84,7 @@ def test_linux_has_the_exact_timer() -> None:
 
 
 SLICE = """
-from workers.services.load.time_slice import ask_for_slice
+from workers.services.load.timer import ask_for_slice
 print(ask_for_slice(300_000))
 """
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from workers.worker.own_code import BUILT_IN, imported_anew, is_own, package_of
+from workers.worker.registry import BUILT_IN, imported_anew, is_own, package_of
 
 
 @pytest.fixture

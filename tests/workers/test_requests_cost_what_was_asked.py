@@ -9,10 +9,8 @@ from typing import Any
 import pytest
 
 from tests.support.in_process_server import ask, at_work, right_request
-from workers.workloads.parts import per_request
-from workers.workloads.parts.heap import live_objects, share
-from workers.workloads.parts.per_request import PerRequest, make_garbage
-from workers.workloads.parts.turns import TURNS_PER_US
+from workers.workloads.parts import work
+from workers.workloads.parts.work import TURNS_PER_US, PerRequest, live_objects, make_garbage, share
 
 SERVERS = pytest.mark.parametrize("server", ["tcp", "aiohttp", "asgi", "fastapi"])
 
@@ -57,7 +55,7 @@ def test_a_request_waits_without_the_cpu(server: str) -> None:
 @SERVERS
 def test_a_request_works(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[int] = []
-    monkeypatch.setattr(per_request, "turns", done.append)
+    monkeypatch.setattr(work, "turns", done.append)
     asyncio.run(exchange(server, 3, work_us=50))
     first = 1  # the one before anything is counted
     assert done == [50 * TURNS_PER_US] * (first + 3)
@@ -71,7 +69,7 @@ def test_a_request_works(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
 @SERVERS
 def test_a_request_leaves_garbage(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[int] = []
-    monkeypatch.setattr(per_request, "make_garbage", made.append)
+    monkeypatch.setattr(work, "make_garbage", made.append)
     asyncio.run(exchange(server, 3, garbage_per_request=20))
     assert made == [20] * 4
 

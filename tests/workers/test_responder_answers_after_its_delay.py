@@ -24,7 +24,7 @@ from tests.support.servers import (
 )
 from workers.services.responder.server import HEAD_MOST_BYTES, answer_with, serving
 from workers.services.serving.listening import listen
-from workers.services.serving.loop import new_event_loop
+from workers.services.serving.program import new_event_loop
 
 pytestmark = pytest.mark.one_build
 

@@ -10,8 +10,8 @@ from aiohttp import web
 from tests.support.children import PATIENCE_S
 from workers import Worker
 from workers.services.serving.listening import listen, url_of
+from workers.services.site.pages import Page, Shelf
 from workers.services.site.server import serving
-from workers.services.site.shelf import Page, Shelf
 from workers.services.site.stories import News
 from workers.workloads.scrape import Scrape
 

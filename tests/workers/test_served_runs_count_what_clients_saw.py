@@ -19,8 +19,7 @@ from tests.support.halves import on_this_build
 from tests.support.in_process_server import at_work
 from tests.support.servers import environment
 from tests.support.serving import served
-from workers.readback.isolation import Isolation
-from workers.readback.refusals import load_choices, refusals
+from workers.readback.refusals import Isolation, load_choices, refusals
 from workers.worker.registry import built_in
 from workers.workloads.serve import Serve
 

@@ -12,7 +12,6 @@ from tests.support.in_process_server import Answer, AtWork, ask, at_work, right_
 from workers import Worker
 from workers.loops.runners import runner_for
 from workers.services.load.requests_list import Request
-from workers.workloads.parts.per_request import PerRequest
 from workers.workloads.parts.servers import load_server
 from workers.workloads.parts.servers.asgi import application
 from workers.workloads.parts.servers.on_uvicorn import (
@@ -23,6 +22,7 @@ from workers.workloads.parts.servers.on_uvicorn import (
     Send,
 )
 from workers.workloads.parts.servers.tcp import BODY_MOST, Connection
+from workers.workloads.parts.work import PerRequest
 
 pytestmark = pytest.mark.slow
 

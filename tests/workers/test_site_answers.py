@@ -25,10 +25,9 @@ from tests.support.servers import (
     start,
 )
 from workers.services.serving.listening import listen, url_of
-from workers.services.serving.loop import new_event_loop
-from workers.services.site.pages import item_page, list_page
+from workers.services.serving.program import new_event_loop
+from workers.services.site.pages import Shelf, item_page, list_page
 from workers.services.site.server import at_least
-from workers.services.site.shelf import Shelf
 from workers.services.site.stories import FIRST_ID, News
 
 pytestmark = pytest.mark.one_build

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from tests.support.children import measured
 from tests.support.in_process import ALL_LOOPS, run_alone
-from workers.workloads.parts.lateness import Lateness
-from workers.workloads.parts.pauses import Pauses, exponential_s
-from workers.workloads.parts.turns import TURNS_PER_US
+from workers.workloads.parts.timers import Lateness, Pauses, exponential_s
+from workers.workloads.parts.work import TURNS_PER_US
 from workers.workloads.sleep import Sleep, Tasks
 
 pytestmark = pytest.mark.one_build

@@ -11,7 +11,7 @@ from scaling.run.child import Child, run_child
 from tests.support.children import FREE_THREADED, QUICK, environment, finish, measured
 from workers.readback.refusals import load_choices
 from workers.worker.workload import build, parameters_of
-from workers.workloads.parts.keys import DRAWN, drawn, part_of
+from workers.workloads.parts.lookups import DRAWN, drawn, part_of
 from workers.workloads.parts.state import KINDS, OnState
 from workers.workloads.state import State
 from workers.workloads.state_pass import StatePass

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from workers.host.schedule import schedule
+from workers.host.hosting import schedule
 from workers.loops.runners import runner_for
 from workers.readback.gil import GilWatch
 from workers.readback.process import Readback

@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from workers.workloads.parts import timekeeper
-from workers.workloads.parts.timekeeper import Timekeeper
+from workers.workloads.parts import timers
+from workers.workloads.parts.timers import Timekeeper
 
 PERIOD_S = 0.010
 
@@ -42,7 +42,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(timekeeper, "time", clock)
+    monkeypatch.setattr(timers, "time", clock)
     monkeypatch.setattr(asyncio, "get_running_loop", lambda: clock)
     return clock
 

@@ -16,8 +16,7 @@ from tests.support.children import FREE_THREADED, PATIENCE_S, ROOT, finish, meas
 from tests.support.halves import on_this_build
 from workers import Worker
 from workers.host.models import MODELS
-from workers.readback.isolation import Isolation
-from workers.readback.refusals import load_choices, refusals
+from workers.readback.refusals import Isolation, load_choices, refusals
 from workers.workloads.echo import Echo
 from workers.workloads.parts import echo_ends, tls
 from workers.workloads.parts.loopback import Contexts

@@ -13,7 +13,7 @@ import time
 from dataclasses import dataclass
 
 from workers import Worker, Workload, parameter
-from workers.workloads.parts.turns import call_back, turns
+from workers.workloads.parts.work import call_back, turns
 
 TURNS = 30_000
 HELD = 0.3

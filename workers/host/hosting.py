@@ -11,16 +11,80 @@ import os
 import time
 from typing import Any
 
-from workers.cell import Cell, CellError
-from workers.host.channel import Channel, Message, channel_pair, receive_from_all
+from workers.cell import SCHEMA, Cell, CellError
+from workers.host.channel import (
+    Channel,
+    DriverError,
+    Message,
+    Observer,
+    channel_pair,
+    receive_from_all,
+)
 from workers.host.inbound import Inbound
 from workers.host.models import MODELS, refusal
-from workers.host.observer import DriverError, Observer
-from workers.host.record import record_of
-from workers.host.schedule import schedule
 from workers.readback.gil import GilWatch
 from workers.readback.process import Readback
 from workers.worker.session import GRACE_S, failure_of
+
+# ----------------------------------------------------------------------------------------- schedule
+# The schedule of a window: instants that are computed once and used by every worker.
+
+def schedule(opens_ns: int, window_s: float, ticks: int) -> list[int]:
+    """Instants (monotonic ns) that cut a window of `window_s` into `ticks` equal parts.
+
+    There are `ticks + 1` of them: the first opens the window, the last closes it.
+    """
+    step_ns = window_s * 1e9 / ticks
+    return [opens_ns + round(k * step_ns) for k in range(ticks + 1)]
+
+
+# ------------------------------------------------------------------------------------------- record
+# The record: the JSON document that one run leaves, measured or failed.
+
+SAME_FOR_ALL = ("loop_version", "facts", "debug")  # stored once, from worker 0
+
+
+def record_of(
+    cell: Cell,
+    readback: Readback,
+    reports: list[Message],
+    *,
+    failure: dict[str, Any] | None,
+    finite: bool,
+    served: bool,
+    instants_ns: dict[str, int],
+) -> dict[str, Any]:
+    """Assemble the record of a run; `reports` is empty when it failed.
+
+    `instants_ns` are the phases of the run, monotonic ns. The record of a `served` run has each
+    collection of its window.
+    """
+    first: Message = reports[0] if reports else {}
+    process = readback.result(debug=any(report.get("debug") for report in reports), spans=served)
+    if cell.model == "interpreters":  # one allocator for the whole process
+        for report in reports:
+            report["process"]["allocator"] = process["allocator"]
+    return {
+        "schema": SCHEMA,
+        "outcome": "failed" if failure else "measured",
+        "finite": finite,
+        "failure": failure,
+        "process": process,
+        "loop": {
+            "name": cell.loop,
+            "class": first.get("loop_class"),
+            "version": first.get("loop_version"),
+        },
+        "facts": first.get("facts", {}),
+        "instants_ns": instants_ns,
+        "workers": [
+            {name: value for name, value in report.items() if name not in SAME_FOR_ALL}
+            for report in reports
+        ],
+    }
+
+
+# ------------------------------------------------------------------------------------------ hosting
 
 LEAD_S = 0.02  # between publishing an instant and the instant: every loop must have read it by then
 MOST_SETTLE_S = 1.0  # for loops that are late because each callback takes long

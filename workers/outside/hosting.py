@@ -13,10 +13,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 from workers.cell import LOOPBACK, SCHEMA, Cell
-from workers.host.hosting import LEAD_S, LOAD_LEAD_S
-from workers.host.observer import DriverError, Observer
+from workers.host.channel import DriverError, Observer
+from workers.host.hosting import LEAD_S, LOAD_LEAD_S, schedule
 from workers.host.open_files import raise_limit
-from workers.host.schedule import schedule
 from workers.outside.commands import SERVERS, arguments_of, command_line
 from workers.outside.noted import Noted
 from workers.outside.readiness import (

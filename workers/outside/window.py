@@ -7,7 +7,7 @@ column, with the true instants beside them.
 from collections.abc import Sequence
 from typing import Any
 
-from workers.host.observer import DriverError
+from workers.host.channel import DriverError
 
 type Reading = tuple[int, int]  # when it was read, and the CPU time so far, ns
 

@@ -14,11 +14,9 @@ from typing import Any
 from workers.cell import SCHEMA
 from workers.host.models import MODELS, refusal
 from workers.loops.registry import LOOPS, import_loop, loop_version
-from workers.readback.allocator import allocator
 from workers.readback.gil import gil_enabled
-from workers.readback.isolation import Isolation
-from workers.readback.process import os_threads
-from workers.readback.refusals import load_choices, refusals, uneven
+from workers.readback.process import allocator, os_threads
+from workers.readback.refusals import Isolation, load_choices, refusals, uneven
 from workers.worker.registry import built_in, load_workload
 from workers.worker.workload import parameters_of, reason_alone
 

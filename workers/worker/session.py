@@ -21,8 +21,7 @@ from workers.readback.gil import GilWatch
 from workers.readback.process import Readback
 from workers.worker.handle import Worker
 from workers.worker.meter import Meter
-from workers.worker.own_code import imported_anew, is_own, package_of
-from workers.worker.registry import load_workload
+from workers.worker.registry import imported_anew, is_own, load_workload, package_of
 from workers.worker.workload import Workload, build, reason_against
 
 OWN_IMPORTS = ("processes", "interpreters")  # models whose workers import for themselves

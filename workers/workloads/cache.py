@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from workers import Worker, Workload, parameter
 from workers.worker.workload import Holds
-from workers.workloads.parts.caches import LOADS, MAKERS, Misses
-from workers.workloads.parts.caches import Cache as Kept
-from workers.workloads.parts.keys import drawn
+from workers.workloads.parts.lookups import LOADS, MAKERS, Misses, drawn
+from workers.workloads.parts.lookups import Cache as Kept
 from workers.workloads.parts.once import of_process
-from workers.workloads.parts.turns import turns, turns_of
 from workers.workloads.parts.where import service_url
+from workers.workloads.parts.work import turns, turns_of
 
 if TYPE_CHECKING:  # costs the others memory
     from workers.workloads.parts.lookups import LookUps

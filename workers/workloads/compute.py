@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from workers import Worker, Workload, parameter
-from workers.workloads.parts.turns import call_back, turns
+from workers.workloads.parts.work import call_back, turns
 
 
 @dataclass

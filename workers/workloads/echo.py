@@ -7,7 +7,7 @@ from typing import Literal
 from workers import Worker, Workload, parameter
 from workers.workloads.parts.echo_ends import ENDS, EchoSetup, Ends
 from workers.workloads.parts.loopback import PLAIN
-from workers.workloads.parts.turns import turns_of
+from workers.workloads.parts.work import turns_of
 
 
 @dataclass

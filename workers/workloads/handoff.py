@@ -7,7 +7,7 @@ from typing import Literal
 
 from workers import Worker, Workload, parameter
 from workers.worker.meeting import meeting
-from workers.workloads.parts.timekeeper import Timekeeper
+from workers.workloads.parts.timers import Timekeeper
 
 
 @dataclass

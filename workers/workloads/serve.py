@@ -5,11 +5,10 @@ from typing import Any, Literal
 
 from workers import Worker, parameter
 from workers.workloads.parts.first_request import first_request
-from workers.workloads.parts.heap import live_objects, share
-from workers.workloads.parts.per_request import PerRequest
 from workers.workloads.parts.served import Served
 from workers.workloads.parts.servers import load_server
 from workers.workloads.parts.servers.base import BaseServer
+from workers.workloads.parts.work import PerRequest, live_objects, share
 
 
 @dataclass

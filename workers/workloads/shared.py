@@ -7,7 +7,7 @@ from functools import partial
 from typing import Literal
 
 from workers import Worker, Workload, parameter
-from workers.workloads.parts.turns import call_back
+from workers.workloads.parts.work import call_back
 
 Rung = Literal["nothing", "global", "value", "attribute-read", "attribute-write", "lock"]
 OfOneLoop = Literal["asyncio-lock", "asyncio-event", "asyncio-queue"]

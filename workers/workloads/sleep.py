@@ -8,9 +8,8 @@ from typing import Literal
 
 from workers import Worker, Workload, parameter
 from workers.loops.libraries import library
-from workers.workloads.parts.lateness import Lateness
-from workers.workloads.parts.pauses import Pauses, exponential_s
-from workers.workloads.parts.turns import turns, turns_of
+from workers.workloads.parts.timers import Lateness, Pauses, exponential_s
+from workers.workloads.parts.work import turns, turns_of
 
 Tasks = Literal["few", "each"]
 

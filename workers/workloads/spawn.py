@@ -55,7 +55,7 @@ class Spawn(Workload):
         self._sleep, self._join = tasks.sleep, tasks.join
         self._tasks_begin: AbstractContextManager[None] = nullcontext()
         if tasks.name == "asyncio":
-            from workers.workloads.parts import spawn_on_asyncio as choices
+            from workers.workloads.parts import joins as choices
 
             if self.join != "TaskGroup":
                 self._join = {"wait": choices.wait, "gather": choices.gather}[self.join]

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from workers import Worker, parameter
-from workers.workloads.parts.keys import drawn, part_of
+from workers.workloads.parts.lookups import drawn, part_of
 from workers.workloads.parts.once import of_process
 from workers.workloads.parts.state import OnState
 

@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, Any
 
-from workers.host.schedule import schedule
+from workers.host.hosting import schedule
 from workers.services.load.driver import RESUME, Driver
 from workers.services.load.options import Options
 from workers.services.load.part import Part

@@ -1,7 +1,6 @@
 """Length-prefixed TCP: four bytes of length (big-endian), then as many bytes, and the same back."""
 
-from workers.services.load.connecting import BUFFER, Reporting
-from workers.services.load.lane import Lane, Message
+from workers.services.load.lane import BUFFER, Lane, Message, Reporting
 
 
 class EchoConnection(Reporting):

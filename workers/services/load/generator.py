@@ -18,17 +18,14 @@ from typing import Any
 
 from workers.host.open_files import raise_limit
 from workers.services.load.arrivals import arrivals, overloaded, share
-from workers.services.load.closed_loop import ClosedLoop
 from workers.services.load.lane import Lane
 from workers.services.load.lanes import connected, http
-from workers.services.load.open_loop import OpenLoop, early_ns
-from workers.services.load.part import Part
+from workers.services.load.part import Part, read_stdin
 from workers.services.load.requests_list import draw
-from workers.services.load.stdin_reader import read_stdin
+from workers.services.load.sending import ClosedLoop, OpenLoop, early_ns
 from workers.services.load.tally import Tally
-from workers.services.load.time_slice import ask_for_slice
-from workers.services.serving.ending import stop_requested
-from workers.services.serving.loop import new_event_loop
+from workers.services.load.timer import ask_for_slice
+from workers.services.serving.program import new_event_loop, stop_requested
 
 INSTALL = "pip install httptools uvloop"
 STDOUT = 1

@@ -6,8 +6,7 @@ without a length ends with the connection, and `100 Continue` is no answer.
 
 import httptools
 
-from workers.services.load.connecting import BUFFER, Reporting
-from workers.services.load.lane import Lane, Message
+from workers.services.load.lane import BUFFER, Lane, Message, Reporting
 
 FRAMING = (b"content-length", b"transfer-encoding")
 

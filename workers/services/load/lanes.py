@@ -4,9 +4,8 @@ import asyncio
 import contextlib
 import os
 
-from workers.services.load.connecting import ConnectionMaker, opener
 from workers.services.load.echo_connection import EchoConnection
-from workers.services.load.lane import Lane
+from workers.services.load.lane import ConnectionMaker, Lane, opener
 from workers.services.load.part import Part, messages
 from workers.services.load.target import Target
 

@@ -1,22 +1,194 @@
-"""A service as a program: one process or several, and one line of JSON once it answers.
-
-The line is `{"urls": [...], "pid": ...}`.
-"""
+"""A service as a program: its options, its processes, one line of JSON once it answers, its end."""
 
 import argparse
 import asyncio
+import contextlib
+import importlib
 import json
 import os
+import signal
 import socket
 import sys
+import threading
+from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 
+from workers.cell import LOOPBACK
 from workers.host.open_files import raise_limit
-from workers.services.serving.ending import stop_requested
-from workers.services.serving.family import serve_together
 from workers.services.serving.listening import listen
-from workers.services.serving.loop import new_event_loop
+
+# --------------------------------------------------------------------------------------------- loop
+# The event loop of services, and of the clients that measure them: the fastest installed.
+
+def new_event_loop() -> asyncio.AbstractEventLoop:
+    """Make a uvloop if it is installed, else asyncio's own loop."""
+    try:
+        uvloop = importlib.import_module("uvloop")
+    except ImportError:
+        return asyncio.new_event_loop()
+    loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
+    return loop
+
+
+# ------------------------------------------------------------------------------------------- ending
+# How a service is asked to stop: by a signal, or by the end of its standard input.
+#
+# A process that starts it with `--until-eof` holds the other end of a pipe. When that process ends,
+# killed or not, the pipe ends, and so does the service.
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+STDIN = 0
+CHUNK_BYTES = 4_096
+
+
+def stop_requested(
+    *, until_eof: bool, signals: Sequence[signal.Signals] = SIGNALS
+) -> asyncio.Event:
+    """Return an event of the running loop that is set when the service has to stop."""
+    loop = asyncio.get_running_loop()
+    requested = asyncio.Event()
+    for number in signals:
+        try:
+            loop.add_signal_handler(number, requested.set)
+        except NotImplementedError:  # Windows: there KeyboardInterrupt ends the loop
+            break
+    if until_eof:
+        # A thread, since files and terminals cannot be polled on every loop.
+        threading.Thread(
+            target=_wait_for_eof, args=(loop, requested), name="stdin", daemon=True
+        ).start()
+    return requested
+
+
+def _wait_for_eof(loop: asyncio.AbstractEventLoop, requested: asyncio.Event) -> None:
+    # os.read, not sys.stdin: a daemon thread inside a buffered read breaks interpreter shutdown.
+    with contextlib.suppress(OSError):  # a closed standard input counts as ended
+        while os.read(STDIN, CHUNK_BYTES):
+            pass
+    with contextlib.suppress(RuntimeError):  # the loop is closed: the service has already ended
+        loop.call_soon_threadsafe(requested.set)
+
+
+# ------------------------------------------------------------------------------------------ options
+# The command-line options that every service has.
+
+PORT_MOST = 65_535
+DELAY_MOST_MS = 60_000
+
+
+def server_parser(
+    module: str, description: str, *, delay_ms: float | None
+) -> argparse.ArgumentParser:
+    """Make the parser of `python -m MODULE`; a service adds its own options.
+
+    `delay_ms` is the default of its delay; None: it never waits.
+    """
+    parser = argparse.ArgumentParser(
+        prog=f"python -m {module}", description=description, allow_abbrev=False
+    )
+    add = parser.add_argument
+    if delay_ms is not None:
+        delay_help = f"delay before an answer, ms ({delay_ms:g})"
+        add("--delay-ms", type=delay, default=delay_ms, help=delay_help)
+    add("--host", default=LOOPBACK, help=f"address to listen on ({LOOPBACK})")
+    add("--port", type=_port, default=0, help="port; 0: any free one (0)")
+    add(
+        "--processes", type=count, default=1, help="number of processes, each with its own port (1)"
+    )
+    add("--until-eof", action="store_true", help="end when standard input ends")
+    return parser
+
+
+def read_options(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse.Namespace:
+    """Parse the command line; a bad one ends the program with exit code 2."""
+    options = parser.parse_args(arguments)
+    if options.port and options.port + options.processes - 1 > PORT_MOST:
+        parser.error(
+            f"--port {options.port}: {options.processes} ports from there end above {PORT_MOST}"
+        )
+    return options
+
+
+def count(text: str) -> int:
+    """Parse a number, at least 1."""
+    if (number := int(text)) < 1:
+        raise argparse.ArgumentTypeError(f"expected at least 1, got {text}")
+    return number
+
+
+def delay(text: str) -> float:
+    """Parse a delay in ms."""
+    if not 0 <= (number := float(text)) <= DELAY_MOST_MS:  # also refuses nan
+        raise argparse.ArgumentTypeError(f"expected 0 to {DELAY_MOST_MS} ms, got {text}")
+    return number
+
+
+def _port(text: str) -> int:
+    if not 0 <= (number := int(text)) <= PORT_MOST:
+        raise argparse.ArgumentTypeError(f"expected 0 to {PORT_MOST}, got {text}")
+    return number
+
+
+# ------------------------------------------------------------------------------------------- family
+# A service in several processes with a port each, for studies that one process could not serve.
+#
+# The parent serves nothing: it starts the others, announces all their URLs, and holds their
+# standard inputs, so that they end when it ends, even if it is killed.
+
+END_S = 5.0  # a process that has not ended by then is killed
+
+
+async def serve_together(
+    command: Sequence[str],
+    ports: Sequence[int],
+    announce: Callable[[list[str]], None],
+    *,
+    until_eof: bool,
+) -> int:
+    """Run `python -m COMMAND` once per port until asked to stop; return the exit code."""
+    requested = stop_requested(until_eof=until_eof)
+    children: list[Process] = []
+    try:
+        for port in ports:
+            line = [sys.executable, "-m", *command, "--port", str(port)]
+            children.append(
+                await asyncio.create_subprocess_exec(*line, "--until-eof", stdin=PIPE, stdout=PIPE)
+            )
+        urls = []
+        for child in children:
+            ready = await child.stdout.readline() if child.stdout else b""
+            if not ready:
+                return await child.wait() or 1  # it has printed why
+            urls += json.loads(ready)["urls"]
+        announce(urls)
+        return await _until_one_ends(requested, children)
+    finally:
+        await asyncio.gather(*map(_end, children))
+
+
+async def _until_one_ends(requested: asyncio.Event, children: Sequence[Process]) -> int:
+    """Wait for the request to stop (0), or for a process that ends before it (1)."""
+    waiting = [asyncio.create_task(requested.wait())]
+    ended = [asyncio.create_task(child.wait()) for child in children]
+    await asyncio.wait([*waiting, *ended], return_when=asyncio.FIRST_COMPLETED)
+    for task in (*waiting, *ended):
+        task.cancel()
+    return 0 if requested.is_set() else 1
+
+
+async def _end(child: Process) -> None:
+    if child.stdin:
+        child.stdin.close()
+    try:
+        async with asyncio.timeout(END_S):
+            await child.wait()
+    except TimeoutError:
+        child.kill()
+        await child.wait()
+
+
+# ------------------------------------------------------------------------------------------ program
 
 # Serves on a socket while its block runs; gives the URL once it has answered a request.
 type Serving = Callable[[socket.socket], AbstractAsyncContextManager[str]]

@@ -3,9 +3,15 @@
 from collections.abc import Sequence
 from functools import partial
 
-from workers.services.serving.options import count, read_options, server_parser
-from workers.services.serving.program import Serving, run_program, serve
-from workers.services.site.shelf import Shelf
+from workers.services.serving.program import (
+    Serving,
+    count,
+    read_options,
+    run_program,
+    serve,
+    server_parser,
+)
+from workers.services.site.pages import Shelf
 from workers.services.site.stories import PAGES, News
 
 

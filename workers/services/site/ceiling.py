@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from workers.services.serving.ceiling import ceiling_parser, print_ceiling
-from workers.services.serving.options import count
+from workers.services.serving.program import count
 from workers.services.site.stories import FIRST_ID, ID_STEP, PAGES, STORIES_PER_PAGE
 
 PAGES_PER_S = 20_000  # twice what one process delivers on machines of 2026

@@ -12,8 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from aiohttp import web
 
 from workers.services.serving.listening import BACKLOG, url_of
-from workers.services.site.pages import missing_page
-from workers.services.site.shelf import HTML, Shelf
+from workers.services.site.pages import HTML, Shelf, missing_page
 
 SHUTDOWN_S = 0.5  # for answers in progress when the site has to stop
 SHORTEST_SLEEP_S = 0.001  # libuv rounds shorter sleeps to 0, and the wait would spin

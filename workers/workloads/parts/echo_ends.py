@@ -7,7 +7,7 @@ from typing import Protocol, cast
 
 from workers import Worker
 from workers.workloads.parts.loopback import PLAIN, Contexts, listen
-from workers.workloads.parts.turns import turns
+from workers.workloads.parts.work import turns
 
 
 @dataclass(frozen=True)

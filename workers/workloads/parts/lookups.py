@@ -1,16 +1,136 @@
-"""Look-ups that wait for an answer: of a server, or of a database for what a cache has not."""
+"""Look-ups by key: in a cache of a program's own, of a server, or of a database."""
 
+import functools
+import importlib
+import random
+import threading
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from itertools import islice
+from array import array
+from bisect import bisect
+from collections.abc import Callable, Sequence
+from itertools import accumulate, islice
 from typing import Any, Protocol
 
-from workers.services.postgres.table import letters
-from workers.services.valkey.values import VALUES
-from workers.workloads.parts.caches import Cache, Misses
+from workers.services.postgres.server import letters
+from workers.services.valkey.values import VALUES, computed
 from workers.workloads.parts.stack.async_rows import AsyncpgPool
 from workers.workloads.parts.stack.database import Database
 from workers.workloads.parts.where import STATEMENTS
+
+# --------------------------------------------------------------------------------------------- keys
+# Keys by which data are read: a part of them, and how hot each is.
+
+DRAWN = 1 << 17  # keys drawn beforehand: 512 KiB
+SEED = 1
+SCATTER = 2_654_435_761  # a prime, so that each rank has a place of its own
+
+
+def part_of(count: int, percent: float) -> Sequence[int]:
+    """Keys of that part of `count` objects, at random places among those that are not read."""
+    if percent >= 100:
+        return range(count)
+    chance = random.Random(SEED).random
+    return array("I", (key for key in range(count) if 100 * chance() < percent))
+
+
+def drawn(part: Sequence[int], exponent: float, seed: int = SEED) -> "array[int]":
+    """`DRAWN` keys by a Zipf law: the k-th hottest is drawn in proportion to 1 / k^exponent.
+
+    With 0 all are as hot. Which ones are hot has nothing to do with their places.
+    """
+    chance, count = random.Random(seed).random, len(part)
+    if not exponent:
+        return array("I", (part[int(chance() * count)] for _ in range(DRAWN if part else 0)))
+    weights = array("d", accumulate((rank + 1) ** -exponent for rank in range(count)))
+    ranks = (bisect(weights, chance() * weights[-1], hi=count - 1) for _ in range(DRAWN))
+    return array("I", (part[rank * SCATTER % count] for rank in ranks))
+
+
+# ------------------------------------------------------------------------------------------- caches
+# Caches of a program's own: each keeps the value of a key, or has it computed.
+
+type Cache[V] = Callable[[int], V]
+
+
+class DictCache[V]:
+    """A dict: who finds a key takes no lock. The oldest entry goes first, however hot it is."""
+
+    def __init__(self, compute: Cache[V], entries: int) -> None:
+        self._compute = compute
+        self._entries = entries
+        self._values: dict[int, V] = {}
+        self._lock = threading.Lock()
+
+    def __call__(self, key: int) -> V:
+        """The value of a key."""
+        found = self._values.get(key)
+        if found is not None:
+            return found
+        value = self._compute(key)
+        with self._lock:
+            values = self._values
+            if key not in values and len(values) >= self._entries:
+                del values[next(iter(values))]
+            values[key] = value
+        return value
+
+
+def _lru_cache[V](compute: Cache[V], entries: int) -> Cache[V]:
+    return functools.lru_cache(maxsize=entries)(compute)
+
+
+def _cachetools[V](compute: Cache[V], entries: int) -> Cache[V]:
+    tools = _import_cachetools()
+    cache: Any = tools.LRUCache(maxsize=entries)
+    made: Cache[V] = tools.cached(cache, lock=threading.Lock())(compute)
+    return made
+
+
+def _import_cachetools() -> Any:
+    try:
+        return importlib.import_module("cachetools")
+    except ImportError as error:
+        raise ImportError(f"{error}; add --with cachetools") from None
+
+
+class Misses:
+    """Computes what a cache has not: CPU work, counted for the thread that does it."""
+
+    def __init__(self, work: Callable[[], object]) -> None:
+        self._work = work
+        self._of = threading.local()
+
+    def __call__(self, key: int) -> str:
+        """Compute a value."""
+        self._of.count = self.count + 1
+        if not self.free:
+            self._work()
+        return computed(key)
+
+    @property
+    def count(self) -> int:
+        """How many the calling thread has computed."""
+        return getattr(self._of, "count", 0)
+
+    @property
+    def free(self) -> bool:
+        """Whether the calling thread only fills the cache, which costs nothing."""
+        return getattr(self._of, "free", False)
+
+    @free.setter
+    def free(self, value: bool) -> None:
+        self._of.free = value
+
+
+MAKERS: dict[str, Callable[[Cache[Any], int], Cache[Any]]] = {
+    "dict": DictCache,
+    "lru_cache": _lru_cache,
+    "cachetools": _cachetools,
+}
+LOADS: dict[str, Callable[[], object]] = {"cachetools": _import_cachetools}
+
+
+# ------------------------------------------------------------------------------------------ lookups
 
 AT_ONCE = 50  # keys in a command that fills a server: it has buffers for them
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from workers.workloads.parts.turns import TURNS_PER_US, turns
+from workers.workloads.parts.work import TURNS_PER_US, turns
 
 LIGHT = "/light"
 BODY = b"x" * 256

@@ -1,6 +1,6 @@
 """The servers of served workloads, one file each: what makes the protocol of a connection.
 
-How connections arrive is the same for all of them (`workers.workloads.parts.accepting`). Each file
+How connections arrive is the same for all of them (`workers.workloads.parts.served`). Each file
 has what `ServerKind` lists. It is imported only where that server is asked for.
 """
 
@@ -14,8 +14,8 @@ from workers.workloads.parts.applications import ApplicationError
 
 if TYPE_CHECKING:
     from workers import Worker
-    from workers.workloads.parts.per_request import PerRequest
     from workers.workloads.parts.servers.base import BaseServer
+    from workers.workloads.parts.work import PerRequest
 
 
 class ServerKind(Protocol):

@@ -5,9 +5,9 @@ from typing import Any
 from aiohttp import web
 
 from workers import Worker
-from workers.workloads.parts.per_request import PerRequest
 from workers.workloads.parts.servers.base import BaseServer
 from workers.workloads.parts.servers.on_aiohttp import OnAiohttp
+from workers.workloads.parts.work import PerRequest
 
 
 def requests(response_bytes: int) -> list[dict[str, Any]]:

@@ -3,7 +3,6 @@
 from typing import Any
 
 from workers import Worker
-from workers.workloads.parts.per_request import PerRequest
 from workers.workloads.parts.servers.base import BaseServer
 from workers.workloads.parts.servers.on_uvicorn import (
     Application,
@@ -12,6 +11,7 @@ from workers.workloads.parts.servers.on_uvicorn import (
     Receive,
     Send,
 )
+from workers.workloads.parts.work import PerRequest
 
 TEXT = (b"content-type", b"text/plain; charset=utf-8")
 

@@ -7,9 +7,9 @@ import pydantic
 from pydantic import BaseModel, Field
 
 from workers import Worker
-from workers.workloads.parts.per_request import PerRequest
 from workers.workloads.parts.servers.base import BaseServer
 from workers.workloads.parts.servers.on_uvicorn import OnUvicorn
+from workers.workloads.parts.work import PerRequest
 
 PATH = "/orders"
 

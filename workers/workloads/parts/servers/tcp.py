@@ -4,8 +4,8 @@ import asyncio
 from typing import Any, cast
 
 from workers import Worker
-from workers.workloads.parts.per_request import PerRequest
 from workers.workloads.parts.servers.base import BaseServer
+from workers.workloads.parts.work import PerRequest
 
 HEAD = 4
 BODY_MOST = 64 * 1024 * 1024  # bytes; a longer message is none of ours: the connection is closed

@@ -14,7 +14,7 @@ import (
 
 const (
 	bufferBytes = 65_536
-	turnsPerUs  = 30 // workers/workloads/parts/turns.py
+	turnsPerUs  = 30 // workers/workloads/parts/work.py
 )
 
 type echo struct {

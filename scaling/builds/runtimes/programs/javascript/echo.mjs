@@ -3,7 +3,7 @@
 import { once } from "node:events";
 import { connect, createServer } from "node:net";
 
-const TURNS_PER_US = 30; // workers/workloads/parts/turns.py
+const TURNS_PER_US = 30; // workers/workloads/parts/work.py
 
 export default class Echo {
   static finite = false;

@@ -1,8 +1,4 @@
-"""The open loop: requests are due by a schedule, whatever the server does.
-
-All lanes serve one queue. A schedule for each connection would keep the backlog of a slow one from
-a free one; the send time instead of the due time would hide what a stall delays.
-"""
+"""When lanes send: always one request in flight (closed loop), or by a schedule (open loop)."""
 
 import time
 from collections import deque
@@ -11,6 +7,45 @@ from collections.abc import Callable, Iterator, Sequence
 from workers.services.load.lane import Lane
 from workers.services.load.tally import Tally, Window
 from workers.services.load.timer import Timer, new_timer
+
+# -------------------------------------------------------------------------------------- closed loop
+# The closed loop: every lane always has a request in flight.
+#
+# It measures capacity. It sends less while the server is slow, so its latency says little about
+# what users would see.
+
+class ClosedLoop:
+    """Sends on each lane as soon as it is free."""
+
+    timer_kind = None  # nothing is due
+
+    def __init__(
+        self,
+        draw: Callable[[], int],
+        tally: Tally,
+        clock: Callable[[], int] = time.monotonic_ns,
+    ) -> None:
+        self._draw = draw
+        self._tally = tally
+        self._clock = clock
+
+    def begin(self, lanes: Sequence[Lane]) -> None:
+        """Start with these lanes, all idle."""
+        for lane in lanes:
+            self.freed(lane)
+
+    def freed(self, lane: Lane) -> None:
+        """Send the next request, until the last instant."""
+        now_ns = self._clock()
+        if now_ns < self._tally.closes_ns:
+            position = self._draw()
+            lane.send(position, now_ns, self._tally.take(now_ns, position))
+
+    def finish(self) -> None:
+        """Nothing is due that was not sent."""
+
+
+# ---------------------------------------------------------------------------------------- open loop
 
 AT_A_TIME = 64  # requests that may be due at once before answers are read again
 WAKE_UP_NS = 60_000  # from a timer to its callback, on a machine that idles
