@@ -25,7 +25,7 @@ from workers.services.native.folder import Folder, own_folder, remove_abandoned
 from workers.services.native.process import NativeError, Program, done, serving
 from workers.services.nginx.__main__ import require_proof
 from workers.services.pgbouncer.__main__ import ends_by
-from workers.services.postgres.server import SEED, fill, letters
+from workers.services.postgres.table import SEED, fill, letters
 
 pytestmark = pytest.mark.one_build
 

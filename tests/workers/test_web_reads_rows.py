@@ -21,7 +21,7 @@ from tests.support.serving import ANNOUNCED_S, load_asked, program
 from workers import Worker
 from workers.outside.commands import SERVERS, command_line
 from workers.readback import gil
-from workers.services.postgres.server import letters
+from workers.services.postgres.table import letters
 from workers.worker.workload import build
 from workers.workloads.parts.applications import read_budgets, share_variables
 from workers.workloads.parts.first_request import FirstAnswer, first_answer

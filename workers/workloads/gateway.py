@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from workers import Worker, parameter
-from workers.services.postgres.server import letters
+from workers.services.postgres.table import letters
 from workers.workloads.parts.first_request import FirstAnswer, first_answer
 from workers.workloads.parts.served import Served
 from workers.workloads.parts.servers.base import BaseServer

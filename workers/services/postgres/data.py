@@ -16,11 +16,11 @@ from workers.services.postgres.server import (
     TEMPLATE,
     WRITTEN_S,
     connect,
-    fill,
     program,
     running,
     version,
 )
+from workers.services.postgres.table import fill
 
 INITDB = (
     "--auth=trust",

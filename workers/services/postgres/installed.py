@@ -9,7 +9,8 @@ import asyncpg
 
 from workers.services.native.process import NativeError
 from workers.services.native.program import Announced
-from workers.services.postgres.server import fill, is_complete, settings
+from workers.services.postgres.server import settings
+from workers.services.postgres.table import fill, is_complete
 
 
 @asynccontextmanager

@@ -6,13 +6,11 @@ it listens on the loopback interface only, for the time of a study.
 
 import contextlib
 import ctypes
-import hashlib
 import importlib.util
 import os
 import signal
-import string
 import subprocess
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -21,61 +19,7 @@ import asyncpg
 from workers.cell import LOOPBACK
 from workers.services.native.folder import Folder
 from workers.services.native.process import NativeError, Program, Server, serving
-
-# -------------------------------------------------------------------------------------------- table
-# The table `row`: keys from 1, and 20 letters that follow from the key and a seed.
-#
-# So a client can check any answer without the table.
-
-LETTERS = 20
-SEED = 0
-# Every byte a letter: 256 is not a multiple of 52, so some are a little more frequent.
-OF_BYTE = "".join(string.ascii_letters[byte % 52] for byte in range(256)).encode()
-CHUNK = 10_000  # rows
-REPORT = 250_000  # rows between two reports
-
-
-def letters(key: int, seed: int = SEED) -> str:
-    """The letters `b` of the row `a` = key."""
-    return _letters(key, seed).decode()
-
-
-def _letters(key: int, seed: int) -> bytes:
-    return hashlib.blake2b(b"%d %d" % (seed, key), digest_size=LETTERS).digest().translate(OF_BYTE)
-
-
-async def fill(connection: Any, rows: int, seed: int, say: Callable[[str], None]) -> None:
-    """Make the table in an empty database, ready to be read; `connection` is asyncpg's.
-
-    The table is there with its index or not at all. Else an interrupted study could leave one
-    without index in an installed server, and each query of the next study would read every row.
-    """
-    async with connection.transaction():
-        await connection.execute("create table row (a integer, b text not null)")
-        await connection.copy_to_table("row", source=_lines(rows, seed, say))
-        say("PostgreSQL: making the index")
-        await connection.execute("alter table row add primary key (a)")
-    await connection.execute("vacuum (freeze, analyze) row")
-
-
-async def is_complete(connection: Any, rows: int, seed: int) -> bool:
-    """Whether a database has the whole table."""
-    if not await connection.fetchval("select to_regclass('row') is not null"):
-        return False
-    found = await connection.fetch("select a, b from row where a = $1", rows)
-    return [tuple(each) for each in found] == [(rows, letters(rows, seed))]
-
-
-async def _lines(rows: int, seed: int, say: Callable[[str], None]) -> AsyncIterator[bytes]:
-    """The table as `copy` reads it, chunk by chunk; `say` reports how far it is."""
-    for first in range(1, rows + 1, CHUNK):
-        keys = range(first, min(first + CHUNK, rows + 1))
-        yield b"".join(b"%d\t%b\n" % (key, _letters(key, seed)) for key in keys)
-        if keys[-1] % REPORT == 0:
-            say(f"PostgreSQL: {keys[-1]:,} of {rows:,} rows copied")
-
-
-# ------------------------------------------------------------------------------------------- server
+from workers.services.postgres.table import SEED, is_complete
 
 NAME = "scaling"  # of the user and of the database
 DATA = "data"

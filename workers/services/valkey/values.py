@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from workers.services.postgres.server import letters
+from workers.services.postgres.table import letters
 
 
 def computed(key: int) -> str:

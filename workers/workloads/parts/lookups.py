@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate, islice
 from typing import Any, Protocol
 
-from workers.services.postgres.server import letters
+from workers.services.postgres.table import letters
 from workers.services.valkey.values import VALUES, computed
 from workers.workloads.parts.stack.async_rows import AsyncpgPool
 from workers.workloads.parts.stack.database import Database
