@@ -14,6 +14,6 @@ if sys.version_info < (3, 12):
     raise SystemExit("workers: Python 3.12 or newer is needed; install one: uv python install 3.14")
 
 from workers.worker.handle import Worker
-from workers.worker.workload import Workload, parameter
+from workers.worker.workload import Rounds, Workload, parameter
 
-__all__ = ["Worker", "Workload", "parameter"]
+__all__ = ["Rounds", "Worker", "Workload", "parameter"]

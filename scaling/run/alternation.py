@@ -2,7 +2,8 @@
 
 Each is a run as any other, in a thread of the driver. A turn is handed on, not timed: the processes
 of the run are continued, it takes a slice of its window once it has settled, says that every worker
-has taken its closing tick, and is stopped; only then the next one is continued.
+has taken its closing tick, and is stopped; only then the next one is continued. Of finite work it
+does a round: some of the parts that it can be divided into.
 
 By `python -m tests.benchmarks alternation` a ratio scatters less than half as much, in equal time.
 """
@@ -26,7 +27,7 @@ from scaling.run.child import Turn
 from scaling.run.probe import cpu_s
 from scaling.run.process_tree import RUN, mark_of_driver
 from scaling.run.stopping import NotStoppedError, Tree, Watcher
-from scaling.study.plan.groups import PARTS, slice_s
+from scaling.study.plan.groups import FEWEST_ROUNDS, PARTS, slice_s
 
 # Where workers take their closing ticks so late that it is more than this part of a slice, slices
 # are made longer, but not so long that a window has fewer than `FEWEST`.
@@ -40,6 +41,10 @@ FEWEST = 8  # enough to see whether the rate is level
 REQUESTS = 5
 STEP = (math.sqrt(5) - 1) / 2
 MOST_LONGER = 2  # than the slice before: what held up one of them is no reason for a long one
+# Rounds of finite work take about as long as slices; the rate so far says which share of the work
+# that is. The first are short.
+ROUND_S = 0.1
+MOST_ROUNDS = 100
 
 type Order = dict[str, Any]
 type Job[T] = Callable[[Turn], T]
@@ -52,6 +57,8 @@ class Member[T]:
         self.result: T | None = None
         self.late_s: list[float] = []  # the latest closing tick of each slice
         self.requests_s: list[float] = []  # how long one took in the warm-up and in each slice
+        self.is_finite = False
+        self.work_s = 0.0  # how long all of finite work takes at the rate so far
         self.ended = False
         self._job = job
         self._error: BaseException | None = None
@@ -133,6 +140,8 @@ class Member[T]:
             self.late_s.append(facts["late_ns"] / 1e9)
         if facts.get("request_s"):
             self.requests_s.append(facts["request_s"])
+        self.is_finite = facts.get("finite", False)
+        self.work_s = facts.get("work_s", 0.0)
         if self._tree:
             if facts["served"]:  # its load pauses, and it may have timers: it is not stopped
                 self._tree.look()
@@ -216,7 +225,10 @@ def _in_turn[T](
         for member in order:
             member.give({})
         before, used_s = MachineTimes.now(), _used_s(members)
-        _take_slices(order, window_s)
+        if any(member.is_finite for member in order):
+            _do_rounds(order)
+        else:
+            _take_slices(order, window_s)
         used_s = _used_s(members) - used_s
         seen = disturbance(before, MachineTimes.now(), used_s)
         for member in order:
@@ -241,6 +253,20 @@ def _take_slices[T](order: list[Member[T]], window_s: float) -> None:
         phase = (phase + STEP) % 1
         order.reverse()
         length_s = max(length_s, min(_long_enough_s(order, window_s), MOST_LONGER * length_s))
+
+
+def _do_rounds[T](order: list[Member[T]]) -> None:
+    """Have each do round after round of its work, the same share of it, until all of it is done."""
+    share, done = 1 / MOST_ROUNDS, 0.0
+    while done < 1 and not all(member.ended for member in order):
+        rounds = max(1, round((1 - done) / share))
+        done = 1.0 if rounds == 1 else done + (1 - done) / rounds
+        for member in order:
+            member.give({"until": done})
+        order.reverse()
+        if works_s := [member.work_s for member in order if member.work_s]:
+            share = ROUND_S / statistics.fmean(works_s)
+            share = min(max(share, 1 / MOST_ROUNDS), 1 / FEWEST_ROUNDS)
 
 
 def _long_enough_s[T](members: Sequence[Member[T]], window_s: float) -> float:

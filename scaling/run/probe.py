@@ -175,6 +175,7 @@ def _resident(pagemap: int, mapping: Mapping) -> Iterator[int]:
 type OnPhase = Callable[[str, dict[str, Any]], dict[str, Any]]
 
 SAMPLE_EVERY_S = 0.25  # a reading takes about 20 µs per process
+IN_ROUNDS_S = 0.05  # at the end of a round of finite work what it needed is free again
 READ_AT = ("imported", "closed")  # phases; at others the child must not wait for readings
 IDLE = "serving"  # the phase of servers that answer and have no load yet
 
@@ -215,6 +216,7 @@ class Probe:
         self._full: dict[str, int | None] = {}
         self.times: dict[str, MachineTimes] = {}
         self.cpu_s: dict[str, float] = {}
+        self._every_s = SAMPLE_EVERY_S
         self._thread = threading.Thread(target=self._watch, name="probe", daemon=True)
 
     def start(self) -> None:
@@ -261,7 +263,7 @@ class Probe:
     def _watch(self) -> None:
         received = b""
         while True:
-            readable, _, _ = select.select([self._socket], [], [], SAMPLE_EVERY_S)
+            readable, _, _ = select.select([self._socket], [], [], self._every_s)
             if not readable:
                 self._sample()
                 continue
@@ -284,6 +286,8 @@ class Probe:
             message = json.loads(text)
             with contextlib.suppress(Exception):  # a failed reading stays blank
                 self._phase(message["phase"], message["pids"])
+                if message.get("finite"):
+                    self._every_s = IN_ROUNDS_S
             if self._on_phase:
                 return self._on_phase(message["phase"], message)
         except (ScalingError, OSError) as error:
@@ -293,7 +297,7 @@ class Probe:
         return {}
 
     def _phase(self, phase: str, pids: list[int]) -> None:
-        if phase == "turn":  # slices are shorter than the time between samples
+        if phase == "turn" and self._every_s == SAMPLE_EVERY_S:  # slices are shorter than that
             self._sample()
         if phase == IDLE:
             self._idle_pss_bytes = full_memory(with_descendants(pids))["pss"]

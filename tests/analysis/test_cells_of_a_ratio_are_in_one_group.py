@@ -4,6 +4,7 @@ import itertools
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from scaling.builds.installed import POSTGRES
-from scaling.journal.record import Cell, ParameterFacts, RunLine, WorkloadFacts
+from scaling.journal.record import Cell, ParameterFacts, Rounds, RunLine, WorkloadFacts
 from scaling.machine.topology import Topology
 from scaling.run.session import Done, InterruptedStudyError, Replay, drive
 from scaling.study.combine import study_from
@@ -21,6 +22,7 @@ from scaling.study.plan.cells import Plan, make_plan
 from scaling.study.plan.groups import (
     MIB,
     NOT_COMPARED,
+    TOO_LARGE,
     Pair,
     groups,
     memory_bytes,
@@ -170,6 +172,15 @@ def test_a_server_is_loaded_in_turn_where_its_load_can_pause(
     assert why("workers.workloads.serve:Serve", server="aiohttp") == ""
 
 
+def test_a_client_takes_turns_where_its_service_answers_at_once() -> None:
+    facts = WorkloadFacts(path="scrape", alone=None, services=["site"])
+    assert why_alone(CELLS[0], facts, 2) is None
+    assert why_alone(replace(CELLS[0], parameters={"delay_ms": 0}), facts, 2) is None
+    late = replace(CELLS[0], parameters={"delay_ms": 20})
+    assert why_alone(late, facts, 2) == "its services answer after a delay"
+    assert memory_bytes(CELLS[0], facts) == memory_bytes(CELLS[0], ECHO) + 60 * MIB  # its own site
+
+
 def test_a_cell_with_a_service_of_its_own_is_measured_alone() -> None:
     facts, cell = TURNING["compute"], replace(CELLS[0], workload="cache")
     for parameters in ({"cache": "valkey"}, {"miss": "postgres"}):
@@ -190,7 +201,7 @@ def made(*, workloads: str = "echo", alone: str | None = None, **options: object
         "controls": False,
     }
     study = study_from(Options(**(asked | options)), running_build="3.14t")  # type: ignore[arg-type]
-    descriptions = {"3.14t": description(workloads=TURNING)}
+    descriptions = dict.fromkeys(study.arms, description(workloads=TURNING))
     return make_plan(study, descriptions, TWO_CORES, alone=alone)
 
 
@@ -220,7 +231,87 @@ def test_without_alternation_a_study_is_that_of_1_0() -> None:
     assert "alternate" not in old.study.document
     assert new.study.document["alternate"] is True
     assert all(len(batch) == 1 for batch in old.together(old.runs))
-    assert Counter(old.every_cell) == Counter(new.every_cell)
+    assert Counter(old.cells) == Counter(new.cells)
+    assert len(old.repeats) == len(new.repeats)
+
+
+def in_groups(plan: Plan, cell: Cell) -> list[int]:
+    return [place for place, group in enumerate(plan.groups) if cell in group]
+
+
+def test_a_gain_has_an_a_a_pair_whose_runs_are_in_different_groups() -> None:
+    """As its own runs are: a pair whose runs are in turn hides what gains scatter by."""
+    plan = made()
+    twin, other = plan.repeats
+    assert (twin.model, twin.workers) == ("threads", 1)
+    assert (other.model, other.workers) == ("processes", 2)
+    assert in_groups(plan, other) == in_groups(plan, replace(other, twin=False)) != []
+    assert in_groups(plan, twin) == in_groups(plan, other)
+    assert in_groups(plan, replace(twin, twin=False)) not in ([], in_groups(plan, twin))
+
+
+def test_a_gain_of_threads_alone_has_one_more() -> None:
+    """The other pair is in turn with the arms that threads are compared with."""
+    plan = made(model=("threads",), arm=("3.14,3.14t",))
+    in_turn, apart = plan.repeats
+    assert in_groups(plan, in_turn) == in_groups(plan, replace(in_turn, twin=False)) != []
+    assert in_groups(plan, apart) == in_groups(plan, in_turn)
+    assert in_groups(plan, replace(apart, twin=False)) not in ([], in_groups(plan, apart))
+
+
+def test_a_pair_without_a_ratio_in_turn_is_in_no_group() -> None:
+    plan = made(model=("threads",))
+    assert plan.groups == ()
+    assert set(plan.alone.values()) == {NOT_COMPARED}
+    assert len(plan.repeats) == 1
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"workers": ("2",)}, {"alternate": False}, {"aa_pairs": False}],
+    ids=["no gain", "not in turn", "no pairs"],
+)
+def test_only_a_gain_of_cells_in_turn_has_one(options: dict[str, Any]) -> None:
+    plan = made(**options)
+    apart = [
+        twin
+        for twin in plan.repeats
+        if in_groups(plan, twin) != in_groups(plan, replace(twin, twin=False))
+    ]
+    assert apart == []
+    assert len(plan.repeats) <= 2
+
+
+def test_a_pair_for_gains_is_measured_alone_where_no_group_has_room(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("scaling.study.plan.cells.MOST_CELLS", 3)
+    plan = made(model=("threads",), arm=("3.14,3.14t",))
+    assert plan.alone == {plan.repeats[-1]: TOO_LARGE}
+
+
+def test_finite_work_takes_turns_by_rounds_if_it_can_be_divided() -> None:
+    numbers = {
+        name: ParameterFacts(type="int", default=default)
+        for name, default in (("tasks", 1_000_000), ("fan_out", 1_000), ("pause_ms", 0.0))
+    }
+    rounds = Rounds(amount="tasks", part="fan_out", delay="pause_ms")
+    facts = WorkloadFacts(path="gather", finite=True, alone=None, rounds=rounds, parameters=numbers)
+
+    def why(**parameters: float) -> str | None:
+        return why_alone(replace(CELLS[0], workload="gather", parameters=parameters), facts, 2)
+
+    assert why() is None
+    assert why(tasks=8_000) is None
+    assert why(tasks=7_001) is None  # seven whole fan-outs and a part of one
+    assert why(tasks=7_000) == "its work cannot be divided into 8 rounds"
+    assert why(fan_out=1_000_000) == "its work cannot be divided into 8 rounds"
+    assert why(pause_ms=0.5) == "its timers go on while it is stopped"
+    small = memory_bytes(replace(CELLS[0], parameters={"fan_out": 1}), facts)
+    large = memory_bytes(replace(CELLS[0], parameters={"fan_out": 100_000}, workers=2), facts)
+    assert large - small > 2 * 100 * MIB
+    undivided = replace(facts, rounds=None, alone="all at once")
+    assert why_alone(CELLS[0], undivided, 2) == "all at once"
 
 
 def test_a_plan_says_what_is_measured_in_turn_and_what_is_not() -> None:
@@ -300,7 +391,7 @@ def keyed(line: RunLine | PlannedRun) -> tuple[int, Cell]:
 
 def test_a_group_with_an_invalid_run_is_made_again_as_a_whole(plan: Plan, tmp_path: Path) -> None:
     batches = plan.together(plan.runs)
-    bad = next(batch for batch in batches if len(batch) == 4)
+    bad = max(batches, key=len)
     runs, told = InTurn(), Told()
 
     def judge(line: RunLine) -> str | None:

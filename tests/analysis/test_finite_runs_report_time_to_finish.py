@@ -70,6 +70,49 @@ def test_throughput_is_all_operations_over_the_time_to_the_last_finish() -> None
     assert found["minor_faults_per_op"] == pytest.approx(3)
 
 
+def in_rounds(*finish_s: float) -> WorkerRecord:
+    """A worker that does 1,000 operations in each round, and goes on at once."""
+    ends_ns = [RELEASED + round(sum(finish_s[: k + 1]) * S) for k in range(len(finish_s))]
+    count = len(ends_ns) + 1
+    ticks = Ticks(
+        instant_ns=[RELEASED, *ends_ns],
+        time_ns=[RELEASED + 1000, *ends_ns],
+        operations=[1000 * k for k in range(count)],
+        errors=[0] * count,
+        bytes=[0] * count,
+        cpu_ns=[k * S for k in range(count)],
+        minor_faults=list(range(count)),
+    )
+    return WorkerRecord(index=0, ticks=ticks)
+
+
+def test_work_in_rounds_is_done_when_each_round_is() -> None:
+    """Both workers have two seconds of work, and each waits for the other for one more."""
+    found = figures([in_rounds(0.5, 1.5), in_rounds(1.5, 0.5)])
+    assert found["finish_s"] == pytest.approx(3.0)
+    assert found["operations"] == 4000
+    assert found["throughput_per_s"] == pytest.approx(4000 / 3.0)
+    assert found["cpu_busy"] == pytest.approx(4.0 / 3.0)
+    assert found["fairness"] == pytest.approx(1.0)
+    assert found["finish_gap"] == pytest.approx(1 / 3)
+
+
+def test_rounds_show_whether_the_rate_is_steady() -> None:
+    level = figures([in_rounds(*[1.0, 1.01] * 8), in_rounds(*[1.01, 1.0] * 8)])
+    assert (level["rise"], level["fall"]) == (0.0, 0.0)
+    slowing = figures([in_rounds(*[1.0] * 8, *[1.5] * 8), in_rounds(*[1.0] * 16)])
+    assert slowing["rise"] == 0.0
+    assert slowing["fall"] < -0.2
+    assert slowing["late_rise"] < 0
+    assert math.isnan(figures([worker(1.0), worker(2.0)])["rise"])
+
+
+def test_finite_work_that_slows_down_is_no_suspect(tmp_path: Path) -> None:
+    frame = rows(tmp_path, [in_rounds(*[1.0] * 8, *[1.5] * 8)])
+    assert frame["steadiness"].tolist() == ["slowing"]
+    assert frame["validity"].tolist() == ["valid"]
+
+
 def test_workers_are_rated_by_their_own_time() -> None:
     found = figures([worker(1.0), worker(2.0)])
     assert found["fairness_min_max"] == pytest.approx(0.5)

@@ -80,6 +80,17 @@ def test_the_forecast_of_pairs_in_turn_is_of_ratios_in_turn_alone() -> None:
     assert "in-turn ratios about ±" in block_in_words(1, 8, Left(9.0, 1), 0.01, "in-turn")
 
 
+def test_a_pair_for_gains_is_no_forecast_of_ratios_in_turn() -> None:
+    """Its runs are in different groups."""
+    runs = runs_of(Made(workers=(2,), blocks=2, ticks=1, noise=0.01, aa_pairs=True))
+    apart, together = (PairScatter([run.cell for run in runs]) for _ in range(2))
+    for run in runs:
+        apart.add(with_(run, group=int(run.cell.twin)), is_valid=True)
+        together.add(with_(run, group=0), is_valid=True)
+    assert math.isnan(apart.value)
+    assert together.value > 0
+
+
 def test_scatter_is_the_root_mean_square_of_the_logarithms() -> None:
     runs = runs_of(Made(workers=(2,), blocks=2, ticks=1, noise=0, tick_noise=0, aa_pairs=True))
 

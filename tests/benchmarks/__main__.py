@@ -4,7 +4,6 @@ import argparse
 import platform
 import sys
 import sysconfig
-from dataclasses import replace
 from pathlib import Path
 
 from tests.benchmarks import (
@@ -59,13 +58,22 @@ def main() -> None:
     """Run what was asked for; the exit code says only whether something broke."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer and shorter runs")
+    parser.add_argument("--pairs", type=int, help="how many pairs of runs: time grows with them")
+    parser.add_argument("--seconds", type=float, help="how long a window is")
+    parser.add_argument("--cell", action="append", default=[], help="of alternation: only these")
     parser.add_argument("--to", type=Path, metavar="FOLDER", help="for the picture of stall")
     parser.add_argument("names", nargs="*", metavar="name", help=", ".join(BENCHMARKS))
     asked = parser.parse_args()
     unknown = set(asked.names) - set(BENCHMARKS)
     if unknown:
         parser.error(f"no benchmark {min(unknown)!r}; there are: {', '.join(BENCHMARKS)}")
-    effort = replace(Effort.quick() if asked.quick else Effort(), folder=asked.to)
+    effort = Effort.quick() if asked.quick else Effort()
+    effort = Effort(
+        pairs=asked.pairs or effort.pairs,
+        window_s=asked.seconds or effort.window_s,
+        folder=asked.to,
+        cells=tuple(asked.cell),
+    )
     free_threaded = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
     kind = "free-threaded" if free_threaded else "with the GIL"
     print(f"CPython {platform.python_version()}, {kind}", file=sys.stderr)

@@ -13,12 +13,14 @@ from scaling.analysis.statistics import estimate
 class Effort:
     """How much is run: pairs or repetitions, and seconds of a window.
 
-    `folder` is for the data and the picture of a benchmark that has one.
+    `folder` is for the data and the picture of a benchmark that has one. `cells` are the names of
+    those that a benchmark of several is to measure; none: all.
     """
 
     pairs: int = 10
     window_s: float = 1.0
     folder: Path | None = None
+    cells: tuple[str, ...] = ()
 
     @property
     def is_quick(self) -> bool:

@@ -19,7 +19,7 @@ BEGINNING = """\
 import asyncio, os, signal, socket, sys, time
 from dataclasses import dataclass
 from typing import Literal
-from workers import Worker, Workload, parameter
+from workers import Rounds, Worker, Workload, parameter
 """
 QUICK = {"warmup_s": 0.05, "window_s": 0.1, "ticks": 2}
 

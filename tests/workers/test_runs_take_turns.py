@@ -1,6 +1,7 @@
 """Runs of a group are alive together and take turns: one works, the others are stopped."""
 
 import itertools
+import operator
 import random
 import subprocess
 import sys
@@ -31,6 +32,7 @@ pytestmark = [
 ]
 
 WINDOW_S = 0.4
+CONNECTIONS = 8
 MODELS = ("threads", "processes", "forked", "interpreters")
 CELL = {"workload": "echo", "workers": 2, "warmup_s": 0.05, "window_s": WINDOW_S, "ticks": 1}
 
@@ -315,12 +317,30 @@ def test_one_that_ignores_signals_is_stopped_all_the_same(
     assert all(closed < opened for (_, closed), (opened, _) in itertools.pairwise(every))
 
 
+def at_the_edges(record: Record, received: int) -> float:
+    """By how much two sides may differ that both count all answers of a run in its slices.
+
+    A client's slices open and close by the clock, those of a server's worker when its loop can take
+    a tick, which on a busy machine is a tenth of a slice later: both count what happens in between
+    at one of their ends. An answer may also be sent in a slice and arrive after it, or before.
+    """
+    late_s: list[float] = []
+    count = len(spans(record))
+    for worker in record.workers:
+        late_ns = sorted(map(operator.sub, worker.ticks.time_ns, worker.ticks.instant_ns))
+        closing_s = sum(late_ns[-count:]) / 1e9  # at most
+        took_s = sum(closed - opened for opened, closed in true_slices(worker)) / 1e9
+        opening_s = closing_s + WINDOW_S - took_s
+        late_s.append(closing_s + opening_s)
+    return received * max(late_s) / WINDOW_S + CONNECTIONS * count
+
+
 def test_servers_are_loaded_in_turn() -> None:
     cells = [
         {"workload": "serve", "parameters": {"server": server}, "model": model}
         for server, model in (("tcp", "threads"), ("tcp", "processes"), ("aiohttp", "forked"))
     ]
-    endings, _ = served_in_turn(CELL | cell for cell in cells)
+    endings, _ = served_in_turn((CELL | cell for cell in cells), connections=CONNECTIONS)
     records = [record_of(each) for each in endings]
     every = sorted(span for record in records for span in spans(record))
     assert all(closed < opened for (_, closed), (opened, _) in itertools.pairwise(every))
@@ -330,7 +350,7 @@ def test_servers_are_loaded_in_turn() -> None:
         assert load is not None
         assert load.errors == {}
         received = sum(window.received or 0 for window in load.windows)
-        assert received == pytest.approx(operations, rel=0.1)
+        assert received == pytest.approx(operations, abs=at_the_edges(record, received))
         assert load.achieved_per_s == pytest.approx(throughputs([record])[0], rel=0.2)
         assert len(load.windows) == len(record.workers[0].ticks.time_ns) - 1
         assert load.unfinished.count == []  # what was in flight at the end of a slice is answered

@@ -10,6 +10,7 @@ import pytest
 
 from workers.host.hosting import schedule
 from workers.loops.runners import runner_for
+from workers.outside.window import Window
 from workers.readback.gil import GilWatch
 from workers.readback.process import Readback
 from workers.worker.handle import Worker
@@ -177,6 +178,43 @@ def test_what_happens_between_slices_is_left_out_of_every_column(clock: Clock) -
     assert columns["instant_ns"] == [begun + (100 * k - late[k]) * MS for k in range(4)]
     assert slices["opened_ns"] == [begun + 10_100 * k * MS for k in range(3)]
     assert slices["closed_ns"] == [opened + 100 * MS for opened in slices["opened_ns"]]
+
+
+def test_a_round_counts_from_its_release_however_late_it_is_opened(clock: Clock) -> None:
+    async def read() -> tuple[dict[str, list[int | None]], dict[str, list[int]]]:
+        worker = Worker(0, 1, {})
+        meter = Meter(worker, None)
+        for _ in range(3):
+            clock.now_s += 10
+            worker.bytes += 7  # before it is opened
+            meter.open(clock.monotonic_ns() - 5 * MS, from_instant=True)
+            clock.now_s += 0.1
+            worker.operations += 3
+            meter.close(None)
+        return meter.columns, meter.slices
+
+    columns, slices = asyncio.run(read())
+    released = columns["instant_ns"][0]
+    assert released is not None
+    assert columns["time_ns"] == [released + 5 * MS, *(released + 105 * k * MS for k in (1, 2, 3))]
+    assert columns["operations"] == [0, 3, 6, 9]
+    assert columns["bytes"] == [7, 7, 7, 7]
+    opened_ns, closed_ns = slices["opened_ns"], slices["closed_ns"]
+    assert [b - a for a, b in zip(opened_ns, closed_ns, strict=True)] == [105 * MS] * 3
+
+
+def test_slices_of_a_command_are_joined_as_those_of_a_worker() -> None:
+    """Its CPU time is brought to the instants, and what it used between slices is left out."""
+    window = Window()
+    for first in (0, 1_000):
+        instants = [first, first + 50, first + 100]
+        readings = [(each + 10, 2 * each) for each in instants]
+        assert window.add(instants, readings) == 10
+    worker = window.as_worker([4, 5, 6, 7])
+    assert worker["ticks"]["instant_ns"] == [0, 50, 100, 150, 200]
+    assert worker["ticks"]["operations"] == [0, 4, 9, 15, 22]
+    assert worker["ticks"]["cpu_ns"] == [-20, 80, 180, 280, 380]
+    assert window.slices == {"opened_ns": [0, 1_000], "closed_ns": [100, 1_100]}
 
 
 def test_collections_between_slices_do_not_count() -> None:

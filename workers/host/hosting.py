@@ -1,7 +1,8 @@
 """The host: starts N workers, gives all of them one window, and collects one record.
 
 Workers with a finite workload get one release instant instead of a window, and take as long as
-they need. While workers are measured the host only waits, so it costs the loops nothing.
+they need; in turn with others they get one for each round. While workers are measured the host only
+waits, so it costs the loops nothing.
 """
 
 import contextlib
@@ -176,12 +177,14 @@ class Host:
         self._phase = "setup"
         ready = self._await("ready", 0.0 if self._finite else cell.warmup_s)
         self._observer.phase("ready", pids, threads=[each["thread"] for each in ready])
-        if cell.alternating:
+        if cell.alternating and self._finite:
+            self._instants_ns |= self._rounds(pids, [each["parts"] for each in ready])
+        elif cell.alternating:
             self._instants_ns |= self._slices(pids, workload["served"])
         else:
             self._readback.opened()
             if self._finite:
-                self._instants_ns |= self._release()
+                self._instants_ns |= self._release(_soon_ns())
             else:
                 self._instants_ns |= self._window(pids, workload["served"])
             self._readback.closed()
@@ -240,7 +243,8 @@ class Host:
         """Take a slice of the window whenever the driver gives the run a turn, until the last one.
 
         In between the driver stops all processes of the run, or the load of a served workload, so a
-        slice opens once it has settled: with loops that were late for the last one, later.
+        slice opens once it has settled: with loops that were late for the last one, later. Services
+        of clients are not stopped; what they use is read in slices.
         """
         instants_ns: list[int] = []
         late_ns = 0
@@ -248,11 +252,11 @@ class Host:
         if served:
             self._serving(pids, served)
         while turn := self._observer.phase("turn", pids, late_ns=late_ns, served=bool(served)):
-            if served:
+            if served or self._cell.services:
                 self._observer.phase("resume", pids)
             opens_ns = _soon_ns(settle_s + turn["wait_s"])
             slice_ns = schedule(opens_ns, turn["slice_s"], turn["parts"])
-            if served:
+            if served or self._cell.services:
                 self._observer.phase("load", pids, instants_ns=slice_ns)
             self._phase = "window"
             self._readback.opened(slice_ns[0])
@@ -265,11 +269,36 @@ class Host:
             instants_ns += slice_ns
         return {"opened": instants_ns[0], "closed": instants_ns[-1]}
 
-    def _release(self) -> dict[str, int]:
-        """Release all finite runs at one instant; return it, and when the last one finished."""
+    def _rounds(self, pids: list[int], parts: list[int]) -> dict[str, int]:
+        """Do a round of the work whenever the driver gives the run a turn, until all is done.
+
+        The driver says which share of all `parts` of each worker is done then, and gets to know how
+        long all of it takes at the rate so far. A round takes from its release to the last finish,
+        as work that is done at once does.
+        """
+        opened_ns = closed_ns = 0
+        done, took_s = [0 for _ in parts], 0.0
+        facts: Message = {"finite": True, "served": False, "late_ns": 0, "work_s": 0.0}
+        while turn := self._observer.phase("turn", pids, **facts):
+            to_be_done = [round(turn["until"] * each) for each in parts]
+            if to_be_done == done:
+                continue
+            released_ns = _soon_ns()
+            self._readback.opened(released_ns)
+            closed_ns = self._release(released_ns, turn["until"])["closed"]
+            self._readback.closed()
+            opened_ns = opened_ns or released_ns
+            done, took_s = to_be_done, took_s + (closed_ns - released_ns) / 1e9
+            facts["work_s"] = took_s * sum(parts) / sum(done)
+        return {"opened": opened_ns, "closed": closed_ns}
+
+    def _release(self, released_ns: int, until: float = 1.0) -> dict[str, int]:
+        """Release all finite runs at one instant; return it, and when the last one finished.
+
+        `until` is which share of all work is done then.
+        """
         self._phase = "work"
-        released_ns = _soon_ns()
-        self._order({"do": "work", "released_ns": released_ns})
+        self._order({"do": "work", "released_ns": released_ns, "until": until})
         finished = self._await("measured", math.inf)
         return {"opened": released_ns, "closed": max(each["finished_ns"] for each in finished)}
 

@@ -1,13 +1,13 @@
 """The window of a command, in one piece or in slices: its instants, and the CPU time at them.
 
-Slices are put together as in `workers.worker.meter`: as if one followed the other at once, in every
-column, with the true instants beside them.
+Slices are put together as those of a worker (`workers.worker.meter`).
 """
 
 from collections.abc import Sequence
 from typing import Any
 
 from workers.host.channel import DriverError
+from workers.worker.meter import Joined
 
 type Reading = tuple[int, int]  # when it was read, and the CPU time so far, ns
 
@@ -17,8 +17,7 @@ class Window:
 
     def __init__(self) -> None:
         self.slices: dict[str, list[int]] = {"opened_ns": [], "closed_ns": []}  # true instants
-        self._instants_ns: list[int] = []
-        self._cpu_ns: list[int] = []
+        self._joined = Joined("instant_ns", "cpu_ns")
 
     def add(self, instants_ns: Sequence[int], readings: Sequence[Reading]) -> int:
         """Add the window or its next slice; return how late it was closed, ns.
@@ -28,15 +27,13 @@ class Window:
         """
         self.slices["opened_ns"].append(instants_ns[0])
         self.slices["closed_ns"].append(instants_ns[-1])
-        cpu_ns = _at(instants_ns, readings)
-        if self._instants_ns:  # what closed the last slice opens this one
-            gap_ns = instants_ns[0] - self._instants_ns[-1]
-            unused_ns = cpu_ns[0] - self._cpu_ns[-1]
-            self._instants_ns += [each - gap_ns for each in instants_ns[1:]]
-            self._cpu_ns += [each - unused_ns for each in cpu_ns[1:]]
+        first, *others = zip(instants_ns, _at(instants_ns, readings), strict=True)
+        if len(self.slices["opened_ns"]) > 1:
+            self._joined.leave_out(first)
         else:
-            self._instants_ns += instants_ns
-            self._cpu_ns += cpu_ns
+            self._joined.add(first)
+        for each in others:
+            self._joined.add(each)
         return readings[-1][0] - instants_ns[-1]
 
     def as_worker(self, answered: Sequence[int] | None) -> dict[str, Any]:
@@ -47,7 +44,7 @@ class Window:
         Raises:
             DriverError: the driver does not say how many answers there were.
         """
-        instants_ns = self._instants_ns
+        instants_ns, cpu_ns = self._joined.columns.values()
         if answered is None or len(answered) != len(instants_ns) - 1:
             raise DriverError("the driver did not say how many requests were answered")
         operations = [0]
@@ -62,7 +59,7 @@ class Window:
                 "operations": operations,
                 "errors": zeros,
                 "bytes": zeros,
-                "cpu_ns": self._cpu_ns,
+                "cpu_ns": cpu_ns,
                 "minor_faults": None,
             },
         }

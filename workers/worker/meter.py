@@ -2,11 +2,13 @@
 
 A window may be taken in slices, with time between them that does not count. Ticks are cumulative
 over the slices in every column, the clock included, as if one slice followed the other at once: the
-tick that closes a slice also opens the next one. The true instants are kept beside them.
+tick that closes a slice also opens the next one. The true instants are kept beside them. So it is
+with the rounds of finite work.
 """
 
 import os
 import time
+from collections.abc import Sequence
 
 from workers.readback.process import Readback, collector_ns
 from workers.worker.handle import Worker
@@ -96,23 +98,35 @@ except ImportError:  # not Linux: the figure stays blank
 type Reading = tuple[int, int, int, int, int, int, int | None]  # in the order of the columns
 
 
-class Ticks:
-    """A worker's ticks, one list per column.
+class Joined:
+    """Readings of counters and clocks, one list per column, without what lies between slices."""
+
+    def __init__(self, *names: str) -> None:
+        self.columns: dict[str, list[int | None]] = {name: [] for name in names}
+        self._left_out = [0] * len(names)
+
+    def add(self, reading: Sequence[int | None]) -> None:
+        """Add a reading: a value for each column, None where it is not known."""
+        for column, value, gap in zip(self.columns.values(), reading, self._left_out, strict=True):
+            column.append(value - gap if gap and value is not None else value)
+
+    def leave_out(self, reading: Sequence[int | None]) -> None:
+        """Go on from this reading as if it were the last one."""
+        for place, (column, value) in enumerate(zip(self.columns.values(), reading, strict=True)):
+            last = column[-1]
+            self._left_out[place] = 0 if value is None or last is None else value - last
+
+
+class Ticks(Joined):
+    """A worker's ticks.
 
     Counters are cumulative since the worker started, without what was left out between slices.
     """
 
     def __init__(self) -> None:
-        self.columns: dict[str, list[int | None]] = {
-            "instant_ns": [],
-            "time_ns": [],
-            "operations": [],
-            "errors": [],
-            "bytes": [],
-            "cpu_ns": [],
-            "minor_faults": [],
-        }
-        self._left_out = [0] * len(self.columns)
+        super().__init__(
+            "instant_ns", "time_ns", "operations", "errors", "bytes", "cpu_ns", "minor_faults"
+        )
 
     def take(self, instant_ns: int | None, worker: Worker) -> int:
         """Read the clock, the counters, and the CPU time of the calling thread.
@@ -120,18 +134,22 @@ class Ticks:
         `instant_ns` is when this tick was due (None: now). Returns the time read, monotonic ns.
         """
         reading = self._read(instant_ns, worker)
-        for column, value, gap in zip(self.columns.values(), reading, self._left_out, strict=True):
-            column.append(value - gap if gap and value is not None else value)
+        self.add(reading)
         return reading[1]
 
-    def leave_out(self, worker: Worker) -> int:
-        """Count nothing of what happened since the last tick; returns the time read."""
-        reading = self._read(None, worker)
-        for place, (column, value) in enumerate(zip(self.columns.values(), reading, strict=True)):
-            last = column[-1]
-            self._left_out[place] = 0 if value is None or last is None else value - last
-        self._left_out[0] = self._left_out[1]  # instants are on the same clock: lateness stays
-        return reading[1]
+    def go_on(self, from_ns: int | None, worker: Worker) -> int:
+        """Count nothing of what happened since the last tick; time counts from `from_ns` on.
+
+        None: from now on. Returns that time.
+        """
+        _, now_ns, *counters = self._read(None, worker)
+        counts_from_ns = now_ns if from_ns is None else from_ns
+        due_ns, taken_ns = self.columns["instant_ns"][-1], self.columns["time_ns"][-1]
+        assert due_ns is not None
+        assert taken_ns is not None
+        # Instants are on the same clock: lateness stays.
+        self.leave_out((counts_from_ns + due_ns - taken_ns, counts_from_ns, *counters))
+        return counts_from_ns
 
     def _read(self, instant_ns: int | None, worker: Worker) -> Reading:
         time_ns = time.monotonic_ns()
@@ -162,16 +180,19 @@ class Meter:
         """All ticks so far, one list per column."""
         return self._ticks.columns
 
-    def open(self, instant_ns: int) -> int:
-        """Open the window, with the first tick, or its next slice; return when, monotonic ns."""
+    def open(self, instant_ns: int, *, from_instant: bool = False) -> int:
+        """Open the window, with the first tick, or its next slice; return when, monotonic ns.
+
+        `from_instant`: what is measured counts from its instant on, however late it is opened.
+        """
         if self._readback:
             self._readback.opened()
         self._opened = thread_use()
         if self.slices["opened_ns"]:
-            opened_ns = self._ticks.leave_out(self._worker)
+            opened_ns = self._ticks.go_on(instant_ns if from_instant else None, self._worker)
         else:
             opened_ns = self.tick(instant_ns)
-        self.slices["opened_ns"].append(opened_ns)
+        self.slices["opened_ns"].append(instant_ns if from_instant else opened_ns)
         return opened_ns
 
     def tick(self, instant_ns: int | None) -> int:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from itertools import repeat
 
-from workers import Worker, Workload, parameter
+from workers import Rounds, Worker, Workload, parameter
 from workers.loops.libraries import library
 
 
@@ -31,6 +31,8 @@ class Cancel(Workload):
     finite = True
     scaled = ("tasks", "batch")
     libraries = ("asyncio", "trio", "anyio")
+    alone = None
+    rounds = Rounds("tasks", "batch", "after_ms")
 
     tasks: int = parameter(1_000_000, "tasks per worker", at_least=1)
     batch: int = parameter(
@@ -46,13 +48,13 @@ class Cancel(Workload):
     async def setup(self, worker: Worker) -> None:
         """Look up the library that runs on this loop."""
         self._library = library(worker.loop)
+        self._settled_ns: list[int] = []  # each batch of all rounds
 
     async def run(self, worker: Worker) -> None:
         """Cancel batch after batch; the last one may be smaller."""
-        settled_ns = [
-            await self._cancel(worker, min(self.batch, self.tasks - first))
-            for first in range(0, self.tasks, self.batch)
-        ]
+        settled_ns = self._settled_ns
+        for first in range(0, self.tasks, self.batch):
+            settled_ns.append(await self._cancel(worker, min(self.batch, self.tasks - first)))
         worker.figures["settle_s"] = sum(settled_ns) / len(settled_ns) / 1e9
         worker.figures["settle_max_s"] = max(settled_ns) / 1e9
 

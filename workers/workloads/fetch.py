@@ -44,6 +44,7 @@ class Fetch(Workload):
     in_flight = "requests_in_flight"
     descriptors = 1
     services = ("responder",)
+    alone = "its service answers while it is stopped"
 
     requests: int = parameter(1_000_000, "URLs fetched per worker", at_least=1)
     requests_in_flight: int = parameter(5_000, "requests in flight per worker", at_least=1)

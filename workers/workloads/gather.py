@@ -4,7 +4,7 @@ import asyncio
 import time
 from dataclasses import dataclass
 
-from workers import Worker, Workload, parameter
+from workers import Rounds, Worker, Workload, parameter
 from workers.workloads.parts.joins import JOINS, Join
 
 
@@ -30,6 +30,8 @@ class Gather(Workload):
     finite = True
     scaled = ("tasks",)
     whole = "fan_out"
+    alone = None
+    rounds = Rounds("tasks", "fan_out", "pause_ms")
 
     tasks: int = parameter(
         1_000_000, "tasks per worker in total, rounded up to whole fan-outs", at_least=1
@@ -41,6 +43,7 @@ class Gather(Workload):
     async def setup(self, worker: Worker) -> None:
         """Make the results expected of a fan-out."""
         self._expected = list(range(self.fan_out))
+        self._tasks = self._took_ns = 0  # of all rounds
 
     async def run(self, worker: Worker) -> None:
         """Run fan-outs one after the other until all tasks are done."""
@@ -53,7 +56,9 @@ class Gather(Workload):
                 worker.operations += 1
             else:
                 worker.fail("wrong results, or in the wrong order")
-        worker.figures["ns_per_task"] = (time.monotonic_ns() - from_ns) / (fan_outs * fan_out)
+        self._took_ns += time.monotonic_ns() - from_ns
+        self._tasks += fan_outs * fan_out
+        worker.figures["ns_per_task"] = self._took_ns / self._tasks
 
     async def _answer(self, number: int) -> int:
         return number

@@ -24,6 +24,7 @@ class Lifecycle(Workload):
     finite = True
     makes_loops = True
     scaled = ("runs",)
+    alone = "its timers go on while it is stopped"
 
     way: Literal["run", "runner"] = parameter(
         "run", "asyncio.run for each coroutine, or one asyncio.Runner for all"

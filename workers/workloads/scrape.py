@@ -36,7 +36,13 @@ class Scrape(Workload):
     in_flight = "stories_in_flight"
     descriptors = 1
     services = ("site",)
-    alone = "its service answers while it is stopped"
+    # The site answers what is in flight at a stop, and after it a loop parses all of that before it
+    # takes a tick. On a busy machine ticks were later than a slice is long; the ratio of threads to
+    # processes was 1.24 in turn and 0.94 one after the other, and scattered by 0.7 to 1.2 times as
+    # much at equal time (`python -m tests.benchmarks alternation --cell scrape`).
+    alone = "its service answers while it is stopped, which makes its loops late for slices"
+    # 8 stories of 2 ms of each worker, and twice as long where workers share a GIL.
+    settle_s = 0.05
 
     stories_in_flight: int = parameter(8, "stories in flight per worker", at_least=1)
     parser: Literal["lexbor", "turbohtml", "stdlib"] = parameter("lexbor", "HTML parser")

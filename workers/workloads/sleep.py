@@ -57,6 +57,7 @@ class Sleep(Workload):
     finite = True
     scaled = ("sleeps", "sleeps_in_flight")
     libraries = ("asyncio", "trio", "anyio")
+    alone = "its timers go on while it is stopped"
 
     sleeps: int = parameter(1_000_000, "operations per worker", at_least=1)
     sleeps_in_flight: int = parameter(10_000, "operations in flight per worker", at_least=1)

@@ -32,6 +32,7 @@ class Spawn(Workload):
     finite = True
     scaled = ("tasks",)
     libraries = ("asyncio", "trio", "anyio")
+    alone = "its tasks are all alive at once, so its work cannot be divided into rounds"
 
     tasks: int = parameter(100_000, "tasks per worker, all alive at once", at_least=1)
     factory: Literal["lazy", "eager"] = parameter(

@@ -20,6 +20,7 @@ class StatePass(OnState):
     operation = "reads"
     finite = True
     scaled = ("objects",)
+    alone = "it is one pass, which cannot be divided into rounds"
 
     which: Literal["first", "later"] = parameter("first", "which pass over the objects it is")
 

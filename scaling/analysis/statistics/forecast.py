@@ -75,7 +75,7 @@ class PairScatter:
     `cells` are those of the study. Of several attempts at a run the last valid one counts. In an
     open loop the schedule sets the throughput: where a pair is of one, the scatter is that of P99
     at the middle rate of each workload, which is the headline, else that of throughput over all
-    pairs.
+    pairs; where cells take turns, over those whose runs are in turn with each other.
     """
 
     def __init__(self, cells: Iterable[Cell]) -> None:
@@ -85,7 +85,7 @@ class PairScatter:
         }
         closed = (cell for cell in twins if not is_open_loop(cell.parameters))
         self._paired = {cell.but(twin=False) for cell in (*closed, *headline.values())}
-        self._in_turn = False
+        self._groups: dict[Place, int | None] = {}
         self._per_s: dict[Place, float] = {}
         self._p99_s: dict[Place, float] = {}
 
@@ -97,7 +97,7 @@ class PairScatter:
         if run.load is not None and run.load.rate_per_s is not None:
             self._p99_s[place] = summary(histograms_of(run)).get("latency_p99_s", math.nan)
         else:
-            self._in_turn |= run.group is not None
+            self._groups[place] = run.group
             self._per_s[place] = float(throughputs([run.record])[0])
 
     @property
@@ -109,21 +109,25 @@ class PairScatter:
         """
         if _log_ratios(self._p99_s):
             return "P99"
-        return "in-turn" if self._in_turn else ""
+        return "in-turn" if any(group is not None for group in self._groups.values()) else ""
 
     @property
     def value(self) -> float:
         """Root mean square of ln(second over first run); NaN without a pair."""
-        found = _log_ratios(self._p99_s) or _log_ratios(self._per_s)
+        found = _log_ratios(self._p99_s) or _log_ratios(self._per_s, self._groups)
         return float(np.sqrt(np.mean(np.square(found)))) if found else math.nan
 
 
-def _log_ratios(figures: Mapping[Place, float]) -> list[float]:
-    """ln(second over first run) of every complete pair."""
+def _log_ratios(
+    figures: Mapping[Place, float], groups: Mapping[Place, int | None] | None = None
+) -> list[float]:
+    """ln(second over first run) of every complete pair, with both runs in one of the `groups`."""
     found = []
     for (block, cell), ours in figures.items():
-        theirs = figures.get((block, cell.but(twin=False)), math.nan)
-        if cell.twin and ours > 0 and theirs > 0:
+        other = block, cell.but(twin=False)
+        theirs = figures.get(other, math.nan)
+        apart = groups is not None and groups[block, cell] != groups.get(other)
+        if cell.twin and ours > 0 and theirs > 0 and not apart:
             found.append(math.log(ours / theirs))
     return found
 

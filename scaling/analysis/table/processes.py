@@ -20,7 +20,8 @@ def process_cpu_s(run: RunLine, *, finite: bool = False) -> float:
     """In s, of all processes of the workers together; NaN where not every worker has read it.
 
     All workers of one process read the same counter, each at its own two moments. In a window the
-    mean of their readings counts; of `finite` work the largest, which covers all of it.
+    mean of their readings counts; of `finite` work the largest, which covers all of it, but for
+    what one worker does in a round that another has finished.
     """
     workers = run.record.workers if run.record is not None else []
     uses = [each.use.process_cpu_ns if each.use else None for each in workers]

@@ -146,11 +146,25 @@ class Stack:
 
     @cached_property
     def counted_s(self) -> Floats:
-        """The time that operations are divided by: of a finite run that until all are done."""
+        """The time that operations are divided by: of a finite run that until all are done.
+
+        Work that is done in rounds is done when each of them is: the sum over rounds of the time
+        from the release to the last finish.
+        """
         if not self.finite:
             return self.window_s
-        last = np.where(self.rated, self.own_s, -np.inf).max(axis=1)
+        last = np.where(self.rated[..., None], self.rounds_s, -np.inf).max(axis=1).sum(axis=1)
         return np.broadcast_to(last[:, None], self.own_s.shape)
+
+    @cached_property
+    def rounds_s(self) -> Floats:
+        """Of a finite run how long each round took each worker; runs × workers × rounds.
+
+        Work that is done at once is one round.
+        """
+        time = self.time.astype(np.float64)
+        time[..., 0] = self.instant[..., 0].min(axis=1, keepdims=True)  # the release
+        return np.asarray(np.diff(time, axis=-1) / NS_PER_S)
 
     @cached_property
     def done(self) -> Floats:

@@ -20,7 +20,7 @@ import numpy as np
 
 from scaling.analysis.arrays import Floats
 from scaling.analysis.table.column import OBJECT, WORD, Column, SomeRuns
-from scaling.analysis.table.stacks import Stack
+from scaling.analysis.table.stacks import NS_PER_S, Stack
 from scaling.analysis.table.ticks import from_ticks
 
 PARTS = 4  # a last quarter that is not level is the sign of a run that has not settled
@@ -34,8 +34,15 @@ LEVEL, WARMING, SLOWING, UNSTEADY = "level", "warming", "slowing", "unsteady"
 
 
 def rates_over_time(stack: Stack) -> Floats:
-    """Operations per ns of all workers in each sub-window; shape runs × sub-windows."""
-    return np.asarray(stack.paces.sum(axis=1))
+    """Operations per ns of all workers in each sub-window; shape runs × sub-windows.
+
+    Of finite work the sub-windows are its rounds, each until the last worker has finished.
+    """
+    if not stack.finite:
+        return np.asarray(stack.paces.sum(axis=1))
+    done = np.diff(stack.operations, axis=-1).sum(axis=1)
+    took_s = np.where(stack.rated[..., None], stack.rounds_s, -np.inf).max(axis=1)
+    return np.asarray(done / took_s / NS_PER_S)
 
 
 def rise_and_fall(rates: Floats) -> tuple[Floats, Floats]:
@@ -92,12 +99,11 @@ def _chance(freedom: int) -> float:
 
 
 def _rise_and_fall(rows: SomeRuns) -> tuple[Floats, Floats]:
-    """Both of every run, computed together; NaN for finite runs."""
+    """Both of every run, computed together; NaN for finite work that is done at once."""
     rise, fall = np.full((2, len(rows.runs)), np.nan)
     for stack in rows.stacks:
-        if not stack.finite:
-            with np.errstate(divide="ignore", invalid="ignore"):
-                rise[stack.rows], fall[stack.rows] = rise_and_fall(rates_over_time(stack))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rise[stack.rows], fall[stack.rows] = rise_and_fall(rates_over_time(stack))
     return rise, fall
 
 
@@ -105,11 +111,11 @@ STEADINESS = {
     "steadiness": Column(
         read=lambda rows: list(map(steadiness, rows["rise"].tolist(), rows["fall"].tolist())),
         dtype=WORD,
-        definition="level, warming, slowing or unsteady: the quarters of the window against each "
-        "other; not of finite runs",
+        definition="level, warming, slowing or unsteady: the quarters of the window, or of the "
+        "rounds of finite work, against each other",
     ),
     "late_rise": Column(
-        read=from_ticks(lambda stack: late_rise(rates_over_time(stack)), of="windowed"),
+        read=from_ticks(lambda stack: late_rise(rates_over_time(stack))),
         definition="rate in the last quarter of the window ÷ rate before it, minus 1",
     ),
     "rise_and_fall": Column(

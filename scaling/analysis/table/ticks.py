@@ -1,7 +1,10 @@
 """What follows from the first and last tick of every worker: throughput, and what it cost.
 
 The window of a finite run is its release to its finish. That some workers of it finish before
-others is part of the result: its throughput is that of all until the last is done.
+others is part of the result: its throughput is that of all until the last is done. If it took turns
+by rounds, this holds of each round: time to finish is the sum over rounds of the time from the
+release of all workers to the last one's finish, and throughput is all operations over that sum.
+Waiting for the last one counts in every round: meanwhile it has the CPUs, or the GIL, for itself.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -117,7 +120,8 @@ COUNTED = {
     "finish_s": Column(
         read=from_ticks(lambda stack: stack.counted_s[:, 0], of="finite"),
         unit="s",
-        definition="finite only: release of all workers to the last one's finish",
+        definition="finite only: release of all workers to the last one's finish; of work that is "
+        "done in rounds, the sum of these",
         words="time to finish",
         better="less",
         shown=Shown(heading="finish s", name="finish_s", place=10),

@@ -77,7 +77,7 @@ def slices_short(batch: Batch) -> Found:
     took_s = batch.figures["window_s"]
     for row in batch.where(took_s < LEAST_IN_SLICES * asked_s):
         record = batch.runs[row].record
-        if record is not None and record.in_slices:
+        if record is not None and record.in_slices and not record.finite:
             detail = f"its slices have {took_s[row]:.2g} s of {asked_s:g}: loops were late for them"
             yield row, Finding("slices-short", "invalid", detail)
 
@@ -127,10 +127,12 @@ def worker_errors(batch: Batch) -> Found:
 def not_steady(batch: Batch) -> Found:
     """The rate was not level in the window: `scaling.analysis.table.steadiness` has the rule.
 
-    With a planned overload it is not to be.
+    With a planned overload it is not to be. Finite work is not warmed up, and what it takes to
+    begin is a part of it.
     """
     rise, fall = batch.figures["rise"], batch.figures["fall"]
     planned = np.isfinite(batch.figures["overload_factor"])
+    planned |= np.isfinite(batch.figures["finish_s"])
     for row in batch.where(~planned & ((rise > 0) | (fall < 0))):
         changes = [f"rose by {rise[row]:.1%}"] * bool(rise[row])
         changes += [f"fell by {-fall[row]:.1%}"] * bool(fall[row])

@@ -13,6 +13,7 @@ from scaling.journal.record.description import (
     ParameterValue,
     PythonFacts,
     Refusal,
+    Rounds,
     Uneven,
     WorkloadFacts,
 )
@@ -98,6 +99,7 @@ __all__ = [
     "Refusal",
     "RefusedCells",
     "Region",
+    "Rounds",
     "RunLine",
     "ServiceUse",
     "SetAsideLine",

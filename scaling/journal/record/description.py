@@ -81,6 +81,18 @@ class Holds(msgspec.Struct, frozen=True, kw_only=True):
     in_service: dict[str, str] = {}
 
 
+class Rounds(msgspec.Struct, frozen=True, kw_only=True):
+    """How finite work is done in rounds: whole parts of it, one after the other.
+
+    The parameter `amount` is how much work there is, and `part` how much of it one part is. Parts
+    have no timers unless the parameter `delay` is above 0.
+    """
+
+    amount: str
+    part: str
+    delay: str
+
+
 class WorkloadFacts(msgspec.Struct, frozen=True, kw_only=True):
     """One workload as its class describes it; `refused` says why it could not be imported.
 
@@ -88,7 +100,8 @@ class WorkloadFacts(msgspec.Struct, frozen=True, kw_only=True):
     in multiples of the parameter `whole`, if there is one.
     `descriptors` are the open files that each unit in flight holds. `uneven` lists with which
     parameters work in flight cannot be dealt out evenly. `alone` is why its runs are not measured
-    in turn with others; None if they can be. `holds` is what takes much memory.
+    in turn with others; None if they can be: those of finite work by `rounds`. `holds` is what
+    takes much memory.
     """
 
     path: str
@@ -103,6 +116,7 @@ class WorkloadFacts(msgspec.Struct, frozen=True, kw_only=True):
     descriptors: int = 0
     services: list[str] = []
     holds: Holds | None = None
+    rounds: Rounds | None = None
     refused: str | None = None
     refusals: list[Refusal] = []
     uneven: list[Uneven] = []

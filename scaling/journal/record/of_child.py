@@ -29,8 +29,9 @@ class Ticks(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class Slices(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """When the slices of a worker's window really opened and closed, CLOCK_MONOTONIC ns.
 
-    Its ticks leave out the time between them, in every column, so that one slice follows the other
-    at once: the tick that closes a slice also opens the next one.
+    Of finite work that was done in rounds they are the release and the finish of each. Its ticks
+    leave out the time between them, in every column, so that one slice follows the other at once:
+    the tick that closes a slice also opens the next one.
     """
 
     opened_ns: list[int] = []
@@ -135,8 +136,9 @@ class LoopFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class Instants(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Milestones of a child, CLOCK_MONOTONIC ns. `opened` and `closed` are as scheduled.
 
-    Of a finite run they are the release and the last finish. The others are when the last worker
-    reported it: imports done, warmed up, last tick taken, everything closed.
+    Of a finite run they are the release, of the first round if there are several, and the last
+    finish. The others are when the last worker reported it: imports done, warmed up, last tick
+    taken, everything closed.
     """
 
     started: int | None = None
@@ -170,7 +172,8 @@ class WorkerRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     `use` is None for other runtimes than CPython, and for commands.
 
     In a finite run a worker is released, starts its first operation and finishes its last one at
-    the recorded instants, and has two ticks: at its release and at its finish.
+    the recorded instants, and has two ticks: at its release and at its finish. In rounds it has a
+    tick at the finish of each, and its clock goes on from there at the next release.
 
     `slices` is None where the window is one, as it is in all journals of 1.0.
     """

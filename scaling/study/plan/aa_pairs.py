@@ -3,6 +3,10 @@
 Nothing distinguishes the second of a pair but its label in the journal (`twin`): the child gets the
 same document, the live line says the same words, and it has a place of its own in the random order
 of every block.
+
+Where cells take turns, both runs of a pair do, so it shows the noise of ratios in turn. The runs of
+a gain have different N, are in different groups, and differ by more. So of a workload whose pairs
+would all be in turn one is not: its runs stand as far apart as those of the gain.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,6 +35,28 @@ def repeats_of(cells: Iterable[Cell]) -> tuple[Cell, ...]:
         workloads.setdefault(cell.workload, []).append(cell)
     chosen = chain.from_iterable(map(_of_workload, workloads.values()))
     return tuple(replace(cell, twin=True) for cell in chosen)
+
+
+def twins_of_gains(
+    cells: Sequence[Cell], repeats: Iterable[Cell], groups: Sequence[Sequence[Cell]]
+) -> Iterator[tuple[Cell, Cell, bool]]:
+    """For each workload with a gain, whose `repeats` are all in `groups`: a second cell for it.
+
+    It repeats the cell with the fewest workers of the curve that the first of them is of, and
+    belongs into the group of that one, which is not the group of what it repeats. First comes the
+    one that has a place there, then the other one, then whether it takes that place. It does where
+    the workload has another pair in turn, so that no study has more cells for it.
+    """
+    in_turn = {cell for group in groups for cell in group}
+    workloads: dict[str, list[Cell]] = {}
+    for twin in repeats:
+        workloads.setdefault(twin.workload, []).append(twin)
+    for first, *others in workloads.values():
+        original = replace(first, twin=False)
+        (curve,) = (each for each in _curves(cells) if original in each)
+        fewest = min(curve, key=lambda cell: cell.workers)
+        if fewest.workers < first.workers and in_turn >= {first, fewest, *others}:
+            yield first, replace(fewest, twin=True), bool(others)
 
 
 def _of_workload(cells: Sequence[Cell]) -> Iterator[Cell]:

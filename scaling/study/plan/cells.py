@@ -22,9 +22,10 @@ from scaling.machine.topology import Topology, worker_counts
 from scaling.study.controls import with_controls
 from scaling.study.definition import Study, WorkloadEntry
 from scaling.study.load import RATE, require_possible_overload
-from scaling.study.plan.aa_pairs import repeats_of
+from scaling.study.plan.aa_pairs import repeats_of, twins_of_gains
 from scaling.study.plan.groups import (
     HAND_OVER_S,
+    MOST_CELLS,
     NOT_ASKED,
     NOT_COMPARED,
     TOO_LARGE,
@@ -233,13 +234,32 @@ def make_plan(
     if may:
         asked_of = [*pairs(may)]
         every = groups(may, asked_of, most_bytes=free_bytes, needs=needs)
-        in_turn = tuple(group for group in every if len(group) > 1)
+        # An A/A pair alone is in no group: then nothing is in turn whose noise it would show.
+        in_turn = tuple(
+            group for group in every if len({each.but(twin=False) for each in group}) > 1
+        )
+        for first, twin, takes_place in list(twins_of_gains(own, repeats, in_turn)):
+            needs[twin] = needs[twin.but(twin=False)]
+            if takes_place:
+                repeats = tuple(twin if each == first else each for each in repeats)
+                in_turn = tuple(
+                    tuple(twin if each == first else each for each in group) for group in in_turn
+                )
+                continue
+            repeats += (twin,)
+            place = next(at for at, group in enumerate(in_turn) if first in group)
+            group = (*in_turn[place], twin)
+            if len(group) > MOST_CELLS or sum(needs[cell] for cell in group) > free_bytes:
+                why[twin] = TOO_LARGE
+            else:
+                in_turn = (*in_turn[:place], group, *in_turn[place + 1 :])
+        together = {cell for group in in_turn for cell in group}
         compared = {cell for pair in asked_of for cell in (pair.of, pair.over)}
         why |= {
-            cell: TOO_LARGE if cell in compared else NOT_COMPARED
+            cell: TOO_LARGE if cell in compared and len(group) == 1 else NOT_COMPARED
             for group in every
             for cell in group
-            if len(group) == 1
+            if cell in (*cells, *repeats) and cell not in together
         }
     return Plan(
         study=study,

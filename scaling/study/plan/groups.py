@@ -5,13 +5,14 @@ happens to all cells of a group. A cell that is in no ratio runs alone, and so d
 be stopped between slices of its window.
 """
 
+import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from scaling.base.vocabulary import PROCESSES
 from scaling.builds.runtimes.runtime import RUNTIMES
-from scaling.journal.record import Cell, Region, WorkloadFacts
+from scaling.journal.record import Cell, Region, Rounds, WorkloadFacts
 from scaling.study.load import is_open_loop
 from scaling.study.questions import OVER_PROCESSES, THROUGHPUT, curve_of, every_ratio, section_of
 from scaling.study.services import SERVICES, beside, in_front
@@ -25,6 +26,12 @@ PARTS = 20
 SHORTEST_S, LONGEST_S = 0.05, 0.1
 # What a slice costs besides: to continue the run, let it settle, and stop it (on two shared cores).
 HAND_OVER_S = 0.03
+
+# Finite work takes turns by rounds of it, if it can be divided into so many. All tasks of a part
+# are alive at once: one of `gather` needs 1,100 bytes of memory, one of `cancel`, which sleeps,
+# 2,100.
+FEWEST_ROUNDS = 8
+TASK_BYTES = 3_000
 
 # What a run may need in memory, MiB: of a process and of each loop in it. Measured by
 # `python -m tests.benchmarks memory`, with room for packages as large as FastAPI. What is served
@@ -99,13 +106,16 @@ def memory_bytes(cell: Cell, facts: WorkloadFacts, held: int = 0) -> int:
     `held` are the bytes of data that it keeps, which workers and imports come on top of.
     """
     mib = _processes(cell, facts) * PROCESS_MIB + cell.workers * LOOP_MIB
+    if facts.rounds:
+        held += cell.workers * TASK_BYTES * _value(cell, facts, facts.rounds.part)
+    mib += sum(SERVICES[name].most_mib for name in _services(cell, facts))
     if facts.served:
-        mib += GENERATOR_MIB + sum(SERVICES[name].most_mib for name in _services(cell, facts))
+        mib += GENERATOR_MIB
     return MIB * mib + held
 
 
 def _services(cell: Cell, facts: WorkloadFacts) -> Iterator[str]:
-    """Those that a run of a served workload has for itself."""
+    """Those that a run has for itself."""
     yield from beside(facts.services, cell.parameters)
     if name := in_front(cell.parameters):
         yield name
@@ -131,7 +141,23 @@ def why_alone(cell: Cell, facts: WorkloadFacts, cpus: float) -> str | None:
         return f"more than {MOST_PER_CPU} workers for each CPU"
     if facts.alone is None and facts.served:
         return _why_served_alone(cell, facts)
-    return facts.alone
+    if facts.alone is None and facts.rounds:
+        return _why_finite_alone(cell, facts, facts.rounds)
+    return facts.alone or _answers_late(cell, facts)
+
+
+def _why_finite_alone(cell: Cell, facts: WorkloadFacts, rounds: Rounds) -> str | None:
+    if _value(cell, facts, rounds.delay):
+        return "its timers go on while it is stopped"
+    parts = math.ceil(_value(cell, facts, rounds.amount) / _value(cell, facts, rounds.part))
+    if parts < FEWEST_ROUNDS:
+        return f"its work cannot be divided into {FEWEST_ROUNDS} rounds"
+    return None
+
+
+def _value(cell: Cell, facts: WorkloadFacts, name: str) -> int:
+    """What a parameter that is a number is, rounded up."""
+    return math.ceil(float(cell.parameters.get(name, facts.parameters[name].default) or 0))
 
 
 def _why_served_alone(cell: Cell, facts: WorkloadFacts) -> str | None:
@@ -144,6 +170,12 @@ def _why_served_alone(cell: Cell, facts: WorkloadFacts) -> str | None:
     services = [SERVICES[name] for name in _services(cell, facts)]
     if any(each.installed and os.environ.get(each.installed) for each in services):
         return "its database belongs to you, and all cells share it"
+    return _answers_late(cell, facts)
+
+
+def _answers_late(cell: Cell, facts: WorkloadFacts) -> str | None:
+    """Of a client that is stopped, too: what is in flight then is answered soon, if not late."""
+    services = [SERVICES[name] for name in _services(cell, facts)]
     if any(DELAY in each.parameters and cell.parameters.get(DELAY) for each in services):
         return "its services answer after a delay"
     return None

@@ -1,0 +1,233 @@
+"""Finite work takes turns by rounds: whole parts of it, and all of it in the end."""
+
+import asyncio
+import itertools
+import random
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scaling.analysis.table.ticks import throughputs
+from scaling.journal.record import Record
+from scaling.run import alternation, stopping
+from scaling.run.alternation import in_turn
+from scaling.run.child import Child, Ending, Turn, run_child
+from tests.support.children import environment
+from workers import Worker
+from workers.workloads import gather
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not stopping.IS_POSSIBLE, reason=stopping.WHY_NOT),
+]
+
+MODELS = ("threads", "processes", "forked", "interpreters")
+CELL = {"workers": 2, "warmup_s": 0.0, "window_s": 1.0, "ticks": 1}
+GATHER = {"workload": "gather", "parameters": {"tasks": 10_050, "fan_out": 100}}
+CANCEL = {"workload": "cancel", "parameters": {"tasks": 5_050, "batch": 100}}
+FAN_OUTS, CANCELLED = 101, 5_050
+
+
+def alone(cell: Mapping[str, Any], *folders: Path, turn: Turn | None = None) -> Ending:
+    document = {**CELL, **cell, "alternating": turn is not None}
+    child = Child(sys.executable, environment(*folders))
+    return run_child(child, document, limit_s=60.0, turn=turn)
+
+
+def together(cells: Iterable[Mapping[str, Any]], *folders: Path) -> list[Ending]:
+    def job(cell: Mapping[str, Any], turn: Turn) -> Ending:
+        return alone(cell, *folders, turn=turn)
+
+    return in_turn([partial(job, cell) for cell in cells], 1.0, random.Random(1))[0]
+
+
+def record_of(ending: Ending) -> Record:
+    assert ending.outcome == "measured", (ending.record and ending.record.failure, ending.stderr)
+    assert ending.record is not None
+    return ending.record
+
+
+def rounds(record: Record) -> list[tuple[int, int]]:
+    """From the release to the last finish of each."""
+    found = []
+    for worker in record.workers:
+        assert worker.slices is not None
+        found.append(list(zip(worker.slices.opened_ns, worker.slices.closed_ns, strict=True)))
+    every = list(zip(*found, strict=True))
+    assert all(len({released for released, _ in each}) == 1 for each in every)
+    return [(each[0][0], max(finished for _, finished in each)) for each in every]
+
+
+@pytest.fixture(scope="module")
+def measured() -> list[Record]:
+    """A group of both workloads under each model."""
+    cells = [{**each, "model": model} for each in (GATHER, CANCEL) for model in MODELS]
+    return [record_of(each) for each in together(cells)]
+
+
+def test_one_works_at_a_time(measured: list[Record]) -> None:
+    every = sorted(each for record in measured for each in rounds(record))
+    assert all(closed < opened for (_, closed), (opened, _) in itertools.pairwise(every))
+    counts = {len(rounds(record)) for record in measured}
+    assert min(counts) >= 8
+    assert max(counts) == min(counts)  # each has as many
+
+
+def test_the_rounds_together_are_all_of_the_work(measured: list[Record]) -> None:
+    for record, expected in zip(measured, [FAN_OUTS] * 4 + [CANCELLED] * 4, strict=True):
+        assert record.finite
+        for worker in record.workers:
+            done = worker.ticks.operations
+            assert done[-1] - done[0] == expected
+            assert worker.errors == 0
+            assert all(one < two for one, two in itertools.pairwise(done))
+
+
+def test_time_to_finish_is_that_of_all_rounds(measured: list[Record]) -> None:
+    """From the release to the last finish of each; what lies between rounds is no part of it."""
+    for record, rate in zip(measured, throughputs(measured), strict=True):
+        took_s = sum(finished - released for released, finished in rounds(record)) / 1e9
+        done = sum(each.ticks.operations[-1] - each.ticks.operations[0] for each in record.workers)
+        assert rate == pytest.approx(done / took_s, rel=1e-6)
+        for worker in record.workers:
+            assert worker.slices is not None
+            own_ns = sum(worker.slices.closed_ns) - sum(worker.slices.opened_ns)
+            time_ns = worker.ticks.time_ns
+            assert time_ns[-1] - worker.ticks.instant_ns[0] == own_ns
+            assert len(time_ns) == len(rounds(record)) + 1
+            assert worker.released_ns == rounds(record)[0][0]
+            assert worker.finished_ns == worker.slices.closed_ns[-1]
+            assert worker.ticks.cpu_ns
+            assert 0 < (worker.ticks.cpu_ns[-1] or 0) - (worker.ticks.cpu_ns[0] or 0) <= own_ns
+
+
+def test_figures_of_the_workload_are_of_all_rounds(measured: list[Record]) -> None:
+    for record in measured[:4]:
+        for worker in record.workers:
+            own_ns = worker.ticks.time_ns[-1] - worker.ticks.instant_ns[0]
+            of_tasks_ns = worker.figures["ns_per_task"] * FAN_OUTS * 100
+            assert 0 < of_tasks_ns < own_ns
+    for record in measured[4:]:
+        for worker in record.workers:
+            own_s = (worker.ticks.time_ns[-1] - worker.ticks.instant_ns[0]) / 1e9
+            assert 0 < worker.figures["settle_s"] <= worker.figures["settle_max_s"]
+            assert worker.figures["settle_s"] * 51 < own_s
+
+
+def test_a_figure_is_the_mean_over_rounds_of_different_lengths(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two rounds, of one fan-out and of three, which take 1 µs and 7 µs."""
+    instants_ns = iter([0, 1_000, 50_000, 57_000])
+    monkeypatch.setattr("workers.workloads.gather.time.monotonic_ns", instants_ns.__next__)
+    worker, workload = Worker(0, 1, {}), gather.Gather(fan_out=2)
+
+    async def do() -> None:
+        await workload.setup(worker)
+        for workload.tasks in (2, 6):
+            await workload.run(worker)
+
+    with asyncio.Runner() as runner:
+        runner.run(do())
+    assert worker.operations == 4
+    assert worker.figures == {"ns_per_task": 1_000.0}
+
+
+def test_memory_is_that_of_work_done_at_once() -> None:
+    """No round has more tasks alive than there would be, nor fewer: the peak is the same."""
+    cell = {"workload": "gather", "workers": 1}
+    cell |= {"parameters": {"tasks": 400_000, "fan_out": 50_000}}
+    at_once = alone(cell).memory
+    (in_rounds, _) = (each.memory for each in together([cell, {**cell, "model": "processes"}]))
+    assert at_once.peak_bytes is not None
+    assert at_once.baseline_rss_bytes is not None
+    tasks_bytes = at_once.peak_bytes - at_once.baseline_rss_bytes
+    assert tasks_bytes > 10 << 20
+    assert in_rounds.peak_bytes == pytest.approx(at_once.peak_bytes, abs=0.3 * tasks_bytes)
+    assert in_rounds.window_rss_bytes is not None  # read while a round lasts, not when it is over
+    assert in_rounds.window_rss_bytes > at_once.baseline_rss_bytes + 0.2 * tasks_bytes
+
+
+def test_workers_may_have_parts_of_other_sizes() -> None:
+    """Work in flight is divided among them, and one gets more than the other."""
+    cell = {"workload": "cancel", "parameters": {"tasks": 2_000}, "in_flight": 101}
+    (ending, _) = together([cell, {**cell, "model": "processes"}])
+    record = record_of(ending)
+    assert sorted(worker.in_flight or 0 for worker in record.workers) == [50, 51]
+    for worker in record.workers:
+        assert worker.ticks.operations[-1] - worker.ticks.operations[0] == 2_000
+        assert len(worker.ticks.time_ns) == len(rounds(record)) + 1
+
+
+SLOW = """
+    @dataclass
+    class Theirs(Workload):
+        finite = True
+        alone = None
+        rounds = Rounds("turns", "part", "wait")
+        turns: int = parameter(1, "", at_least=1)
+        part: int = parameter(1, "", at_least=1)
+        wait: float = parameter(0.0, "")
+        fails: bool = parameter(False, "")
+
+        async def run(self, worker: Worker) -> None:
+            for _ in range(self.turns):
+                until = time.monotonic() + 0.001
+                while time.monotonic() < until:
+                    pass
+                worker.operations += 1
+                if self.fails and worker.operations == 20:
+                    raise ValueError("planted")
+    """
+
+
+def test_a_users_own_work_takes_turns_too(theirs: Callable[[str], str], tmp_path: Path) -> None:
+    """Rounds take about as long as slices, and one with few parts has none in some turns."""
+    workload = theirs(SLOW)
+    asked = [{"turns": 1_000}, {"turns": 1_000, "part": 125}]
+    cells = [{"workload": workload, "parameters": each, "workers": 1} for each in asked]
+    fine, coarse = (rounds(record_of(each)) for each in together(cells, tmp_path))
+    lengths_s = [(finished - released) / 1e9 for released, finished in fine]
+    assert sorted(lengths_s)[len(lengths_s) // 2] == pytest.approx(alternation.ROUND_S, rel=0.8)
+    assert len(coarse) == 8
+    assert all(fine[0] < each for each in coarse[1:])
+    assert coarse[-2] < fine[-1]
+
+
+def test_one_that_fails_leaves_its_group(theirs: Callable[[str], str], tmp_path: Path) -> None:
+    workload = theirs(SLOW)
+    cells = [
+        {"workload": workload, "parameters": {"turns": 100, "fails": fails}, "workers": 1}
+        for fails in (False, True)
+    ]
+    good, bad = together(cells, tmp_path)
+    assert len(rounds(record_of(good))) >= 8
+    assert bad.outcome == "failed"
+    assert bad.record is not None
+    assert bad.record.failure is not None
+    assert (bad.record.failure.phase, bad.record.failure.error) == ("work", "ValueError: planted")
+
+
+def test_rounds_are_the_same_share_of_the_work_of_all() -> None:
+    """They begin with a small one, and add up to all of it."""
+    given: dict[str, list[float]] = {"quick": [], "slow": []}
+
+    class Working(alternation.Member[None]):
+        name, work = "quick", 1.0
+
+        def give(self, order: Mapping[str, Any]) -> None:
+            given[self.name].append(order["until"])
+            self.work_s = self.work
+
+    quick, slow = Working(lambda turn: None), Working(lambda turn: None)
+    slow.name, slow.work = "slow", 5.0
+    alternation._do_rounds([quick, slow])
+    assert given["quick"] == given["slow"]
+    shares = [two - one for one, two in itertools.pairwise([0.0, *given["quick"]])]
+    assert shares[0] == pytest.approx(1 / alternation.MOST_ROUNDS)
+    assert shares[-1] == pytest.approx(alternation.ROUND_S / 3.0, rel=0.05)
+    assert given["quick"][-1] == 1.0
