@@ -34,7 +34,6 @@ ANALYSIS_ON_3_14T = "tests/analysis/test_scaling_works_on_every_build.py"
 ON_FREE_THREADED = [
     ANALYSIS_ON_3_14T,
     "tests/workers/test_faults_on_several_loops_are_found.py",
-    "tests/workers/test_real_applications_pass_the_check.py",
     "tests/workers/test_requirements_are_tried_without_the_gil.py",
 ]
 """Loops in threads are looked at on the build where they run at once."""
@@ -46,7 +45,7 @@ TEST_FOLDERS = {
 }
 LEFT_OUT = {"3.14": "", "3.14t": " and not one_build"}
 """What no build can change is tested on one of them."""
-BESIDE_OTHERS, ALONE = "not measures and not thorough", "measures"
+BESIDE_OTHERS, ALONE = "not measures and not thorough", "measures and not thorough"
 PER_CORE = 2
 """So many tests at a time: most wait for a child half of the time."""
 WITH_BYTECODE = {"PYTHONDONTWRITEBYTECODE": ""}
@@ -291,8 +290,10 @@ def quick(session: nox.Session) -> None:
 def thorough(session: nox.Session) -> None:
     """Run the tests that show in full what others show in part: every built-in study, say."""
     python = python_for(session, ["3.14"], "tests")["3.14"]
-    which = ("-m", "thorough", *in_parallel(PER_CORE), *session.posargs)
-    run_all(session, {"thorough tests": [python, "-m", "pytest", *which]})
+    which = ("-m", "thorough and not measures", *in_parallel(PER_CORE), *session.posargs)
+    measure = ("-m", "thorough and measures", *measuring(["tests"]), *session.posargs)
+    commands = {"thorough tests": which, "thorough tests that measure": measure}
+    run_all(session, {name: [python, "-m", "pytest", *each] for name, each in commands.items()})
 
 
 def lint_commands(python: str) -> dict[str, list[str]]:

@@ -18,8 +18,9 @@ from scaling.builds.describe import described
 from scaling.builds.installed import URLS
 from scaling.journal.record import Description
 from tests.support import programs
-from tests.support.children import BEGINNING, environment
+from tests.support.children import Own, environment
 from tests.support.cli import Command
+from tests.support.deployed import SHOP
 from tests.support.unrendered import unrendered as without_rendering
 
 # A user's own server is no part of a test.
@@ -105,14 +106,22 @@ def machine_with_nothing(machine_with_everything: None, monkeypatch: pytest.Monk
 
 
 @pytest.fixture
-def theirs(tmp_path: Path) -> Callable[[str], str]:
+def own(tmp_path: Path) -> Own:
+    """Runs a user's workload, whose module is in `tmp_path`."""
+    return Own(tmp_path)
+
+
+@pytest.fixture
+def theirs(own: Own) -> Callable[[str], str]:
     """Writes a user's module into `tmp_path`; gives the name of its class `Theirs` for a cell."""
+    return own.write
 
-    def write(source: str) -> str:
-        (tmp_path / "theirs.py").write_text(BEGINNING + textwrap.dedent(source))
-        return "theirs:Theirs"
 
-    return write
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    """The folder of an application that people deploy, `shop:app`."""
+    (tmp_path / "shop.py").write_text(textwrap.dedent(SHOP))
+    return tmp_path
 
 
 @pytest.fixture

@@ -15,8 +15,6 @@ from tests.benchmarks.load_stall import latencies, result, stop_for, under_way
 from tests.benchmarks.stalls import waiting_s
 from tests.support.servers import generator_command, ready, start
 
-pytestmark = pytest.mark.measures  # on one build: the generator runs with the GIL
-
 RATE_PER_S = 40
 SERVICE_MS = 2
 TOLERANCE_MS = 100  # four requests apart; a busy machine stalls for that long, too
@@ -43,6 +41,7 @@ def load(
     )
 
 
+@pytest.mark.slow
 def test_latency_is_what_the_server_logged_since_each_request_was_due() -> None:
     """Holds on a busy machine, too: whatever delays sending or serving is in both."""
     found = run(Effort(window_s=0.5), load=0.7, seed=1)
@@ -50,6 +49,9 @@ def test_latency_is_what_the_server_logged_since_each_request_was_due() -> None:
     assert found.p99 == pytest.approx(found.logged_p99, rel=0.05)
 
 
+# What a known schedule makes of it is shown in virtual time, and by `python -m tests.benchmarks`.
+@pytest.mark.measures
+@pytest.mark.thorough
 def test_a_stopped_server_delays_a_known_fraction(
     server: "subprocess.Popen[str]",
 ) -> None:
@@ -69,6 +71,7 @@ def test_a_stopped_server_delays_a_known_fraction(
     assert summary["slip_ms"]["p90"] < TOLERANCE_MS  # it was not the generator
 
 
+@pytest.mark.measures
 def test_a_stopped_generator_makes_the_result_invalid(
     server: "subprocess.Popen[str]",
 ) -> None:

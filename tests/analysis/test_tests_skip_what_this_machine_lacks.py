@@ -102,10 +102,10 @@ def run_without_programs(
     folder: Path, processes: str = "0", **variables: str
 ) -> "subprocess.CompletedProcess[str]":
     """A test that needs a compiler, where there is no program at all."""
-    file = "tests/workers/test_gil_is_verified.py"
+    file = "tests/workers/test_settings_are_read_back.py"
     given = {**os.environ, "PATH": str(folder), "CC": "", COLLECTED: "", REQUIRE: "", **variables}
     return subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", file, "-k", "every_process", "-n", processes],
+        [sys.executable, "-m", "pytest", "-q", file, "-k", "loaded_late", "-n", processes],
         capture_output=True,
         text=True,
         timeout=PATIENCE_S,

@@ -21,16 +21,19 @@ def check(
     *folders: Path,
     workers: Sequence[int] = (2,),
     alone: int = app_check.ALONE,
+    firsts: int = 1,
     **parameters: Any,
 ) -> AppCheck:
     """Check an application; requests are sent at once for less long than for a user.
 
-    Where answers do not change by themselves, one run `alone` is enough.
+    Where answers do not change by themselves, one run `alone` is enough; where nothing is built at
+    the first request, so is one of `firsts`.
     """
     child = Child(sys.executable, environment(APPLICATIONS, *folders))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(app_check, "ALONE", alone)
-        patch.setattr(app_check, "ALONE_S", 0.2)
-        patch.setattr(app_check, "TOGETHER_S", 1.0)
+        patch.setattr(app_check, "FIRSTS", firsts)
+        patch.setattr(app_check, "ALONE_S", 0.1)
+        patch.setattr(app_check, "TOGETHER_S", 0.5)
         asked = {"application": application, **parameters}
         return app_check.check_application(child, asked, requests, workers=workers)

@@ -5,11 +5,15 @@ import os
 import subprocess
 import sys
 import sysconfig
-from dataclasses import dataclass
+import textwrap
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from scaling.journal.record import Record, decode_record
+import pytest
+
+from scaling.journal.record import Failure, Record, decode_record
+from scaling.run.child import Child, Ending, run_child
 
 ROOT = Path(__file__).parents[2]
 FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
@@ -22,6 +26,22 @@ from typing import Literal
 from workers import Rounds, Worker, Workload, parameter
 """
 QUICK = {"warmup_s": 0.05, "window_s": 0.1, "ticks": 2}
+MIB = 1 << 20
+# In sub-interpreters: what is written in Python.
+PORTABLE_LOOPS = ("asyncio", "trio", "anyio/asyncio", "anyio/trio")
+
+
+def each_model(*models: str) -> pytest.MarkDecorator:
+    """A case for each of these models. A worker process is the same on each build."""
+    return pytest.mark.parametrize(
+        "model",
+        [
+            pytest.param(each, marks=[pytest.mark.one_build])
+            if each in ("processes", "forked")
+            else each
+            for each in models
+        ],
+    )
 
 
 @dataclass(frozen=True)
@@ -33,6 +53,13 @@ class Finished:
     @property
     def record(self) -> Record:
         return decode_record(self.stdout)
+
+    @property
+    def failure(self) -> Failure:
+        """That of a run that must fail."""
+        assert (self.code, self.record.outcome) == (1, "failed"), self.stderr
+        assert self.record.failure
+        return self.record.failure
 
 
 def environment(*folders: Path, **variables: str) -> dict[str, str]:
@@ -68,3 +95,77 @@ def measured(cell: dict[str, Any], *folders: Path, **variables: str) -> Record:
     done = finish(cell, *folders, **variables)
     assert done.code == 0, f"{done.stdout}\n{done.stderr}"
     return done.record
+
+
+def driven(
+    cell: dict[str, Any], *folders: Path, limit_s: float | None = None, **variables: str
+) -> Ending:
+    """Run a cell as the driver does."""
+    child = Child(sys.executable, environment(*folders, **variables))
+    return run_child(child, QUICK | cell, limit_s=limit_s)
+
+
+def record_of(ending: Ending) -> Record:
+    """The record of a driven run that must succeed."""
+    assert ending.record, ending.stderr
+    assert ending.outcome == "measured", (ending.record.failure, ending.stderr)
+    return ending.record
+
+
+def failure_of(ending: Ending) -> Failure:
+    """That of a driven run that must fail."""
+    assert ending.outcome == "failed", ending.stderr
+    assert ending.record
+    assert ending.record.failure
+    return ending.record.failure
+
+
+def unknown_keys(printed: Any, known: Any) -> list[str]:
+    """Keys of one JSON document that the other, made from our shapes, does not have."""
+    if isinstance(printed, dict) and isinstance(known, dict):
+        return [
+            problem
+            for key, value in printed.items()
+            for problem in (unknown_keys(value, known[key]) if key in known else [key])
+        ]
+    if isinstance(printed, list) and isinstance(known, list):
+        pairs = zip(printed, known, strict=True)
+        return [problem for one, other in pairs for problem in unknown_keys(one, other)]
+    return []
+
+
+def pss_mib(ending: Ending) -> float:
+    """Memory of a driven run that must succeed, MiB; pages that its processes share count once."""
+    record_of(ending)
+    assert ending.memory.pss_bytes is not None
+    return ending.memory.pss_bytes / MIB
+
+
+@dataclass(frozen=True)
+class Own:
+    """A folder with a user's workload `Theirs`, and runs of it, with these variables."""
+
+    folder: Path
+    variables: dict[str, str] = field(default_factory=dict)
+
+    def write(self, source: str) -> str:
+        """Write the module; give the name of its class `Theirs` for a cell."""
+        (self.folder / "theirs.py").write_text(BEGINNING + textwrap.dedent(source))
+        return "theirs:Theirs"
+
+    def finish(self, source: str, /, **cell: Any) -> Finished:
+        """Run it in a child to its end."""
+        return finish({"workload": self.write(source), **cell}, self.folder, **self.variables)
+
+    def measured(self, source: str, /, **cell: Any) -> Record:
+        """The record of a run that must succeed."""
+        return measured({"workload": self.write(source), **cell}, self.folder, **self.variables)
+
+    def failure(self, source: str, /, **cell: Any) -> Failure:
+        """That of a run that must fail."""
+        return self.finish(source, **cell).failure
+
+    def driven(self, source: str, /, *, limit_s: float | None = None, **cell: Any) -> Ending:
+        """Run it as the driver does."""
+        asked = {"workload": self.write(source), **cell}
+        return driven(asked, self.folder, limit_s=limit_s, **self.variables)

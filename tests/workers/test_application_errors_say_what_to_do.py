@@ -1,4 +1,4 @@
-"""An application that cannot be used is one line that says what happened and what to do."""
+"""An application that cannot be used is one line that says what to do, and names no secret."""
 
 import asyncio
 import gc
@@ -10,7 +10,12 @@ from typing import Any
 
 import pytest
 
-from tests.support.children import finish
+from scaling.journal.record import ParameterValue
+from scaling.run.app_check import AppCheckError, answers_of
+from scaling.run.child import Child
+from scaling.run.openapi import PLACES, requests_in_schema, schema_in
+from tests.support.app_checks import APPLICATIONS, check
+from tests.support.children import environment, finish
 from workers import Worker
 from workers.host.inbound import Inbound, socket_of
 from workers.loops.runners import runner_for
@@ -233,6 +238,7 @@ LIFESPAN = """
         ("never", {"health": "/ready"}, "not ready: /ready was answered with status 503"),
         ("silent", {"health": "/ready"}, "not ready: /ready was not answered within"),
         ("framework", {"health": "/ready"}, "not ready: /ready was answered with status 404"),
+        ("waiting", {}, "its lifespan waits"),
     ],
 )
 def test_an_application_that_does_not_start_says_why(
@@ -242,29 +248,52 @@ def test_an_application_that_does_not_start_says_why(
     says: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    for module in (readiness, of_commands):  # half of ten seconds is for the child to start
+        assert module.WRONG_S <= 5 < module.READY_S
+    monkeypatch.setattr(readiness, "STARTED_S", 0.1 if name == "waiting" else 60.0)
     monkeypatch.setattr(readiness, "READY_S", 0.1)
     monkeypatch.setattr(readiness, "WRONG_S", 0.05)
     (shop / "broken.py").write_text(textwrap.dedent(LIFESPAN))
     assert says in started(application=f"broken:{name}", **parameters)
 
 
-def test_a_health_path_that_nobody_answers_is_found_out_within_ten_seconds() -> None:
-    """Half of it is for the child to start; one that is there and says 503 may take longer."""
-    for module in (readiness, of_commands):
-        assert module.WRONG_S <= 5 < module.READY_S
+@pytest.mark.slow
+def test_a_run_without_an_application_fails_in_one_line() -> None:
+    says = "DriverError: a served workload needs a driver that loads it: scaling run"
+    assert finish({"workload": "app"}).failure.error == says
 
 
-def test_an_application_that_waits_when_it_starts_says_so(
-    shop: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(readiness, "STARTED_S", 0.1)
-    (shop / "broken.py").write_text(textwrap.dedent(LIFESPAN))
-    assert "its lifespan waits" in started(application="broken:waiting")
+TOKEN = "b3c4-open-sesame"
+
+
+REPEATS = """
+async def application(scope, receive, send):
+    if scope["type"] == "lifespan":
+        raise NotImplementedError
+    cookie = dict(scope["headers"])[b"cookie"].decode()
+    raise LookupError(f"no session {cookie}, {scope['query_string']}")
+"""
 
 
 @pytest.mark.slow
-def test_a_run_without_an_application_fails_in_one_line() -> None:
-    done = finish({"workload": "app"})
-    assert done.code == 1
-    assert done.record.failure
-    assert "DriverError: a served workload needs a driver" in done.record.failure.error
+def test_the_schema_of_a_service_gives_what_can_be_asked() -> None:
+    child = Child(sys.executable, environment(APPLICATIONS))
+    asked: dict[str, ParameterValue] = {"application": "fastapi_shop.main:create_app"}
+    asked["factory"] = True
+    answers = answers_of(child, asked, [{"path": each} for each in PLACES])
+    requests, notes = requests_in_schema(schema_in([each.body for each in answers]))
+    assert {"path": "/health"} in requests
+    assert {"path": "/items"} in requests
+    assert any(line.startswith("left out, not GET: POST ") for line in notes)
+    assert check("fastapi_shop.main:create_app", requests, alone=1, workers=(), factory=True).ok
+
+
+@pytest.mark.slow
+def test_what_an_application_says_of_a_request_has_no_secret_in_it(tmp_path: Path) -> None:
+    (tmp_path / "repeats.py").write_text(REPEATS)
+    request = {"path": f"/?token={TOKEN}", "headers": {"cookie": f"sid={TOKEN}"}}
+    with pytest.raises(AppCheckError) as said:
+        check("repeats:application", [request], tmp_path, alone=1, workers=())
+    assert TOKEN not in str(said.value)
+    assert "GET /?token=(hidden) is answered with status 500" in str(said.value)
+    assert "no session sid=(hidden)" in str(said.value)

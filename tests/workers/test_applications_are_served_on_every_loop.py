@@ -1,16 +1,20 @@
 """Your own application answers on every worker's loop: one for each from a factory, else shared."""
 
+import importlib
+import sys
 import textwrap
-from pathlib import Path
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path, PurePath
 from typing import Any
 
 import pytest
 
 from scaling.run.child import Ending
-from tests.support.halves import on_this_build
+from tests.support.children import failure_of, record_of
 from tests.support.serving import served
-
-pytestmark = pytest.mark.slow
+from workers.worker.registry import BUILT_IN, imported_anew, is_own, package_of
+from workers.workloads.parts import watched
 
 ASGI = """
     import os
@@ -62,8 +66,15 @@ def run(
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("factory", "model"), on_this_build([False, True], ["threads", "processes", "forked"])
+    ("factory", "model"),
+    [
+        (False, "threads"),
+        (True, "threads"),
+        pytest.param(True, "processes", marks=pytest.mark.one_build),
+        pytest.param(False, "forked", marks=pytest.mark.one_build),
+    ],
 )
 def test_an_asgi_application_answers_under_every_model(
     tmp_path: Path, model: str, factory: bool
@@ -71,13 +82,12 @@ def test_an_asgi_application_answers_under_every_model(
     name = "create_app" if factory else "app"
     # One object's lifespan is started by both loops: the second one has the state then.
     ending = run(written(tmp_path, ASGI), f"shop:{name}", model, factory=factory)
-    assert ending.outcome == "measured", (ending.record and ending.record.failure, ending.stderr)
-    assert ending.record
+    record = record_of(ending)
     assert ending.load
     assert ending.load.errors == {}
-    assert [worker.errors for worker in ending.record.workers] == [0, 0]
-    assert all(worker.ticks.operations[-1] for worker in ending.record.workers)
-    facts = ending.record.facts
+    assert [worker.errors for worker in record.workers] == [0, 0]
+    assert all(worker.ticks.operations[-1] for worker in record.workers)
+    facts = record.facts
     assert facts["server"].startswith("uvicorn ")
     assert facts["http_parser"].startswith("httptools ")
     whose = {True: "one instance per worker", False: "one object per process"}[factory]
@@ -103,22 +113,13 @@ AIOHTTP = """
 """
 
 
-@pytest.mark.parametrize("model", ["threads", "processes"])
-def test_an_aiohttp_application_answers(tmp_path: Path, model: str) -> None:
+@pytest.mark.slow
+def test_an_aiohttp_application_answers_and_an_object_is_refused_in_threads(tmp_path: Path) -> None:
     folder = written(tmp_path, AIOHTTP)
-    ending = run(folder, "shop:create_app", model, factory=True, health="/ready")
-    assert ending.outcome == "measured", (ending.record and ending.record.failure, ending.stderr)
-    assert ending.record
-    assert ending.record.facts["http_parser"] == "aiohttp, C"
-    assert all(worker.ticks.operations[-1] for worker in ending.record.workers)
-
-
-def test_an_aiohttp_object_in_threads_is_refused_in_one_line(tmp_path: Path) -> None:
-    ending = run(written(tmp_path, AIOHTTP), "shop:app")
-    assert ending.outcome == "failed"
-    assert ending.record
-    assert ending.record.failure
-    assert "runs on one event loop only" in ending.record.failure.error
+    record = record_of(run(folder, "shop:create_app", factory=True, health="/ready"))
+    assert record.facts["http_parser"] == "aiohttp, C"
+    assert all(worker.ticks.operations[-1] for worker in record.workers)
+    assert "runs on one event loop only" in failure_of(run(folder, "shop:app")).error
 
 
 BUDGETS = """
@@ -147,6 +148,7 @@ BUDGETS = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.one_build
 @pytest.mark.parametrize(
     ("model", "own_code"), [("threads", False), ("threads", True), ("processes", False)]
@@ -155,18 +157,122 @@ def test_each_worker_gets_its_share(tmp_path: Path, model: str, own_code: bool) 
     folder = written(tmp_path, BUDGETS)
     budgets = "db=5,cache=2"
     ending = run(folder, "shop:create_app", model, own_code, factory=True, budgets=budgets)
-    assert ending.outcome == "measured", (ending.record and ending.record.failure, ending.stderr)
+    record_of(ending)
     for index, share in ((0, "3"), (1, "2")):
         own = ["2", str(index), share]
         at_import = ["2", None, "5"] if model == "threads" else own
         assert (tmp_path / f"own-{index}").read_text() == f"{at_import} {own} {own}\n"
 
 
+@pytest.mark.slow
 def test_workers_with_code_of_their_own_share_no_application(tmp_path: Path) -> None:
     """Both lifespans start an application of their own: each finds only the state that it set."""
-    ending = run(written(tmp_path, ASGI), "shop:app", own_code=True)
-    assert ending.outcome == "measured", (ending.record and ending.record.failure, ending.stderr)
-    assert ending.record
-    assert ending.record.facts["application"] == "one instance per worker"
-    assert [worker.own_code for worker in ending.record.workers] == [True, True]
-    assert [worker.errors for worker in ending.record.workers] == [0, 0]
+    record = record_of(run(written(tmp_path, ASGI), "shop:app", own_code=True))
+    assert record.facts["application"] == "one instance per worker"
+    assert [(worker.own_code, worker.errors) for worker in record.workers] == [(True, 0)] * 2
+
+
+@pytest.fixture
+def noted(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    found: dict[str, str] = {}
+    monkeypatch.setattr(watched, "_noted", found)
+    return found
+
+
+def set_by(state: watched._State, value: object, *, starting: bool = True) -> None:
+    """Set a value in another thread."""
+
+    def work() -> None:
+        if starting:
+            watched._starting.add(threading.get_ident())
+        state["value"] = value
+        done.wait()  # so that no other thread gets this one's number
+        watched._starting.discard(threading.get_ident())
+
+    done = threading.Event()
+    thread = threading.Thread(target=work)
+    thread.start()
+    while state.get("value") is not value:
+        done.wait(0.001)
+    state_threads.append((thread, done))
+
+
+state_threads: list[tuple[threading.Thread, threading.Event]] = []
+
+
+@pytest.fixture(autouse=True)
+def ended() -> Iterator[None]:
+    yield
+    for thread, done in state_threads:
+        done.set()
+        thread.join()
+    state_threads.clear()
+
+
+@pytest.mark.parametrize("make", [object, dict, list])
+def test_only_another_object_of_another_loops_start_is_noted(
+    make: Callable[[], object], noted: dict[str, str]
+) -> None:
+    for same in (lambda: "1.0", lambda: (1, "a"), lambda: PurePath("/srv")):
+        state = watched._State({})
+        set_by(state, same())
+        set_by(state, same())
+    state = watched._State({})
+    set_by(state, make())
+    set_by(state, make(), starting=False)  # by a request
+    assert noted == {}
+    state = watched._State({})
+    set_by(state, make())
+    assert noted == {}
+    set_by(state, make())
+    assert "app.state.value" in noted["state-overwritten"]
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A package with a module that uses another one of it."""
+    folder = tmp_path / "own_code_shop"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("")
+    (folder / "prices.py").write_text("class Price: pass\n")
+    (folder / "main.py").write_text("from own_code_shop.prices import Price\nclass App: pass\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    yield folder.name
+    for name in [each for each in sys.modules if each.startswith(folder.name)]:
+        del sys.modules[name]
+
+
+def test_each_worker_has_classes_that_no_other_has(package: str) -> None:
+    shared = importlib.import_module(f"{package}.main")
+    with imported_anew(package):
+        one = importlib.import_module(f"{package}.main")
+    with imported_anew(package):
+        two = importlib.import_module(f"{package}.main")
+    assert len({shared.App, one.App, two.App}) == 3
+    assert len({shared.Price, one.Price, two.Price}) == 3
+    assert (is_own(one.App), is_own(two.App), is_own(shared.App)) == (True, True, False)
+
+
+def test_afterwards_everything_is_where_it_was(package: str) -> None:
+    shared = importlib.import_module(f"{package}.main")
+    before = dict(sys.modules)
+    with imported_anew(package):
+        importlib.import_module(f"{package}.main")
+    with pytest.raises(ModuleNotFoundError), imported_anew(package):
+        importlib.import_module(f"{package}.missing")
+    assert sys.modules == before
+    assert sys.modules[package].main is shared
+    assert importlib.import_module(f"{package}.main") is shared
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("echo", BUILT_IN),
+        ("workers.workloads.echo:Echo", BUILT_IN),
+        ("shop.main:app", "shop"),
+        ("nap:Nap", "nap"),
+    ],
+)
+def test_a_built_in_workload_has_the_package_of_all(path: str, name: str) -> None:
+    assert package_of(path) == name

@@ -1,24 +1,23 @@
-"""An arm's settings reach a child, and nothing of the user's shell comes with them."""
+"""An arm's settings reach a child and take effect, and nothing of a shell comes with them."""
 
 import itertools
-import os
-import subprocess
-import sys
-import sysconfig
-from pathlib import Path
+from functools import cache
 
+import numpy as np
 import pytest
 
+from scaling.analysis.validity import Batch, Expectation
+from scaling.analysis.validity.finding import processes
+from scaling.analysis.validity.promises import settings_lost
 from scaling.base.errors import UsageError
 from scaling.builds.arms import Arm, parse_arm, parse_arms, switched
-from scaling.builds.cpython import BUILDS
-from scaling.builds.settings import SETTINGS
+from scaling.builds.cpython import BUILDS, parse_build
+from scaling.builds.settings import REMEDIES, SETTINGS
 from scaling.builds.settings.interpreter import NOT_IN_CPYTHON
-from scaling.journal.record import ReadBack
-
-FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
-HERE = f"3.{sys.version_info.minor}{'t' if FREE_THREADED else ''}"
-ARMS_HERE = [HERE, f"{HERE}+gil" if FREE_THREADED else f"{HERE}+mimalloc"]
+from scaling.builds.settings.setting import Place
+from scaling.journal.record import Cell, Machine, ReadBack, RunLine, StudyLine
+from tests.support.children import FREE_THREADED, measured
+from tests.support.cli import BUILD
 
 LEAKS = {
     "PYTHON_GIL": "1",
@@ -43,12 +42,9 @@ def every_arm() -> list[Arm]:
     return found
 
 
-def test_every_arm_is_found_again_by_its_name() -> None:
+def test_every_arm_is_found_again_by_its_name_in_whatever_order_settings_are_typed() -> None:
     for arm in every_arm():
         assert parse_arm(arm.name) == arm
-
-
-def test_the_order_in_which_settings_are_typed_makes_no_other_arm() -> None:
     assert parse_arms(["3.14t+nogc+gil", " 3.14t+gil+nogc"]) == (parse_arm("3.14t+gil+nogc"),)
 
 
@@ -109,23 +105,6 @@ def test_what_a_switch_is_is_printed_once() -> None:
     assert switched(["3.14", "3.14t+gil", "3.14+nogc"]) == []
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ARMS_HERE)
-def test_a_real_child_reads_back_what_its_arm_promises(name: str) -> None:
-    arm = parse_arm(name)
-    environment = arm.child_environment(dict(os.environ) | LEAKS)
-    root = Path(__file__).parents[2]
-    ask = (
-        f"import sys; sys.path.insert(0, {str(root)!r})\n"
-        "from workers.readback.process import allocator\n"
-        "print(sys._is_gil_enabled(), allocator())"
-    )
-    child = subprocess.run(
-        [sys.executable, "-c", ask], env=environment, capture_output=True, text=True, check=True
-    )
-    assert child.stdout.split() == [str(arm.expected.gil_enabled), arm.expected.allocator]
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -148,3 +127,107 @@ def test_a_wrong_arm_is_refused_with_what_was_meant(text: str, said: str) -> Non
     with pytest.raises(UsageError, match=r"^arm ") as caught:
         parse_arm(text)
     assert said in str(caught.value)
+
+
+SHARED_TLS = {"api": "protocol", "tls": "shared"}
+
+
+HERE = parse_arm(BUILD)
+
+
+# Python's own allocator on the free-threaded build leaves nothing to another one.
+PRELOADED = [name for name, each in REMEDIES.items() if each.preload and not FREE_THREADED]
+
+
+ALL = [
+    name
+    for name, setting in REMEDIES.items()
+    if not setting.preload and not setting.misfit(parse_build(BUILD))
+]
+
+
+# They take the place of what others set, and so are measured in a child of their own.
+APART = ("buffered", "uvloop", "own-ssl")
+
+
+# They are not for the workload that is measured here.
+OF_OTHERS = ("own-app", "to-thread", "columns", "own-data", "deferred-data")
+
+
+def arm_with(*names: str) -> Arm:
+    return parse_arm("+".join([BUILD, *names]))
+
+
+@cache
+def run(arm: Arm, tls: str = "off") -> RunLine:
+    cell = Cell(workload="echo", loop="asyncio", arm=arm.name, model="threads", workers=2)
+    document = {
+        "workload": "echo",
+        "workers": 2,
+        "parameters": {"tls": tls, **arm.parameters},
+        **arm.cell_fields,
+    }
+    record = measured(document, **arm.child_environment({}))
+    return RunLine(cell=cell, outcome="measured", block=0, position=0, record=record)
+
+
+def lost(line: RunLine, arm: Arm) -> list[str]:
+    """What of the arm's settings the run did not have."""
+    batch = Batch(
+        study=StudyLine(schema=1, name="x", machine=Machine(id="x")),
+        runs=[line],
+        processes=[list(processes(line))],
+        expected=[Expectation(arm.expected)],
+        figures={},
+        measured=np.array([True]),
+    )
+    return [finding.detail for _, finding in settings_lost(batch)]
+
+
+@pytest.mark.slow
+def test_all_that_go_together_take_effect_together() -> None:
+    names = [name for name in ALL if name not in (*APART, *OF_OTHERS)]
+    arm = arm_with(*names)
+    place = Place(workload="echo", parameters={"api": "protocol"}, model="threads", loop="asyncio")
+    assert arm.unfit(place) is None
+    assert len(names) >= 7
+    assert lost(run(arm), arm) == []
+
+
+@pytest.mark.slow
+def test_another_loop_and_protocol_and_contexts_of_their_own_take_effect() -> None:
+    arm = arm_with(*APART)
+    place = Place(workload="echo", parameters=SHARED_TLS, model="threads", loop="asyncio")
+    assert arm.unfit(place) is None
+    assert lost(run(arm, tls="shared"), arm) == []
+
+
+@pytest.mark.slow
+@pytest.mark.one_build  # the free-threaded build has its own allocator
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.needs(name)) for name in PRELOADED]
+)
+def test_another_allocator_takes_effect(name: str) -> None:
+    arm = arm_with(name)
+    assert lost(run(arm), arm) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*PRELOADED, *(name for name in ALL if name not in OF_OTHERS)])
+def test_a_setting_that_did_not_take_effect_is_found(name: str) -> None:
+    assert lost(run(HERE), HERE) == []
+    (found,) = lost(run(HERE), arm_with(name))
+    assert "asks for" in found
+
+
+@pytest.mark.slow
+def test_the_control_of_deferred_counts_meets_functions_that_have_them() -> None:
+    """Read back as true only if there were such functions, and the call changed none."""
+    if FREE_THREADED:
+        (switch,) = (
+            each
+            for each in run(arm_with("deferred")).record.process.switches  # type: ignore[union-attr]
+        )
+        assert switch.value is True
+    else:
+        assert "GIL" in str(REMEDIES["deferred"].misfit(parse_build(BUILD)))

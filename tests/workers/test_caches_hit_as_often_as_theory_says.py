@@ -6,7 +6,6 @@ Ratios in the Independent Reference Model, SIAM J. Comput. 7(3), 1978, in the fo
 M. Garetto, E. Leonardi, INFOCOM 2014, 3.
 """
 
-import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -16,9 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scaling.journal.record import Record
-from scaling.run.child import Child, run_child
-from tests.support.children import FREE_THREADED, QUICK, environment, finish, measured
+from tests.support.children import FREE_THREADED, driven, finish, measured, pss_mib
 from workers.readback.refusals import load_choices
 from workers.services.valkey.values import computed
 from workers.worker.workload import parameters_of
@@ -26,6 +23,8 @@ from workers.workloads.cache import Cache
 from workers.workloads.parts.lookups import DRAWN, MAKERS, Misses, drawn
 
 POINTS = 2.0  # of 100
+
+
 IN_USE: dict[str, Callable[[Any], Any]] = {  # of an array p T: whether each key is in the cache
     "lru_cache": lambda draws: 1 - np.exp(-draws),
     "cachetools": lambda draws: 1 - np.exp(-draws),
@@ -55,11 +54,12 @@ def some_drawn(keys: int, exponent: float, seed: int) -> Sequence[int]:
 
 
 @pytest.mark.one_build
-@pytest.mark.parametrize("exponent", [0.6, 0.8, 1.0, 1.2])
-@pytest.mark.parametrize("entries", [100, 1000])
+@pytest.mark.parametrize(("entries", "exponent"), [(100, 0.6), (1000, 1.0), (1000, 1.2)])
 @pytest.mark.parametrize("cache", MAKERS)
 def test_hits_are_those_of_the_closed_form(cache: str, entries: int, exponent: float) -> None:
     keys = 10_000
+    assert expected_hits(cache, 100, 50, 0.0) == pytest.approx(50)  # what is obvious
+    assert expected_hits(cache, 100, 100, 1.0) == pytest.approx(100, abs=0.01)
     misses = Misses(lambda: None)
     kept = MAKERS[cache](misses, entries)
     for key in some_drawn(keys, exponent, seed=1):
@@ -72,21 +72,19 @@ def test_hits_are_those_of_the_closed_form(cache: str, entries: int, exponent: f
     assert hits == pytest.approx(expected_hits(cache, keys, entries, exponent), abs=POINTS)
 
 
-def test_the_closed_form_knows_what_is_obvious() -> None:
-    for cache in MAKERS:
-        assert expected_hits(cache, 100, 50, 0.0) == pytest.approx(50)
-        assert expected_hits(cache, 100, 100, 1.0) == pytest.approx(100, abs=0.01)
-
-
 @pytest.mark.parametrize("cache", MAKERS)
 def test_values_are_those_of_their_keys_whoever_asks(cache: str) -> None:
+    few: Any = MAKERS["dict"](Misses(lambda: None), 10)  # keeps no more than that
+    for key in [*range(100), 99, 5]:
+        few(key)
+    assert list(few._values) == [*range(91, 100), 5]
     kept = MAKERS[cache](Misses(lambda: None), 50)
     wrong: list[str] = []
 
     def look_up(seed: int) -> None:
         wrong.extend(
             value
-            for key in drawn(range(500), 1.0, seed)[:20_000]
+            for key in drawn(range(500), 1.0, seed)[:5_000]
             if (value := kept(key)) != computed(key)
         )
 
@@ -96,13 +94,6 @@ def test_values_are_those_of_their_keys_whoever_asks(cache: str) -> None:
     for each in threads:
         each.join()
     assert wrong == []
-
-
-def test_a_dict_never_keeps_more_than_its_entries() -> None:
-    kept: Any = MAKERS["dict"](Misses(lambda: None), 10)
-    for key in [*range(100), 99, 5]:
-        kept(key)
-    assert list(kept._values) == [*range(91, 100), 5]
 
 
 def test_every_cache_is_declared_and_refused_where_its_package_is_missing(
@@ -120,13 +111,6 @@ def test_every_cache_is_declared_and_refused_where_its_package_is_missing(
     assert "--with cachetools" in refused[(("cache", "cachetools"),)]
 
 
-# ------------------------------------------------------------------------------ workers
-
-
-def hits(record: Record) -> list[float]:
-    return [worker.figures["hit_percent"] for worker in record.workers]
-
-
 def cell(model: str, **parameters: object) -> dict[str, Any]:
     of_all = {"keys": 10_000, "entries": 1000, "miss_us": 1.0, **parameters}
     return {"workload": "cache", "workers": 2, "model": model, "parameters": of_all}
@@ -136,11 +120,9 @@ def cell(model: str, **parameters: object) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("model", "of", "entries"),
     [
-        ("threads", "all", 1000),
         ("threads", "each", 1000),
-        ("processes", "all", 500),
-        ("processes", "each", 1000),
-        ("forked", "all", 500),
+        pytest.param("processes", "all", 500, marks=pytest.mark.one_build),
+        pytest.param("forked", "each", 1000, marks=pytest.mark.one_build),
         ("interpreters", "each", 1000),
     ],
 )
@@ -149,10 +131,9 @@ def test_hits_of_workers_are_those_of_the_caches_that_they_have(
 ) -> None:
     record = measured(cell(model, of=of))
     assert {worker.errors for worker in record.workers} == {0}
-    for found in hits(record):
-        assert found == pytest.approx(
-            expected_hits("lru_cache", 10_000, entries, 1.0), abs=2 * POINTS
-        )
+    expected = expected_hits("lru_cache", 10_000, entries, 1.0)
+    for worker in record.workers:
+        assert worker.figures["hit_percent"] == pytest.approx(expected, abs=2 * POINTS)
 
 
 @pytest.mark.slow
@@ -160,26 +141,24 @@ def test_hits_of_workers_are_those_of_the_caches_that_they_have(
 def test_every_cache_is_shared_by_threads_that_leave_the_gil_as_it_is(cache: str) -> None:
     record = measured(cell("threads", cache=cache))
     assert record.process.gil.seen == (not FREE_THREADED,) * 4
-    for found in hits(record):
-        assert found == pytest.approx(expected_hits(cache, 10_000, 1000, 1.0), abs=2 * POINTS)
+    expected = expected_hits(cache, 10_000, 1000, 1.0)
+    for worker in record.workers:
+        assert worker.figures["hit_percent"] == pytest.approx(expected, abs=2 * POINTS)
 
 
 @pytest.mark.slow
+@pytest.mark.one_build
 def test_more_lookups_than_keys_drawn_and_fewer_entries_than_workers_are_fine() -> None:
     many = cell("threads", lookups=DRAWN + 1, miss_us=0.0) | {"workers": 1}
-    assert all(each > 0 for each in hits(measured(many)))
+    assert all(worker.figures["hit_percent"] > 0 for worker in measured(many).workers)
     assert finish(cell("processes", entries=1)).code == 0
 
 
 @pytest.mark.slow
+@pytest.mark.one_build
 def test_memory_of_divided_caches_is_that_of_one() -> None:
-    def pss_mib(of: str, workers: int) -> float:
-        child = Child(sys.executable, environment(PATH=os.environ["PATH"]))
+    def memory_mib(of: str) -> float:
         parameters = {"of": of, "keys": 100_000, "entries": 40_000, "zipf": 0.0, "miss_us": 0.0}
-        asked = {**cell("processes"), "workers": workers, "parameters": parameters, **QUICK}
-        ending = run_child(child, asked)
-        assert ending.outcome == "measured", ending.stderr
-        assert ending.memory.pss_bytes is not None
-        return ending.memory.pss_bytes / (1 << 20)
+        return pss_mib(driven({**cell("processes"), "parameters": parameters}))
 
-    assert pss_mib("each", 2) - pss_mib("all", 2) > 4
+    assert memory_mib("each") - memory_mib("all") > 4

@@ -22,13 +22,22 @@ from scaling.run.child import Child, Ending, run_child
 from scaling.run.service_process import ServiceError, ServiceProcess, Usage
 from scaling.run.services import Services
 from scaling.study.services import WORKERS, beside
-from tests.support.children import FREE_THREADED, environment, finish
+from tests.support.children import (
+    FREE_THREADED,
+    each_model,
+    environment,
+    failure_of,
+    finish,
+    record_of,
+)
 from tests.workers.test_caches_hit_as_often_as_theory_says import POINTS, expected_hits
 from workers.workloads.parts.lookups import Rows
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("servers")]
 
 KEYS, ENTRIES, CONNECTIONS = 10_000, 1_000, 3
+
+
 SIZES: dict[str, ParameterValue] = {
     "keys": KEYS,
     "rows": KEYS,
@@ -36,6 +45,8 @@ SIZES: dict[str, ParameterValue] = {
     "miss_us": 1.0,
     "connections": CONNECTIONS,
 }
+
+
 PREFIX = "scaling-service-"
 
 
@@ -102,7 +113,7 @@ def measured(
     return ending, usage.use()
 
 
-@pytest.mark.parametrize("model", ["threads", "processes", "forked"])
+@each_model("threads", "processes", "forked")
 def test_workers_share_a_server_that_is_measured(
     model: str, place: Path, services: Services
 ) -> None:
@@ -110,11 +121,10 @@ def test_workers_share_a_server_that_is_measured(
     ending, used = measured(
         services, model, cache="valkey", at=lambda _, urls: seen.append(urls["valkey"][0])
     )
-    assert ending.outcome == "measured", ending.record and ending.record.failure
-    assert ending.record
-    assert {worker.errors for worker in ending.record.workers} == {0}
-    assert ending.record.process.gil.seen == (not FREE_THREADED,) * 4
-    assert all(20 < worker.figures["hit_percent"] < 95 for worker in ending.record.workers)
+    record = record_of(ending)
+    assert {worker.errors for worker in record.workers} == {0}
+    assert record.process.gil.seen == (not FREE_THREADED,) * 4
+    assert all(20 < worker.figures["hit_percent"] < 95 for worker in record.workers)
     valkey = used["valkey"]
     assert valkey.connections == 2 * CONNECTIONS
     assert (valkey.memory_bytes or 0) > 1 << 20
@@ -124,6 +134,7 @@ def test_workers_share_a_server_that_is_measured(
     assert left_in(place) == []  # each run has a server of its own
 
 
+@pytest.mark.one_build
 def test_it_has_memory_for_the_entries_that_are_asked(services: Services) -> None:
     held = []
 
@@ -140,26 +151,27 @@ def test_it_has_memory_for_the_entries_that_are_asked(services: Services) -> Non
     assert held == pytest.approx([5_000, 10_000], rel=0.2)
 
 
-@pytest.mark.parametrize("cache", ["dict", "lru_cache", "cachetools"])
+@pytest.mark.parametrize("cache", ["dict", pytest.param("lru_cache", marks=pytest.mark.one_build)])
 def test_rows_are_read_where_a_cache_has_none_and_hits_are_those_of_theory(
     cache: str, services: Services
 ) -> None:
     ending, used = measured(services, "threads", cache=cache, miss="postgres", window_s=0.8)
-    assert ending.outcome == "measured", ending.record and ending.record.failure
-    assert ending.record
-    assert ending.record.process.gil.seen == (not FREE_THREADED,) * 4
-    found = [worker.figures["hit_percent"] for worker in ending.record.workers]
+    record = record_of(ending)
+    assert record.process.gil.seen == (not FREE_THREADED,) * 4
+    found = [worker.figures["hit_percent"] for worker in record.workers]
     assert sum(found) / 2 == pytest.approx(expected_hits(cache, KEYS, ENTRIES, 1.0), abs=2 * POINTS)
     assert used["postgres"].connections == 2 * CONNECTIONS
     assert (used["postgres"].window_cpu_s or 0) > 0
 
 
+@pytest.mark.one_build
 def test_a_server_and_a_database_together(services: Services) -> None:
     ending, used = measured(services, "processes", cache="valkey", miss="postgres")
-    assert ending.outcome == "measured", ending.record and ending.record.failure
+    record_of(ending)
     assert used.keys() == {"postgres", "valkey"}
 
 
+@pytest.mark.one_build
 def test_a_server_that_dies_in_the_window_is_a_labelled_run(
     place: Path, services: Services
 ) -> None:
@@ -167,12 +179,10 @@ def test_a_server_that_dies_in_the_window_is_a_labelled_run(
         if phase == "load":
             threading.Timer(0.4, _kill_valkey, [place]).start()
 
-    ending, used = measured(services, "threads", cache="valkey", window_s=3.0, at=kill)
-    assert ending.outcome == "failed"
-    assert ending.record
-    assert ending.record.failure
-    assert ending.record.failure.phase == "window"
-    assert "ConnectionError" in ending.record.failure.error
+    ending, used = measured(services, "threads", cache="valkey", window_s=2.0, at=kill)
+    failure = failure_of(ending)
+    assert failure.phase == "window"
+    assert "ConnectionError" in failure.error
     assert "SIGKILL" in used["valkey"].ended
     assert left_in(place) == []
 
@@ -220,6 +230,7 @@ def ok_but_wrong(received: bytes) -> bytes:
     return b"".join(b"$5\r\nwrong\r\n" if each else b"+OK\r\n" for each in is_get)
 
 
+@pytest.mark.one_build
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
@@ -235,11 +246,7 @@ def test_wrong_answers_are_a_labelled_run(
 ) -> None:
     with answering(place, answer) as url:
         asked = cell("threads", {**SIZES, "cache": "valkey"}) | {"services": {"valkey": [url]}}
-        done = finish(asked)
-    assert done.code == 1
-    assert done.record.outcome == "failed"
-    assert done.record.failure
-    assert said in done.record.failure.error
+        assert said in finish(asked).failure.error
 
 
 def test_a_row_of_another_key_is_no_value(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -255,6 +262,7 @@ def test_a_row_of_another_key_is_no_value(monkeypatch: pytest.MonkeyPatch) -> No
         asyncio.run(look_up())
 
 
+@pytest.mark.one_build
 @pytest.mark.parametrize(
     ("parameters", "said"),
     [
@@ -266,10 +274,7 @@ def test_a_row_of_another_key_is_no_value(monkeypatch: pytest.MonkeyPatch) -> No
 def test_what_does_not_fit_says_what_to_do(
     parameters: dict[str, ParameterValue], said: str
 ) -> None:
-    done = finish(cell("threads", {**SIZES, **parameters}))
-    assert done.code == 1
-    assert done.record.failure
-    assert said in done.record.failure.error
+    assert said in finish(cell("threads", {**SIZES, **parameters})).failure.error
 
 
 # ------------------------------------------------------------------------------ a user's server
@@ -280,6 +285,7 @@ def valkey(place: Path, **variables: str) -> ServiceProcess:
     return ServiceProcess("valkey", command, environment(TMPDIR=str(place), **variables))
 
 
+@pytest.mark.one_build
 def test_an_installed_server_is_used_while_it_is_empty_and_is_then_as_it_was(place: Path) -> None:
     theirs = valkey(place)
     try:
@@ -306,6 +312,7 @@ def test_an_installed_server_is_used_while_it_is_empty_and_is_then_as_it_was(pla
     assert left_in(place) == []
 
 
+@pytest.mark.one_build
 def test_an_installed_server_that_is_none_is_refused_without_its_name(place: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]

@@ -1,145 +1,237 @@
-"""A child imports the standard library, `workers`, and what the workload itself imports."""
+"""A child finds `workers` alone and imports it, the standard library and what a workload needs."""
 
 import json
+import os
 import subprocess
 import sys
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.support.children import environment, measured
+from scaling.builds.child_path import workers_folder, workers_path, workers_source_hash
+from tests.support.children import BEGINNING, PATIENCE_S, ROOT, Own, environment, measured
 
 pytestmark = [pytest.mark.slow, pytest.mark.one_build]
 
-# What is loaded, and from where, as seen in a workload's teardown.
-SAVES_MODULES = """
-    from workers.workloads.{module} import {name}
-
-    {needs}
+# What is loaded, as seen in a workload's teardown.
+SAVES = """
+    {imports}
 
     @dataclass
-    class Theirs({name}):
+    class Theirs({base}):
+        libraries = ("asyncio", "trio", "anyio")
+
+        async def run(self, worker: Worker) -> None:
+            await {run}
+
         async def teardown(self, worker: Worker) -> None:
             await super().teardown(worker)
             import json
             with open(f"{{os.environ['SAVED']}}-{{os.getpid()}}", "w") as file:
                 json.dump(sorted(sys.modules), file)
 """
-
 # Of the standard library, and asyncio does without: they would cost every child memory.
 COSTLY = {"array", "importlib.metadata", "platform", "tomllib", "unittest", "multiprocessing"}
-
-
-def modules_in(arguments: list[str], *folders: Path) -> set[str]:
-    printed = subprocess.run(
-        [sys.executable, *arguments],
-        check=True,
-        capture_output=True,
-        text=True,
-        env=environment(*folders),
-    ).stdout
-    return set(json.loads(printed))
-
-
-@pytest.fixture
-def strangers(tmp_path: Path) -> Callable[[set[str]], set[str]]:
-    """Packages that are neither the standard library's nor there when Python has just started."""
-    bare = modules_in(["-c", "import json, sys; print(json.dumps(sorted(sys.modules)))"], tmp_path)
-
-    def found(modules: set[str]) -> set[str]:
-        tops = {name.partition(".")[0] for name in modules - bare}
-        return {top for top in tops - sys.stdlib_module_names if not top.startswith("_sysconfig")}
-
-    return found
-
-
-def loaded_in(folder: Path) -> list[set[str]]:
-    return [set(json.loads(file.read_text())) for file in sorted(folder.glob("loaded-*"))]
-
-
-@pytest.mark.parametrize(
-    ("module", "name", "model"),
-    [
-        ("compute", "Compute", "threads"),
-        ("echo", "Echo", "threads"),
-        ("echo", "Echo", "processes"),
-        ("stream", "Stream", "threads"),
-    ],
-)
-def test_workload_of_the_standard_library_brings_in_nothing_else(
-    theirs: Callable[[str], str],
-    strangers: Callable[[set[str]], set[str]],
-    tmp_path: Path,
-    module: str,
-    name: str,
-    model: str,
-) -> None:
-    workload = theirs(SAVES_MODULES.format(module=module, name=name, needs=""))
-    measured({"workload": workload, "model": model}, tmp_path, SAVED=str(tmp_path / "loaded"))
-    (loaded,) = loaded_in(tmp_path)
-    assert strangers(loaded) == {"workers", "theirs"}
-    assert not loaded & COSTLY
-
-
 # What the libraries themselves are made of.
 TRIOS = {"trio", "attr", "attrs", "idna", "outcome", "sniffio", "sortedcontainers"}
 ANYIOS = {"anyio", "idna", "typing_extensions"}
 
 
-WAITS = """
-import json, os, sys
-from dataclasses import dataclass
-from workers import Worker, Workload
+def loaded_in(own: Own, source: str, **cell: Any) -> list[set[str]]:
+    """The modules of each process that saved its own."""
+    own.variables["SAVED"] = str(own.folder / "loaded")
+    own.measured(source, **cell)
+    return [set(json.loads(file.read_text())) for file in own.folder.glob("loaded-*")]
 
-@dataclass
-class Theirs(Workload):
-    libraries = ("trio", "anyio")
 
-    async def run(self, worker: Worker) -> None:
-        await worker.stopped()
+@pytest.fixture
+def strangers(own: Own) -> Callable[[set[str]], set[str]]:
+    """Packages that are neither the standard library's nor there when Python has just started."""
+    bare = subprocess.run(
+        [sys.executable, "-c", "import json, sys; print(json.dumps(sorted(sys.modules)))"],
+        check=True,
+        capture_output=True,
+        env=environment(own.folder),
+    ).stdout
 
-    async def teardown(self, worker: Worker) -> None:
-        with open(f"{os.environ['SAVED']}-{os.getpid()}", "w") as file:
-            json.dump(sorted(sys.modules), file)
-"""
+    def found(modules: set[str]) -> set[str]:
+        tops = {name.partition(".")[0] for name in modules - set(json.loads(bare))}
+        return {top for top in tops - sys.stdlib_module_names if not top.startswith("_sysconfig")}
+
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "model"), [("Compute", "threads"), ("Echo", "processes"), ("Stream", "threads")]
+)
+def test_workload_of_the_standard_library_brings_in_nothing_else(
+    own: Own, strangers: Callable[[set[str]], set[str]], name: str, model: str
+) -> None:
+    imports = f"from workers.workloads.{name.lower()} import {name}"
+    source = SAVES.format(imports=imports, base=name, run="super().run(worker)")
+    (loaded,) = loaded_in(own, source, model=model)
+    assert strangers(loaded) == {"workers", "theirs"}
+    assert not loaded & COSTLY
 
 
 @pytest.mark.parametrize("loop", ["trio", "anyio/trio"])
 def test_worker_on_trio_does_without_asyncio(
-    strangers: Callable[[set[str]], set[str]], tmp_path: Path, loop: str
+    own: Own, strangers: Callable[[set[str]], set[str]], loop: str
 ) -> None:
-    (tmp_path / "theirs.py").write_text(WAITS)
-    cell = {"workload": "theirs:Theirs", "loop": loop}
-    measured(cell, tmp_path, SAVED=str(tmp_path / "loaded"))
-    (loaded,) = loaded_in(tmp_path)
+    source = SAVES.format(imports="", base="Workload", run="worker.stopped()")
+    without = BEGINNING.replace("import asyncio, os", "import os")
+    (own.folder / "theirs.py").write_text(without + textwrap.dedent(source))
+    own.variables["SAVED"] = str(own.folder / "loaded")
+    measured({"workload": "theirs:Theirs", "loop": loop}, own.folder, **own.variables)
+    (file,) = own.folder.glob("loaded-*")
+    loaded = set(json.loads(file.read_text()))
     assert {"trio"} <= strangers(loaded) <= {"workers", "theirs"} | TRIOS | ANYIOS
     assert ("anyio" in loaded) == (loop == "anyio/trio")
     assert "asyncio" not in loaded
 
 
-def test_what_a_workload_imports_is_seen(
-    theirs: Callable[[str], str], strangers: Callable[[set[str]], set[str]], tmp_path: Path
-) -> None:
-    workload = theirs(SAVES_MODULES.format(module="compute", name="Compute", needs="import uvloop"))
-    measured({"workload": workload}, tmp_path, SAVED=str(tmp_path / "loaded"))
-    (loaded,) = loaded_in(tmp_path)
-    assert strangers(loaded) >= {"workers", "theirs", "uvloop"}
-
-
-def test_host_of_processes_does_not_import_the_workload(
-    theirs: Callable[[str], str], tmp_path: Path
-) -> None:
-    (tmp_path / "sitecustomize.py").write_text(
+def test_host_of_processes_does_not_import_the_workload(own: Own) -> None:
+    (own.folder / "sitecustomize.py").write_text(
         "import atexit, json, os, sys\n"
         "def save():\n"
         "    with open(f\"{os.environ['SAVED']}-{os.getpid()}\", 'w') as file:\n"
         "        json.dump(sorted(sys.modules), file)\n"
         "atexit.register(save)\n"
     )
-    workload = theirs("from workers.workloads.compute import Compute as Theirs")
-    cell = {"workload": workload, "model": "processes", "workers": 2, "loop": "uvloop"}
-    measured(cell, tmp_path, SAVED=str(tmp_path / "loaded"))
-    with_it = [{"theirs", "uvloop"} <= loaded for loaded in loaded_in(tmp_path)]
-    without = [not {"theirs", "uvloop"} & loaded for loaded in loaded_in(tmp_path)]
+    source = "from workers.workloads.compute import Compute as Theirs"
+    every = loaded_in(own, source, model="processes", workers=2, loop="uvloop")
+    with_it = [{"theirs", "uvloop"} <= loaded for loaded in every]
+    without = [not {"theirs", "uvloop"} & loaded for loaded in every]
     assert (sum(with_it), sum(without)) == (2, 1)
+
+
+def imports(folder: Path, name: str) -> bool:
+    """Whether a process that has `folder` on its path can import `name`."""
+    answer = subprocess.run(
+        [sys.executable, "-c", f"import importlib.util as u; print(u.find_spec({name!r}))"],
+        env={**os.environ, "PYTHONPATH": str(folder)},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return answer.stdout.strip() != "None"
+
+
+def test_workers_is_found_and_scaling_is_not() -> None:
+    with workers_path() as folder:
+        assert imports(folder, "workers")
+        assert not imports(folder, "scaling")
+    program = "import sys; from scaling.builds.child_path import workers_folder; workers_folder(); "
+    program += "sys.exit('workers' in sys.modules)"
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT)
+
+
+def test_a_driver_leaves_nothing_behind_but_one_link_in_the_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that is killed could not remove anything."""
+    monkeypatch.setenv("SCALING_CACHE", str(tmp_path))
+    with workers_path() as once, workers_path() as folder:
+        assert once == folder
+        assert [path.name for path in folder.iterdir()] == ["workers"]
+    assert [path for path in tmp_path.rglob("*") if path.is_symlink()] == [folder / "workers"]
+    assert (workers_folder() / "__init__.py").is_file()
+
+
+def test_it_is_copied_where_it_cannot_be_linked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*arguments: object, **options: object) -> None:
+        raise OSError("a privilege is not held")
+
+    package = tmp_path / "workers"
+    (package / "__pycache__").mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    monkeypatch.setenv("SCALING_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(Path, "symlink_to", refuse)
+    with workers_path(package) as folder:
+        assert not (folder / "workers").is_symlink()
+        assert [path.name for path in (folder / "workers").iterdir()] == ["__init__.py"]
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    for name, text in (("a.py", "one"), ("b.py", "two"), ("site/page.html", "three")):
+        path = tmp_path / "workers" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return tmp_path / "workers"
+
+
+def test_its_hash_changes_with_any_file(package: Path) -> None:
+    hashes = {workers_source_hash(package)}
+    (package / "a.py").write_text("changed")
+    hashes.add(workers_source_hash(package))
+    (package / "site/page.html").write_text("changed")
+    hashes.add(workers_source_hash(package))
+    (package / "b.py").rename(package / "c.py")
+    hashes.add(workers_source_hash(package))
+    assert len(hashes) == 4
+
+
+def test_its_hash_does_not_change_by_running(package: Path) -> None:
+    before = workers_source_hash(package)
+    (package / "__pycache__").mkdir()
+    (package / "__pycache__/a.cpython-314.pyc").write_bytes(b"compiled")
+    assert workers_source_hash(package) == before
+
+
+def test_ones_own_code_is_part_of_it(package: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    (mine / ".venv/lib").mkdir(parents=True)
+    (mine / "nap.py").write_text("one")
+    without, before = workers_source_hash(package), workers_source_hash(package, [str(mine)])
+    (mine / ".venv/lib/other.py").write_text("not mine")
+    (mine / "notes.txt").write_text("no code")
+    assert workers_source_hash(package, [str(mine)]) == before
+    (mine / "nap.py").write_text("two")
+    assert len({without, before, workers_source_hash(package, [str(mine)])}) == 3
+
+
+# A small part of FastAPI that it imports when an application starts.
+LATER = {"fastapi.telemetry._runtime"}
+
+
+SERVE = """
+import asyncio, json, os, sys
+from workers import Worker
+from workers.host.inbound import Inbound, socket_of
+from workers.loops.runners import runner_for
+from workers.workloads.serve import Serve
+
+serve = Serve(server=sys.argv[1])
+serve.load()
+worker, inbound = Worker(0, 1, {}), Inbound("port", 1)
+worker.inbound = "port", socket_of(os.dup(inbound.descriptor(0)))
+loaded = set(sys.modules)
+
+async def session():
+    await serve.setup(worker)
+    await serve.teardown(worker)
+
+runner_for("asyncio").run(session)
+inbound.close()
+print(json.dumps(sorted(set(sys.modules) - loaded)))
+"""
+
+
+@pytest.mark.parametrize("server", ["tcp", "aiohttp", "asgi", "fastapi"])
+def test_nothing_is_imported_by_a_worker(server: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", SERVE, server],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        env=environment(),
+    )
+    assert done.returncode == 0, done.stderr
+    assert set(json.loads(done.stdout)) <= LATER

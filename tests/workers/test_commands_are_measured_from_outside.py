@@ -3,11 +3,13 @@
 import json
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
 import textwrap
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,43 +18,22 @@ import pytest
 
 from scaling.run.child import Ending
 from scaling.run.load import Generator
-from tests.support.children import FREE_THREADED, PATIENCE_S, ROOT
+from tests.support.children import FREE_THREADED, PATIENCE_S, ROOT, failure_of
+from tests.support.deployed import GRANIAN, left_of, measured
 from tests.support.flips import compile_flips
 from tests.support.servers import environment, gone
 from tests.support.serving import served
 from tests.support.waiting import wait_until
-from workers.outside import readiness
+from workers.cell import Cell
+from workers.outside import hosting, readiness
+from workers.outside.hosting import OutsideHost
+from workers.outside.tree import CpuClock, Known, end, family, has_work
 from workers.starting import free_port
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc"),
 ]
-
-SHOP = """
-    async def app(scope, receive, send):
-        assert scope["type"] == "http"
-        await send({"type": "http.response.start", "status": 200,
-                    "headers": [(b"content-length", b"2")]})
-        await send({"type": "http.response.body", "body": b"ok"})
-
-    def create_app():
-        return app
-
-    def wsgi(environ, start_response):
-        start_response("200 OK", [("Content-Length", "2")])
-        return [b"ok"]
-
-    def create_wsgi():
-        return wsgi
-"""
-GRANIAN = "threads" if FREE_THREADED else "processes"
-
-
-@pytest.fixture
-def shop(tmp_path: Path) -> Path:
-    (tmp_path / "shop.py").write_text(textwrap.dedent(SHOP))
-    return tmp_path
 
 
 def run(
@@ -63,18 +44,9 @@ def run(
     return served("app", folder, model=model, **{"workers": 2, "parameters": parameters, **more})
 
 
-def measured(ending: Ending) -> Any:
-    assert ending.outcome == "measured", (ending.record and ending.record.failure, ending.stderr)
-    assert ending.record
-    assert ending.load
-    assert ending.load.errors == {}
-    return ending.record
-
-
 @pytest.mark.parametrize(
     ("server", "model", "loop", "made"),
     [
-        ("uvicorn", "processes", "uvloop", "uvloop.Loop"),
         ("uvicorn", "processes", "asyncio", "asyncio.unix_events._UnixSelectorEventLoop"),
         ("granian", GRANIAN, "uvloop", "uvloop.Loop"),
     ],
@@ -99,9 +71,9 @@ def test_servers_of_asgi_are_measured(
 
 @pytest.mark.one_build
 @pytest.mark.parametrize(
-    ("server", "model"), [("gunicorn", "processes"), ("gunicorn-gthread", "threads")]
+    ("server", "model", "factory"),
+    [("gunicorn", "processes", True), ("gunicorn-gthread", "threads", False)],
 )
-@pytest.mark.parametrize("factory", [False, True])
 def test_servers_of_wsgi_are_measured(shop: Path, server: str, model: str, factory: bool) -> None:
     asked = {"interface": "wsgi", "factory": factory}
     name = "shop:create_wsgi" if factory else "shop:wsgi"
@@ -109,6 +81,34 @@ def test_servers_of_wsgi_are_measured(shop: Path, server: str, model: str, facto
     assert record.loop.class_ == "none"
     assert record.outside.processes == (3 if model == "processes" else 2)
     assert record.workers[0].ticks.operations[-1] > 0
+
+
+CHECKING = """
+    import os
+    from shop import app as answering
+    assert OF_SITE == 7
+    assert os.environ["SCALING_BUDGET_DB"] == "2"
+    asked = 0
+
+    async def app(scope, receive, send):
+        global asked
+        asked += scope["type"] == "http"
+        if scope["type"] == "http" and asked <= 3:
+            await send({"type": "http.response.start", "status": 503, "headers": []})
+            await send({"type": "http.response.body"})
+            return
+        await answering(scope, receive, send)
+"""
+
+
+@pytest.mark.one_build
+def test_the_environments_start_up_file_shares_and_a_health_path_are_a_commands_too(
+    shop: Path,
+) -> None:
+    (shop / "sitecustomize.py").write_text("import builtins; builtins.OF_SITE = 7\n")
+    (shop / "checking.py").write_text(textwrap.dedent(CHECKING))
+    asked = {"budgets": "db=5", "health": "/ready"}
+    assert measured(run(shop, "uvicorn", "processes", "checking:app", parameters=asked))
 
 
 @pytest.mark.one_build
@@ -139,21 +139,6 @@ def test_settings_of_an_arm_reach_the_command_and_are_read_back(shop: Path) -> N
 
 
 @pytest.mark.one_build
-def test_the_environments_own_start_up_file_is_imported_too(shop: Path) -> None:
-    (shop / "sitecustomize.py").write_text("import builtins; builtins.OF_SITE = 7\n")
-    (shop / "checking.py").write_text("assert OF_SITE == 7\nfrom shop import app\n")
-    assert measured(run(shop, "uvicorn", "processes", "checking:app", workers=1))
-
-
-@pytest.mark.one_build
-def test_processes_get_their_share(shop: Path) -> None:
-    code = "import os\nassert os.environ['SCALING_BUDGET_DB'] == '2'\nfrom shop import app\n"
-    (shop / "checking.py").write_text(code)
-    asked = {"budgets": "db=5"}
-    assert measured(run(shop, "uvicorn", "processes", "checking:app", parameters=asked))
-
-
-@pytest.mark.one_build
 @pytest.mark.parametrize(
     ("server", "model", "application", "parameters", "says"),
     [
@@ -170,11 +155,9 @@ def test_a_command_that_does_not_serve_fails_in_one_line(
     shop: Path, server: str, model: str, application: str, parameters: dict[str, Any], says: str
 ) -> None:
     ending = run(shop, server, model, application, parameters=parameters, workers=1)
-    assert ending.outcome == "failed"
-    assert ending.record
-    assert ending.record.failure
-    assert says in ending.record.failure.error
-    assert "\n" not in ending.record.failure.error
+    error = failure_of(ending).error
+    assert says in error
+    assert "\n" not in error
 
 
 DYING = """
@@ -202,11 +185,9 @@ def test_a_command_that_ends_under_load_is_a_failed_run(shop: Path) -> None:
         generator.connect = instead  # type: ignore[method-assign]
 
     ending = run(shop, "uvicorn", "processes", "dying:app", workers=1, watch=fatal)
-    assert ending.outcome == "failed"
-    assert ending.record
-    assert ending.record.failure
-    assert ending.record.failure.phase == "window"
-    assert "the command ended with exit code 5" in ending.record.failure.error
+    failure = failure_of(ending)
+    assert failure.phase == "window"
+    assert "the command ended with exit code 5" in failure.error
 
 
 @pytest.mark.one_build
@@ -214,7 +195,7 @@ def test_a_command_that_ends_under_load_is_a_failed_run(shop: Path) -> None:
 def test_nothing_of_a_command_is_left(shop: Path, application: str) -> None:
     (shop / "dying.py").write_text(textwrap.dedent(DYING))
     run(shop, "uvicorn", "processes", application)
-    assert not [each for each in psutil.process_iter() if of_run(each, shop)]
+    assert left_of(shop) == []
 
 
 @pytest.mark.one_build
@@ -239,14 +220,6 @@ def test_a_command_ends_with_the_process_that_measures_it(shop: Path) -> None:
     assert gone([child])
 
 
-def of_run(process: psutil.Process, folder: Path) -> bool:
-    """Whether a process was started by a run with that folder on its path."""
-    try:
-        return str(folder) in process.environ().get("PYTHONPATH", "")
-    except psutil.Error:
-        return False
-
-
 @pytest.mark.parametrize(
     ("health", "says"),
     [("", "does the command use {port}"), ("/ready", "nothing answers on its port")],
@@ -257,21 +230,6 @@ def test_a_command_that_never_answers_is_given_up(
     monkeypatch.setattr(readiness, "READY_S", 0.1)
     with pytest.raises(readiness.NotReadyError, match=re.escape(says)):
         readiness.wait_for_answer(free_port(), health, lambda: None)
-
-
-@pytest.mark.one_build
-def test_a_health_path_is_awaited(shop: Path) -> None:
-    (shop / "slow.py").write_text(
-        "import time\nfrom shop import app as answering\nbegan = time.monotonic()\n"
-        "async def app(scope, receive, send):\n"
-        "    if scope['type'] == 'http' and time.monotonic() < began + 0.5:\n"
-        "        await send({'type': 'http.response.start', 'status': 503, 'headers': []})\n"
-        "        await send({'type': 'http.response.body'})\n"
-        "        return\n"
-        "    await answering(scope, receive, send)\n"
-    )
-    asked = {"health": "/ready"}
-    measured(run(shop, "uvicorn", "processes", "slow:app", parameters=asked, workers=1))
 
 
 @pytest.mark.one_build
@@ -324,3 +282,69 @@ def test_a_command_that_is_not_ready_ends_when_the_driver_is_gone(shop: Path) ->
         ours.close()
         assert host.wait(PATIENCE_S) == 1
     assert gone([command])
+
+
+type Process = subprocess.Popen[bytes]
+
+
+@pytest.fixture
+def sleeping() -> Iterator[Process]:
+    """A command that does nothing."""
+    with subprocess.Popen(["sleep", "60"]) as process:
+        yield process
+        process.kill()
+
+
+def another(known: Known) -> Known:
+    """What was known of a process whose id another one has now."""
+    return known._replace(started=known.started - 1)
+
+
+def test_the_family_of_a_process_has_what_it_started(sleeping: Process) -> None:
+    pids = {each.pid for each in family(os.getpid())}
+    assert {os.getpid(), sleeping.pid} <= pids
+    assert all(each.exists for each in family(sleeping.pid))
+    sleeping.kill()
+    sleeping.wait()
+    assert family(sleeping.pid) == set()
+
+
+def test_another_process_with_the_id_of_one_that_ended_is_not_ended(sleeping: Process) -> None:
+    (stranger,) = family(sleeping.pid)
+    command = subprocess.Popen(["sleep", "60"])
+    end(command, {another(stranger)})
+    assert command.returncode == -signal.SIGTERM
+    assert stranger.exists
+    end(command, {stranger})
+    assert sleeping.wait() == -signal.SIGKILL
+
+
+def test_a_thread_that_runs_has_work_to_do_and_one_that_sleeps_has_none(sleeping: Process) -> None:
+    (ours,) = (each for each in family(os.getpid()) if each.pid == os.getpid())
+    assert has_work([ours]), "the thread that asks is running"
+    (known,) = family(sleeping.pid)
+    clock = CpuClock()
+    assert clock.read_ns([another(known), another(ours)]) == 0  # with the ids of those that ended
+    used_ns = clock.read_ns([ours])
+    assert clock.read_ns([another(ours)]) == used_ns > 0
+    assert not has_work([another(ours)])
+    wait_until(lambda: not has_work(family(sleeping.pid)))
+
+
+@pytest.mark.parametrize("code", ["while True: pass", "import time; time.sleep(60)"])
+def test_the_record_says_whether_a_command_came_to_rest(
+    code: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    busy = "while" in code
+    monkeypatch.setattr(hosting, "REST_S", 0.02)
+    monkeypatch.setattr(hosting, "REST_MOST_S", 0.1 if busy else 60.0)
+    monkeypatch.setattr(OutsideHost, "_pause", lambda _, seconds: time.sleep(seconds))
+    host = OutsideHost(Cell(workload="app"), folder=".")
+    with subprocess.Popen([sys.executable, "-S", "-c", code]) as process:
+        host._process = process
+        host._rest()
+        outside = host._record(None)["outside"]
+        end(process, host._processes)
+    host._printed.close()
+    assert outside["at_rest"] is not busy
+    assert outside["processes"] == 1

@@ -13,9 +13,9 @@ import pytest
 from scaling.analysis.table.ticks import throughputs
 from scaling.run import stopping
 from scaling.run.child import Ending
-from tests.support.children import FREE_THREADED
+from tests.support.children import FREE_THREADED, failure_of
+from tests.support.deployed import GRANIAN, left_of, measured
 from tests.support.serving import served_in_turn
-from tests.workers.test_commands_are_measured_from_outside import GRANIAN, SHOP, measured, of_run
 from tests.workers.test_runs_take_turns import spans
 
 pytestmark = [
@@ -25,12 +25,6 @@ pytestmark = [
 
 WINDOW_S = 0.4
 CELL = {"workload": "app", "workers": 2, "warmup_s": 0.1, "window_s": WINDOW_S, "ticks": 20}
-
-
-@pytest.fixture
-def shop(tmp_path: Path) -> Path:
-    (tmp_path / "shop.py").write_text(textwrap.dedent(SHOP))
-    return tmp_path
 
 
 def cell(server: str, model: str, name: str = "shop:app", **more: Any) -> dict[str, Any]:
@@ -78,6 +72,7 @@ def test_commands_are_loaded_in_turn_with_loops(shop: Path) -> None:
     assert all(closed < opened for (_, closed), (opened, _) in itertools.pairwise(every))
 
 
+@pytest.mark.one_build
 def test_servers_without_loops_are_loaded_in_turn(shop: Path) -> None:
     asked = {"interface": "wsgi"}
     endings, _ = served_in_turn(
@@ -141,14 +136,12 @@ def test_a_command_that_crashes_in_its_turn_leaves_the_group(shop: Path) -> None
     other = cell("uvicorn", "processes", workers=1)
     endings, _ = served_in_turn([other, dying, other], shop)
     assert [each.outcome for each in endings] == ["measured", "failed", "measured"]
-    failed = endings[1].record
-    assert failed
-    assert failed.failure
-    assert failed.failure.phase == "window"
-    assert "the command ended with exit code 5" in failed.failure.error
+    failure = failure_of(endings[1])
+    assert failure.phase == "window"
+    assert "the command ended with exit code 5" in failure.error
     is_right(endings[0])
     is_right(endings[2])
-    assert not [each for each in psutil.process_iter() if of_run(each, shop)]
+    assert left_of(shop) == []
 
 
 @pytest.mark.one_build
@@ -177,7 +170,7 @@ def test_a_command_that_ignores_signals_is_gone_at_the_end(shop: Path) -> None:
     for ending in endings:
         is_right(ending)
     deadline = time.monotonic() + 5
-    while left := [each for each in psutil.process_iter() if of_run(each, shop)]:
+    while left := left_of(shop):
         assert time.monotonic() < deadline, left
 
 

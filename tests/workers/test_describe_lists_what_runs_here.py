@@ -1,20 +1,34 @@
 """`python -m workers --describe` lists what can be run here, and why the rest cannot."""
 
+import json
 import os
+import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
 import workers.workloads.compute
 from scaling.journal.record import Description, ParameterFacts, decode_description
-from tests.support.children import BEGINNING, FREE_THREADED, ask, finish
+from tests.support.children import (
+    BEGINNING,
+    FREE_THREADED,
+    Own,
+    ask,
+    environment,
+    finish,
+    unknown_keys,
+)
 from tests.support.once import made_once
 from workers.loops.registry import LOOPS
 from workers.worker.registry import built_in, load_workload
 
 OURS = {name for name, loop in LOOPS.items() if loop.library == "asyncio"}
+
+
 NAP = '''
     print("imported")
 
@@ -44,10 +58,16 @@ NAP = '''
     '''
 
 
-def described(folders: tuple[Path, ...] = (), **variables: str) -> Description:
-    done = ask(["--describe"], "", *folders, **variables)
-    assert done.code == 0, done.stderr
-    return decode_description(done.stdout)
+def part(code: str, *folders: Path, **variables: str) -> Any:
+    """A part of what a child there describes."""
+    program = f"import json; from workers.readback.describe import _loop, _python; print({code})"
+    done = subprocess.run(
+        [sys.executable, "-c", program.replace("print(", "print(json.dumps(") + ")"],
+        env=environment(*folders, **variables),
+        capture_output=True,
+        check=True,
+    )
+    return json.loads(done.stdout)
 
 
 @pytest.fixture
@@ -64,20 +84,17 @@ def test_interpreter_is_the_one_that_runs(here: Description) -> None:
     assert python.allocator == ("mimalloc" if FREE_THREADED else "pymalloc")
     assert ("--disable-gil" in python.config_args) == FREE_THREADED
     assert here.packages["uvloop"] == here.loops["uvloop"].version
+    assert not [argument for argument in python.config_args if os.sep in argument]  # no path
 
 
-def test_no_path_is_printed(here: Description) -> None:
-    assert not [argument for argument in here.python.config_args if os.sep in argument]
-
-
-@pytest.mark.slow
 def test_settings_of_the_arm_are_seen() -> None:
-    python = described(PYTHON_GIL="1", PYTHONMALLOC="mimalloc").python
-    assert (python.gil_enabled, python.allocator) == (True, "mimalloc")
+    python = part("_python()", PYTHON_GIL="1", PYTHONMALLOC="mimalloc")
+    assert (python["gil_enabled"], python["allocator"]) == (True, "mimalloc")
 
 
 def test_built_in_workloads_with_their_parameters(here: Description) -> None:
-    assert {"compute", "shared", "echo", "stream", "scrape"} <= set(here.workloads)
+    assert set(built_in()) <= set(here.workloads)
+    assert all(load_workload(name).operation for name in built_in())
     echo = here.workloads["echo"]
     assert echo.path == "workers.workloads.echo:Echo"
     assert (echo.operation, echo.in_flight, echo.refused) == ("round trips", "connections", None)
@@ -103,10 +120,9 @@ def test_refusals_are_those_of_a_sub_interpreter_that_tried(here: Description) -
         for refusal in workload.refusals
         if not refusal.parameters
     }
-    assert "uvloop" in reasons["echo", "interpreters", "uvloop"]
-    assert (
-        "does not support loading in subinterpreters" in reasons["echo", "interpreters", "uvloop"]
-    )
+    why = reasons["echo", "interpreters", "uvloop"]
+    assert "uvloop" in why
+    assert "does not support loading in subinterpreters" in why
     assert ("echo", "interpreters", "asyncio") not in reasons
     on_asyncio = {model for name, model, loop in reasons if name == "echo" and loop in OURS}
     assert on_asyncio == {"interpreters"}
@@ -147,11 +163,10 @@ def test_every_loop_is_listed_with_its_version(here: Description) -> None:
 def test_every_loop_that_is_not_available_has_the_reason(tmp_path: Path) -> None:
     (tmp_path / "trio.py").write_text("raise ImportError('no luck')")
     (tmp_path / "rloop.py").write_text("1 / 0")
-    loops = described(folders=(tmp_path,)).loops
-    assert loops["asyncio"].refused is None
-    for name in ("trio", "anyio/trio"):
-        assert loops[name].refused == "not installed: no luck"
-    assert loops["rloop"].refused == "ZeroDivisionError: division by zero"
+    names = ["asyncio", "trio", "anyio/trio", "rloop"]
+    refused = part(f"[_loop(name)['refused'] for name in {names}]", tmp_path)
+    none = "not installed: no luck"
+    assert refused == [None, none, none, "ZeroDivisionError: division by zero"]
 
 
 def test_a_parser_that_a_sub_interpreter_refuses_is_no_reason_against_the_others(
@@ -177,6 +192,8 @@ PICKY = """
             if self.way != "two":
                 raise ImportError(f"no {self.way}")
     """
+
+
 NONE_OF_THEM = {
     "lacks": ("import no_such_package", "ModuleNotFoundError: No module named 'no_such_package'"),
     "raises": ("1 / 0", "ZeroDivisionError: division by zero"),
@@ -204,12 +221,38 @@ NONE_OF_THEM = {
     ),
 }
 
+
+# Imports that start a thread; it waits, as those of a library do.
+THREADED = """
+    import threading
+    from workers.workloads.compute import Compute
+    threading.Thread(target=threading.Event().wait, daemon=True).start()
+
+    class Theirs(Compute):
+        pass
+    """
+ONE_CHOICE_IS = """
+    import threading
+    from workers.workloads.compute import Compute
+
+    @dataclass
+    class Theirs(Compute):
+        kind: Literal["plain", "threaded", "other"] = parameter("plain", "what it loads")
+
+        def load(self) -> None:
+            if self.kind == "threaded":
+                threading.Thread(target=threading.Event().wait, daemon=True).start()
+    """
 OWN = {
     "nap": NAP,
     "picky": PICKY,
+    "threaded": THREADED,
+    "choosing": ONE_CHOICE_IS,
     "content_with_none": PICKY.replace('!= "two"', '!= ""'),
     **{module: source for module, (source, _) in NONE_OF_THEM.items()},
 }
+
+
 ENTRY_POINTS = {
     "METADATA": "Metadata-Version: 2.1\nName: nap\nVersion: 1.0\n",
     "entry_points.txt": "[scaling.workloads]\nnap = nap:Theirs\n",
@@ -217,7 +260,7 @@ ENTRY_POINTS = {
 
 
 @pytest.fixture(scope="module")
-def own(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def own_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with workloads of a user's own, and what a child there can run."""
 
     def describe(folder: Path) -> None:
@@ -236,8 +279,8 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def with_own(own: Path) -> Description:
-    return decode_description((own / "description.json").read_bytes())
+def with_own(own_folder: Path) -> Description:
+    return decode_description((own_folder / "description.json").read_bytes())
 
 
 @pytest.mark.slow
@@ -245,6 +288,9 @@ def with_own(own: Path) -> Description:
 def test_own_workload_is_refused_with_the_choices_that_cannot_be_loaded(
     with_own: Description,
 ) -> None:
+    for module, (_, reason) in NONE_OF_THEM.items():
+        assert (with_own.workloads[f"{module}:Theirs"].refused or "").startswith(reason)
+    assert with_own.workloads["compute"].refused is None
     assert with_own.workloads["content_with_none:Theirs"].refused == "ImportError: no one"
     picky = with_own.workloads["picky:Theirs"]
     assert picky.refused is None
@@ -277,19 +323,46 @@ def test_own_workload_by_module_and_name(with_own: Description) -> None:
 
 @pytest.mark.slow
 @pytest.mark.one_build
-def test_own_workload_by_entry_point(own: Path, with_own: Description) -> None:
+def test_own_workload_by_entry_point(own_folder: Path, with_own: Description) -> None:
     assert with_own.packages["nap"] == "1.0"
     assert with_own.workloads["nap"].operation == "naps"
     cell = {"workload": with_own.workloads["nap"].path, "parameters": {"beds": 1}}
-    assert finish(cell, own).record.workers[0].ticks.operations[-1] > 0
+    assert finish(cell, own_folder).record.workers[0].ticks.operations[-1] > 0
 
 
 @pytest.mark.slow
 @pytest.mark.one_build
-def test_own_workload_that_is_none_is_refused_with_the_reason(with_own: Description) -> None:
-    for module, (_, reason) in NONE_OF_THEM.items():
-        assert (with_own.workloads[f"{module}:Theirs"].refused or "").startswith(reason)
-    assert with_own.workloads["compute"].refused is None
+def test_imports_that_start_threads_are_refused_where_they_would_be_forked(
+    with_own: Description, own: Own
+) -> None:
+    """Only the choice that does where there is one; the run says the same."""
+    failure = own.failure(THREADED, model="forked")
+    assert failure.phase == "import"
+    assert failure.error.startswith("RuntimeError: imports start threads (1)")
+    found = dict(with_own.workloads)
+    always, sometimes = found.pop("threaded:Theirs"), found.pop("choosing:Theirs")
+    reasons = {each.model: each.reason for each in always.refusals if each.loop == "asyncio"}
+    assert not {"threads", "processes"} & set(reasons)
+    assert failure.error.endswith(reasons["forked"])
+    why = "imports start threads (1), which a forked process would not have"
+    assert [
+        (each.model, each.parameters, each.reason.partition(":")[0])
+        for each in sometimes.refusals
+        if each.loop == "asyncio" and each.model != "interpreters"
+    ] == [("forked", {"kind": "threaded"}, why)]
+    assert not [
+        each
+        for facts in found.values()
+        for each in facts.refusals
+        if "start threads" in each.reason and each.parameters != {"kind": "frame"}  # NumPy's
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.one_build
+def test_every_field_of_a_description_is_known(own_folder: Path, with_own: Description) -> None:
+    printed = json.loads((own_folder / "description.json").read_bytes())
+    assert unknown_keys(printed, msgspec.to_builtins(with_own)) == []
 
 
 def test_a_file_in_the_folder_of_workloads_is_a_workload(
@@ -300,8 +373,3 @@ def test_a_file_in_the_folder_of_workloads_is_a_workload(
     monkeypatch.setattr(workers.workloads, "__path__", [str(tmp_path)])
     assert built_in() == {"busy-work": "workers.workloads.busy_work:BusyWork"}
     assert load_workload("busy-work").__name__ == "BusyWork"
-
-
-def test_each_file_in_the_folder_of_workloads_holds_the_class_that_its_name_says() -> None:
-    for name in built_in():
-        assert load_workload(name).operation

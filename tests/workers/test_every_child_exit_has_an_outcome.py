@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -14,11 +15,17 @@ import pytest
 from scaling.journal.record import Memory
 from scaling.run.child import GARBAGE_KEPT, STDERR_KEPT, Child, Ending, run_child
 from scaling.run.process_tree import ended_within
-from tests.support.children import PATIENCE_S, QUICK, environment
+from tests.support.children import (
+    MIB,
+    PATIENCE_S,
+    QUICK,
+    Own,
+    each_model,
+    failure_of,
+    record_of,
+)
 from tests.support.halves import on_this_build
 from tests.support.waiting import limit_from, says
-
-BOTH = pytest.mark.parametrize("model", ["threads", "processes"])
 
 ENDS = """
     import ctypes, faulthandler
@@ -66,34 +73,6 @@ def last_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("scaling.run.process_tree.LAST_WORDS_S", 3.0)
 
 
-class Runs:
-    """Runs `Theirs` as the driver does, and looks for what is left."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.pids_file, self.hung = folder / "pids", folder / "hung"
-        variables = {"PIDS": str(self.pids_file), "HUNG": str(self.hung)}
-        self.environment = environment(folder, **variables)
-
-    def __call__(
-        self,
-        way: str,
-        *,
-        limit_s: float | None = None,
-        workload: str = "theirs:Theirs",
-        **more: object,
-    ) -> Ending:
-        cell = {"workload": workload, "parameters": {"way": way}, **QUICK, **more}
-        ending = run_child(Child(sys.executable, self.environment), cell, limit_s=limit_s)
-        assert not [pid for pid in self.pids() if alive(pid)]
-        return ending
-
-    def pids(self) -> set[int]:
-        """Workers, and the host where it is another process."""
-        pids = {int(word) for word in self.pids_file.read_text().split()}
-        return pids - {os.getpid()}
-
-
 def alive(pid: int) -> bool:
     try:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
@@ -101,88 +80,101 @@ def alive(pid: int) -> bool:
         return False
 
 
+def pids_in(own: Own) -> set[int]:
+    """Workers, and the host where it is another process."""
+    pids = {int(word) for word in (own.folder / "pids").read_text().split()}
+    return pids - {os.getpid()}
+
+
 @pytest.fixture
-def runs(theirs: Callable[[str], str], tmp_path: Path) -> Runs:
-    theirs(ENDS)
-    return Runs(tmp_path)
+def run(own: Own) -> Callable[..., Ending]:
+    """Runs `Theirs` as the driver does, and looks for what is left."""
+    own.variables.update(PIDS=str(own.folder / "pids"), HUNG=str(own.folder / "hung"))
+
+    def run(way: str, source: str = ENDS, **cell: Any) -> Ending:
+        ending = own.driven(source, **{"parameters": {"way": way}, **cell})
+        assert not [pid for pid in pids_in(own) if alive(pid)]
+        return ending
+
+    return run
 
 
 @pytest.mark.slow
-def test_measured(runs: Runs) -> None:
-    ending = runs("fine", workers=2, model="processes")
+@pytest.mark.one_build
+def test_measured(run: Callable[..., Ending], own: Own) -> None:
+    ending = run("fine", workers=2, model="processes")
     assert (ending.outcome, ending.exit_code, ending.signal) == ("measured", 0, None)
-    assert ending.record is not None
-    assert ending.raw_record is not None
+    assert ending.record
+    assert ending.raw_record
     assert ending.raw_record.startswith(b'{"schema": 1, "outcome": "measured"')
     assert ending.stderr == ""
-    assert len(runs.pids()) == 3
+    assert len(pids_in(own)) == 3
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("way", "number", "said"),
+    ("way", "code", "number", "said"),
     [
-        ("abort", signal.SIGABRT, "Fatal Python error: Aborted"),
-        ("segfault", signal.SIGSEGV, "in fall_over"),
-        ("kill", signal.SIGKILL, ""),
+        ("abort", None, signal.SIGABRT, "Fatal Python error: Aborted"),
+        ("segfault", None, signal.SIGSEGV, "in fall_over"),
+        pytest.param("kill", None, signal.SIGKILL, "", marks=pytest.mark.one_build),
+        pytest.param("exit", 7, None, "", marks=pytest.mark.one_build),
     ],
 )
-def test_signal_is_recorded(runs: Runs, way: str, number: int, said: str) -> None:
-    ending = runs(way)
-    assert (ending.outcome, ending.exit_code, ending.signal) == ("crashed", None, number)
+def test_an_end_without_a_record_is_a_crash(
+    run: Callable[..., Ending], way: str, code: int | None, number: int | None, said: str
+) -> None:
+    ending = run(way)
+    assert (ending.outcome, ending.exit_code, ending.signal) == ("crashed", code, number)
     assert ending.record is None
     assert said in ending.stderr
 
 
 @pytest.mark.slow
-def test_exit_without_a_record_is_a_crash(runs: Runs) -> None:
-    ending = runs("exit")
-    assert (ending.outcome, ending.exit_code, ending.signal) == ("crashed", 7, None)
-
-
-@pytest.mark.slow
-def test_worker_process_that_crashes_fails_the_run(runs: Runs) -> None:
-    ending = runs("segfault", model="processes")
-    assert (ending.outcome, ending.exit_code) == ("failed", 1)
-    assert ending.record is not None
-    assert ending.record.failure is not None
-    assert "worker 0 ended without reporting why" in ending.record.failure.error
+@pytest.mark.one_build
+def test_worker_process_that_crashes_fails_the_run(run: Callable[..., Ending]) -> None:
+    ending = run("segfault", model="processes")
+    assert ending.exit_code == 1
+    assert "worker 0 ended without reporting why" in failure_of(ending).error
     assert "in fall_over" in ending.stderr
 
 
 @pytest.mark.slow
-@BOTH
+@each_model("threads", "processes")
 def test_hang_is_ended_with_the_stacks_of_all_threads(
-    runs: Runs, monkeypatch: pytest.MonkeyPatch, model: str
+    run: Callable[..., Ending], own: Own, monkeypatch: pytest.MonkeyPatch, model: str
 ) -> None:
-    limit_from(monkeypatch, lambda: says(runs.hung))
-    ending = runs("hang", model=model, limit_s=2.0)  # by then the host waits for its worker
+    limit_from(monkeypatch, lambda: says(own.folder / "hung"))
+    ending = run("hang", model=model, limit_s=1.0)  # by then the host waits for its worker
     assert (ending.outcome, ending.signal) == ("timed-out", signal.SIGKILL)
     assert "in stand_still" in ending.stderr
     assert "in receive_from_all" in ending.stderr
 
 
 @pytest.mark.slow
+@pytest.mark.one_build
 def test_child_deaf_to_signals_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pid = tmp_path / "pid"
     limit_from(monkeypatch, lambda: says(pid))
-    ending = fake_python(tmp_path, "trap '' USR1; echo $$ > pid; while :; do sleep 1; done", 0.5)
+    monkeypatch.setattr("scaling.run.process_tree.LAST_WORDS_S", 0.5)
+    ending = fake_python(tmp_path, "trap '' USR1; echo $$ > pid; while :; do sleep 1; done", 0.2)
     assert (ending.outcome, ending.signal) == ("timed-out", signal.SIGKILL)
     assert not alive(int(pid.read_text()))
 
 
+@pytest.mark.one_build
 def test_what_left_its_session_and_its_parent_is_ended_with_the_run(tmp_path: Path) -> None:
     """It keeps the child's descriptors, the probe's among them, and is nobody's descendant."""
     left = "setsid sh -c 'echo $$ > pid; exec sleep 30' &"
-    script = f"({left}); while ! [ -s pid ]; do sleep 0.01; done"
-    ending = fake_python(tmp_path, script)
+    ending = fake_python(tmp_path, f"({left}); while ! [ -s pid ]; do sleep 0.01; done")
     assert ending.outcome == "garbled"
     assert not alive(int((tmp_path / "pid").read_text()))
 
 
 @pytest.mark.slow
-def test_long_standard_error_is_kept_from_its_end(runs: Runs) -> None:
-    ending = runs("print")
+@pytest.mark.one_build
+def test_long_standard_error_is_kept_from_its_end(run: Callable[..., Ending]) -> None:
+    ending = run("print")
     assert ending.outcome == "measured"
     assert len(ending.stderr) == STDERR_KEPT
     assert ending.stderr.endswith("xxx end\n")
@@ -197,9 +189,9 @@ def fake_python(folder: Path, script: str, limit_s: float = 30.0) -> Ending:
     return run_child(child, {"workload": "compute", **QUICK}, limit_s=limit_s)
 
 
+@pytest.mark.one_build
 @pytest.mark.parametrize(
-    "rubbish",
-    ["hello", "{}", "[]", '{"schema": 1}', '{"schema": 1, "outcome": "wonderful"}', "\\377\\376"],
+    "rubbish", ["hello", "{}", '{"schema": 1, "outcome": "wonderful"}', "\\377\\376"]
 )
 def test_rubbish_is_garbled_and_kept(tmp_path: Path, rubbish: str) -> None:
     ending = fake_python(tmp_path, f"printf '%b' '{rubbish}'; echo oh >&2")
@@ -208,21 +200,31 @@ def test_rubbish_is_garbled_and_kept(tmp_path: Path, rubbish: str) -> None:
     assert "\\" in rubbish or ending.stderr.endswith(rubbish)
 
 
-def test_deep_rubbish_is_garbled(tmp_path: Path) -> None:
+@pytest.mark.one_build
+def test_deep_rubbish_and_nothing_at_all_are_garbled(tmp_path: Path) -> None:
     ending = fake_python(tmp_path, "head -c 1000000 /dev/zero | tr '\\0' '['")
     assert ending.outcome == "garbled"
     assert ending.stderr == "[standard output] " + "[" * GARBAGE_KEPT
+    ending = fake_python(tmp_path, "")
+    assert (ending.outcome, ending.stderr) == ("garbled", "")
+    assert ending.memory == Memory(samples=0)
 
 
-@pytest.mark.slow
-def test_record_of_a_child_that_hangs_afterwards_stays_measured(
+RECORD = """echo '{"schema": 1, "outcome": "measured"}'"""
+
+
+@pytest.mark.one_build
+def test_a_record_is_kept_whatever_its_child_does_afterwards(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    ending = fake_python(tmp_path, f"{RECORD}; kill -SEGV $$")
+    assert (ending.outcome, ending.signal) == ("crashed", signal.SIGSEGV)
+    assert ending.record
     limit_from(monkeypatch, lambda: says(tmp_path / "printed"))
-    record = """echo '{"schema": 1, "outcome": "measured"}'"""
-    script = f"{record}; echo all > printed; while :; do sleep 1; done"
-    ending = fake_python(tmp_path, script, 0.5)
+    ending = fake_python(tmp_path, f"{RECORD}; echo all > printed; while :; do sleep 1; done", 0.2)
     assert (ending.outcome, ending.signal) == ("measured", signal.SIGUSR1)
+    ending = fake_python(tmp_path, "echo rubbish; exit 3")
+    assert (ending.outcome, ending.exit_code) == ("crashed", 3)
 
 
 CLINGS = """
@@ -280,20 +282,21 @@ HANGING = [  # what hangs, tasks that are left, whether the run hangs
     ("hanging", "model"), on_this_build(HANGING, ["threads", "processes", "interpreters"])
 )
 def test_what_hangs_while_closing_takes_no_figure_with_it(
-    theirs: Callable[[str], str], tmp_path: Path, model: str, hanging: tuple[str, int, bool]
+    own: Own, model: str, hanging: tuple[str, int, bool]
 ) -> None:
     ways, pending, hung = hanging
-    (tmp_path / "sitecustomize.py").write_text(IMPATIENT.format(closing_s=1.5 if hung else 30))
-    cell = {"workload": theirs(CLINGS), "parameters": {"ways": ways}, "model": model, **QUICK}
-    child = Child(sys.executable, environment(tmp_path))
-    ending = run_child(child, {**cell, "workers": len(ways.split())})
-    assert ending.record is not None
-    assert (ending.outcome, ending.exit_code) == ("measured", 0), ending.record.failure
-    for worker in ending.record.workers:
+    patience = IMPATIENT.format(closing_s=1.5 if hung else 30)
+    (own.folder / "sitecustomize.py").write_text(patience)
+    workers = len(ways.split())
+    ending = own.driven(CLINGS, parameters={"ways": ways}, model=model, workers=workers)
+    record = record_of(ending)
+    assert ending.exit_code == 0
+    for worker in record.workers:
         assert worker.ticks.operations[-1] > worker.ticks.operations[0]
         assert (worker.pending_tasks, worker.hung) == (pending, hung)
 
 
+@pytest.mark.one_build
 def test_interpreter_that_is_not_there_is_a_crash(tmp_path: Path) -> None:
     before = psutil.Process().num_fds()
     child = Child(str(tmp_path / "no-python"), {})
@@ -303,6 +306,7 @@ def test_interpreter_that_is_not_there_is_a_crash(tmp_path: Path) -> None:
     assert psutil.Process().num_fds() == before
 
 
+@pytest.mark.one_build
 def test_disk_that_is_full_is_a_crash(monkeypatch: pytest.MonkeyPatch) -> None:
     def full() -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -335,36 +339,19 @@ STARTS = """
 
 
 @pytest.mark.slow
-@BOTH
+@each_model("threads", "processes")
 def test_what_a_workload_starts_is_counted_and_ended(
-    theirs: Callable[[str], str], tmp_path: Path, model: str
+    run: Callable[..., Ending], model: str
 ) -> None:
-    theirs(STARTS)
-    ending = Runs(tmp_path)("", model=model, parameters={}, workers=2)  # looks for what is left
+    ending = run("", STARTS, model=model, parameters={}, workers=2)
     assert ending.outcome == "measured"
-    for figure in (ending.memory.rss_bytes, ending.memory.pss_bytes, ending.memory.peak_bytes):
-        assert figure is not None
-        assert figure > 100 << 20
-    assert (ending.memory.baseline_rss_bytes or 0) < 100 << 20
+    memory = ending.memory
+    for figure in (memory.rss_bytes, memory.pss_bytes, memory.peak_bytes):
+        assert (figure or 0) > 100 * MIB
+    assert (memory.baseline_rss_bytes or 0) < 100 * MIB
 
 
-def test_nothing_at_all_is_garbled(tmp_path: Path) -> None:
-    ending = fake_python(tmp_path, "")
-    assert (ending.outcome, ending.stderr) == ("garbled", "")
-    assert ending.memory == Memory(samples=0)
-
-
-def test_rubbish_and_a_bad_exit_code_is_a_crash(tmp_path: Path) -> None:
-    ending = fake_python(tmp_path, "echo rubbish; exit 3")
-    assert (ending.outcome, ending.exit_code) == ("crashed", 3)
-
-
-def test_record_of_a_child_that_crashed_afterwards_is_kept(tmp_path: Path) -> None:
-    ending = fake_python(tmp_path, """echo '{"schema": 1, "outcome": "measured"}'; kill -SEGV $$""")
-    assert (ending.outcome, ending.signal) == ("crashed", signal.SIGSEGV)
-    assert ending.record is not None
-
-
+@pytest.mark.one_build
 @pytest.mark.parametrize("has_pidfd", [True, False])
 def test_the_end_of_a_child_is_noticed_on_every_system(
     has_pidfd: bool, monkeypatch: pytest.MonkeyPatch

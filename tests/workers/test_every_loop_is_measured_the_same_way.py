@@ -1,33 +1,40 @@
 """On every loop of the registry a worker runs and reports in the same way."""
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
+from itertools import product
 from typing import Any
 
 import pytest
 import trio
+from _pytest.mark import ParameterSet
 from trio.testing import MockClock
 
-from tests.support.children import Finished, finish, measured
-from tests.support.halves import on_this_build
+from tests.support.children import PORTABLE_LOOPS, Finished, Own
 from workers.host.hosting import schedule
 from workers.loops.registry import LOOPS
 from workers.loops.runners import runner_for
 
 pytestmark = pytest.mark.slow
 
-MODELS = ["threads", "processes", "forked", "interpreters"]
-# What sub-interpreters load: those written in Python.
-PORTABLE = ["asyncio", "trio", "anyio/asyncio", "anyio/trio"]
-ON_TRIO = [name for name, loop in LOOPS.items() if loop.made_by is None]
-CASES = [
-    (loop, model)
-    for loop, model in on_this_build(LOOPS, MODELS)
-    if model != "interpreters" or loop in PORTABLE
-]
+OF_LIBRARIES = [name for name, loop in LOOPS.items() if loop.made_by is None]
 ONE_OF_EACH = pytest.mark.parametrize("loop", ["asyncio", "trio"])  # one loop of each runner
-EVERYWHERE = pytest.mark.parametrize(("loop", "model"), CASES)
+# Each loop in threads, and each model with a loop of each runner; `nox -s thorough` has all pairs.
+ELSEWHERE = [
+    *(("uvloop", "processes"), ("trio", "processes"), ("asyncio", "forked"), ("trio", "forked")),
+    *(("asyncio", "interpreters"), ("trio", "interpreters")),
+]
+
+
+def cases() -> Iterator[ParameterSet]:
+    for loop, model in product(LOOPS, ["threads", "processes", "forked", "interpreters"]):
+        if model == "threads" or (loop, model) in ELSEWHERE:
+            of_one = [pytest.mark.one_build] if model in ("processes", "forked") else []
+            yield pytest.param(loop, model, marks=of_one)
+        elif model != "interpreters" or loop in PORTABLE_LOOPS:
+            yield pytest.param(loop, model, marks=pytest.mark.thorough)
+
+
 MS = 1_000_000
 
 NAPS = """
@@ -71,8 +78,6 @@ NAPS = """
             for _ in range(10):
                 await self.sleep(0.001)
                 worker.operations += 1
-            if self.way == "raises":
-                raise LookupError("no luck")
     """
 
 
@@ -96,9 +101,10 @@ STAYS_OPEN = ("rloop", "RuntimeError: Cannot close a running event loop")
 MORE_TRIES = 9
 
 
-def finish_on(loop: str, cell: dict[str, Any], folder: Path) -> Finished:
-    """Run a cell in a child to its end, anew if that was rloop's own doing."""
-    once = partial(finish, {**cell, "loop": loop}, folder, PYTHONWARNINGS=strict(loop))
+def finish_on(own: Own, source: str, loop: str, **cell: Any) -> Finished:
+    """Run a workload in a child to its end, anew if that was rloop's own doing."""
+    own.variables["PYTHONWARNINGS"] = strict(loop)
+    once = partial(own.finish, source, loop=loop, **cell)
     done = once()
     for _ in range(MORE_TRIES):
         failure = done.record.failure
@@ -108,19 +114,15 @@ def finish_on(loop: str, cell: dict[str, Any], folder: Path) -> Finished:
     return done
 
 
-@EVERYWHERE
-def test_traffic_in_a_window(
-    theirs: Callable[[str], str], tmp_path: Path, loop: str, model: str
-) -> None:
-    cell = {"workload": theirs(NAPS), "model": model, "workers": 2, "ticks": 5}
-    done = finish_on(loop, cell, tmp_path)
+@pytest.mark.parametrize(("loop", "model"), [*cases()])
+def test_traffic_in_a_window(own: Own, loop: str, model: str) -> None:
+    done = finish_on(own, NAPS, loop, model=model, workers=2, ticks=5)
     assert (done.stderr, done.code) == ("", 0)
     record = done.record
-    assert record.loop is not None
+    assert record.loop
     assert record.loop.name == loop
     assert (record.loop.version or "")[0].isdigit()
-    schedules = {tuple(worker.ticks.instant_ns) for worker in record.workers}
-    assert len(schedules) == 1
+    assert len({tuple(worker.ticks.instant_ns) for worker in record.workers}) == 1
     for worker in record.workers:
         columns = worker.ticks
         assert len(columns.time_ns) == 6
@@ -130,141 +132,98 @@ def test_traffic_in_a_window(
         assert (worker.pending_tasks, worker.hung) == (0, False)
 
 
+@pytest.mark.one_build
 @pytest.mark.parametrize("loop", LOOPS)
-def test_finite_work(theirs: Callable[[str], str], tmp_path: Path, loop: str) -> None:
-    workload = theirs(NAPS).replace("Theirs", "Work")
-    cell = {"workload": workload, "workers": 2}
-    done = finish_on(loop, cell, tmp_path)
+def test_finite_work(own: Own, loop: str) -> None:
+    done = finish_on(own, NAPS.replace("Theirs", "Naps").replace("Work(", "Theirs("), loop)
     assert (done.stderr, done.code) == ("", 0)
     assert done.record.finite
-    for worker in done.record.workers:
-        assert worker.ticks.operations == [0, 10]
-        assert worker.released_ns is not None
-        assert worker.started_ns is not None
-        assert worker.released_ns <= worker.started_ns
-        assert worker.pending_tasks == 0
+    (worker,) = done.record.workers
+    assert worker.ticks.operations == [0, 10]
+    assert worker.released_ns
+    assert worker.started_ns
+    assert worker.released_ns <= worker.started_ns
+    assert worker.pending_tasks == 0
 
 
+@pytest.mark.one_build
 @ONE_OF_EACH
-def test_waiting_to_be_stopped(theirs: Callable[[str], str], tmp_path: Path, loop: str) -> None:
-    cell = {"workload": theirs(NAPS), "parameters": {"way": "waits"}}
-    (worker,) = finish_on(loop, cell, tmp_path).record.workers
+def test_waiting_to_be_stopped(own: Own, loop: str) -> None:
+    (worker,) = finish_on(own, NAPS, loop, parameters={"way": "waits"}).record.workers
     assert worker.error_samples == ["stopped", "torn down"]
 
 
+@pytest.mark.one_build
 @ONE_OF_EACH
-def test_traffic_that_does_not_listen_is_cancelled(
-    theirs: Callable[[str], str], tmp_path: Path, loop: str
-) -> None:
-    workload = theirs(IMPATIENT + NAPS)
-    cell = {"workload": workload, "parameters": {"way": "deaf"}}
-    done = finish_on(loop, cell, tmp_path)
+def test_traffic_that_does_not_listen_is_cancelled(own: Own, loop: str) -> None:
+    done = finish_on(own, IMPATIENT + NAPS, loop, parameters={"way": "deaf"})
     assert (done.stderr, done.code) == ("", 0)
     (worker,) = done.record.workers
     assert (worker.pending_tasks, worker.hung) == (0, False)
     assert worker.error_samples == ["torn down"]
 
 
-@ONE_OF_EACH
+@pytest.mark.one_build
 @pytest.mark.parametrize(
-    ("name", "way", "phase", "error"),
+    ("way", "error"),
     [
-        (
-            "Theirs",
-            "ends",
-            "warm-up",
-            "RuntimeError: the traffic ended before the worker was stopped",
-        ),
-        ("Theirs", "raises", "warm-up", "LookupError: no luck"),
-        ("Work", "raises", "work", "LookupError: no luck"),
+        ("ends", "RuntimeError: the traffic ended before the worker was stopped"),
+        ("raises", "LookupError: no luck"),
     ],
 )
-def test_failures(
-    theirs: Callable[[str], str],
-    tmp_path: Path,
-    loop: str,
-    name: str,
-    way: str,
-    phase: str,
-    error: str,
-) -> None:
-    workload = theirs(NAPS).replace("Theirs", name)
-    done = finish({"workload": workload, "loop": loop, "parameters": {"way": way}}, tmp_path)
-    assert done.code == 1
-    failure = done.record.failure
-    assert failure is not None
-    assert (failure.phase, failure.error) == (phase, error)
+def test_failures_on_trio(own: Own, way: str, error: str) -> None:
+    failure = own.failure(NAPS, loop="trio", parameters={"way": way})
+    assert (failure.phase, failure.error) == ("warm-up", error)
 
 
-@pytest.mark.parametrize("loop", ON_TRIO)
-def test_a_failed_nursery_reports_what_failed_in_it(
-    theirs: Callable[[str], str], tmp_path: Path, loop: str
-) -> None:
-    workload = theirs(
-        """
-        import trio
+NURSERY = """
+    import trio
+    import workers.worker.session
+    workers.worker.session.GRACE_S = 0.1
 
-        @dataclass
-        class Theirs(Workload):
-            libraries = ("trio", "anyio")
+    @dataclass
+    class Theirs(Workload):
+        libraries = ("trio", "anyio")
+        finite = {finite}
 
-            async def run(self, worker: Worker) -> None:
-                async with trio.open_nursery() as nursery:
-                    nursery.start_soon(trio.sleep, 3600)
-                    nursery.start_soon(self.fail)
+        async def run(self, worker: Worker) -> None:
+            {run}
 
-            async def fail(self) -> None:
-                raise LookupError("no luck")
-        """
-    )
-    failure = finish({"workload": workload, "loop": loop}, tmp_path).record.failure
-    assert failure is not None
-    assert failure.error == "LookupError: no luck"
+        async def teardown(self, worker: Worker) -> None:
+            {teardown}
+
+        async def fail(self) -> None:
+            raise LookupError("no luck")
+    """
+
+
+def nursery(run: str, teardown: str = "pass", *, finite: bool = False) -> str:
+    return NURSERY.format(run=run, teardown=teardown, finite=finite)
+
+
+@pytest.mark.one_build
+@pytest.mark.parametrize("loop", OF_LIBRARIES)
+def test_a_failed_nursery_reports_what_failed_in_it(own: Own, loop: str) -> None:
+    failure = own.failure(
+        nursery("""
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(trio.sleep, 3600)
+                nursery.start_soon(self.fail)
+        """, finite=True), loop=loop,
+    )  # fmt: skip
+    assert (failure.phase, failure.error) == ("work", "LookupError: no luck")
     assert "ExceptionGroup" in failure.traceback
 
 
-def test_a_teardown_that_hangs_on_trio_is_cut_short_and_counted(
-    theirs: Callable[[str], str], tmp_path: Path
-) -> None:
-    workload = theirs(
-        """
-        import trio
-        import workers.worker.session
-        workers.worker.session.GRACE_S = 0.1
-
-        @dataclass
-        class Theirs(Workload):
-            libraries = ("trio",)
-
-            async def run(self, worker: Worker) -> None:
-                await worker.stopped()
-
-            async def teardown(self, worker: Worker) -> None:
-                await trio.sleep(3600)
-        """
+@pytest.mark.one_build
+def test_what_is_left_on_trio_is_cut_short_and_counted(own: Own) -> None:
+    teardown_hangs = nursery("await worker.stopped()", "await trio.sleep(3600)")
+    leaves_a_task = nursery(
+        "trio.lowlevel.spawn_system_task(trio.sleep, 3600); await worker.stopped()"
     )
-    (worker,) = measured({"workload": workload, "loop": "trio"}, tmp_path).workers
-    assert (worker.pending_tasks, worker.hung) == (1, False)
-
-
-def test_a_task_left_running_on_trio_would_be_seen(
-    theirs: Callable[[str], str], tmp_path: Path
-) -> None:
-    workload = theirs(
-        """
-        import trio
-
-        @dataclass
-        class Theirs(Workload):
-            libraries = ("trio",)
-
-            async def run(self, worker: Worker) -> None:
-                trio.lowlevel.spawn_system_task(trio.sleep, 3600)
-                await worker.stopped()
-        """
-    )
-    (worker,) = measured({"workload": workload, "loop": "trio"}, tmp_path).workers
-    assert worker.pending_tasks == 1
+    for source in (teardown_hangs, leaves_a_task):
+        (worker,) = own.measured(source, loop="trio").workers
+        assert (worker.pending_tasks, worker.hung) == (1, False)
 
 
 class TriosTime:

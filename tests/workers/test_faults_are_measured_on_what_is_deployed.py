@@ -1,4 +1,4 @@
-"""Faults are caused in servers as they are deployed: by serve.py, uvicorn and gunicorn."""
+"""Faults, and a long load, on servers as they are deployed: by serve.py, uvicorn and gunicorn."""
 
 import contextlib
 import os
@@ -7,20 +7,24 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from scaling.base.errors import ScalingError
 from scaling.builds.arms import parse_arm
 from scaling.builds.prepared_arm import PreparedArm
-from scaling.journal.beside import FaultRecord
+from scaling.journal.beside import FaultRecord, SoakRecord
 from scaling.report.deploy.commands import PROGRAMS
 from scaling.run import app_faults
+from scaling.run import soak as soak_module
 from scaling.run.app_faults import FAULTS
 from scaling.run.deployed import WHO, WORKERS, Deployed, Served, deployed, have
+from scaling.run.soak import PARTS, soak
 from scaling.study.application import COMMANDS
-from tests.support.children import ROOT
+from tests.support import serving
+from tests.support.children import MIB, ROOT, each_model
 from tests.support.descriptions import description
 
 pytestmark = pytest.mark.slow
@@ -71,6 +75,7 @@ def measured(folder: Path, model: str, fault: str, interface: str = "asgi") -> F
         return app_faults.measured(served, fault, FAULTS[fault], requests, 100.0)
 
 
+@pytest.mark.one_build
 @pytest.mark.parametrize(("interface", "model"), CONFIGURATIONS)
 def test_every_configuration_has_its_workers_and_ends(
     tmp_path: Path, interface: str, model: str
@@ -92,7 +97,7 @@ def test_a_server_that_does_not_start_is_named_with_its_last_words(tmp_path: Pat
         Served(found)
 
 
-@pytest.mark.parametrize("model", ["threads", "processes"])
+@each_model("threads", "processes")
 def test_only_requests_of_a_blocked_loop_wait(
     tmp_path: Path, model: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -129,21 +134,15 @@ def test_a_restart_of_threads_loses_no_request(tmp_path: Path) -> None:
 
 
 @pytest.mark.one_build
-def test_a_restart_that_changes_nothing_is_no_figure(
+def test_a_fault_that_did_not_happen_is_no_figure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """No restart, and no crash."""
     monkeypatch.setattr(Served, "restart", lambda _: None)
+    monkeypatch.setattr(app_faults, "KILL", WHO)
     monkeypatch.setattr(app_faults, "REPLACED_S", app_faults.AFTER_S)
     with pytest.raises(ScalingError, match="old workers"):
         measured(tmp_path, "threads", "graceful restart")
-
-
-@pytest.mark.one_build
-def test_a_worker_that_does_not_die_is_no_figure(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(app_faults, "KILL", WHO)
-    monkeypatch.setattr(app_faults, "REPLACED_S", app_faults.AFTER_S)
     with pytest.raises(ScalingError, match="no worker died"):
         measured(tmp_path, "processes", "one worker killed")
 
@@ -176,3 +175,71 @@ def test_nothing_is_left_running_after_an_interrupt_at_the_start(
     with pytest.raises(KeyboardInterrupt):
         Served(configuration(tmp_path, "threads"))
     assert started[0].exit_code is not None
+
+
+RATE = 200.0
+ENDS_LONG_BEFORE_S = 12.0  # however slow a machine is
+KEEP = "kept.append(bytearray(b'x') * (1 << 20))"
+LEAK = f"""
+import signal, os
+kept = []
+async def app(scope, receive, send):
+    assert scope["type"] == "http"
+    if scope["path"] == "/":
+        {KEEP}
+    headers = [(b"content-length", b"2")]
+    await send(dict(type="http.response.start", status=200, headers=headers))
+    await send(dict(type="http.response.body", body=b"ok"))
+"""
+
+
+def watched(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, application: str, duration_s: float
+) -> SoakRecord:
+    monkeypatch.setitem(APPLICATIONS, "asgi", application)
+    with contextlib.closing(Served(configuration(folder, "threads"))) as served:
+        return soak(served, serving.program(), RATE, duration_s, limit_bytes=300 * MIB)
+
+
+@pytest.mark.one_build
+def test_every_part_has_its_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = watched(tmp_path, monkeypatch, APPLICATIONS["asgi"], duration_s=3.0)
+    assert len(found.memory_mib) == PARTS
+    assert all(each is not None and 10 < each < 300 for each in found.memory_mib)
+    assert found.requests
+    assert (found.errors, found.ended) == (0, "")
+
+
+@pytest.mark.one_build
+def test_a_reading_without_pss_is_left_out_where_others_have_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """RSS in its place would be a step of memory that nobody used."""
+    readings = iter([(30, 10), (30, None), (34, 12)])
+
+    def full_memory(_: object) -> dict[str, int | None]:
+        rss, pss = next(readings)
+        return {"rss": rss << 20, "pss": None if pss is None else pss << 20}
+
+    monkeypatch.setattr(soak_module, "full_memory", full_memory)
+    server = SimpleNamespace(exit_code=None, pid=os.getpid())
+    watched = soak_module._Watched(cast("Served", server), limit_bytes=1e12)
+    assert [watched._read() for _ in range(3)] == [[10.0], [], [12.0]]
+    assert watched.kind == "PSS"
+
+
+@pytest.mark.one_build
+def test_a_leak_ends_at_its_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = watched(tmp_path, monkeypatch, LEAK, ENDS_LONG_BEFORE_S)
+    assert found.ended == "stopped at the memory limit of 300 MiB"
+    assert found.requests is None
+    memory = [each for each in found.memory_mib if each is not None]
+    assert 0 < len(memory) < PARTS  # how many depends on how fast it leaks
+    assert memory[-1] >= memory[0]
+
+
+@pytest.mark.one_build
+def test_a_server_that_ends_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    crash = "kept.append(1 if len(kept) < 20 else os.kill(os.getpid(), signal.SIGKILL))"
+    found = watched(tmp_path, monkeypatch, LEAK.replace(KEEP, crash), ENDS_LONG_BEFORE_S)
+    assert found.ended == "ended by signal 9"

@@ -1,22 +1,14 @@
 """Finite work is released to all workers at one instant, has no time limit, and counts whole."""
 
-import sys
-from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
-from scaling.journal.record import Failure, WorkerRecord
-from scaling.run.child import Child, run_child
 from scaling.run.probe import Probe
-from tests.support.children import QUICK, environment, finish, measured
+from tests.support.children import MIB, Own, each_model, measured, record_of
 from tests.support.waiting import limit_from, says
 
 pytestmark = pytest.mark.slow
-
-MODELS = pytest.mark.parametrize("model", ["threads", "processes", "interpreters"])
-BOTH = pytest.mark.parametrize("model", ["threads", "processes"])
-MIB = 1 << 20
 
 # Worker 1 is slow to set up and finishes after worker 0 has. Counts where nothing may count.
 STEPS = """
@@ -28,7 +20,7 @@ STEPS = """
         steps: int = parameter(20, "operations")
 
         async def setup(self, worker: Worker) -> None:
-            await asyncio.sleep(0.2 * worker.index)
+            await asyncio.sleep(0.1 * worker.index)
             worker.operations += 1_000
             worker.bytes += 1_000
 
@@ -51,59 +43,45 @@ STEPS = """
     """
 
 
-def instants(worker: WorkerRecord) -> tuple[int, int, int]:
-    assert worker.released_ns is not None
-    assert worker.started_ns is not None
-    assert worker.finished_ns is not None
-    return worker.released_ns, worker.started_ns, worker.finished_ns
-
-
-@MODELS
+@each_model("threads", "processes", "interpreters")
 def test_all_are_released_when_the_last_is_ready_and_each_records_its_finish(
-    theirs: Callable[[str], str], tmp_path: Path, model: str
+    own: Own, model: str
 ) -> None:
-    record = measured({"workload": theirs(STEPS), "workers": 2, "model": model}, tmp_path)
+    record = own.measured(STEPS, workers=2, model=model)
     assert record.finite
     phases = record.instants_ns
-    assert phases.ready is not None
-    assert phases.opened is not None
-    assert phases.closed is not None
-    assert phases.measured is not None
-    quick, slow = map(instants, record.workers)
-    assert quick[0] == slow[0] == phases.opened
-    assert phases.ready < phases.opened <= min(quick[1], slow[1])
-    assert quick[2] < slow[2] == phases.closed <= phases.measured
+    assert phases.ready
+    assert phases.opened
+    assert phases.measured
     for worker in record.workers:
-        released_ns, started_ns, finished_ns = instants(worker)
-        columns = worker.ticks
-        assert columns.instant_ns == [released_ns, finished_ns]
-        assert released_ns <= columns.time_ns[0] <= started_ns
-        assert columns.time_ns[1] == finished_ns
-        assert columns.operations == [1_000, 1_020]
-        assert columns.bytes == [1_000, 1_040]
-        assert (worker.busy_from_ns, worker.busy_until_ns) == (started_ns, finished_ns)
+        columns, process = worker.ticks, worker.process
+        assert worker.started_ns
+        assert worker.finished_ns
+        assert phases.ready < phases.opened <= worker.started_ns < worker.finished_ns
+        assert worker.finished_ns <= phases.measured
+        assert columns.instant_ns == [worker.released_ns, worker.finished_ns]
+        assert worker.released_ns == phases.opened <= columns.time_ns[0] <= worker.started_ns
+        assert columns.time_ns[1] == worker.finished_ns
+        assert (columns.operations, columns.bytes) == ([1_000, 1_020], [1_000, 1_040])
+        assert (worker.busy_from_ns, worker.busy_until_ns) == (
+            worker.started_ns,
+            worker.finished_ns,
+        )
         # What it holds, and so its memory, is there until the last is done and memory was read.
         assert columns.errors == [0, 0]
         assert int(worker.error_samples[0]) > phases.measured
+        assert worker.latency
+        assert (worker.latency.value_ns, worker.latency.count) == (list(range(20)), [1] * 20)
+        assert (process is None) == (model == "threads")
+        assert process is None or (len(process.gil.seen) == 4 and (process.cpu_ns or 0) > 0)
+    quick, slow = record.workers
+    assert (quick.finished_ns or 0) < (slow.finished_ns or 0)
+    assert slow.finished_ns == phases.closed
     assert [worker.figures for worker in record.workers] == [{"settle_s": 0.5}, {"settle_s": 1.5}]
     assert [worker.serves for worker in record.workers] == [True, False]
-    for worker in record.workers:
-        assert worker.latency is not None
-        assert (worker.latency.value_ns, worker.latency.count) == (list(range(20)), [1] * 20)
 
 
-@pytest.mark.parametrize("model", ["processes", "interpreters"])
-def test_interpreters_are_read_back_at_release_and_finish(
-    theirs: Callable[[str], str], tmp_path: Path, model: str
-) -> None:
-    record = measured({"workload": theirs(STEPS), "workers": 2, "model": model}, tmp_path)
-    for worker in record.workers:
-        assert worker.process is not None
-        assert len(worker.process.gil.seen) == 4
-        assert worker.process.cpu_ns is not None
-        assert worker.process.cpu_ns > 0
-
-
+@pytest.mark.one_build
 def test_a_windowed_run_says_that_it_is_none() -> None:
     record = measured({"workload": "compute"})
     (worker,) = record.workers
@@ -111,9 +89,10 @@ def test_a_windowed_run_says_that_it_is_none() -> None:
     assert (worker.released_ns, worker.figures, worker.latency) == (None, {}, None)
 
 
-def test_no_work_at_all_is_finished_at_once(theirs: Callable[[str], str], tmp_path: Path) -> None:
-    record = measured({"workload": theirs(STEPS), "parameters": {"steps": 0}}, tmp_path)
-    assert [worker.ticks.operations for worker in record.workers] == [[1_000, 1_000]]
+@pytest.mark.one_build
+def test_no_work_at_all_is_finished_at_once(own: Own) -> None:
+    (worker,) = own.measured(STEPS, parameters={"steps": 0}).workers
+    assert worker.ticks.operations == [1_000, 1_000]
 
 
 FRAGILE = """
@@ -143,49 +122,38 @@ FRAGILE = """
     """
 
 
-def failed(cell: Mapping[str, object], *folders: Path) -> Failure:
-    done = finish({"workers": 2, **cell}, *folders)
-    assert done.code == 1
-    assert done.record.outcome == "failed"
-    assert done.record.finite
-    assert done.record.failure is not None
-    return done.record.failure
-
-
 @pytest.mark.parametrize(
     ("model", "where", "error"),
     [
         ("threads", "run", "LookupError: no luck"),
         ("processes", "run", "LookupError: no luck"),
         ("interpreters", "run", "LookupError: no luck"),
-        ("threads", "group", "LookupError: no luck"),
-        ("threads", "exit", "SystemExit: 3"),
-        ("threads", "cancel", "CancelledError: "),
+        pytest.param("threads", "group", "LookupError: no luck", marks=pytest.mark.one_build),
+        pytest.param("threads", "exit", "SystemExit: 3", marks=pytest.mark.one_build),
+        pytest.param("threads", "cancel", "CancelledError: ", marks=pytest.mark.one_build),
     ],
 )
 def test_worker_that_fails_midway_fails_the_run_at_once(
-    theirs: Callable[[str], str], tmp_path: Path, model: str, where: str, error: str
+    own: Own, model: str, where: str, error: str
 ) -> None:
-    cell = {"workload": theirs(FRAGILE), "model": model, "parameters": {"where": where}}
-    failure = failed(cell, tmp_path)
+    done = own.finish(FRAGILE, workers=2, model=model, parameters={"where": where})
+    assert done.record.finite
+    failure = done.failure
     assert (failure.phase, failure.worker, failure.error) == ("work", 1, error)
 
 
-def test_worker_process_that_dies_midway_is_named(
-    theirs: Callable[[str], str], tmp_path: Path
-) -> None:
-    cell = {"workload": theirs(FRAGILE), "model": "processes", "parameters": {"where": "kill"}}
-    failure = failed(cell, tmp_path)
+@pytest.mark.one_build
+def test_worker_process_that_dies_midway_is_named(own: Own) -> None:
+    failure = own.failure(FRAGILE, workers=2, model="processes", parameters={"where": "kill"})
     assert failure.phase == "work"
     assert failure.error == "ChannelClosedError: worker 1 ended without reporting why"
 
 
-@BOTH
+@each_model("threads", "processes")
 def test_worker_that_hangs_is_the_drivers_to_end_with_its_stack(
-    theirs: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str
+    own: Own, monkeypatch: pytest.MonkeyPatch, model: str
 ) -> None:
-    workload = theirs(
-        """
+    hangs = """
         @dataclass
         class Theirs(Workload):
             finite = True
@@ -198,49 +166,29 @@ def test_worker_that_hangs_is_the_drivers_to_end_with_its_stack(
                 hung.write("here\\n")
             time.sleep(3600)
         """
-    )
-    hung = tmp_path / "hung"
+    hung = own.folder / "hung"
+    own.variables["HUNG"] = str(hung)
     limit_from(monkeypatch, lambda: says(hung, lines=2))
-    monkeypatch.setattr(
-        "scaling.run.process_tree.LAST_WORDS_S", 3.0
-    )  # a machine may take one of them
-    child = Child(sys.executable, environment(tmp_path, HUNG=str(hung)))
-    cell = {"workload": workload, "model": model, "workers": 2, **QUICK}
-    ending = run_child(child, cell, limit_s=0.5)
+    # A machine may take one of them.
+    monkeypatch.setattr("scaling.run.process_tree.LAST_WORDS_S", 3.0)
+    ending = own.driven(hangs, model=model, workers=2, limit_s=0.5)
     assert ending.outcome == "timed-out"
     assert "in stands_still" in ending.stderr
 
 
-def test_what_is_left_running_is_counted(theirs: Callable[[str], str], tmp_path: Path) -> None:
-    workload = theirs(
-        """
+@pytest.mark.one_build
+def test_tasks_that_are_left_and_callbacks_that_raise_are_counted(own: Own) -> None:
+    (worker,) = own.measured("""
         @dataclass
         class Theirs(Workload):
             finite = True
 
             async def run(self, worker: Worker) -> None:
                 self.tasks = [asyncio.create_task(asyncio.sleep(3600)) for _ in range(3)]
-        """
-    )
-    (worker,) = measured({"workload": workload}, tmp_path).workers
-    assert worker.pending_tasks == 3
-
-
-def test_callback_that_raises_is_an_error_of_its_worker(
-    theirs: Callable[[str], str], tmp_path: Path
-) -> None:
-    workload = theirs(
-        """
-        @dataclass
-        class Theirs(Workload):
-            finite = True
-
-            async def run(self, worker: Worker) -> None:
                 asyncio.get_running_loop().call_soon(lambda: 1 / 0)
                 await asyncio.sleep(0.01)
-        """
-    )
-    (worker,) = measured({"workload": workload}, tmp_path).workers
+        """).workers
+    assert worker.pending_tasks == 3
     assert worker.ticks.errors == [0, 1]
     assert "ZeroDivisionError" in worker.error_samples[0]
 
@@ -291,30 +239,22 @@ class Readings:
             self._read.touch()
 
 
-@BOTH
+@each_model("threads", "processes")
 def test_memory_of_the_work_is_read_while_it_is_there(
-    theirs: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str
+    own: Own, monkeypatch: pytest.MonkeyPatch, model: str
 ) -> None:
-    workload = theirs(KEEPS)
-    child = Child(sys.executable, environment(tmp_path))
-    readings = Readings(tmp_path, monkeypatch)
+    readings = Readings(own.folder, monkeypatch)
 
     def read(keeps_mib: int) -> dict[str, float]:
         readings.begin()
-        cell = {"workload": workload, "parameters": {"keeps_mib": keeps_mib}, "model": model}
-        ending = run_child(child, {**cell, **QUICK})
-        assert ending.outcome == "measured", ending.stderr
+        ending = own.driven(KEEPS, parameters={"keeps_mib": keeps_mib}, model=model)
+        record_of(ending)
         memory = ending.memory
         assert memory.samples  # from release to finish
-        figures = {
-            "rss": memory.rss_bytes,
-            "pss": memory.pss_bytes,
-            "uss": memory.uss_bytes,
-            "peak": memory.peak_bytes,
-        }
-        return {name: value / MIB for name, value in figures.items() if value is not None}
+        figures = (memory.rss_bytes, memory.pss_bytes, memory.uss_bytes, memory.peak_bytes)
+        names = ("rss", "pss", "uss", "peak")
+        return {name: (value or 0) / MIB for name, value in zip(names, figures, strict=True)}
 
     without, with_it = read(0), read(50)
-    assert with_it.keys() == {"rss", "pss", "uss", "peak"}
     for name, value in with_it.items():
         assert value - without[name] == pytest.approx(50, abs=8)

@@ -88,6 +88,8 @@ def answers(
 
 
 def test_an_answer_has_both_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    statuses, counts = answers(monkeypatch, downstream_s=0.05, deadline_s=None)  # it waits
+    assert (statuses, counts.calls_cancelled) == ([200], 0)
     statuses, counts = answers(monkeypatch)
     assert statuses == [200]
     assert set(counts.figures().values()) == {0.0, 1.0}
@@ -104,11 +106,6 @@ def test_at_the_deadline_only_what_is_left_is_cancelled(monkeypatch: pytest.Monk
     assert (counts.calls_cancelled, counts.queries_cancelled, counts.in_flight) == (1, 1, 0)
 
 
-def test_without_a_deadline_it_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    statuses, counts = answers(monkeypatch, downstream_s=0.05, deadline_s=None)
-    assert (statuses, counts.calls_cancelled) == ([200], 0)
-
-
 def test_beyond_the_limit_requests_are_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     statuses, counts = answers(monkeypatch, downstream_s=0.005, deadline_s=None, limit=2, at_once=5)
     assert statuses == [503, 503, 503, 200, 200]
@@ -122,8 +119,5 @@ def test_an_error_downstream_is_an_error(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(Pool, "fetchrow", broken)
     with pytest.raises(ExceptionGroup):
         answers(monkeypatch)
-
-
-def test_clients_know_what_is_declined() -> None:
     (request,) = Gateway().client_requests()
     assert request["declined"] == [503, 504]

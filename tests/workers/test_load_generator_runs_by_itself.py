@@ -36,7 +36,11 @@ from workers.services.load.requests_list import draw
 pytestmark = pytest.mark.slow
 
 FIGURES = {"mean", "p50", "p90", "p95", "p99", "p999", "max", "n"}
-QUICK = ("--seconds=1", "--warmup=0.2", "--connections=8")
+
+
+QUICK = ("--seconds=0.5", "--warmup=0.2", "--connections=8")
+
+
 PART = ("-m", "workers.services.load.generator")
 
 
@@ -70,7 +74,7 @@ def responder() -> Iterator[str]:
 
 @pytest.mark.parametrize("processes", [1, 3])
 def test_an_open_loop_offers_its_rate(responder: str, processes: int) -> None:
-    result = measured(responder, "--rate=200", "--arrivals=constant", f"--processes={processes}")
+    result = measured(responder, "--rate=400", "--arrivals=constant", f"--processes={processes}")
     assert result["offered"] == 200
     assert result["errors"] == {}
     assert result["processes"] == processes
@@ -89,7 +93,7 @@ def test_an_open_loop_offers_its_rate(responder: str, processes: int) -> None:
 
 def test_a_seed_fixes_the_number_of_requests_however_many_send(responder: str) -> None:
     one, two = (
-        measured(responder, "--rate=300", "--seed=5", f"--processes={each}") for each in (1, 2)
+        measured(responder, "--rate=600", "--seed=5", f"--processes={each}") for each in (1, 2)
     )
     assert one["offered"] == two["offered"]
 
@@ -148,7 +152,7 @@ def test_requests_are_drawn_by_weight_and_wrong_ones_counted(tmp_path: Path) -> 
         loop = asyncio.get_running_loop()
         async with await loop.create_server(lambda: Recording(seen), "127.0.0.1", 0) as server:
             url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/given"
-            options = ("--rate=1000", f"--requests={file}", "--warmup=0")
+            options = ("--rate=2000", f"--requests={file}", "--warmup=0")
             return await asyncio.to_thread(measured, url, *options)
 
     result = asyncio.run(load())
@@ -166,8 +170,8 @@ def test_it_follows_the_instants_that_it_is_given(responder: str) -> None:
         assert load.stdin
         assert load.stdout
         assert json.loads(load.stdout.readline()) == {"connections": 64}
-        opens_ns = time.monotonic_ns() + 2 * 10**9  # a machine may let it wait for one second
-        instants = [opens_ns + tick * 250_000_000 for tick in range(5)]
+        opens_ns = time.monotonic_ns() + 15 * 10**8  # a machine may let it wait for one second
+        instants = [opens_ns + tick * 150_000_000 for tick in range(5)]
         load.stdin.write(json.dumps({"instants_ns": instants}) + "\n")
         load.stdin.flush()
         result = json.loads(load.stdout.readline())
@@ -175,7 +179,7 @@ def test_it_follows_the_instants_that_it_is_given(responder: str) -> None:
         assert load.wait(PATIENCE_S) in (0, 1)
         assert time.monotonic_ns() >= instants[-1]
     assert result["instants_ns"] == instants
-    assert [each["offered"] > 50 for each in result["windows"]] == [True] * 4
+    assert [each["offered"] > 30 for each in result["windows"]] == [True] * 4
     assert sum(each["offered"] for each in result["windows"]) == result["offered"]
     counted = sum(sum(each["latency"]["count"]) for each in result["windows"])
     assert counted == result["completed"]

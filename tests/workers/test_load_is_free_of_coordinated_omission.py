@@ -1,22 +1,27 @@
 """Open-loop latency is what queueing theory gives for the same arrivals; stalls are not hidden.
 
-All in virtual time, so the figures are exact up to a histogram's bucket (0.4 %).
+In virtual time, so figures are exact up to a bucket of a histogram (0.4 %). The summary adds up
+all processes, times background requests apart, and says what is invalid.
 """
 
 import random
-from itertools import repeat
+from itertools import cycle, repeat
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.support.simulated_load import SECOND_NS, Server, simulate
+from tests.support.simulated_load import SECOND_NS, Server, Span, simulate
 from workers.services.load.arrivals import arrivals
-from workers.services.load.summary import printout
-from workers.services.load.tally import Distribution
+from workers.services.load.options import parser, read_options
+from workers.services.load.summary import printout, summarize
+from workers.services.load.tally import Distribution, Tally
+from workers.worker.handle import Histogram
 
 MS = 1_000_000
+
+
 BUCKET = 0.005
 
 
@@ -36,8 +41,7 @@ def lindley_ms(due_ns: list[int], service_ns: list[int]) -> NDArray[np.float64]:
     return np.add(waits, service_ns) / float(MS)
 
 
-@pytest.mark.parametrize("connections", [4, 64])
-@pytest.mark.parametrize("load", [0.5, 0.7, 0.9])
+@pytest.mark.parametrize(("load", "connections"), [(0.5, 64), (0.9, 64), (0.7, 4)])
 def test_latency_of_a_single_server_is_that_of_the_lindley_recursion(
     load: float, connections: int
 ) -> None:
@@ -136,7 +140,217 @@ def test_a_stopped_generator_shows_in_the_slip_and_makes_the_result_invalid(
     assert "the generator was late" in summary["invalid"][0]
 
 
-def test_a_generator_that_is_on_time_is_valid() -> None:
-    summary = simulate(arrivals("constant", 100, 1), [Server(repeat(MS))] * 4, 10)
-    assert summary["invalid"] == summary["doubtful"] == []
-    assert summary["slip_ms"]["max"] == 0
+LIGHT_MS, HEAVY_MS = 1, 20
+
+
+TWENTIETH = [0] * 19 + [1]  # positions: every twentieth request is the second of the list
+
+
+COSTS_MS = [LIGHT_MS] * 19 + [HEAVY_MS]
+
+
+NEVER: Span = (0, 0)
+
+
+def mixed(rate: int | None, connections: int, *, stopped: Span = NEVER) -> dict[str, Any]:
+    """Ten seconds of light requests with 5 % heavy ones in the background, one server."""
+    server = Server((ms * MS for ms in cycle(COSTS_MS)), stopped)
+    due_ns = None if rate is None else arrivals("constant", rate, 1)
+    return simulate(due_ns, [server] * connections, 10, positions=cycle(TWENTIETH), background=[1])
+
+
+def test_every_request_counts_and_only_the_others_are_timed() -> None:
+    summary = mixed(100, 64)
+    assert (summary["offered"], summary["completed"], summary["censored"]) == (1_000, 999, 1)
+    assert summary["latency_ms"]["n"] == summary["service_ms"]["n"] == 950
+    assert summary["background_ms"]["n"] == 50
+    assert summary["slip_ms"]["n"] == 1_000
+    assert summary["rate_per_s"] == pytest.approx(100, rel=0.01)
+
+
+def test_light_requests_wait_behind_heavy_ones_and_the_heavy_ones_for_themselves() -> None:
+    """Due every 10 ms, served one at a time: the two behind a heavy one wait 10 ms and 1 ms."""
+    summary = mixed(100, 64)
+    assert summary["latency_ms"]["max"] == pytest.approx(HEAVY_MS - 10 + LIGHT_MS, rel=0.005)
+    assert summary["latency_ms"]["p50"] == pytest.approx(LIGHT_MS, rel=0.005)
+    assert summary["background_ms"]["p50"] == pytest.approx(HEAVY_MS, rel=0.005)
+
+
+@pytest.mark.parametrize("connections", [1, 64])
+def test_what_is_unfinished_keeps_its_kind(connections: int) -> None:
+    """The server stops for good: what waits, for it or for a connection, is light or heavy."""
+    summary = mixed(100, connections, stopped=(5 * SECOND_NS, 100 * SECOND_NS))
+    assert summary["latency_ms"]["n"] + summary["background_ms"]["n"] == 1_000
+    assert summary["background_ms"]["n"] == 50
+    assert summary["background_ms"]["max"] > 4_000
+    (window,) = summary["windows"]
+    assert window["offered"] == 1_000
+    assert Distribution([window["background"]]).n == 50
+
+
+def test_a_closed_loop_has_them_too() -> None:
+    summary = mixed(None, 4)
+    assert summary["latency_ms"]["n"] == pytest.approx(19 * summary["background_ms"]["n"], rel=0.1)
+
+
+def test_the_summary_for_people_shows_them_where_there_are_any() -> None:
+    assert "background " in printout(mixed(100, 4))
+    plain = simulate(arrivals("constant", 100, 1), [Server(repeat(MS))] * 4, 10)
+    assert "background" not in printout(plain)
+
+
+def test_a_list_of_background_requests_alone_has_nothing_to_time(
+    tmp_path: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "all.jsonl"
+    file.write_text('{"path": "/heavy", "background": true}\n', encoding="utf-8")
+    with pytest.raises(SystemExit) as ended:
+        read_options(parser(), ["http://127.0.0.1:9", "--rate=1", f"--requests={file}"])
+    assert ended.value.code == 2
+    assert "there is no latency to measure" in capsys.readouterr().err
+
+
+def test_which_requests_are_in_the_background_does_not_depend_on_the_server() -> None:
+    """They are drawn in the order in which they are due, so every server gets the same ones."""
+
+    def heavy(cost_ms: int, connections: int) -> int:
+        draw = random.Random(7)
+        positions = iter(lambda: int(draw.random() < 0.05), None)
+        server = Server(repeat(cost_ms * MS))
+        due_ns = arrivals("poisson", 200, 3)
+        found = simulate(due_ns, [server] * connections, 10, positions=positions, background=[1])
+        return int(found["background_ms"]["n"])
+
+    assert heavy(1, 64) == heavy(1, 2) == heavy(30, 1) > 50
+
+
+def histogram(values_ms: list[float]) -> Any:
+    made = Histogram()
+    for value in values_ms:
+        made.record(round(value * MS))
+    return made.document()
+
+
+def a_report(
+    latency_ms: list[float],
+    slip_ms: list[float],
+    *,
+    censored_ms: list[float] | None = None,
+    errors: dict[str, int] | None = None,
+    busy: float = 0.1,
+    timer: str | None = "timerfd",
+) -> dict[str, Any]:
+    window = {
+        "offered": len(latency_ms) + len(censored_ms or []) + sum((errors or {}).values()),
+        "completed": len(latency_ms),
+        "received": len(latency_ms),
+        "errors": errors or {},
+        "declined": {},
+        "latency": histogram(latency_ms),
+        "service": histogram(latency_ms),
+        "slip": histogram(slip_ms),
+        "censored": histogram(censored_ms or []),
+    }
+    return {
+        "answered": len(latency_ms),
+        "windows": [window],
+        "busy_fraction": busy,
+        "cpu_s": busy,
+        "timer": timer,
+        "python": "3.14.7",
+        "gil": True,
+        "loop": "uvloop",
+        "slice_ns": 100_000,
+    }
+
+
+def summed(*reports: dict[str, Any]) -> dict[str, Any]:
+    return summarize(reports, [0, 10_000 * MS], histograms=True)
+
+
+def test_answers_count_in_the_part_in_which_they_come() -> None:
+    tally = Tally([100, 200, 300])
+    for sent_ns in range(0, 300, 50):  # two are in flight at any time
+        tally.settle(tally.take(sent_ns), sent_ns, sent_ns, sent_ns + 100, "")
+    assert [window.received for window in tally.windows] == [2, 2]
+    assert [window.completed for window in tally.windows] == [2, 0]  # of those due in it
+    assert tally.answered == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "least"), [("p50", 40), ("p90", 200), ("p95", 400), ("p99", 2_000), ("p999", 20_000)]
+)
+def test_a_percentile_needs_twenty_samples_beyond_it(name: str, least: int) -> None:
+    for count, given in ((least, True), (least - 1, False)):
+        figures = Distribution([histogram([5.0] * count)]).figures()
+        assert (figures[name] is not None) is given
+
+
+def test_figures_are_those_of_numpy_within_a_bucket() -> None:
+    values = np.random.default_rng(3).lognormal(1, 1, 30_007)
+    halves = [histogram(list(half)) for half in np.array_split(values, 2)]
+    figures = Distribution(halves).figures()
+    assert figures["n"] == len(values)
+    assert figures["mean"] == pytest.approx(values.mean(), rel=0.004)
+    assert figures["max"] == pytest.approx(values.max(), rel=0.004)
+    for name, q in (("p50", 50), ("p90", 90), ("p95", 95), ("p99", 99), ("p999", 99.9)):
+        exact = np.percentile(values, q, method="inverted_cdf")
+        assert figures[name] == pytest.approx(exact, rel=0.004)
+
+
+def test_processes_are_added_up_and_the_busiest_counts() -> None:
+    one = a_report([1.0] * 50, [0.0] * 53, errors={"status": 2}, censored_ms=[9.0], busy=0.1)
+    other = a_report([3.0] * 50, [0.0] * 51, errors={"status": 1, "reset": 1}, busy=0.6)
+    found = summed(one, other)
+    assert (found["offered"], found["completed"], found["censored"]) == (105, 100, 1)
+    assert found["errors"] == {"reset": 1, "status": 3}
+    assert found["rate_per_s"] == 10
+    assert found["busy_fraction"] == 0.6
+    assert found["latency_ms"]["n"] == 101
+    assert found["latency_ms"]["max"] == pytest.approx(9, rel=0.004)  # of the unfinished one
+    assert found["service_ms"]["max"] == pytest.approx(3, rel=0.004)
+    assert sum(found["windows"][0]["latency"]["count"]) == 100
+    assert found["invalid"] == []
+
+
+@pytest.mark.parametrize(
+    ("slip_ms", "doubtful", "invalid"),
+    [
+        ([0.01] * 3_000, [], False),
+        ([0.9] * 3_000, [], False),
+        ([1.1] * 3_000, ["mean", "p50", "p90", "p95", "p99", "max"], True),
+        ([0.0] * 2_900 + [1.2] * 100, ["p99", "max"], True),
+        ([0.0] * 2_999 + [8.0], ["max"], False),
+    ],
+)
+def test_slip_is_compared_with_the_same_figure_of_the_latency(
+    slip_ms: list[float], doubtful: list[str], invalid: bool
+) -> None:
+    found = summed(a_report([10.0] * 3_000, slip_ms))
+    assert found["doubtful"] == doubtful
+    assert bool(found["invalid"]) is invalid
+    assert ("INVALID: the generator was late" in printout(found)) is invalid
+
+
+def test_the_time_to_wake_up_is_no_slip_that_matters() -> None:
+    assert summed(a_report([0.05] * 3_000, [0.03] * 3_000))["doubtful"] == []
+    assert "mean" in summed(a_report([0.5] * 3_000, [0.2] * 3_000))["doubtful"]
+
+
+def test_a_busy_generator_is_invalid_in_the_open_loop_alone() -> None:
+    assert "71% busy" in summed(a_report([1.0], [0.0], busy=0.71))["invalid"][0]
+    assert summed(a_report([1.0], [0.0], busy=0.69))["invalid"] == []
+    assert summed(a_report([1.0], [], busy=0.99, timer=None))["invalid"] == []
+
+
+def test_no_answer_at_all_is_invalid() -> None:
+    found = summed(a_report([], [0.0] * 5, errors={"timeout": 5}))
+    assert found["invalid"] == ["no request was answered"]
+    assert found["latency_ms"] == dict.fromkeys(found["latency_ms"], None) | {"n": 0}
+    assert "5 failed: no answer in time" in printout(found)
+
+
+def test_the_printout_fits_a_terminal() -> None:
+    found = summed(a_report([3.6e6] * 30_000, [1e6] * 30_000, errors={"malformed": 10**6}))
+    assert found["invalid"]
+    assert max(map(len, printout(found).splitlines())) <= 80

@@ -1,16 +1,141 @@
-"""The generator wakes up a little before a request is due and sends it then, never before."""
+"""Requests are due by one schedule, however many processes send them, and are sent then."""
 
+import asyncio
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import time
 from collections.abc import Callable
-from itertools import count
+from itertools import count, islice, pairwise, takewhile
 from typing import cast
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from tests.support.children import PATIENCE_S
+from tests.support.servers import environment
+from workers.services.load.arrivals import KINDS, Overload, arrivals, overloaded, share
 from workers.services.load.lane import Lane
+from workers.services.load.options import parser, read_options
 from workers.services.load.sending import WAITING_MOST, WAKE_UP_NS, OpenLoop, early_ns
 from workers.services.load.tally import Tally, Window
+from workers.services.load.timer import LoopTimer, Timer, new_timer
+from workers.services.serving.program import new_event_loop
+
+SEEDS = st.integers(0, 2**32)
+
+
+@given(st.sampled_from(KINDS), SEEDS, st.integers(1, 5))
+def test_parts_together_are_the_whole_schedule(kind: str, seed: int, processes: int) -> None:
+    whole = list(islice(arrivals(kind, 1_000, seed), 300))
+    parts = []
+    for place in range(processes):
+        for due in share(arrivals(kind, 1_000, seed), kind, seed, place, processes):
+            if due > whole[-1]:
+                break
+            parts.append(due)
+    assert sorted(parts) == whole
+
+
+def test_constant_gaps_add_up_without_drift() -> None:
+    due = list(islice(arrivals("constant", 3, 1), 3_000_001))
+    assert due[:4] == [0, 333_333_333, 666_666_666, 1_000_000_000]
+    assert due[-1] == 1_000_000 * 10**9
+
+
+@pytest.mark.parametrize("processes", [1, 4])
+def test_poisson_gaps_are_exponential_in_each_part(processes: int) -> None:
+    """Mean and standard deviation of exponential gaps are equal; 3σ bounds on 40,000 gaps."""
+    part = share(arrivals("poisson", 1_000, 7), "poisson", 7, 0, processes)
+    gaps = [late - early for early, late in pairwise(islice(part, 40_001))]
+    mean_ns = processes * 1e6
+    assert statistics.fmean(gaps) == pytest.approx(mean_ns, rel=3 / 200)
+    assert statistics.pstdev(gaps) == pytest.approx(mean_ns, rel=6 / 200)
+
+
+@given(SEEDS)
+def test_a_seed_gives_the_same_schedule_again(seed: int) -> None:
+    one, again, other = (
+        list(islice(arrivals("poisson", 50, each), 20)) for each in (seed, seed, seed + 1)
+    )
+    assert one == again != other
+    assert one == sorted(one)
+
+
+SECOND_NS = 10**9
+
+
+OPENS_NS = 3 * SECOND_NS  # after a warm-up
+
+
+OVERLOAD = Overload(factor=4.0, after_s=2.0, lasts_s=5.0)
+
+
+BEGIN_NS, END_NS = OPENS_NS + 2 * SECOND_NS, OPENS_NS + 7 * SECOND_NS
+
+
+def due(kind: str, rate: float, place: int = 0, of: int = 1) -> list[int]:
+    """Offsets of 20 s, of one process's part."""
+    offsets = share(arrivals(kind, rate, 7), kind, 7, place, of)
+    return list(takewhile(lambda at: at < 20 * SECOND_NS, overloaded(offsets, OVERLOAD, OPENS_NS)))
+
+
+def within(offsets: list[int], begin_ns: int, end_ns: int) -> int:
+    return sum(begin_ns <= at < end_ns for at in offsets)
+
+
+def test_the_rate_is_multiplied_there_and_nowhere_else() -> None:
+    found = due("constant", 100)
+    assert within(found, 0, BEGIN_NS) == 500
+    assert within(found, BEGIN_NS, END_NS) == 4 * 500
+    assert within(found, END_NS, 20 * SECOND_NS) == 1_000
+
+
+def test_poisson_arrivals_stay_poisson_and_parts_are_the_whole() -> None:
+    """Counts within four standard deviations; gaps in the overload have the mean of its rate."""
+    found = due("poisson", 500)
+    for begin, end, expected in ((0, BEGIN_NS, 2_500), (BEGIN_NS, END_NS, 10_000)):
+        assert within(found, begin, end) == pytest.approx(expected, abs=4 * expected**0.5)
+    assert found == sorted(found)
+    for kind in KINDS:
+        parts = [at for place in range(3) for at in due(kind, 200, place, 3)]
+        assert sorted(parts) == due(kind, 200)
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        (("0", "0", "1"), "argument --overload: FACTOR: expected 0.01 to 1,000, got '0'"),
+        (("4", "soon", "1"), "argument --overload: AFTER_S: expected 0 to 3,600, got 'soon'"),
+        (("4", "1", "1e9"), "argument --overload: S: expected 0 to 3,600, got '1e9'"),
+        (("4", "1"), "argument --overload: expected 3 arguments"),
+        (("4", "6", "10"), "--overload ends after 16 s: --seconds must be at least 16"),
+    ],
+)
+def test_a_bad_number_is_named(
+    asked: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        read_options(parser(), ["tcp://127.0.0.1:9", "--rate=10", "--overload", *asked])
+    assert message in capsys.readouterr().err
+
+
+def test_a_closed_loop_has_no_overload(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["tcp://127.0.0.1:9", "--overload", "4", "2", "5"]
+    assert read_options(parser(), [*asked, "--rate=10"]).overload == OVERLOAD
+    at_once = [*asked[:2], "2", "0", "1", "--rate=10"]  # it may begin with the window
+    assert read_options(parser(), at_once).overload == Overload(2.0, 0.0, 1.0)
+    with pytest.raises(SystemExit):
+        read_options(parser(), [*asked, "--rate=max"])
+    assert "in a closed loop nothing is due" in capsys.readouterr().err
+
 
 GAP_NS = 4_000_000
+
+
 READING_NS = 1_000  # what a look at the clock takes
 
 
@@ -74,11 +199,8 @@ def test_a_wake_up_in_time_costs_nothing(wakes_up_ns: int) -> None:
     assert max(late_ns) <= 2 * READING_NS
 
 
-def test_one_that_takes_longer_is_slip() -> None:
+def test_a_wake_up_that_takes_longer_or_is_not_waited_for_is_slip() -> None:
     assert min(lateness(WAKE_UP_NS, WAKE_UP_NS + 50_000)) >= 50_000
-
-
-def test_without_waiting_every_wake_up_is_slip() -> None:
     assert min(lateness(0, 30_000)) >= 30_000
 
 
@@ -87,3 +209,92 @@ def test_waiting_takes_little_of_the_time(rate_per_s: float) -> None:
     waits_ns = early_ns(rate_per_s)
     assert 0 <= waits_ns <= WAKE_UP_NS
     assert waits_ns * rate_per_s <= WAITING_MOST * 1e9
+
+
+LOOPS = pytest.mark.parametrize("factory", [asyncio.new_event_loop, new_event_loop])
+
+
+EARLY_NS = 2_000_000  # uvloop's own timers may fire early by a millisecond
+
+
+def loop_timer(call: Callable[[], object]) -> Timer:
+    return LoopTimer(asyncio.get_running_loop(), call)
+
+
+@LOOPS
+@pytest.mark.parametrize("make", [new_timer, loop_timer])
+def test_a_timer_calls_at_each_time_it_is_set_to(
+    factory: Callable[[], asyncio.AbstractEventLoop], make: Callable[..., Timer]
+) -> None:
+    async def main() -> None:
+        called_ns: list[int] = []
+        due_ns: list[int] = []
+        done = asyncio.Event()
+
+        def call() -> None:
+            called_ns.append(time.monotonic_ns())
+            if len(called_ns) == 6:
+                done.set()
+                timer.close()
+                return
+            after_ns = -(10**9) if len(called_ns) == 3 else 7_000_000  # one is in the past
+            due_ns.append(time.monotonic_ns() + after_ns)
+            timer.set(due_ns[-1])
+
+        timer = make(call)
+        due_ns.append(time.monotonic_ns() + 5_000_000)
+        timer.set(due_ns[-1])
+        async with asyncio.timeout(PATIENCE_S):
+            await done.wait()
+        await asyncio.sleep(0.02)
+        timer.close()
+        assert len(called_ns) == 6
+        early = EARLY_NS if timer.kind == "loop" else 0
+        for due, called in zip(due_ns, called_ns, strict=True):
+            assert called >= due - early
+
+    with asyncio.Runner(loop_factory=factory) as runner:
+        runner.run(main())
+
+
+@LOOPS
+def test_a_closed_timer_never_calls(factory: Callable[[], asyncio.AbstractEventLoop]) -> None:
+    async def main() -> None:
+        called: list[int] = []
+        for make in (new_timer, loop_timer):
+            timer = make(lambda: called.append(1))
+            timer.set(time.monotonic_ns() + 5_000_000)
+            timer.close()
+        await asyncio.sleep(0.03)
+        assert called == []
+
+    with asyncio.Runner(loop_factory=factory) as runner:
+        runner.run(main())
+
+
+def test_linux_has_the_exact_timer() -> None:
+    async def kind() -> str:
+        timer = new_timer(lambda: None)
+        timer.close()
+        return timer.kind
+
+    assert asyncio.run(kind()) == ("timerfd" if hasattr(os, "timerfd_create") else "loop")
+
+
+SLICE = """
+from workers.services.load.timer import ask_for_slice
+print(ask_for_slice(300_000))
+"""
+
+
+def test_the_slice_is_what_the_kernel_has() -> None:
+    """Granted from Linux 6.12; before, and elsewhere, whatever is read back is no promise."""
+    printed = subprocess.run(
+        [sys.executable, "-c", SLICE], capture_output=True, text=True, env=environment(), check=True
+    ).stdout.strip()
+    version = platform.release().split(".")[:2]
+    known = platform.machine() in ("x86_64", "aarch64", "riscv64")
+    if sys.platform == "linux" and known and tuple(map(int, version)) >= (6, 12):
+        assert printed == "300000"
+    else:
+        assert printed == "None" or int(printed) > 0

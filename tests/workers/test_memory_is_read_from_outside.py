@@ -14,13 +14,20 @@ import psutil
 import pytest
 
 from scaling.journal.record import Memory
-from scaling.run.child import Child, run_child
 from scaling.run.probe import Probe, cpu_s, full_memory, peak_bytes, with_descendants
-from tests.support.children import QUICK, environment
+from tests.support.children import (
+    FREE_THREADED,
+    MIB,
+    Own,
+    driven,
+    each_model,
+    environment,
+    record_of,
+)
+from tests.support.serving import served
 
 pytestmark = pytest.mark.slow
 
-MIB = 1 << 20
 HUNGRY = """
     import mmap
 
@@ -52,13 +59,10 @@ HUNGRY = """
 
 
 @pytest.fixture
-def memory_of(theirs: Callable[[str], str], tmp_path: Path) -> Callable[..., Memory]:
-    workload = theirs(HUNGRY)
-
-    def run(**more: object) -> Memory:
-        child = Child(sys.executable, environment(tmp_path))
-        ending = run_child(child, {"workload": workload, **QUICK, **more})
-        assert ending.outcome == "measured", ending.stderr
+def memory_of(own: Own) -> Callable[..., Memory]:
+    def run(**cell: Any) -> Memory:
+        ending = own.driven(HUNGRY, **cell)
+        record_of(ending)
         return ending.memory
 
     return run
@@ -112,38 +116,35 @@ def mib_of(processes: list[psutil.Process]) -> dict[str, float]:
     return {name: value / MIB for name, value in read.items() if value is not None}
 
 
-@pytest.mark.parametrize("model", ["threads", "processes"])
-def test_figures_fit_together(memory_of: Callable[..., Memory], model: str) -> None:
-    read = mib(memory_of(workers=2, model=model))
-    assert len(read) == 5
-    assert 0 < read["uss"] <= read["pss"] <= read["rss"] <= read["peak"]
-    assert 0 < read["baseline"] <= read["peak"]
-
-
-@pytest.mark.parametrize("model", ["threads", "processes"])
-def test_figures_of_memory_that_grows_are_of_one_moment(
+@each_model("threads", "processes")
+def test_figures_fit_together_and_are_of_one_moment(
     memory_of: Callable[..., Memory], model: str
 ) -> None:
     """The window's median lies below what is held at its end."""
-    memory = memory_of(workers=2, model=model, window_s=1.2, parameters={"grows_mib_per_s": 60})
+    grows = {"grows_mib_per_s": 60}
+    memory = memory_of(workers=2, model=model, window_s=1.2, parameters=grows)
     read = mib(memory)
+    assert len(read) == 5
     assert 0 < read["uss"] <= read["pss"] <= read["rss"] <= read["peak"]
+    assert 0 < read["baseline"] <= read["peak"]
     assert memory.window_rss_bytes is not None
-    assert memory.window_rss_bytes / MIB < read["pss"] - 2
+    assert memory.window_rss_bytes / MIB < read["rss"] - 2
 
 
-def test_what_a_workload_keeps_is_seen(memory_of: Callable[..., Memory]) -> None:
-    without, with_it = mib(memory_of()), mib(memory_of(parameters={"keeps_mib": 50}))
+def test_what_a_workload_keeps_is_seen_and_what_is_gone_is_in_the_peak_alone(
+    memory_of: Callable[..., Memory],
+) -> None:
+    without = mib(memory_of())
+    with_it = mib(memory_of(parameters={"keeps_mib": 50, "drops_mib": 40}))
     assert with_it["baseline"] - without["baseline"] == pytest.approx(0, abs=5)
-    for name in ("rss", "pss", "uss", "peak"):
+    for name in ("rss", "pss", "uss"):
         assert with_it[name] - without[name] == pytest.approx(50, abs=5)
+    assert with_it["peak"] - without["peak"] == pytest.approx(50, abs=5)
+    dropped = mib(memory_of(parameters={"drops_mib": 50}))
+    assert dropped["peak"] - dropped["rss"] == pytest.approx(50, abs=5)
 
 
-def test_what_is_gone_again_is_in_the_peak_alone(memory_of: Callable[..., Memory]) -> None:
-    read = mib(memory_of(parameters={"drops_mib": 50}))
-    assert read["peak"] - read["rss"] == pytest.approx(50, abs=5)
-
-
+@pytest.mark.one_build
 def test_every_process_counts(memory_of: Callable[..., Memory]) -> None:
     one, three = (
         mib(memory_of(workers=n, model="processes", parameters={"keeps_mib": 30})) for n in (1, 3)
@@ -154,26 +155,25 @@ def test_every_process_counts(memory_of: Callable[..., Memory]) -> None:
 
 
 @pytest.mark.one_build
-@pytest.mark.parametrize("model", ["threads", "processes"])
 def test_pss_is_the_same_whoever_else_has_interpreter_and_libraries(
-    memory_of: Callable[..., Memory], library: Path, model: str
+    memory_of: Callable[..., Memory], library: Path
 ) -> None:
-    def read() -> dict[str, float]:
-        return mib(memory_of(workers=2, model=model, parameters={"maps": str(library)}))
+    def read(**parameters: str) -> float:
+        found = mib(memory_of(workers=2, model="processes", parameters=parameters))
+        assert found["pss"] < 0.85 * found["rss"]  # they share their interpreter
+        return found["pss"]
 
-    alone = read()
+    alone = read(maps=str(library))
     with idle(*[f"import workers.host.hosting; {touches(library, 0, 40)}"] * 4):
-        beside = read()
-    assert beside["pss"] == pytest.approx(alone["pss"], abs=2)
-    assert alone["pss"] - mib(memory_of(workers=2, model=model))["pss"] == pytest.approx(40, abs=2)
+        assert read(maps=str(library)) == pytest.approx(alone, abs=2)
+    assert alone - read() == pytest.approx(40, abs=2)
 
 
-def test_workers_in_processes_share_their_interpreter(memory_of: Callable[..., Memory]) -> None:
-    read = mib(memory_of(workers=2, model="processes"))
-    assert read["pss"] < 0.85 * read["rss"]
-
-
-def test_page_of_a_file_counts_once(library: Path) -> None:
+@pytest.mark.one_build
+def test_page_of_a_file_counts_once_and_memory_of_its_own_for_each_process(library: Path) -> None:
+    """USS has what only one process of a run has: a page that somebody else has, too, counts."""
+    with idle("", "") as processes:
+        none = mib_of(processes)
     with idle(touches(library, 0, 0), touches(library, 0, 0)) as processes:
         without = mib_of(processes)
     parts = [(0, 30), (10, 40), (0, 40)]
@@ -181,18 +181,15 @@ def test_page_of_a_file_counts_once(library: Path) -> None:
         with_it = mib_of([one, two])
     assert with_it["rss"] - without["rss"] == pytest.approx(60, abs=2)
     assert with_it["pss"] - without["pss"] == pytest.approx(40, abs=2)
-
-
-def test_memory_of_its_own_counts_for_each_process() -> None:
+    assert with_it["uss"] - without["uss"] == pytest.approx(20, abs=2)
     keeps = "kept = b'x' * (40 << 20)"
-    with idle("", "") as processes:
-        without = mib_of(processes)
     with idle(keeps, keeps) as processes:
         with_it = mib_of(processes)
     for name in ("rss", "pss", "uss", "peak"):
-        assert with_it[name] - without[name] == pytest.approx(80, abs=2)
+        assert with_it[name] - none[name] == pytest.approx(80, abs=2)
 
 
+@pytest.mark.one_build
 def test_what_a_fork_has_not_changed_counts_once() -> None:
     with idle("import os; kept = b'x' * (40 << 20); os.fork()") as [parent]:
         family = list(with_descendants([parent.pid]))
@@ -202,20 +199,12 @@ def test_what_a_fork_has_not_changed_counts_once() -> None:
     assert 40 < both["pss"] < 80
 
 
+@pytest.mark.one_build
 def test_pss_of_a_process_is_no_less_than_the_kernels() -> None:
     with idle("", "") as [process, _somebody_else]:
         read, kernels = mib_of([process]), process.memory_full_info()
     assert kernels.uss / MIB < read["uss"] <= read["pss"]
     assert kernels.pss / MIB < read["pss"] <= read["rss"]
-
-
-def test_uss_is_what_only_one_process_of_a_run_has(library: Path) -> None:
-    """A page of a file that somebody else on the machine has, too, still counts."""
-    with idle("", "") as processes:
-        without = mib_of(processes)
-    with idle(touches(library, 0, 30), touches(library, 20, 40), touches(library, 0, 40)) as three:
-        with_it = mib_of(three[:2])
-    assert with_it["uss"] - without["uss"] == pytest.approx(30, abs=2)
 
 
 @pytest.mark.parametrize(
@@ -225,6 +214,7 @@ def test_uss_is_what_only_one_process_of_a_run_has(library: Path) -> None:
         ("scaling.run.probe._bytes_in", lambda *_: {}),  # not Linux, or an old one
     ],
 )
+@pytest.mark.one_build
 def test_pss_that_cannot_be_read_is_blank(
     monkeypatch: pytest.MonkeyPatch, what: str, instead: object
 ) -> None:
@@ -235,73 +225,62 @@ def test_pss_that_cannot_be_read_is_blank(
     assert read["uss"]
 
 
+@pytest.mark.one_build
 def test_window_with_samples_has_their_median(memory_of: Callable[..., Memory]) -> None:
     assert memory_of(window_s=0.1).samples in (0, 1)  # a quarter of a second between samples
-    memory = memory_of(window_s=1.2)
-    assert memory.samples is not None
-    assert memory.samples >= 1
-    assert memory.window_rss_bytes is not None
+    memory = memory_of(window_s=1.0)
+    assert memory.samples
     assert memory.window_rss_bytes == pytest.approx(memory.rss_bytes, abs=2 * MIB)
 
 
-def test_peak_is_the_processs_own() -> None:
-    peak, rss = peak_bytes(os.getpid()), psutil.Process().memory_info().rss
-    assert peak is not None
-    assert peak >= rss
+@pytest.mark.one_build
+def test_processes_that_are_gone_or_wait_to_be_reaped_are_blank() -> None:
+    here = psutil.Process()
+    assert (peak_bytes(os.getpid()) or 0) >= here.memory_info().rss
     assert peak_bytes(2**22 + 1) is None
-
-
-def test_process_that_is_gone_is_blank() -> None:
-    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
-        here, gone = psutil.Process(), psutil.Process(process.pid)
+    with subprocess.Popen([sys.executable, "-c", ""]) as process:
+        gone = psutil.Process(process.pid)
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        read = full_memory([here, gone])
+        assert (read["pss"], read["peak"]) == (None, None)
     assert cpu_s([gone]) == 0.0
     assert cpu_s([here, gone]) > 0.0
     assert full_memory([here, gone]) == {"rss": None, "pss": None, "uss": None, "peak": None}
 
 
-def test_process_that_waits_to_be_reaped_leaves_it_blank() -> None:
-    with subprocess.Popen([sys.executable, "-c", ""]) as process:
-        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-        read = full_memory([psutil.Process(), psutil.Process(process.pid)])
-    assert (read["pss"], read["peak"]) == (None, None)
-
-
-def test_child_is_nodded_at_and_helpers_count() -> None:
-    ours, theirs = socket.socketpair()
-    probe = Probe(ours, services_cpu_s=lambda: 1_000.0)
-    probe.start()
-    with theirs:
-        for phase in ("imported", "closed"):
-            message = {"phase": phase, "pids": [os.getpid(), 2**22 + 1]}  # one is gone already
-            theirs.sendall(json.dumps(message).encode() + b"\n")
-            assert theirs.recv(16) == b"{}\n"
-    probe.join()
-    assert set(probe.times) == set(probe.cpu_s) == {"imported", "closed"}
-    assert probe.cpu_s["imported"] > 1_000.0
-    memory = probe.memory(None, None)
-    assert memory.baseline_rss_bytes is not None
-    assert memory.rss_bytes is not None
-    assert (memory.window_rss_bytes, memory.samples) == (None, 0)
-
-
-def test_child_is_nodded_at_whatever_goes_wrong_with_a_reading() -> None:
-    def broken() -> float:
-        raise ZeroDivisionError
-
-    ours, theirs = socket.socketpair()
-    probe = Probe(ours, services_cpu_s=broken)
+def talked(probe: Probe, theirs: socket.socket, *messages: dict[str, Any]) -> list[Any]:
+    """What a child that says these to a probe is answered."""
     probe.start()
     with theirs:
         theirs.settimeout(30)
-        for message in ({"phase": "imported", "pids": [os.getpid()]}, {"stage": 7}):
+        answers = []
+        for message in messages:
             theirs.sendall(json.dumps(message).encode() + b"\n")
-            assert theirs.recv(16) == b"{}\n"
+            answers.append(json.loads(theirs.recv(100)))
     probe.join()
-    assert (probe.times, probe.cpu_s) == ({}, {})
+    return answers
 
 
-def test_what_a_phase_asks_of_the_driver_is_done_whatever_goes_wrong_with_a_reading() -> None:
-    """A run that went on without its load would look measured."""
+PIDS = [os.getpid(), 2**22 + 1]  # one is gone already
+
+
+@pytest.mark.one_build
+def test_child_is_nodded_at_and_helpers_count() -> None:
+    ours, theirs = socket.socketpair()
+    probe = Probe(ours, services_cpu_s=lambda: 1_000.0)
+    phases = [{"phase": phase, "pids": PIDS} for phase in ("imported", "closed")]
+    assert talked(probe, theirs, *phases) == [{}, {}]
+    assert set(probe.times) == set(probe.cpu_s) == {"imported", "closed"}
+    assert probe.cpu_s["imported"] > 1_000.0
+    memory = probe.memory(None, None)
+    assert memory.baseline_rss_bytes
+    assert memory.rss_bytes
+    assert (memory.window_rss_bytes, memory.samples) == (None, 0)
+
+
+@pytest.mark.one_build
+def test_child_is_answered_whatever_goes_wrong_with_a_reading() -> None:
+    """What a phase asks of the driver is done: a run without its load would look measured."""
     done: list[str] = []
 
     def broken() -> float:
@@ -312,11 +291,25 @@ def test_what_a_phase_asks_of_the_driver_is_done_whatever_goes_wrong_with_a_read
         return {"never": message["nowhere"]}
 
     ours, theirs = socket.socketpair()
+    probe = Probe(ours, services_cpu_s=broken)
+    assert talked(probe, theirs, {"phase": "imported", "pids": PIDS}, {"stage": 7}) == [{}, {}]
+    assert (probe.times, probe.cpu_s) == ({}, {})
+    ours, theirs = socket.socketpair()
     probe = Probe(ours, services_cpu_s=broken, on_phase=do)
-    probe.start()
-    with theirs:
-        theirs.settimeout(30)
-        theirs.sendall(json.dumps({"phase": "load", "pids": [os.getpid()]}).encode() + b"\n")
-        assert json.loads(theirs.recv(100)) == {"failed": "KeyError: 'nowhere'"}
-    probe.join()
-    assert done == ["load"]
+    (answer,) = talked(probe, theirs, {"phase": "load", "pids": PIDS})
+    assert (answer, done) == ({"failed": "KeyError: 'nowhere'"}, ["load"])
+
+
+CATALOGUE = {"application": "tests.applications.catalogue.main:create_app", "factory": True}
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="PSS is Linux's")
+def test_what_requests_read_is_copied_by_each_forked_worker_and_by_no_thread() -> None:
+    """Memory of a server is read before its load, too. Forked: as deployed where there is a GIL."""
+    model = "threads" if FREE_THREADED else "forked"
+    ending = served("app", model=model, workers=2, parameters=CATALOGUE)
+    record_of(ending)
+    grown = (ending.memory.pss_bytes or 0) - (ending.memory.idle_pss_bytes or 0)
+    assert ending.memory.idle_pss_bytes
+    assert grown < 10 * MIB if FREE_THREADED else grown > 15 * MIB
+    assert driven({"workload": "compute"}).memory.idle_pss_bytes is None

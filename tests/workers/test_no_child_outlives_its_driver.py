@@ -6,17 +6,18 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import psutil
 import pytest
 
-from tests.support.children import environment
+from tests.support.children import Own, environment
 from tests.support.waiting import says, wait_until
 
 pytestmark = pytest.mark.slow
-IN_FULL = pytest.mark.thorough
+
+IN_FULL, ONE_BUILD = pytest.mark.thorough, pytest.mark.one_build
+
 
 # Says which processes it runs in, once each worker is at the point `when`.
 LONG = """
@@ -45,6 +46,8 @@ LONG = """
             if self.deaf:
                 time.sleep(3600)
     """
+
+
 DRIVER = """
 import json, os, sys
 from scaling.run.child import Child, run_child
@@ -67,20 +70,20 @@ def gone(pid: int) -> bool:
         ("threads", "asyncio", "traffic", False),
         pytest.param("threads", "uvloop", "traffic", False, marks=IN_FULL),
         ("threads", "asyncio", "setup", True),
-        ("processes", "asyncio", "import", False),
+        pytest.param("processes", "asyncio", "import", False, marks=ONE_BUILD),
         pytest.param("processes", "asyncio", "traffic", False, marks=IN_FULL),
         pytest.param("processes", "uvloop", "setup", True, marks=IN_FULL),
-        ("forked", "asyncio", "traffic", False),
+        pytest.param("forked", "asyncio", "traffic", False, marks=ONE_BUILD),
         pytest.param("forked", "uvloop", "setup", True, marks=IN_FULL),
         ("interpreters", "asyncio", "traffic", False),
     ],
 )
 def test_all_end_when_the_driver_is_killed(
-    theirs: Callable[[str], str], tmp_path: Path, model: str, loop: str, when: str, deaf: bool
+    own: Own, model: str, loop: str, when: str, deaf: bool
 ) -> None:
-    pids_file = tmp_path / "pids"
+    pids_file = own.folder / "pids"
     cell = {
-        "workload": theirs(LONG),
+        "workload": own.write(LONG),
         "parameters": {"when": when, "deaf": deaf},
         "loop": loop,
         "model": model,
@@ -91,7 +94,7 @@ def test_all_end_when_the_driver_is_killed(
     }
     driver = subprocess.Popen(
         [sys.executable, "-c", DRIVER, json.dumps(cell)],
-        env=environment(tmp_path, PIDS=str(pids_file), HOME=str(Path.home())),
+        env=environment(own.folder, PIDS=str(pids_file), HOME=str(Path.home())),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )

@@ -1,10 +1,9 @@
-"""The shapes of the record are what is written, what is read, and what a child prints."""
+"""The shapes of the record are what is written, what is read, and what a child prints: no paths."""
 
 import json
-import subprocess
 import sys
+import tempfile
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
@@ -15,15 +14,13 @@ from scaling.journal.record import (
     Record,
     RunLine,
     SetAsideLine,
-    decode_description,
     decode_line,
     decode_record,
     encode_line,
 )
-from tests.support.children import PATIENCE_S
+from scaling.run.redaction import without_paths
+from tests.support.children import ROOT, Own, failure_of, finish, unknown_keys
 from tests.support.fabricate import Made, journal
-
-ROOT = Path(__file__).parents[2]
 
 
 def every_kind() -> list[Line]:
@@ -70,43 +67,117 @@ def test_a_record_is_kept_with_the_fields_that_we_do_not_know() -> None:
     assert again.cell == line.cell
 
 
-def workers(*arguments: str, stdin: str = "") -> bytes:
-    command = [sys.executable, "-m", "workers", *arguments]
-    done = subprocess.run(
-        command, cwd=ROOT, input=stdin.encode(), capture_output=True, timeout=PATIENCE_S
-    )
-    assert done.returncode == 0, done.stderr.decode()
-    return done.stdout
-
-
-def unknown_keys(printed: Any, known: Any) -> list[str]:
-    """Keys of one JSON document that the other, made from our shapes, does not have."""
-    if isinstance(printed, dict) and isinstance(known, dict):
-        return [
-            problem
-            for key, value in printed.items()
-            for problem in (unknown_keys(value, known[key]) if key in known else [key])
-        ]
-    if isinstance(printed, list) and isinstance(known, list):
-        pairs = zip(printed, known, strict=True)
-        return [problem for one, other in pairs for problem in unknown_keys(one, other)]
-    return []
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("model", ["threads", "processes"])
 def test_every_field_that_a_child_prints_is_known(model: str) -> None:
-    cell = {"workload": "compute", "model": model, "workers": 2, "warmup_s": 0.01, "window_s": 0.05}
-    printed = workers(stdin=json.dumps(cell))
+    cell = {"workload": "compute", "model": model, "workers": 2}
+    printed = finish(cell).stdout
     record = decode_record(printed)
     assert record.outcome == "measured"
     assert unknown_keys(json.loads(printed), msgspec.to_builtins(record)) == []
 
 
-@pytest.mark.one_build
+FAILS = """
+    import email.utils, faulthandler
+
+    @dataclass
+    class Theirs(Workload):
+        way: Literal["raise", "crash"] = parameter("raise", "how to fail")
+
+        async def setup(self, worker: Worker) -> None:
+            if self.way == "crash":
+                faulthandler._sigsegv()
+            await asyncio.wait_for(self.look(), 5)
+
+        async def look(self) -> None:
+            open(os.path.join(os.path.dirname(__file__), "list.txt"))
+    """
+
+
 @pytest.mark.slow
-def test_every_field_of_a_description_is_known() -> None:
-    printed = workers("--describe")
-    description = decode_description(printed)
-    assert "echo" in description.workloads
-    assert unknown_keys(json.loads(printed), msgspec.to_builtins(description)) == []
+@pytest.mark.one_build
+@pytest.mark.parametrize(("way", "kept"), [("raise", "'list.txt'"), ("crash", "in setup")])
+def test_failure_is_recorded_without_folders(own: Own, tmp_path: Path, way: str, kept: str) -> None:
+    ending = own.driven(FAILS, parameters={"way": way})
+    said = (ending.raw_record or b"").decode() + ending.stderr
+    assert kept in said
+    assert "theirs.py" in said
+    for folder in (tmp_path, ROOT, sys.prefix, sys.base_prefix, Path.home()):
+        assert f"{folder}/" not in said
+    if ending.record and ending.record.failure:
+        assert 'File "asyncio/tasks.py", line' in ending.record.failure.traceback
+        assert 'File "theirs.py", line' in ending.record.failure.traceback
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ('File "/opt/x/lib/python3.14t/asyncio/a.py", line 3', 'File "asyncio/a.py", line 3'),
+        (r"File \"/v/lib/python3.14/site-packages/p/q.py\", li", r"File \"p/q.py\", li"),
+        ('Binary file "/opt/x/bin/python3.14t", at', 'Binary file "python3.14t", at'),
+        ('File "<string>", line 1', 'File "<string>", line 1'),
+        ("see /code/workers/session.py:7", "see workers/session.py:7"),
+        ("http://127.0.0.1:8000/item?id=7 in stories/s", None),
+        ('{"class": "asyncio.unix_events", "a": [1, 2]}', None),
+        ("\xff\xfe", None),
+        ("/v/lib/python3.14/site-packages/p/q.py:7: UserWarning: no", "p/q.py:7: UserWarning: no"),
+        (
+            "cannot import name 'a' from 'b' (/home/x/b.py)",
+            "cannot import name 'a' from 'b' (b.py)",
+        ),
+        ("bad (/v/lib/python3.14/site-packages/c.so)", "bad (c.so)"),
+        ("GET (/item?id=7)", None),
+        ("'/code' is no file, /coder/x neither", "'.' is no file, /coder/x neither"),
+        (r"gone:\n/other/list.txt", r"gone:\nlist.txt"),
+    ],
+)
+def test_only_paths_are_shortened(said: str, shown: str | None) -> None:
+    data = said.encode("latin-1")
+    expected = data if shown is None else shown.encode()
+    assert without_paths(data, ["/code", "/other/", "", ".", "/"]) == expected
+
+
+def test_users_folder_is_a_tilde(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/ada")
+    assert without_paths(b"no /home/ada/data/x.csv", []) == b"no ~/data/x.csv"
+    assert without_paths(b"no '/home/ada', no /home/adam", []) == b"no '~', no /home/adam"
+    assert without_paths(b"no /home/ada/data/x.csv", ["/home"]) == b"no ~/data/x.csv"
+    monkeypatch.setenv("HOME", "/")
+    assert without_paths(b"no /data/x.csv", []) == b"no /data/x.csv"
+
+
+def test_a_folder_is_known_however_json_writes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/zoë")
+    for said in ("no '/home/zoë/x.csv'", 'File "/home/zoë/y.py", line 3', "in (/home/zoë/z.so)"):
+        shown = without_paths(json.dumps(said).encode(), [])
+        assert "zo" not in json.loads(shown)
+        assert shown == without_paths(json.dumps(said, ensure_ascii=False).encode(), [])
+
+
+REPORTS = """
+    import tempfile, warnings
+
+    @dataclass
+    class Theirs(Workload):
+        async def setup(self, worker: Worker) -> None:
+            warnings.warn("old")
+            folders = [sys.prefix, sys.executable, os.getcwd(), tempfile.gettempdir()]
+            raise ValueError(f"{folders} {os.environ['SCALING_CACHE']}/x")
+    """
+
+
+@pytest.mark.slow
+@pytest.mark.one_build
+def test_nothing_that_a_child_is_made_of_is_named(
+    own: Own, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "cäche"
+    folder.mkdir()
+    monkeypatch.setenv("SCALING_CACHE", str(folder))
+    own.variables["SCALING_CACHE"] = str(folder)
+    ending = own.driven(REPORTS)
+    failure = failure_of(ending)
+    assert "theirs.py:" in ending.stderr
+    for said in (failure.error, failure.traceback, ending.stderr):
+        for path in (sys.prefix, Path.cwd(), folder, tempfile.gettempdir(), tmp_path):
+            assert str(path) not in said

@@ -12,6 +12,8 @@ from tests.support.in_process_server import ask, at_work, right_request
 from workers.workloads.parts import work
 from workers.workloads.parts.work import TURNS_PER_US, PerRequest, live_objects, make_garbage, share
 
+pytestmark = pytest.mark.slow
+
 SERVERS = pytest.mark.parametrize("server", ["tcp", "aiohttp", "asgi", "fastapi"])
 
 
@@ -41,37 +43,28 @@ async def exchange(server: str, requests: int, **parameters: Any) -> tuple[float
         return time.monotonic() - began, time.thread_time() - used
 
 
-@pytest.mark.slow
 @pytest.mark.one_build
 @SERVERS
 def test_a_request_waits_without_the_cpu(server: str) -> None:
-    took_s, cpu_s = asyncio.run(exchange(server, 3, wait_ms=100))
-    assert took_s >= 3 * 0.1
+    took_s, cpu_s = asyncio.run(exchange(server, 3, wait_ms=50))
+    assert took_s >= 3 * 0.05
     assert cpu_s < took_s / 2
 
 
-@pytest.mark.slow
 @pytest.mark.one_build
 @SERVERS
-def test_a_request_works(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_works_and_leaves_garbage(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[int] = []
+    garbage: list[int] = []
     monkeypatch.setattr(work, "turns", done.append)
-    asyncio.run(exchange(server, 3, work_us=50))
+    monkeypatch.setattr(work, "make_garbage", garbage.append)
+    asyncio.run(exchange(server, 3, work_us=50, garbage_per_request=20))
+    assert garbage == [20] * 4
     first = 1  # the one before anything is counted
     assert done == [50 * TURNS_PER_US] * (first + 3)
     done.clear()
     asyncio.run(exchange(server, 3))
     assert done == []
-
-
-@pytest.mark.slow
-@pytest.mark.one_build
-@SERVERS
-def test_a_request_leaves_garbage(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[int] = []
-    monkeypatch.setattr(work, "make_garbage", made.append)
-    asyncio.run(exchange(server, 3, garbage_per_request=20))
-    assert made == [20] * 4
 
 
 def test_garbage_can_only_be_freed_by_the_collector(no_collector: None) -> None:
@@ -104,7 +97,6 @@ def test_a_heap_is_divided_without_rest(total: int, workers: int) -> None:
     assert max(shares) - min(shares) <= 1
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("heap", "sizes"), [("total", [4, 3, 3]), ("per-worker", [10, 10, 10])])
 def test_a_worker_has_its_heap_until_its_end(heap: str, sizes: list[int]) -> None:
     async def size(index: int) -> int:

@@ -51,105 +51,73 @@ def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path / "cache"
 
 
-@pytest.fixture
-def speed(tmp_path: Path) -> Path:
-    return extension(tmp_path)
-
-
 def tried(*names: str | Path, said: list[str] | None = None, **options: Any) -> Readiness:
     required = Required(names=[str(name) for name in names])
     say = (said if said is not None else []).append
     return examine(required, inspect(sys.executable), say=say, **options)
 
 
-def one(path: Path) -> Package:
-    (found,) = tried(path).packages
-    return found
+SEGFAULT = "import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)"
+SAYS = {  # the code of a package with an extension module, and what blocks it
+    "asks": ("input('ready? ')", "cannot be imported: EOFError"),
+    "crash": (SEGFAULT, "importing crash._bisect ends the interpreter (SIGSEGV)"),
+    "exits": ("import os\nos._exit(3)", "importing exits._bisect ends the interpreter (exit code"),
+    "hangs": ("import time\ntime.sleep(99)", "importing hangs._bisect takes more than 2 s"),
+}
 
 
-def test_a_module_that_turns_the_gil_on_is_named_and_the_rest_is_tried(
-    tmp_path: Path, speed: Path, monkeypatch: pytest.MonkeyPatch
+def test_each_package_is_judged_by_itself(
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """What another one turns on is not its fault, nor a library a module; a question has no answer.
+
+    Where one had no time, all are tried again the next time.
+    """
+    speed, flips = extension(tmp_path), compile_flips(tmp_path) / f"flips{SUFFIX}"
+    files: dict[str, dict[str, str | Path]] = {
+        "gilly": {"gilly/__init__.py": "", f"gilly/flips{SUFFIX}": flips, f"gilly/{BISECT}": speed},
+        "using": {
+            "using/__init__.py": "try: import gilly.flips\nexcept ImportError: pass",
+            f"using/{BISECT}": speed,
+        },
+        "stable": {"stable/__init__.py": SEGFAULT, "stable/_bisect.abi3.so": speed},
+        "does": {
+            "does/__init__.py": "try: import does.own\nexcept ImportError: pass",
+            "does/own/__init__.py": "raise ImportError('not on this build')",
+            f"does/own/{BISECT}": speed,
+        },
+        "brings": {
+            "brings/__init__.py": "",
+            "brings/lib/other.so": speed,
+            "brings.libs/b-1.so": speed,
+        },
+    }
+    for name, (code, _) in SAYS.items():
+        files[name] = {f"{name}/__init__.py": code, f"{name}/{BISECT}": speed}
     monkeypatch.setenv("PYTHON_GIL", "0")  # would hide it
-    flips = compile_flips(tmp_path) / f"flips{SUFFIX}"
-    files = {"gilly/__init__.py": "", f"gilly/flips{SUFFIX}": flips, f"gilly/{BISECT}": speed}
-    found = one(wheel(tmp_path, "gilly", files))
-    assert (found.has, found.extensions, found.gil_on) == ("wheel", 2, ("gilly.flips",))
-    assert found.blocks == "turns the GIL on: gilly.flips"
-    assert found.ends == found.not_loaded == {}
-
-
-def test_what_another_package_turns_on_is_not_its_fault(tmp_path: Path, speed: Path) -> None:
-    flips = compile_flips(tmp_path) / f"flips{SUFFIX}"
-    using = {"using/__init__.py": "try: import flips\nexcept ImportError: pass"}
-    paths = (
-        wheel(tmp_path, "flips", {f"flips{SUFFIX}": flips}),
-        wheel(tmp_path, "using", {**using, f"using/{BISECT}": speed}),
-    )
-    found = tried(*paths)
-    assert [each.name for each in found.blocking] == ["flips"]
-    assert found.sentence == "Not ready for 3.14t: of 2 distributions flips blocks."
-
-
-@pytest.mark.parametrize(
-    ("source", "how"),
-    [
-        ("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)", "(SIGSEGV)"),
-        ("import os\nos._exit(3)", "(exit code 3)"),
-    ],
-)
-def test_an_import_that_ends_the_interpreter_is_said(
-    source: str, how: str, tmp_path: Path, speed: Path
-) -> None:
-    files = {"crash/__init__.py": source, f"crash/{BISECT}": speed, f"other{SUFFIX}": speed}
-    found = one(wheel(tmp_path, "crash", files))
-    assert found.blocks == f"importing crash._bisect ends the interpreter {how}"
-
-
-def test_an_import_has_a_limit_of_time_and_is_tried_again_the_next_time(
-    tmp_path: Path, speed: Path, monkeypatch: pytest.MonkeyPatch, cache: Path
-) -> None:
-    monkeypatch.setattr(imports, "LIMIT_S", 1)
-    files = {"hangs/__init__.py": "import time\ntime.sleep(99)", f"hangs/{BISECT}": speed}
-    found = one(wheel(tmp_path, "hangs", files))
-    assert found.blocks == "importing hangs._bisect takes more than 1 s"
-    assert not list((cache / "readiness").glob("3.14t-*"))
-
-
-def test_an_import_that_asks_gets_no_answer(tmp_path: Path, speed: Path) -> None:
-    files = {"asks/__init__.py": "input('ready? ')", f"asks/{BISECT}": speed}
-    assert "cannot be imported: EOFError" in one(wheel(tmp_path, "asks", files)).blocks
-
-
-def test_an_abi3_module_is_tried_and_named_as_one(tmp_path: Path, speed: Path) -> None:
-    ends = "import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)"
-    files = {"stable/__init__.py": ends, "stable/_bisect.abi3.so": speed}
-    assert one(wheel(tmp_path, "stable", files)).blocks == (
+    monkeypatch.setattr(imports, "LIMIT_S", 2)
+    result = tried(*(wheel(tmp_path, name, each) for name, each in files.items()))
+    found = {each.name: each for each in result.packages}
+    assert {each.name for each in result.blocking} == {"gilly", "stable", *SAYS}
+    assert result.sentence.startswith("Not ready for 3.14t: of 9 distributions ")
+    for name, (_, says) in SAYS.items():
+        assert says in found[name].blocks
+    gilly = found["gilly"]
+    assert (gilly.has, gilly.extensions, gilly.gil_on) == ("wheel", 2, ("gilly.flips",))
+    assert gilly.blocks == "turns the GIL on: gilly.flips"
+    assert gilly.ends == gilly.not_loaded == {}
+    assert found["stable"].blocks == (
         "importing stable._bisect ends the interpreter (SIGSEGV): "
         "it is abi3, made for builds with the GIL"
     )
-
-
-def test_a_module_that_a_package_does_without_is_noted(tmp_path: Path, speed: Path) -> None:
-    refuses = "raise ImportError('not on this build')"
-    files = {
-        "does/__init__.py": "try: import does.own\nexcept ImportError: pass",
-        "does/own/__init__.py": refuses,
-        f"does/own/{BISECT}": speed,
-    }
-    found = one(wheel(tmp_path, "does", files))
-    assert not found.blocks
-    assert found.note == "works without does.own._bisect: ImportError: not on this build"
-
-
-def test_a_library_that_a_wheel_brings_along_is_no_module(tmp_path: Path, speed: Path) -> None:
-    files = {"brings/__init__.py": "", "brings/lib/other.so": speed, "brings.libs/b-1.so": speed}
-    found = one(wheel(tmp_path, "brings", files))
-    assert found.blocks == found.note == ""
+    without = "works without does.own._bisect: ImportError: not on this build"
+    assert (found["does"].blocks, found["does"].note) == ("", without)
+    assert found["brings"].note == ""
+    assert not list((cache / "readiness").glob("3.14t-*"))
 
 
 def test_the_application_is_imported_last_and_nothing_is_written_beside_it(
-    tmp_path: Path, speed: Path
+    tmp_path: Path,
 ) -> None:
     flips = compile_flips(tmp_path) / f"flips{SUFFIX}"
     source = tmp_path / "src"
@@ -161,7 +129,8 @@ def test_the_application_is_imported_last_and_nothing_is_written_beside_it(
     assert [each.name for each in source.iterdir()] == ["shop.py"]
 
 
-def test_an_environment_of_the_users_own_is_left_as_it_is(tmp_path: Path, speed: Path) -> None:
+def test_an_environment_of_the_users_own_is_left_as_it_is(tmp_path: Path) -> None:
+    speed = extension(tmp_path)
     flips = compile_flips(tmp_path) / f"flips{SUFFIX}"
     files = {"gilly/__init__.py": "", f"gilly/flips{SUFFIX}": flips, f"gilly/{BISECT}": speed}
     paths = wheel(tmp_path, "gilly", files), wheel(tmp_path, "plain", {"plain.py": ""})
@@ -177,7 +146,8 @@ def test_an_environment_of_the_users_own_is_left_as_it_is(tmp_path: Path, speed:
     assert sorted((tmp_path / "own").rglob("*")) == before
 
 
-def test_what_was_found_is_kept(tmp_path: Path, speed: Path) -> None:
+def test_what_was_found_is_kept(tmp_path: Path) -> None:
+    speed = extension(tmp_path)
     path = wheel(tmp_path, "sound", {"sound/__init__.py": "", f"sound/{BISECT}": speed})
     first: list[str] = []
     second: list[str] = []

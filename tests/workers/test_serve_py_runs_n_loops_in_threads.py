@@ -186,6 +186,7 @@ def test_all_loops_answer_and_end_with_their_lifespans(tmp_path: Path, interface
     assert {each.name for each in tmp_path.glob("ended-*")} == {"ended-0", "ended-1", "ended-2"}
 
 
+@pytest.mark.one_build
 def test_a_port_that_is_taken_is_named_in_one_line(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
@@ -205,8 +206,10 @@ WRONG = {
 }
 
 
-@of_each
-@pytest.mark.parametrize("application", WRONG)
+@pytest.mark.one_build
+@pytest.mark.parametrize(
+    ("interface", "application"), [*(("asgi", each) for each in WRONG), ("aiohttp", "shopp:make")]
+)
 def test_an_application_that_is_not_there_is_one_line(
     tmp_path: Path, interface: str, application: str
 ) -> None:
@@ -215,6 +218,7 @@ def test_an_application_that_is_not_there_is_one_line(
     assert refused(tmp_path, interface, application, "--factory") == WRONG[application]
 
 
+@pytest.mark.one_build
 def test_an_application_of_one_loop_is_not_started_on_several(tmp_path: Path) -> None:
     (tmp_path / "shop.py").write_text("from aiohttp import web\napp, make = web.Application(), 1")
     several = refused(tmp_path, "aiohttp", "shop:app", "--workers", "2")
@@ -223,6 +227,7 @@ def test_an_application_of_one_loop_is_not_started_on_several(tmp_path: Path) ->
     assert no_application == "shop:make is no aiohttp Application; if it makes one: --factory"
 
 
+@pytest.mark.one_build
 @of_each
 def test_a_server_that_is_not_installed_is_one_line(tmp_path: Path, interface: str) -> None:
     name = {"asgi": "uvicorn", "aiohttp": "aiohttp"}[interface]
@@ -281,6 +286,7 @@ def test_a_connection_that_its_loop_has_not_got_to_is_one() -> None:
         assert not worker.is_connected()
 
 
+@pytest.mark.one_build
 @of_each
 def test_a_second_sigterm_ends_at_once(tmp_path: Path, interface: str) -> None:
     with running(tmp_path, interface) as server:
@@ -308,6 +314,7 @@ def test_a_loop_that_crashes_ends_the_process_with_its_error(
     assert "crashed on purpose" in said
 
 
+@pytest.mark.one_build
 @of_each
 def test_a_lifespan_that_fails_on_one_loop_ends_the_process(tmp_path: Path, interface: str) -> None:
     with running(tmp_path, interface, REFUSES="1") as server:

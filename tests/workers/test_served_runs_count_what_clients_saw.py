@@ -1,34 +1,51 @@
 """A served run under every model, server and accept policy: what it counts is what clients saw."""
 
 import asyncio
+import errno
+import gc
 import json
+import os
 import socket
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import pytest
 
 from scaling.run.child import Ending
 from scaling.run.load import Generator
-from tests.support.children import FREE_THREADED, PATIENCE_S, finish
+from tests.support.children import FREE_THREADED, PATIENCE_S, each_model, record_of
 from tests.support.halves import on_this_build
 from tests.support.in_process_server import at_work
 from tests.support.servers import environment
 from tests.support.serving import served
+from tests.support.waiting import wait_until
+from workers.cell import Cell
+from workers.host import inbound
+from workers.host.inbound import Inbound
+from workers.outside.commands import command_line
+from workers.readback.gil import GilWatch
+from workers.readback.process import MOST_SPANS, Collections, Readback
 from workers.readback.refusals import Isolation, load_choices, refusals
 from workers.worker.registry import built_in
+from workers.workloads.mix import Mix
+from workers.workloads.parts.mixed import BODY, heavy_path, heavy_work, wsgi
 from workers.workloads.serve import Serve
 
-pytestmark = pytest.mark.slow
-
 SERVERS = ["tcp", "aiohttp", "asgi", "fastapi"]
-MODELS = ["threads", "processes", "forked", "interpreters"]
+
+
 POLICIES = ["port", "acceptor", "shared", "reuseport"]
+
+
 CONNECTIONS = 6
+
+
+CLOSED = ("--no-keepalive",)
 
 
 async def load(url: str, requests: Path, *options: str) -> dict[str, Any]:
@@ -44,10 +61,15 @@ async def load(url: str, requests: Path, *options: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.one_build
-@pytest.mark.parametrize("policy", ["port", "acceptor"])
-@pytest.mark.parametrize("options", [(), ("--no-keepalive",)], ids=["kept", "closed"])
-@pytest.mark.parametrize("server", SERVERS)
+@pytest.mark.parametrize(
+    ("server", "policy", "options"),
+    [
+        *(("tcp", "port", ()), ("aiohttp", "acceptor", ()), ("asgi", "port", ())),
+        *(("tcp", "acceptor", CLOSED), ("aiohttp", "port", CLOSED), ("fastapi", "port", CLOSED)),
+    ],
+)
 def test_every_answer_is_counted_once(
     server: str, options: tuple[str, ...], policy: str, tmp_path: Path
 ) -> None:
@@ -99,12 +121,15 @@ def connections(ending: Ending) -> list[float]:
     return [worker.figures["connections_total"] for worker in ending.record.workers]
 
 
+# Each server in threads, each model with one of them; a sub-interpreter's parser is another one.
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "server"),
     [
-        (model, server)
-        for model, server in on_this_build(MODELS, SERVERS)
-        if model != "interpreters" or server in ("tcp", "aiohttp")
+        *(("threads", server) for server in SERVERS),
+        *(("interpreters", "tcp"), ("interpreters", "aiohttp")),
+        pytest.param("processes", "fastapi", marks=pytest.mark.one_build),
+        pytest.param("forked", "asgi", marks=pytest.mark.one_build),
     ],
 )
 def test_every_model_serves(model: str, server: str) -> None:
@@ -124,6 +149,9 @@ def test_every_model_serves(model: str, server: str) -> None:
         parser = "aiohttp, pure Python"
     assert ending.record.facts.get("http_parser", "").startswith(parser)
     assert ending.stderr == ""
+    if model == "threads":
+        assert ending.record.process.gil.seen == (not FREE_THREADED,) * 4
+        assert ending.record.process.gil.enabled_by is None
     assert len(addresses) == 2
     for address in addresses:
         with pytest.raises(ConnectionRefusedError):
@@ -146,6 +174,7 @@ def note_addresses(found: list[tuple[str, int]]) -> Any:
     return watch
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("policy", "loop"), on_this_build(POLICIES, ["asyncio", "uvloop"]))
 def test_every_policy_brings_all_connections(policy: str, loop: str) -> None:
     addresses: list[tuple[str, int]] = []
@@ -161,32 +190,17 @@ def test_every_policy_brings_all_connections(policy: str, loop: str) -> None:
             socket.create_connection(address)
 
 
-def test_what_people_ship_leaves_the_gil_as_it_was() -> None:
-    ending = run("threads", "fastapi")
-    assert ending.record
-    assert ending.record.process.gil.seen == (not FREE_THREADED,) * 4
-    assert ending.record.process.gil.enabled_by is None
-
-
+@pytest.mark.slow
 @pytest.mark.one_build
-@pytest.mark.parametrize(("heap", "sizes"), [("total", [3, 2]), ("per-worker", [5, 5])])
-def test_the_record_says_how_large_a_heap_was(heap: str, sizes: list[int]) -> None:
-    ending = run("threads", "tcp", parameters={"heap_objects": 5, "heap": heap})
+def test_the_record_says_how_large_a_heap_was() -> None:
+    ending = run("threads", "tcp", parameters={"heap_objects": 5, "heap": "total"})
     assert ending.record
     found = [worker.figures["heap_objects_total"] for worker in ending.record.workers]
-    assert found == sizes
+    assert found == [3, 2]
 
 
-def test_a_served_run_without_a_driver_fails_in_one_line() -> None:
-    done = finish({"workload": "serve"})
-    assert done.code == 1
-    failure = done.record.failure
-    assert failure
-    assert failure.error == (
-        "DriverError: a served workload needs a driver that loads it: scaling run"
-    )
-
-
+@pytest.mark.slow
+@pytest.mark.one_build
 def test_what_cannot_serve_says_why() -> None:
     path = built_in()["serve"]
     loops = ["asyncio", "uvloop", "rloop", "trio"]
@@ -207,3 +221,175 @@ def test_what_cannot_serve_says_why() -> None:
     assert reasons["threads", "trio"] == "runs only on asyncio's loops"
     assert "accepted" in reasons["threads", "rloop", ("accept", "acceptor")]
     assert not [name for name in reasons if name[:2] == ("threads", "asyncio")]
+
+
+class Listening:
+    """A listening socket whose `accept` does what the list says; then it is closed."""
+
+    def __init__(self, *then: socket.socket | int) -> None:
+        self._then = list(then)
+
+    def accept(self) -> tuple[socket.socket, str]:
+        each = self._then.pop(0) if self._then else errno.EINVAL
+        if isinstance(each, int):
+            raise OSError(each, os.strerror(each))
+        return each, "client"
+
+
+@pytest.mark.parametrize("fault", [errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ECONNABORTED])
+def test_a_connection_that_cannot_be_accepted_does_not_end_it(fault: int) -> None:
+    with ExitStack() as opened:
+        ends = [opened.enter_context(each) for each in socket.socketpair()]
+        dealt = [opened.enter_context(each) for each in socket.socketpair()]
+        inbound._deal(Listening(fault, dealt[0]), [ends[0]])  # type: ignore[arg-type]
+        _, found, _, _ = socket.recv_fds(ends[1], 1, 1)
+        assert len(found) == 1
+        os.close(found[0])
+
+
+def test_it_ends_with_its_socket(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended: list[None] = []
+    deal = inbound._deal
+
+    def dealt(*given: Any) -> None:
+        deal(*given)
+        ended.append(None)
+
+    monkeypatch.setattr(inbound, "_deal", dealt)
+    made = Inbound("acceptor", 2)
+    made.start()
+    made.close()
+    wait_until(lambda: ended == [None])
+
+
+GTHREAD: Final = "gunicorn-gthread"
+
+
+def mixed(model: str = "threads", **parameters: Any) -> Any:
+    """The record of two workers; a heavy request is one millisecond, and a third of all are."""
+    asked = {"heavy_ms": 1.0, "heavy_percent": 33.0, **parameters}
+    ending = served("mix", model=model, workers=2, parameters=asked)
+    record = record_of(ending)
+    assert ending.load
+    assert ending.load.errors == {}
+    light, heavy = sum(ending.load.latency.count), sum(ending.load.background.count)
+    assert min(light, heavy) > 0
+    assert light + heavy + sum(ending.load.unfinished.count) == ending.load.offered
+    return record
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("heavy", "heavy_in"), [("python", "thread"), ("native", "loop")])
+def test_loops_answer_and_report_where_heavy_work_was_done(heavy: str, heavy_in: str) -> None:
+    record = mixed(heavy=heavy, heavy_in=heavy_in)
+    assert record.facts["heavy_in"] == heavy_in
+    assert record.facts["server"].startswith("uvicorn ")
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+@pytest.mark.slow
+@each_model("threads", "processes")
+def test_threads_without_loops_answer_the_same_requests(model: str) -> None:
+    record = mixed(model, server=GTHREAD)
+    assert record.loop.class_ == "none"
+    assert record.facts["server"] == GTHREAD
+    assert record.outside.processes == (3 if model == "processes" else 2)
+    assert record.process.free_threaded is FREE_THREADED
+    assert record.process.gil.closed is not FREE_THREADED
+
+
+def test_both_sides_can_have_as_many_requests_in_flight() -> None:
+    mix = Mix(server=GTHREAD, connections=8)
+    assert "--workers 1 --threads 24 " in command_line(mix, 3, "asyncio", "threads")
+    assert "--workers 3 --threads 8 " in command_line(mix, 3, "asyncio", "processes")
+
+
+@pytest.mark.parametrize("parameters", [{"server": GTHREAD}, {"server": "loops"}])
+def test_a_command_is_measured_from_outside_and_a_loop_from_inside(
+    parameters: dict[str, str],
+) -> None:
+    for name in ("mix", "workers.workloads.mix:Mix"):
+        assert Cell(name, parameters).outside is (parameters["server"] == GTHREAD)
+
+
+def test_a_heavy_request_says_how_much_work_it_is() -> None:
+    assert [each["path"] for each in Mix(heavy_percent=0).client_requests()] == ["/light"]
+    light, heavy = Mix(heavy="native", heavy_ms=20, heavy_percent=5).client_requests()
+    assert heavy_work(light["path"]) is None
+    assert heavy["path"] == heavy_path("native", 20)
+    work = heavy_work(heavy["path"])
+    assert work is not None
+    assert work.args == (60_000,)  # type: ignore[attr-defined]
+    assert (light["weight"], heavy["weight"], heavy["background"]) == (95, 5, True)
+
+
+@pytest.mark.parametrize("path", ["/", "/python", "/python/x", "/python/-1", "/other/5", ""])
+def test_any_other_path_is_not_found(path: str) -> None:
+    said: list[str] = []
+    body = wsgi({"PATH_INFO": path}, lambda status, _headers: said.append(status))
+    assert (said, list(body)) == (["404 Not Found"], [])
+
+
+def test_the_wsgi_application_answers_light_and_heavy_requests_alike() -> None:
+    for path in ("/light", heavy_path("python", 0.01), heavy_path("native", 0.01)):
+        said: list[str] = []
+        body = wsgi({"PATH_INFO": path}, lambda status, _headers, said=said: said.append(status))
+        assert (said, list(body)) == (["200 OK"], [BODY])
+
+
+@pytest.fixture
+def noted() -> Iterator[Collections]:
+    found = Collections()
+    found.install()
+    yield found
+    gc.callbacks.pop()
+
+
+def test_a_collection_has_start_length_and_generation(noted: Collections) -> None:
+    noted.begin(0)
+    gc.collect()
+    starts, pauses, generations = (noted.columns[name] for name in noted.columns)
+    assert len(starts) == noted.count >= 1
+    assert sum(pauses) == noted.pause_ns > 0
+    assert starts == sorted(starts)
+    assert 2 in generations
+
+
+def test_what_begins_before_the_window_does_not_count(noted: Collections) -> None:
+    gc.collect()
+    noted.begin(2**62)
+    gc.collect()
+    assert (noted.count, noted.pause_ns, noted.spans) == (0, 0, [])
+    readback = Readback(GilWatch())  # of a run without clients, which stays small
+    readback.opened()
+    readback.closed()
+    assert readback.result(debug=False)["gc_spans"] is None
+
+
+def test_a_record_stays_small() -> None:
+    found = Collections()
+    for _ in range(MOST_SPANS + 5):
+        found._on_collection("start", {"generation": 0})
+        found._on_collection("stop", {"generation": 0})
+    assert found.count == MOST_SPANS + 5
+    assert [len(each) for each in found.columns.values()] == [MOST_SPANS] * 3
+
+
+@pytest.mark.slow
+@each_model("threads", "processes")
+def test_every_collection_of_a_served_window_is_recorded(model: str) -> None:
+    asked = {"server": "tcp", "garbage_per_request": 200}
+    ending = served("serve", model=model, workers=2, gc_threshold=1_000, parameters=asked)
+    record = record_of(ending)
+    every = [record.process] if model == "threads" else [w.process for w in record.workers]
+    opened, closed = record.instants_ns.opened, record.instants_ns.measured
+    assert opened
+    assert closed
+    count = 0
+    for process in every:
+        assert process
+        assert process.gc_spans
+        assert len(process.gc_spans.start_ns) == process.gc_collections
+        assert all(opened <= start <= closed for start in process.gc_spans.start_ns)
+        count += len(process.gc_spans.start_ns)
+    assert count > 0 or FREE_THREADED  # whose collector waits until memory has grown

@@ -1,13 +1,15 @@
-"""Every server of `serve` answers right, and counts each answer once, with errors apart."""
+"""Every server of `serve` answers right, at the cost asked for, and counts each answer once."""
 
 import asyncio
 import json
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from functools import partial, wraps
 from typing import Any
 
 import pytest
 
+from tests.support.halves import on_this_build
 from tests.support.in_process_server import Answer, AtWork, ask, at_work, right_request
 from workers import Worker
 from workers.loops.runners import runner_for
@@ -27,60 +29,67 @@ from workers.workloads.parts.work import PerRequest
 pytestmark = pytest.mark.slow
 
 OF_HTTP = ["aiohttp", "asgi", "fastapi"]
+
+
 HTTP = pytest.mark.parametrize("server", OF_HTTP)
-LOOPS = pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
+
+
+BOTH_LOOPS = ("asyncio", "uvloop")
+
+
+LOOPS = pytest.mark.parametrize("loop", BOTH_LOOPS)
+
+
 JSON = {"content-type": "application/json"}
 
 
-def on(loop: str, test: Callable[[], Any]) -> None:
-    runner_for(loop).run(test)
+def on_a_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    """The test on the loop that is its parameter, else on asyncio's."""
+
+    @wraps(test)
+    def run(**parameters: Any) -> None:
+        runner_for(parameters.get("loop", "asyncio")).run(partial(test, **parameters))
+
+    return run
 
 
-@LOOPS
+@pytest.mark.parametrize(
+    ("server", "loop"), [("aiohttp", "uvloop"), ("asgi", "asyncio"), ("fastapi", "uvloop")]
+)
+@on_a_loop
+async def test_what_clients_send_is_answered_and_counted(server: str, loop: str) -> None:
+    async with at_work(server=server, response_bytes=300) as made:
+        request = right_request(made.serve)
+        assert made.counted == (0, 0)  # the first request was not a client's
+        answers = await ask(made.address, *[request] * 5)
+        assert [each.status for each in answers] == [200] * 5
+        assert {len(each.body) for each in answers} == {300}
+        await settled(made, 5)
+        assert made.counted == (5, 0)
+
+
 @HTTP
-def test_what_clients_send_is_answered_and_counted(server: str, loop: str) -> None:
-    async def test() -> int:
-        async with at_work(server=server, response_bytes=300) as made:
-            request = right_request(made.serve)
-            assert made.counted == (0, 0)  # the first request was not a client's
-            answers = await ask(made.address, *[request] * 5)
-            assert [each.status for each in answers] == [200] * 5
-            assert {len(each.body) for each in answers} == {300}
-            await settled(made, 5)
-            assert made.counted == (5, 0)
-        return 0
-
-    on(loop, test)
+@on_a_loop
+async def test_a_body_has_the_length_that_was_asked_for(server: str) -> None:
+    for length in (100, 200_000):
+        async with at_work(server=server, response_bytes=length) as made:
+            (answer,) = await ask(made.address, right_request(made.serve))
+            assert len(answer.body) == length
 
 
-@HTTP
-def test_a_body_has_the_length_that_was_asked_for(server: str) -> None:
-    async def test() -> int:
-        for length in (100, 5_000, 200_000):
-            async with at_work(server=server, response_bytes=length) as made:
-                (answer,) = await ask(made.address, right_request(made.serve))
-                assert len(answer.body) == length
-        return 0
-
-    on("asyncio", test)
-
-
-def test_a_receipt_is_computed_from_its_order() -> None:
-    async def test() -> int:
-        async with at_work(server="fastapi", response_bytes=1) as made:
-            lines = [{"article": "pen", "quantity": 3, "price": 1.5}]
-            order = {"customer": "Grace", "lines": lines}
-            sent = Request(method="POST", path="/orders", headers=JSON, body=json.dumps(order))
-            (answer,) = await ask(made.address, sent)
-            assert json.loads(answer.body) == {
-                "customer": "Grace",
-                "articles": 3,
-                "total": 4.5,
-                "text": "",
-            }
-        return 0
-
-    on("asyncio", test)
+@on_a_loop
+async def test_a_receipt_is_computed_from_its_order() -> None:
+    async with at_work(server="fastapi", response_bytes=1) as made:
+        lines = [{"article": "pen", "quantity": 3, "price": 1.5}]
+        order = {"customer": "Grace", "lines": lines}
+        sent = Request(method="POST", path="/orders", headers=JSON, body=json.dumps(order))
+        (answer,) = await ask(made.address, sent)
+        assert json.loads(answer.body) == {
+            "customer": "Grace",
+            "articles": 3,
+            "total": 4.5,
+            "text": "",
+        }
 
 
 WRONG = [
@@ -96,87 +105,76 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("server", "request_", "status"), WRONG)
-def test_wrong_requests_are_refused_with_their_status(
+@on_a_loop
+async def test_wrong_requests_are_refused_with_their_status(
     server: str, request_: Request, status: int
 ) -> None:
-    async def test() -> int:
-        async with at_work(server=server) as made:
-            right = right_request(made.serve)
-            answers = await ask(made.address, request_, right)
-            assert [each.status for each in answers] == [status, 200]
-            await settled(made, 2)
-            assert made.counted == (2, 0)
-        return 0
-
-    on("asyncio", test)
+    async with at_work(server=server) as made:
+        right = right_request(made.serve)
+        answers = await ask(made.address, request_, right)
+        assert [each.status for each in answers] == [status, 200]
+        await settled(made, 2)
+        assert made.counted == (2, 0)
 
 
 @HTTP
-def test_what_is_no_http_is_refused_and_the_next_is_served(server: str) -> None:
-    async def test() -> int:
-        async with at_work(server=server) as made:
-            answers: list[Answer] = await ask(made.address, b"what is this\r\n\r\n")
-            assert answers[0].status == 400
-            (answer,) = await ask(made.address, right_request(made.serve))
-            assert answer.status == 200
-        return 0
-
-    on("asyncio", test)
+@on_a_loop
+async def test_what_is_no_http_is_refused_and_the_next_is_served(server: str) -> None:
+    async with at_work(server=server) as made:
+        answers: list[Answer] = await ask(made.address, b"what is this\r\n\r\n")
+        assert answers[0].status == 400
+        (answer,) = await ask(made.address, right_request(made.serve))
+        assert answer.status == 200
 
 
 @LOOPS
-def test_messages_are_echoed_however_they_are_cut(loop: str) -> None:
+@on_a_loop
+async def test_messages_are_echoed_however_they_are_cut(loop: str) -> None:
     bodies = [b"", b"a", b"bc" * 500, bytes(100_000)]
     sent = b"".join(len(body).to_bytes(4, "big") + body for body in bodies)
 
-    async def test() -> int:
-        async with at_work(server="tcp") as made:
-            for size in (3, 1_000, len(sent)):
-                reader, writer = await asyncio.open_connection(*made.address)
-                first = sent[:2_000]
-                for start in range(0, len(first), size):
-                    writer.write(first[start : start + size])
-                    await asyncio.sleep(0)
-                writer.write(sent[2_000:])
-                assert await reader.readexactly(len(sent)) == sent
-                writer.close()
-            assert made.counted == (12, 0)
-        return 0
-
-    on(loop, test)
-
-
-def test_a_message_that_is_too_long_ends_its_connection() -> None:
-    async def test() -> int:
-        async with at_work(server="tcp") as made:
+    async with at_work(server="tcp") as made:
+        for size in (3, 1_000, len(sent)):
             reader, writer = await asyncio.open_connection(*made.address)
-            writer.write((BODY_MOST + 1).to_bytes(4, "big"))
-            with pytest.raises((ConnectionResetError, asyncio.IncompleteReadError)):
-                await reader.readexactly(1)
+            first = sent[:2_000]
+            for start in range(0, len(first), size):
+                writer.write(first[start : start + size])
+                await asyncio.sleep(0)
+            writer.write(sent[2_000:])
+            assert await reader.readexactly(len(sent)) == sent
             writer.close()
-            assert made.counted == (0, 1)
-        return 0
-
-    on("asyncio", test)
+        assert made.counted == (12, 0)
 
 
-def test_a_client_that_left_while_it_waited_is_not_counted() -> None:
-    async def test() -> int:
-        async with at_work(server="tcp", wait_ms=20) as made:
-            _, writer = await asyncio.open_connection(*made.address)
-            writer.write((1).to_bytes(4, "big") + b"x")
-            await writer.drain()
-            writer.transport.abort()
-            await asyncio.sleep(0.1)
-            assert made.counted == (0, 0)
-        return 0
-
-    on("asyncio", test)
+@on_a_loop
+async def test_a_message_that_is_too_long_ends_its_connection() -> None:
+    async with at_work(server="tcp") as made:
+        reader, writer = await asyncio.open_connection(*made.address)
+        writer.write((BODY_MOST + 1).to_bytes(4, "big"))
+        with pytest.raises((ConnectionResetError, asyncio.IncompleteReadError)):
+            await reader.readexactly(1)
+        writer.close()
+        assert made.counted == (0, 1)
 
 
-@LOOPS
-@pytest.mark.parametrize("policy", ["port", "acceptor", "shared", "reuseport"])
-def test_answers_are_sent_at_once(policy: str, loop: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@on_a_loop
+async def test_a_client_that_left_while_it_waited_is_not_counted() -> None:
+    async with at_work(server="tcp", wait_ms=20) as made:
+        _, writer = await asyncio.open_connection(*made.address)
+        writer.write((1).to_bytes(4, "big") + b"x")
+        await writer.drain()
+        writer.transport.abort()
+        await asyncio.sleep(0.1)
+        assert made.counted == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("policy", "loop"), on_this_build(["port", "acceptor", "shared", "reuseport"], BOTH_LOOPS)
+)
+@on_a_loop
+async def test_answers_are_sent_at_once(
+    policy: str, loop: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Without TCP_NODELAY, an answer in two writes waits for an acknowledgement."""
     transports: list[asyncio.BaseTransport] = []
     made = Connection.connection_made
@@ -187,35 +185,31 @@ def test_answers_are_sent_at_once(policy: str, loop: str, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(Connection, "connection_made", noted)
 
-    async def test() -> int:
-        async with at_work(server="tcp", accept=policy) as one:
-            reader, writer = await asyncio.open_connection(*one.address)
-            writer.write((1).to_bytes(4, "big") + b"x")
-            await reader.readexactly(5)
-            accepted = transports[-1].get_extra_info("socket")
-            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
-            writer.close()
-        return 0
-
-    on(loop, test)
+    async with at_work(server="tcp", accept=policy) as one:
+        reader, writer = await asyncio.open_connection(*one.address)
+        writer.write((1).to_bytes(4, "big") + b"x")
+        await reader.readexactly(5)
+        accepted = transports[-1].get_extra_info("socket")
+        assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+        writer.close()
 
 
 @pytest.mark.parametrize("server", ["tcp", *OF_HTTP])
-def test_every_worker_has_an_application_of_its_own(server: str) -> None:
-    async def test() -> int:
-        async with at_work(server=server) as one, at_work(server=server) as two:
-            assert one.serve._server is not two.serve._server
-            if server != "tcp":
-                await ask(one.address, right_request(one.serve))
-                await settled(one, 1)
-            assert two.counted == (0, 0)
-        return 0
-
-    on("asyncio", test)
+@on_a_loop
+async def test_every_worker_has_an_application_of_its_own(server: str) -> None:
+    async with at_work(server=server) as one, at_work(server=server) as two:
+        assert one.serve._server is not two.serve._server
+        if server != "tcp":
+            await ask(one.address, right_request(one.serve))
+            await settled(one, 1)
+        assert two.counted == (0, 0)
 
 
 @pytest.mark.parametrize("server", ["tcp", *OF_HTTP])
-def test_a_wrong_first_answer_ends_the_setup(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@on_a_loop
+async def test_a_wrong_first_answer_ends_the_setup(
+    server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     kind: Any = load_server(server)
     if server == "tcp":
         monkeypatch.setattr(kind.Connection, "_take", lambda self, message: self._refuse(0))
@@ -224,16 +218,13 @@ def test_a_wrong_first_answer_ends_the_setup(server: str, monkeypatch: pytest.Mo
         monkeypatch.setattr(kind, "requests", lambda response_bytes: [{"path": "/no", "status": 1}])
         why = "404 Not Found"
 
-    async def test() -> int:
-        with pytest.raises((RuntimeError, ConnectionResetError), match=f"{why}|reset"):
-            async with at_work(server=server):
-                pass
-        return 0
-
-    on("asyncio", test)
+    with pytest.raises((RuntimeError, ConnectionResetError), match=f"{why}|reset"):
+        async with at_work(server=server):
+            pass
 
 
-def test_an_application_that_does_not_start_fails_in_one_line(
+@on_a_loop
+async def test_an_application_that_does_not_start_fails_in_one_line(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def failing(per_request: PerRequest, response_bytes: int) -> Application:
@@ -244,16 +235,13 @@ def test_an_application_that_does_not_start_fails_in_one_line(
 
     monkeypatch.setattr(load_server("asgi"), "application", failing)
 
-    async def test() -> int:
-        with pytest.raises(RuntimeError, match="the application did not start"):
-            async with at_work(server="asgi"):
-                pass
-        return 0
-
-    on("asyncio", test)
+    with pytest.raises(RuntimeError, match="the application did not start"):
+        async with at_work(server="asgi"):
+            pass
 
 
-def test_an_application_that_raises_is_answered_with_500_and_named(
+@on_a_loop
+async def test_an_application_that_raises_is_answered_with_500_and_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     kind: Any = load_server("asgi")
@@ -267,17 +255,12 @@ def test_an_application_that_raises_is_answered_with_500_and_named(
 
     monkeypatch.setattr(kind, "respond", respond)
 
-    async def test() -> int:
-        nonlocal failing
-        async with at_work(server="asgi") as made:
-            failing = True
-            (answer,) = await ask(made.address, right_request(made.serve))
-            assert answer.status == 500
-            assert made.counted == (1, 0)  # the load generator counts the error
-            assert made.worker.error_samples == ["ZeroDivisionError: of mine"]
-        return 0
-
-    on("asyncio", test)
+    async with at_work(server="asgi") as made:
+        failing = True
+        (answer,) = await ask(made.address, right_request(made.serve))
+        assert answer.status == 500
+        assert made.counted == (1, 0)  # the load generator counts the error
+        assert made.worker.error_samples == ["ZeroDivisionError: of mine"]
 
 
 @pytest.mark.parametrize(
@@ -289,21 +272,19 @@ def test_an_application_that_raises_is_answered_with_500_and_named(
         ("fastapi", {"http_parser": "httptools", "framework": "FastAPI"}),
     ],
 )
-def test_facts_name_what_is_in_use(server: str, names: dict[str, str]) -> None:
-    async def test() -> int:
-        async with at_work(server=server) as made:
-            facts = made.serve.facts()
-        if server != "tcp":
-            names.update(access_log="off", debug="off", date_header="on", server="")
-            assert facts["body_bytes"] == "256"
-        for name, beginning in names.items():
-            assert facts[name].startswith(beginning)
-        return 0
-
-    on("asyncio", test)
+@on_a_loop
+async def test_facts_name_what_is_in_use(server: str, names: dict[str, str]) -> None:
+    async with at_work(server=server) as made:
+        facts = made.serve.facts()
+    if server != "tcp":
+        names.update(access_log="off", debug="off", date_header="on", server="")
+        assert facts["body_bytes"] == "256"
+    for name, beginning in names.items():
+        assert facts[name].startswith(beginning)
 
 
-def test_facts_show_an_access_log_and_a_parser_that_is_not_the_usual_one(
+@on_a_loop
+async def test_facts_show_an_access_log_and_a_parser_that_is_not_the_usual_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     from aiohttp import web_protocol
@@ -319,15 +300,11 @@ def test_facts_show_an_access_log_and_a_parser_that_is_not_the_usual_one(
     monkeypatch.setattr(web_protocol, "HttpRequestParser", HttpRequestParserPy)
     monkeypatch.setattr(web_protocol.RequestHandler, "__init__", logging)
 
-    async def test() -> int:
-        server = kind.make(Worker(0, 1, {}), PerRequest(), 1)
-        await server.start()
-        facts = server.facts(server.protocol())
-        assert (facts["http_parser"], facts["access_log"]) == ("aiohttp, pure Python", "on")
-        await server.close()
-        return 0
-
-    on("asyncio", test)
+    server = kind.make(Worker(0, 1, {}), PerRequest(), 1)
+    await server.start()
+    facts = server.facts(server.protocol())
+    assert (facts["http_parser"], facts["access_log"]) == ("aiohttp, pure Python", "on")
+    await server.close()
 
 
 async def settled(made: AtWork, operations: int) -> None:
@@ -336,33 +313,26 @@ async def settled(made: AtWork, operations: int) -> None:
         await asyncio.sleep(0.001)
 
 
-def test_requests_sent_at_once_are_each_counted() -> None:
+@on_a_loop
+async def test_requests_sent_at_once_are_each_counted() -> None:
     both = b"".join(
         Request(path=path).on_http("test", "/", keepalive=True) for path in ("/nothing", "/")
     )
 
-    async def test() -> int:
-        async with at_work(server="asgi") as made:
-            await ask(made.address, both)
-            await settled(made, 2)
-            assert made.counted == (2, 0)
-        return 0
-
-    on("asyncio", test)
+    async with at_work(server="asgi") as made:
+        await ask(made.address, both)
+        await settled(made, 2)
+        assert made.counted == (2, 0)
 
 
-def test_counting_leaves_the_attributes_of_a_connection_quick() -> None:
+@on_a_loop
+async def test_counting_leaves_the_attributes_of_a_connection_quick() -> None:
     """CPython finds up to 30 of an object by a shared layout; then each look-up is slower."""
-
-    async def test() -> int:
-        server = OnUvicorn(Worker(0, 1, {}), lambda: application(PerRequest(), 1))
-        await server.start()
-        connection = server.protocol()
-        whole = {*vars(connection), "url"}
-        assert len(whole) <= 30
-        assert type(connection).__dictoffset__ == type(connection).__mro__[1].__dictoffset__
-        assert type(connection).__basicsize__ == type(connection).__mro__[1].__basicsize__
-        await server.close()
-        return 0
-
-    on("asyncio", test)
+    server = OnUvicorn(Worker(0, 1, {}), lambda: application(PerRequest(), 1))
+    await server.start()
+    connection = server.protocol()
+    whole = {*vars(connection), "url"}
+    assert len(whole) <= 30
+    assert type(connection).__dictoffset__ == type(connection).__mro__[1].__dictoffset__
+    assert type(connection).__basicsize__ == type(connection).__mro__[1].__basicsize__
+    await server.close()

@@ -41,7 +41,7 @@ STACK: dict[str, ParameterValue] = {
     "body_bytes": 10,
 }
 POOLED, ROUNDS = 5, 40
-ABORTED = 50
+ABORTED = 15
 
 
 @pytest.fixture(scope="module")
@@ -209,7 +209,7 @@ def test_one_that_refuses_its_configuration_says_why(
 
 @pytest.mark.slow
 @pytest.mark.needs("nginx", "pgbouncer")
-def test_nothing_is_left_of_fifty_aborted_ones(place: Path, services: Services) -> None:
+def test_nothing_is_left_of_aborted_ones(place: Path, services: Services) -> None:
     url = services.need("postgres", STACK)[0]
     folders, kept = set(map(str, place.glob("scaling-service-*"))), set((place / "kept").iterdir())
 

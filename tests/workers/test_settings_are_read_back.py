@@ -1,4 +1,4 @@
-"""Every setting is read back from inside every process that it applies to."""
+"""Every setting, and the GIL, is read back from inside every process that it applies to."""
 
 import asyncio
 import mmap
@@ -8,15 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from scaling.journal.record import ProcessFacts, Record, Switch
-from tests.support.children import FREE_THREADED, finish, measured
+from scaling.journal.record import GilStates, ProcessFacts, Record, Switch
+from tests.support.children import FREE_THREADED, Own, each_model, finish, measured
+from tests.support.flips import compile_flips
 from tests.support.halves import on_this_build
+from workers.readback import gil
 from workers.readback.switches import Switches
 
 pytestmark = pytest.mark.slow
 
 EVERY_MODEL = ["threads", "processes", "forked", "interpreters"]
-MODELS = pytest.mark.parametrize("model", EVERY_MODEL)
 
 
 def processes(record: Record, model: str) -> Iterator[ProcessFacts]:
@@ -30,9 +31,16 @@ def cell(model: str, **more: object) -> dict[str, object]:
     return {"workload": "compute", "workers": 2, "model": model, **more}
 
 
-@MODELS
+@each_model(*EVERY_MODEL)
 def test_nothing_asked_nothing_changed(model: str) -> None:
-    for process in processes(measured(cell(model)), model):
+    record = measured(cell(model))
+    host, *workers = (process.os_threads for process in processes(record, model))
+    assert host
+    # A sub-interpreter has no threads of its own: it would report those of its process.
+    assert (workers == [None, None]) == (model == "interpreters")
+    for process in processes(record, model):
+        assert process.hash_seed == "random"
+        assert process.gil == (ALWAYS_OFF if FREE_THREADED else ALWAYS_ON)
         assert process.version == platform.python_version()
         assert process.free_threaded == FREE_THREADED
         assert process.allocator == ("mimalloc" if FREE_THREADED else "pymalloc")
@@ -44,10 +52,12 @@ def test_nothing_asked_nothing_changed(model: str) -> None:
 
 
 SWITCH = "asyncio.events._USE_NEW_SCHEDULER"
+
+
 VARIABLE = "PYTHONASYNCIOUSEIOURING"
 
 
-@MODELS
+@each_model(*EVERY_MODEL)
 def test_every_setting_arrives(model: str) -> None:
     """All in one run: each reaches a process in a way of its own, whatever the others are."""
     settings = {"PYTHONMALLOC": "mimalloc", "PYTHON_GIL": "1", "PYTHONASYNCIODEBUG": "1"}
@@ -69,15 +79,13 @@ def test_every_setting_arrives(model: str) -> None:
         )
 
 
-@pytest.mark.parametrize(("seed", "model"), on_this_build(["0", "4711"], EVERY_MODEL))
+@pytest.mark.one_build
+@pytest.mark.parametrize(
+    ("seed", "model"), [("0", "threads"), ("4711", "processes"), ("0", "interpreters")]
+)
 def test_the_hash_seed_arrives(model: str, seed: str) -> None:
     record = measured(cell(model), PYTHONHASHSEED=seed)
     assert {process.hash_seed for process in processes(record, model)} == {seed}
-
-
-@pytest.mark.parametrize("variables", [{}, {"PYTHONHASHSEED": "random"}])
-def test_a_hash_seed_that_did_not_arrive_is_reported(variables: dict[str, str]) -> None:
-    assert measured(cell("threads"), **variables).process.hash_seed == "random"
 
 
 def test_allocator_of_the_c_library_arrives_where_there_is_one() -> None:
@@ -86,12 +94,14 @@ def test_allocator_of_the_c_library_arrives_where_there_is_one() -> None:
     assert record.process.allocator == allocator
 
 
+@pytest.mark.one_build
 def test_cpython_itself_reads_neither_switch() -> None:
     sources = [path.read_text() for path in Path(asyncio.__file__).parent.glob("*.py")]
     assert any("PYTHONASYNCIODEBUG" in source for source in sources)
     assert not any(VARIABLE in source for source in sources)
 
 
+@pytest.mark.one_build
 def test_a_switch_that_did_not_arrive_is_reported() -> None:
     there = "asyncio.constants.LOG_THRESHOLD_FOR_CONNLOST_WRITES"
     record = measured(cell("threads", switches={VARIABLE: "1", there: True}))
@@ -118,9 +128,9 @@ def test_the_file_of_a_library_may_have_a_longer_version(tmp_path: Path) -> None
             assert found["value"] == value
 
 
+@pytest.mark.one_build
 def test_a_switch_of_no_module_ends_the_run() -> None:
-    failure = finish(cell("threads", switches={"no_such_module.switch": True})).record.failure
-    assert failure is not None
+    failure = finish(cell("threads", switches={"no_such_module.switch": True})).failure
     assert failure.phase == "import"
     assert "no_such_module" in failure.error
 
@@ -131,24 +141,86 @@ def test_a_switch_of_no_module_ends_the_run() -> None:
 def test_loop_in_use_is_named(loop: str, model: str) -> None:
     record = measured(cell(model, loop=loop))
     in_use = record.loop
-    assert in_use is not None
+    assert in_use
     assert in_use.name == loop
-    assert in_use.class_ is not None
-    assert in_use.class_.startswith(loop)
+    assert (in_use.class_ or "").startswith(loop)
     assert {worker.loop_class for worker in record.workers} == {in_use.class_}
-    assert in_use.version is not None
-    assert in_use.version[0].isdigit()
+    assert (in_use.version or "")[0].isdigit()
 
 
+@pytest.mark.one_build
 def test_os_threads_are_counted() -> None:
     few, many = (measured(cell("threads", workers=n)).process.os_threads for n in (1, 4))
     assert few is not None
     assert many == few + 3
 
 
-@pytest.mark.parametrize("model", ["processes", "forked", "interpreters"])
-def test_os_threads_are_counted_once_per_process(model: str) -> None:
-    """A sub-interpreter has none of its own: it would report those of its process."""
-    host, *workers = (process.os_threads for process in processes(measured(cell(model)), model))
-    assert host is not None
-    assert (workers == [None, None]) == (model == "interpreters")
+ALWAYS_ON = GilStates(started=True, imported=True, opened=True, closed=True)
+
+
+ALWAYS_OFF = GilStates(started=False, imported=False, opened=False, closed=False)
+
+
+FLIPPED = GilStates(started=False, imported=True, opened=True, closed=True, enabled_by="flips")
+
+
+@pytest.fixture(scope="module")
+def flips(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the extension `flips` in it, compiled for the running build."""
+    return compile_flips(tmp_path_factory.mktemp("extension"))
+
+
+FLIPPING = "import flips\nfrom workers.workloads.compute import Compute as Theirs\n"
+
+
+@pytest.mark.needs("cc")
+@pytest.mark.parametrize("model", ["threads", "processes", "forked"])
+def test_extension_that_turns_it_on_is_named_in_every_process(
+    flips: Path, own: Own, model: str
+) -> None:
+    """Also in the host, if that is what imports."""
+    cell = {"workload": own.write(FLIPPING), "workers": 2, "model": model}
+    host, *inside = processes(measured(cell, own.folder, flips), model)
+    flipped = FLIPPED if FREE_THREADED else ALWAYS_ON
+    assert [each.gil for each in inside] == [flipped] * (0 if model == "threads" else 2)
+    assert host.gil == (ALWAYS_OFF if FREE_THREADED and model == "processes" else flipped)
+
+
+@pytest.mark.needs("cc")
+def test_extension_loaded_late_is_named_too(flips: Path, own: Own) -> None:
+    late = own.write("""
+        from workers.workloads.compute import Compute
+        @dataclass
+        class Theirs(Compute):
+            async def setup(self, worker: Worker) -> None:
+                import flips
+        """)
+    gil = measured({"workload": late}, own.folder, flips).process.gil
+    states = GilStates(started=False, imported=False, opened=True, closed=True, enabled_by="flips")
+    assert gil == (states if FREE_THREADED else ALWAYS_ON)
+
+
+@pytest.mark.needs("cc")
+def test_sub_interpreter_that_refuses_it_says_so(flips: Path, own: Own) -> None:
+    cell = {"workload": own.write(FLIPPING), "model": "interpreters"}
+    failure = finish(cell, own.folder, flips).failure
+    assert (failure.phase, failure.worker) == ("import", 0)
+    assert "flips does not support loading in subinterpreters" in failure.error
+
+
+def test_a_gil_is_on_if_it_stays_on_and_because_of_the_outermost_import(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It is on for a moment while another thread imports an extension module."""
+    states = iter([True, True, False])
+    monkeypatch.setattr(gil, "gil_enabled", lambda: next(states))
+    monkeypatch.setattr(gil, "LOOK_S", 0)
+    assert not gil.stays_enabled()
+    monkeypatch.setattr(gil, "gil_enabled", lambda: True)
+    assert gil.stays_enabled()
+    watch = gil.GilWatch()
+    with watch.watching("outer"):
+        with watch.watching("inner"):
+            pass
+        assert watch.enabled_by is None
+    assert watch.enabled_by == "outer"

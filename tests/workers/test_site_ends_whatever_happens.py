@@ -1,8 +1,11 @@
-"""A service ends when asked to, and when its parent is gone, without printing anything."""
+"""A service ends when asked to, when its parent is gone, and for a bad option with a message."""
 
+import contextlib
 import signal
+import socket
 import subprocess
 import sys
+from collections.abc import Callable
 
 import pytest
 
@@ -17,15 +20,19 @@ from tests.support.servers import (
     site_command,
     start,
 )
+from workers.services.responder.__main__ import main as answer
+from workers.services.site.__main__ import main
 
-pytestmark = [pytest.mark.slow, pytest.mark.one_build]
+pytestmark = pytest.mark.one_build
 
 ONE_AND_TWO = pytest.mark.parametrize("processes", ["--processes=1", "--processes=2"])
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("command", [site_command, responder_command])
 @ONE_AND_TWO
-def test_the_end_of_its_input_ends_it(processes: str) -> None:
-    with start("--until-eof", processes) as site:
+def test_the_end_of_its_input_ends_it(processes: str, command: Callable[..., list[str]]) -> None:
+    with start("--until-eof", processes, command=command) as site:
         ready(site)
         members = family(site.pid)
         assert len(members) == (3 if processes.endswith("2") else 1)
@@ -34,6 +41,7 @@ def test_the_end_of_its_input_ends_it(processes: str) -> None:
     assert gone(members)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "processes"),
     [
@@ -52,6 +60,7 @@ def test_a_signal_ends_it(number: signal.Signals, processes: str) -> None:
     assert gone(members)
 
 
+@pytest.mark.slow
 @ONE_AND_TWO
 def test_a_killed_parent_takes_it_along(processes: str) -> None:
     """The parent holds the other end of the site's input and gets no chance to close it."""
@@ -73,16 +82,7 @@ time.sleep({PATIENCE_S})
         assert last_words(parent) == ""
 
 
-@ONE_AND_TWO
-def test_the_responder_ends_like_the_site(processes: str) -> None:
-    with start("--until-eof", processes, command=responder_command) as responder:
-        ready(responder)
-        members = family(responder.pid)
-        assert last_words(responder) == ""
-    assert responder.returncode == 0
-    assert gone(members)
-
-
+@pytest.mark.slow
 def test_a_member_that_dies_ends_the_others() -> None:
     with start("--until-eof", "--processes=2") as site:
         ready(site)
@@ -91,3 +91,59 @@ def test_a_member_that_dies_ends_the_others() -> None:
         assert site.wait(PATIENCE_S) == 1
         last_words(site)
     assert gone(members)
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("--pages=0", "at least 1"),
+        ("--pages=many", "--pages"),
+        ("--delay-ms=-1", "0 to 60000"),
+        ("--delay-ms=nan", "0 to 60000"),
+        ("--port=65536", "0 to 65535"),
+        ("--processes=0", "at least 1"),
+        ("--seed=x", "--seed"),
+        ("--sed=1", "--sed"),
+        ("--port=65535 --processes=2", "2 ports from there end above 65535"),
+        ("--host=256.256.256.256", "cannot listen on 256.256.256.256"),
+    ],
+)
+def test_it_says_what_was_expected(
+    option: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(option.split())
+    assert ended.value.code == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert message in err.rpartition("error:")[2]
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [("--body-bytes=-1", "0 to"), ("--delay-ms=-1", "0 to 60000"), ("--pages=1", "--pages")],
+)
+def test_the_responder_says_what_it_expected(
+    option: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        answer([option])
+    assert ended.value.code == 2
+    assert message in capsys.readouterr().err.rpartition("error:")[2]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("processes", ["--processes=1", "--processes=2"])
+def test_a_taken_port_is_named(processes: str) -> None:
+    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as taken:
+        port = taken.getsockname()[1]
+        done = subprocess.run(
+            site_command(f"--port={port}", processes),
+            capture_output=True,
+            text=True,
+            env=environment(),
+            timeout=PATIENCE_S,
+        )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"port {port}" in done.stderr
+    assert "Traceback" not in done.stderr

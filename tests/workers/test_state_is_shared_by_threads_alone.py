@@ -1,14 +1,11 @@
 """What workers read: threads share it, forked processes until they read it, fresh ones never."""
 
-import os
-import sys
 from itertools import groupby
 from typing import Any, get_args, get_type_hints
 
 import pytest
 
-from scaling.run.child import Child, run_child
-from tests.support.children import FREE_THREADED, QUICK, environment, finish, measured
+from tests.support.children import FREE_THREADED, Own, driven, finish, measured, pss_mib
 from workers.readback.refusals import load_choices
 from workers.worker.workload import build, parameters_of
 from workers.workloads.parts.lookups import DRAWN, drawn, part_of
@@ -16,7 +13,6 @@ from workers.workloads.parts.state import KINDS, OnState
 from workers.workloads.state import State
 from workers.workloads.state_pass import StatePass
 
-MIB = 1 << 20
 OBJECTS = 1000
 
 
@@ -78,9 +74,17 @@ def test_keys_are_as_hot_as_a_zipf_law_says(exponent: float) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("workload", ["state", "state-pass"])
-@pytest.mark.parametrize("model", ["threads", "processes", "forked", "interpreters"])
-@pytest.mark.parametrize("kind", ["dicts", "array"])
+@pytest.mark.parametrize(
+    ("workload", "model", "kind"),
+    [
+        ("state", "threads", "dicts"),
+        ("state-pass", "threads", "array"),
+        pytest.param("state", "processes", "array", marks=pytest.mark.one_build),
+        pytest.param("state-pass", "forked", "dicts", marks=pytest.mark.one_build),
+        ("state", "interpreters", "array"),
+        ("state-pass", "interpreters", "dicts"),
+    ],
+)
 def test_every_model_reads_all_of_it_without_an_error(workload: str, model: str, kind: str) -> None:
     parameters = {"kind": kind, "objects": OBJECTS}
     record = measured(
@@ -94,9 +98,9 @@ def test_every_model_reads_all_of_it_without_an_error(workload: str, model: str,
 
 
 @pytest.mark.slow
-def test_a_state_that_is_not_the_one_that_was_made_is_found(theirs: Any, tmp_path: Any) -> None:
-    workload = theirs(
-        """
+@pytest.mark.one_build
+def test_a_state_that_is_not_the_one_that_was_made_is_found(own: Own) -> None:
+    failure = own.failure("""
         from workers.workloads.state import State
 
         class Theirs(State):
@@ -104,15 +108,13 @@ def test_a_state_that_is_not_the_one_that_was_made_is_found(theirs: Any, tmp_pat
                 made = super().state()
                 made.objects[3]["id"] = 4
                 return made
-        """
-    )
-    failure = finish({"workload": workload}, tmp_path).record.failure
-    assert failure is not None
+        """)
     assert failure.phase == "setup"
     assert failure.error == ("RuntimeError: the state that was read is not the one that was made")
 
 
 @pytest.mark.slow
+@pytest.mark.one_build
 def test_reads_do_not_matter_where_nothing_is_read_or_more_than_there_are() -> None:
     for values in ({"read_percent": 0.0}, {"objects": 3, "reads": 50}, {"reads": DRAWN + 1}):
         cell = {"workload": "state", "workers": 2, "parameters": {"objects": OBJECTS} | values}
@@ -120,6 +122,7 @@ def test_reads_do_not_matter_where_nothing_is_read_or_more_than_there_are() -> N
 
 
 @pytest.mark.slow
+@pytest.mark.one_build
 def test_memory_of_an_extra_worker_depends_on_who_shares_the_objects_and_who_has_read_them() -> (
     None
 ):
@@ -127,23 +130,13 @@ def test_memory_of_an_extra_worker_depends_on_who_shares_the_objects_and_who_has
     state = 100_000
 
     def extra_mib(model: str, **parameters: object) -> float:
-        return pss_mib(model, 2, **parameters) - pss_mib(model, 1, **parameters)
+        return memory_mib(model, 2, **parameters) - memory_mib(model, 1, **parameters)
 
-    def pss_mib(model: str, workers: int, **parameters: object) -> float:
-        child = Child(sys.executable, environment(PATH=os.environ["PATH"]))
-        cell: dict[str, Any] = {
-            "workload": "state",
-            "model": model,
-            "workers": workers,
-            "parameters": {"objects": state, **parameters},
-            **QUICK,
-        }
-        ending = run_child(child, cell)
-        assert ending.outcome == "measured", ending.stderr
-        assert ending.memory.pss_bytes is not None
-        return ending.memory.pss_bytes / MIB
+    def memory_mib(model: str, workers: int, **parameters: object) -> float:
+        cell = {"workload": "state", "parameters": {"objects": state, **parameters}}
+        return pss_mib(driven({**cell, "model": model, "workers": workers}))
 
-    whole = pss_mib("threads", 1) - pss_mib("threads", 1, objects=1)
+    whole = memory_mib("threads", 1) - memory_mib("threads", 1, objects=1)
     assert whole > 20
     assert extra_mib("threads") < 0.3 * whole
     assert extra_mib("processes") > 0.9 * whole
@@ -163,7 +156,5 @@ def test_deferred_counts_are_asked_for_where_there_are_any() -> None:
         assert done.record.workers[0].errors == 0
         strings = {**cell["parameters"], "kind": "strings"}  # type: ignore[dict-item]
         done = finish({**cell, "parameters": strings})
-    assert done.record.failure is not None
-    assert "no object of this kind can have its reference count deferred" in (
-        done.record.failure.error
-    )
+    says = "no object of this kind can have its reference count deferred"
+    assert says in done.failure.error

@@ -5,15 +5,13 @@ import contextlib
 import os
 import ssl
 import struct
-from collections.abc import AsyncIterator, Callable
-from itertools import product
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.children import FREE_THREADED, PATIENCE_S, ROOT, finish, measured
-from tests.support.halves import on_this_build
+from tests.support.children import FREE_THREADED, PATIENCE_S, ROOT, Own, finish, measured
 from workers import Worker
 from workers.host.models import MODELS
 from workers.readback.refusals import Isolation, load_choices, refusals
@@ -24,8 +22,14 @@ from workers.workloads.parts.loopback import Contexts
 pytestmark = pytest.mark.slow
 
 APIS = pytest.mark.parametrize("api", ["protocol", "buffered", "streams"])
+
+
 HANDSHAKE, APPLICATION_DATA = 22, 23  # types of TLS records
+
+
 PAYLOAD = (bytes(range(256)) * 4)[:1024]
+
+
 # Ticks that are late are taken one a turn of the loop: in so many, there are round trips to count,
 # even if a machine stands still for the whole window.
 TURNS = 100
@@ -64,6 +68,7 @@ async def exchange(address: tuple[str, int], sent: bytes) -> bytes:
             await writer.wait_closed()
 
 
+@pytest.mark.one_build
 @APIS
 @pytest.mark.parametrize("way", ["off", "per-worker"])
 def test_who_does_not_speak_tls_gets_an_echo_only_where_it_is_off(api: str, way: str) -> None:
@@ -90,6 +95,7 @@ def records(wire: bytes) -> list[tuple[int, int]]:
     return found
 
 
+@pytest.mark.one_build
 @APIS
 def test_what_goes_over_the_wire_is_encrypted(api: str) -> None:
     """A relay between client and server sees records of application data, and no payload."""
@@ -132,6 +138,7 @@ def test_what_goes_over_the_wire_is_encrypted(api: str) -> None:
         assert [kind for kind, length in kinds if length > len(PAYLOAD)] == [APPLICATION_DATA]
 
 
+@pytest.mark.one_build
 def test_nothing_older_is_spoken_and_no_other_certificate_trusted() -> None:
     contexts, others = tls.new_contexts(), ssl.create_default_context()
     old = ssl.create_default_context(cadata=tls.certificate().authority)
@@ -155,6 +162,7 @@ def test_nothing_older_is_spoken_and_no_other_certificate_trusted() -> None:
     assert "IP address mismatch" in asyncio.run(refused(trusting, "127.0.0.2"))
 
 
+@pytest.mark.one_build
 def test_contexts_are_each_workers_own_or_one_for_all() -> None:
     async def contexts(way: str, index: int) -> Contexts:
         async with at_work(index, tls=way) as (echo, _):
@@ -168,25 +176,23 @@ def test_contexts_are_each_workers_own_or_one_for_all() -> None:
     assert one.server not in {each.server for each in own}
 
 
-def cases() -> list[tuple[str, str, str, str]]:
-    return [
-        (way, api, loop, model)
-        for (way, api), (loop, model) in on_this_build(
-            product(("per-worker", "shared"), ("protocol", "buffered", "streams")),
-            (
-                ("asyncio", "threads"),
-                ("uvloop", "threads"),
-                ("asyncio", "interpreters"),
-                ("uvloop", "processes"),
-                ("asyncio", "processes"),
-            ),
-        )
-        if (way == "per-worker" or model == "threads")
-        and (api == "protocol" or (way == "per-worker" and model != "processes"))
-    ]
-
-
-@pytest.mark.parametrize(("way", "api", "loop", "model"), cases())
+# Each API with each loop, each way with each model, and what interacts: a sub-interpreter's loop.
+@pytest.mark.parametrize(
+    ("way", "api", "loop", "model"),
+    [
+        ("shared", "protocol", "asyncio", "threads"),
+        ("shared", "buffered", "uvloop", "threads"),
+        ("per-worker", "streams", "asyncio", "interpreters"),
+        *(
+            pytest.param("per-worker", *case, marks=pytest.mark.one_build)
+            for case in [
+                ("buffered", "asyncio", "threads"),
+                ("streams", "uvloop", "threads"),
+                ("protocol", "uvloop", "processes"),
+            ]
+        ),
+    ],
+)
 def test_it_runs_everywhere_and_leaves_nothing_behind(
     way: str, api: str, loop: str, model: str
 ) -> None:
@@ -212,39 +218,21 @@ def test_payloads_of_many_records_come_back_whole() -> None:
 
 
 @pytest.mark.one_build
-def test_without_tls_nothing_of_it_is_imported_or_recorded(
-    theirs: Callable[[str], str], tmp_path: Path
+def test_without_tls_nothing_of_it_is_imported_and_what_makes_a_certificate_never_is(
+    own: Own,
 ) -> None:
-    workload = theirs(
-        """
+    source = """
         from workers.workloads.echo import Echo
+        NAMES = {"workers.workloads.parts.tls", "tempfile", "trustme", "cryptography"}
         class Theirs(Echo):
             def facts(self) -> dict[str, str]:
-                brought = {"workers.workloads.parts.tls", "tempfile"} & set(sys.modules)
+                brought = NAMES & set(sys.modules)
                 return super().facts() | {"brought": " ".join(sorted(brought))}
         """
-    )
-    assert measured({"workload": workload}, tmp_path).facts["brought"] == ""
-    facts = measured({"workload": workload, "parameters": {"tls": "per-worker"}}, tmp_path).facts
-    assert "workers.workloads.parts.tls" in facts["brought"]
-
-
-@pytest.mark.one_build
-def test_what_makes_the_certificate_stays_out_of_the_child(
-    theirs: Callable[[str], str], tmp_path: Path
-) -> None:
-    workload = theirs(
-        """
-        from workers.workloads.echo import Echo
-        class Theirs(Echo):
-            def facts(self) -> dict[str, str]:
-                return {"brought": " ".join({"trustme", "cryptography"} & set(sys.modules))}
-        """
-    )
-    parameters = {"tls": "per-worker"}
-    assert measured({"workload": workload, "parameters": parameters}, tmp_path).facts == {
-        "brought": ""
-    }
+    assert own.measured(source).facts["brought"] == ""
+    brought = own.measured(source, parameters={"tls": "per-worker"}).facts["brought"]
+    assert "workers.workloads.parts.tls" in brought
+    assert not {"trustme", "cryptography"} & set(brought.split())
 
 
 def refused(**parameters: str) -> dict[tuple[str, str], str]:

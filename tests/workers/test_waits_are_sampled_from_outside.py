@@ -2,13 +2,10 @@
 
 import os
 import select
-import sys
 import threading
 import time
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,9 +13,8 @@ from scaling.analysis.table.load import Rows
 from scaling.analysis.table.time_terms import POLLS, TERMS
 from scaling.journal.record import Cell, Record, RunLine, Ticks, WorkerRecord
 from scaling.run import waits
-from scaling.run.child import Child, run_child
 from scaling.run.waits import THREADS_A_ROUND, WaitSampler
-from tests.support.children import environment
+from tests.support.children import Own, each_model, record_of
 from tests.support.columns_of import MADE
 from tests.support.fabricate import study_line
 from tests.support.waiting import wait_until
@@ -149,26 +145,13 @@ def test_a_thread_that_is_not_there_is_not_sampled() -> None:
     sampler.on_phase("ready", {"threads": [[os.getpid(), 2**22 + 1]]})
     sampler.end()
     assert sampler.waits(record(ALWAYS)) is None
-
-
-def test_a_run_without_a_record_has_no_waits() -> None:
-    over = threading.Event()
-    sampler = WaitSampler()
-    with threads(over.wait) as ids:
-        sampler.on_phase("ready", {"threads": ids})
-        sampler.end()
-        over.set()
     assert sampler.waits(None) is None
     assert sampler.waits(record()) is None
 
 
-@pytest.mark.parametrize(("word", "name"), [("running", "running"), ("-1", "page fault")])
-def test_a_thread_outside_a_call_is_in_none(word: str, name: str) -> None:
-    assert waits._name_of_call(word) == name
-
-
-def test_a_call_without_a_name_has_its_number() -> None:
-    assert waits._name_of_call("999") == "call 999"
+def test_a_thread_outside_a_call_is_in_none_and_one_without_a_name_has_its_number() -> None:
+    words = {"running": "running", "-1": "page fault", "999": "call 999"}
+    assert {word: waits._name_of_call(word) for word in words} == words
 
 
 LOSES = """
@@ -187,15 +170,10 @@ LOSES = """
 
 
 @pytest.mark.slow
-@pytest.mark.measures
-@pytest.mark.parametrize("model", ["threads", "processes", "forked", "interpreters"])
-def test_every_model_reports_where_its_time_went(
-    model: str, theirs: Callable[[str], str], tmp_path: Path
-) -> None:
-    cell: dict[str, Any] = {"workload": theirs(LOSES), "model": model, "workers": 2}
-    cell |= {"warmup_s": 0.05, "window_s": 0.5, "ticks": 4}
-    ending = run_child(Child(sys.executable, environment(tmp_path)), cell)
-    assert ending.outcome == "measured", ending.record and ending.record.failure
+@each_model("threads", "processes", "forked", "interpreters")
+def test_every_model_reports_where_its_time_went(model: str, own: Own) -> None:
+    ending = own.driven(LOSES, model=model, workers=2, window_s=0.5, ticks=4)
+    record_of(ending)
     assert ending.record
     assert ending.waits
     for worker, calls in zip(ending.record.workers, ending.waits.calls, strict=True):

@@ -16,11 +16,10 @@ from scaling.run.child import Child, Ending, run_child
 from scaling.run.load import Generator
 from scaling.run.services import Services
 from scaling.study.services import beside
-from tests.support.children import FREE_THREADED, environment
+from tests.support.children import FREE_THREADED, environment, record_of
 from tests.support.serving import ANNOUNCED_S, load_asked, program
 from workers import Worker
 from workers.outside.commands import SERVERS, command_line
-from workers.readback import gil
 from workers.services.postgres.table import letters
 from workers.worker.workload import build
 from workers.workloads.parts.applications import read_budgets, share_variables
@@ -32,7 +31,11 @@ from workers.workloads.parts.where import service_variables
 from workers.workloads.web import Web, check
 
 STACKS = get_args(get_type_hints(Web)["stack"])
+
+
 ROWS = 1_000
+
+
 DATABASE = "postgresql://scaling@127.0.0.1:5432/scaling"
 
 
@@ -51,8 +54,13 @@ def test_every_stack_is_an_application_on_a_server_or_has_a_reason(stack: str) -
     assert runs
 
 
-def test_applications_of_sanic_do_not_share_a_process() -> None:
+def test_applications_of_sanic_do_not_share_a_process_and_granian_has_threads() -> None:
     assert "one per process" in (Web(stack="sanic/loops").refuses("threads", "asyncio") or "")
+    flask, starlette = Web(stack="flask/granian"), Web(stack="starlette/granian")
+    for web in (flask, starlette):
+        web.placed("threads", 2, None)
+    assert " --blocking-threads 8 " in command_line(flask, 2, "asyncio", "threads")  # of 16
+    assert "--blocking-threads" not in command_line(starlette, 2, "asyncio", "threads")
 
 
 def test_connections_to_the_database_are_divided_or_each_workers_own() -> None:
@@ -86,27 +94,6 @@ def test_a_pooler_that_loses_statements_gets_none() -> None:
     }
 
 
-def test_a_gil_that_is_on_while_another_thread_imports_is_not_turned_on(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    states = iter([True, True, False])
-    monkeypatch.setattr(gil, "gil_enabled", lambda: next(states))
-    monkeypatch.setattr(gil, "LOOK_S", 0)
-    assert not gil.stays_enabled()
-    monkeypatch.setattr(gil, "gil_enabled", lambda: True)
-    assert gil.stays_enabled()
-
-
-def test_an_import_inside_another_is_judged_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gil, "stays_enabled", lambda: True)
-    watch = gil.GilWatch()
-    with watch.watching("outer"):
-        with watch.watching("inner"):
-            pass
-        assert watch.enabled_by is None
-    assert watch.enabled_by == "outer"
-
-
 class InChunks(asyncio.Protocol):
     """Answers in chunks that come one after the other."""
 
@@ -129,14 +116,6 @@ def test_an_answer_in_chunks_is_read_whole() -> None:
         return await first_answer(Server(Worker(0, 1, {})), "http", {"path": "/"})
 
     assert asyncio.run(ask()).body == b"abcde"
-
-
-def test_granian_has_a_thread_for_each_connection_too() -> None:
-    flask, starlette = Web(stack="flask/granian"), Web(stack="starlette/granian")
-    for web in (flask, starlette):
-        web.placed("threads", 2, None)
-    assert " --blocking-threads 8 " in command_line(flask, 2, "asyncio", "threads")  # of 16
-    assert "--blocking-threads" not in command_line(starlette, 2, "asyncio", "threads")
 
 
 class LocalPool:
@@ -247,9 +226,8 @@ def _run(parameters: dict[str, ParameterValue], model: str = "threads") -> tuple
 
 
 def _is_right(ending: Ending) -> Record:
-    assert ending.outcome == "measured", (ending.record and ending.record.failure, ending.stderr)
+    record = record_of(ending)
     assert ending.load
     assert ending.load.errors == {}
     assert ending.load.completed > 0
-    assert ending.record
-    return ending.record
+    return record

@@ -1,17 +1,10 @@
 """A failing workload leaves a complete record that says where it failed, and the child ends."""
 
-from collections.abc import Callable, Mapping
-from pathlib import Path
-
 import pytest
 
-from scaling.journal.record import Failure
-from tests.support.children import PATIENCE_S, finish, measured
+from tests.support.children import PATIENCE_S, Own, each_model
 
 pytestmark = pytest.mark.slow
-
-MODELS = pytest.mark.parametrize("model", ["threads", "processes", "forked", "interpreters"])
-HANGING = pytest.mark.parametrize("model", ["threads", "processes", "forked"])
 
 # Fails in one of its methods, in worker 1 of 2.
 FRAGILE = """
@@ -49,22 +42,6 @@ FRAGILE = """
     """
 
 
-def failed_with_stderr(cell: Mapping[str, object], *folders: Path) -> tuple[Failure, str]:
-    done = finish({"workers": 2, **cell}, *folders)
-    assert done.code == 1
-    record = done.record
-    assert record.outcome == "failed"
-    assert record.failure is not None
-    return record.failure, done.stderr
-
-
-def failed(cell: Mapping[str, object], *folders: Path) -> Failure:
-    return failed_with_stderr(cell, *folders)[0]
-
-
-ENDED_EARLY = "RuntimeError: the traffic ended before the worker was stopped"
-
-
 # Each mechanism once, and one with each model: they do not depend on each other.
 @pytest.mark.parametrize(
     ("model", "where", "phase", "error"),
@@ -72,7 +49,6 @@ ENDED_EARLY = "RuntimeError: the traffic ended before the worker was stopped"
         ("threads", "setup", "setup", "LookupError: no luck in setup"),
         ("threads", "run", "warm-up", "LookupError: no luck in run"),
         ("processes", "run", "warm-up", "LookupError: no luck in run"),
-        ("forked", "run", "warm-up", "LookupError: no luck in run"),
         ("interpreters", "run", "warm-up", "LookupError: no luck in run"),
         (
             "threads",
@@ -80,94 +56,73 @@ ENDED_EARLY = "RuntimeError: the traffic ended before the worker was stopped"
             "warm-up",
             "RuntimeError: the traffic ended before the worker was stopped",
         ),
-        ("processes", "exit", "warm-up", "SystemExit: 3"),
         ("forked", "exit", "warm-up", "SystemExit: 3"),
         ("interpreters", "teardown", "teardown", "LookupError: no luck in teardown"),
     ],
 )
 def test_phase_worker_and_error_are_named(
-    theirs: Callable[[str], str], tmp_path: Path, model: str, where: str, phase: str, error: str
+    own: Own, model: str, where: str, phase: str, error: str
 ) -> None:
-    cell = {"workload": theirs(FRAGILE), "model": model, "parameters": {"where": where}}
-    failure = failed(cell, tmp_path)
+    failure = own.failure(FRAGILE, workers=2, model=model, parameters={"where": where})
     assert (failure.phase, failure.worker, failure.error) == (phase, 1, error)
     assert failure.traceback.splitlines()[-1] == error
 
 
 @pytest.mark.one_build
-@MODELS
-def test_failed_import_is_recorded(
-    theirs: Callable[[str], str], tmp_path: Path, model: str
-) -> None:
-    cell = {"workload": theirs(FRAGILE), "model": model, "parameters": {"where": "load"}}
-    failure = failed(cell, tmp_path)
+@pytest.mark.parametrize("model", ["threads", "processes", "forked", "interpreters"])
+def test_failed_import_is_recorded(own: Own, model: str) -> None:
+    failure = own.failure(FRAGILE, workers=2, model=model, parameters={"where": "load"})
     assert (failure.phase, failure.error) == ("import", "LookupError: no luck in load")
     assert (failure.worker is None) == (model in ("threads", "forked"))  # the host imports for all
 
 
-def test_callback_that_raises_is_an_error_of_its_worker(
-    theirs: Callable[[str], str], tmp_path: Path
-) -> None:
-    cell = {"workload": theirs(FRAGILE), "parameters": {"where": "callback"}}
-    well, ill = measured({"workers": 2, **cell}, tmp_path).workers
+def test_callback_that_raises_is_an_error_of_its_worker(own: Own) -> None:
+    well, ill = own.measured(FRAGILE, workers=2, parameters={"where": "callback"}).workers
     assert (well.ticks.errors[-1], well.error_samples) == (0, [])
     assert ill.ticks.errors[-1] == 1
     assert "LookupError('no luck in callback')" in ill.error_samples[0]
 
 
-def test_what_failed_first_is_the_failure(theirs: Callable[[str], str], tmp_path: Path) -> None:
-    workload = theirs(
-        """
+@pytest.mark.one_build
+def test_what_failed_first_is_the_failure(own: Own) -> None:
+    failure = own.failure("""
         @dataclass
         class Theirs(Workload):
             async def setup(self, worker: Worker) -> None:
                 raise LookupError("first")
             async def teardown(self, worker: Worker) -> None:
                 self.never_set.close()
-        """
-    )
-    failure = failed({"workload": workload}, tmp_path)
+        """)
     assert (failure.phase, failure.error) == ("setup", "LookupError: first")
     assert "teardown failed, too: AttributeError" in failure.traceback
 
 
-@pytest.mark.parametrize("model", ["processes", "forked"])
-def test_worker_process_that_dies_is_named(
-    theirs: Callable[[str], str], tmp_path: Path, model: str
-) -> None:
-    workload = theirs(
-        """
+@each_model("processes", "forked")
+def test_worker_process_that_dies_is_named(own: Own, model: str) -> None:
+    dies = """
         @dataclass
         class Theirs(Workload):
             async def run(self, worker: Worker) -> None:
                 os.kill(os.getpid(), signal.SIGKILL) if worker.index else await worker.stopped()
         """
-    )
-    failure = failed({"workload": workload, "model": model}, tmp_path)
-    assert failure.error == "ChannelClosedError: worker 1 ended without reporting why"
+    error = own.failure(dies, workers=2, model=model).error
+    assert error == "ChannelClosedError: worker 1 ended without reporting why"
 
 
-@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
+@pytest.mark.one_build
 @pytest.mark.parametrize(
-    ("after", "answer", "phase", "error"),
+    ("loop", "after", "answer", "phase", "error"),
     [
-        (0, "data[::-1]", "setup", "WrongEchoError: the echo differs from what was sent"),
-        (0, "None", "setup", "ConnectionResetError: the echo server closed the connection"),
-        (9, "None", "warm-up", "ConnectionResetError: the echo server closed the connection"),
+        ("asyncio", 0, "data[::-1]", "setup", "WrongEchoError: the echo differs from what was"),
+        ("uvloop", 0, "None", "setup", "ConnectionResetError: the echo server closed the connec"),
+        ("asyncio", 9, "None", "warm-up", "ConnectionResetError: the echo server closed the con"),
+        ("uvloop", 9, "None", "warm-up", "ConnectionResetError: the echo server closed the con"),
     ],
-    ids=["wrong", "lost-at-once", "lost-in-traffic"],
 )
 def test_wrong_echo_is_a_failure(
-    theirs: Callable[[str], str],
-    tmp_path: Path,
-    loop: str,
-    after: int,
-    answer: str,
-    phase: str,
-    error: str,
+    own: Own, loop: str, after: int, answer: str, phase: str, error: str
 ) -> None:
-    workload = theirs(
-        f"""
+    wrong = f"""
         from workers.workloads.parts import echo_ends
         from workers.workloads.echo import Echo
 
@@ -181,20 +136,17 @@ def test_wrong_echo_is_a_failure(
         class Theirs(Echo):
             pass
         """
-    )
     # Nine round trips take hardly any time, but a machine may stall.
-    failure = failed({"workload": workload, "loop": loop, "warmup_s": PATIENCE_S}, tmp_path)
-    assert (failure.phase, failure.error) == (phase, error)
+    failure = own.failure(wrong, workers=2, loop=loop, warmup_s=PATIENCE_S)
+    assert failure.phase == phase
+    assert failure.error.startswith(error)
     assert failure.worker is not None
 
 
 @pytest.mark.one_build
-@MODELS
-def test_what_a_workload_prints_is_not_in_the_record(
-    theirs: Callable[[str], str], tmp_path: Path, model: str
-) -> None:
-    workload = theirs(
-        """
+@pytest.mark.parametrize("model", ["threads", "processes", "forked", "interpreters"])
+def test_what_a_workload_prints_is_not_in_the_record(own: Own, model: str) -> None:
+    prints = """
         from workers.workloads.compute import Compute
         print("{imported}")
 
@@ -205,28 +157,25 @@ def test_what_a_workload_prints_is_not_in_the_record(
                 os.write(1, b"past Python\\n")
                 os.system("echo by another program")
         """
-    )
-    done = finish({"workload": workload, "model": model}, tmp_path)
+    done = own.finish(prints, model=model, workers=2)
     assert done.record.outcome == "measured"
     assert done.stdout == done.stdout.strip() + "\n"
     for text in ("{imported}", "}set up{", "past Python", "by another program"):
         assert text in done.stderr
+    if model == "forked":  # once, before the fork
+        assert done.stderr.count("{imported}") == 1
 
 
-def test_first_three_errors_are_kept_and_all_counted(
-    theirs: Callable[[str], str], tmp_path: Path
-) -> None:
-    workload = theirs(
-        """
+@pytest.mark.one_build
+def test_first_three_errors_are_kept_and_all_counted(own: Own) -> None:
+    (worker,) = own.measured("""
         @dataclass
         class Theirs(Workload):
             async def run(self, worker: Worker) -> None:
                 for number in range(5):
                     worker.fail(f"error {number}")
                 await worker.stopped()
-        """
-    )
-    (worker,) = measured({"workload": workload}, tmp_path).workers
+        """).workers
     assert worker.ticks.errors == [5, 5, 5]
     assert worker.error_samples == ["error 0", "error 1", "error 2"]
 
@@ -235,7 +184,6 @@ def test_first_three_errors_are_kept_and_all_counted(
 @pytest.mark.parametrize(
     ("model", "value", "expected"),
     [
-        ("threads", "float('nan')", "nan"),
         ("threads", "float('inf')", "inf"),
         ("threads", "'ten'", "'ten'"),
         ("processes", "float('nan')", "nan"),
@@ -243,9 +191,9 @@ def test_first_three_errors_are_kept_and_all_counted(
     ],
 )
 def test_figure_that_is_no_number_fails_the_run_and_all_is_closed(
-    theirs: Callable[[str], str], tmp_path: Path, model: str, value: str, expected: str
+    own: Own, model: str, value: str, expected: str
 ) -> None:
-    workload = theirs(
+    done = own.finish(
         f"""
         @dataclass
         class Theirs(Workload):
@@ -254,12 +202,12 @@ def test_figure_that_is_no_number_fails_the_run_and_all_is_closed(
                 worker.figures["settle_s"] = {value}
             async def teardown(self, worker: Worker) -> None:
                 print("closed all the same", file=sys.stderr)
-        """
+        """,
+        model=model,
     )
-    failure, stderr = failed_with_stderr({"workload": workload, "model": model}, tmp_path)
     error = f"ValueError: figures['settle_s']: expected a finite number, got {expected}"
-    assert (failure.phase, failure.error) == ("stop", error)
-    assert "closed all the same" in stderr
+    assert (done.failure.phase, done.failure.error) == ("stop", error)
+    assert "closed all the same" in done.stderr
 
 
 # The host's patience is a minute; one that has less shows the same. It has it all until the workers
@@ -268,23 +216,20 @@ IMPATIENT = """\
 import workers.host.hosting
 import workers.host.models
 
-workers.host.models.STACKS_S = 4
+workers.host.models.STACKS_S = 3
 order = workers.host.hosting.Host._order
 
 def impatiently(*arguments):
-    workers.host.hosting.LIMIT_S = 3
+    workers.host.hosting.LIMIT_S = 1.5
     order(*arguments)
 
 workers.host.hosting.Host._order = impatiently
 """
 
 
-@HANGING
-def test_hung_worker_is_given_up_with_its_stack(
-    theirs: Callable[[str], str], tmp_path: Path, model: str
-) -> None:
-    workload = theirs(
-        """
+@each_model("threads", "processes", "forked")
+def test_hung_worker_is_given_up_with_its_stack(own: Own, model: str) -> None:
+    hangs = """
         @dataclass
         class Theirs(Workload):
             async def setup(self, worker: Worker) -> None:
@@ -296,10 +241,9 @@ def test_hung_worker_is_given_up_with_its_stack(
         def stands_still() -> None:
             time.sleep(3600)
         """
-    )
-    (tmp_path / "sitecustomize.py").write_text(IMPATIENT)
-    failure, stderr = failed_with_stderr({"workload": workload, "model": model}, tmp_path)
-    assert (failure.phase, failure.worker) == ("setup", None)
-    assert failure.error.startswith("TimeoutError: 1 of 2 workers sent nothing for 3")
-    assert failure.error.endswith(" s: hung, or the loop is blocked")
-    assert "in stands_still" in stderr
+    (own.folder / "sitecustomize.py").write_text(IMPATIENT)
+    done = own.finish(hangs, workers=2, model=model)
+    assert (done.failure.phase, done.failure.worker) == ("setup", None)
+    assert done.failure.error.startswith("TimeoutError: 1 of 2 workers sent nothing for 1.5")
+    assert done.failure.error.endswith(" s: hung, or the loop is blocked")
+    assert "in stands_still" in done.stderr

@@ -1,18 +1,16 @@
-"""A workload that makes its own loops is called where none runs, and is measured whole."""
+"""A workload that makes its own loops, as `lifecycle` does, is called where none runs."""
 
-from collections.abc import Callable
-from pathlib import Path
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, Literal
 
 import pytest
 
-from tests.support.children import finish, measured
-from workers import Workload
+from tests.support.children import Own, each_model, finish, measured
+from workers import Worker, Workload
 from workers.loops.registry import LOOPS, UnknownLoopError
-from workers.worker.handle import Worker
+from workers.workloads.lifecycle import Lifecycle
 
-pytestmark = pytest.mark.slow
-
-MODELS = pytest.mark.parametrize("model", ["threads", "processes", "interpreters"])
 MAKES = """
     @dataclass
     class Theirs(Workload):
@@ -38,21 +36,20 @@ MAKES = """
     """
 
 
-@MODELS
-def test_work_is_released_and_counted_like_any_finite_work(
-    theirs: Callable[[str], str], tmp_path: Path, model: str
-) -> None:
-    record = measured({"workload": theirs(MAKES), "workers": 2, "model": model}, tmp_path)
+@pytest.mark.slow
+@each_model("threads", "processes", "interpreters")
+def test_work_is_released_and_counted_like_any_finite_work(own: Own, model: str) -> None:
+    record = own.measured(MAKES, workers=2, model=model)
     assert record.finite
-    assert record.loop is not None
+    assert record.loop
     assert record.loop.class_ == "asyncio.unix_events._UnixSelectorEventLoop"
-    assert record.instants_ns.ready is not None
+    assert record.instants_ns.ready
     for worker in record.workers:
         assert worker.ticks.operations == [0, 5]
         assert worker.released_ns == record.instants_ns.opened
-        assert worker.released_ns is not None
-        assert worker.started_ns is not None
-        assert worker.finished_ns is not None
+        assert worker.released_ns
+        assert worker.started_ns
+        assert worker.finished_ns
         assert record.instants_ns.ready < worker.released_ns <= worker.started_ns
         assert worker.started_ns < worker.finished_ns
         assert set(worker.error_samples) == {"asyncio.unix_events"}
@@ -60,23 +57,21 @@ def test_work_is_released_and_counted_like_any_finite_work(
         assert (worker.pending_tasks, worker.hung) == (0, False)
 
 
+@pytest.mark.slow
+@pytest.mark.one_build
 @pytest.mark.parametrize("loop", [name for name, loop in LOOPS.items() if loop.made_by == name])
-def test_loops_are_those_of_the_cell(
-    theirs: Callable[[str], str], tmp_path: Path, loop: str
-) -> None:
-    record = measured({"workload": theirs(MAKES), "loop": loop}, tmp_path)
+def test_loops_are_those_of_the_cell(own: Own, loop: str) -> None:
+    record = own.measured(MAKES, loop=loop)
     (worker,) = record.workers
     assert worker.error_samples[0].startswith(loop)
-    assert record.loop is not None
+    assert record.loop
     assert (record.loop.class_ or "").startswith(loop)
 
 
-@MODELS
-def test_work_that_raises_fails_the_run(
-    theirs: Callable[[str], str], tmp_path: Path, model: str
-) -> None:
-    workload = theirs(
-        """
+@pytest.mark.slow
+@pytest.mark.one_build
+def test_work_that_raises_fails_the_run(own: Own) -> None:
+    raises = """
         @dataclass
         class Theirs(Workload):
             finite = True
@@ -87,19 +82,118 @@ def test_work_that_raises_fails_the_run(
                     raise LookupError("no luck")
                 time.sleep(3600)
         """
-    )
-    done = finish({"workload": workload, "workers": 2, "model": model}, tmp_path)
-    assert done.code == 1
-    failure = done.record.failure
-    assert failure is not None
+    failure = own.failure(raises, workers=2)
     assert (failure.phase, failure.worker, failure.error) == ("work", 1, "LookupError: no luck")
 
 
+@pytest.mark.slow
 def test_one_that_would_have_to_be_stopped_is_no_workload() -> None:
     with pytest.raises(TypeError, match=r"^Endless: a workload that makes loops is finite$"):
         type("Endless", (Workload,), {"makes_loops": True})
 
 
+@pytest.mark.slow
 def test_trio_makes_no_loop_of_asyncios_kind() -> None:
     with pytest.raises(UnknownLoopError, match=r"^trio runs on trio, which has no asyncio loop"):
         _ = Worker(0, 1, {}, "trio").loop_factory
+
+
+type Way = Literal["run", "runner"]
+
+
+class Factory:
+    """Makes loops and keeps them."""
+
+    def __init__(self) -> None:
+        self.made: list[asyncio.AbstractEventLoop] = []
+
+    def __call__(self) -> asyncio.AbstractEventLoop:
+        self.made.append(asyncio.new_event_loop())
+        return self.made[-1]
+
+
+def worked(monkeypatch: pytest.MonkeyPatch, way: Way, factory: Factory, runs: int = 4) -> Worker:
+    monkeypatch.setattr(Worker, "loop_factory", factory)
+    worker = Worker(0, 1, {})
+    Lifecycle(way=way, runs=runs, pause_s=0).work(worker)
+    return worker
+
+
+@pytest.mark.parametrize(("way", "loops"), [("run", 4), ("runner", 1)])
+def test_loops_are_made_by_the_cells_factory_and_closed(
+    way: Way, loops: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    factory = Factory()
+    worker = worked(monkeypatch, way, factory)
+    assert worker.operations == 4
+    assert worker.errors == 0
+    assert len(factory.made) == loops
+    assert all(loop.is_closed() for loop in factory.made)
+
+
+def test_a_loop_that_is_used_again_is_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    loop = asyncio.new_event_loop()
+
+    def run(main: Coroutine[Any, Any, Any], *, loop_factory: object) -> Any:
+        return loop.run_until_complete(main)
+
+    monkeypatch.setattr(asyncio, "run", run)
+    worker = worked(monkeypatch, "run", Factory())
+    loop.close()
+    assert worker.operations == 0
+    assert worker.errors == 4
+    assert worker.error_samples[0] == "asyncio.run did not create a new loop and close it"
+
+
+def test_a_runner_that_changes_its_loop_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = asyncio.Runner.get_loop
+
+    def another(runner: asyncio.Runner) -> asyncio.AbstractEventLoop:
+        own(runner)
+        return other
+
+    other = asyncio.new_event_loop()
+    monkeypatch.setattr(asyncio.Runner, "get_loop", another)
+    worker = worked(monkeypatch, "runner", Factory())
+    other.close()
+    assert worker.operations == 0
+    assert worker.error_samples[0] == "asyncio.Runner changed its loop"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("model", "way"), [("threads", "run"), ("threads", "runner"), ("interpreters", "run")]
+)
+def test_every_worker_does_all_its_runs(model: str, way: str) -> None:
+    parameters = {"runs": 20, "pause_s": 0.0, "way": way}
+    cell = {"workload": "lifecycle", "model": model, "workers": 2, "parameters": parameters}
+    record = measured(cell)
+    assert record.finite
+    for worker in record.workers:
+        assert worker.ticks.operations == [0, 20]
+        assert worker.errors == 0
+        assert not worker.hung
+
+
+@pytest.mark.slow
+@pytest.mark.one_build
+def test_the_loop_is_the_cells() -> None:
+    parameters = {"runs": 5, "pause_s": 0.0, "way": "run"}
+    record = measured({"workload": "lifecycle", "loop": "uvloop", "parameters": parameters})
+    assert record.loop
+    assert record.loop.class_ == "uvloop.Loop"
+    assert record.workers[0].ticks.operations == [0, 5]
+
+
+@pytest.mark.slow
+@pytest.mark.one_build
+@pytest.mark.parametrize(
+    ("loop", "reason"),
+    [
+        ("rloop", "rloop mixes up its descriptors when several threads open and close loops"),
+        ("trio", "runs only on asyncio's loops"),
+    ],
+)
+def test_what_makes_no_loop_of_its_own_is_refused(loop: str, reason: str) -> None:
+    failure = finish({"workload": "lifecycle", "loop": loop}).failure
+    assert failure.error == f"RefusedError: {reason}"

@@ -1,21 +1,97 @@
-"""A story that was parsed wrongly or not received is an error, never an operation."""
+"""Parsers agree; a story that was parsed wrongly or not received is an error; nothing is left."""
 
 import asyncio
-import contextlib
-from collections.abc import AsyncIterator, Callable
+import importlib
+import json
+import subprocess
+import sys
+from collections.abc import Callable
 
 import pytest
 from aiohttp import web
 
+from tests.support.answering import answering
 from tests.support.children import PATIENCE_S
+from tests.support.servers import STRICT, environment, running_site
 from workers import Worker
-from workers.services.serving.listening import listen, url_of
-from workers.services.site.pages import Page, Shelf
+from workers.services.serving.listening import listen
+from workers.services.site.pages import Page, Shelf, item_page, list_page
 from workers.services.site.server import serving
-from workers.services.site.stories import News
+from workers.services.site.stories import RARE, News, Story
+from workers.workloads.parts.parsers import Commented, Listed, leading_number, load_parser
 from workers.workloads.scrape import Scrape
 
 pytestmark = pytest.mark.one_build
+
+NEWS = News(seed=3, pages=100)
+
+
+ONE_COMMENT, NO_COMMENT = RARE // 2 - 1, RARE - 1
+
+
+INSTALLED = [
+    name
+    for name, package in {
+        "lexbor": "selectolax",
+        "turbohtml": "turbohtml",
+        "stdlib": "html.parser",
+    }.items()
+    if importlib.util.find_spec(package)
+]
+
+
+def listed(story: Story) -> Listed:
+    return Listed(story.id, story.title, story.link, story.points, story.author, story.comments)
+
+
+@pytest.mark.parametrize("name", INSTALLED)
+@pytest.mark.parametrize("page", [1, ONE_COMMENT // 30 + 1, NO_COMMENT // 30 + 1])
+def test_list_pages_give_the_facts(name: str, page: int) -> None:
+    assert {"lexbor", "stdlib"} <= set(INSTALLED)
+    found = load_parser(name).listed(list_page(NEWS, page))
+    assert found == [listed(story) for story in NEWS.listed(page)]
+
+
+@pytest.mark.parametrize("name", INSTALLED)
+@pytest.mark.parametrize("place", [0, 3, 2_999, ONE_COMMENT, NO_COMMENT])
+def test_threads_give_the_facts(name: str, place: int) -> None:
+    story = NEWS.story(place)
+    found = load_parser(name).commented(item_page(NEWS, story))
+    assert found == [
+        Commented(comment.id, comment.author, comment.indent, comment.text)
+        for comment in NEWS.thread(story)
+    ]
+    assert len(found) == story.comments
+
+
+@pytest.mark.parametrize("name", INSTALLED)
+def test_rows_that_lack_something_do_not_stop_a_scraper(name: str) -> None:
+    """Hacker News has jobs without points and comments whose text was deleted."""
+    jobs = (
+        b"<table><tr class='athing submission' id='7'><td class='title'><span class='titleline'>"
+        b"<a href='job'>A job</a></span></td></tr>"
+        b"<tr><td class='subtext'><span class='age'><a href='item?id=7'>1 hour ago</a></span> | "
+        b"<a href='hide?id=7'>hide</a></td></tr></table>"
+    )
+    deleted = (
+        b"<table class='comment-tree'><tr class='athing comtr' id='8'><td><table><tr>"
+        b"<td class='ind' indent='2'></td><td class='default'><div class='comment'>[deleted]"
+        b"</div></td></tr></table></td></tr></table>"
+    )
+    parser = load_parser(name)
+    assert parser.listed(jobs) == [Listed(7, "A job", "job", 0, "", 0)]
+    assert parser.commented(deleted) == [Commented(8, "", 2, "")]
+    assert not parser.listed(b"")
+    assert not parser.commented(b"")
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("12 points", 12), ("1\N{NO-BREAK SPACE}comment", 1), ("discuss", 0), ("", 0), ("hide", 0)],
+)
+def test_counts_are_read_as_they_are_worded(text: str, number: int) -> None:
+    assert leading_number(text) == number
+
 
 Tamper = Callable[[str, bytes], bytes]
 
@@ -122,28 +198,32 @@ def test_a_story_that_is_listed_wrongly_is_an_error(old: bytes, new: bytes) -> N
     assert "listed as" in worker.error_samples[0]
 
 
-def test_a_list_of_other_stories_is_an_error() -> None:
-    tamper = replaced("/news", b'submission" id="4', b'submission" id="5')
-    worker = scrape(Tampering(News(1, 2), tamper), enough=2)
+def without_text(address: str, body: bytes) -> bytes:
+    """The page with the text of its last comment gone."""
+    before, last, after = body.rpartition(b'class="commtext c00">')
+    return before + b'class="">' + after if last else body
+
+
+@pytest.mark.parametrize(
+    ("tamper", "enough", "begins", "ends"),
+    [
+        (
+            replaced("/news", b'submission" id="4', b'submission" id="5'),
+            2,
+            "list page 1: WrongPageError: lists 30 stories",
+            "",
+        ),
+        (replaced("/news", b"submission", b"job"), 2, "list page 1: ValueError", ""),
+        (without_text, 40, "", "WrongPageError: a comment without author or text"),
+    ],
+)
+def test_a_list_of_other_stories_and_a_comment_without_text_are_errors(
+    tamper: Tamper, enough: int, begins: str, ends: str
+) -> None:
+    worker = scrape(Tampering(News(1, 2), tamper), enough=enough)
     assert worker.operations == 0
-    assert worker.error_samples[0].startswith("list page 1: WrongPageError: lists 30 stories")
-
-
-def test_a_list_without_one_story_is_an_error() -> None:
-    worker = scrape(Tampering(News(1, 2), replaced("/news", b"submission", b"job")), enough=2)
-    assert worker.operations == 0
-    assert worker.error_samples[0].startswith("list page 1: ValueError")
-
-
-def test_a_comment_without_text_is_an_error_wherever_it_is() -> None:
-    def tamper(address: str, body: bytes) -> bytes:
-        del address
-        before, last, after = body.rpartition(b'class="commtext c00">')
-        return before + b'class="">' + after if last else body
-
-    worker = scrape(Tampering(News(1, 2), tamper))
-    assert worker.operations == 0
-    assert worker.error_samples[0].endswith("WrongPageError: a comment without author or text")
+    assert worker.error_samples[0].startswith(begins)
+    assert worker.error_samples[0].endswith(ends)
 
 
 def test_another_seed_is_another_site() -> None:
@@ -152,38 +232,19 @@ def test_another_seed_is_another_site() -> None:
     assert worker.errors >= 40
 
 
-@contextlib.asynccontextmanager
-async def broken(answer: Callable[[web.BaseRequest], web.StreamResponse]) -> AsyncIterator[str]:
-    async def handle(request: web.BaseRequest) -> web.StreamResponse:
-        return answer(request)
-
-    runner = web.ServerRunner(web.Server(handle, access_log=None))
-    await runner.setup()
-    listening = listen("127.0.0.1", 0)
-    await web.SockSite(runner, listening).start()
-    yield url_of(listening)
-    await runner.cleanup()
-
-
-def test_a_page_that_is_refused_is_an_error() -> None:
+def test_a_page_that_is_refused_and_a_site_that_is_gone_or_not_there_are_errors() -> None:
     async def both() -> Worker:
-        async with broken(lambda _: web.Response(status=503)) as url:
+        async with answering(lambda _: web.Response(status=503)) as url:
             return await scraped(url, enough=2)
 
     worker = asyncio.run(both())
     assert worker.operations == 0
     assert worker.error_samples[0] == "list page 1: WrongPageError: status 503"
-
-
-def test_a_site_that_is_gone_is_an_error() -> None:
     with listen("127.0.0.1", 0) as closed:
         port = closed.getsockname()[1]
     worker = asyncio.run(scraped(f"http://127.0.0.1:{port}", enough=2))
     assert worker.operations == 0
     assert "ClientConnectorError" in worker.error_samples[0]
-
-
-def test_without_a_site_it_says_how_to_start_one() -> None:
     workload = Scrape()
     workload.load()
     with pytest.raises(ValueError, match=r"python -m workers\.services\.site"):
@@ -201,7 +262,7 @@ def test_workers_begin_apart_and_use_a_port_each(monkeypatch: pytest.MonkeyPatch
             asked.append(request.raw_path)
             return web.Response(status=404)
 
-        async with broken(answer) as one, broken(answer) as two:
+        async with answering(answer) as one, answering(answer) as two:
             for index in range(3):
                 worker = Worker(index, 3, {"site": [one, two]})
                 workload = Scrape(pages=99)
@@ -217,3 +278,53 @@ def test_workers_begin_apart_and_use_a_port_each(monkeypatch: pytest.MonkeyPatch
         return asked
 
     assert asyncio.run(first_pages()) == ["/news?p=1", "/news?p=34", "/news?p=67"]
+
+
+# Stops in the middle of traffic, as the host does; `-X dev -W error` make Python report leftovers.
+LIVE = """
+import asyncio, gc, json, sys
+from workers import Worker
+from workers.loops.registry import load_loop
+from workers.workloads.scrape import Scrape
+
+async def live(worker, workload):
+    await workload.setup(worker)
+    traffic = asyncio.create_task(workload.run(worker))
+    while worker.operations < 20 and not worker.errors:
+        await asyncio.sleep(0.005)
+    if end == "stopped":
+        worker.stop()
+    else:
+        traffic.cancel()
+    await asyncio.wait({traffic})
+    await workload.teardown(worker)
+    return len(asyncio.all_tasks()) - 1
+
+loop, end, url = sys.argv[1:]
+worker, workload = Worker(0, 1, {"site": [url]}), Scrape(pages=2, parser="lexbor")
+workload.load()
+with asyncio.Runner(loop_factory=load_loop(loop)) as runner:
+    pending = runner.run(live(worker, workload))
+gc.collect()
+print(json.dumps({"pending": pending, "errors": worker.error_samples, **workload.facts()}))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("loop", "end"), [("uvloop", "stopped"), ("asyncio", "cancelled")])
+def test_nothing_is_left(loop: str, end: str) -> None:
+    with running_site() as url:
+        done = subprocess.run(
+            [sys.executable, *STRICT, "-c", LIVE, loop, end, url],
+            capture_output=True,
+            text=True,
+            env=environment(),
+            timeout=PATIENCE_S,
+        )
+    warnings = [line for line in done.stderr.splitlines() if " took " not in line]  # a busy machine
+    assert warnings == []
+    facts = json.loads(done.stdout)
+    assert (facts["pending"], facts["errors"]) == (0, [])
+    assert facts["http_client"].startswith("aiohttp 3.")
+    assert facts["http_parser"] == "c"
+    assert facts["html_parser"].startswith("selectolax ")

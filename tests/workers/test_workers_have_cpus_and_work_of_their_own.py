@@ -1,4 +1,4 @@
-"""Pinned workers have a core each while there are enough, and their CPUs are read back."""
+"""Pinned workers have a core each while there are enough; work in flight is divided evenly."""
 
 import json
 import os
@@ -16,8 +16,9 @@ from scaling.machine.topology import Topology
 from scaling.study.combine import study_from
 from scaling.study.options import Options
 from scaling.study.plan.cells import Plan, make_plan
-from tests.support.children import finish, measured
+from tests.support.children import Own, finish, measured
 from tests.support.descriptions import description
+from workers.cell import Cell as AskedCell
 from workers.cell import CellError, read_cell
 from workers.host.models import MODELS, refusal
 
@@ -39,11 +40,10 @@ def topology(**other: Any) -> Topology:
 
 
 def test_cores_come_first_node_by_node_then_their_siblings() -> None:
+    assert pinning((0, 2, 1), 5) == ((0,), (2,), (1,), (0,), (2,))  # it begins again
+    assert cpu_order(topology(affinity=(3, 4, 5, 7))) == (4, 5, 3, 7)
+    assert cpu_order(Topology(logical_cpus=3, affinity=(0, 1, 2))) == (0, 1, 2)  # unknown cores
     assert cpu_order(TWO_NODES) == (0, 2, 1, 3, 4, 6, 5, 7)
-
-
-def test_beyond_the_last_cpu_it_begins_again() -> None:
-    assert pinning((0, 2, 1), 5) == ((0,), (2,), (1,), (0,), (2,))
 
 
 def test_efficiency_cores_are_the_last_cores() -> None:
@@ -52,14 +52,6 @@ def test_efficiency_cores_are_the_last_cores() -> None:
     )
     assert cpu_order(topology(efficiency_cpus=(0, 4))) == (2, 1, 3, 0, 6, 5, 7, 4)
     assert cpu_order(hybrid) == (0, 1, 2, 3, 4, 5)
-
-
-def test_only_cpus_that_may_be_used_are() -> None:
-    assert cpu_order(topology(affinity=(3, 4, 5, 7))) == (4, 5, 3, 7)
-
-
-def test_where_the_cores_cannot_be_read_every_cpu_is_one() -> None:
-    assert cpu_order(Topology(logical_cpus=3, affinity=(0, 1, 2))) == (0, 1, 2)
 
 
 @given(st.integers(1, 40), st.sets(st.integers(0, 7), min_size=1))
@@ -121,12 +113,9 @@ def test_real_workers_are_found_on_the_cpus_that_they_were_given(model: str) -> 
     cell = {"workload": "compute", "model": model, "workers": 3, "pinning": asked}
     record = measured(cell)
     assert [worker.cpus for worker in record.workers] == asked
-
-
-@pytest.mark.slow
-def test_workers_that_are_not_pinned_do_not_say_where_they_are() -> None:
-    record = measured({"workload": "compute", "workers": 1})
-    assert [worker.cpus for worker in record.workers] == [None]
+    if model == "threads":
+        loose = measured({"workload": "compute", "workers": 1})
+        assert [worker.cpus for worker in loose.workers] == [None]
 
 
 @pytest.mark.slow
@@ -148,17 +137,27 @@ def test_a_workload_that_moves_its_worker_is_found_out(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_cpu_that_is_not_there_fails_the_run_and_says_so() -> None:
     done = finish({"workload": "compute", "workers": 1, "pinning": [[4_000]]})
-    assert done.code == 1
-    failure = done.record.failure
-    assert failure is not None
+    failure = done.failure
     assert (failure.phase, failure.worker) == ("import", 0)
     assert "Invalid argument" in failure.error
 
 
 @pytest.mark.parametrize(
-    "wrong", [[], [[0]], [[0], []], [[0], 1], [[0], ["1"]], [[0], [-1]], [[0], [True]]], ids=str
+    "wrong",
+    [
+        [],
+        [[0]],
+        [[0], []],
+        [[0], [1], [0]],
+        [[0], 1],
+        [[0], ["1"]],
+        [[0], [-1]],
+        [[0], [True]],
+        "0",
+    ],
+    ids=str,
 )
-def test_a_pinning_that_makes_no_sense_is_refused(wrong: list[Any]) -> None:
+def test_a_pinning_that_makes_no_sense_is_refused(wrong: Any) -> None:
     with pytest.raises(CellError, match=r"^pinning: expected"):
         read_cell({"workload": "compute", "workers": 2, "pinning": wrong})
 
@@ -167,3 +166,80 @@ def test_a_child_that_cannot_pin_says_so(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.delattr(os, "sched_setaffinity")
     with pytest.raises(CellError, match="cannot pin threads to CPUs"):
         read_cell({"workload": "compute", "pinning": [[0]]})
+
+
+CPUS = sorted(os.sched_getaffinity(0))
+
+
+# On a machine with one CPU the two share it, which is reported in the same way.
+PINNING = [[CPUS[0]], [CPUS[-1]]]
+
+
+REPORTS = """
+    from workers.workloads.compute import Compute
+    class Theirs(Compute):
+        async def setup(self, worker: Worker) -> None:
+            worker.fail(f"{sorted(os.sched_getaffinity(os.getpid()))}")
+    """
+
+
+@pytest.mark.slow
+def test_host_is_not_moved(own: Own) -> None:
+    for worker in own.measured(REPORTS, workers=2, pinning=PINNING).workers:
+        assert worker.error_samples == [str(CPUS)]  # of the main thread, where the host is
+
+
+COUNTS_CONNECTIONS = """
+    from workers.workloads.echo import Echo
+    class Theirs(Echo):
+        async def setup(self, worker: Worker) -> None:
+            await super().setup(worker)
+            worker.fail(f"{len(self._ends.clients)} connections")
+    """
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("total", "workers", "shares"),
+    [(16, 2, [8, 8]), (7, 3, [3, 2, 2]), (4, 4, [1, 1, 1, 1]), (None, 2, [None, None])],
+)
+def test_even_shares(total: int | None, workers: int, shares: list[int | None]) -> None:
+    cell = AskedCell("echo", workers=workers, in_flight=total)
+    assert [cell.share(index) for index in range(workers)] == shares
+    assert total is None or sum(share or 0 for share in shares) == total
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("model", "total", "shares"), [("threads", 5, [3, 2]), ("processes", None, [8, 8])]
+)
+def test_each_worker_has_its_share(
+    own: Own, model: str, total: int | None, shares: list[int]
+) -> None:
+    workers = own.measured(COUNTS_CONNECTIONS, workers=2, model=model, in_flight=total).workers
+    assert [worker.in_flight for worker in workers] == shares
+    assert [worker.error_samples for worker in workers] == [
+        [f"{share} connections"] for share in shares
+    ]
+
+
+HAS_OTHERS = """
+    from workers.workloads.echo import Echo
+    class Theirs(Echo):
+        async def setup(self, worker: Worker) -> None:
+            self.connections += worker.index
+            await super().setup(worker)
+    """
+
+
+@pytest.mark.slow
+def test_the_record_has_what_is_in_flight_and_not_what_was_asked(own: Own) -> None:
+    workers = own.measured(HAS_OTHERS, workers=2, in_flight=6).workers
+    assert [worker.in_flight for worker in workers] == [3, 4]
+
+
+@pytest.mark.slow
+def test_workload_that_has_no_such_parameter_is_left_alone() -> None:
+    workers = measured({"workload": "compute", "workers": 2, "in_flight": 4}).workers
+    assert [worker.in_flight for worker in workers] == [None, None]
+    assert [worker.ticks.operations[-1] > 0 for worker in workers] == [True, True]

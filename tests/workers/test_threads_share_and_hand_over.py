@@ -1,0 +1,371 @@
+"""`shared` has every way of sharing, and `handoff` counts each callback once and times timers."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from typing import get_args
+
+import pytest
+
+from scaling.journal.record import Record
+from tests.support.children import finish, measured
+from workers import Worker
+from workers.readback.refusals import load_choices, refusals
+from workers.worker.meeting import Barrier, Meeting
+from workers.worker.registry import built_in, load_workload
+from workers.workloads.handoff import Handoff, Sender
+from workers.workloads.parts import timers
+from workers.workloads.parts.timers import Timekeeper
+from workers.workloads.shared import OF_ONE_LOOP, RUNGS, OfOneLoop, Rung, Shared
+
+
+def handed_over(workers: int, own_code: bool = False, **parameters: object) -> Record:
+    # A worker waits for another, which a machine may stall for longer than a short window is open.
+    cell = {
+        "workload": "handoff",
+        "workers": workers,
+        "own_code": own_code,
+        "window_s": 1.2,
+        "parameters": parameters,
+    }
+    return measured(cell)
+
+
+def timers(record: Record) -> list[bool]:
+    names = {"timer_late_mean_s", "timer_late_max_s"}
+    assert all(set(worker.figures) in (set(), names) for worker in record.workers)
+    return [bool(worker.figures) for worker in record.workers]
+
+
+def clean(record: Record) -> None:
+    for worker in record.workers:
+        assert worker.errors == 0, worker.error_samples
+        assert worker.pending_tasks == 0
+        assert not worker.hung
+
+
+@pytest.mark.slow
+def test_all_others_send_to_the_first() -> None:
+    record = handed_over(3)
+    clean(record)
+    first, *others = record.workers
+    assert first.serves
+    assert first.ticks.operations[-1] == 0
+    assert all(worker.ticks.operations[-1] > worker.ticks.operations[0] for worker in others)
+    assert not any(worker.serves for worker in others)
+    assert timers(record) == [True, False, False]
+
+
+@pytest.mark.slow
+@pytest.mark.one_build
+def test_who_sends_nothing_has_nothing_on_the_way() -> None:
+    first, *others = measured({"workload": "handoff", "workers": 3, "in_flight": 12}).workers
+    assert first.in_flight is None
+    assert [worker.in_flight for worker in others] == [4, 4]
+
+
+def test_a_share_of_what_all_have_on_the_way_would_be_kept_where_all_send_to_one() -> None:
+    assert "its share would be missing" in str(Handoff().uneven())
+    assert Handoff(pattern="ring").uneven() is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("own_code", [False, True])
+def test_in_a_ring_each_sends_to_the_next(own_code: bool) -> None:
+    record = handed_over(3, own_code, pattern="ring", on_the_way=7)
+    clean(record)
+    assert not any(worker.serves for worker in record.workers)
+    assert all(worker.ticks.operations[-1] > 0 for worker in record.workers)
+    assert timers(record) == [True] * 3
+
+
+@pytest.mark.slow
+@pytest.mark.one_build
+def test_one_alone_sends_to_itself() -> None:
+    record = handed_over(1, on_the_way=1)
+    clean(record)
+    (worker,) = record.workers
+    assert worker.ticks.operations[-1] > 0
+    assert not worker.serves
+    assert timers(record) == [True]
+
+
+@pytest.mark.slow
+@pytest.mark.one_build
+@pytest.mark.parametrize(
+    ("workload", "model", "says"),
+    [
+        ("handoff", "processes", "only inside one interpreter"),
+        ("shared", "interpreters", "workers of this model share nothing; only threads do"),
+    ],
+)
+def test_other_models_are_refused(workload: str, model: str, says: str) -> None:
+    assert says in finish({"workload": workload, "model": model, "workers": 2}).failure.error
+    for each in ("processes", "interpreters", "threads"):
+        reason = load_workload(workload)().refuses(each, "asyncio")
+        assert (reason is None) == (each == "threads")
+
+
+class Receiver:
+    """A loop that runs its callbacks when the test says so."""
+
+    def __init__(self) -> None:
+        self.waiting: list[Callable[[], object]] = []
+
+    def call_soon_threadsafe(self, callback: Callable[..., object], *arguments: object) -> None:
+        self.waiting.append(lambda: callback(*arguments))
+
+    def run(self, count: int) -> None:
+        for _ in range(count):
+            self.waiting.pop(0)()
+
+
+async def sending(on_the_way: int) -> tuple[Worker, Receiver, Sender]:
+    worker, receiver = Worker(0, 2, {}), Receiver()
+    sender = Sender(worker, receiver)  # type: ignore[arg-type]
+    sender.begin(on_the_way)
+    return worker, receiver, sender
+
+
+async def heard() -> None:
+    """Let the sender's loop run what has been sent back to it."""
+    for _ in range(3):
+        await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("on_the_way", [1, 2, 7, 64])
+def test_no_more_than_that_is_on_the_way(on_the_way: int) -> None:
+    async def look() -> None:
+        worker, receiver, _ = await sending(on_the_way)
+        for _ in range(5 * on_the_way):
+            assert len(receiver.waiting) <= on_the_way
+            receiver.run(1)
+            await heard()
+        assert worker.operations + len(receiver.waiting) >= 5 * on_the_way
+        assert worker.errors == 0
+
+    asyncio.run(look())
+
+
+def test_callbacks_count_when_they_are_known_to_have_run_and_all_have_at_the_end() -> None:
+    async def look() -> None:
+        worker, receiver, sender = await sending(8)
+        receiver.run(3)
+        await heard()
+        assert worker.operations == 0
+        receiver.run(1)
+        await heard()
+        assert worker.operations == 4
+        worker.stop()
+        receiver.run(4)
+        await heard()
+        assert not sender.over.is_set()
+        receiver.run(4)
+        await heard()
+        assert sender.over.is_set()
+        assert (worker.operations, receiver.waiting) == (12, [])
+        worker, receiver, _ = await sending(8)
+        del receiver.waiting[1]  # one does not run
+        receiver.run(3)
+        await heard()
+        assert worker.operations == 0
+        assert worker.error_samples == ["3 of 4 callbacks ran"]
+
+    asyncio.run(look())
+
+
+def test_loops_find_each_other_and_leave_together() -> None:
+    meeting = Meeting(3)
+    found: dict[int, list[asyncio.AbstractEventLoop]] = {}
+    gone: list[int] = []
+    told = threading.Event()
+
+    async def come_and_go(index: int) -> None:
+        loops = await meeting.join(index)
+        assert loops[index] is asyncio.get_running_loop()
+        found[index] = loops
+        if index == 2:
+            told.wait()
+            assert gone == []
+        await meeting.leave()
+        gone.append(index)
+
+    threads = [threading.Thread(target=lambda k=k: asyncio.run(come_and_go(k))) for k in range(3)]
+    for thread in threads:
+        thread.start()
+    while len(waiting(meeting._left)) < 2:  # both others want to leave
+        pass
+    told.set()
+    for thread in threads:
+        thread.join()
+    assert sorted(gone) == [0, 1, 2]
+    assert found[0] == found[1] == found[2]
+    assert len(set(map(id, found[0]))) == 3
+
+
+def waiting(barrier: Barrier) -> list[object]:
+    return list(barrier._waiting)
+
+
+PERIOD_S = 0.010
+
+
+class Clock:
+    """A clock and a loop with one timer on it, both moved by hand; the loop's own clock is off."""
+
+    def __init__(self) -> None:
+        self.now_s = 100.0
+        self.due_s = 0.0
+        self.callback: Callable[[], object] | None = None
+
+    def monotonic(self) -> float:
+        return self.now_s
+
+    def time(self) -> float:
+        return self.now_s - 42.0
+
+    def call_at(self, at_s: float, callback: Callable[[], object]) -> "Clock":
+        self.due_s, self.callback = at_s + 42.0, callback
+        return self
+
+    def cancel(self) -> None:
+        self.callback = None
+
+    def fire(self, late_s: float) -> None:
+        """Go to when the timer is due and beyond; run it."""
+        assert self.callback is not None
+        self.now_s = max(self.now_s, self.due_s + late_s)
+        self.callback()
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(timers, "time", clock)
+    monkeypatch.setattr(asyncio, "get_running_loop", lambda: clock)
+    return clock
+
+
+@pytest.mark.parametrize(
+    ("late_s", "mean_s", "max_s"),
+    [
+        ([0.001, 0.003, 0.002], 0.002, 0.003),
+        ([0.035, 0.0, 0.0, 0.0], 0.020, 0.035),  # in a stall four are due: 35, 25, 15, 5 ms late
+        ([-0.001], 0.0, 0.0),  # early is on time
+    ],
+)
+def test_lateness_counts_from_when_a_timer_was_due(
+    clock: Clock, late_s: list[float], mean_s: float, max_s: float
+) -> None:
+    kept = Timekeeper(PERIOD_S)
+    for each in late_s:
+        clock.fire(each)
+    figures = kept.stop()
+    assert figures["timer_late_mean_s"] == pytest.approx(mean_s)
+    assert figures["timer_late_max_s"] == pytest.approx(max_s)
+    assert clock.callback is None
+
+
+def test_the_schedule_does_not_drift_and_one_without_its_turn_counts(clock: Clock) -> None:
+    Timekeeper(PERIOD_S)
+    for _ in range(100):
+        clock.fire(0.004)
+    assert clock.due_s == pytest.approx(100.0 + 101 * PERIOD_S)
+    kept = Timekeeper(PERIOD_S)
+    clock.now_s += 0.510
+    assert kept.stop()["timer_late_max_s"] == pytest.approx(0.5)
+
+
+def test_every_choice_has_a_rung() -> None:
+    assert set(RUNGS) == set(get_args(Rung))
+    assert set(OF_ONE_LOOP) == set(get_args(OfOneLoop))
+    assert Shared().sharing == "attribute-write"
+
+
+@pytest.mark.parametrize("sharing", RUNGS)
+def test_rung_does_something_for_every_turn(sharing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    touched: list[str] = []
+
+    class Watched:
+        @property
+        def value(self) -> int:
+            touched.append("read")
+            return 1
+
+        @value.setter
+        def value(self, _: int) -> None:
+            touched.append("written")
+
+        @property
+        def lock(self) -> "Watched":
+            return self
+
+        def __enter__(self) -> None:
+            touched.append("locked")
+
+        def __exit__(self, *_: object) -> None:
+            pass
+
+    monkeypatch.setattr("workers.workloads.shared.COMMON", Watched())
+    RUNGS[sharing](5)
+    expected = {
+        "nothing": [],
+        "global": [],
+        "value": ["read"],
+        "attribute-read": ["read"] * 5,
+        "attribute-write": ["written"] * 5,
+        "lock": ["locked"] * 5,
+    }
+    assert touched == expected[sharing]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sharing", RUNGS)
+def test_rung_runs_in_two_threads(sharing: str) -> None:
+    cell = {"workload": "shared", "workers": 2, "parameters": {"sharing": sharing}}
+    for worker in measured(cell).workers:
+        assert worker.ticks.operations[-1] > 0
+        assert worker.ticks.errors[-1] == 0
+
+
+@pytest.mark.parametrize("sharing", OF_ONE_LOOP)
+def test_what_is_of_one_loop_is_refused_with_the_reason(sharing: OfOneLoop) -> None:
+    name, instead = OF_ONE_LOOP[sharing]
+    reason = Shared(sharing=sharing).refuses("threads", "asyncio")
+    assert reason is not None
+    assert reason.startswith(f"an {name} is for the tasks of one loop")
+    assert reason.endswith(f"Use {instead}")
+
+
+@pytest.mark.slow
+@pytest.mark.one_build
+def test_the_plan_prints_it_before_anything_is_run() -> None:
+    reasons = {
+        each["parameters"]["sharing"]: each["reason"]
+        for each in refusals(built_in()["shared"], Shared, ["asyncio"], load_choices(Shared), None)
+        if each["model"] == "threads"
+    }
+    assert set(reasons) == set(OF_ONE_LOOP)
+    asked = {"workload": "shared", "workers": 2, "parameters": {"sharing": "asyncio-lock"}}
+    assert finish(asked).failure.error == f"RefusedError: {reasons['asyncio-lock']}"
+    assert reasons["asyncio-lock"] == Shared(sharing="asyncio-lock").refuses("threads", "asyncio")
+
+
+def test_the_reason_is_true() -> None:
+    """A second loop that must wait for an asyncio primitive of the first gets a RuntimeError."""
+    lock, event = asyncio.Lock(), asyncio.Event()
+    queue: asyncio.Queue[None] = asyncio.Queue()
+
+    async def wait_in_vain() -> None:
+        await lock.acquire()
+        for waiting in (lock.acquire(), event.wait(), queue.get()):
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(waiting, 0.001)
+
+    async def wait_on_another_loop() -> None:
+        for waiting in (lock.acquire(), event.wait(), queue.get()):
+            with pytest.raises(RuntimeError, match="bound to a different event loop"):
+                await waiting
+
+    asyncio.run(wait_in_vain())
+    asyncio.run(wait_on_another_loop())
