@@ -17,7 +17,7 @@ from scaling.study.combine import study_from
 from scaling.study.options import Options
 from scaling.study.plan.cells import Plan, make_plan
 from tests.support.descriptions import WORKLOADS, description
-from tests.support.fabricate import Made, study_line
+from tests.support.studies import FakeStudy
 
 STUDY = """
 arms = ["3.14t"]
@@ -69,7 +69,7 @@ class Loads:
 def opened(folder: Path) -> JournalFile:
     journal = JournalFile(folder / "journal.jsonl")
     if journal.head is None:
-        journal.append(study_line(Made()))
+        journal.append(FakeStudy().first_line)
     return journal
 
 
