@@ -5,7 +5,7 @@ of its interval: blocks are added while an interval is wide, never because of wh
 Looking after every block still favours intervals that happen to be narrow. Of a study with a single
 headline ratio they cover 91 to 95 % instead of 95 %, of one with four, which must all be narrow, 94
 to 95 % (normal scatter of 1 to 8 %, asked for 2 %;
-tests/analysis/test_precision_costs_little_coverage.py).
+tests/analysis/test_order_of_runs_lowers_noise.py).
 """
 
 import pandas as pd

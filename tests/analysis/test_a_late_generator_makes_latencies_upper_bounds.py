@@ -1,14 +1,12 @@
 """A load generator that is late on few cores does not decide which runs are used."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from scaling.analysis.ratios import SENT_LATE
-from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.verdict import Verdict
 from scaling.analysis.table.latency import SHORTEST_S, has_no_most, may_be_one, shortest_s
 from scaling.analysis.validity import served as validity
@@ -18,13 +16,13 @@ from scaling.report.tables.rated import rated
 from scaling.report.terminal.answer import left_out
 from scaling.study.objective import parse_objective
 from scaling.study.questions import OVER_PROCESSES, P99
-from tests.support.fabricate import with_
-from tests.support.served import Served, studied
+from tests.support.runs import with_
+from tests.support.served_studies import FakeServedStudy
 
 THREADS, PROCESSES = ("3.14t", "threads"), ("3.14", "processes")
-MADE = Served(
+MADE = FakeServedStudy(
     configurations=(THREADS, PROCESSES),
-    speeds={THREADS: 1_000.0, PROCESSES: 1_500.0},
+    answers_per_s={THREADS: 1_000.0, PROCESSES: 1_500.0},
     workers=(1,),
     rates=(400.0,),
     blocks=6,
@@ -46,19 +44,18 @@ def disturbed(run: RunLine) -> RunLine:
     return with_(run, load__slip=slip, load__latency=latency)
 
 
-def test_a_generator_that_is_late_in_all_runs_bounds_their_latencies(tmp_path: Path) -> None:
-    made = studied(tmp_path, LATE)
-    frame = made.frame
+def test_a_generator_that_is_late_in_all_runs_bounds_their_latencies() -> None:
+    frame = LATE.frame
     assert frame["valid"].all()
     assert set(frame["reasons"]) == {("generator-late",)}
     assert frame["details"].str[0].str.contains("latencies are upper bounds").all()
-    text = left_out(StudyResults.of(made))
+    text = left_out(LATE.results)
     assert "Latencies are upper bounds (load generator late): 12 of 12 runs." in text
 
 
-def test_a_disturbed_run_is_judged_by_the_latencies_of_its_cell(tmp_path: Path) -> None:
+def test_a_disturbed_run_is_judged_by_the_latencies_of_its_cell() -> None:
     """Its own latency would hide its slip, while undisturbed runs would be left out."""
-    frame = studied(tmp_path, replace(LATE, slip_s=0.15e-3), disturbed).frame
+    frame = replace(LATE, slip_s=0.15e-3, change=disturbed).frame
     odd = frame["block"] == 2
     own = frame["slip_p99_s"] / frame["latency_p99_s"]
     np.testing.assert_array_less(own[odd], 0.5)  # of its own latency, it would pass
@@ -66,17 +63,17 @@ def test_a_disturbed_run_is_judged_by_the_latencies_of_its_cell(tmp_path: Path) 
     assert frame.loc[~odd, "valid"].all()
 
 
-def test_a_closed_loop_is_never_late(tmp_path: Path) -> None:
-    assert (studied(tmp_path, replace(LATE, rates=(0.0,))).frame["reasons"] == ()).all()
+def test_a_closed_loop_is_never_late() -> None:
+    assert (replace(LATE, rates=(0.0,)).frame["reasons"] == ()).all()
 
 
-def test_a_verdict_needs_more_than_the_generators_lateness(tmp_path: Path) -> None:
+def test_a_verdict_needs_more_than_the_generators_lateness() -> None:
     for speed, word, why in ((1_050.0, "inconclusive", SENT_LATE), (1_500.0, "slower", "")):
-        made = replace(LATE, speeds={THREADS: 1_000.0, PROCESSES: speed}, blocks=10, window_s=20.0)
+        made = replace(
+            LATE, answers_per_s={THREADS: 1_000.0, PROCESSES: speed}, blocks=10, window_s=20.0
+        )
         for slip_s, expected in ((20e-6, "slower"), (0.25e-3, word)):
-            at = tmp_path / f"{speed}-{slip_s}"
-            study = studied(at, replace(made, slip_s=slip_s))
-            (found,) = StudyResults.of(study).ratios.where(OVER_PROCESSES, P99)
+            (found,) = replace(made, slip_s=slip_s).results.ratios.where(OVER_PROCESSES, P99)
             assert found.verdict.word == expected
             if expected == "inconclusive":
                 assert found.verdict.why == why
@@ -126,21 +123,18 @@ GRID = tuple(130 * 1.25**k for k in range(6))  # 130 to 397
         (400.0, 1e-3, "slower", ""),
     ],
 )
-def test_a_capacity_is_a_lower_bound_then(
-    tmp_path: Path, speed: float, slip_s: float, word: str, why: str
-) -> None:
+def test_a_capacity_is_a_lower_bound_then(speed: float, slip_s: float, word: str, why: str) -> None:
     """Answers take 0.9 of the latency from the send on: at most so much more is the capacity."""
     asked = replace(
         MADE,
-        speeds={THREADS: speed, PROCESSES: 500.0},
+        answers_per_s={THREADS: speed, PROCESSES: 500.0},
         rates=GRID,
         blocks=8,
         window_s=20.0,
         slip_s=slip_s,
+        options={"slo": [SLO.text]},
     )
-    made = studied(tmp_path, asked)
-    stated = with_(made.study, study={**made.study.study, "slo": [SLO.text]})
-    results = StudyResults(made.frame, stated)
+    results = asked.results
     (ratio,) = results.ratios.where(measure="capacity at p99<20ms")
     known = {each.cell: each for each in results.capacities}
     for one, of in ((known[ratio.of], THREADS), (known[ratio.over], PROCESSES)):

@@ -4,6 +4,7 @@ import dataclasses
 import json
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -11,17 +12,13 @@ from msgspec.structs import replace
 from scaling.journal.record import Cell
 from scaling.machine.topology import Topology
 from scaling.run.progress import run_in_words
-from scaling.run.session import Replay, drive
-from scaling.study.combine import study_from
-from scaling.study.file import read_study
-from scaling.study.options import Options
+from scaling.run.session import Replay
 from scaling.study.plan.aa_pairs import repeats_of
-from scaling.study.plan.cells import Plan, make_plan
+from scaling.study.plan.cells import Plan
 from scaling.study.plan.table import aa_pairs_line
-from tests.analysis.test_resume_is_replay import Pretended, Told, believes, opened
-from tests.support.descriptions import description
+from tests.support.driving import believes, driven, opened
+from tests.support.plans import planned
 
-TWO_CORES = Topology(logical_cpus=2, physical_cores=2)
 STUDY = """
 blocks = 3
 workers = [1, 2, 4]
@@ -39,13 +36,8 @@ workers = [4, 8]
 """
 
 
-def plan(text: str = STUDY, topology: Topology = TWO_CORES, **options: object) -> Plan:
-    study = study_from(
-        Options(**options),  # type: ignore[arg-type]
-        running_build="3.14t",
-        load_file=lambda name: read_study(text, name),
-    )
-    return make_plan(study, dict.fromkeys(study.arms, description()), topology)
+def plan(text: str = STUDY, **options: Any) -> Plan:
+    return planned(text, **{"controls": True, **options})
 
 
 def test_each_chosen_workload_has_a_duplicate_and_added_controls_have_none() -> None:
@@ -146,8 +138,8 @@ def test_neither_the_child_nor_the_live_line_is_reported() -> None:
 def test_a_duplicate_has_its_own_key_so_a_study_resumes_the_right_one(tmp_path: Path) -> None:
     made = plan()
     assert len(set(made.every_cell)) == len(made.every_cell)
+    driven(made, tmp_path)
     with opened(tmp_path / "journal.jsonl") as journal:
-        drive(made, journal, Pretended(), believes, Told())
         twins = [line for line in journal.runs if line.cell.twin]
         assert len(twins) == 3 * len(made.repeats)
         others = [line for line in journal.runs if line != twins[4]]

@@ -12,7 +12,6 @@ from scaling.analysis.gate.bounds import BOUNDS, Bound
 from scaling.analysis.gate.checked import BoundCheck, Checked
 from scaling.analysis.gate.checks import Limits
 from scaling.analysis.lookup.name import parse
-from scaling.analysis.results import StudyResults
 from scaling.report.gate import gate
 from scaling.report.page.render import page
 from scaling.report.quotes.lookup import figure_text
@@ -20,30 +19,12 @@ from scaling.report.tables.comparison import chapters
 from scaling.report.tables.export import comparison_rows
 from scaling.report.tables.grid import chapters_markdown
 from scaling.study.questions import QUESTIONS, THROUGHPUT, Asked, Scope
-from tests.support.fabricate import Made, studied
+from tests.support.studies import FakeStudy
 
 LAG = "lag_max_s"
 
 
-def inverse(scope: Scope) -> Iterator[Asked]:
-    """One worker over several: a question that nobody needs."""
-    for cell in scope.cells:
-        if cell.workers > 1:
-            yield Asked("inverse", THROUGHPUT, cell.but(workers=1), (cell,))
-
-
-def test_a_question_is_in_tables_and_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(QUESTIONS, "inverse", inverse)
-    made = Made(workers=(1, 2), blocks=8, models=("threads", "processes"))
-    results = StudyResults.of(studied(tmp_path, made))
-    rows = comparison_rows(results)
-    assert (rows["question"] == "inverse").sum() == 2
-    assert "Inverse" in chapters_markdown(chapters(results))
-
-
-def test_a_question_about_any_measure_is_everywhere(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_question_about_any_measure_is_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """The ratio of loop lags stands in tables, the answer, the page, files and texts."""
 
     def lags(scope: Scope) -> Iterator[Asked]:
@@ -54,9 +35,7 @@ def test_a_question_about_any_measure_is_everywhere(
                     yield Asked("lateness", measure, cell, (over,), headline=measure == LAG)
 
     monkeypatch.setitem(QUESTIONS, "lags", lags)
-    made = Made(workers=(1, 2), blocks=8, models=("threads", "processes"))
-    study = studied(tmp_path, made)
-    results = StudyResults.of(study)
+    results = FakeStudy(workers=(1, 2), blocks=8, models=("threads", "processes")).results
     (ratio,) = results.ratios.where("lateness", LAG)
     assert ratio.verdict.family == "exploratory", "the study has not named it"
     text = chapters_markdown(chapters(results))
@@ -76,7 +55,7 @@ def test_a_bound_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setitem(BOUNDS, "min_gain", Bound("--min-gain", "", 0.0, gain))
     speeds = {("3.14t", "threads", n): 1.0 * n for n in (1, 2)}
-    study = studied(tmp_path, Made(workers=(1, 2), blocks=8, speeds=speeds, noise=0.005))
+    study = FakeStudy(workers=(1, 2), blocks=8, speeds=speeds, noise=0.005).read(tmp_path)
     for least, code in ((0.9, 0), (1.0, 1)):
         console = Console(file=StringIO(), width=120)
         limits = Limits(min_gain=2 * least + 0.1 * code)
@@ -84,7 +63,7 @@ def test_a_bound_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_figure_has_the_same_name_in_texts_and_notebooks(tmp_path: Path) -> None:
-    study = studied(tmp_path, Made(workers=(1, 2), blocks=6))
+    study = FakeStudy(workers=(1, 2), blocks=6).read(tmp_path)
     name = "throughput_per_s workload=echo arm=3.14t workers=2 over.workers=1"
     cell = {"workload": "echo", "arm": "3.14t", "workers": 2}
     by_name = scaling.figure(study, name)

@@ -1,65 +1,92 @@
-"""A ratio of runs in different allocator states says so; mimalloc has no such states."""
+"""Runs in different allocator states are never averaged, and a ratio of them says so.
 
-from pathlib import Path
+mimalloc has no such states.
+"""
+
+from dataclasses import replace
 
 import pytest
 
 from scaling.analysis.results import StudyResults
-from scaling.analysis.table.load import Journal
-from scaling.journal.record import RunLine
+from scaling.journal.record import RunLine, Ticks
 from scaling.report.tables.comparison import chapters
 from scaling.report.tables.export import comparison_rows, markdown, summary
 from scaling.report.tables.grid import chapters_markdown
-from tests.support.comparisons import place
-from tests.support.fabricate import Made, studied, with_
+from tests.support.runs import changing_ticks, with_
+from tests.support.studies import FakeStudy, place
 
-MADE = Made(arms=("3.14", "3.14t"), models=("interpreters", "processes"), workers=(1, 2))
+ONE = FakeStudy(arms=("3.14",), workers=(1,))
+MADE = FakeStudy(arms=("3.14", "3.14t"), models=("interpreters", "processes"), workers=(1, 2))
+
+
+def keeps(ticks: Ticks) -> Ticks:
+    """Of a process that keeps its memory: it has no fault in the window. All else maps it anew."""
+    return with_(ticks, minor_faults=[900] * len(ticks.time_ns))
 
 
 def keeping(run: RunLine) -> RunLine:
-    """The interpreters at N = 2 keep their memory; all else on 3.14 maps it anew."""
-    cell = run.cell
-    if run.record is None or (cell.model, cell.workers) != ("interpreters", 2):
-        return run
-    workers = [
-        with_(each, ticks__minor_faults=[900] * len(each.ticks.time_ns))
-        for each in run.record.workers
-    ]
-    return with_(run, record__workers=workers)
+    """The interpreters at N = 2 keep their memory."""
+    return changing_ticks(keeps)(run) if (run.cell.model, run.cell.workers) == ODD else run
 
 
-@pytest.fixture
-def study(tmp_path: Path) -> Journal:
-    return studied(tmp_path, MADE, keeping)
+ODD = ("interpreters", 2)
 
 
-def test_every_cell_bears_its_state(study: Journal) -> None:
-    rows = summary(StudyResults.of(study))
+@pytest.fixture(scope="module")
+def results() -> StudyResults:
+    return replace(MADE, change=keeping).results
+
+
+@pytest.mark.parametrize("odd_blocks", [(2,), (0, 1), (3, 4, 5)])
+def test_runs_of_a_cell_in_another_state_than_most_are_invalid(odd_blocks: tuple[int, ...]) -> None:
+    def change(run: RunLine) -> RunLine:
+        return changing_ticks(keeps)(run) if run.block in odd_blocks else run
+
+    for row in replace(ONE, blocks=6, change=change).rows:
+        odd = row["block"] in odd_blocks
+        assert row["allocator_state"] == ("keeping" if odd else "mapping")
+        assert row["reasons"] == (("mixed-allocator-state",) if odd else ())
+        assert row["valid"] is not odd
+
+
+def test_states_of_different_cells_are_not_compared_with_each_other(results: StudyResults) -> None:
+    assert set(results.frame["validity"]) == {"valid"}
+
+
+def test_faults_that_merely_vary_are_one_state() -> None:
+    def varies(run: RunLine) -> RunLine:
+        def change(ticks: Ticks) -> Ticks:
+            return with_(ticks, minor_faults=[(4 + run.block) * n for n in ticks.operations])
+
+        return changing_ticks(change)(run)
+
+    assert {row["validity"] for row in replace(ONE, blocks=5, change=varies).rows} == {"valid"}
+
+
+def test_every_cell_bears_its_state(results: StudyResults) -> None:
+    rows = summary(results)
     assert rows.loc[rows["arm"] == "3.14t", "allocator_state"].isna().all()
     stock = rows[rows["arm"] == "3.14"].sort_values(["model", "workers"])
     assert stock["allocator_state"].tolist() == ["mapping", "keeping", "mapping", "mapping"]
 
 
-def test_a_speed_up_across_states_says_so(study: Journal, tmp_path: Path) -> None:
-    line = (
+def test_a_speed_up_across_states_says_so(results: StudyResults) -> None:
+    text = markdown(results)
+    assert (
         "asyncio · 3.14 · interpreters: N = 1 ran in the allocator state mapping, N = 2 in keeping"
-    )
-    text = markdown(StudyResults.of(study))
-    assert line in text
+    ) in text
     assert text.count("ran in the allocator state") == 1
-    alike = studied(tmp_path, MADE, name="alike.jsonl")
-    assert "ran in the allocator state" not in markdown(StudyResults.of(alike))
+    assert "ran in the allocator state" not in markdown(MADE.results)
 
 
-def test_a_ratio_of_two_ways_across_states_says_so(study: Journal, tmp_path: Path) -> None:
-    (compared,) = StudyResults(study.frame, study.study).compared
+def test_a_ratio_of_two_ways_across_states_says_so(results: StudyResults) -> None:
+    (compared,) = results.compared
     pairs = [(place(of), place(over)) for of, over in compared.across_states]
     assert pairs == [(("3.14", "interpreters", 2), ("3.14", "processes", 2))]
-    text = chapters_markdown(chapters(StudyResults.of(study)))
+    text = chapters_markdown(chapters(results))
     assert "2 interpreters on 3.14 (keeping) over 2 processes on 3.14 (mapping)" in text
-    alike = studied(tmp_path, MADE, name="alike.jsonl")
-    assert "Across allocator states" not in chapters_markdown(chapters(StudyResults.of(alike)))
-    rows = comparison_rows(StudyResults.of(study))
+    assert "Across allocator states" not in chapters_markdown(chapters(MADE.results))
+    rows = comparison_rows(results)
     two = rows[(rows["arm"] == "3.14") & (rows["workers"] == 2) & (rows["question"] != "gain")]
     assert set(two["allocator_state"]) == {"keeping"}
     assert set(two["over_allocator_state"]) == {"mapping"}

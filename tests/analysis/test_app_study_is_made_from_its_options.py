@@ -12,7 +12,6 @@ import msgspec
 import pytest
 
 from scaling.base.errors import UsageError
-from scaling.cli import main
 from scaling.journal.identity import Identity, identity
 from scaling.journal.record import Cell, Machine
 from scaling.run.requests_file import read_requests_file
@@ -21,6 +20,7 @@ from scaling.study.combine import study_from
 from scaling.study.definition import ApplicationNote, Study
 from scaling.study.options import Options
 from scaling.study.rates import calibrations_for
+from tests.support.cli import Command
 
 WRONG = {
     "application": (["shop.main"], "expected package.module:name"),
@@ -54,19 +54,14 @@ WRONG = {
 
 @pytest.mark.parametrize("case", WRONG)
 def test_what_cannot_be_is_said_in_a_line_or_two(
-    case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    case: str, tmp_path: Path, command: Command
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("wrong.jsonl").write_text('{"path": "/"}\n{"pth": "/"}\n')
-    arguments, told = WRONG[case]
-    monkeypatch.setattr(sys, "argv", ["scaling", "app", *arguments])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    said = capsys.readouterr()
-    assert ended.value.code == 2
-    assert told in said.err
-    assert len(said.err.splitlines()) <= 2
-    assert said.out == ""
+    (tmp_path / "wrong.jsonl").write_text('{"path": "/"}\n{"pth": "/"}\n')
+    arguments, said = WRONG[case]
+    done = command("app", *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) <= 2
 
 
 def study(asked: AppAsked, **flags: Any) -> Study:

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from scaling.base.errors import UsageError
-from scaling.cli import main
 from scaling.report.deploy.commands import PROGRAMS, write_program
+from tests.support.cli import Command
 
 
-@pytest.mark.parametrize("interface", PROGRAMS)
-def test_what_is_written_is_what_is_tested(tmp_path: Path, interface: str) -> None:
-    write_program(tmp_path / "serve.py", interface)
-    assert (tmp_path / "serve.py").read_bytes() == PROGRAMS[interface].read_bytes()
+def test_what_is_written_is_what_is_tested(tmp_path: Path) -> None:
+    for interface, program in PROGRAMS.items():
+        write_program(tmp_path / f"{interface}.py", interface)
+        assert (tmp_path / f"{interface}.py").read_bytes() == program.read_bytes()
 
 
 def test_programs_deal_connections_in_the_same_way() -> None:
@@ -38,27 +38,18 @@ def test_no_worker_is_refused(program: Path) -> None:
     assert "--workers is 0; it takes 1 or more" in done.stderr
 
 
-def test_a_file_that_exists_is_left_alone(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_exists_is_left_alone(tmp_path: Path, command: Command) -> None:
     file = tmp_path / "serve.py"
     file.write_text("mine")
-    monkeypatch.setattr("sys.argv", ["scaling", "app", "shop:app", "--write", str(file)])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert ended.value.code == 2
-    assert "the file exists" in capsys.readouterr().err
-    with pytest.raises(UsageError, match="the file exists"):
-        write_program(file, "asgi")
+    done = command("app", "shop:app", "--write", str(file))
+    assert done.returncode == 2
+    assert "the file exists" in done.stderr
     assert file.read_text() == "mine"
 
 
-def test_wsgi_needs_no_program(tmp_path: Path) -> None:
+def test_what_cannot_be_written_is_said(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="gunicorn --worker-class gthread"):
-        write_program(tmp_path / "serve.py", "wsgi")
+        write_program(tmp_path / "serve.py", "wsgi")  # it needs no program
     assert not (tmp_path / "serve.py").exists()
-
-
-def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be written"):
         write_program(tmp_path / "no" / "serve.py", "asgi")

@@ -19,6 +19,7 @@ from scaling.study.options import Options
 from scaling.study.plan.cells import Plan, make_plan
 from scaling.study.plan.table import plan_table
 from scaling.study.presets import FEWEST_FOR_INTERVAL
+from tests.support.plans import TWO_CORES
 
 # What a study asks for though it cannot be had today, so that the plan says why.
 REFUSED = {
@@ -105,11 +106,7 @@ ASKED: dict[str, list[tuple[str, Mapping[str, object]]]] = {
 def planned(name: str, described: Description, preset: str | None = None) -> Plan:
     """The study on two cores, where every build offers the same and no other runtime is there."""
     study = study_from(Options(study=name, preset=preset), running_build="3.14t")
-    return make_plan(
-        study,
-        dict.fromkeys(study.arms, described),
-        Topology(logical_cpus=2, physical_cores=2),
-    )
+    return make_plan(study, dict.fromkeys(study.arms, described), TWO_CORES)
 
 
 @pytest.mark.slow
@@ -205,7 +202,7 @@ def scale(described: Description, topology: Topology) -> Plan:
 @pytest.mark.parametrize(
     ("topology", "up_to_cpus", "beside", "more_than_cpus"),
     [
-        (Topology(logical_cpus=2, physical_cores=2), {1, 2}, {1, 2}, 4),
+        (TWO_CORES, {1, 2}, {1, 2}, 4),
         (Topology(logical_cpus=2, physical_cores=1), {1, 2}, {1, 2}, 4),
         (Topology(logical_cpus=16, physical_cores=8), {1, 2, 4, 8, 16}, {1, 8, 16}, 32),
     ],
@@ -231,7 +228,7 @@ def test_scale_has_processes_on_the_same_build_beside_threads(
 def test_scale_is_done_in_about_five_minutes_on_two_cores_and_has_intervals(
     described_here: Description,
 ) -> None:
-    table = plan_table(scale(described_here, Topology(logical_cpus=2, physical_cores=2)))
+    table = plan_table(scale(described_here, TWO_CORES))
     assert table.blocks >= FEWEST_FOR_INTERVAL
     # The whole session counts: plots, the site's ceiling, descriptions and disturbed runs.
     assert (1 + SHARE) * table.total_s + 20 < 330

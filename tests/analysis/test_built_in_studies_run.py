@@ -4,12 +4,13 @@ Two workers, one block, a fraction of the operations, both builds and whatever o
 installed: each cell is measured once, with the news site and the HTTP server. Plots and page are
 drawn by other tests; here only the captions are checked.
 
-A few studies have every workload between them; the others run in `nox -s thorough`.
+Two of them show what no other test runs from end to end: rates from a calibration, and other
+runtimes. The others run in `nox -s thorough`; every workload has real runs of its own in
+tests/workers.
 """
 
 import math
 from importlib import resources
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -105,19 +106,7 @@ SOURCES = {
 }
 
 
-# Every workload that a built-in study has is in one of these, with the other runtimes. Those that
-# are not have real runs of their own in tests/workers, under every model.
-RUN_ELSEWHERE = {"web", "state", "state-pass", "cache"}
-FEW = (
-    "async-1m-io",
-    "gateway",
-    "latency",
-    "quansight-2025",
-    "scale",
-    "sharing",
-    "sync-or-async",
-    "task-overhead",
-)
+FEW = ("latency", "task-overhead")
 NEEDS = {
     "gateway": ("servers",),
     "stack-2020": ("nginx", "pgbouncer"),
@@ -134,16 +123,6 @@ ALL = [
     )
     for study in built_in_studies()
 ]
-
-
-def test_a_few_studies_have_every_workload_of_all() -> None:
-    named = {
-        study: {entry.name for entry in load_study_file(study).workloads}
-        for study in built_in_studies()
-    }
-    fewer = {study: dict(pairwise(FEWER.get(study, ()))).get("--workload") for study in FEW}
-    ran = [set(only.split(",")) if only else named[study] for study, only in fewer.items()]
-    assert set().union(*ran) == set().union(*named.values()) - RUN_ELSEWHERE
 
 
 def arms_of(study: str) -> str:

@@ -1,7 +1,7 @@
 """Capacity at an SLO is that of the queue, outside the rates a bound; its ratios are paired."""
 
 from dataclasses import replace
-from pathlib import Path
+from itertools import product
 
 import numpy as np
 import pytest
@@ -17,25 +17,25 @@ from scaling.journal.record import RunLine
 from scaling.report.quotes.lookup import figure_text
 from scaling.study.objective import parse_objective
 from scaling.study.questions import CAPACITY
-from tests.support.comparisons import place
-from tests.support.fabricate import with_
-from tests.support.served import Served, studied
+from tests.support.runs import with_
+from tests.support.served_studies import FakeServedStudy
+from tests.support.studies import place
 
-GRID = tuple(float(round(200 * 1.25**k)) for k in range(12))  # 200 to 2,328
+GRID = tuple(float(round(200 * 1.25**k)) for k in range(11))  # 200 to 1,863
 SLO = parse_objective("p99<20ms")
 FREE, USUAL, MIMALLOC = ("3.14t", "threads"), ("3.14", "processes"), ("3.14+mimalloc", "processes")
-STUDY = Served(
+STUDY = FakeServedStudy(
     configurations=[FREE, USUAL, MIMALLOC],
-    speeds={FREE: 900.0, USUAL: 700.0, MIMALLOC: 1_000.0},
+    answers_per_s={FREE: 900.0, USUAL: 700.0, MIMALLOC: 1_000.0},
     rates=GRID,
-    blocks=8,
+    blocks=6,
     window_s=20.0,
 )
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> StudyResults:
-    return StudyResults.of(studied(tmp_path_factory.mktemp("study"), STUDY))
+def results() -> StudyResults:
+    return STUDY.results
 
 
 @pytest.fixture(scope="module")
@@ -59,17 +59,14 @@ def of(found: StudyResults, configuration: tuple[str, str], workers: int) -> Cap
     return one
 
 
-@pytest.mark.parametrize("configuration", STUDY.configurations)
-@pytest.mark.parametrize("workers", STUDY.workers)
-def test_it_is_that_of_the_queue(
-    found: StudyResults, configuration: tuple[str, str], workers: int
-) -> None:
-    true = STUDY.capacity_per_s(configuration, workers, SLO.limit_s)
-    one = of(found, configuration, workers)
-    assert one.bound == ""
-    assert one.estimate.point == pytest.approx(true, rel=0.05)
-    assert one.estimate.n == STUDY.blocks
-    assert one.per_core.point == pytest.approx(one.estimate.point / workers)
+def test_it_is_that_of_the_queue(found: StudyResults) -> None:
+    for configuration, workers in product(STUDY.configurations, STUDY.workers):
+        true = STUDY.capacity_per_s(configuration, workers, SLO.limit_s)
+        one = of(found, configuration, workers)
+        assert one.bound == ""
+        assert one.estimate.point == pytest.approx(true, rel=0.05)
+        assert one.estimate.n == STUDY.blocks
+        assert one.per_core.point == pytest.approx(one.estimate.point / workers)
 
 
 def test_memory_is_that_of_the_runs(results: StudyResults, found: StudyResults) -> None:
@@ -89,11 +86,6 @@ def test_threads_are_compared_with_the_strongest_processes(found: StudyResults) 
     assert primary == [ratio]
 
 
-def test_capacities_are_judged_by_the_one_noise_floor_of_the_study(found: StudyResults) -> None:
-    assert found.blocks.derived
-    assert found.blocks.floor is found.floor
-
-
 def test_two_workers_have_the_capacity_of_two(found: StudyResults) -> None:
     cell = of(found, FREE, 2).cell
     (gain,) = ratios(found).where("gain", keep=lambda each: each.of == cell)
@@ -101,48 +93,51 @@ def test_two_workers_have_the_capacity_of_two(found: StudyResults) -> None:
     assert gain.verdict.word == "faster"
 
 
-def test_outside_the_rates_it_is_a_bound(tmp_path: Path) -> None:
-    fast = replace(STUDY, speeds={FREE: 5_000.0, USUAL: 250.0}, workers=(1,))
-    results = StudyResults.of(studied(tmp_path, replace(fast, configurations=[FREE, USUAL])))
+def test_outside_the_rates_it_is_a_bound() -> None:
+    fast = replace(STUDY, answers_per_s={FREE: 5_000.0, USUAL: 250.0}, workers=(1,))
+    results = replace(fast, configurations=[FREE, USUAL]).results
     found = at_objective(results)
-    assert of(found, FREE, 1).text == "≥ 2,330/s"
+    assert of(found, FREE, 1).text == "≥ 1,860/s"
     assert of(found, USUAL, 1).text == "< 200/s"
     ratio = over_processes(of(found, FREE, 1), found.ratios)
     assert ratio is not None
     assert ratio.verdict.word == "faster"  # even so
 
 
-def test_a_ratio_of_bounds_to_the_same_side_is_not_known(tmp_path: Path) -> None:
+def test_a_ratio_of_bounds_to_the_same_side_is_not_known() -> None:
     both = replace(
-        STUDY, configurations=[FREE, USUAL], speeds={FREE: 5_000.0, USUAL: 9_000.0}, workers=(1,)
+        STUDY,
+        configurations=[FREE, USUAL],
+        answers_per_s={FREE: 5_000.0, USUAL: 9_000.0},
+        workers=(1,),
     )
-    results = StudyResults.of(studied(tmp_path, both))
+    results = both.results
     assert not ratios(at_objective(results))
 
 
-def test_a_bound_proves_nothing_about_the_other_side(tmp_path: Path) -> None:
+def test_a_bound_proves_nothing_about_the_other_side() -> None:
     """Threads reach at least the last rate, which processes just exceed in no block."""
     close = replace(
         STUDY,
         configurations=[FREE, USUAL],
-        speeds={FREE: 5_000.0, USUAL: 1_000.0},
+        answers_per_s={FREE: 5_000.0, USUAL: 1_000.0},
         rates=GRID[:7],  # up to 763/s; the capacity of processes is 770/s, in some blocks less
         workers=(1,),
-        noise=0.02,
+        speed_noise=0.02,
     )
-    results = StudyResults.of(studied(tmp_path, close))
+    results = close.results
     (ratio,) = ratios(at_objective(results))
     assert ratio.verdict.word == "inconclusive"
 
 
-def test_errors_end_the_capacity(tmp_path: Path) -> None:
+def test_errors_end_the_capacity() -> None:
     def fails(run: RunLine) -> RunLine:
         rate = run.cell.parameters["rate_per_s"]
         assert isinstance(rate, float)
         return with_(run, load__errors={"reset": 1}) if rate >= GRID[3] else run
 
     one = replace(STUDY, configurations=[FREE], workers=(1,))
-    results = StudyResults.of(studied(tmp_path, one, fails))
+    results = replace(one, change=fails).results
     (found,) = at_objective(results).capacities
     assert found.estimate.point == GRID[2]
 
@@ -189,10 +184,10 @@ def test_results_have_those_of_the_studys_own_objectives(
     assert results.capacities == []
 
 
-def test_a_study_without_objective_or_rate_says_so(results: StudyResults, tmp_path: Path) -> None:
+def test_a_study_without_objective_or_rate_says_so(results: StudyResults) -> None:
     with pytest.raises(UsageError, match="states no objective; name one"):
         scaling.capacity(results)
-    closed = StudyResults.of(studied(tmp_path, replace(STUDY, rates=(0.0,), blocks=1)))
+    closed = replace(STUDY, rates=(0.0,), blocks=1).results
     with pytest.raises(UsageError, match="no valid run at a rate"):
         scaling.capacity(closed, "p99<20ms")
 
@@ -237,8 +232,8 @@ def test_what_cannot_be_quoted_is_said(source: str, told: str, found: StudyResul
         quoted(source, found)
 
 
-def test_a_bound_is_not_quoted_as_a_figure(tmp_path: Path) -> None:
-    low = StudyResults.of(studied(tmp_path, replace(STUDY, rates=GRID[:2], blocks=6)))
+def test_a_bound_is_not_quoted_as_a_figure() -> None:
+    low = replace(STUDY, rates=GRID[:2], blocks=6).results
     known = at_objective(low)
     for source in (f"capacity {THREADS}", f"capacity {THREADS} over.workers=1"):
         with pytest.raises(UsageError, match=r"only a bound \(≥"):

@@ -3,12 +3,12 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
-import msgspec
 import pytest
 
 from scaling.analysis.table.shared_cores import ROLES
@@ -16,29 +16,20 @@ from scaling.builds import installed
 from scaling.builds.arms import parse_arm
 from scaling.builds.installed import POSTGRES, URLS, VALKEY, program
 from scaling.builds.prepared_arm import PreparedArm
-from scaling.journal.record import (
-    Description,
-    ParameterValue,
-    RunLine,
-    ServiceUse,
-    WorkloadFacts,
-)
-from scaling.machine.topology import Topology
+from scaling.journal.record import Description, ParameterValue, RunLine, ServiceUse, WorkloadFacts
 from scaling.run.child import Ending
 from scaling.run.execute import Executor
 from scaling.run.redaction import without_address
 from scaling.run.service_process import ServiceError, Usage
 from scaling.run.service_usage import ServiceUsage
 from scaling.run.services import Services
-from scaling.study.combine import study_from
-from scaling.study.file import read_study
-from scaling.study.options import Options
-from scaling.study.plan.cells import make_plan
 from scaling.study.plan.refusals import refusal
 from scaling.study.services import beside, in_front
 from tests.support.descriptions import description
 from tests.support.fake_builds import script
-from tests.support.served import Served, studied
+from tests.support.plans import planned
+from tests.support.runs import with_
+from tests.support.served_studies import FakeServedStudy
 
 NONE: dict[str, ParameterValue] = {"pooler": "none", "proxy": "none"}
 ALL: dict[str, ParameterValue] = {"pooler": "pgbouncer", "proxy": "nginx"}
@@ -59,17 +50,13 @@ def test_a_cache_asks_for_its_server_and_for_the_rows_of_its_misses() -> None:
 
 
 def refused(parameters: dict[str, ParameterValue], packages: dict[str, str]) -> str | None:
-    here: Description = msgspec.structs.replace(
-        description(workloads={"web": WEB}), packages=packages
-    )
+    here: Description = with_(description(workloads={"web": WEB}), packages=packages)
     place = {"workload": "web", "model": "threads", "loop": "asyncio", "sizing": "weak"}
     return refusal(here, parameters, **place)
 
 
 @pytest.mark.usefixtures("machine_with_nothing")
-def test_what_is_not_there_is_refused_with_what_to_install(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_what_is_not_there_is_refused_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(POSTGRES, raising=False)
     assert refused(NONE, WITH_POSTGRES) is None
     proxied = refused({"proxy": "nginx"}, WITH_POSTGRES)
@@ -125,15 +112,11 @@ class Hanging(Services):
 
 
 def run_with(services: Services) -> tuple[RunLine, bytes | None]:
-    text = "[[workloads]]\nname = 'web'\nworkers = [1]\nmodels = ['threads']\narms = ['3.14t']"
-    study = study_from(
-        Options(), running_build="3.14t", load_file=lambda name: read_study(text, name)
-    )
-    here = msgspec.structs.replace(description(workloads={"web": WEB}), packages=WITH_POSTGRES)
-    plan = make_plan(study, {"3.14t": here}, Topology(logical_cpus=2, physical_cores=2))
+    here = with_(description(workloads={"web": WEB}), packages=WITH_POSTGRES)
+    plan = planned("[[workloads]]\nname = 'web'", arms={"3.14t": here}, workers=("1",))
     arm = PreparedArm(parse_arm("3.14t"), sys.executable, {}, here, "PATH", {})
     (run, *_) = plan.runs
-    cell = msgspec.structs.replace(run.cell, parameters={"pooler": "pgbouncer"})
+    cell = with_(run.cell, parameters={"pooler": "pgbouncer"})
     asked = run._replace(cell=cell)
     return Executor(plan, {"3.14t": arm}, services)(asked, 1)
 
@@ -158,6 +141,7 @@ def test_all_services_of_a_run_that_hung_are_made_anew(monkeypatch: pytest.Monke
     assert services.ended == ["postgres", "pgbouncer"]  # one of them may be why
 
 
+ONE = (("3.14t", "threads"),)
 USED = {
     "nginx": ServiceUse(window_cpu_s=0.5, memory_bytes=9_000_000, connections=16),
     "pgbouncer": ServiceUse(window_cpu_s=0.25, memory_bytes=4_000_000, connections=8),
@@ -166,12 +150,10 @@ USED = {
 }
 
 
-def test_what_each_of_them_costs_per_request_is_a_column(tmp_path: Path) -> None:
-    served = Served(workers=(1,), rates=(200.0,), blocks=1)
-    plain = studied(tmp_path / "plain", served).frame.iloc[0]
-    stack = studied(
-        tmp_path / "stack", served, lambda run: msgspec.structs.replace(run, services=USED)
-    ).frame.iloc[0]
+def test_what_each_of_them_costs_per_request_is_a_column() -> None:
+    served = FakeServedStudy(workers=(1,), rates=(200.0,), blocks=1, configurations=ONE)
+    plain = served.frame.iloc[0]
+    stack = replace(served, change=lambda run: with_(run, services=USED)).frame.iloc[0]
     for role, used in zip(ROLES, USED.values(), strict=True):
         assert plain[[f"{role}_cpu_s_per_op", f"{role}_bytes"]].isna().all()
         assert stack[f"{role}_cpu_s_per_op"] == pytest.approx(

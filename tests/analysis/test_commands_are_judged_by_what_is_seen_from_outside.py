@@ -2,19 +2,17 @@
 
 import math
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from scaling.analysis.results import StudyResults
 from scaling.journal.record import Outside, RunLine, Ticks
 from scaling.report.plots.caption import accepted, load_text
-from tests.support.fabricate import with_
-from tests.support.served import Served, studied
+from tests.support.runs import with_
+from tests.support.served_studies import FakeServedStudy
 
-ONE = Served(configurations=(("3.14", "processes"),), workers=(2,), rates=(0.0,), blocks=2)
+ONE = FakeServedStudy(configurations=(("3.14", "processes"),), workers=(2,), rates=(0.0,), blocks=2)
 INSIDE_ARM = "3.14t"
 INSIDE = ("fairness", "fairness_min_max", "lag_p50_s", "lag_max_s")
 
@@ -43,35 +41,33 @@ def from_outside(run: RunLine, loop: str = "asyncio.unix_events.Loop", **seen: A
     return with_(run, record__outside=outside, record__workers=[one], record__loop=facts)
 
 
-def frame(folder: Path, **seen: Any) -> Any:
-    return studied(folder, ONE, lambda run: from_outside(run, **seen)).frame
+def frame(**seen: Any) -> Any:
+    return replace(ONE, change=lambda run: from_outside(run, **seen)).frame
 
 
-def test_throughput_is_what_the_load_generator_counted(tmp_path: Path) -> None:
-    runs = frame(tmp_path)
+def test_throughput_is_what_the_load_generator_counted() -> None:
+    runs = frame()
     assert set(runs["validity"]) == {"valid"}, runs["reasons"].tolist()
     assert runs["throughput_per_s"].tolist() == pytest.approx(runs["achieved_per_s"], rel=1e-6)
     assert (runs["cpu_s_per_op"] > 0).all()
 
 
 @pytest.mark.parametrize(("cpus", "validity"), [([0, 1], "valid"), ([0, 1, 2], "invalid")])
-def test_a_pinned_command_has_the_cpus_of_all_its_workers(
-    tmp_path: Path, cpus: list[int], validity: str
-) -> None:
+def test_a_pinned_command_has_the_cpus_of_all_its_workers(cpus: list[int], validity: str) -> None:
     def pinned(run: RunLine) -> RunLine:
         seen = from_outside(run)
         assert seen.record
         (one,) = seen.record.workers
         return with_(seen, cell__pinning=[[0], [1]], record__workers=[with_(one, cpus=cpus)])
 
-    assert set(studied(tmp_path, ONE, pinned).frame["validity"]) == {validity}
+    assert set(replace(ONE, change=pinned).frame["validity"]) == {validity}
 
 
-def test_what_only_workers_know_is_blank(tmp_path: Path) -> None:
-    runs = frame(tmp_path)
+def test_what_only_workers_know_is_blank() -> None:
+    runs = frame()
     for name in INSIDE:
         assert all(math.isnan(value) for value in runs[name]), name
-    inside = studied(tmp_path / "inside", ONE).frame
+    inside = ONE.frame
     assert inside[list(INSIDE)].notna().all(axis=None)
 
 
@@ -84,9 +80,9 @@ def test_what_only_workers_know_is_blank(tmp_path: Path) -> None:
     ],
 )
 def test_workers_and_loops_are_compared_where_they_are_seen(
-    tmp_path: Path, seen: dict[str, Any], says: str | None
+    seen: dict[str, Any], says: str | None
 ) -> None:
-    runs = frame(tmp_path, **seen)
+    runs = frame(**seen)
     if says is None:
         assert set(runs["validity"]) == {"valid"}
     else:
@@ -95,10 +91,8 @@ def test_workers_and_loops_are_compared_where_they_are_seen(
 
 
 @pytest.mark.parametrize("at_rest", [None, True, False])
-def test_a_command_that_did_not_come_to_rest_is_suspect(
-    tmp_path: Path, at_rest: bool | None
-) -> None:
-    runs = frame(tmp_path, at_rest=at_rest)
+def test_a_command_that_did_not_come_to_rest_is_suspect(at_rest: bool | None) -> None:
+    runs = frame(at_rest=at_rest)
     if at_rest is False:
         assert set(runs["validity"]) == {"suspect"}
         assert all("still at work when the load began" in str(each) for each in runs["details"])
@@ -106,7 +100,7 @@ def test_a_command_that_did_not_come_to_rest_is_suspect(
         assert set(runs["validity"]) == {"valid"}
 
 
-def test_a_command_is_said_to_listen_itself(tmp_path: Path) -> None:
+def test_a_command_is_said_to_listen_itself() -> None:
     """Whatever the parameter says: only workers of this project listen as it asks."""
 
     def deployed(run: RunLine) -> RunLine:
@@ -114,7 +108,7 @@ def test_a_command_is_said_to_listen_itself(tmp_path: Path) -> None:
 
     arms = (("3.14", "processes"), (INSIDE_ARM, "processes"))
     both = replace(ONE, configurations=arms, parameters={"accept": "port"})
-    results = StudyResults.of(studied(tmp_path, both, deployed))
+    results = replace(both, change=deployed).results
     (said,) = (each for each in load_text(results.sections[0], results) if "listener" in each)
     assert said == (
         "connections taken from the server's own listener; "

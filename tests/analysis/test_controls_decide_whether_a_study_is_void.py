@@ -1,7 +1,6 @@
 """A study whose controls fail is called void at the top of everything that it shows."""
 
-import io
-from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -12,9 +11,9 @@ from scaling.analysis.between_studies import Across
 from scaling.analysis.blocks import blocks_of
 from scaling.analysis.controls import Soundness, soundness
 from scaling.analysis.results import StudyResults
-from scaling.analysis.table.load import Journal, load, read_journal
+from scaling.analysis.table.load import joined
 from scaling.base.errors import UsageError
-from scaling.journal.record import ParameterFacts, ParameterValue, RunLine, StudyLine
+from scaling.journal.record import ParameterFacts, RunLine, WorkerRecord
 from scaling.machine.topology import Topology
 from scaling.report.output import finish
 from scaling.report.plots.draw import subjects
@@ -28,13 +27,14 @@ from scaling.study.options import Options
 from scaling.study.plan.cells import Plan, make_plan
 from scaling.study.plan.table import PlanView, controls_line
 from tests.support.descriptions import WORKLOADS, description
-from tests.support.fabricate import Made, Variants, journal, write
+from tests.support.printing import printed
+from tests.support.runs import Change, of_workers, with_
+from tests.support.studies import FakeStudy, Variants
 
-SHARED: dict[str, ParameterValue] = {"sharing": "attribute-write", "iterations": 1000}
 VARIANTS: Variants = {
     "echo": [{"payload_bytes": 1024}],
     "compute": [{"iterations": 1000}],
-    "shared": [SHARED],
+    "shared": [{"sharing": "attribute-write", "iterations": 1000}],
 }
 
 type Speedups = dict[tuple[str, str, int], float]  # workload, arm, N
@@ -48,51 +48,35 @@ GOOD: Speedups = {
 }
 
 
-def scaled(speedups: Speedups) -> Callable[[RunLine], RunLine]:
+def scaled(speedups: Speedups) -> Change:
     """Makes each control as fast as its speed-up over N = 1 says; 1 % apart between blocks."""
 
     def change(run: RunLine) -> RunLine:
         cell = run.cell
-        if cell.workload not in CONTROLS or run.record is None:
+        if cell.workload not in CONTROLS:
             return run
         speedup = speedups.get((cell.workload, cell.arm, cell.workers), 1.0)
         rate = 1e4 * speedup / cell.workers * (1 + 0.01 * run.block * (cell.workers > 1))
-        workers = []
-        for worker in run.record.workers:
-            opened = worker.ticks.time_ns[0]
-            done = [round(rate * (now - opened) / 1e9) for now in worker.ticks.time_ns]
-            ticks = msgspec.structs.replace(worker.ticks, operations=done)
-            workers.append(msgspec.structs.replace(worker, ticks=ticks))
-        record = msgspec.structs.replace(run.record, workers=workers)
-        return msgspec.structs.replace(run, record=record)
+
+        def steady(worker: WorkerRecord) -> WorkerRecord:
+            times = worker.ticks.time_ns
+            done = [round(rate * (now - times[0]) / 1e9) for now in times]
+            return with_(worker, ticks__operations=done)
+
+        return of_workers(run, steady)
 
     return change
 
 
-def study(
-    folder: Path,
-    speedups: Speedups,
-    made: Made | None = None,
-    **asked: object,
-) -> Journal:
-    """The journal of a study with these controls, read."""
-    made = made or Made(variants=VARIANTS, arms=("3.14", "3.14t"), cores=4, logical=4)
-    lines = journal(made, scaled(speedups))
-    head = lines[0]
-    assert isinstance(head, StudyLine)
-    lines[0] = msgspec.structs.replace(head, study=head.study | asked)
-    return read_journal(write(lines, folder / "journal.jsonl"))
+TWO_ARMS = FakeStudy(variants=VARIANTS, arms=("3.14", "3.14t"), cores=4, logical=4, ticks=4)
 
 
-def judged(
-    folder: Path, speedups: Speedups, made: Made | None = None, **asked: object
-) -> Soundness:
-    read = study(folder, speedups, made, **asked)
-    return soundness(read.frame, read.study)
+def judged(speedups: Speedups, study: FakeStudy = TWO_ARMS, **options: object) -> Soundness:
+    return replace(study, change=scaled(speedups), options=options).results.soundness
 
 
-def test_a_study_whose_controls_behave_is_sound_and_nothing_is_said(tmp_path: Path) -> None:
-    found = judged(tmp_path, GOOD)
+def test_a_study_whose_controls_behave_is_sound_and_nothing_is_said() -> None:
+    found = judged(GOOD)
     assert (found.status, found.reasons, found.text, found.warning) == ("sound", (), "", "")
 
 
@@ -107,9 +91,9 @@ def test_a_study_whose_controls_behave_is_sound_and_nothing_is_said(tmp_path: Pa
     ],
 )
 def test_a_control_that_fails_makes_the_study_void_and_is_named(
-    workload: str, arm: str, n: int, speedup: float, told: str, tmp_path: Path
+    workload: str, arm: str, n: int, speedup: float, told: str
 ) -> None:
-    found = judged(tmp_path, GOOD | {(workload, arm, n): speedup})
+    found = judged(GOOD | {(workload, arm, n): speedup})
     assert found.status == "void"
     (reason,) = found.reasons
     assert reason.startswith(f"{workload} · asyncio · {arm} at N = {n}: {speedup:.1f}"[:-1])
@@ -121,106 +105,94 @@ def test_a_control_that_fails_makes_the_study_void_and_is_named(
     [("compute", "3.14t", 1.595), ("compute", "3.14", 1.135), ("shared", "3.14t", 1.085)],
 )
 def test_a_control_fails_only_when_its_whole_range_is_outside(
-    workload: str, arm: str, speedup: float, tmp_path: Path
+    workload: str, arm: str, speedup: float
 ) -> None:
     """Its blocks lie at 1, 1.01 and 1.02 of this: one on the wrong side of the limit."""
-    assert judged(tmp_path, GOOD | {(workload, arm, 2): speedup}).status == "sound"
+    assert judged(GOOD | {(workload, arm, 2): speedup}).status == "sound"
 
 
 @pytest.mark.parametrize(("workload", "arm"), [("compute", "3.14"), ("shared", "3.14t")])
-def test_a_median_far_outside_with_one_run_inside_is_undecided(
-    workload: str, arm: str, tmp_path: Path
-) -> None:
-    made = Made(variants=VARIANTS, arms=("3.14", "3.14t"), cores=4, logical=4)
-    inside = scaled(GOOD)
-    outside = scaled(GOOD | {(workload, arm, 2): 1.9})
-    lines = journal(made, lambda run: (outside if run.block else inside)(run))
-    read = read_journal(write(lines, tmp_path / "journal.jsonl"))
-    found = soundness(read.frame, read.study)
-    assert found.status == "undecided"
+def test_a_median_far_outside_with_one_run_inside_is_undecided(workload: str, arm: str) -> None:
+    inside, outside = scaled(GOOD), scaled(GOOD | {(workload, arm, 2): 1.9})
+    study = replace(TWO_ARMS, change=lambda run: (outside if run.block else inside)(run))
+    found = study.results.soundness
+    assert (found.status, found.warning) == ("undecided", "controls undecided")
     (reason,) = found.reasons
     assert reason.startswith(f"{workload} · asyncio · {arm} at N = 2: 1.9")
-    assert found.warning == "controls undecided"
-    assert markdown(StudyResults.of(read)).startswith("**Controls undecided")
-    printed = io.StringIO()
-    Console(file=printed, width=100).print(Results(StudyResults.of(read)))
-    assert printed.getvalue().startswith("Controls undecided")
+    assert markdown(study.results).startswith("**Controls undecided")
+    assert printed(Results(study.results), width=100).startswith("Controls undecided")
 
 
-def test_what_is_missing_is_listed_with_what_is_undecided(tmp_path: Path) -> None:
-    made = Made(variants={"compute": [{"iterations": 1}]}, workers=(1, 2), blocks=1)
-    found = judged(tmp_path, GOOD | {("compute", "3.14t", 2): 1.2}, made)
+ONE_ARM = replace(TWO_ARMS, arms=("3.14t",), workers=(1, 2))
+SLOW = GOOD | {("compute", "3.14t", 2): 1.2}
+
+
+def test_what_is_missing_is_listed_with_what_is_undecided() -> None:
+    found = judged(SLOW, replace(ONE_ARM, variants={"compute": [{"iterations": 1}]}, blocks=1))
     assert found.status == "undecided"
     assert found.reasons[1:] == ("missing: shared on 3.14t",)
 
 
-def test_several_studies_are_not_judged_as_one(tmp_path: Path) -> None:
-    read = study(tmp_path, GOOD)
-    frame = load([tmp_path, tmp_path])
-    for judge in (soundness, blocks_of, lambda *of: StudyResults(*of).compared):
-        with pytest.raises(UsageError, match="the runs of 2 studies"):
-            judge(frame, read.study)
-
-
-def test_one_run_proves_nothing_and_is_called_undecided(tmp_path: Path) -> None:
-    made = Made(variants=VARIANTS, workers=(1, 2), blocks=1)
-    assert judged(tmp_path, GOOD, made).status == "sound"
-    found = judged(tmp_path, GOOD | {("compute", "3.14t", 2): 1.2}, made)
+def test_one_run_proves_nothing_and_is_called_undecided() -> None:
+    once = replace(ONE_ARM, blocks=1)
+    assert judged(GOOD, once).status == "sound"
+    found = judged(SLOW, once)
     assert found.status == "undecided"
     assert "compute · asyncio · 3.14t at N = 2" in found.text
 
 
-def test_workers_without_a_core_each_are_no_control(tmp_path: Path) -> None:
+def test_several_studies_are_not_judged_as_one() -> None:
+    one, other = ONE_ARM.frame, ONE_ARM.frame.assign(study="other")
+    for judge in (soundness, blocks_of, lambda *of: StudyResults(*of).compared):
+        with pytest.raises(UsageError, match="the runs of 2 studies"):
+            judge(joined([one, other]), ONE_ARM.first_line)
+
+
+def test_workers_without_a_core_each_are_no_control() -> None:
     slow = GOOD | {("compute", "3.14t", 4): 1.9}
-    two_cores = Made(variants=VARIANTS, cores=2, logical=2)
-    assert judged(tmp_path, slow, two_cores).status == "sound"
-    one_core = Made(variants=VARIANTS, cores=1, logical=1)
-    found = judged(tmp_path, slow, one_core)
+    two_cores = FakeStudy(variants=VARIANTS, ticks=4)
+    assert judged(slow, two_cores).status == "sound"
+    found = judged(slow, replace(two_cores, cores=1, logical=1))
     assert (found.status, found.reasons) == ("missing", ("compute on 3.14t",))
 
 
-def test_efficiency_cores_need_not_gain_as_much(tmp_path: Path) -> None:
+def test_efficiency_cores_need_not_gain_as_much() -> None:
     slow = GOOD | {("compute", "3.14t", 4): 2.2}
-    read = study(tmp_path, slow)
-    assert soundness(read.frame, read.study).status == "void"
-    machine = msgspec.structs.replace(read.study.machine, efficiency_cpus=2)
-    hybrid = msgspec.structs.replace(read.study, machine=machine)
-    assert soundness(read.frame, hybrid).status == "sound"
+    assert judged(slow).status == "void"
+    assert judged(slow, replace(TWO_ARMS, head={"machine__efficiency_cpus": 2})).status == "sound"
 
 
-def test_an_arm_whose_gil_is_switched_on_must_not_scale(tmp_path: Path) -> None:
-    made = Made(variants=VARIANTS, arms=("3.14t+gil",), workers=(1, 2))
+def test_an_arm_whose_gil_is_switched_on_must_not_scale() -> None:
+    with_gil = replace(ONE_ARM, arms=("3.14t+gil",))
     scales = {("compute", "3.14t+gil", 2): 1.9, ("shared", "3.14t+gil", 2): 1.0}
-    assert judged(tmp_path, scales, made).status == "void"
-    assert judged(tmp_path, {}, made).status == "sound"
+    assert judged(scales, with_gil).status == "void"
+    assert judged({}, with_gil).status == "sound"
 
 
-def test_another_rung_of_shared_is_no_control(tmp_path: Path) -> None:
-    reading: dict[str, ParameterValue] = {"sharing": "value", "iterations": 1000}
-    made = Made(variants={"compute": [{"iterations": 1}], "shared": [reading]}, workers=(1, 2))
-    found = judged(tmp_path, GOOD | {("shared", "3.14t", 2): 1.9}, made)
+def test_another_rung_of_shared_is_no_control() -> None:
+    rungs: Variants = {
+        "compute": [{"iterations": 1}],
+        "shared": [{"sharing": "value", "iterations": 1000}],
+    }
+    found = judged(GOOD | {("shared", "3.14t", 2): 1.9}, replace(ONE_ARM, variants=rungs))
     assert (found.status, found.reasons) == ("missing", ("shared on 3.14t",))
 
 
-def test_controls_that_were_not_run_are_said_to_be_missing_or_left_out(tmp_path: Path) -> None:
-    made = Made()
-    found = judged(tmp_path, {}, made)
-    assert found.text == "Controls missing: compute on 3.14t; shared on 3.14t"
-    left_out = judged(tmp_path, {}, made, controls=False)
+def test_controls_that_were_not_run_are_said_to_be_missing_or_left_out() -> None:
+    assert judged({}, FakeStudy()).text == "Controls missing: compute on 3.14t; shared on 3.14t"
+    left_out = judged({}, FakeStudy(), controls=False)
     assert left_out.text.startswith("Controls left out")
     assert left_out.warning == "controls left out"
 
 
-def test_a_study_that_names_its_own_controls_says_on_which_arms(tmp_path: Path) -> None:
-    made = Made(variants=VARIANTS, arms=("3.14t", "3.14t+nogc"), workers=(1, 2))
-    own = {(name, "3.14t", 2): GOOD[name, "3.14t", 2] for name in ("compute", "shared")}
-    read = study(tmp_path, own, made)
-    kept = read.frame[(read.frame["arm"] == "3.14t")]
-    told = msgspec.structs.replace(read.study, study=read.study.study | {"controls": False})
+def test_a_study_that_names_its_own_controls_says_on_which_arms() -> None:
+    study = replace(ONE_ARM, arms=("3.14t", "3.14t+nogc"), change=scaled(GOOD))
+    kept = study.frame[(study.frame["arm"] == "3.14t")]
+    told = replace(study, options={"controls": False}).first_line
     found = soundness(kept, told)
     assert found.text == "Controls were run on 3.14t only, and hold there"
     assert found.warning == "controls on some arms"
-    assert soundness(kept, read.study).status == "missing"
+    assert soundness(kept, study.first_line).status == "missing"
     assert soundness(kept[kept["workload"] != "shared"], told).status == "missing"
     crashed = kept.assign(valid=kept["valid"] & (kept["workload"] != "shared"))
     assert soundness(crashed, told).status == "missing"
@@ -229,25 +201,23 @@ def test_a_study_that_names_its_own_controls_says_on_which_arms(tmp_path: Path) 
 @pytest.mark.usefixtures("undrawn")
 @pytest.mark.slow
 def test_void_stands_at_the_top_of_every_output(tmp_path: Path) -> None:
-    read = study(tmp_path, GOOD | {("compute", "3.14t", 2): 1.3})
-    printed, answer = io.StringIO(), io.StringIO()
-    Console(file=printed, width=100).print(Results(StudyResults.of(read)))
-    assert printed.getvalue().startswith("VOID: ")
-    Console(file=answer, width=100).print(Answer(StudyResults.of(read)))
-    assert answer.getvalue().splitlines()[1].startswith("VOID: ")
-    assert answer.getvalue().count("VOID") == 1
-    assert markdown(StudyResults.of(read)).startswith("**VOID: ")
-    assert set(summary(StudyResults.of(read))["controls"]) == {"void"}
-    assert set(comparison_rows(StudyResults.of(read))["controls"]) == {"void"}
-    results = StudyResults.of(read)
+    study = replace(TWO_ARMS, change=scaled(GOOD | {("compute", "3.14t", 2): 1.3}))
+    results = study.results
+    assert printed(Results(results), width=100).startswith("VOID: ")
+    answer = printed(Answer(results), width=100)
+    assert answer.splitlines()[1].startswith("VOID: ")
+    assert answer.count("VOID") == 1
+    assert set(summary(results)["controls"]) == {"void"}
+    assert set(comparison_rows(results)["controls"]) == {"void"}
     opening, *_ = across_chapters(Across(results, results), "then", "now")
     warned = [words.partition(": the controls")[0] for words in opening.words[:2]]
     assert warned == ["then: VOID", "now: VOID"]
+    study.write(tmp_path)
     finish(tmp_path, Console(quiet=True))
     written = (tmp_path / "tables.md").read_text()
     assert written.startswith("**VOID: ")
     assert written.count("VOID") == 1
-    for about in subjects(StudyResults.of(read)).values():
+    for about in subjects(results).values():
         sheet = about.sheet("throughput", "", about.layout())
         assert ". VOID: the controls fail" in sheet.description.replace("\xa0", " ")
 
@@ -284,9 +254,7 @@ def test_a_study_without_controls_gets_them_on_every_arm() -> None:
     ]
     assert plan.cells[-1].parameters["sharing"] == "attribute-write"
     assert "8 cells of these are controls (compute, shared)" in controls_line(plan)
-    printed = io.StringIO()
-    Console(file=printed, width=100).print(PlanView(plan))
-    assert "--no-controls" in printed.getvalue()
+    assert "--no-controls" in printed(PlanView(plan), width=100)
 
 
 def test_controls_that_a_study_has_are_not_run_twice() -> None:
@@ -295,26 +263,17 @@ def test_controls_that_a_study_has_are_not_run_twice() -> None:
     assert controls_line(plan) == "the study has its own controls, on 3.14t"
 
 
-def test_half_of_the_controls_are_none() -> None:
-    plan = planned(Options(workload=("compute,echo",), controls=False))
-    assert controls_line(plan).startswith("no controls")
-
-
 @pytest.mark.parametrize(
     "lacking",
     [
         Options(workload=("compute,shared",), workers=("1,4",)),
         Options(workload=("compute,shared",), workers=("1,2",), model=("processes",)),
+        Options(workload=("shared",), workers=("1,2",), set=("shared.sharing=value",)),
     ],
+    ids=["at another N", "of processes", "another rung"],
 )
-def test_an_inconclusive_control_is_completed(lacking: Options) -> None:
-    assert ("compute", "3.14t", "asyncio", "threads", 2) in controls(planned(lacking))
+def test_a_control_that_proves_nothing_is_completed(lacking: Options) -> None:
     assert ("shared", "3.14t", "asyncio", "threads", 2) in controls(planned(lacking))
-
-
-def test_another_rung_alone_does_not_stand_for_the_control() -> None:
-    options = Options(workload=("shared",), workers=("1,2",), set=("shared.sharing=value",))
-    assert ("shared", "3.14t", "asyncio", "threads", 2) in controls(planned(options))
 
 
 def test_controls_are_left_out_where_one_says_so_or_has_one_core() -> None:

@@ -1,9 +1,5 @@
 """Curves and ratios are right whatever is in a frame: runs in any order, lost, blank, twice."""
 
-from functools import cache
-from pathlib import Path
-from tempfile import TemporaryDirectory
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,37 +11,28 @@ from scaling.analysis.curves import curves
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import median
 from scaling.analysis.statistics.noise import noise_floor
-from scaling.analysis.table.load import Journal
-from tests.support.fabricate import Made, journal, studied
+from tests.support.studies import FakeStudy
 
 pytestmark = pytest.mark.slow
 
-MADE = Made(
+MADE = FakeStudy(
     arms=("3.14", "3.14t"), models=("threads", "processes"), blocks=7, aa_pairs=True, ticks=2
 )
 
 
-@cache
-def study() -> Journal:
-    with TemporaryDirectory() as folder:
-        return studied(Path(folder), MADE)
-
-
 RATE = st.floats(1, 1e6) | st.sampled_from([np.nan, 0.0, 5.0])
-PICKED = st.lists(
-    st.tuples(st.integers(0, len(journal(MADE)) - 2), RATE, st.booleans()), max_size=60
-)
+PICKED = st.lists(st.tuples(st.integers(0, len(MADE.runs) - 1), RATE, st.booleans()), max_size=60)
 
 
 def frame_of(picked: list[tuple[int, float, bool]]) -> pd.DataFrame:
     """Runs of the study, any of them at any place, with another throughput and validity each."""
-    frame = study().frame.iloc[[place for place, _, _ in picked]].reset_index(drop=True)
+    frame = MADE.frame.iloc[[place for place, _, _ in picked]].reset_index(drop=True)
     rates = np.array([rate for _, rate, _ in picked], dtype=np.float64)
     valid = np.array([valid for _, _, valid in picked], dtype=bool)
     return frame.assign(throughput_per_s=rates, valid=valid)
 
 
-@settings(max_examples=40)
+@settings(max_examples=12)
 @given(PICKED)
 def test_every_point_is_the_median_of_its_runs(picked: list[tuple[int, float, bool]]) -> None:
     frame = frame_of(picked)
@@ -67,10 +54,10 @@ def test_every_point_is_the_median_of_its_runs(picked: list[tuple[int, float, bo
         assert curve.workers == sorted(set(curve.workers))
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(PICKED)
 def test_whatever_there_is_can_be_compared(picked: list[tuple[int, float, bool]]) -> None:
-    frame, line = frame_of(picked), study().study
+    frame, line = frame_of(picked), MADE.first_line
     floor = noise_floor(frame, line)
     assert floor.margin().share == 0.02
     found = blocks_of(frame, line)
@@ -84,7 +71,7 @@ def test_whatever_there_is_can_be_compared(picked: list[tuple[int, float, bool]]
 @pytest.mark.parametrize("workers", [[1, 2, 4], [4, 1, 2], [2, 4]])
 def test_slopes_are_those_of_a_straight_line(workers: list[int]) -> None:
     """Against numpy's polyfit, a block with a run missing and one with nothing but one N too."""
-    frame = study().frame
+    frame = MADE.frame
     frame = frame[~frame["twin"] & (frame["arm"] == "3.14t") & (frame["model"] == "threads")]
     frame = pd.concat([frame[frame["workers"] == n] for n in workers])
     lost = (frame["block"] == 1) & (frame["workers"] == 4)
@@ -104,7 +91,7 @@ def test_slopes_are_those_of_a_straight_line(workers: list[int]) -> None:
 
 
 def test_a_slope_leaves_out_more_workers_than_cpus_unless_there_is_one_n_besides() -> None:
-    frame = study().frame
+    frame = MADE.frame
     frame = frame[~frame["twin"] & (frame["arm"] == "3.14t") & (frame["model"] == "threads")]
     beyond = frame["region"] == "oversubscribed"
     assert set(frame.loc[beyond, "workers"]) == {4}

@@ -1,23 +1,22 @@
 """`scaling doctor` says what will disturb the figures, and what to do about it."""
 
-import io
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
-from scaling.cli.doctor import doctor
 from scaling.journal.record import Disturbance
 from scaling.machine import snapshot as looking
 from scaling.machine.doctor import CHECKS, Advice, examine, report, worst
 from scaling.machine.snapshot import MachineSnapshot, busy_programs, look
 from scaling.machine.topology import Topology
+from tests.support.cli import Command
 from tests.support.fake_builds import interpreter
 from tests.support.files import tree
+from tests.support.printing import printed
 
 CPU = "sys/devices/system/cpu"
 GIB = 2**30
@@ -172,13 +171,7 @@ CASES: list[Case] = [
         "virtual machine (kvm)",
         "controls",
     ),
-    (
-        "memory",
-        {"memory_free_bytes": GIB // 2},
-        "warning",
-        "0.5 GiB of memory",
-        "fewer worker",
-    ),
+    ("memory", {"memory_free_bytes": GIB // 2}, "warning", "0.5 GiB of memory", "fewer worker"),
     ("memory", {"swap_used_bytes": 3 * GIB}, "warning", "3,072 MiB are swapped", "swapoff"),
     ("open files", {"open_files": 1024}, "warning", "open 1,024 files", "ulimit -n 16384"),
     (
@@ -265,9 +258,7 @@ def test_unknown_facts_give_no_warning(tmp_path: Path) -> None:
 
 def test_the_worst_comes_first_and_a_summary_last(tmp_path: Path) -> None:
     bad = machine(tmp_path, sample=sample(other_cpu_fraction=0.9), system="Darwin")
-    printed = io.StringIO()
-    Console(file=printed, width=200).print(report(examine(bad)))
-    lines = [line.rstrip() for line in printed.getvalue().splitlines()]
+    lines = [line.rstrip() for line in printed(report(examine(bad)), width=200).splitlines()]
     assert lines[0].startswith("stop    other programs use")
     assert lines[1] == "        stop them or wait: runs beside them are slower and marked suspect"
     assert lines[2].startswith("warning Darwin is not Linux")
@@ -288,27 +279,16 @@ def test_this_machine_can_be_looked_at_without_waiting(monkeypatch: pytest.Monke
     assert waited == [looking.SAMPLE_S]
     assert snapshot.interpreters == PAIR
     assert snapshot.topology.logical_cpus >= 1
-    printed = " ".join(f"{each.finding} {each.remedy}" for each in examine(snapshot))
-    assert socket.gethostname() not in printed
+    said = " ".join(f"{each.finding} {each.remedy}" for each in examine(snapshot))
+    assert socket.gethostname() not in said
 
 
-@pytest.mark.parametrize(("share", "code"), [(0.005, None), (0.3, None), (0.9, 1)])
+@pytest.mark.parametrize(("share", "code"), [(0.005, 0), (0.3, 0), (0.9, 1)])
 def test_the_command_fails_only_if_figures_would_mislead(
-    share: float,
-    code: int | None,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    share: float, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
 ) -> None:
     snapshot = machine(tmp_path, sample=sample(other_cpu_fraction=share))
     monkeypatch.setattr(looking, "look", lambda: snapshot)
-    assert exit_code_of(doctor) == code
-    assert "usable cores" in capsys.readouterr().out
-
-
-def exit_code_of(command: Callable[[], None]) -> object:
-    try:
-        command()
-    except SystemExit as error:
-        return error.code
-    return None
+    done = command("doctor")
+    assert done.returncode == code
+    assert "usable cores" in done.stdout

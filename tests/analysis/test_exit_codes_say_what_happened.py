@@ -1,21 +1,28 @@
 """0: done. 1: a check failed. 2: it could not be done so, in a line or two. 130, 141: was ended.
 
-A line for each way that was found to end otherwise; what a study or an option may not be has files
-of its own (`test_study_errors_are_clear`, `test_bad_usage_gets_a_one_line_error`).
+A line for each way that was found to end otherwise: where something cannot be written, printed or
+asked, on an old Python, without a package. What a study or an option may not be has a file of its
+own (`test_study_errors_are_clear`).
 """
 
+import ast
+import importlib
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
 import pytest
 
+import scaling.cli
 from scaling.cli import app_steps, program, remedy_steps
 from scaling.journal.beside import AppCheck, Finding
 from tests.support.applications import application_study
-from tests.support.cli import Command, environment
-from tests.support.fabricate import Made, journal, write
+from tests.support.children import ROOT
+from tests.support.cli import BUILD, Command, environment
+from tests.support.cli import scaling as run_scaling
+from tests.support.studies import FakeStudy
 
 NOWHERE = "study/journal.jsonl/below"  # a file is no folder
 
@@ -24,7 +31,7 @@ NOWHERE = "study/journal.jsonl/below"  # a file is no folder
 def study(tmp_path: Path) -> Path:
     folder = tmp_path / "study"
     folder.mkdir()
-    write(journal(Made(workers=(1, 2), blocks=6)), folder / "journal.jsonl")
+    FakeStudy(workers=(1, 2), blocks=6).write(folder)
     return folder
 
 
@@ -38,6 +45,7 @@ UNWRITABLE = {
     "compare": ["compare", "study", "--output", NOWHERE],
     "gate": ["gate", "study", "--min-efficiency", "0.1", "--summary", NOWHERE],
     "reference": ["reference", "--only", "scale", "--output", NOWHERE],
+    "run": ["run", "--arm", BUILD, "--workload", "compute", "--output", NOWHERE],
     "app --write": ["app", "shop:app", "--write", f"{NOWHERE}/serve.py"],
 }
 
@@ -52,6 +60,9 @@ def test_a_place_that_cannot_be_written(name: str, command: Command) -> None:
 
 
 WRONG = {
+    "preset": (["plan", "--preset", "fast"], "smoke, default, rigorous"),
+    "no results": (["plot", "nowhere"], "nowhere"),
+    "workload": (["plan", "--arm", BUILD, "--workload", "no_such:Thing"], "No module named"),
     "page": (["show", "study/report.html"], "not a study folder, and not a journal of scaling"),
     "share": (["gate", "study", "--min-efficiency", "80"], "Did you mean 0.8?"),
     "interpreter": (
@@ -80,6 +91,27 @@ def test_what_cannot_be_done_is_a_line(name: str, command: Command, study: Path)
     assert len(line) < 400
 
 
+@pytest.mark.slow
+def test_the_program_says_it_as_the_command_line_does(tmp_path: Path) -> None:
+    done = run_scaling("plan", "--arm", f"{BUILD}+mimaloc", state=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "Did you mean 'mimalloc'?" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr.strip().splitlines()) <= 2
+
+
+def test_ctrl_c_while_the_program_starts_ends_it_in_silence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupted(name: str) -> None:
+        raise KeyboardInterrupt(name)
+
+    monkeypatch.setattr(importlib, "import_module", interrupted)
+    with pytest.raises(SystemExit) as ended:
+        importlib.reload(scaling.cli)
+    assert ended.value.code == 130
+
+
 def test_ctrl_c_ends_a_command_in_silence(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -91,30 +123,28 @@ def test_ctrl_c_ends_a_command_in_silence(
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
-PRINTING = {
-    "help": ["--help"],
-    "tables": ["show", "study"],
-    "a check that holds": ["gate", "study", "--min-efficiency", "0.1"],
-    "plain text": ["study", "--schema"],
-}
+GONE, FULL = (141, ""), (2, "scaling: standard output: No space left on device\n")
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("study")
-@pytest.mark.parametrize("name", PRINTING)
 @pytest.mark.parametrize(
-    ("full", "ends"),
-    [(False, (141, "")), (True, (2, "scaling: standard output: No space left on device\n"))],
-    ids=["its reader is gone", "the disk is full"],
+    ("arguments", "ends"),
+    [
+        (["show", "study"], GONE),
+        (["gate", "study", "--min-efficiency", "0.1"], GONE),
+        (["study", "--schema"], FULL),
+        (["--help"], FULL),
+    ],
+    ids=["tables", "a check that holds", "plain text", "help"],
 )
 def test_what_cannot_be_printed(
-    name: str, full: bool, ends: tuple[int, str], tmp_path: Path
+    arguments: list[str], ends: tuple[int, str], tmp_path: Path
 ) -> None:
-    """`scaling gate | head` is no check that failed."""
-    command = [sys.executable, "-m", "scaling", *PRINTING[name]]
-    with Path("/dev/full").open("w") if full else gone() as out:
+    """Its reader is gone, or the disk is full: `scaling gate | head` is no check that failed."""
+    with Path("/dev/full").open("w") if ends == FULL else gone() as out:
         done = subprocess.run(
-            command,
+            [sys.executable, "-m", "scaling", *arguments],
             stdout=out,
             stderr=subprocess.PIPE,
             text=True,
@@ -191,3 +221,79 @@ def test_remedies_look_for_an_application_where_app_does(
     monkeypatch.setattr(remedy_steps, "prepared", prepared)
     command("remedies", "--app", "shop:app", *path)
     assert needed[0].paths == [str(tmp_path / looked_in)]
+
+
+# What runs before any package is imported, as on that Python: `-S` leaves site-packages out.
+PRETENDED = (
+    "import runpy, sys; sys.version_info = (3, 11, 2, 'final', 0);"
+    "sys.argv = ['scaling', 'show', 'x']; runpy.run_module({!r}, run_name='__main__')"
+)
+
+
+def run_bare(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-S", *arguments]
+    variables = {"PYTHONPATH": str(ROOT)}
+    return subprocess.run(command, env=variables, cwd=cwd, capture_output=True, text=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("module", "code", "says"),
+    [
+        ("scaling", 2, "scaling: this is Python 3.11.2, and scaling needs 3.12 or newer."),
+        ("workers", 1, "workers: Python 3.12 or newer is needed; install one:"),
+        ("workers.services.load", 1, "workers: Python 3.12 or newer is needed; install one:"),
+    ],
+)
+def test_an_old_python(module: str, code: int, says: str, tmp_path: Path) -> None:
+    done = run_bare("-c", PRETENDED.format(module), cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (code, "")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(says)
+    assert "uv python install 3.1" in line
+
+
+def test_an_old_python_can_read_what_says_so() -> None:
+    for file in ("scaling/__main__.py", "scaling/__init__.py", "workers/__init__.py"):
+        ast.parse((ROOT / file).read_text(encoding="utf-8"), feature_version=(3, 8))
+
+
+@pytest.mark.slow
+def test_no_packages_at_all(tmp_path: Path) -> None:
+    done = run_bare("-m", "scaling", "show", "x", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert (
+        done.stderr == f"scaling: rich is not installed: {sys.executable} -m pip install {ROOT}\n"
+    )
+
+
+@pytest.fixture
+def lacking(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
+    """Has a command find that a package of this name is not there."""
+
+    def lack(top: str, name: str) -> None:
+        def without(*_: object, **__: object) -> None:
+            raise ModuleNotFoundError(f"No module named '{top}'", name=name)
+
+        monkeypatch.setattr("scaling.report.terminal.show.show", without)
+
+    return lack
+
+
+def test_a_package_that_a_command_needs(
+    command: Command, lacking: Callable[[str, str], None]
+) -> None:
+    lacking("pandas", "pandas.core")
+    done = command("show", "x")
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"scaling: pandas is not installed: {sys.executable} -m pip install {ROOT}\n"
+    )
+
+
+def test_a_module_of_our_own_that_is_missing_is_no_mistake_of_the_user(
+    command: Command, lacking: Callable[[str, str], None]
+) -> None:
+    lacking("scaling.gone", "scaling.gone")
+    with pytest.raises(ModuleNotFoundError):
+        command("show", "x")

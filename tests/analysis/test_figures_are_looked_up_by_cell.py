@@ -1,25 +1,24 @@
 """`scaling.figure` finds a cell by its name, and returns the same figures as the tables."""
 
 from collections.abc import Callable
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
-import msgspec
 import numpy as np
 import pytest
 
 import scaling
 from scaling.analysis.curves import Curve, Point, curves
 from scaling.analysis.lookup.cells import AbsentCellError
-from scaling.analysis.lookup.figure import Figure
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.statistics.noise import noise_floor
-from scaling.analysis.table.load import Journal, read_journal
+from scaling.analysis.table.load import Journal
 from scaling.base.errors import UsageError
-from scaling.journal.record import Calibration, RunLine, StudyLine
-from tests.support.fabricate import Made, journal, with_, write
+from scaling.journal.record import Calibration, RunLine
+from tests.support.runs import of_workers, throttled, with_, with_speed
+from tests.support.studies import FakeStudy, in_memory
 
-MADE = Made(
+MADE = FakeStudy(
     variants={"echo": [{"payload_bytes": 256}, {"payload_bytes": 1024}], "compute": [{}]},
     arms=("3.14", "3.14t"),
     loops=("asyncio", "uvloop"),
@@ -40,24 +39,14 @@ ECHO: dict[str, Any] = {
 
 def faulty(run: RunLine) -> RunLine:
     """Some runs invalid, and every run with a figure of its own."""
-    if run.block == 2 and run.cell.workers == 2:
-        run = with_(run, disturbance__throttled_s=0.5)
-    assert run.record is not None
-    workers = [
-        msgspec.structs.replace(each, figures={"overhead_ns_per_op": 400.0 + run.block})
-        for each in run.record.workers
-    ]
-    return with_(run, record__workers=workers)
+    figures = {"overhead_ns_per_op": 400.0 + run.block}
+    told = of_workers(run, lambda each: with_(each, figures=figures))
+    return throttled(told) if run.block == 2 and run.cell.workers == 2 else told
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Journal:
-    return scaling.read(written(tmp_path_factory.mktemp("made"), MADE, faulty))
-
-
-def written(folder: Path, made: Made, change: Callable[[RunLine], RunLine] | None = None) -> Path:
-    write(journal(made, change), folder / "journal.jsonl")
-    return folder
+def made() -> Journal:
+    return replace(MADE, change=faulty).journal
 
 
 def alike(one: Estimate, other: Estimate) -> bool:
@@ -86,9 +75,9 @@ READ: dict[str, Callable[[Point], Estimate]] = {
 }
 
 
-@pytest.mark.parametrize("model", ["threads", "processes"])
 @pytest.mark.parametrize("measure", READ)
-def test_a_figure_is_that_of_the_curves(made: Journal, measure: str, model: str) -> None:
+def test_a_figure_is_that_of_the_curves(made: Journal, measure: str) -> None:
+    model = "processes"
     found = scaling.figure(made, measure, {**ECHO, "model": model})
     curve, point = curve_and_point(made, model)
     assert alike(found.estimate, READ[measure](point))
@@ -168,40 +157,40 @@ def test_it_says_in_words_what_it_is(
     assert found.study == "made"
 
 
-def test_what_is_made_again_counts_and_duplicates_do_not(tmp_path: Path) -> None:
-    asked = Made(workers=(1,), blocks=2, aa_pairs=True, noise=0.0)
-    lines = journal(asked, lambda run: slower(run, 2.0) if run.cell.twin else run)
-    first = next(line for line in lines if isinstance(line, RunLine) and not line.cell.twin)
-    lines[lines.index(first)] = with_(first, disturbance__throttled_s=0.5)
-    lines.append(with_(slower(first, 1.5), attempt=2, position=99))
-    write(lines, tmp_path / "journal.jsonl")
-    rate = {"workload": "echo", "workers": 1}
-    again, other = scaling.figure(scaling.read(tmp_path), "throughput_per_s", rate).values
-    assert other / again == pytest.approx(1.5, rel=0.02)
+def test_what_is_made_again_counts_and_duplicates_do_not() -> None:
+    study = FakeStudy(
+        workers=(1,),
+        blocks=2,
+        aa_pairs=True,
+        noise=0.0,
+        change=lambda run: with_speed(run, 0.5) if run.cell.twin else run,
+    )
+    first = next(run for run in study.runs if not run.cell.twin)
+    others = [run for run in study.runs if run is not first]
+    again = with_(with_speed(first, 1 / 1.5), attempt=2, position=99)
+    found = in_memory([study.first_line, throttled(first), *others, again])
+    rates = scaling.figure(found, "throughput_per_s", {"workload": "echo", "workers": 1}).values
+    assert rates[1] / rates[0] == pytest.approx(1.5, rel=0.02)
 
 
-def test_a_rate_has_the_name_that_the_study_gives_it(tmp_path: Path) -> None:
+def test_a_rate_has_the_name_that_the_study_gives_it() -> None:
     """Each server has a peak of its own, so `50%` is another rate for each."""
     peaks = {"tcp": 800.0, "asgi": 400.0}
     variants: list[dict[str, Any]] = [
         {"server": each, "rate_per_s": peak / 2} for each, peak in peaks.items()
     ]
-    study, *runs = journal(Made(variants={"serve": variants}, workers=(1,), blocks=2))
-    assert isinstance(study, StudyLine)
-    (baseline, *_) = (line.cell for line in runs if isinstance(line, RunLine))
+    study = FakeStudy(variants={"serve": variants}, workers=(1,), blocks=2)
     calibrations = [
         Calibration(
             workload="serve",
             parameters={"server": server},
-            baseline=baseline,
+            baseline=study.every_cell[0],
             peak_per_s=peak,
             rates={"50%": peak / 2},
         )
         for server, peak in peaks.items()
     ]
-    study = msgspec.structs.replace(study, calibrations=calibrations)
-    write([study, *runs], tmp_path / "journal.jsonl")
-    read = scaling.read(tmp_path)
+    read = replace(study, head={"calibrations": calibrations}).journal
     for server, peak in peaks.items():
         cells = [
             {"workload": "serve", "workers": 1, "parameters": {"server": server, "rate_per_s": r}}
@@ -214,32 +203,15 @@ def test_a_rate_has_the_name_that_the_study_gives_it(tmp_path: Path) -> None:
         scaling.figure(read, "throughput_per_s", unclear)
 
 
-def slower(run: RunLine, times: float) -> RunLine:
-    assert run.record is not None
-    workers = [
-        msgspec.structs.replace(
-            each,
-            ticks=msgspec.structs.replace(
-                each.ticks, operations=[round(done / times) for done in each.ticks.operations]
-            ),
-        )
-        for each in run.record.workers
-    ]
-    return with_(run, record__workers=workers)
-
-
-def test_a_cell_without_a_valid_run_has_no_value(tmp_path: Path) -> None:
-    asked = Made(workers=(1, 2), blocks=2)
-    folder = written(tmp_path, asked, lambda run: with_(run, disturbance__throttled_s=0.5))
-    found = scaling.figure(
-        scaling.read(folder), "throughput_per_s", {"workload": "echo", "workers": 2}
-    )
+def test_a_cell_without_a_valid_run_has_no_value() -> None:
+    study = FakeStudy(workers=(1, 2), blocks=2, change=throttled).journal
+    found = scaling.figure(study, "throughput_per_s", {"workload": "echo", "workers": 2})
     assert found.estimate.n == 0
     assert np.isnan(found.values).all()
 
 
-def test_a_speedup_takes_one_worker(tmp_path: Path) -> None:
-    study = scaling.read(written(tmp_path, Made(workers=(2, 4), blocks=1)))
+def test_a_speedup_takes_one_worker() -> None:
+    study = FakeStudy(workers=(2, 4), blocks=1).journal
     cell = {"workload": "echo", "workers": 4}
     for measure in ("speedup", "efficiency"):
         with pytest.raises(AbsentCellError, match=f"{measure} is over N = 1, which made does not"):
@@ -247,11 +219,21 @@ def test_a_speedup_takes_one_worker(tmp_path: Path) -> None:
     assert scaling.figure(study, "throughput_per_s", cell, {"workers": 2}).estimate.n == 1
 
 
-def test_an_arm_that_is_the_only_one_need_not_be_named(tmp_path: Path) -> None:
-    study = scaling.read(written(tmp_path, Made(blocks=1)))
-    found = scaling.figure(study, "throughput_per_s", {"workload": "echo", "workers": 1})
-    assert found.what == "throughput of echo on asyncio, 1 thread"
-    assert isinstance(found, Figure)
+@pytest.mark.parametrize(
+    ("study", "cell", "what"),
+    [
+        (FakeStudy(blocks=1), {}, "throughput of echo on asyncio, 1 thread"),
+        (
+            FakeStudy(arms=("go",), loops=("own",), workers=(1,), blocks=1),
+            {"arm": "go"},
+            "throughput of echo on own, go, 1 thread",
+        ),
+    ],
+    ids=["the only arm need not be named", "a runtime has a loop of its own"],
+)
+def test_what_need_not_be_said_is_known(study: FakeStudy, cell: dict[str, Any], what: str) -> None:
+    asked = {"workload": "echo", "workers": 1, **cell}
+    assert scaling.figure(study.journal, "throughput_per_s", asked).what == what
 
 
 @pytest.mark.parametrize(
@@ -259,11 +241,7 @@ def test_an_arm_that_is_the_only_one_need_not_be_named(tmp_path: Path) -> None:
     [
         ("throughput_per_s", {"arm": "3.13"}, "made has no echo on .*; the nearest has 3.14t?$"),
         ("throughput_per_s", {"workers": 3}, "the nearest has (1 thread|[24] threads)$"),
-        (
-            "throughput_per_s",
-            {"loop": "uvlop"},
-            "echo on uvlop, .*has (asyncio|uvloop)$",
-        ),
+        ("throughput_per_s", {"loop": "uvlop"}, "echo on uvlop, .*has (asyncio|uvloop)$"),
         (
             "throughput_per_s",
             {"sizing": "strong"},
@@ -309,14 +287,3 @@ def test_a_cell_has_a_workload(made: Journal) -> None:
 def test_the_other_side_of_a_ratio_is_looked_up_as_well(made: Journal) -> None:
     with pytest.raises(UsageError, match=r"made has no echo on .*, 8 threads"):
         scaling.figure(made, "throughput_per_s", ECHO, over={"workers": 8})
-
-
-def test_a_runtime_has_a_loop_of_its_own(tmp_path: Path) -> None:
-    asked = Made(arms=("go",), loops=("own",), workers=(1,), blocks=1)
-    study = scaling.read(written(tmp_path, asked))
-    found = scaling.figure(study, "rss_bytes", {"workload": "echo", "arm": "go", "workers": 1})
-    assert found.what == "RSS of echo on own, go, 1 thread"
-
-
-def test_read_is_what_the_commands_read() -> None:
-    assert scaling.read is read_journal

@@ -1,24 +1,39 @@
-"""`scaling.load` gives one row per run, with the columns that `COLUMNS` documents."""
+"""`scaling.load` gives one row per run, with the columns that `COLUMNS` documents.
+
+A measure that is declared as a column is in everything that shows or exports measures."""
 
 import gzip
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 
 import scaling
-from scaling.analysis.table.columns import COLUMNS, columns_markdown
+from scaling.analysis.lookup.figure import figure
+from scaling.analysis.table.columns import COLUMNS, EVERY, GROUPS, MEASURES, SHOWN, columns_markdown
 from scaling.analysis.table.labels import labels, short_labels, slug
-from scaling.analysis.table.load import read_journal
-from scaling.journal.record import CeilingLine, Parameters, RunLine
-from tests.support.fabricate import Made, journal, with_, write
+from scaling.analysis.table.run_fields import own_figures
+from scaling.journal.record import CeilingLine, Parameters, Record, RunLine, ThreadUse, WorkerRecord
+from scaling.report.export.formats import write_csv, write_parquet
+from scaling.report.plots.caption import load_text
+from scaling.report.tables.export import markdown, summary
+from scaling.report.tables.questions.rates import BACKGROUND_NOTE, rate_grids
+from scaling.report.tables.rated import rated
+from scaling.report.terminal.load_rows import load_lines
+from tests.support.runs import NS, changing, of_workers, with_
+from tests.support.served_studies import FakeServedStudy, histogram
+from tests.support.studies import FakeStudy, Variants, write
 
-MADE = Made(loops=("asyncio", "uvloop"), workers=(1, 2), blocks=2)
+MADE = FakeStudy(loops=("asyncio", "uvloop"), workers=(1, 2), blocks=2)
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    write(journal(MADE), tmp_path / "journal.jsonl")
+    MADE.write(tmp_path)
     return tmp_path
 
 
@@ -32,21 +47,16 @@ def test_a_folder_a_file_and_a_gzipped_file_mean_the_same(folder: Path) -> None:
     pd.testing.assert_frame_equal(frame, scaling.load([packed]))
 
 
-def test_columns_are_as_documented(folder: Path) -> None:
-    frame = scaling.load(folder)
-    assert list(frame.columns) == list(COLUMNS)
-    assert {name: str(dtype) for name, dtype in frame.dtypes.items()} == {
-        name: column.dtype for name, column in COLUMNS.items()
-    }
-    for name, column in COLUMNS.items():
-        assert f"| `{name}` | {column.dtype} |" in columns_markdown()
+def test_columns_are_in_their_order_and_dtypes() -> None:
+    assert list(MADE.frame.columns) == list(COLUMNS)
+    dtypes = {name: str(dtype) for name, dtype in MADE.frame.dtypes.items()}
+    assert dtypes == {name: column.dtype for name, column in COLUMNS.items()}
 
 
-def test_a_row_says_what_was_run_and_what_came_out(folder: Path) -> None:
-    frame = scaling.load(folder)
-    (row,) = frame[
-        (frame["loop"] == "uvloop") & (frame["workers"] == 2) & (frame["block"] == 1)
-    ].to_dict("records")
+def test_a_row_says_what_was_run_and_what_came_out() -> None:
+    (row,) = [
+        row for row in MADE.rows if (row["loop"], row["workers"], row["block"]) == ("uvloop", 2, 1)
+    ]
     assert row["parameters"] == '{"payload_bytes":1024}'
     assert row["throughput_per_s"] == pytest.approx(30_000 * 1.35 * 0.97 * 1.984, rel=0.08)
     assert row["operations"] == pytest.approx(row["throughput_per_s"] * row["window_s"], rel=1e-3)
@@ -57,21 +67,15 @@ def test_a_row_says_what_was_run_and_what_came_out(folder: Path) -> None:
     assert row["at"].tzinfo is not None
 
 
-def test_parameters_are_all_there_with_sorted_keys(tmp_path: Path) -> None:
-    made = Made(variants={"echo": [{"tls": False, "connections": 8, "kind": "streams"}]}, blocks=1)
-    frame = scaling.load(write(journal(made), tmp_path / "j.jsonl"))
-    assert set(frame["parameters"]) == {'{"connections":8,"kind":"streams","tls":false}'}
+def test_parameters_are_all_there_with_sorted_keys() -> None:
+    asked: Variants = {"echo": [{"tls": False, "connections": 8, "kind": "streams"}]}
+    (row,) = FakeStudy(variants=asked, workers=(1,), blocks=1).rows
+    assert row["parameters"] == '{"connections":8,"kind":"streams","tls":false}'
 
 
-def test_a_run_that_was_not_measured_has_a_row_without_figures(tmp_path: Path) -> None:
-    def crash(run: RunLine) -> RunLine:
-        if run.block or run.position:
-            return run
-        return with_(run, outcome="crashed", record=None, signal=11, stderr="boom\n")
-
-    frame = scaling.load(write(journal(MADE, crash), tmp_path / "j.jsonl"))
-    assert len(frame) == 8
-    (row,) = frame[frame["outcome"] == "crashed"].to_dict("records")
+def test_a_run_that_was_not_measured_has_a_row_without_figures() -> None:
+    crash = changing(outcome="crashed", record=None, signal=11, stderr="boom\n")
+    row = FakeStudy(workers=(1,), blocks=1, change=crash).row
     assert (row["valid"], row["reasons"]) == (False, ("crashed",))
     assert row["details"] == ("signal 11; boom",)
     assert pd.isna(row["throughput_per_s"])
@@ -81,28 +85,18 @@ def test_a_run_that_was_not_measured_has_a_row_without_figures(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("model", "threads"), [("threads", 3), ("processes", 9), ("interpreters", 3)]
 )
-def test_os_threads_are_counted_once_for_each_process(
-    tmp_path: Path, model: str, threads: int
-) -> None:
-    def tells_of_itself(run: RunLine) -> RunLine:
-        assert run.record is not None
-        each = None if model == "threads" else run.record.process
-        workers = [with_(worker, process=each) for worker in run.record.workers]
-        return with_(run, record__workers=workers)
-
-    made = Made(models=(model,), workers=(2,), blocks=1)
-    frame = scaling.load(write(journal(made, tells_of_itself), tmp_path / "j.jsonl"))
-    assert frame["os_threads"].tolist() == [threads]
+def test_os_threads_are_counted_once_for_each_process(model: str, threads: int) -> None:
+    assert FakeStudy(models=(model,), workers=(2,), blocks=1).row["os_threads"] == threads
 
 
-def test_a_run_has_a_place_in_its_block(folder: Path) -> None:
-    frame = scaling.load(folder)
-    assert [group["position"].tolist() for _, group in frame.groupby("block")] == [[0, 1, 2, 3]] * 2
-    assert frame["at"].is_monotonic_increasing
+def test_a_run_has_a_place_in_its_block() -> None:
+    blocks = MADE.frame.groupby("block")
+    assert [group["position"].tolist() for _, group in blocks] == [[0, 1, 2, 3]] * 2
+    assert MADE.frame["at"].is_monotonic_increasing
 
 
 def test_several_journals_make_one_frame_and_stay_separate(folder: Path, tmp_path: Path) -> None:
-    other = write(journal(Made(name="other", arms=("3.14",), blocks=1)), tmp_path / "b.jsonl")
+    other = write(FakeStudy(name="other", arms=("3.14",), blocks=1).lines, tmp_path / "b.jsonl")
     frame = scaling.load([folder, folder, other])
     assert frame["study"].value_counts().to_dict() == {"made": 8, "made #2": 8, "other": 3}
     assert list(frame.columns) == list(COLUMNS)
@@ -110,18 +104,16 @@ def test_several_journals_make_one_frame_and_stay_separate(folder: Path, tmp_pat
 
 
 def test_a_journal_brings_its_study_and_its_ceilings(tmp_path: Path) -> None:
-    lines = [*journal(MADE), CeilingLine(service="site", requests_per_s=9000.0)]
-    found = read_journal(write(lines, tmp_path / "j.jsonl"))
+    ceiling = CeilingLine(service="site", requests_per_s=9000.0)
+    found = replace(MADE, ceilings=[ceiling]).read(tmp_path)
     assert found.study.arms["3.14t"].build == "3.14t"
-    assert [ceiling.service for ceiling in found.ceilings] == ["site"]
-    assert found.notes == []
+    assert (found.ceilings, found.notes) == ([ceiling], [])
 
 
-def test_a_label_has_the_parameters_that_vary_and_no_others(tmp_path: Path) -> None:
+def test_a_label_has_the_parameters_that_vary_and_no_others() -> None:
     variants = [{"payload_bytes": size, "tls": False} for size in (256, 1024)]
-    made = Made(variants={"echo": variants, "compute": [{"iterations": 1000}]}, blocks=1)
-    frame = scaling.load(write(journal(made), tmp_path / "j.jsonl"))
-    found = set(labels(frame).values())
+    study = FakeStudy(variants={"echo": variants, "compute": [{"iterations": 1000}]}, blocks=1)
+    found = set(labels(study.frame).values())
     assert found == {"echo · payload_bytes=256", "echo · payload_bytes=1024", "compute"}
 
 
@@ -138,3 +130,145 @@ def test_a_file_name_is_short_and_its_own() -> None:
     long = [slug("x" * 300 + end) for end in "ab"]
     assert long[0] != long[1]
     assert all(len(name) <= 120 for name in long)
+
+
+SERVED = FakeServedStudy(
+    configurations=[("3.14t", "threads")], workers=(2,), rates=(800.0,), blocks=1
+)
+"""One run of a server."""
+
+
+def with_background(run: RunLine) -> RunLine:
+    return with_(run, load__background=histogram(np.repeat([0.02, 0.08], [2_950, 50])))
+
+
+def test_background_requests_have_columns_of_their_own() -> None:
+    alone, mixed = SERVED.row, replace(SERVED, change=with_background).row
+    assert np.isnan(alone["background_p50_s"])
+    assert np.isnan(alone["background_p99_s"])
+    assert mixed["background_p50_s"] == pytest.approx(0.02, rel=0.01)
+    assert mixed["background_p99_s"] == pytest.approx(0.08, rel=0.01)
+    for column in ("latencies", "latency_mean_s", "latency_p50_s", "latency_p99_s"):
+        assert mixed[column] == alone[column]
+
+
+def test_tables_captions_and_the_answer_say_whose_latency_it_is() -> None:
+    results = replace(SERVED, change=with_background).results
+    (grid,) = rate_grids(rated(results)[0])
+    assert "all foreground requests" in str(grid.note)
+    assert BACKGROUND_NOTE in str(grid.note)
+    assert "background P99 ms" in grid.headings
+    assert "latency of foreground requests only" in load_text(results.sections[0], results)
+    assert "latency of foreground requests at" in next(load_lines(results, 80, 20))
+    alone = SERVED.results
+    (grid,) = rate_grids(rated(alone)[0])
+    shown = [*grid.headings, str(grid.note), *load_text(alone.sections[0], alone)]
+    assert not [each for each in shown if "ground" in each]
+
+
+@pytest.mark.parametrize(("model", "clocks"), [("threads", 1), ("processes", 2), ("forked", 2)])
+def test_the_cost_of_a_request_is_that_of_all_threads_of_each_process(
+    model: str, clocks: int
+) -> None:
+    """Workers of one process have read the same clock."""
+    use = ThreadUse(process_cpu_ns=6 * NS)
+    row = replace(
+        SERVED,
+        configurations=[("3.14t", model)],
+        change=lambda run: of_workers(run, lambda each: with_(each, use=use)),
+    ).row
+    assert row["cpu_s_per_op"] == pytest.approx(6 * clocks / row["operations"])
+    assert SERVED.row["cpu_s_per_op"] == pytest.approx(0.9e-3, rel=0.1), "of the loops alone"
+
+
+def own(*figures: dict[str, float]) -> Record:
+    workers = [WorkerRecord(index=place, figures=each) for place, each in enumerate(figures)]
+    return Record(schema=1, outcome="measured", workers=workers)
+
+
+@pytest.mark.parametrize(
+    ("record", "found"),
+    [
+        (
+            own(
+                {"settle_s": 1.0, "timer_late_max_s": 0.5, "wakeups_total": 10.0},
+                {"settle_s": 3.0, "timer_late_max_s": 0.1, "wakeups_total": 5.0},
+            ),
+            {"settle_s": 2.0, "timer_late_max_s": 0.5, "wakeups_total": 15.0},
+        ),
+        (own({"settle_s": 4.0}, {}), {"settle_s": 4.0}),
+        (own({"maximal_s": 1.0}, {"maximal_s": 2.0}), {"maximal_s": 1.5}),
+        (own({}), {}),
+        (None, {}),
+    ],
+    ids=["a name says how", "none is no zero", "a word within a word", "none", "no record"],
+)
+def test_a_workloads_own_figures_are_averaged_but_for_a_largest_and_a_total(
+    record: Record | None, found: dict[str, float]
+) -> None:
+    assert own_figures([record]) == [found]
+
+
+def test_the_frame_has_them() -> None:
+    row = FakeStudy(
+        workers=(2,),
+        blocks=1,
+        change=lambda run: of_workers(run, lambda each: with_(each, figures={"settle_s": 0.25})),
+    ).row
+    assert row["figures"] == {"settle_s": pytest.approx(0.25)}
+
+
+CELL = {"workload": "echo", "arm": "3.14t", "workers": 2}
+
+
+STUDY = FakeStudy(workers=(1, 2))
+
+
+def test_every_column_is_documented() -> None:
+    text = columns_markdown()
+    for name, column in COLUMNS.items():
+        unit, better = column.unit or "–", column.better or "–"
+        assert f"| `{name}` | {column.dtype} | {unit} | {better} |" in text
+        assert column.definition
+
+
+def test_every_measure_can_be_looked_up() -> None:
+    runs = STUDY.frame[(STUDY.frame["workers"] == 2) & STUDY.frame["valid"]]
+    for name, column in MEASURES.items():
+        found = figure(STUDY.journal, name, CELL)
+        assert found.estimate.n == runs[name].notna().sum(), name
+        assert found.what.startswith(column.words or "")
+
+
+def test_a_measure_that_is_shown_is_in_tables_where_it_has_values() -> None:
+    frame, rows, text = STUDY.frame, summary(STUDY.results), markdown(STUDY.results)
+    for name, column in SHOWN.items():
+        shown = column.shown
+        assert shown is not None
+        there = bool(frame[name].notna().any() and not shown.finite_only)
+        assert (shown.name in rows) == there, name
+        assert (f" {shown.heading.format(operation='round trips')} |" in text) == there, name
+
+
+def test_exports_have_every_column(tmp_path: Path) -> None:
+    write_csv(STUDY.journal, tmp_path / "runs.csv")
+    assert (tmp_path / "runs.csv").read_text().splitlines()[0].split(",") == list(COLUMNS)
+    write_parquet(STUDY.journal, tmp_path / "runs.parquet")
+    schema = pq.read_schema(tmp_path / "runs.parquet")
+    for name, column in COLUMNS.items():
+        stored = schema.field(name).metadata
+        assert stored[b"unit"].decode() == column.unit
+        assert stored[b"better"].decode() == column.better
+
+
+def test_no_two_measures_take_the_same_place_or_name() -> None:
+    shown = [column.shown for column in SHOWN.values() if column.shown]
+    assert len({each.place for each in shown}) == len(shown)
+    assert len({each.name for each in shown}) == len(shown)
+    assert set(COLUMNS) <= set(EVERY)
+
+
+def test_no_column_is_declared_twice() -> None:
+    """The second would replace the first without a word."""
+    declared = Counter(name for group in GROUPS for name in group)
+    assert [name for name, times in declared.items() if times > 1] == []

@@ -89,19 +89,6 @@ def test_a_tick_before_its_instant_is_early_and_not_negative_lag() -> None:
     assert found["lag_p50_s"] == found["lag_max_s"] == 0
 
 
-def test_overlap_is_the_share_of_the_counted_time_in_which_all_were_busy() -> None:
-    assert figures(worker(100), worker(100))["overlap"] == 1
-    late_starter = worker(100, busy_from_ns=S // 4)
-    assert figures(worker(100), late_starter)["overlap"] == pytest.approx(0.75)
-    early_leaver = worker(100, busy_until_ns=S // 2)
-    assert figures(early_leaver, late_starter)["overlap"] == pytest.approx(0.25)
-
-
-def test_a_late_tick_of_a_busy_worker_is_overlap_all_the_same() -> None:
-    late = worker(100, late_ns=S // 5)
-    assert figures(worker(100), late)["overlap"] == 1
-
-
 def stalling(rate: float, stall: range, **changes: Any) -> WorkerRecord:
     """As `worker`, in 20 sub-windows, of which those in `stall` go without operations."""
     operations = [0]
@@ -112,41 +99,46 @@ def stalling(rate: float, stall: range, **changes: Any) -> WorkerRecord:
     return worker(rate, 21, **({"operations": operations, "cpu_ns": cpu_ns} | changes))
 
 
-def test_a_worker_that_stalls_is_not_busy() -> None:
-    stalled = stalling(1000, range(2, 20))
-    assert figures(worker(1000, 21), stalled)["overlap"] == pytest.approx(0.1)
-    assert figures(stalling(1000, range(6, 13)))["overlap"] == pytest.approx(0.65)
-    assert figures(stalling(1000, range(2, 20), cpu_ns=None))["overlap"] == pytest.approx(0.1)
-
-
-def test_what_a_machine_takes_of_a_short_window_is_no_stall() -> None:
-    """A window of 0.4 s: without the CPU for 0.14 s, and without anything to do for 0.3 s."""
-    times = [k * S // 50 for k in range(21)]
-    assert figures(stalling(1000, range(6, 13), time_ns=times))["overlap"] == 1
-    assert figures(stalling(1000, range(2, 17), time_ns=times))["overlap"] == pytest.approx(0.25)
-
-
-def test_a_worker_whose_loop_is_blocked_is_not_busy() -> None:
-    """Its ticks come when it is free again, all at once; it did 50 operations before."""
+def blocked() -> WorkerRecord:
+    """Its ticks come when its loop is free again, all at once; it did 50 operations before."""
     times = [0, *[S * 9 // 10 + k * 10_000 for k in range(18)], S * 95 // 100, S]
     operations = [0, *[50] * 18, 100, 150]
     cpu_ns = [S // 1000 * count // 2 for count in operations]
-    blocked = worker(1000, 21, time_ns=times, operations=operations, cpu_ns=cpu_ns)
-    assert figures(worker(1000, 21), blocked)["overlap"] == pytest.approx(0.15, abs=0.01)
+    return worker(1000, 21, time_ns=times, operations=operations, cpu_ns=cpu_ns)
+
+
+LATE, EARLY = worker(100, busy_from_ns=S // 4), worker(100, busy_until_ns=S // 2)
+SHORT = [k * S // 50 for k in range(21)]  # a window of 0.4 s
+LONG_ONE = stalling(1000, range(2, 20), cpu_ns=[S // 40 * k for k in range(21)])
 
 
 @pytest.mark.parametrize(
-    "busy",
+    ("workers", "overlap"),
     [
-        stalling(1000, range(2, 20), cpu_ns=[S // 40 * k for k in range(21)]),  # one long operation
-        stalling(1000, range(2, 6)),  # a short pause
-        stalling(40, range(8, 14)),  # few operations: such gaps are usual
-        stalling(20, range(1, 20)),  # one operation, at the very beginning
-        worker(1000, 21, operations=[k // 2 * 100 for k in range(21)]),  # in bursts
+        pytest.param([worker(100), worker(100)], 1, id="both busy"),
+        pytest.param([worker(100), LATE], 0.75, id="one starts late"),
+        pytest.param([EARLY, LATE], 0.25, id="one leaves early"),
+        pytest.param([worker(100), worker(100, late_ns=S // 5)], 1, id="late ticks"),
+        pytest.param([worker(1000, 21), stalling(1000, range(2, 20))], 0.1, id="a stall"),
+        pytest.param([stalling(1000, range(6, 13))], 0.65, id="a short stall"),
+        pytest.param([stalling(1000, range(2, 20), cpu_ns=None)], 0.1, id="CPU time unknown"),
+        pytest.param([stalling(1000, range(6, 13), time_ns=SHORT)], 1, id="0.14 s without a CPU"),
+        pytest.param([stalling(1000, range(2, 17), time_ns=SHORT)], 0.25, id="0.3 s without work"),
+        pytest.param([worker(1000, 21), blocked()], 0.15, id="a blocked loop"),
+        pytest.param([worker(1000, 21), LONG_ONE], 1, id="one long operation"),
+        pytest.param([stalling(1000, range(2, 6))], 1, id="a short pause"),
+        pytest.param([stalling(40, range(8, 14))], 1, id="few operations, with usual gaps"),
+        pytest.param([stalling(20, range(1, 20))], 1, id="one operation at the beginning"),
+        pytest.param(
+            [worker(1000, 21, operations=[k // 2 * 100 for k in range(21)])], 1, id="in bursts"
+        ),
     ],
 )
-def test_a_worker_that_waits_for_its_turn_is_busy(busy: WorkerRecord) -> None:
-    assert figures(worker(1000, 21), busy)["overlap"] == 1
+def test_overlap_is_the_share_of_the_counted_time_in_which_all_were_busy(
+    workers: list[WorkerRecord], overlap: float
+) -> None:
+    """A worker that stalls is not busy; one that waits for its turn is."""
+    assert figures(*workers)["overlap"] == pytest.approx(overlap, abs=0.01)
 
 
 @given(st.lists(st.lists(st.integers(0, 60), min_size=12, max_size=12), min_size=1, max_size=3))
@@ -193,29 +185,21 @@ def test_a_clock_that_stands_still_is_seen() -> None:
     [
         worker(100, operations=[1, 2, 3]),
         worker(100, ticks=11, cpu_ns=None, operations=[]),
+        worker(100, bytes=[0] * 10 + [2**64]),
         WorkerRecord(index=0),
     ],
+    ids=["too few", "none", "beyond 64 bits", "no ticks"],
 )
 def test_ticks_that_do_not_fit_together_give_nothing(broken: WorkerRecord) -> None:
     assert all(math.isnan(value) for value in figures(worker(100), broken).values())
 
 
-def test_a_reading_that_the_system_does_not_give_is_blank_alone() -> None:
-    found = figures(worker(100, cpu_ns=None, minor_faults=[None] * 11))
+@pytest.mark.parametrize("cpu_ns", [None, [0, None, *[S] * 9]])
+def test_a_reading_that_is_missing_is_blank_alone(cpu_ns: list[int | None] | None) -> None:
+    found = figures(worker(100, cpu_ns=cpu_ns, minor_faults=[None] * 11))
     assert math.isnan(found["cpu_s_per_op"])
     assert math.isnan(found["minor_faults_per_op"])
     assert found["throughput_per_s"] == pytest.approx(100)
-
-
-def test_a_reading_that_is_missing_between_the_ends_is_blank_alone() -> None:
-    found = figures(worker(100, cpu_ns=[0, None, *[S] * 9]))
-    assert math.isnan(found["cpu_s_per_op"])
-    assert found["throughput_per_s"] == pytest.approx(100)
-
-
-def test_numbers_beyond_64_bits_give_nothing() -> None:
-    found = figures(worker(100, bytes=[0] * 10 + [2**64]))
-    assert all(math.isnan(value) for value in found.values())
 
 
 def test_the_memory_of_a_batch_is_freed_without_the_garbage_collector() -> None:

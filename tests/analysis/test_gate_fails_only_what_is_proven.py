@@ -3,114 +3,101 @@ controls fail, so that nothing can be checked.
 """
 
 import re
+from collections.abc import Callable
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 import pytest
 from rich.console import Console
 
 from scaling.analysis.gate.checks import Limits, choice_of, share
 from scaling.analysis.lookup.cells import Choice
-from scaling.analysis.table.load import read_journal
 from scaling.base.errors import UsageError
 from scaling.journal.record import RunLine
 from scaling.report.gate import gate
 from scaling.study.parameters import scaled_to
 from tests.support.children import ROOT
 from tests.support.cli import Command
-from tests.support.fabricate import Made, Variants, journal, with_, write
+from tests.support.runs import crashed
+from tests.support.studies import FakeStudy, Variants, threads
 
-WORKERS = (1, 2, 4)
+TWO: Variants = {"compute": [{}], "echo": [{"payload_bytes": 1024}]}
+FLAT = {("3.14t", "threads", n): 1.0 for n in (1, 2)}
+VOID = threads(variants=TWO, speeds=FLAT)
+"""A study whose `compute` does not scale on two cores, as it must."""
 
-
-def study(folder: Path, factor: float = 1.0, **made: object) -> Path:
-    """A study whose threads on 3.14t do `factor` times 1, 1.8 and 2.4, on two cores."""
-    folder.mkdir()
-    speeds = dict(zip(WORKERS, (1.0, 1.8, 2.4), strict=True))
-    asked = {"blocks": 8, "workers": WORKERS, "noise": 0.005, **made}
-    speed = {("3.14t", "threads", n): factor * value for n, value in speeds.items()}
-    write(journal(Made(speeds=speed, **asked)), folder / "journal.jsonl")  # type: ignore[arg-type]
-    return folder
+type Told = Callable[..., tuple[int, str]]
 
 
-def void(folder: Path, **made: object) -> Path:
-    """A study whose `compute` does not scale on two cores, as it must."""
-    variants: Variants = {"compute": [{}], "echo": [{"payload_bytes": 1024}]}
-    speeds = {("3.14t", "threads", n): 1.0 for n in (1, 2)}
-    folder.mkdir(parents=True)
-    asked = {"variants": variants, "speeds": speeds, "blocks": 8, "workers": (1, 2), **made}
-    write(journal(Made(**asked)), folder / "journal.jsonl")  # type: ignore[arg-type]
-    return folder
-
-
-def told(
-    results: Path,
-    limits: Limits,
-    wanted: Choice | None = None,
-    *,
-    strict: bool = False,
-    allow_void: bool = False,
-) -> tuple[int, str]:
-    console = Console(width=200, file=StringIO(), record=True)
-    code = gate(
-        results,
-        limits,
-        wanted or {},
-        console,
-        strict=strict,
-        allow_void=allow_void,
-        environment={},
-    )
-    return code, console.export_text()
+def study(factor: float = 1.0, **made: Any) -> FakeStudy:
+    """Threads that do `factor` times 1, 1.8 and 2.4."""
+    return threads(factor, **{"workers": (1, 2, 4), **made})
 
 
 @pytest.fixture
-def results(tmp_path: Path) -> Path:
-    return study(tmp_path / "results")
+def told(tmp_path: Path) -> Told:
+    """Gives exit code and words of the gate of a study, perhaps against another."""
+
+    def asked(
+        results: FakeStudy,
+        wanted: Choice | None = None,
+        *,
+        against: FakeStudy | None = None,
+        strict: bool = False,
+        allow_void: bool = False,
+        **limits: float,
+    ) -> tuple[int, str]:
+        console = Console(width=200, file=StringIO(), record=True)
+        old = against and against.write(tmp_path / "old").parent
+        new = results.write(tmp_path / "new").parent
+        bounds = Limits(against=old, **limits)  # type: ignore[arg-type]
+        options = {"strict": strict, "allow_void": allow_void, "environment": {}}
+        code = gate(new, bounds, wanted or {}, console, **options)  # type: ignore[arg-type]
+        return code, console.export_text()
+
+    return asked
 
 
-def test_what_is_proven_to_hold_passes(results: Path) -> None:
-    code, text = told(results, Limits(min_efficiency=0.8))
-    assert code == 0
-    assert "N = 2" in text.replace("\N{NO-BREAK SPACE}", " ")  # the largest with a core each
-    assert "its whole interval is above 0.800" in text
-    assert "gate: passes: 1 of 1 check holds." in text
-
-
-def test_what_is_proven_to_fail_fails(results: Path) -> None:
-    code, text = told(results, Limits(min_efficiency=0.95))
-    assert code == 1
-    assert "its whole interval is below 0.950" in text
-    assert "gate: FAILS: 1 of 1 check fails." in text
-
-
-def test_a_bound_inside_the_interval_is_inconclusive(results: Path) -> None:
+@pytest.mark.parametrize(
+    ("bound", "strict", "code", "said", "ends"),
+    [
+        (0.8, False, 0, "its whole interval is above 0.800", "passes: 1 of 1 check holds."),
+        (0.95, False, 1, "its whole interval is below 0.950", "FAILS: 1 of 1 check fails."),
+        (
+            0.9,
+            False,
+            0,
+            "its interval has 0.900 inside",
+            "1 of 1 check is inconclusive; none is proven to fail",
+        ),
+        (0.9, True, 1, "its interval has 0.900 inside", "that fails with --strict"),
+    ],
+)
+def test_what_is_proven_decides(
+    told: Told, bound: float, strict: bool, code: int, said: str, ends: str
+) -> None:
     """0.9 is what was made; the interval's width is not what fails a build, except when asked."""
-    code, text = told(results, Limits(min_efficiency=0.9))
-    assert code == 0
-    assert "its interval has 0.900 inside" in text
-    assert "1 of 1 check is inconclusive; none is proven to fail" in text
-    code, text = told(results, Limits(min_efficiency=0.9), strict=True)
-    assert code == 1
-    assert "that fails with --strict" in text
+    found, text = told(study(), min_efficiency=bound, strict=strict)
+    assert found == code
+    assert "N = 2" in text.replace("\N{NO-BREAK SPACE}", " ")  # the largest with a core each
+    assert said in text
+    assert ends in text
+    assert "With each figure its 95 % interval over 8 blocks." in text
 
 
-def test_below_six_blocks_all_is_inconclusive(tmp_path: Path) -> None:
-    few = study(tmp_path / "few", blocks=5)
-    code, text = told(few, Limits(min_efficiency=0.99))
+def test_below_six_blocks_all_is_inconclusive(told: Told) -> None:
+    code, text = told(study(blocks=5), min_efficiency=0.99)
     assert code == 0
     assert "5 blocks; an interval takes 6" in text
-    assert told(few, Limits(min_efficiency=0.5), strict=True)[0] == 1
+    assert "With each figure its range of 5 runs." in text
+    assert told(study(blocks=5), min_efficiency=0.5, strict=True)[0] == 1
 
 
 @pytest.mark.parametrize(("factor", "code"), [(0.8, 1), (0.97, 0), (1.2, 0)])
-def test_a_regression_fails_where_it_is_proven(
-    results: Path, tmp_path: Path, factor: float, code: int
-) -> None:
-    slower = study(tmp_path / "new", factor, seed=2)
-    limits = Limits(max_regression=0.05, against=results)
-    found, text = told(slower, limits)
+def test_a_regression_fails_where_it_is_proven(told: Told, factor: float, code: int) -> None:
+    found, text = told(study(factor, seed=2), against=study(), max_regression=0.05)
     assert found == code
     assert "throughput over OLD" in text
     assert "were not made side by side" in text
@@ -118,70 +105,45 @@ def test_a_regression_fails_where_it_is_proven(
 
 
 @pytest.mark.parametrize("crashing", [1, 2])
-def test_a_cell_without_a_valid_run_is_an_error_and_no_pass(tmp_path: Path, crashing: int) -> None:
+def test_a_cell_without_a_valid_run_is_an_error_and_no_pass(told: Told, crashing: int) -> None:
     def crash(run: RunLine) -> RunLine:
-        lost = with_(run, outcome="crashed", record=None, signal=11)
-        return lost if run.cell.workers == crashing else run
+        return crashed(run) if run.cell.workers == crashing else run
 
-    made = Made(blocks=8, workers=(1, 2))
-    write(journal(made, crash), tmp_path / "journal.jsonl")
     with pytest.raises(UsageError, match=r"no valid runs for efficiency of echo .* N = 2\."):
-        told(tmp_path, Limits(min_efficiency=0.8))
+        told(threads(change=crash), min_efficiency=0.8)
 
 
-def test_many_checks_are_one_family(tmp_path: Path) -> None:
+def test_many_checks_are_one_family(told: Told) -> None:
     """What fails by itself need not fail among sixty: false alarms stay below 5 %."""
     variants = {"echo": [{"payload_bytes": n} for n in range(1, 61)]}
-    many = study(tmp_path / "many", variants=variants, noise=0.03, ticks=4, workers=(1, 2))
-    code, text = told(many, Limits(min_efficiency=0.9))
+    many = threads(variants=variants, noise=0.03)
+    code, text = told(many, min_efficiency=0.9)
     assert "60 checks are one family" in text
     assert code == 0, "all are 0.9 in truth"
-    below = [p for p in _intervals(many) if p[1] < 0.9]
-    assert below, "and some intervals do miss it"
+    highest = [point.efficiency.high for point in many.results.points.values()]
+    assert any(high < 0.9 for high in highest), "and some intervals do miss it"
     assert "but so might one of 60 checks by chance" in text
 
 
-def _intervals(results: Path) -> list[tuple[float, float]]:
-    from scaling.analysis.curves import curves
-
-    points = [curve.points[-1].efficiency for curve in curves(read_journal(results).frame)]
-    return [(point.low, point.high) for point in points]
-
-
-def test_false_alarms_are_rare(tmp_path: Path) -> None:
-    """Four hundred gates whose bound is the truth: no more than a few may fail."""
-    from scaling.analysis.statistics.verdict import hypothesis, judge
-
-    rng = np.random.default_rng(20261120)
-    efficiencies = 0.9 * np.exp(rng.normal(0, 0.02, (400, 8)))
-    fails = sum(judge([hypothesis(each / 0.9, 0.0)])[0].verdict.side == -1 for each in efficiencies)
-    assert fails / 400 < 0.045  # 2.5 % and four standard errors
-
-
-def test_a_void_study_fails_since_nothing_could_be_checked(tmp_path: Path) -> None:
+def test_a_void_study_fails_since_nothing_could_be_checked(told: Told) -> None:
     """Compute must scale on two cores; where it does not, no figure of the study is valid."""
-    folder = void(tmp_path / "void")
-    code, text = told(folder, Limits(min_efficiency=0.9))
+    code, text = told(VOID, min_efficiency=0.9)
     assert code == 1
     assert "gate: FAILS: nothing could be checked: RESULTS is void (compute · asyncio" in text
-    limits = Limits(max_regression=0.05, against=folder)
-    new = study(tmp_path / "new", 1.0, seed=2)
-    for each in (limits, Limits(against=folder)):
-        code, text = told(new, each)
+    for limits in ({"max_regression": 0.05}, {}):
+        code, text = told(study(seed=2), against=VOID, **limits)
         assert code == 1
         assert "nothing could be checked: OLD is void" in text
     assert "compute ·" not in text.split("VOID")[0]  # a control is checked where it is named only
 
 
-def test_whoever_allows_a_void_study_gets_no_proof_from_it(tmp_path: Path) -> None:
-    folder = void(tmp_path / "void")
-    code, text = told(folder, Limits(min_efficiency=0.9), allow_void=True)
+def test_whoever_allows_a_void_study_gets_no_proof_from_it(told: Told) -> None:
+    code, text = told(VOID, min_efficiency=0.9, allow_void=True)
     assert code == 0
     assert "RESULTS is void" in text
     assert "none is proven to fail" in text
-    assert told(folder, Limits(min_efficiency=0.9), strict=True, allow_void=True)[0] == 1
-    limits = Limits(max_regression=0.05, against=folder)
-    code, text = told(study(tmp_path / "new", 0.5, seed=2), limits, allow_void=True)
+    assert told(VOID, min_efficiency=0.9, strict=True, allow_void=True)[0] == 1
+    code, text = told(study(0.5, seed=2), against=VOID, max_regression=0.05, allow_void=True)
     assert code == 0
     assert "OLD is void" in text
 
@@ -191,53 +153,36 @@ def test_the_workflow_of_the_readme_fails_on_a_void_study(tmp_path: Path, comman
     (asked,) = re.findall(r"- run: >\n((?: +\S.*\n)*? +scaling gate(?:.*\n)+?)```", workflow)
     _, *arguments = asked.split()
     for seed, name in enumerate(("before", "now")):
-        void(tmp_path / "results" / name, loops=("uvloop",), seed=seed)
+        replace(VOID, loops=("uvloop",), seed=seed).write(tmp_path / "results" / name)
     failed = command(*arguments)
     assert failed.returncode == 1
     assert "nothing could be checked: RESULTS is void" in failed.stdout
     assert command(*arguments, "--allow-void").returncode == 0
 
 
-def test_cells_that_old_does_not_have_are_named(tmp_path: Path, results: Path) -> None:
-    new = study(tmp_path / "new", loops=("asyncio", "uvloop"))
-    _, text = told(new, Limits(max_regression=0.05, against=results))
+def test_cells_that_only_one_of_two_studies_has_are_named(told: Told) -> None:
+    one, both = study(), study(loops=("asyncio", "uvloop"))
+    _, text = told(both, against=one, max_regression=0.05)
     assert "Not in OLD, and not compared with it: echo · weak · uvloop" in text
+    _, text = told(one, against=both, max_regression=0.05)
+    assert "Only in OLD, and not checked: echo · weak · uvloop" in text
+    chosen = choice_of({"loop": ["asyncio"]}, None)
+    assert "Only in OLD" not in told(one, chosen, against=both, max_regression=0.05)[1]
 
 
-def test_old_has_every_cell_that_new_has(tmp_path: Path) -> None:
+def test_old_has_every_cell_that_new_has(told: Told) -> None:
     """Whatever is looked at in NEW: an N that is not the largest, or a control."""
-    variants: Variants = {"compute": [{}], "echo": [{"payload_bytes": 1024}]}
-    old = study(tmp_path / "old", variants=variants)
-    new = study(tmp_path / "new", variants=variants, seed=2)
-    limits = Limits(max_regression=0.05, against=old)
-    code, text = told(new, limits, choice_of({"workload": ["compute"]}, ["1", "4"]))
+    old, new = (study(variants=TWO, seed=seed) for seed in (1, 2))
+    chosen = choice_of({"workload": ["compute"]}, ["1", "4"])
+    code, text = told(new, chosen, against=old, max_regression=0.05)
     assert code == 0
     assert "gate: passes: 2 of 2 checks hold" in text
     assert "in OLD" not in text
 
 
-def test_cells_that_only_old_has_are_named(tmp_path: Path, results: Path) -> None:
-    old = study(tmp_path / "old", loops=("asyncio", "uvloop"))
-    limits = Limits(max_regression=0.05, against=old)
-    _, text = told(results, limits)
-    assert "Only in OLD, and not checked: echo · weak · uvloop" in text
-    _, text = told(results, limits, choice_of({"loop": ["asyncio"]}, None))
-    assert "Only in OLD" not in text
-
-
-def test_a_scaled_study_is_labelled(tmp_path: Path) -> None:
-    folder = study(tmp_path / "scaled")
-    file = folder / "journal.jsonl"
-    file.write_text(file.read_text().replace('"study":{', '"study":{"scale":0.01,', 1))
-    _, text = told(folder, Limits(min_efficiency=0.8))
+def test_a_scaled_study_is_labelled(told: Told) -> None:
+    _, text = told(study(options={"scale": 0.01}), min_efficiency=0.8)
     assert f"RESULTS: {scaled_to({'scale': 0.01})}" in text
-
-
-def test_what_stands_with_the_figures_is_said(tmp_path: Path, results: Path) -> None:
-    few = study(tmp_path / "few", blocks=3)
-    assert "With each figure its range of 3 runs." in told(few, Limits(min_efficiency=0.9))[1]
-    many = told(results, Limits(min_efficiency=0.9))[1]
-    assert "With each figure its 95 % interval over 8 blocks." in many
 
 
 @pytest.mark.parametrize(
@@ -254,14 +199,14 @@ def test_what_stands_with_the_figures_is_said(tmp_path: Path, results: Path) -> 
     ],
 )
 def test_bad_usage_is_an_error(
-    results: Path,
+    told: Told,
     limits: dict[str, float],
     said: dict[str, list[str]],
     at: list[str] | None,
     message: str,
 ) -> None:
     with pytest.raises(UsageError, match=message):
-        told(results, Limits(**limits), choice_of(said, at))  # type: ignore[arg-type]
+        told(study(), choice_of(said, at), **limits)
 
 
 @pytest.mark.parametrize(
@@ -284,8 +229,9 @@ def test_a_share_is_a_share(text: str) -> None:
 
 
 @pytest.mark.slow
-def test_the_command_exits_as_it_says(results: Path, tmp_path: Path, command: Command) -> None:
-    asked = ["gate", str(results), "--workload", "echo", "--at", "2", "--min-efficiency"]
+def test_the_command_exits_as_it_says(tmp_path: Path, command: Command) -> None:
+    study().write(tmp_path / "results")
+    asked = ["gate", "results", "--workload", "echo", "--at", "2", "--min-efficiency"]
     summary = tmp_path / "summary.md"
     summary.write_text("before\n")
     failed = command(*asked, "95%", "--summary", str(summary))

@@ -6,8 +6,10 @@ With `--details` it lists what is inconclusive, too, and what decides it.
 import itertools
 import math
 import re
+from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,39 +17,44 @@ from rich.console import Console
 
 from scaling.analysis.gate.checks import Limits, choice_of
 from scaling.analysis.lookup.cells import Choice
-from scaling.analysis.statistics.forecast import (
-    OF_HODGES_LEHMANN,
-    POWER,
-    blocks_to_decide,
-)
+from scaling.analysis.statistics.forecast import OF_HODGES_LEHMANN, POWER, blocks_to_decide
 from scaling.analysis.statistics.verdict import judge, unpaired_hypothesis
 from scaling.base.errors import UsageError
 from scaling.journal.record import RunLine
 from scaling.report.gate import gate
-from tests.support import served
-from tests.support.applications import application_study
-from tests.support.fabricate import Made, journal, with_, write
+from tests.support.runs import crashed
+from tests.support.served_studies import FakeAppStudy, FakeServedStudy
+from tests.support.studies import FakeStudy, threads
 
 CELL = "echo · weak · asyncio · 3.14t · threads · N = "
-EXACT = 0.003  # noise of what is to be decided
+EXACT = {"noise": 0.003, "ticks": 20}
+NOISY = {"noise": 0.03, "ticks": 20, "aa_pairs": True}
+OLD = threads(**EXACT)
+
+type Compared = Callable[..., tuple[int, str]]
 
 
-def study(folder: Path, factor: float = 1.0, **made: object) -> Path:
-    """Threads on 3.14t that do `factor` times 1 and 1.8."""
-    folder.mkdir()
-    speeds = {("3.14t", "threads", n): factor * speed for n, speed in ((1, 1.0), (2, 1.8))}
-    asked = {"blocks": 8, "workers": (1, 2), "noise": EXACT, **made}
-    write(journal(Made(speeds=speeds, **asked)), folder / "journal.jsonl")  # type: ignore[arg-type]
-    return folder
+@pytest.fixture
+def compared(tmp_path: Path) -> Compared:
+    """Gives exit code and words of the gate of one study against another."""
 
+    def against(
+        now: FakeStudy,
+        then: FakeStudy = OLD,
+        wanted: Choice | None = None,
+        width: int = 200,
+        max_regression: float | None = None,
+        **more: Any,
+    ) -> tuple[int, str]:
+        new, old = tmp_path / "new", tmp_path / "old"
+        now.write(new)
+        then.write(old)
+        console = Console(width=width, file=StringIO(), record=True)
+        limits = Limits(against=old, max_regression=max_regression)
+        code = gate(new, limits, wanted or {}, console, environment={}, **more)
+        return code, console.export_text()
 
-def compared(
-    now: Path, then: Path, wanted: Choice | None = None, width: int = 200, **more: object
-) -> tuple[int, str]:
-    console = Console(width=width, file=StringIO(), record=True)
-    limits = Limits(against=then, max_regression=more.pop("max_regression", None))  # type: ignore[arg-type]
-    code = gate(now, limits, wanted or {}, console, environment={}, **more)  # type: ignore[arg-type]
-    return code, console.export_text()
+    return against
 
 
 def verdicts(text: str) -> dict[str, list[str]]:
@@ -59,13 +66,8 @@ def verdicts(text: str) -> dict[str, list[str]]:
     return found
 
 
-@pytest.fixture
-def old(tmp_path: Path) -> Path:
-    return study(tmp_path / "old")
-
-
-def test_each_figure_has_a_verdict(old: Path, tmp_path: Path) -> None:
-    code, text = compared(study(tmp_path / "new", 0.8, seed=2), old)
+def test_each_figure_has_a_verdict(compared: Compared) -> None:
+    code, text = compared(threads(0.8, seed=2, **EXACT))
     assert code == 0, "without a bound it informs"
     assert "no bound was stated" in text
     assert f"{CELL}1" in text
@@ -78,22 +80,20 @@ def test_each_figure_has_a_verdict(old: Path, tmp_path: Path) -> None:
     assert "Since OLD, of 6 figures: 4 worse, 2 same." in text
 
 
-def test_more_is_better_of_throughput_and_less_of_cpu_time(old: Path, tmp_path: Path) -> None:
-    found = verdicts(compared(study(tmp_path / "new", 1.3, seed=2), old)[1])
+def test_more_is_better_of_throughput_and_less_of_cpu_time(compared: Compared) -> None:
+    found = verdicts(compared(threads(1.3, seed=2, **EXACT))[1])
     assert found["round trips/s"] == found["CPU µs/op"] == ["better"] * 2
 
 
-def test_a_bound_fails_as_before(old: Path, tmp_path: Path) -> None:
-    code, text = compared(study(tmp_path / "new", 0.8, seed=2), old, max_regression=0.05)
+def test_a_bound_fails_as_before(compared: Compared) -> None:
+    code, text = compared(threads(0.8, seed=2, **EXACT), max_regression=0.05)
     assert code == 1
     assert "throughput over OLD" in text
     assert "4 worse" in text
 
 
-def test_what_is_inconclusive_says_how_long_a_run_decides_it(tmp_path: Path) -> None:
-    noisy = {"noise": 0.03, "aa_pairs": True}
-    old = study(tmp_path / "old", **noisy)
-    _, text = compared(study(tmp_path / "new", 0.96, seed=2, **noisy), old, details=True)
+def test_what_is_inconclusive_says_how_long_a_run_decides_it(compared: Compared) -> None:
+    _, text = compared(threads(0.96, seed=2, **NOISY), threads(**NOISY), details=True)
     undecided = [line for line in text.splitlines() if "inconclusive  " in line]
     assert undecided
     for line in undecided:
@@ -103,12 +103,11 @@ def test_what_is_inconclusive_says_how_long_a_run_decides_it(tmp_path: Path) -> 
     assert "a verdict has a chance of 80 %" in text
 
 
-def test_what_is_inconclusive_is_counted(tmp_path: Path) -> None:
-    noisy = {"noise": 0.03, "aa_pairs": True}
-    old, new = study(tmp_path / "old", **noisy), study(tmp_path / "new", 0.97, seed=2, **noisy)
+def test_what_is_inconclusive_is_counted(compared: Compared, tmp_path: Path) -> None:
+    new = threads(0.97, seed=2, **NOISY)
     summary = tmp_path / "summary.md"
-    _, text = compared(new, old, width=80, summary=summary)
-    _, whole = compared(new, old, width=80, details=True)
+    _, text = compared(new, threads(**NOISY), width=80, summary=summary)
+    _, whole = compared(new, threads(**NOISY), width=80, details=True)
     listed, all_of_them = (
         [word for words in verdicts(shown).values() for word in words] for shown in (text, whole)
     )
@@ -123,15 +122,14 @@ def test_what_is_inconclusive_is_counted(tmp_path: Path) -> None:
     assert max(map(len, text.splitlines())) <= 80
 
 
-def test_many_cells_of_one_study_alone_are_counted(old: Path, tmp_path: Path) -> None:
-    new = study(tmp_path / "new", seed=2, workers=(1, 2, 3, 4, 5, 6))
-    assert "Not in OLD, and not compared with it: 4 cells." in compared(new, old)[1]
-    assert f"{CELL}6." in " ".join(compared(new, old, details=True)[1].split())
+def test_many_cells_of_one_study_alone_are_counted(compared: Compared) -> None:
+    new = threads(seed=2, workers=(1, 2, 3, 4, 5, 6), **EXACT)
+    assert "Not in OLD, and not compared with it: 4 cells." in compared(new)[1]
+    assert f"{CELL}6." in " ".join(compared(new, details=True)[1].split())
 
 
 @pytest.mark.parametrize(
-    ("ratio", "margin", "scatter"),
-    [(0.93, 0.02, 0.03), (1.1, 0.05, 0.06), (1.0, 0.03, 0.04), (0.99, 0.04, 0.03)],
+    ("ratio", "margin", "scatter"), [(0.93, 0.02, 0.03), (1.1, 0.05, 0.06), (1.0, 0.03, 0.04)]
 )
 def test_so_many_blocks_decide_it_as_often_as_forecast(
     ratio: float, margin: float, scatter: float
@@ -142,11 +140,11 @@ def test_so_many_blocks_decide_it_as_often_as_forecast(
     of_both = math.hypot(*(float(np.std(np.log(each))) for each in (long, base)))
     blocks = int(blocks_to_decide(of_both, ratio, margin, e=OF_HODGES_LEHMANN))
     decided = 0
-    for _ in range(300):
+    for _ in range(200):
         ours, theirs = (np.exp(rng.normal(m, scatter, blocks)) for m in (math.log(ratio), 0.0))
         (found,) = judge([unpaired_hypothesis(ours, theirs, margin)])
         decided += found.verdict.word != "inconclusive"
-    assert POWER - 0.1 < decided / 300 < 0.96
+    assert POWER - 0.1 < decided / 200 < 0.96
 
 
 def test_no_number_of_blocks_decides_a_ratio_at_the_margin() -> None:
@@ -159,71 +157,50 @@ def test_no_number_of_blocks_decides_a_ratio_at_the_margin() -> None:
         assert math.isfinite(needed)
 
 
-def test_below_six_blocks_the_forecast_is_six_or_more(tmp_path: Path) -> None:
-    old, new = (study(tmp_path / f"{seed}", blocks=3, seed=seed) for seed in (1, 2))
+def test_below_six_blocks_the_forecast_is_six_or_more(compared: Compared) -> None:
+    old, new = (threads(blocks=3, seed=seed, **EXACT) for seed in (1, 2))
     _, text = compared(new, old, details=True)
     blocks = re.findall(r"inconclusive +(\d+) blocks", text)
     assert blocks
     assert min(map(int, blocks)) >= 6
 
 
-def test_a_void_study_changes_nothing(tmp_path: Path) -> None:
-    variants = {"compute": [{}], "echo": [{"payload_bytes": 1024}]}
-    speeds = {("3.14t", "threads", n): 1.0 for n in (1, 2)}
-    void = tmp_path / "void"
-    void.mkdir()
-    made = Made(variants=variants, speeds=speeds, blocks=8, workers=(1, 2))  # type: ignore[arg-type]
-    write(journal(made), void / "journal.jsonl")
-    _, text = compared(study(tmp_path / "new", 0.5), void, details=True)
+def test_a_void_study_changes_nothing(compared: Compared) -> None:
+    flat = {("3.14t", "threads", n): 1.0 for n in (1, 2)}
+    void = threads(variants={"compute": [{}], "echo": [{"payload_bytes": 1024}]}, speeds=flat)
+    _, text = compared(threads(0.5, **EXACT), void, details=True)
     assert {word for words in verdicts(text).values() for word in words} == {"inconclusive"}
     assert "OLD is void" in text
 
 
-def test_what_crashes_now_is_named(old: Path, tmp_path: Path) -> None:
+def test_what_crashes_now_is_named(compared: Compared) -> None:
     def crash(run: RunLine) -> RunLine:
-        lost = with_(run, outcome="crashed", record=None, signal=11)
-        return lost if run.cell.workers == 2 else run
+        return crashed(run) if run.cell.workers == 2 else run
 
-    write(journal(Made(blocks=8, workers=(1, 2)), crash), tmp_path / "journal.jsonl")
-    _, text = compared(tmp_path, old)
-    assert f"No valid run in RESULTS: {CELL}2." in text
+    assert f"No valid run in RESULTS: {CELL}2." in compared(threads(change=crash))[1]
 
 
-def test_the_cells_can_be_chosen(old: Path, tmp_path: Path) -> None:
-    new = study(tmp_path / "new", seed=2)
-    _, text = compared(new, old, choice_of({}, ["2"]), details=True)
+def test_the_cells_can_be_chosen(compared: Compared) -> None:
+    new = threads(seed=2, **EXACT)
+    _, text = compared(new, wanted=choice_of({}, ["2"]), details=True)
     assert f"{CELL}2" in text
     assert f"{CELL}1" not in text
     with pytest.raises(UsageError, match="--loop uvloop: not in this study, which has asyncio"):
-        compared(new, old, choice_of({"loop": ["uvloop"]}, None))
+        compared(new, wanted=choice_of({"loop": ["uvloop"]}, None))
 
 
-def test_the_summary_has_the_same_table(old: Path, tmp_path: Path) -> None:
+def test_the_summary_has_the_same_table(compared: Compared, tmp_path: Path) -> None:
     summary = tmp_path / "summary.md"
-    compared(study(tmp_path / "new", 0.8, seed=2), old, summary=summary)
+    compared(threads(0.8, seed=2, **EXACT), summary=summary)
     written = summary.read_text(encoding="utf-8")
     rows = [line for line in written.splitlines() if line.startswith(f"| {CELL}")]
     assert [row.strip(" |").split(" | ")[4] for row in rows] == ["worse", "worse", "same"] * 2
     assert "4 worse, 2 same" in written
 
 
-def test_every_figure_fits_80_columns(tmp_path: Path) -> None:
-    noisy = {"noise": 0.03, "aa_pairs": True}
-    old = study(tmp_path / "old", **noisy)
-    new = study(tmp_path / "new", 0.96, seed=2, **noisy)
-    _, text = compared(new, old, width=80, details=True)
-    shown = [line for line in text.splitlines() if " → " in line]
-    assert len(shown) == 7  # the heading and six figures
-    assert all(len(line) <= 80 for line in shown)
-    assert "…" not in text
-    words = (re.search(r"verdict|worse|better|same|inconclusive", line) for line in shown)
-    assert len({word and word.start() for word in words}) == 1  # in one column, cell after cell
-
-
-def test_an_application_is_compared_at_its_peak_and_at_its_rates(tmp_path: Path) -> None:
-    old = application_study(tmp_path / "old")
-    new = application_study(tmp_path / "new", seed=3, speeds={("3.14t", "threads"): 1_300.0})
-    code, text = compared(new, old, choice_of({"arm": ["3.14t"]}, None))
+def test_an_application_is_compared_at_its_peak_and_at_its_rates(compared: Compared) -> None:
+    new = FakeAppStudy(seed=3, answers_per_s={("3.14t", "threads"): 1_300.0})
+    code, text = compared(new, FakeAppStudy(), choice_of({"arm": ["3.14t"]}, None))
     assert code == 0
     found = verdicts(text)
     assert found["requests/s"] == ["better", "better"]
@@ -232,54 +209,47 @@ def test_an_application_is_compared_at_its_peak_and_at_its_rates(tmp_path: Path)
     assert found["PSS MiB"] == ["same"] * 4
 
 
-def test_a_study_of_a_schedule_alone_is_compared(tmp_path: Path) -> None:
+def test_a_study_of_a_schedule_alone_is_compared(compared: Compared) -> None:
     """Its throughput cannot be checked, but its latency has a verdict."""
-    old, new = (application_study(tmp_path / f"{n}", seed=n, rates=(400.0,)) for n in (1, 2))
+    old, new = (FakeAppStudy(seed=seed, rates=(400.0,)) for seed in (1, 2))
     code, text = compared(new, old, details=True)
     assert code == 0
     assert "requests/s" not in verdicts(text)
     assert "P99 ms" in verdicts(text)
 
 
-def at_objective(folder: Path, speed: float, rates: tuple[float, ...], seed: int = 1) -> Path:
+def at_objective(speed: float, *rates: float, seed: int = 1) -> FakeServedStudy:
     """One worker that answers `speed` requests/s, at a grid of rates; P99 is to be below 20 ms."""
-    folder.mkdir()
-    asked = served.Served(
+    return FakeServedStudy(
         configurations=(("3.14t", "threads"),),
-        speeds={("3.14t", "threads"): speed},
+        answers_per_s={("3.14t", "threads"): speed},
         workers=(1,),
         rates=rates,
         blocks=8,
         seed=seed,
+        options={"slo": ["p99<20ms"]},
     )
-    first, *runs = served.journal(asked)
-    stated = with_(first, study={**first.study, "slo": ["p99<20ms"]})  # type: ignore[union-attr]
-    write([stated, *runs], folder / "journal.jsonl")
-    return folder
 
 
-def test_capacities_at_an_objective_are_compared(tmp_path: Path) -> None:
+def test_capacities_at_an_objective_are_compared(compared: Compared) -> None:
     rates = (400.0, 700.0, 900.0, 1_200.0, 1_600.0)
-    old = at_objective(tmp_path / "old", 1_000.0, rates)
-    new = at_objective(tmp_path / "new", 1_300.0, rates, seed=2)
+    old, new = at_objective(1_000.0, *rates), at_objective(1_300.0, *rates, seed=2)
     _, text = compared(new, old)
     assert "serve · weak · asyncio · 3.14t · threads · N = 1 · p99<20ms" in text
     assert verdicts(text)["capacity/s"] == ["better"]
 
 
-def test_a_capacity_beyond_the_rates_proves_nothing(tmp_path: Path) -> None:
+def test_a_capacity_beyond_the_rates_proves_nothing(compared: Compared) -> None:
     rates = (200.0, 400.0)
-    old = at_objective(tmp_path / "old", 1_000.0, rates)
-    new = at_objective(tmp_path / "new", 1_300.0, rates, seed=2)
+    old, new = at_objective(1_000.0, *rates), at_objective(1_300.0, *rates, seed=2)
     _, text = compared(new, old, details=True)
     (line,) = (line for line in text.splitlines() if "capacity/s" in line)
     assert "≥ 400 → ≥ 400" in line
     assert "inconclusive  a capacity lies outside the rates" in line
 
 
-def test_p99_of_a_server_that_fell_behind_is_a_bound_and_proves_nothing(tmp_path: Path) -> None:
-    old = at_objective(tmp_path / "old", 1_000.0, (1_600.0,))
-    new = at_objective(tmp_path / "new", 1_300.0, (1_600.0,), seed=2)
+def test_p99_of_a_server_that_fell_behind_is_a_bound_and_proves_nothing(compared: Compared) -> None:
+    old, new = at_objective(1_000.0, 1_600.0), at_objective(1_300.0, 1_600.0, seed=2)
     _, text = compared(new, old, details=True)
     (line,) = (line for line in text.splitlines() if "P99 ms" in line)
     assert re.search(r"≥ [\d,]+ → ≥ [\d,]+ +– +inconclusive +a server fell behind", line)

@@ -1,12 +1,13 @@
 """A build is the wanted interpreter, in the cache under its name, or an error with the log's end.
 
-The source here is a `configure` that takes no time, and a `make` of the same kind.
+What building needs is checked first; what is missing is named with what brings it. The source here
+is a `configure` that takes no time, and a `make` of the same kind.
 """
 
 import io
 import os
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import pytest
 from scaling.base.errors import ScalingError
 from scaling.builds.interpreters import Interpreter, libraries, parse_build, source
 from scaling.builds.interpreters.build import BuildStep, follow, from_source, work
+from scaling.builds.interpreters.libraries import NEEDS, Need, is_there, require
 from tests.support.fake_builds import python_script, say_nothing, script
 
 CONFIGURE = """#!/bin/sh
@@ -54,28 +56,13 @@ def made(folder: Path, version: str = "3.14.7", **other: object) -> None:
         python_script(folder / "made" / name, version, free_threaded=free_threaded, **other)
 
 
-def built(name: str, *, pgo: bool = False) -> Interpreter:
-    return from_source(parse_build(name), pgo=pgo, say=say_nothing)
+def built(name: str) -> Interpreter:
+    return from_source(parse_build(name), pgo=False, say=say_nothing)
 
 
 def kept(folder: Path) -> list[str]:
     cache = folder / "cache/interpreters"
     return sorted(path.name for path in cache.iterdir() if path.suffix != ".lock")
-
-
-@pytest.mark.parametrize(
-    ("name", "pgo", "folder"),
-    [
-        ("3.14", False, "3.14.7"),
-        ("3.14t", False, "3.14.7t"),
-        ("3.14", True, "3.14.7-pgo"),
-        ("3.14t", True, "3.14.7t-pgo"),
-    ],
-)
-def test_its_folder_says_what_it_is(toolchain: Path, name: str, pgo: bool, folder: str) -> None:
-    interpreter = built(name, pgo=pgo)
-    assert (interpreter.build, interpreter.origin) == (name, "built")
-    assert kept(toolchain) == [folder]
 
 
 def test_a_source_that_cannot_be_unpacked_is_said(
@@ -90,24 +77,26 @@ def test_a_source_that_cannot_be_unpacked_is_said(
 
 
 @pytest.mark.slow
-def test_both_builds_get_the_same_flags_but_one(toolchain: Path) -> None:
-    def flags(folder: str) -> set[str]:
-        words = (toolchain / "cache/interpreters" / folder / "flags").read_text().split()
-        return {word for word in words if not word.startswith("--prefix=")}
-
-    built("3.14")
-    built("3.14t")
-    assert flags("3.14.7t") - flags("3.14.7") == {"--disable-gil"}
-    assert flags("3.14.7") <= flags("3.14.7t")
-    built("3.14", pgo=True)
-    assert flags("3.14.7-pgo") - flags("3.14.7") == {"--enable-optimizations"}
-
-
-def test_it_is_built_once_and_the_duration_said_before(toolchain: Path) -> None:
+def test_each_is_built_once_into_a_folder_of_its_name_with_the_same_flags_but_one(
+    toolchain: Path,
+) -> None:
     said: list[str] = []
-    for _ in range(2):
-        from_source(parse_build("3.14t"), pgo=False, say=said.append)
-    assert len([line for line in said if "building CPython 3.14.7t (once): about" in line]) == 1
+    flags: dict[str, set[str]] = {}
+    for name, pgo, folder in (
+        ("3.14", False, "3.14.7"),
+        ("3.14t", False, "3.14.7t"),
+        ("3.14", True, "3.14.7-pgo"),
+        ("3.14t", False, "3.14.7t"),  # again
+    ):
+        found = from_source(parse_build(name), pgo=pgo, say=said.append)
+        assert (found.build, found.origin) == (name, "built")
+        words = (toolchain / "cache/interpreters" / folder / "flags").read_text().split()
+        flags[folder] = {word for word in words if not word.startswith("--prefix=")}
+    assert kept(toolchain) == sorted(flags)
+    assert flags["3.14.7t"] - flags["3.14.7"] == {"--disable-gil"}
+    assert flags["3.14.7-pgo"] - flags["3.14.7"] == {"--enable-optimizations"}
+    assert flags["3.14.7"] <= flags["3.14.7t"]
+    assert sum("building CPython 3.14.7t (once): about" in line for line in said) == 1
 
 
 @pytest.mark.parametrize(
@@ -190,3 +179,111 @@ def test_an_interruption_ends_all_that_was_started(toolchain: Path) -> None:
         assert os.read(reader, 1) == b""
     finally:
         os.close(reader)
+
+
+APT_INSTALL = "apt-get install --yes --no-install-recommends"
+
+
+@pytest.fixture(autouse=True)
+def not_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(libraries, "_is_root", lambda: False)
+
+
+def lacks(*names: str) -> Callable[[Need], bool]:
+    return lambda need: need.name not in names
+
+
+def test_nothing_is_said_where_all_is_there() -> None:
+    said: list[str] = []
+    require(say=said.append, probe=lacks())
+    assert said == []
+
+
+@pytest.mark.parametrize(
+    ("manager", "command"),
+    [
+        ("apt", f"sudo apt-get update && sudo {APT_INSTALL} libssl-dev libffi-dev"),
+        ("dnf", "sudo dnf install --assumeyes openssl-devel libffi-devel"),
+        ("brew", "brew install openssl@3 libffi"),
+    ],
+)
+def test_one_command_brings_all_that_is_missing(manager: str, command: str) -> None:
+    with pytest.raises(ScalingError) as caught:  # and nothing is installed unasked
+        require(
+            say=say_nothing,
+            probe=lacks("OpenSSL", "libffi"),
+            manager=manager,
+            may_install=False,
+            shell=pytest.fail,
+        )
+    assert "needs OpenSSL, libffi" in str(caught.value)
+    assert str(caught.value).splitlines()[-1].strip() == command
+
+
+def test_root_needs_no_sudo(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(libraries, "_is_root", lambda: True)
+    assert "sudo" not in (libraries.install_command(NEEDS, "apt") or "")
+
+
+@pytest.mark.parametrize(
+    ("root", "variables", "may"),
+    [
+        (True, {"SCALING_YES": "1"}, True),
+        (True, {"CI": "true"}, True),
+        (True, {}, False),
+        (False, {"SCALING_YES": "1", "CI": "true"}, False),
+    ],
+)
+def test_only_root_who_said_yes_or_ci_may_install(
+    monkeypatch: pytest.MonkeyPatch, root: bool, variables: dict[str, str], may: bool
+) -> None:
+    for name in ("SCALING_YES", "CI"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(libraries, "_is_root", lambda: root)
+    assert libraries.may_change_machine() is may
+
+
+def test_what_may_be_installed_is_installed() -> None:
+    missing = {"zlib", "SQLite"}
+    ran: list[str] = []
+
+    def shell(command: str) -> int:
+        ran.append(command)
+        missing.clear()
+        return 0
+
+    require(
+        say=say_nothing,
+        probe=lambda need: need.name not in missing,
+        manager="dnf",
+        may_install=True,
+        shell=shell,
+    )
+    assert [command.split()[-2:] for command in ran] == [["zlib-devel", "sqlite-devel"]]
+
+
+@pytest.mark.parametrize("code", [0, 100])
+def test_an_installation_that_did_not_help_is_reported(code: int) -> None:
+    with pytest.raises(ScalingError, match="did not install it"):
+        require(
+            say=say_nothing,
+            probe=lacks("zlib"),
+            manager="apt",
+            may_install=True,
+            shell=lambda command: code,
+        )
+
+
+def test_headers_are_asked_of_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    zlib = Need("zlib", "zlib.h", "", "", "")
+    monkeypatch.setenv("CC", "true --some-flag")
+    assert is_there(zlib)
+    monkeypatch.setenv("CC", "false")
+    assert not is_there(zlib)
+    monkeypatch.delenv("CC")
+    assert not is_there(Need("nothing", "no/such/header.h", "", "", ""))
+    assert not is_there(Need("no-such-program", None, "", "", ""))
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert not is_there(Need("C compiler", "stdlib.h", "", "", ""))

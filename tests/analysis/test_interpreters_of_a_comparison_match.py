@@ -30,14 +30,15 @@ def chosen(
     return [(one.version, one.origin) for one in result.values()]
 
 
-def test_the_newest_pair_is_taken() -> None:
+def test_the_newest_pair_is_taken_and_an_older_one_before_two_that_differ() -> None:
     candidates = pair("3.14.7", origin="uv") + pair("3.14.9", origin="uv")
     assert chosen(candidates) == [("3.14.9", "uv")] * 2
-
-
-def test_an_older_pair_is_better_than_two_that_differ() -> None:
     newer = interpreter("3.14", "3.14.10", origin="uv")
     assert chosen([newer, *pair("3.14.7", origin="built")]) == [("3.14.7", "built")] * 2
+    equal = pair("3.14.7", origin="built") + pair("3.14.7", origin="PATH")
+    assert chosen(equal) == [("3.14.7", "PATH")] * 2
+    alone = [interpreter("3.14t", "3.14.9", origin="pyenv"), *pair("3.14.7")]
+    assert chosen(alone, BOTH[1:]) == [("3.14.9", "pyenv")]
 
 
 @pytest.mark.parametrize(
@@ -55,31 +56,18 @@ def test_two_that_differ_are_no_pair(other: dict[str, str]) -> None:
     assert chosen([interpreter("3.14"), interpreter("3.14t", **other)]) == []
 
 
-def test_one_alone_may_come_from_anywhere() -> None:
-    candidates = [interpreter("3.14t", "3.14.9", origin="pyenv"), *pair("3.14.7")]
-    assert chosen(candidates, BOTH[1:]) == [("3.14.9", "pyenv")]
-
-
-def test_of_equal_ones_path_comes_first() -> None:
-    candidates = pair("3.14.7", origin="built") + pair("3.14.7", origin="PATH")
-    assert chosen(candidates) == [("3.14.7", "PATH")] * 2
-
-
 @pytest.mark.parametrize("fault", [{"debug": True}, {"missing": ("_ssl",)}])
 def test_a_lame_one_is_none(fault: dict[str, object]) -> None:
     assert chosen(pair("3.14.7", **fault)) == []
 
 
-def test_pgo_asked_for_is_pgo_given() -> None:
+def test_pgo_asked_for_is_pgo_given_and_our_own_is_for_who_asked() -> None:
     plain, tuned = pair("3.14.9"), pair("3.14.7", pgo=True, origin="uv")
     assert chosen(plain, pgo=True) == []
     assert chosen(plain + tuned, pgo=True) == [("3.14.7", "uv")] * 2
-
-
-def test_our_own_build_with_pgo_is_for_who_asked_for_it() -> None:
-    tuned = pair("3.14.7", pgo=True, origin="built")
-    assert chosen(tuned) == []
-    assert chosen(tuned, pgo=True) == [("3.14.7", "built")] * 2
+    ours = pair("3.14.7", pgo=True, origin="built")
+    assert chosen(ours) == []
+    assert chosen(ours, pgo=True) == [("3.14.7", "built")] * 2
 
 
 def way(asked: list[str], name: str, result: list[Interpreter] | ScalingError) -> Provider:
@@ -128,7 +116,9 @@ def test_what_cannot_be_had_is_explained_way_by_way() -> None:
     assert "uv python install 3.14 3.14t" in message
 
 
-def test_a_wrong_setting_stops_at_once() -> None:
+def test_a_way_can_be_chosen_and_a_wrong_setting_stops_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     asked: list[str] = []
     providers = {
         "found": way(asked, "found", UsageError("no such file")),
@@ -136,38 +126,22 @@ def test_a_wrong_setting_stops_at_once() -> None:
     }
     with pytest.raises(UsageError, match="no such file"):
         ensure(["3.14"], say=say_nothing, providers=providers)
-    assert asked == ["found 3.14"]
-
-
-def test_a_way_can_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
-    providers = {
-        "found": way(asked, "found", pair("3.14.9")),
-        "built": way(asked, "built", pair("3.14.7")),
-    }
     monkeypatch.setenv("SCALING_INTERPRETERS", "built")
     assert ensure(["3.14"], say=say_nothing, providers=providers)["3.14"].version == "3.14.7"
-    assert asked == ["built 3.14"]
+    assert asked == ["found 3.14", "built 3.14"]
     monkeypatch.setenv("SCALING_INTERPRETERS", "conda")
     with pytest.raises(UsageError, match="any of found, built, got 'conda'"):
         ensure(["3.14"], say=say_nothing, providers=providers)
 
 
-def test_an_old_free_threaded_one_is_warned_of_once() -> None:
+def test_an_old_free_threaded_one_is_warned_of_once_and_a_sound_one_is_not() -> None:
     said: list[str] = []
-    providers = {"found": way([], "found", pair("3.14.6"))}
-    for _ in range(2):
+    for version in ("3.14.7", "3.14.10", "3.14.6", "3.14.6"):
+        providers = {"found": way([], "found", pair(version))}
         ensure(["3.14", "3.14t"], say=said.append, providers=providers)
-    assert len(said) == 1
-    assert "3.14.6" in said[0]
-    assert "153809" in said[0]
-
-
-def test_a_sound_one_is_not_warned_of() -> None:
-    said: list[str] = []
-    for version in ("3.14.7", "3.14.10"):
-        ensure(["3.14t"], say=said.append, providers={"found": way([], "found", pair(version))})
-    assert said == []
+    (line,) = said
+    assert "3.14.6" in line
+    assert "153809" in line
 
 
 def test_versions_are_built_from_source_where_they_can_be() -> None:

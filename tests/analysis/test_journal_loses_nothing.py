@@ -17,9 +17,9 @@ from scaling.journal.reading import read_lines
 from scaling.journal.record import Line, RunLine, SetAsideLine, StudyLine, decode_line, encode_line
 from tests.faults.attempt import Try
 from tests.faults.journal import SYNCED, killed
-from tests.support.fabricate import Made, journal
+from tests.support.studies import FakeStudy
 
-LINES = journal(Made(workers=(1, 2), blocks=2))
+LINES = FakeStudy(workers=(1, 2), blocks=2).lines
 HEAD, *RUNS = LINES
 
 
@@ -84,7 +84,39 @@ def test_torn_last_line_is_set_aside(path: Path, left: int) -> None:
     assert len(scaling.load(path)) == len(RUNS)
 
 
-def begins_again(path: Path, torn: bytes) -> None:
+def test_a_last_line_that_lacks_only_its_end_is_a_record(path: Path) -> None:
+    whole = b"".join(map(encode_line, LINES))
+    path.write_bytes(whole[:-1])
+    assert replayed(path) == (HEAD, RUNS)
+    assert path.read_bytes() == whole
+
+
+WHOLE = encode_line(HEAD)
+
+
+def without(start: int, end: int | None) -> bytes:
+    """The first line whose bytes from `start` to `end` were lost by the disk."""
+    torn = bytearray(WHOLE)
+    torn[start:end] = bytes(len(torn[start:end]))
+    return bytes(torn)
+
+
+@pytest.mark.parametrize(
+    "torn",
+    [
+        *(WHOLE[:1], WHOLE[:16], WHOLE[: len(WHOLE) // 2], WHOLE[:-1]),
+        *(b"\x00", b"\x00" * 4096),
+        *(without(0, 30), without(5, 12), without(40, None), without(40, None) + b"\x00" * 50),
+    ],
+    ids=[
+        *("a byte", "16 bytes", "half", "all but the newline", "a zero", "zeros"),
+        *("lost blocks", "lost inside", "lost end", "lost end and zeros"),
+    ],
+)
+def test_a_torn_first_line_begins_again(
+    path: Path, monkeypatch: pytest.MonkeyPatch, torn: bytes
+) -> None:
+    monkeypatch.setattr(os, "fsync", lambda _: None)
     path.write_bytes(torn)
     with pytest.raises(UsageError, match="nothing was measured"):
         list(read_lines(path, print))
@@ -93,40 +125,10 @@ def begins_again(path: Path, torn: bytes) -> None:
         for line in LINES[:2]:
             opened.append(line)
     aside = SetAsideLine(text=torn.decode(errors="replace"))
-    assert [decode_line(raw) for raw in path.read_bytes().splitlines()] == [
-        HEAD, aside, LINES[1]
-    ]  # fmt: skip
+    lines = [HEAD, aside, LINES[1]]
+    assert [decode_line(raw) for raw in path.read_bytes().splitlines()] == lines
     assert replayed(path) == (HEAD, RUNS[:1])
-    assert list(read_lines(path, pytest.fail)) == [HEAD, aside, LINES[1]]
-
-
-def test_a_last_line_that_lacks_only_its_end_is_a_record(path: Path) -> None:
-    whole = b"".join(map(encode_line, LINES))
-    path.write_bytes(whole[:-1])
-    assert replayed(path) == (HEAD, RUNS)
-    assert path.read_bytes() == whole
-
-
-@pytest.mark.parametrize("left", [1, 15, 16, 17, 0.5, -1])
-def test_first_line_that_is_cut_off_begins_again(
-    path: Path, monkeypatch: pytest.MonkeyPatch, left: float
-) -> None:
-    monkeypatch.setattr(os, "fsync", lambda _: None)
-    whole = encode_line(HEAD)
-    begins_again(path, whole[: left if isinstance(left, int) else len(whole) // 2])
-
-
-@pytest.mark.parametrize("size", [1, 99, 4096, 10_000])
-def test_first_line_of_zeros_begins_again(path: Path, size: int) -> None:
-    begins_again(path, b"\x00" * size)
-
-
-@pytest.mark.parametrize("lost", [(0, 9), (0, 30), (5, 12), (40, 300), (40, None)])
-def test_first_line_with_lost_blocks_begins_again(path: Path, lost: tuple[int, int | None]) -> None:
-    torn = bytearray(encode_line(HEAD))
-    torn[slice(*lost)] = bytes(len(torn[slice(*lost)]))
-    begins_again(path, bytes(torn))
-    begins_again(path, bytes(torn) + b"\x00" * 50)
+    assert list(read_lines(path, pytest.fail)) == lines
 
 
 def test_a_study_begins_in_a_folder_with_a_torn_first_line(path: Path) -> None:
@@ -207,16 +209,6 @@ def test_full_disk_is_an_error_and_costs_only_the_line(
     assert replayed(path) == (HEAD, RUNS)
 
 
-def test_a_journal_that_another_program_removes_is_written_again(path: Path) -> None:
-    with JournalFile(path) as opened:
-        opened.append(HEAD)
-        opened.append(RUNS[0])
-        path.unlink()
-        with pytest.raises(ScalingError, match=r"removed by another program.*to go on"):
-            opened.append(RUNS[1])
-    assert replayed(path) == (HEAD, RUNS[:2])
-
-
 def test_a_journal_that_cannot_be_written_again_is_named_in_a_line(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -231,38 +223,44 @@ def test_a_journal_that_cannot_be_written_again_is_named_in_a_line(
             opened.append(RUNS[0])
 
 
-def test_a_journal_that_has_another_one_in_its_place_is_written_beside_it(path: Path) -> None:
-    with JournalFile(path) as opened:
-        opened.append(HEAD)
-        path.unlink()
-        path.write_text("mine")
-        with pytest.raises(ScalingError, match=r"All of it is in \S*journal-saved-1.jsonl again"):
-            opened.append(RUNS[0])
-    assert path.read_text() == "mine"
-    assert replayed(path.with_name("journal-saved-1.jsonl")) == (HEAD, RUNS[:1])
+def replace_it(path: Path) -> None:
+    path.unlink()
+    path.write_text("mine")
 
 
-def test_a_journal_that_another_program_moves_keeps_its_lines(path: Path) -> None:
-    with JournalFile(path) as opened:
-        opened.append(HEAD)
-        path.rename(path.with_name("moved"))
-        with pytest.raises(ScalingError, match=r"replaced by another program.*put that back"):
-            opened.append(RUNS[0])
-    assert replayed(path.with_name("moved")) == (HEAD, RUNS[:1])
+def cut(path: Path) -> None:
+    os.truncate(path, path.stat().st_size - 10)
 
 
-@pytest.mark.parametrize("cut", [True, False])
-def test_a_line_after_what_another_program_changed_is_whole(path: Path, cut: bool) -> None:
+def lengthen(path: Path) -> None:
+    path.write_bytes(path.read_bytes() + b"{")
+
+
+def move(path: Path) -> None:
+    path.rename(path.with_name("moved"))
+
+
+@pytest.mark.parametrize(
+    ("harm", "said", "kept_in", "kept"),
+    [
+        (Path.unlink, r"removed by another program.*to go on", FILE_NAME, RUNS[:2]),
+        (replace_it, r"All of it is in \S*-saved-1.jsonl again", "journal-saved-1.jsonl", RUNS[:2]),
+        (move, r"replaced by another program.*put that back", "moved", RUNS[:2]),
+        (cut, "changed by another program", FILE_NAME, RUNS[1:2]),
+        (lengthen, "changed by another program", FILE_NAME, RUNS[:2]),
+    ],
+    ids=["removed", "another in its place", "moved", "cut", "longer"],
+)
+def test_what_another_program_does_to_it_loses_no_other_line(
+    path: Path, harm: Callable[[Path], object], said: str, kept_in: str, kept: list[RunLine]
+) -> None:
     with JournalFile(path) as opened:
         opened.append(HEAD)
         opened.append(RUNS[0])
-        if cut:
-            os.truncate(path, path.stat().st_size - 10)
-        else:
-            path.write_bytes(path.read_bytes() + b"{")
-        with pytest.raises(ScalingError, match="changed by another program"):
+        harm(path)
+        with pytest.raises(ScalingError, match=said):
             opened.append(RUNS[1])
-    assert replayed(path) == (HEAD, RUNS[1:2] if cut else RUNS[:2])
+    assert replayed(path.with_name(kept_in)) == (HEAD, kept)
 
 
 @pytest.mark.slow

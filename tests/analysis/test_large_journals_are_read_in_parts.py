@@ -1,8 +1,10 @@
 """A large journal is read in parts, a process for each CPU, and gives what one process reads."""
 
+import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pandas as pd
@@ -15,10 +17,10 @@ from scaling.journal.file import FILE_NAME
 from scaling.journal.reading import read_lines
 from scaling.journal.record import CeilingLine, RunLine, encode_line
 from tests.support.children import PATIENCE_S, environment
-from tests.support.fabricate import Made, journal
+from tests.support.studies import FakeStudy
 
 LINES = [
-    *journal(Made(arms=("3.14", "3.14t"), workers=(1, 2), blocks=3)),
+    *FakeStudy(arms=("3.14", "3.14t"), workers=(1, 2), blocks=3).lines,
     CeilingLine(service="origin", requests_per_s=1000.0),
 ]
 RUNS = [line for line in LINES if isinstance(line, RunLine)]
@@ -112,13 +114,6 @@ def test_a_process_that_is_killed_is_told_in_a_line(path: Path, tmp_path: Path) 
 
 
 @pytest.mark.slow
-def test_without_another_process_it_is_read_in_one(path: Path, tmp_path: Path) -> None:
-    none_left = "import os\ndef fork(): raise BlockingIOError(11, 'none left')\nos.fork = fork\n"
-    done = read_by_three(path, tmp_path / "kept", none_left)
-    assert (done.stderr, done.returncode) == ("", 0)
-
-
-@pytest.mark.slow
 def test_an_interrupt_ends_all_of_them_at_once(path: Path, tmp_path: Path) -> None:
     """Whoever reads a part does not wait for the others, and none is left."""
     interrupted = """
@@ -140,17 +135,32 @@ parts._read = slowly
     assert done.stderr.count("KeyboardInterrupt") == 1
 
 
-@pytest.mark.slow
-def test_a_process_with_threads_is_not_forked(path: Path, tmp_path: Path) -> None:
-    """A fork has the locks of all threads, and only one thread that could release them."""
-    threaded = "import threading\n"
-    threaded += "threading.Thread(target=threading.Event().wait, daemon=True).start()\n"
-    threaded += "import os\nos.fork = None\n"
-    done = read_by_three(path, tmp_path / "kept", threaded)
-    assert (done.stderr, done.returncode) == ("", 0)
-
-
 def test_a_small_journal_is_read_in_one(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(load, "_can_fork", lambda: True)
     monkeypatch.setattr(load, "get_context", pytest.fail)
+    assert len(read_journal(path).frame) == len(RUNS)
+
+
+def no_process(*_: object) -> object:
+    raise BlockingIOError(11, "none left")
+
+
+def as_three_cpus_would(patch: pytest.MonkeyPatch, threads: int) -> None:
+    patch.setattr(load, "PART_BYTES", 1)
+    patch.setattr(os, "sched_getaffinity", lambda _: range(3))
+    patch.setattr(threading, "active_count", lambda: threads)
+
+
+def test_a_process_with_threads_is_not_forked(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fork has the locks of all threads, and only one thread that could release them."""
+    as_three_cpus_would(monkeypatch, threads=2)
+    monkeypatch.setattr(load, "get_context", pytest.fail)
+    assert len(read_journal(path).frame) == len(RUNS)
+
+
+def test_without_another_process_it_is_read_in_one(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    as_three_cpus_would(monkeypatch, threads=1)
+    monkeypatch.setattr(load, "get_context", no_process)
     assert len(read_journal(path).frame) == len(RUNS)

@@ -3,6 +3,7 @@
 import re
 import zipfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,22 +15,17 @@ from scaling.analysis.table.timed_runs import TimedRun
 from scaling.base.errors import ScalingError, UsageError
 from scaling.journal.record import Cell, Latency, RunLine
 from scaling.report.export.percentiles import distribution, write_percentiles
-from tests.support.fabricate import Made, with_
-from tests.support.fabricate import studied as unserved
-from tests.support.served import Served, studied
+from tests.support.runs import with_
+from tests.support.served_studies import FakeServedStudy
+from tests.support.studies import FakeStudy
 
-STUDY = Served(rates=(400.0, 1_200.0), workers=(1,), aa_pairs=True)
-CELL = {
-    "workload": "serve",
-    "arm": "3.14t",
-    "workers": 1,
-    "parameters": {"rate_per_s": 400.0},
-}
+STUDY = FakeServedStudy(rates=(400.0, 1_200.0), workers=(1,), aa_pairs=True, window_s=6.0)
+CELL = {"workload": "serve", "arm": "3.14t", "workers": 1, "parameters": {"rate_per_s": 400.0}}
 
 
 @pytest.fixture(scope="module")
 def journal(tmp_path_factory: pytest.TempPathFactory) -> Journal:
-    return studied(tmp_path_factory.mktemp("study"), STUDY)
+    return STUDY.read(tmp_path_factory.mktemp("study"))
 
 
 def test_every_request_is_there(journal: Journal) -> None:
@@ -58,12 +54,12 @@ def test_the_last_attempt_counts(tmp_path: Path) -> None:
     def again(run: RunLine) -> RunLine:
         return with_(run, attempt=2) if run.block == 1 else run
 
-    found = scaling.latency(studied(tmp_path, STUDY, again), CELL)
+    found = scaling.latency(replace(STUDY, change=again).read(tmp_path), CELL)
     assert sorted(found["block"].unique()) == [0, 1, 2]
 
 
 def test_what_was_not_timed_says_so(journal: Journal, tmp_path: Path) -> None:
-    plain = unserved(tmp_path, Made(workers=(1,)))
+    plain = FakeStudy(workers=(1,)).read(tmp_path)
     with pytest.raises(UsageError, match="no valid run whose operations were timed"):
         scaling.latency(plain, {"workload": "echo", "workers": 1})
     with pytest.raises(UsageError, match="name the cell's `workers`"):

@@ -1,17 +1,28 @@
-"""Fits recover parameters that data were made with, and their intervals hold them at their rate."""
+"""Fits give published coefficients and the parameters that data were made with, for any arrays.
+
+Intervals hold the parameters at their rate. What cannot be fitted is refused in a sentence.
+
+Sources of the published data: R package usl 3.0 (S. Möding, N. J. Gunther; CRAN): `raytracer` and
+`specsdm91`, both from N. J. Gunther, Guerrilla Capacity Planning (2007), and the data of its own
+tests. B. Schwartz, Practical Scalability Analysis with the Universal Scalability Law (2015): the
+Cisco benchmark, as in the tests of codahale/usl4j."""
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.optimize import least_squares
 
 from scaling.analysis.arrays import Floats
-from scaling.analysis.laws import choose, fit_amdahl, fit_linear, fit_usl, resample
+from scaling.analysis.laws import choose, fit_amdahl, fit_linear, fit_usl, karp_flatt, resample
 from scaling.analysis.laws.solve import AMDAHL, LAWS, USL, Law, fit_many, fit_one, throughput
 from tests.support.simulated_laws import CASES, SEED, errors, rates_held, usl
 
-STUDIES = 40
+STUDIES = 30
 LEAST = 0.95 - 3 * math.sqrt(0.95 * 0.05 / STUDIES)
 """Three standard errors below the rate that is claimed."""
 
@@ -21,11 +32,10 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resample, "RESAMPLES", 400)
 
 
-@pytest.mark.parametrize("gamma", [1e-3, 40_000.0])
-@pytest.mark.parametrize("alpha", [0.0, 1e-3, 0.1, 0.9])
+@pytest.mark.parametrize("alpha", [0.0, 1e-3, 0.9])
 @pytest.mark.parametrize("beta", [0.0, 1e-5, 1e-2])
-def test_exact_data_give_exact_parameters(gamma: float, alpha: float, beta: float) -> None:
-    ns = np.array([1.0, 2, 3, 4, 6, 8, 12, 16])
+def test_exact_data_give_exact_parameters(alpha: float, beta: float) -> None:
+    ns, gamma = np.array([1.0, 2, 3, 4, 6, 8, 12, 16]), 40_000.0
     fit = fit_usl(ns, usl(ns, alpha, beta, gamma))
     assert fit.gamma == pytest.approx(gamma, rel=1e-6)
     assert fit.alpha == pytest.approx(alpha, rel=1e-5, abs=1e-7)
@@ -33,7 +43,7 @@ def test_exact_data_give_exact_parameters(gamma: float, alpha: float, beta: floa
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("shape", "noise", "blocks"), CASES)
+@pytest.mark.parametrize(("shape", "noise", "blocks"), [CASES[1], CASES[3], CASES[5]])
 def test_intervals_hold_the_truth(shape: str, noise: str, blocks: int) -> None:
     """The full table is a benchmark: `nox -s benchmarks -- laws`."""
     held = rates_held(shape, noise, blocks, STUDIES)
@@ -94,13 +104,6 @@ def test_a_collapse_is_fitted_too() -> None:
     assert (np.diff(fit.predict(ns)) < 0).all()
 
 
-def test_one_seed_gives_one_interval() -> None:
-    ns, runs = np.arange(1, 9), usl(np.arange(1.0, 9), 0.1, 0.01) + np.tile([0.01, -0.02], 4)
-    assert fit_usl(ns, runs).intervals == fit_usl(ns, runs).intervals
-    assert fit_usl(ns, runs, seed=2).intervals != fit_usl(ns, runs).intervals
-    assert fit_amdahl(ns, runs).alpha == fit_amdahl(ns, runs, seed=2).alpha
-
-
 @pytest.mark.parametrize("law", LAWS)
 def test_many_fits_at_once_are_those_of_scipy(law: Law) -> None:
     """The refits behind an interval, against scipy's bounded least squares one by one."""
@@ -137,3 +140,244 @@ def test_values_that_are_missing_count_for_nothing() -> None:
     held = fit_many(USL, ns, values, start, absent=("beta",))[0]
     assert held[2] == 0
     assert held[:2] == pytest.approx(fit_one(AMDAHL, ns, values[0]), rel=1e-6)
+
+
+@dataclass(frozen=True)
+class Published:
+    workers: list[int]
+    throughput: list[float]
+    gamma: float
+    alpha: float
+    beta: float
+    peak: float
+    digits: float  # relative: as many as were published
+
+
+RAYTRACER = Published(
+    [1, 4, 8, 12, 16, 20, 24, 28, 32, 48, 64],
+    [20, 78, 130, 170, 190, 200, 210, 230, 260, 280, 310],
+    gamma=21.848843,
+    alpha=0.057771,
+    beta=0.0,
+    peak=np.inf,
+    digits=1e-5,
+)
+SPECSDM91 = Published(
+    [1, 18, 36, 72, 108, 144, 216],
+    [64.9, 995.9, 1652.4, 1853.2, 1828.9, 1775.0, 1702.2],
+    gamma=89.9952330,
+    alpha=0.0277285,
+    beta=0.0001044,
+    peak=96.52,
+    digits=4e-4,
+)
+PACKAGE_TEST = Published(
+    [1, 2, 4, 6, 8, 10],
+    [1, 1.8868, 3.0769, 3.5294, 3.5398, 3.3557],
+    gamma=1.0,
+    alpha=0.02,
+    beta=0.02,
+    peak=7.0,
+    digits=5e-4,
+)
+CISCO_PER_S = [
+    955.16, 1878.91, 2688.01, 3548.68, 4315.54, 5130.43, 5931.37, 6531.08,
+    7219.8, 7867.61, 8278.71, 8646.7, 9047.84, 9426.55, 9645.37, 9897.24,
+    10097.6, 10240.5, 10532.39, 10798.52, 11151.43, 11518.63, 11806, 12089.37,
+    12075.41, 12177.29, 12211.41, 12158.93, 12155.27, 12118.04, 12140.4, 12074.39,
+]  # fmt: skip
+CISCO = Published(
+    list(range(1, 33)),
+    CISCO_PER_S,
+    gamma=995.6486,
+    alpha=0.02671591,
+    beta=7.690945e-4,
+    peak=35.57,
+    digits=2e-4,
+)
+ALL = {"raytracer": RAYTRACER, "specsdm91": SPECSDM91, "package": PACKAGE_TEST, "cisco": CISCO}
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_coefficients_are_those_published(name: str) -> None:
+    data = ALL[name]
+    fit = fit_usl(data.workers, data.throughput)
+    for parameter in ("gamma", "alpha", "beta", "peak"):
+        published = getattr(data, parameter)
+        assert getattr(fit, parameter) == pytest.approx(published, rel=data.digits, abs=1e-12)
+        low, high = fit.intervals[parameter]
+        assert low <= getattr(fit, parameter) <= high
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1e9])
+def test_a_fit_does_not_depend_on_the_unit(scale: float) -> None:
+    data = SPECSDM91
+    here = fit_usl(data.workers, data.throughput)
+    there = fit_usl(data.workers, np.array(data.throughput) * scale)
+    assert there.alpha == pytest.approx(here.alpha, rel=1e-6)
+    assert there.beta == pytest.approx(here.beta, rel=1e-6)
+    assert there.gamma / scale == pytest.approx(here.gamma, rel=1e-6)
+    assert there.intervals["beta"] == pytest.approx(here.intervals["beta"], rel=1e-4)
+
+
+def test_fitted_values_are_those_published() -> None:
+    """R's `fitted(usl(throughput ~ load, specsdm91))`, and the peak of its summary."""
+    fit = fit_usl(SPECSDM91.workers, SPECSDM91.throughput)
+    assert fit.predict(SPECSDM91.workers).round().tolist() == [
+        90, 1078, 1541, 1850, 1879, 1822, 1646,
+    ]  # fmt: skip
+    assert float(fit.predict(fit.peak)) == pytest.approx(1884, abs=0.5)
+    assert fit.residual_per_s == pytest.approx(82.8, abs=0.05)  # on 4 degrees of freedom
+    assert fit.r_squared == pytest.approx(0.99, abs=0.005)
+
+
+def test_what_the_data_push_out_of_bounds_is_labelled() -> None:
+    assert fit_usl(RAYTRACER.workers, RAYTRACER.throughput).at_bound == ("beta",)
+    assert fit_usl(CISCO.workers, CISCO.throughput).at_bound == ()
+    amdahl = fit_amdahl(RAYTRACER.workers, RAYTRACER.throughput)
+    assert amdahl.alpha == pytest.approx(0.057771, rel=1e-5)
+    assert amdahl.at_bound == ()
+
+
+def test_the_choice_is_no_more_than_the_points_bear_out() -> None:
+    assert choose(CISCO.workers, CISCO.throughput).fit.law.name == "USL"
+    assert choose(PACKAGE_TEST.workers, PACKAGE_TEST.throughput).fit.law.name == "USL"
+    assert choose(RAYTRACER.workers, RAYTRACER.throughput).fit.law.name == "Amdahl"
+    few = choose(SPECSDM91.workers, SPECSDM91.throughput)  # seven points
+    assert few.fit.law.name == "Amdahl"
+    assert 0.1 < few.weights["USL"] < 0.5
+
+
+def test_the_serial_fraction_is_amdahls_where_his_law_holds() -> None:
+    """What Karp and Flatt define it by: for speed-ups with a serial part f it is f at every N."""
+    ns = np.array([2, 4, 8, 64])
+    for serial in (0.0, 0.05, 0.5, 1.0):
+        assert karp_flatt(ns, ns / (1 + serial * (ns - 1))) == pytest.approx([serial] * 4)
+    assert karp_flatt([2, 4], [1.95, 3.5]) == pytest.approx([0.02564, 0.04762], abs=1e-5)
+    assert karp_flatt([2], [2.1])[0] < 0
+    assert np.isnan(karp_flatt([1], [1.0])).all()
+
+
+FITS: list[Callable[..., object]] = [fit_linear, fit_amdahl, fit_usl, choose]
+NS = [1, 2, 3, 4, 6, 8]
+RUNS = [10.0, 19.0, 27.0, 34.0, 45.0, 53.0]
+
+type Arrays = tuple[list[float], list[float]]
+
+
+ANY = st.lists(st.floats(allow_nan=True, allow_infinity=True, width=64), max_size=12)
+
+
+@st.composite
+def sensible(draw: st.DrawFn) -> Arrays:
+    """Six distinct Ns or more, some twice, in any order, with any positive throughput."""
+    distinct = draw(st.lists(st.integers(1, 512), min_size=6, max_size=10, unique=True))
+    ns = [*distinct, *draw(st.lists(st.sampled_from(distinct), max_size=4))]
+    unit = 10.0 ** draw(st.integers(-9, 12))
+    runs = [unit * draw(st.floats(1e-3, 1e3)) for _ in ns]
+    order = draw(st.permutations(range(len(ns))))
+    return [float(ns[i]) for i in order], [runs[i] for i in order]
+
+
+@pytest.mark.slow
+@settings(max_examples=8)
+@given(sensible())
+def test_sensible_arrays_are_fitted_inside_the_bounds(arrays: Arrays) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(resample, "RESAMPLES", 100)
+        fit = fit_usl(*arrays)
+    assert fit.gamma > 0
+    assert 0 <= fit.alpha <= 1
+    assert 0 <= fit.beta <= 1
+    assert fit.peak >= 0
+    for low, high in fit.intervals.values():
+        assert low <= high
+    low_band, high_band = fit.band(arrays[0])
+    assert np.isfinite(fit.predict(arrays[0])).all()
+    assert (low_band <= high_band).all()
+    assert math.isfinite(fit.aicc)
+
+
+@pytest.mark.slow
+@settings(max_examples=8)
+@given(sensible())
+def test_a_law_with_more_parameters_leaves_no_more_squares(arrays: Arrays) -> None:
+    ns, runs = map(np.array, arrays)
+    left = [
+        np.sum((fit(ns, runs).predict(ns) - runs) ** 2) for fit in (fit_linear, fit_amdahl, fit_usl)
+    ]
+    assert left[1] <= left[0] * (1 + 1e-9)
+    assert left[2] <= left[1] * (1 + 1e-6) + 1e-24 * np.sum(runs**2)
+
+
+@settings(max_examples=100)
+@given(ANY, ANY)
+def test_any_arrays_are_fitted_or_refused_in_a_sentence(ns: list[float], runs: list[float]) -> None:
+    said = _refused(fit_amdahl, ns, runs)
+    assert said is None or 10 < len(said) < 200
+    said = _refused(karp_flatt, ns, runs)
+    assert said is None or 10 < len(said) < 200
+    if said is None:
+        assert (np.isnan(karp_flatt(ns, runs)) == (np.array(ns) == 1)).all()
+
+
+def _refused(what: Callable[..., object], *arrays: list[float]) -> str | None:
+    try:
+        what(*arrays)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+@pytest.mark.parametrize(
+    ("ns", "runs", "said"),
+    [
+        ([], [], "workers is empty"),
+        ([1], [10.0], "too few points: 1 distinct N"),
+        (NS[:5], RUNS[:5], "too few points: 5 distinct N, and a law needs 6"),
+        ([1, 1, 2, 2, 4, 4], RUNS, "too few points: 3 distinct N"),
+        (NS, RUNS[:5], "differ in length: 6 and 5"),
+        ([math.nan, *NS[1:]], RUNS, "workers has NaN or infinity"),
+        (NS, [math.inf, *RUNS[1:]], "throughput has NaN or infinity"),
+        ([0, *NS[1:]], RUNS, "workers must be 1 or more; 0 is among them"),
+        (NS, [0.0, *RUNS[1:]], "throughput must be positive; 0 is among it"),
+        (NS, [0.0] * 6, "throughput must be positive"),
+        (NS, [-3.0, *RUNS[1:]], "throughput must be positive; -3 is among it"),
+        ([NS], [RUNS], "workers must be a one-dimensional array; this has 2"),
+    ],
+)
+def test_what_cannot_be_fitted_is_reported(ns: list[float], runs: list[float], said: str) -> None:
+    for fit in FITS:
+        with pytest.raises(ValueError, match=said):
+            fit(ns, runs)
+
+
+def test_blocks_must_fit_the_values() -> None:
+    with pytest.raises(ValueError, match="workers and blocks differ in length: 6 and 2"):
+        fit_usl(NS, RUNS, [0, 1])
+    with pytest.raises(ValueError, match="a block has two values at one N"):
+        fit_usl([*NS, 8], [*RUNS, 54.0], [0] * 7)
+
+
+def test_blocks_may_be_words_and_have_gaps() -> None:
+    blocks = [name for name in "abcdefg" for _ in NS]
+    runs = np.tile(RUNS, 7) * np.repeat([1.0, 1.01, 0.99, 1.02, 0.98, 1.0, 1.03], 6)
+    whole = fit_usl(NS * 7, runs, blocks)
+    torn = fit_usl((NS * 7)[1:], runs[1:], blocks[1:])
+    assert torn.alpha == pytest.approx(whole.alpha, abs=0.02)
+    assert "7 blocks" in whole.method
+
+
+def test_few_blocks_have_intervals_of_residuals() -> None:
+    assert fit_usl(NS * 3, RUNS * 3, np.repeat([0, 1, 2], 6)).method == "bootstrap of residuals"
+
+
+def test_a_band_has_the_shape_that_was_asked_for_and_a_seed_one_interval() -> None:
+    fit = fit_usl(NS, RUNS)
+    assert fit.predict([[1, 2, 3], [4, 5, 6]]).shape == (2, 3)
+    low, high = fit.band([1.0, 2.5])
+    assert low.shape == high.shape == (2,)
+    for wrong in (0, [1, math.nan], math.inf):
+        with pytest.raises(ValueError, match=r"NaN|1 or more"):
+            fit.predict(wrong)
+    assert fit.intervals == fit_usl(NS, RUNS).intervals != fit_usl(NS, RUNS, seed=2).intervals

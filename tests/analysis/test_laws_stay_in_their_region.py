@@ -1,48 +1,48 @@
 """A law is fitted, printed and drawn inside one topology region, or the reason is given."""
 
-from io import StringIO
+from dataclasses import replace
 from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
-from matplotlib.lines import Line2D
-from rich.console import Console
 
 from scaling.analysis.curves import curves
 from scaling.analysis.laws import fit_amdahl, karp_flatt
 from scaling.analysis.laws.regions import NO_REGION, TOO_FEW, RegionLaw, region_laws
-from scaling.analysis.results import StudyResults
-from scaling.analysis.sections import sections
-from scaling.analysis.table.load import Journal, read_journal
 from scaling.report.files import write_tables
 from scaling.report.plots import throughput
 from scaling.report.plots.draw import subjects
 from scaling.report.plots.style import RC
 from scaling.report.tables.laws import law_lines, law_rows
 from scaling.report.terminal.show import Results
-from tests.support.fabricate import Made, journal, studied, with_, write
+from tests.support.printing import printed
+from tests.support.runs import changing
+from tests.support.studies import FakeStudy
 
 WIDE = (1, 2, 3, 4, 6, 8, 12)
 SERIAL = 0.05
 
 
-def made(folder: Path, workers: tuple[int, ...] = WIDE, blocks: int = 8) -> Journal:
+def obeying(workers: tuple[int, ...] = WIDE) -> FakeStudy:
     """Amdahl's law with a serial part of 5 % on eight cores, and no more beyond them."""
     speeds = {("3.14t", "threads", n): min(n, 8) / (1 + SERIAL * (min(n, 8) - 1)) for n in workers}
-    asked = Made(workers=workers, blocks=blocks, cores=8, logical=8, speeds=speeds, noise=0.01)
-    return studied(folder, asked)
+    return FakeStudy(workers=workers, blocks=8, cores=8, logical=8, speeds=speeds, noise=0.01)
 
 
-def laws_of(found: Journal) -> list[RegionLaw]:
+STUDY, FEW = obeying(), obeying((1, 2, 4))
+
+
+def laws_of(found: FakeStudy) -> list[RegionLaw]:
     (curve,) = curves(found.frame)
     return region_laws(curve)
 
 
-def test_each_region_has_its_own(tmp_path: Path) -> None:
-    cores, beyond = laws_of(made(tmp_path))
+def test_each_region_has_its_own() -> None:
+    cores, beyond = laws_of(STUDY)
     assert (cores.region, cores.workers) == ("cores", (1, 2, 3, 4, 6, 8))
     assert cores.choice is not None
     fit = cores.choice.fit
@@ -54,22 +54,21 @@ def test_each_region_has_its_own(tmp_path: Path) -> None:
     assert not beyond.serial_fractions  # it would be over N = 1, which is in another region
 
 
-def test_it_is_fitted_to_the_medians_of_the_table(tmp_path: Path) -> None:
-    law, _ = laws_of(made(tmp_path))
+def test_it_is_fitted_to_the_medians_of_the_table() -> None:
+    law, _ = laws_of(STUDY)
     assert law.choice is not None
     medians = [p.throughput.point for p in law.curve.points if p.workers in law.workers]
     assert law.choice.fit.alpha == pytest.approx(fit_amdahl(law.workers, medians).alpha, rel=1e-6)
 
 
-def test_too_few_points_have_a_serial_fraction(tmp_path: Path) -> None:
-    found = made(tmp_path, (1, 2, 4))
-    (law,) = laws_of(found)
+def test_too_few_points_have_a_serial_fraction() -> None:
+    (law,) = laws_of(FEW)
     assert law.choice is None
     assert list(law.serial_fractions) == [2, 4]
     speedup = law.curve.points[2].speedup.point
     assert law.serial_fractions[4].point == pytest.approx(karp_flatt([4], [speedup])[0], rel=1e-3)
     assert law.serial_fractions[4].low < SERIAL < law.serial_fractions[4].high
-    (section,) = sections(found.frame, found.study)
+    (section,) = FEW.results.sections
     first, second = law_lines(section)
     assert (
         first == f"Laws {TOO_FEW}: N = 1–4 (cores); a law needs 6 worker counts within one region."
@@ -77,29 +76,22 @@ def test_too_few_points_have_a_serial_fraction(tmp_path: Path) -> None:
     assert "serial fraction (Karp–Flatt) 0.0" in second
 
 
-def test_a_machine_that_cannot_be_read_has_no_law(tmp_path: Path) -> None:
-    lines = journal(
-        Made(workers=WIDE, cores=8, logical=8), lambda run: with_(run, cell__region=None)
-    )
-    found = read_journal(write(lines, tmp_path / "journal.jsonl"))
-    assert [law.why for law in laws_of(found)] == [NO_REGION]
+def test_a_machine_that_cannot_be_read_has_no_law() -> None:
+    unknown = replace(STUDY, change=changing(cell__region=None))
+    assert [law.why for law in laws_of(unknown)] == [NO_REGION]
 
 
-def test_one_n_is_not_spoken_of(tmp_path: Path) -> None:
-    found = made(tmp_path, (1,))
-    assert [law_lines(section) for section in sections(found.frame, found.study)] == [[]]
+def test_one_n_is_not_spoken_of() -> None:
+    assert [law_lines(section) for section in obeying((1,)).results.sections] == [[]]
 
 
 @pytest.mark.slow
 def test_tables_and_rows_agree(tmp_path: Path) -> None:
-    found = made(tmp_path)
-    console = Console(width=80, record=True, file=StringIO())
-    results = StudyResults.of(found)
-    console.print(Results(results))
+    results = STUDY.results
     write_tables(results, tmp_path)
-    shown = " ".join(console.export_text().split())
+    shown = " ".join(printed(Results(results)).split())
     written = (tmp_path / "tables.md").read_text()
-    (law, _) = laws_of(found)
+    (law, _) = laws_of(STUDY)
     assert law.choice is not None
     low, high = law.choice.fit.intervals["alpha"]
     said = f"α {law.choice.fit.alpha:.4f} ({low:.4f}–{high:.4f})"
@@ -113,34 +105,32 @@ def test_tables_and_rows_agree(tmp_path: Path) -> None:
     assert (alpha["law"], alpha["region"], alpha["points"]) == ("Amdahl", "cores", 6)
     assert alpha["value"] == pytest.approx(law.choice.fit.alpha, rel=1e-5)
     assert rows["not_fitted"].dropna().tolist() == [TOO_FEW]
-    assert law_rows(StudyResults.of(found))["figure"].tolist() == rows["figure"].fillna(
+    assert law_rows(results)["figure"].tolist() == rows["figure"].fillna(
         np.nan
     ).replace(np.nan, None).tolist()  # fmt: skip
 
 
-def test_nothing_is_drawn_beyond_the_region_nor_without_its_band(tmp_path: Path) -> None:
-    found = made(tmp_path)
+def drawn(study: FakeStudy) -> Axes:
     with mpl.rc_context(RC):
-        (subject,) = subjects(StudyResults.of(found)).values()
+        (subject,) = subjects(study.results).values()
         (axes,) = throughput.draw(subject).all_panels
-    lines = [each for each in axes.get_lines() if str(each.get_gid()).startswith("law-")]
-    bands = [
+    return axes
+
+
+def test_nothing_is_drawn_beyond_the_region_nor_without_its_band() -> None:
+    axes = drawn(STUDY)
+    (line,) = [each for each in axes.get_lines() if str(each.get_gid()).startswith("law-")]
+    (band,) = [
         each
         for each in axes.collections
         if isinstance(each, PolyCollection) and each.get_gid() == "law-band-cores"
     ]
-    assert [line.get_gid() for line in lines] == ["law-cores"]
-    assert len(bands) == 1
-    ns = np.asarray(lines[0].get_xdata())
+    assert line.get_gid() == "law-cores"
+    ns = np.asarray(line.get_xdata())
     assert (ns.min(), ns.max()) == (1, 8)
-    corners = bands[0].get_paths()[0].get_extents()
+    corners = band.get_paths()[0].get_extents()
     assert (corners.x0, corners.x1) == (1, 8)
-    assert isinstance(lines[0], Line2D)
 
 
-def test_few_points_draw_no_law(tmp_path: Path) -> None:
-    found = made(tmp_path, (1, 2, 4))
-    with mpl.rc_context(RC):
-        (subject,) = subjects(StudyResults.of(found)).values()
-        (axes,) = throughput.draw(subject).all_panels
-    assert not [each for each in axes.get_lines() if str(each.get_gid()).startswith("law")]
+def test_few_points_draw_no_law() -> None:
+    assert not [each for each in drawn(FEW).get_lines() if str(each.get_gid()).startswith("law")]

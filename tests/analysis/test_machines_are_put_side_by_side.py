@@ -1,22 +1,21 @@
 """Several machines: the verdict of each, and which conclusions hold on all of them."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-import msgspec
 import pytest
 
 from scaling.analysis.machines import conclusions
 from scaling.analysis.results import StudyResults
-from scaling.analysis.table.load import read_journal
 from scaling.base.console import new_console
 from scaling.base.errors import UsageError
 from scaling.journal.folder import Hosts, Standing, write_hosts
-from scaling.journal.record import StudyLine
 from scaling.report.compare import compare
 from scaling.report.page.render import machines_page
 from scaling.report.tables.grid import chapters_markdown
 from scaling.report.tables.machines import machines_chapters
-from tests.support.fabricate import Made, journal, write
+from tests.support.studies import FakeStudy
 
 pytestmark = pytest.mark.one_build
 
@@ -24,50 +23,38 @@ SCALES = {("3.14t", "threads", 2): 1.9}
 DOES_NOT = {("3.14t", "threads", 2): 0.7}
 
 
-def study(folder: Path, machine: str, made: Made) -> Path:
-    """A study in `folder` as if made on that machine."""
-    head, *runs = journal(made)
-    assert isinstance(head, StudyLine)
-    of = msgspec.structs.replace(head.machine, id=machine)
-    folder.mkdir(parents=True)
-    write([msgspec.structs.replace(head, machine=of), *runs], folder / "journal.jsonl")
-    return folder
+def study(machine: str, **asked: Any) -> FakeStudy:
+    """A study as if made on that machine."""
+    return FakeStudy(**{"workers": (1, 2), "blocks": 8, "head": {"machine__id": machine}, **asked})
 
 
-def results(
-    folder: Path, speeds: dict[str, dict[tuple[str, str, int], float]]
-) -> dict[str, StudyResults]:
-    return {
-        name: StudyResults.of(
-            read_journal(study(folder / name, name, Made(workers=(1, 2), blocks=8, speeds=each)))
-        )
-        for name, each in speeds.items()
-    }
+def results(**speeds: Mapping[tuple[str, str, int], float]) -> dict[str, StudyResults]:
+    """Those of each machine, by its name."""
+    return {name: study(name, speeds=each).results for name, each in speeds.items()}
 
 
-def test_a_conclusion_holds_where_every_machine_has_the_same_verdict(tmp_path: Path) -> None:
-    found = conclusions(results(tmp_path, {"a": SCALES, "b": SCALES, "c": SCALES}))
+def test_a_conclusion_holds_where_every_machine_has_the_same_verdict() -> None:
+    found = conclusions(results(a=SCALES, b=SCALES, c=SCALES))
     assert [(each.ratio.question, each.holds) for each in found] == [("gain", "everywhere")]
     assert found[0].words == {"a": "faster", "b": "faster", "c": "faster"}
 
 
-def test_it_does_not_where_one_has_another(tmp_path: Path) -> None:
-    found = conclusions(results(tmp_path, {"a": SCALES, "b": DOES_NOT}))
+def test_it_does_not_where_one_has_another() -> None:
+    found = conclusions(results(a=SCALES, b=DOES_NOT))
     assert [each.holds for each in found] == ["not everywhere"]
     assert found[0].words == {"a": "faster", "b": "slower"}
 
 
-def test_it_is_undecided_where_one_has_too_few_blocks_or_another_n(tmp_path: Path) -> None:
-    both = results(tmp_path, {"a": SCALES})
-    few = study(tmp_path / "few", "few", Made(workers=(1, 2), blocks=2, speeds=SCALES))
-    larger = study(tmp_path / "large", "large", Made(workers=(1, 4), blocks=8, cores=4))
-    for folder in (few, larger):
-        one = both | {folder.name: StudyResults.of(read_journal(folder))}
-        assert {each.holds for each in conclusions(one)} == {"undecided"}
+def test_it_is_undecided_where_one_has_too_few_blocks_or_another_n() -> None:
+    few = study("few", blocks=2, speeds=SCALES)
+    larger = study("large", workers=(1, 4), cores=4)
+    for each in (few, larger):
+        found = conclusions(results(a=SCALES) | {"other": each.results})
+        assert {each.holds for each in found} == {"undecided"}
 
 
-def test_machines_are_shown_with_how_far_they_are(tmp_path: Path) -> None:
-    machines = results(tmp_path, {"a": SCALES, "b": DOES_NOT})
+def test_machines_are_shown_with_how_far_they_are() -> None:
+    machines = results(a=SCALES, b=DOES_NOT)
     standings = {
         "a": Standing(state="complete", runs=16, total=16),
         "b": Standing(state="lost", runs=7, total=16),
@@ -85,7 +72,8 @@ def test_machines_are_shown_with_how_far_they_are(tmp_path: Path) -> None:
 def test_a_results_folder_stands_for_its_machines(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    results(tmp_path, {"a": SCALES, "b": SCALES})
+    for name in ("a", "b"):
+        study(name, speeds=SCALES).write(tmp_path / name)
     with pytest.raises(UsageError):  # so far it only has folders of studies
         compare([tmp_path], None, new_console())
     write_hosts(tmp_path, Hosts(hosts={"b": Standing(state="interrupted", runs=1)}))
@@ -95,8 +83,8 @@ def test_a_results_folder_stands_for_its_machines(
     assert "interrupted by the user; 1 runs" in shown
 
 
-def test_the_page_has_a_panel_for_each_machine(tmp_path: Path) -> None:
-    html = machines_page(results(tmp_path, {"first": SCALES, "second": DOES_NOT}), {})
+def test_the_page_has_a_panel_for_each_machine() -> None:
+    html = machines_page(results(first=SCALES, second=DOES_NOT), {})
     assert html.count("<figure>") == 1
     assert "echo: speed-up on 2 machines" in html
     for label in ("first", "second"):
@@ -108,6 +96,6 @@ def test_the_page_has_a_panel_for_each_machine(tmp_path: Path) -> None:
 def test_studies_of_one_machine_are_compared_cell_by_cell(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    made = Made(workers=(1, 2), blocks=2)
-    compare([study(tmp_path / n, "same", made) for n in ("a", "b")], None, new_console())
+    same = study("same", blocks=2)
+    compare([same.write(tmp_path / name).parent for name in ("a", "b")], None, new_console())
     assert "The studies were not run side by side" in capsys.readouterr().out

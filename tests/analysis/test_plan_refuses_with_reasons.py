@@ -1,42 +1,16 @@
 """What cannot be run is in the plan with its reason, and everything else is in it as cells."""
 
-from collections.abc import Mapping
-
 import msgspec
 import pytest
 
 from scaling.base.errors import UsageError
-from scaling.journal.record import Description, Refusal, Uneven, WorkloadFacts
-from scaling.machine.topology import Topology
-from scaling.study.combine import study_from
-from scaling.study.file import read_study
-from scaling.study.options import Options
-from scaling.study.plan.cells import EXPECTED_OVERHEAD_S, Plan, make_plan
+from scaling.journal.record import Refusal, Uneven, WorkloadFacts
+from scaling.study.plan.cells import EXPECTED_OVERHEAD_S, Plan
 from scaling.study.plan.table import plan_table
 from tests.support.descriptions import ECHO, GATEWAY, WORKLOADS, description
+from tests.support.plans import planned, refusals
 
-TOPOLOGY = Topology(logical_cpus=2, physical_cores=2)
-
-
-def plan(
-    text: str, arms: Mapping[str, Description] | None = None, options: Options | None = None
-) -> Plan:
-    arms = arms or {"3.14t": description()}
-    study = study_from(
-        options or Options(arm=tuple(arms), controls=False),
-        running_build="3.14t",
-        load_file=lambda name: read_study(text, f"{name}.toml"),
-    )
-    return make_plan(study, arms, TOPOLOGY)
-
-
-def reasons(made: Plan) -> dict[tuple[str, str, str, str, str], str]:
-    return {
-        (each.workload, each.loop, each.arm, each.model, each.sizing): each.reason
-        for each in made.refused
-    }
-
-
+BOTH = ("3.13t", "3.14t")
 ECHO_EVERYWHERE = """
 loops = ["asyncio", "uvloop"]
 models = ["threads", "interpreters"]
@@ -47,9 +21,9 @@ name = "echo"
 
 
 def test_a_workload_refuses_one_model_on_one_loop_and_keeps_the_rest() -> None:
-    made = plan(ECHO_EVERYWHERE)
+    made = planned(ECHO_EVERYWHERE)
     refused = ("echo", "uvloop", "3.14t", "interpreters", "weak")
-    assert reasons(made) == {refused: "uvloop will not load there"}
+    assert refusals(made) == {refused: "uvloop will not load there"}
     assert {(cell.model, cell.loop, cell.workers) for cell in made.cells} == {
         (model, loop, workers)
         for model, loop in (
@@ -64,12 +38,12 @@ def test_a_workload_refuses_one_model_on_one_loop_and_keeps_the_rest() -> None:
 def test_strong_sizing_is_refused_where_work_in_flight_cannot_be_dealt_out_evenly() -> None:
     uneven = Uneven(reason="one worker keeps it", parameters={"api": "streams"})
     picky = msgspec.structs.replace(ECHO, uneven=[uneven])
-    made = plan(
+    made = planned(
         "sizing = ['weak', 'strong']\nworkers = [2]\n[[workloads]]\nname = 'echo'\n"
         "parameters = { api = ['protocol', 'streams'] }",
-        {"3.14t": description(workloads=WORKLOADS | {"echo": picky})},
+        workloads={"echo": picky},
     )
-    assert reasons(made) == {
+    assert refusals(made) == {
         ("echo", "asyncio", "3.14t", "threads", "strong"): (
             "api=streams: strong sizing divides work in flight, and one worker keeps it"
         )
@@ -86,12 +60,12 @@ def test_one_value_of_a_parameter_is_refused_and_the_others_run() -> None:
         model="interpreters", loop="asyncio", reason="no module", parameters={"api": "protocol"}
     )
     picky = msgspec.structs.replace(ECHO, refusals=[refused])
-    made = plan(
+    made = planned(
         "models = ['threads', 'interpreters']\nworkers = [1]\n[[workloads]]\nname = 'echo'\n"
         "parameters = { api = ['protocol', 'streams'] }",
-        {"3.14t": description(workloads=WORKLOADS | {"echo": picky})},
+        workloads={"echo": picky},
     )
-    assert list(reasons(made).values()) == ["api=protocol: no module"]
+    assert list(refusals(made).values()) == ["api=protocol: no module"]
     assert [(cell.model, cell.parameters["api"]) for cell in made.cells] == [
         ("threads", "protocol"),
         ("threads", "streams"),
@@ -104,8 +78,8 @@ def test_a_loop_or_model_missing_in_one_arm_is_refused_there_alone() -> None:
         refused_loops={"uvloop": "no wheel for 3.13t"},
         refused_models={"interpreters": "needs Python 3.14"},
     )
-    made = plan(ECHO_EVERYWHERE, {"3.13t": older, "3.14t": description()})
-    assert {key: reason for key, reason in reasons(made).items() if key[2] == "3.13t"} == {
+    made = planned(ECHO_EVERYWHERE, arms={"3.13t": older, "3.14t": description()}, arm=BOTH)
+    assert {key: reason for key, reason in refusals(made).items() if key[2] == "3.13t"} == {
         ("echo", "uvloop", "3.13t", "threads", "weak"): "no wheel for 3.13t",
         ("echo", "asyncio", "3.13t", "interpreters", "weak"): "needs Python 3.14",
         ("echo", "uvloop", "3.13t", "interpreters", "weak"): "needs Python 3.14",
@@ -117,8 +91,8 @@ def test_a_workload_whose_import_fails_in_one_arm_is_refused_there_alone() -> No
     broken = WorkloadFacts(path=ECHO.path, refused="ModuleNotFoundError: No module named 'x'")
     lacking = description(workloads=WORKLOADS | {"echo": broken})
     text = "workers = [1]\n[[workloads]]\nname = 'echo'"
-    made = plan(text, {"3.13t": lacking, "3.14t": description()})
-    assert list(reasons(made).values()) == ["ModuleNotFoundError: No module named 'x'"]
+    made = planned(text, arms={"3.13t": lacking, "3.14t": description()}, arm=BOTH)
+    assert list(refusals(made).values()) == ["ModuleNotFoundError: No module named 'x'"]
     assert [(cell.arm, cell.parameters["connections"]) for cell in made.cells] == [("3.14t", 8)]
 
 
@@ -126,7 +100,7 @@ def test_strong_sizing_is_refused_where_there_is_no_work_in_flight_to_deal_out()
     text = "sizing = ['weak', 'strong']\nworkers = [1]\n" + "".join(
         f"[[workloads]]\nname = '{name}'\n" for name in ("compute", "echo")
     )
-    made = plan(text)
+    made = planned(text)
     assert [(cell.workload, cell.sizing) for cell in made.cells] == [
         ("compute", "weak"),
         ("echo", "weak"),
@@ -138,17 +112,17 @@ def test_strong_sizing_is_refused_where_there_is_no_work_in_flight_to_deal_out()
 
 
 def test_a_plan_of_refusals_only_cannot_be_run_and_says_why() -> None:
-    made = plan("sizing = ['strong']\n[[workloads]]\nname = 'compute'")
+    made = planned("sizing = ['strong']\n[[workloads]]\nname = 'compute'")
     assert made.cells == ()
     with pytest.raises(UsageError, match=r"run here: compute: .*no parameter for it"):
         made.require_cells()
-    plan(ECHO_EVERYWHERE).require_cells()
+    planned(ECHO_EVERYWHERE).require_cells()
 
 
 def test_of_many_reasons_two_are_named_and_the_others_counted() -> None:
     names = ("compute", "scrape", "echo")
     entries = "".join(f"[[workloads]]\nname = '{name}'\n" for name in names)
-    made = plan(f"sizing = ['strong']\nmodels = ['interpreters']\nloops = ['uvloop']\n{entries}")
+    made = planned(f"sizing = ['strong']\nmodels = ['interpreters']\nloops = ['uvloop']\n{entries}")
     with pytest.raises(UsageError) as caught:
         made.require_cells()
     assert "compute: " in str(caught.value)
@@ -164,32 +138,30 @@ def test_of_many_reasons_two_are_named_and_the_others_counted() -> None:
     ],
 )
 def test_an_overload_needs_a_window_in_which_latency_can_come_back(asked: str, needed: int) -> None:
-    def planned(window_s: float, parameters: str = asked) -> Plan:
-        study = f"window_s = {window_s}\nworkers = [1]\n[[workloads]]\nname = 'gateway'\n"
-        arms = {"3.14t": description(workloads={"gateway": GATEWAY})}
-        return plan(f"{study}parameters = {{ {parameters} }}", arms)
+    def plan(window_s: float) -> Plan:
+        text = f"window_s = {window_s}\nworkers = [1]\n[[workloads]]\nname = 'gateway'\n"
+        return planned(f"{text}parameters = {{ {asked} }}", workloads={"gateway": GATEWAY})
 
     with pytest.raises(UsageError, match=rf"^gateway: its overload .* use --seconds {needed}, or"):
-        planned(needed - 1)
-    assert planned(needed).cells
+        plan(needed - 1)
+    assert plan(needed).cells
 
 
 @pytest.mark.parametrize("rate", ["", "rate_per_s = 0, ", "rate_per_s = [0, 100], "])
 def test_a_closed_loop_has_no_rate_to_overload(rate: str) -> None:
     text = f"window_s = 60\n[[workloads]]\nname = 'gateway'\nparameters = {{ {rate}%s }}"
-    arms = {"3.14t": description(workloads={"gateway": GATEWAY})}
     words = r"^gateway: overload_factor=4 needs an open loop, .*: set rate_per_s, or overload_f"
     with pytest.raises(UsageError, match=words) as caught:
-        plan(text % "overload_factor = 4", arms)
+        planned(text % "overload_factor = 4", workloads={"gateway": GATEWAY})
     assert caught.value.exit_code == 2
-    assert plan(text % "overload_factor = 0", arms).cells
+    assert planned(text % "overload_factor = 0", workloads={"gateway": GATEWAY}).cells
 
 
 def test_the_table_adds_up_and_lists_the_refusals_once_per_arm() -> None:
-    made = plan(
+    made = planned(
         "preset = 'smoke'\nmodels = ['interpreters']\nloops = ['asyncio', 'uvloop']\n"
         "[[workloads]]\nname = 'echo'\nparameters = { payload_bytes = [1024, 256] }",
-        {"3.14": description(), "3.14t": description()},
+        arm=("3.14", "3.14t"),
     )
     table = plan_table(made)
     assert [(row.arm, row.loop, row.parameters, row.workers) for row in table.rows] == [

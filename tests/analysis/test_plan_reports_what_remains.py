@@ -1,173 +1,190 @@
 """`scaling plan --output DIR` says what of a study is measured, what is not, and writes nothing."""
 
+import random
 import shlex
-from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from typer.testing import CliRunner
+from msgspec.structs import replace
 
-from scaling.cli.program import app
-from scaling.run.remaining_work import Row, Work, lines
-from scaling.run.time_left import Left
+from scaling.builds.arms import parse_arm
+from scaling.builds.prepared_arm import PreparedArm
+from scaling.journal.record import Line, RunLine, encode_line
+from scaling.machine.identity import describe_machine
+from scaling.run.measure import Prepared, head
+from scaling.run.remaining_work import lines, read_runs, work_in
 from tests.support.cli import BUILD, Command
-from tests.support.once import made_once
+from tests.support.descriptions import description
+from tests.support.driving import small_plan
+from tests.support.measured import RUNS, TWO_BLOCKS, measured_study
+from tests.support.plans import TWO_CORES
+from tests.support.runs import with_
+from tests.support.studies import FakeStudy, write
 
-pytestmark = pytest.mark.slow
-
-STUDY = [
-    *("--arm", BUILD, "--workload", "compute,echo", "--loop", "asyncio", "--workers", "1,2"),
-    *("--model", "threads"),
-    *("--seconds", "0.2", "--blocks", "2", "--no-controls", "--no-aa-pairs"),
-]
-RUNS = 2 * 2 * 2  # two workloads at two Ns in two blocks
-
-type Lines = list[dict[str, Any]]
-type Answer = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture(scope="module")
-def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Lines]:
-    """The state folder of a study that was really measured, and its journal's lines."""
-
-    def measure(folder: Path) -> None:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("SCALING_STATE", str(folder))
-            patch.setattr("scaling.report.output.finish", lambda *_: None)
-            command = ["run", *STUDY, "--output", str(folder / "out")]
-            done = CliRunner().invoke(app, command, catch_exceptions=False)
-        assert done.exit_code == 0, done.output
-
-    folder = made_once(tmp_path_factory, "remains", measure)
-    lines = (folder / "out" / "journal.jsonl").read_bytes().splitlines()
-    head, *runs = map(msgspec.json.decode, lines)
-    # What this machine did meanwhile is no part of the test: the last attempt is the only one.
-    last = {(run["block"], str(run["cell"])): run for run in runs if run["kind"] == "run"}
-    assert len(last) == RUNS
-    for run in last.values():
-        run |= {"attempt": 1, "disturbance": {}}
-    return folder, [head, *last.values()]
+THROTTLED = {"disturbance__throttled_s": 1.0}
 
 
 @pytest.fixture
-def plan(
-    measured: tuple[Path, Lines],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    command: Command,
-) -> Answer:
-    """Writes a journal into `tmp_path`/out; gives what the command answers."""
-
-    def answer(lines: Sequence[Any] | None, *options: str) -> tuple[int, str, str]:
-        out = tmp_path / "out"
-        if lines is not None:
-            out.mkdir()
-            journal = out / "journal.jsonl"
-            journal.write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
-        before = {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
-        monkeypatch.setenv("SCALING_STATE", str(measured[0]))  # with the machine's id
-        monkeypatch.setenv("COLUMNS", "100")
-        done = command("plan", "--output", "out", *options)
-        assert before == {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
-        return done.returncode, done.stdout, done.stderr
-
-    return answer
+def ready(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Prepared:
+    """What a study of two blocks needs."""
+    monkeypatch.setenv("SCALING_STATE", str(tmp_path / "state"))
+    arm = PreparedArm(parse_arm("3.14t"), "python", {}, description(), "PATH", {})
+    return Prepared(small_plan(), {"3.14t": arm}, TWO_CORES, "pins", "source")
 
 
-def invalid(run: dict[str, Any], **fields: object) -> dict[str, Any]:
-    return {**run, **fields, "disturbance": {"throttled_s": 1.0}}
+@pytest.fixture
+def whole(ready: Prepared) -> tuple[Line, list[RunLine]]:
+    """The first line of its journal, and a valid run for each that is planned."""
+    machine = describe_machine(TWO_CORES)
+    first = head(ready.plan, ready.arms, machine, pins="pins", workers_source="source")
+    made, rng = FakeStudy(window_s=1.0), random.Random(1)
+    runs = [
+        made.run(run.cell, rng, block=run.block, position=run.position) for run in ready.plan.runs
+    ]
+    return first, runs
 
 
-def rows(printed: str) -> dict[str, list[int]]:
-    """Runs measured, to do, to rerun and invalid, by workload."""
-    table = [line.split() for line in printed.splitlines() if f" {BUILD} " in line]
-    return {words[0]: [int(word) for word in words[-4:]] for words in table}
+def work(ready: Prepared, folder: Path, written: Sequence[Line]) -> tuple[list[int], str]:
+    """How many runs are measured, to do, to rerun and invalid; and what is said of them."""
+    path = write(written, folder / "journal.jsonl")
+    found = work_in(read_runs(path, pytest.fail), ready, same=True)
+    totals = [found.total(column) for column in ("valid", "to_do", "again", "lost")]
+    return totals, "\n".join(lines(found))
 
 
-def test_a_complete_study_has_nothing_left(plan: Answer, measured: tuple[Path, Lines]) -> None:
-    code, out, _ = plan(measured[1])
-    assert code == 0
-    assert rows(out) == {"compute": [4, 0, 0, 0], "echo": [4, 0, 0, 0]}
-    assert "8 of 8 runs measured, 2 of 2 blocks complete" in out
-    assert "nothing remains to be measured" in out
-
-
-@pytest.mark.parametrize("options", [(), STUDY], ids=["of-the-folder", "named"])
-def test_what_is_missing_is_to_do(
-    options: Sequence[str], plan: Answer, measured: tuple[Path, Lines]
+def test_a_complete_study_has_nothing_left(
+    ready: Prepared, whole: tuple[Line, list[RunLine]], tmp_path: Path
 ) -> None:
-    code, out, _ = plan(measured[1][:-3], *options)
-    assert code == 0
-    assert "5 of 8 runs measured, 1 of 2 blocks complete" in out
-    assert sum(done for done, *_ in rows(out).values()) == 5
-    assert sum(to_do for _, to_do, *_ in rows(out).values()) == 3
-    assert "to do: 3 runs, " in out
-    assert " s left" in out
-    assert "resume with: scaling run --output out" in out, out
+    first, runs = whole
+    totals, said = work(ready, tmp_path, [first, *runs])
+    assert totals == [len(runs), 0, 0, 0]
+    assert f"{len(runs)} of {len(runs)} runs measured, 2 of 2 blocks complete" in said
+    assert "nothing remains to be measured" in said
 
 
-def test_the_command_that_resumes_can_be_pasted_whatever_the_folder() -> None:
-    row = Row(("echo",), valid=1, to_do=1, again=0, lost=0)
-    path = Path("my results/it's $x/journal.jsonl")
-    *_, last = lines(Work(path, [row], 1, 0, Left(1.0), Counter(), "", ()))
-    command = last.removeprefix("resume with: ").removesuffix(", and the same options")
-    assert shlex.split(command) == ["scaling", "run", "--output", str(path.parent)]
+def test_what_is_missing_is_to_do(
+    ready: Prepared, whole: tuple[Line, list[RunLine]], tmp_path: Path
+) -> None:
+    first, runs = whole
+    totals, said = work(ready, tmp_path, [first, *runs[:-3]])
+    assert totals == [len(runs) - 3, 3, 0, 0]
+    assert f"{len(runs) - 3} of {len(runs)} runs measured, 1 of 2 blocks complete" in said
+    assert "to do: 3 runs, " in said
+    assert " s left" in said
 
 
-def test_an_invalid_run_is_to_be_run_again_once(plan: Answer, measured: tuple[Path, Lines]) -> None:
-    head, first, second, *others = measured[1]
-    broken = [invalid(first), invalid(second)]
-    code, out, _ = plan([head, *broken, *others, invalid(second, attempt=2)])
-    assert code == 0
-    assert "6 of 8 runs measured, 1 of 2 blocks complete" in out
-    assert "1 invalid run to run again: throttled" in out
-    assert "1 run excluded: still invalid after a second attempt, or of a workload" in out
-    assert [sum(column) for column in zip(*rows(out).values(), strict=True)] == [6, 0, 1, 1]
+def test_an_invalid_run_is_to_be_run_again_once(
+    ready: Prepared, whole: tuple[Line, list[RunLine]], tmp_path: Path
+) -> None:
+    first, (one, two, *others) = whole
+    broken = [with_(one, **THROTTLED), with_(two, **THROTTLED)]
+    again = with_(two, attempt=2, **THROTTLED)
+    totals, said = work(ready, tmp_path, [first, *broken, *others, again])
+    assert totals == [len(others), 0, 1, 1]
+    assert "1 of 2 blocks complete" in said
+    assert "1 invalid run to run again: throttled" in said
+    assert "1 run excluded: still invalid after a second attempt, or of a workload" in said
 
 
 def test_a_valid_first_attempt_counts_whatever_came_after(
-    plan: Answer, measured: tuple[Path, Lines]
+    ready: Prepared, whole: tuple[Line, list[RunLine]], tmp_path: Path
 ) -> None:
     """A disturbed run is made again at once; the figures have the last valid attempt."""
-    head, first, *others = measured[1]
-    code, out, _ = plan([head, first, invalid(first, attempt=2), *others])
-    assert code == 0
-    assert "8 of 8 runs measured, 2 of 2 blocks complete" in out
-    assert "still invalid" not in out
+    first, (one, *others) = whole
+    disturbed = with_(one, attempt=2, **THROTTLED)
+    totals, said = work(ready, tmp_path, [first, one, disturbed, *others])
+    assert totals == [len(others) + 1, 0, 0, 0]
+    assert "still invalid" not in said
 
 
-def test_what_would_not_be_resumed_is_said(plan: Answer, measured: tuple[Path, Lines]) -> None:
-    head, *runs = measured[1]
-    code, out, _ = plan([{**head, "workers_source": "0" * 64}, *runs[:3]])
-    assert code == 0
-    assert "3 of 8 runs measured" in out
-    assert "would start in another folder" in out
-    assert "the source of the workers" in " ".join(out.split())
+def test_what_would_not_be_resumed_is_said(
+    ready: Prepared, whole: tuple[Line, list[RunLine]], tmp_path: Path
+) -> None:
+    first, runs = whole
+    other = replace(first, workers_source="0" * 64)
+    totals, said = work(ready, tmp_path, [other, *runs[:3]])
+    assert totals[0] == 3
+    assert "would start in another folder" in said
+    assert "the source of the workers" in said
 
 
-def test_bad_input_gets_a_line(plan: Answer, measured: tuple[Path, Lines], tmp_path: Path) -> None:
+def test_the_command_that_resumes_can_be_pasted_whatever_the_folder(
+    ready: Prepared, whole: tuple[Line, list[RunLine]], tmp_path: Path
+) -> None:
+    folder = tmp_path / "my results/it's $x"
+    folder.mkdir(parents=True)
+    _, said = work(ready, folder, [whole[0]])
+    command = said.rpartition("resume with: ")[2].removesuffix(", and the same options")
+    assert shlex.split(command) == ["scaling", "run", "--output", str(folder)]
+
+
+# --- the command --------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return measured_study(tmp_path_factory)
+
+
+@pytest.fixture
+def plan(measured: Path, monkeypatch: pytest.MonkeyPatch, command: Command) -> Callable[..., Any]:
+    """Runs the command on the machine on which the study was measured."""
+    monkeypatch.setenv("SCALING_STATE", str(measured))
+    monkeypatch.setenv("COLUMNS", "100")
+    return lambda *options: command("plan", "--output", "out", *options)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [(), TWO_BLOCKS], ids=["of-the-folder", "named"])
+def test_what_remains_of_a_study_that_was_really_begun_is_printed(
+    options: Sequence[str], measured: Path, tmp_path: Path, plan: Callable[..., Any]
+) -> None:
+    written = (measured / "out" / "journal.jsonl").read_bytes()
+    journal = tmp_path / "out" / "journal.jsonl"
+    journal.parent.mkdir()
+    journal.write_bytes(written.splitlines(keepends=True)[0])
+    before = journal.read_bytes()
+    done = plan(*options)
+    assert done.returncode == 0, done.stderr
+    assert " runs measured, 0 of 2 blocks complete" in done.stdout
+    assert "resume with: scaling run --output out" in done.stdout
+    table = [line.split() for line in done.stdout.splitlines() if f" {BUILD} " in line]
+    assert {words[0] for words in table} == {"echo", "compute", "shared"}
+    if options:
+        assert sum(int(words[-3]) for words in table) == RUNS
+    assert [*journal.parent.iterdir()] == [journal]
+    assert journal.read_bytes() == before
+
+
+@pytest.mark.slow
+def test_bad_input_gets_a_line(
+    measured: Path, tmp_path: Path, plan: Callable[..., Any], whole: tuple[Line, list[RunLine]]
+) -> None:
     def refused(*options: str) -> str:
-        code, out, err = plan(None, *options)
-        assert (code, out, len(err.splitlines())) == (2, "", 1)
-        return err
+        done = plan(*options)
+        assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
+        text: str = done.stderr
+        return text
 
     assert "out: no such file or folder" in refused()
     out = tmp_path / "out"
     out.mkdir()
     assert "no journal.jsonl in this folder" in refused()
+    first = encode_line(whole[0])
+    head = msgspec.json.decode(first)
     for text, message in (
         (b"", "the journal is empty"),
         (b"Dear diary\n", "not a journal"),
         (b'{"kind":"stu', "its only line was cut off"),
-        (msgspec.json.encode({**measured[1][0], "schema": 99}) + b"\n", "newer scaling"),
-        (msgspec.json.encode({**measured[1][0], "study": {}}) + b"\n", "name its study"),
+        (msgspec.json.encode({**head, "schema": 99}) + b"\n", "newer scaling"),
+        (msgspec.json.encode({**head, "study": {}}) + b"\n", "name its study"),
     ):
         (out / "journal.jsonl").write_bytes(text)
         assert message in refused()
-    (out / "journal.jsonl").write_bytes(msgspec.json.encode(measured[1][0]) + b"\n")
-    err = refused(*STUDY, "--seed", "7")
+    (out / "journal.jsonl").write_bytes(first)
+    err = refused(*TWO_BLOCKS, "--seed", "7")
     assert "is of another study; not the same: the study (" in err
     assert "seed" in err

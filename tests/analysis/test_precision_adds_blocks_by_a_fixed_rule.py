@@ -12,31 +12,21 @@ import pytest
 from scaling.analysis.precision import headline_precision
 from scaling.analysis.statistics.estimate import Estimate, median
 from scaling.analysis.table.load import live_frame, load
-from scaling.journal.file import JournalFile
 from scaling.journal.record import RunLine
-from scaling.run.session import InterruptedStudyError, drive, is_complete
-from scaling.run.time_left import Ratios, Rule, Standing, precision_rule
-from scaling.study.combine import study_from
+from scaling.run.session import is_complete
+from scaling.run.time_left import Ratios, precision_rule
 from scaling.study.definition import MAX_BLOCKS
-from scaling.study.options import Options
 from scaling.study.plan.cells import Plan
 from scaling.study.plan.order import PlannedRun, in_blocks
 from scaling.study.plan.table import reservations
-from tests.analysis.test_resume_is_replay import Pretended, Told, believes, keys, opened, plan
-from tests.support.fabricate import Made, journal, run_line, study_line, write
-
-__all__ = ["plan"]  # the fixture
-
-PLANNED = 2  # blocks of the fixture
+from tests.support.driving import Pretended, believes, driven, enough_at, opened, small_plan
+from tests.support.plans import asked
+from tests.support.studies import FakeStudy
 
 
-def enough_at(blocks: int) -> Rule:
-    """A rule that is content with so many blocks, however many runs that are."""
-
-    def rule(runs: Collection[RunLine], so_far: int) -> Standing:
-        return Standing(so_far >= blocks, f"{so_far} of {blocks}")
-
-    return rule
+@pytest.fixture
+def plan() -> Plan:
+    return small_plan()
 
 
 def spreads(*widths: float) -> Ratios:
@@ -55,20 +45,17 @@ def spreads(*widths: float) -> Ratios:
 
 
 def test_whole_blocks_are_added_until_the_rule_has_enough(plan: Plan, tmp_path: Path) -> None:
-    runs, told = Pretended(), Told()
-    with opened(tmp_path / "journal.jsonl") as journal:
-        drive(plan, journal, runs, believes, told, enough_at(5))
-        assert is_complete(plan, journal.runs, believes, enough_at(5))
-        assert not is_complete(plan, journal.runs, believes, enough_at(6))
+    runs, told = driven(plan, tmp_path, rule=enough_at(5))
+    with opened(tmp_path / "journal.jsonl") as written:
+        assert is_complete(plan, written.runs, believes, enough_at(5))
+        assert not is_complete(plan, written.runs, believes, enough_at(6))
     assert runs.done == plan.runs_of(5)
     assert told.added == [len(plan.every_cell)] * 3
     assert told.notes == ["5 of 5"]
 
 
 def test_the_planned_blocks_come_whatever_the_rule_says(plan: Plan, tmp_path: Path) -> None:
-    runs, told = Pretended(), Told()
-    with opened(tmp_path / "journal.jsonl") as journal:
-        drive(plan, journal, runs, believes, told, enough_at(1))
+    runs, told = driven(plan, tmp_path, rule=enough_at(1))
     assert runs.done == plan.runs
     assert told.added == []
 
@@ -77,35 +64,6 @@ def test_added_blocks_are_those_that_a_longer_study_would_have_had(plan: Plan) -
     longer = list(in_blocks(plan.every_cell, 9, plan.study.seed))
     assert plan.runs_of(9) == longer
     assert longer[: len(plan.runs)] == plan.runs
-
-
-@pytest.mark.parametrize("stop_at", range(1, 24, 3))
-def test_interrupted_anywhere_it_goes_on_as_if_it_had_not_been(
-    stop_at: int, plan: Plan, tmp_path: Path
-) -> None:
-    first, second = Pretended(stop_at=stop_at), Pretended()
-    with (
-        opened(tmp_path / "journal.jsonl") as journal,
-        pytest.raises(InterruptedStudyError, match="same command"),
-    ):
-        drive(plan, journal, first, believes, Told(), enough_at(4))
-    with opened(tmp_path / "journal.jsonl") as journal:
-        assert not is_complete(plan, journal.runs, believes, enough_at(4))
-        drive(plan, journal, second, believes, Told(), enough_at(4))
-    assert keys(first.done) + keys(second.done) == keys(plan.runs_of(4))
-
-
-def test_a_run_to_be_made_again_is_made_before_the_next_block(plan: Plan, tmp_path: Path) -> None:
-    unlucky = plan.runs[0]
-
-    def doubts(line: RunLine) -> str | None:
-        same = (line.block, line.cell) == (0, unlucky.cell)
-        return "throttled" if same and line.attempt == 1 else None
-
-    runs = Pretended()
-    with opened(tmp_path / "journal.jsonl") as journal:
-        drive(plan, journal, runs, doubts, Told(), enough_at(3))
-    assert runs.done == [*plan.runs, unlucky, *plan.runs_of(3)[len(plan.runs) :]]
 
 
 # --- the rule -----------------------------------------------------------------------------------
@@ -163,14 +121,13 @@ def test_the_rule_looks_at_widths_and_not_at_what_comes_out() -> None:
 
 
 def test_headline_ratios_are_speed_ups_the_whole_ladder_and_threads_over_processes() -> None:
-    made = Made(
+    made = FakeStudy(
         arms=("3.14", "3.14+mimalloc", "3.14t+gil", "3.14t"),
         models=("threads", "processes"),
         blocks=6,
         aa_pairs=True,
     )
-    runs = [line for line in journal(made) if isinstance(line, RunLine)]
-    found = headline_precision(live_frame(runs, study_line(made)), study_line(made))
+    found = headline_precision(made.frame, made.first_line)
     names = {name.partition(": ")[2] for name in found}
     assert {name.partition(": ")[0] for name in found} == {"echo · weak sizing · asyncio"}
     speedups = {f"{arm} {model}, N = 2 over 1" for arm in made.arms for model in made.models}
@@ -181,17 +138,14 @@ def test_headline_ratios_are_speed_ups_the_whole_ladder_and_threads_over_process
 
 
 def test_they_are_of_the_frame_that_the_journal_will_give(tmp_path: Path) -> None:
-    lines = journal(Made(arms=("3.14", "3.14t"), blocks=6, aa_pairs=True))
-    runs = [line for line in lines if isinstance(line, RunLine)]
-    head = study_line(Made(arms=("3.14", "3.14t"), blocks=6, aa_pairs=True))
-    whole = load(write(lines, tmp_path / "journal.jsonl"))
-    pd.testing.assert_frame_equal(live_frame(runs, head), whole)
+    made = FakeStudy(arms=("3.14", "3.14t"), blocks=6, aa_pairs=True)
+    whole = load(made.write(tmp_path))
+    pd.testing.assert_frame_equal(live_frame(made.runs, made.first_line), whole)
 
 
 def test_a_curve_of_one_n_has_no_headline() -> None:
-    made = Made(workers=(1,), blocks=6)
-    runs = [line for line in journal(made) if isinstance(line, RunLine)]
-    assert headline_precision(live_frame(runs, study_line(made)), study_line(made)) == {}
+    made = FakeStudy(workers=(1,), blocks=6)
+    assert headline_precision(made.frame, made.first_line) == {}
 
 
 class Noisy(Pretended):
@@ -199,42 +153,41 @@ class Noisy(Pretended):
 
     def __init__(self, noise: float) -> None:
         super().__init__()
-        self._made, self._rng = Made(noise=noise), random.Random(1)
+        self._made, self._rng = FakeStudy(noise=noise), random.Random(1)
 
-    def __call__(self, run: PlannedRun, attempt: int) -> tuple[RunLine, bytes | None]:
-        self.done.append(run)
+    def line(self, run: PlannedRun, attempt: int) -> RunLine:
         place = {"block": run.block, "position": run.position}
-        return run_line(self._made, run.cell, self._rng, **place), None
+        return self._made.run(run.cell, self._rng, **place)
 
 
-def blocks_of(noise: float, plan: Plan, path: Path) -> tuple[int, str]:
+def blocks_of(noise: float, plan: Plan, folder: Path) -> tuple[int, str]:
     """How many blocks a study to ± 2 % takes with this noise, and what it ends with."""
-    head, told = study_line(Made()), Told()
+    head = FakeStudy().first_line
     rule = precision_rule(0.02, 14, lambda runs: headline_precision(live_frame(runs, head), head))
-    with opened(path) as journal:
-        drive(plan, journal, Noisy(noise), believes, told, rule)
-        return 1 + max(line.block for line in journal.runs), told.notes[-1]
+    folder.mkdir()
+    runs, told = driven(plan, folder, Noisy(noise), rule=rule)
+    return 1 + max(run.block for run in runs.done), told.notes[-1]
 
 
 @pytest.mark.slow
 def test_a_noisier_machine_takes_more_blocks_and_the_end_says_what_was_reached(
     plan: Plan, tmp_path: Path
 ) -> None:
-    quiet, said = blocks_of(0.005, plan, tmp_path / "quiet.jsonl")
+    quiet, said = blocks_of(0.005, plan, tmp_path / "quiet")
     assert quiet == 6  # with fewer there is no interval
-    assert said == "6 blocks: 3 headline ratios known to ± 2 %, as asked for"
-    usual, _ = blocks_of(0.012, plan, tmp_path / "usual.jsonl")
+    assert said == "6 blocks: 2 headline ratios known to ± 2 %, as asked for"
+    usual, _ = blocks_of(0.018, plan, tmp_path / "usual")
     assert quiet < usual < 14
-    most, said = blocks_of(0.2, plan, tmp_path / "noisy.jsonl")
+    most, said = blocks_of(0.2, plan, tmp_path / "noisy")
     assert most == 14
-    assert said.startswith("14 blocks, as many as there may be: 3 of 3 ratios not known to ± 2 %")
+    assert said.startswith("14 blocks, as many as there may be: 2 of 2 ratios not known to ± 2 %")
 
 
 # --- the study ----------------------------------------------------------------------------------
 
 
 def test_the_rule_is_in_the_study_before_anything_is_measured(plan: Plan) -> None:
-    study = study_from(Options(workload=("echo",), precision="2%"), running_build="3.14t")
+    study = asked(precision="2%")
     assert (study.document["precision"], study.document["max_blocks"]) == (0.02, MAX_BLOCKS)
     assert plan.study.document["precision"] is None
 
@@ -242,8 +195,7 @@ def test_the_rule_is_in_the_study_before_anything_is_measured(plan: Plan) -> Non
 def test_the_plan_says_what_it_may_come_to(plan: Plan) -> None:
     assert list(reservations(plan)) == []
     study = msgspec.structs.replace(plan.study, precision=0.015, max_blocks=12)
-    asked = replace(plan, study=study)
-    assert list(reservations(asked)) == [
+    assert list(reservations(replace(plan, study=study))) == [
         "blocks are added until every headline ratio is within ± 1.5 %, up to 12 blocks"
     ]
 
@@ -256,14 +208,3 @@ def test_a_bound_that_cannot_hold_is_an_error(plan: Plan, blocks: int, most: int
     study = msgspec.structs.replace(plan.study, precision=0.02, max_blocks=most, blocks=blocks)
     (line,) = reservations(replace(plan, study=study))
     assert line.endswith(end)
-
-
-def test_a_journal_is_resumed_by_the_same_command_only(plan: Plan, tmp_path: Path) -> None:
-    path = tmp_path / "journal.jsonl"
-    with opened(path) as journal:
-        drive(plan, journal, Pretended(), believes, Told(), enough_at(3))
-    with JournalFile(path) as journal:
-        assert is_complete(plan, journal.runs, believes, enough_at(3))
-        runs = Pretended()
-        drive(plan, journal, runs, believes, Told(), enough_at(3))
-    assert runs.done == []

@@ -58,20 +58,14 @@ class Theirs(Workload):
     ],
 )
 def test_a_planted_function_is_named_first(
-    has_perf: bool,
-    tmp_path: Path,
-    command: Command,
-    undrawn: None,
-    monkeypatch: pytest.MonkeyPatch,
+    has_perf: bool, tmp_path: Path, command: Command, undrawn: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not has_perf:
         monkeypatch.setattr("scaling.run.profile.perf.EVENTS", {})  # it may sample none
     (tmp_path / "planted.py").write_text(PLANTED)
     workload = ["--workload", "planted:Theirs", "--path", ".", "--loop", "asyncio"]
     small = ["--workers", "1,2", "--seconds", "0.5", "--blocks", "1", "--no-controls"]
-    done = command(
-        *("run", "--arm", BUILD, *workload, *small, "--no-aa-pairs", "--output", "out"),
-    )
+    done = command(*("run", "--arm", BUILD, *workload, *small, "--no-aa-pairs", "--output", "out"))
     assert done.returncode == 0, done.stderr
     runs = len(read_journal(tmp_path / "out").frame)
     profile = ["--profile", "--cell", "Theirs", "--pairs", "4", "--path", "."]

@@ -1,4 +1,6 @@
-"""A differential profile names what gained, explains known names, and adds up to the CPU term."""
+"""A differential profile names what gained, explains known names, and adds up to the CPU term.
+
+By default it is of the threads without the GIL that lose most; words choose others."""
 
 import math
 from collections.abc import Mapping
@@ -6,17 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from scaling.analysis.function_gains import TABLES, SampledRun, Tally, differentials, meaning
+from scaling.analysis.function_gains import SampledRun, Tally, differentials, meaning
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import read_journal
+from scaling.base.errors import UsageError
 from scaling.journal.beside import FunctionGain, Profile, ProfilePart, SampleKind, write_profile
-from scaling.journal.record import Cell, RunLine, StudyLine, ThreadUse
+from scaling.journal.record import Cell, ThreadUse
 from scaling.report.page.figures import function_blocks
+from scaling.run.profile.choice import Chosen, cell_text, choose
 from scaling.run.profile.perf import RATE_PER_S
 from scaling.run.profile.profiling import Sampling, measured, with_unseen
-from tests.support.fabricate import Made, journal, with_, write
-from tests.support.served import Served
-from tests.support.served import journal as served_journal
+from tests.support.cli import Command
+from tests.support.runs import of_workers, with_
+from tests.support.served_studies import FakeServedStudy
+from tests.support.studies import FakeStudy
 
 
 def run(cpu_ns: float, native: Mapping[str, int], **others: Tally) -> SampledRun:
@@ -43,16 +48,12 @@ def test_shares_are_of_the_cpu_time_of_the_threads_that_are_sampled() -> None:
     """A pool's threads are not: what they use is in the cost of a request, and in no function."""
 
     def cpu_ns_per_op(pool_s: float) -> float:
-        def with_pool(run: RunLine) -> RunLine:
-            use = ThreadUse(process_cpu_ns=round(pool_s * 1e9))
-            workers = run.record.workers if run.record else []
-            return with_(run, record__workers=[with_(each, use=use) for each in workers])
-
-        one = Served(configurations=[("3.14t", "threads")], workers=(2,), rates=(800.0,), blocks=1)
-        head, *lines = served_journal(one, with_pool)
-        assert isinstance(head, StudyLine)
-        line = next(each for each in lines if isinstance(each, RunLine))
-        return measured(line, head, Sampling([], [])).sampled.cpu_ns_per_op
+        use = ThreadUse(process_cpu_ns=round(pool_s * 1e9))
+        study = FakeServedStudy(
+            configurations=[("3.14t", "threads")], workers=(2,), rates=(800.0,), blocks=1
+        )
+        line = of_workers(study.runs[0], lambda each: with_(each, use=use))
+        return measured(line, study.first_line, Sampling([], [])).sampled.cpu_ns_per_op
 
     assert cpu_ns_per_op(100.0) == cpu_ns_per_op(1.0) == pytest.approx(0.9e6, rel=0.1)
 
@@ -146,7 +147,7 @@ def test_a_kernel_that_cannot_be_seen_is_no_time_of_python_functions() -> None:
 
 
 def test_the_page_has_the_functions_of_a_profile_with_what_they_are(tmp_path: Path) -> None:
-    path = write(journal(Made(blocks=1)), tmp_path / "journal.jsonl")
+    path = FakeStudy(blocks=1).write(tmp_path)
     results = StudyResults.of(read_journal(path))
     assert function_blocks(results) == []
     cell = Cell(workload="echo", loop="asyncio", arm="3.14t", model="threads", workers=2)
@@ -191,11 +192,6 @@ def test_unknown_names_are_not_explained() -> None:
     assert meaning("python", "mi_free (mine.py)") is None
 
 
-def test_every_meaning_has_a_source() -> None:
-    known = [each for table in TABLES.values() for each in table.values()]
-    assert all("/" in each.source and " " not in each.source for each in known)
-
-
 def test_functions_that_take_next_to_nothing_are_not_tested() -> None:
     def with_many(cpu_ns: float, lock: int, noise: int) -> SampledRun:
         tiny = {f"tiny{k}": 1 + (k + noise) % 2 for k in range(300)}
@@ -209,3 +205,76 @@ def test_functions_that_take_next_to_nothing_are_not_tested() -> None:
     part = native(differentials(found))
     assert "lock" in [each.function for each in part.functions]
     assert not any(each.function.startswith("tiny") for each in part.functions)
+
+
+OF_CELLS = {
+    ("3.14", "threads", 2): 0.9,  # loses more, but has the GIL
+    ("3.14t", "threads", 1): 1.0,
+    ("3.14t", "threads", 2): 1.2,
+    ("3.14t", "threads", 4): 1.3,  # loses more, but two workers share a core
+    ("3.14t", "processes", 1): 1.0,
+    ("3.14t", "processes", 2): 1.9,
+}
+
+
+TO_PROFILE = FakeStudy(
+    variants={"echo": [{"payload_bytes": 1024}], "shared": [{"sharing": "attribute-write"}]},
+    arms=("3.14", "3.14t"),
+    models=("threads", "processes"),
+    speeds=OF_CELLS,
+)
+
+
+def chosen(text: str | None = None, study: FakeStudy = TO_PROFILE) -> Chosen:
+    return choose(study.first_line, study.runs, text)
+
+
+def test_the_default_has_a_core_for_each_worker_and_no_gil() -> None:
+    found = chosen()
+    cell = found.several
+    assert (cell.workload, cell.arm, cell.model) == ("echo", "3.14t", "threads")
+    assert (cell.workers, found.alone.workers) == (2, 1)
+    assert found.efficiency == pytest.approx(0.6, rel=0.1)
+
+
+def test_words_name_any_other_cell() -> None:
+    cell = chosen("processes, 3.14t N=2 echo").several
+    assert (cell.workload, cell.arm, cell.model, cell.workers) == ("echo", "3.14t", "processes", 2)
+    assert chosen(cell_text(cell)).several == cell, "its own text names it"
+
+
+def test_words_that_no_cell_has_get_a_list_of_cells() -> None:
+    with pytest.raises(UsageError) as raised:
+        chosen("ecco")
+    assert "no cell has all of 'ecco'" in str(raised.value)
+    assert "echo · asyncio · 3.14t · 2 threads" in str(raised.value)
+
+
+def test_cells_that_differ_in_a_parameter_are_listed_with_it() -> None:
+    study = FakeStudy(variants={"echo": [{"tls": "off"}, {"tls": "per-worker"}]})
+    with pytest.raises(UsageError) as raised:
+        chosen("per-worker", study)
+    assert "echo · asyncio · 3.14t · 2 threads · tls=per-worker" in str(raised.value)
+    assert chosen("tls=per-worker", study).several.parameters["tls"] == "per-worker"
+
+
+def test_every_name_that_is_listed_can_be_asked_for() -> None:
+    study = FakeStudy(variants={"echo": [{"rate_per_s": 0.0}, {"rate_per_s": 400.0}]})
+    with pytest.raises(UsageError) as raised:
+        chosen("ecco", study)
+    names = str(raised.value).partition("words: ")[2].split("; ")
+    asked = [chosen(name, study).several.parameters["rate_per_s"] for name in names]
+    assert asked.count(0.0) == asked.count(400.0) == 2  # at N = 2 and N = 4
+    assert chosen("rate_per_s=400.0", study).several.parameters["rate_per_s"] == 400.0
+
+
+def test_a_study_of_one_worker_has_nothing_to_compare() -> None:
+    with pytest.raises(UsageError, match="at N = 1 and at a larger N"):
+        chosen(None, FakeStudy(workers=(1,)))
+
+
+@pytest.mark.parametrize("option", [("--cell", "echo"), ("--pairs", "3"), ("--with", "numpy")])
+def test_options_of_a_profile_need_one(command: Command, option: tuple[str, str]) -> None:
+    done = command("explain", "results", *option)
+    assert done.returncode == 2
+    assert f"{option[0]} needs --profile" in done.stderr

@@ -3,7 +3,7 @@
 import contextlib
 import io
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,36 +18,24 @@ from scaling.builds.arms import parse_arm
 from scaling.builds.prepared_arm import PreparedArm
 from scaling.journal.file import FILE_NAME, JournalFile
 from scaling.journal.reading import read_lines
-from scaling.journal.record import (
-    Cell,
-    Load,
-    Memory,
-    ParameterFacts,
-    RunLine,
-    StudyLine,
-    WorkloadFacts,
-)
-from scaling.machine.topology import Topology
+from scaling.journal.record import Cell, Load, ParameterFacts, RunLine, StudyLine, WorkloadFacts
 from scaling.run.calibrate import calibrate
 from scaling.run.measure import Prepared, measure
 from scaling.run.progress import Display, PlainLines, display
 from scaling.run.remaining_work import read_runs, work_in
-from scaling.run.session import Done, InterruptedStudyError
+from scaling.run.session import InterruptedStudyError
 from scaling.run.time_left import Left
-from scaling.study.combine import study_from
-from scaling.study.file import read_study
 from scaling.study.load import RATE_LEAST, RATE_MOST, load_asked
-from scaling.study.options import Options
-from scaling.study.plan.cells import SERVED_OVERHEAD_S, Plan, make_plan
+from scaling.study.plan.cells import SERVED_OVERHEAD_S, Plan
 from scaling.study.plan.order import PlannedRun
 from scaling.study.plan.table import one_line, plan_table, reservations
 from scaling.study.presets import GRID_RATES
 from scaling.study.rates import ROUNDS, STEP, grid
-from tests.analysis.test_resume_is_replay import Told
+from tests.support import driving, plans
 from tests.support.descriptions import description
+from tests.support.driving import Told
 from workers.services.load import options as of_generator
 
-TWO_CORES = Topology(logical_cpus=2, physical_cores=2)
 SERVE = WorkloadFacts(
     path="workers.workloads.serve:Serve",
     operation="requests",
@@ -76,50 +64,29 @@ PEAKS = {"3.14": 5_000.0, "3.14+mimalloc": 5_210.0, "3.14t": 9_000.0}
 
 
 def planned(text: str = STUDY, **options: Any) -> Plan:
-    study = study_from(
-        Options(study="mine", **options),
-        running_build="3.14t",
-        load_file=lambda name: read_study(text, name),
-    )
-    described = description(workloads={"serve": SERVE})
-    return make_plan(study, dict.fromkeys(study.arms, described), TWO_CORES)
+    return plans.planned(text, workloads={"serve": SERVE}, **options)
 
 
-class Pretended:
+class Pretended(driving.Pretended):
     """Measures what `PEAKS` says in a closed loop, and nothing at a rate; stops like Ctrl-C."""
 
     def __init__(self, plan: Plan, factor: float = 1.0, stop_at: int | None = None) -> None:
+        super().__init__(stop_at)
         self.plan = plan
         self.calibrated: list[Cell] = []
         self.measured: list[PlannedRun] = []
-        self._factor, self._stop_at = factor, stop_at
+        self._factor = factor
 
-    def __call__(self, run: PlannedRun, attempt: int) -> Done:
+    def line(self, run: PlannedRun, attempt: int) -> RunLine:
         cell = run.cell
-        if len(self.calibrated) + len(self.measured) == self._stop_at:
-            raise KeyboardInterrupt
         asked = load_asked(cell.parameters, connections=1, seed=1, warmup_s=0.0)
-        if asked.rate_per_s is None:
-            self.calibrated.append(cell)
-            noise = (0.98, 1.0, 1.5)[run.block // 2 % ROUNDS]  # one run in three is far off
-            peak = PEAKS[cell.arm] * self._factor * noise
-            load = Load(achieved_per_s=peak)
-            return RunLine(cell=cell, outcome="measured", block=0, position=0, load=load), None
-        self.measured.append(run)
-        line = RunLine(
-            cell=cell,
-            outcome="crashed",
-            block=run.block,
-            position=run.position,
-            attempt=attempt,
-            elapsed_s=1.0,
-            signal=11,
-            memory=Memory(),
-        )
-        return line, None
-
-    def together(self, attempts: Sequence[tuple[PlannedRun, int]]) -> list[Done]:
-        return [self(*each) for each in attempts]
+        if asked.rate_per_s is not None:
+            self.measured.append(run)
+            return super().line(run, attempt)
+        self.calibrated.append(cell)
+        noise = (0.98, 1.0, 1.5)[run.block // 2 % ROUNDS]  # one run in three is far off
+        load = Load(achieved_per_s=PEAKS[cell.arm] * self._factor * noise)
+        return RunLine(cell=cell, outcome="measured", block=0, position=0, load=load)
 
 
 @given(peak=st.floats(10, 1e6), points=st.integers(1, 12))
@@ -305,7 +272,7 @@ def ready(monkeypatch: pytest.MonkeyPatch) -> Prepared:
         name: PreparedArm(parse_arm(name), "python", {"PYTHONPATH": ""}, described, "found", {})
         for name in plan.study.arms
     }
-    return Prepared(plan, arms, TWO_CORES, "pins", "source")
+    return Prepared(plan, arms, plans.TWO_CORES, "pins", "source")
 
 
 def measured(

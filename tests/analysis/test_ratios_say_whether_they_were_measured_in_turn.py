@@ -1,15 +1,13 @@
 """Of each ratio tables and files say whether its cells were measured in turn, and why not."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 from scaling.analysis.results import StudyResults
 from scaling.journal.record import RunLine
 from scaling.report.tables.comparison import chapters
 from scaling.report.tables.export import comparison_rows
 from scaling.report.tables.grid import chapters_markdown
 from scaling.report.tables.notes import turns_text
-from tests.support.fabricate import Made, studied, with_
+from tests.support.runs import Change, changing, with_
+from tests.support.studies import FakeStudy
 
 WHY = "its services are shared by all cells"
 
@@ -26,17 +24,12 @@ def in_groups_but_one(run: RunLine) -> RunLine:
     return with_(grouped, group=99) if is_apart else grouped
 
 
-def none(run: RunLine) -> RunLine:
-    return with_(run, alone=WHY)
+def results(change: Change | None) -> StudyResults:
+    return FakeStudy(models=("threads", "processes"), ticks=4, change=change).results
 
 
-def results(folder: Path, change: Callable[[RunLine], RunLine] | None) -> StudyResults:
-    made = Made(models=("threads", "processes"), blocks=3)
-    return StudyResults.of(studied(folder, made, change))
-
-
-def test_cells_of_one_group_in_every_block_were_measured_in_turn(tmp_path: Path) -> None:
-    found = results(tmp_path, in_groups)
+def test_cells_of_one_group_in_every_block_were_measured_in_turn() -> None:
+    found = results(in_groups)
     for ratio in found.ratios:
         same_n = ratio.of.workers == ratio.over.workers
         assert bool(ratio.why_apart) != same_n, ratio
@@ -46,15 +39,15 @@ def test_cells_of_one_group_in_every_block_were_measured_in_turn(tmp_path: Path)
     assert "not: gain (they have another number of workers)" in turns_text(found.ratios)
 
 
-def test_a_single_block_in_two_groups_is_enough_to_say_no(tmp_path: Path) -> None:
-    found = results(tmp_path, in_groups_but_one)
+def test_a_single_block_in_two_groups_is_enough_to_say_no() -> None:
+    found = results(in_groups_but_one)
     apart = {(each.of.workers, each.why_apart) for each in found.ratios.where("over processes")}
     assert {why for n, why in apart if n == 2} == {"one group had no room for both"}
     assert {why for n, why in apart if n == 1} <= {""}
 
 
-def test_the_reason_of_the_run_is_told(tmp_path: Path) -> None:
-    found = results(tmp_path, none)
+def test_the_reason_of_the_run_is_told() -> None:
+    found = results(changing(alone=WHY))
     assert {each.why_apart for each in found.ratios.where("over processes")} == {WHY}
     told = turns_text(found.ratios)
     assert told.startswith("Measured in turn: nothing; not: ")
@@ -62,7 +55,7 @@ def test_the_reason_of_the_run_is_told(tmp_path: Path) -> None:
     assert WHY in chapters_markdown(chapters(found))
 
 
-def test_journals_that_know_no_turns_are_not_commented_on(tmp_path: Path) -> None:
-    found = results(tmp_path, None)
+def test_journals_that_know_no_turns_are_not_commented_on() -> None:
+    found = results(None)
     assert turns_text(found.ratios) == ""
     assert not any(comparison_rows(found)["in_turn"])

@@ -1,6 +1,5 @@
 """`scaling ready` prints a sentence and a table; its exit code says whether anything blocks."""
 
-import io
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -17,6 +16,7 @@ from scaling.report.tables.ready import ready_chapter
 from scaling.report.tables.terminal import Chapters
 from tests.support.cli import Command
 from tests.support.fake_builds import interpreter
+from tests.support.printing import printed
 
 SOUND = Package(name="anyio", version="4.16.0", has="pure")
 LXML = Package(
@@ -37,10 +37,8 @@ def of(*packages: Package, build: str = "3.14t") -> Readiness:
     return Readiness(build=build, version="3.14.7", packages=list(packages))
 
 
-def printed(*found: Readiness, width: int = 120) -> str:
-    console = Console(width=width, record=True, file=io.StringIO())
-    console.print(Chapters([ready_chapter(found)]))
-    return console.export_text()
+def shown(*found: Readiness, width: int = 120) -> str:
+    return printed(Chapters([ready_chapter(found)]), width=width)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +61,7 @@ def test_what_blocks_and_what_is_only_said(package: Package, blocks: str, note: 
 
 
 def test_what_blocks_comes_first_with_what_to_do() -> None:
-    text = printed(of(SOUND, SLOWER, OLD, LXML))
+    text = shown(of(SOUND, SLOWER, OLD, LXML))
     assert text.startswith("Not ready for 3.14t: of 4 distributions cryptography and lxml block.")
     assert text.index("cryptography 45.0.1") < text.index("protobuf") < text.index("anyio")
     assert "46.0.0 is the first version with a wheel" in text
@@ -72,7 +70,7 @@ def test_what_blocks_comes_first_with_what_to_do() -> None:
 
 
 def test_the_next_version_stands_beside_it() -> None:
-    text = printed(of(LXML), of(SOUND, build="3.15t"))
+    text = shown(of(LXML), of(SOUND, build="3.15t"))
     assert "3.14t" in text
     assert "3.15t" in text
     assert "Ready for 3.15t: 1 distribution; the GIL stays off." in text
@@ -80,7 +78,7 @@ def test_the_next_version_stands_beside_it() -> None:
 
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_it_fits_every_terminal(width: int) -> None:
-    text = printed(of(SOUND, SLOWER, OLD, LXML), width=width)
+    text = shown(of(SOUND, SLOWER, OLD, LXML), width=width)
     links = [each.source for each in REPLACEMENTS.values()]
     assert all(len(line.rstrip()) <= width for line in text.splitlines() if line not in links)
 

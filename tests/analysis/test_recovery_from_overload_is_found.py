@@ -1,22 +1,23 @@
 """The time until P99 is back counts from the end of the overload, by the share of slow requests."""
 
 import random
-from pathlib import Path
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Rows
 from scaling.analysis.table.overload import Recovery, recovery_of
-from scaling.journal.record import Cell, Load, Overload, ParameterValue, RunLine, SubWindow
+from scaling.journal.record import Cell, Load, Overload, RunLine, SubWindow
 from scaling.report.files import tables_markdown
-from tests.support.fabricate import Made, run_line, study_line, with_
-from tests.support.served import Served, histogram, studied
+from tests.support.runs import changing, with_
+from tests.support.served_studies import FakeServedStudy, histogram
+from tests.support.studies import FakeStudy
 
 CALM_S, SLOW_S = 0.020, 0.900
 DUE = 500  # in each half second
 PARTS, WINDOW_S, AFTER_S, LASTS_S = 60, 30.0, 5.0, 10.0
+MADE = FakeStudy(window_s=WINDOW_S)
 
 
 def part(
@@ -29,15 +30,9 @@ def part(
 
 
 def run(parts: list[SubWindow], declined: dict[str, int] | None = None) -> RunLine:
-    made = Made(window_s=WINDOW_S)
-    parameters: dict[str, ParameterValue] = {
-        "rate_per_s": 1_000.0,
-        "deadline_ms": 1_000,
-        "in_flight_limit": 0,
-    }
     cell = Cell(
         workload="gateway",
-        parameters=parameters,
+        parameters={"rate_per_s": 1_000.0, "deadline_ms": 1_000, "in_flight_limit": 0},
         loop="asyncio",
         arm="3.14t",
         model="threads",
@@ -52,7 +47,7 @@ def run(parts: list[SubWindow], declined: dict[str, int] | None = None) -> RunLi
         windows=parts,
         connections=1_024,
     )
-    return with_(run_line(made, cell, random.Random(1)), load=load)
+    return with_(MADE.run(cell, random.Random(1)), load=load)
 
 
 def course(*after: SubWindow) -> Recovery:
@@ -90,7 +85,7 @@ def test_a_run_that_is_never_calm_again_gives_a_bound_and_says_so() -> None:
     assert found.recovered == 0
     assert found.recovery_s == 13.0  # the last moment with 2,000 requests to go
     line = run([*[part()] * 10, *[part(SLOW_S)] * 50])
-    rows = Rows([line], study_line(Made(window_s=WINDOW_S)))
+    rows = Rows([line], MADE.first_line)
     assert "not-recovered" in rows["reasons"][0]
 
 
@@ -107,7 +102,7 @@ def test_runs_without_an_overload_have_none() -> None:
 def test_what_is_declined_is_a_share_and_no_error() -> None:
     declined = {"status 503": 3_000, "status 504": 600}
     line = run([part()] * PARTS, declined)
-    rows = Rows([line], study_line(Made(window_s=WINDOW_S)))
+    rows = Rows([line], MADE.first_line)
     assert rows["refused_fraction"][0] == pytest.approx(0.1)
     assert rows["deadline_missed_fraction"][0] == pytest.approx(0.02)
     assert rows["load_declined"][0] == 3_600
@@ -117,9 +112,8 @@ def test_what_is_declined_is_a_share_and_no_error() -> None:
 
 def test_declined_requests_of_a_closed_loop_make_its_throughput_suspect() -> None:
     line = with_(run([part()] * PARTS, {"status 503": 3_600}), load__overload=None)
-    study = study_line(Made(window_s=WINDOW_S))
     closed = with_(line, load__rate_per_s=None)
-    rows = Rows([line, closed], study)
+    rows = Rows([line, closed], MADE.first_line)
     of_open, of_closed = rows["reasons"]
     assert "load-declined" not in of_open  # columns have them
     assert "load-declined" in of_closed
@@ -134,18 +128,18 @@ def test_an_overload_beyond_the_window_is_no_missed_rate(after_s: float) -> None
         load__overload=Overload(factor=3.0, after_s=after_s, lasts_s=LASTS_S),
         load__offered=round(1_000 * (WINDOW_S + 2 * inside_s)),
     )
-    rows = Rows([line], study_line(Made(window_s=WINDOW_S)))
+    rows = Rows([line], MADE.first_line)
     assert "rate-missed" not in rows["reasons"][0]
 
 
-def test_tables_show_what_was_declined_and_that_it_is_in_no_latency(tmp_path: Path) -> None:
-    made = Served(rates=(400.0,), blocks=1, workers=(2,), parameters={"deadline_ms": 1_000})
+def test_tables_show_what_was_declined_and_that_it_is_in_no_latency() -> None:
+    made = FakeServedStudy(
+        rates=(400.0,), blocks=1, workers=(2,), parameters={"deadline_ms": 1_000}
+    )
 
-    def declines(line: RunLine) -> RunLine:
-        return with_(line, load__declined={"status 504": 40})
-
-    text = tables_markdown(StudyResults.of(studied(tmp_path, made, declines)))
+    declined = replace(made, change=changing(load__declined={"status 504": 40}))
+    text = tables_markdown(declined.results)
     assert "deadline missed %" in text
     assert "given up at the deadline are in no latency" in text
-    plain = StudyResults.of(studied(tmp_path / "plain", Served(rates=(400.0,), blocks=1)))
+    plain = FakeServedStudy(rates=(400.0,), blocks=1).results
     assert "deadline missed" not in tables_markdown(plain)

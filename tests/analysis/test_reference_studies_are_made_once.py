@@ -76,32 +76,38 @@ class Session:
         return sorted(path.parent.name for path in folder.glob("*/published"))
 
 
-def test_each_is_measured_once_and_published(tmp_path: Path) -> None:
-    session = Session(tmp_path, [study("scale"), study("serve")])
-    session.steps().measure()
-    assert session.ran == ["run --study scale", "run --study serve"]
-    assert session.published() == ["scale", "serve"]
-    session.steps().measure()
-    assert len(session.ran) == 2
-
-
-def test_without_alternation_each_is_asked_to_have_none(tmp_path: Path) -> None:
-    session = Session(tmp_path, [study("scale")])
-    steps = session.steps()
-    steps.alternate = False
-    steps.measure()
-    assert session.ran == ["run --study scale --no-alternate"]
-
-
-def test_one_that_fails_stops_no_other_and_is_tried_again(tmp_path: Path) -> None:
+def test_each_is_measured_once_and_published_and_one_that_fails_is_tried_again(
+    tmp_path: Path,
+) -> None:
     session = Session(tmp_path, [study("scale"), study("serve")], failing="scale")
     with pytest.raises(ScalingError, match=r"not published: scale \(failed\)"):
         session.steps().measure()
     assert session.published() == ["serve"]
     session.failing = ""
     session.steps().measure()
-    assert session.ran[2:] == ["run --study scale"]
+    assert session.ran == ["run --study scale", "run --study serve", "run --study scale"]
     assert session.published() == ["scale", "serve"]
+    session.steps().measure()
+    assert len(session.ran) == 3
+
+
+def test_each_is_asked_for_as_its_session_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without alternation if so asked, with PGO where it needs it, for versions that can be had."""
+    monkeypatch.setattr(interpreters, "available", lambda builds, say: ["3.12", "3.15t"])
+    versions = study("versions", every_version=True, pgo=False)
+    elsewhere = study("app", source="no/such/folder")
+    session = Session(tmp_path, [elsewhere, study("scale"), versions])
+    steps = session.steps()
+    steps.alternate = False
+    steps.measure()
+    assert session.ran == [
+        "run --study scale --no-alternate",
+        "run --study versions --arm 3.12,3.15t --no-alternate",
+    ]
+    assert session.pgo == ["1", "0"]
+    assert session.published() == ["scale", "versions"]
 
 
 def test_what_fits_into_the_time_is_taken_in_order_of_value(tmp_path: Path) -> None:
@@ -161,27 +167,6 @@ def test_a_published_environment_that_cannot_be_read_is_named(tmp_path: Path) ->
     broken.write_text("{}")
     with pytest.raises(UsageError, match=r"environment\.json: .*machine"):
         Session(tmp_path, [study("scale")]).steps().print_plan()
-
-
-def test_builds_with_pgo_are_for_studies_that_need_them(tmp_path: Path) -> None:
-    session = Session(tmp_path, [study("scale"), study("switches", pgo=False)])
-    session.steps().measure()
-    assert session.pgo == ["1", "0"]
-
-
-def test_versions_are_those_that_can_be_had(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(interpreters, "available", lambda builds, say: ["3.12", "3.15t"])
-    session = Session(tmp_path, [study("versions", every_version=True)])
-    session.steps().measure()
-    assert session.ran == ["run --study versions --arm 3.12,3.15t"]
-
-
-def test_what_is_not_here_is_left_out(tmp_path: Path) -> None:
-    session = Session(tmp_path, [study("app", source="no/such/folder"), study("scale")])
-    session.steps().measure()
-    assert session.published() == ["scale"]
 
 
 def test_a_study_that_was_begun_anew_is_the_one_published(tmp_path: Path) -> None:

@@ -1,4 +1,7 @@
-"""`--requests` takes what people have: a browser's HAR file, or the application's own schema."""
+"""`--requests` takes what people have: a browser's HAR file, or the application's own schema.
+
+Cookies and tokens in them are sent, and never written down.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -9,6 +12,7 @@ import pytest
 
 from scaling.base.errors import UsageError
 from scaling.run.openapi import requests_in_schema, schema_in
+from scaling.run.redaction import HIDDEN, hide, hide_in_record, secrets_in
 from scaling.run.requests_file import read_requests_file
 
 
@@ -74,10 +78,7 @@ def test_bodies_are_sent_and_equal_requests_have_a_weight(tmp_path: Path) -> Non
         (entry("https://shop.example/a", _fromCache="disk"), "1 answered from the browser's cache"),
         (entry("https://shop.example/b", status=0), "1 without an answer"),
         (entry("data:image/png,x"), "1 of the browser's own (data:, blob:, extensions)"),
-        (
-            entry("chrome-extension://abc/x.js"),
-            "1 of the browser's own (data:, blob:, extensions)",
-        ),
+        (entry("chrome-extension://abc/x.js"), "1 of the browser's own (data:, blob:, extensions)"),
         (
             entry("https://shop.example/c", "POST", postData={"text": "\ufffd\ufffdPNG"}),
             "1 with a binary body",
@@ -208,3 +209,70 @@ def test_a_schema_that_gives_nothing_is_refused() -> None:
     with pytest.raises(UsageError, match=r"has no schema at /openapi\.json"):
         schema_in(bodies)
     assert schema_in([*bodies, b'{"paths": {"/": {}}}']) == {"paths": {"/": {}}}
+
+
+TOKEN = "eyJhbGciOi.Jzb21l"
+
+
+@pytest.mark.parametrize(
+    ("request_", "secret"),
+    [
+        ({"headers": {"Cookie": f"sid={TOKEN}; theme=dark"}}, TOKEN),
+        ({"headers": {"Authorization": f"Bearer {TOKEN}"}}, TOKEN),
+        ({"headers": {"Authorization": "Basic dXNlcjpvcGVuIHNlc2FtZQ=="}}, "open sesame"),
+        ({"headers": {"X-Api-Key": TOKEN}}, TOKEN),
+        ({"path": f"/a?access_token={TOKEN}&page=2"}, TOKEN),
+        ({"path": "/a?password=open%20sesame"}, "open sesame"),
+        ({"path": "/a?password=open%20sesame"}, "open%20sesame"),
+        ({"body": '{"user": {"password": "open sesame"}}'}, "open sesame"),
+        ({"body": "user=me&csrf_token=a%2Bbcdef"}, "a+bcdef"),
+    ],
+)
+def test_a_secret_is_found_and_hidden(request_: dict[str, Any], secret: str) -> None:
+    secrets = secrets_in([request_])
+    assert hide(f"KeyError: '{secret}' in {secret}", secrets) == f"KeyError: '{HIDDEN}' in {HIDDEN}"
+
+
+def test_a_short_value_is_hidden_beside_its_name() -> None:
+    secrets = secrets_in([{"headers": {"cookie": "id=7; long=value-1"}}])
+    assert hide("got id=7 of 77 and 7", secrets) == f"got {HIDDEN} of 77 and 7"
+
+
+@pytest.mark.parametrize(
+    ("text", "hidden"),
+    [
+        (f"{TOKEN[3:]} was cut", f"{HIDDEN} was cut"),  # the end of what a server wrote is kept
+        (f"no session {TOKEN[:-1]}", f"no session {HIDDEN}"),
+        (f"is '{TOKEN[:6]}…, and '{TOKEN[:5]}…", f"is '{HIDDEN}…, and '{HIDDEN}…"),
+        (f"key sess_{TOKEN}_1", f"key sess_{HIDDEN}_1"),
+        (f"{TOKEN[-3:]} or {TOKEN[:3]}", f"{TOKEN[-3:]} or {TOKEN[:3]}"),
+    ],
+)
+def test_a_part_of_a_secret_is_hidden_where_a_text_was_cut(text: str, hidden: str) -> None:
+    assert hide(text, secrets_in([{"headers": {"cookie": f"sid={TOKEN}"}}])) == hidden
+
+
+def test_what_is_no_secret_stays() -> None:
+    request = {
+        "path": "/items?page=12345",
+        "body": '{"name": "chair"}',
+        "headers": {"Accept": "text/html"},
+    }
+    assert secrets_in([request]) == frozenset()
+
+
+def test_a_record_keeps_its_figures_and_names() -> None:
+    secrets = secrets_in([{"headers": {"cookie": "a=uvloop; b=12345"}}])
+    record = {
+        "loop": {"name": "uvloop"},
+        "at_ns": 12345,
+        "failure": {"error": "uvloop is not 12345", "traceback": None},
+        "workers": [{"error_samples": ["status 500: 12345"]}],
+    }
+    found = json.loads(hide_in_record(json.dumps(record).encode(), secrets))
+    assert (found["loop"], found["at_ns"]) == ({"name": "uvloop"}, 12345)
+    assert found["failure"]["error"] == f"{HIDDEN} is not {HIDDEN}"
+    assert found["workers"] == [{"error_samples": [f"status 500: {HIDDEN}"]}]
+    assert hide_in_record(b"no record: 12345", secrets) == f"no record: {HIDDEN}".encode()
+    untouched = b'{"at_ns": 1.50}'
+    assert hide_in_record(untouched, secrets) is untouched

@@ -26,19 +26,15 @@ from scaling.journal.record import (
     StudyLine,
 )
 from scaling.machine.identity import describe_machine
-from scaling.machine.topology import Topology
 from scaling.report.plots.caption import builds_text
 from scaling.run.measure import Prepared, head
 from scaling.run.prepare import ChildNeeds, prepare
-from scaling.study.combine import study_from
-from scaling.study.definition import Study
-from scaling.study.file import read_study
-from scaling.study.options import Options
-from scaling.study.plan.cells import Plan, make_plan
+from scaling.study.plan.cells import Plan
 from scaling.study.settle import group_for
 from tests.support.descriptions import description
-from tests.support.fabricate import Made, journal, runtime, write
 from tests.support.fake_builds import say_nothing
+from tests.support.plans import TWO_CORES, asked, planned
+from tests.support.studies import FakeStudy, runtime, write
 from tests.workers.test_runtimes_run_the_same_program import LIKE
 
 STUDY = """
@@ -52,7 +48,6 @@ name = "spawn"
 arms = ["go", "bun"]
 loops = ["own"]
 """
-TOPOLOGY = Topology(logical_cpus=2, physical_cores=2)
 
 
 @pytest.fixture(autouse=True)
@@ -63,13 +58,6 @@ def go_is_here_and_bun_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
         return Found("go9.99", ("/somewhere/spawn",), "abc")
 
     monkeypatch.setattr("scaling.builds.prepared_arm.find", find)
-
-
-def asked() -> Study:
-    options = Options(study="runtimes")
-    return study_from(
-        options, running_build="3.14t", load_file=lambda name: read_study(STUDY, f"{name}.toml")
-    )
 
 
 def arms() -> dict[str, PreparedArm]:
@@ -85,13 +73,13 @@ def arms() -> dict[str, PreparedArm]:
     return {each.arm.name: each for each in (python, *others)}
 
 
-def planned() -> Plan:
+def with_runtimes() -> Plan:
     descriptions = {name: arm.description for name, arm in arms().items()}
-    return make_plan(asked(), descriptions, TOPOLOGY)
+    return planned(STUDY, arms=descriptions, controls=True)
 
 
 def test_it_is_planned_beside_pythons_and_what_is_absent_is_listed() -> None:
-    made = planned()
+    made = with_runtimes()
     spawned = {(c.arm, c.loop, c.workers) for c in made.cells if c.workload == "spawn"}
     assert spawned == {
         (arm, loop, n) for arm, loop in (("3.14t", "asyncio"), ("go", "own")) for n in (1, 2)
@@ -100,22 +88,15 @@ def test_it_is_planned_beside_pythons_and_what_is_absent_is_listed() -> None:
     assert refused == ("bun", "bun is not on PATH")
 
 
-def test_its_cells_have_the_parameters_of_pythons() -> None:
-    parameters = {json.dumps(c.parameters) for c in planned().cells if c.workload == "spawn"}
-    assert len(parameters) == 1
-
-
-def test_no_control_is_asked_of_it() -> None:
-    controls = {c.arm for c in planned().cells if c.workload != "spawn"}
-    assert controls == {"3.14t"}
-
-
-def test_it_needs_no_loop_from_the_package_index() -> None:
-    assert group_for(asked()) == "child"
+def test_its_cells_have_the_parameters_of_pythons_and_no_control_is_asked_of_it() -> None:
+    cells = with_runtimes().cells
+    assert len({json.dumps(c.parameters) for c in cells if c.workload == "spawn"}) == 1
+    assert {c.arm for c in cells if c.workload != "spawn"} == {"3.14t"}
+    assert group_for(asked(STUDY)) == "child"  # its loop is in no package index
 
 
 def test_the_journal_lists_what_is_there() -> None:
-    line = head(planned(), arms(), describe_machine(TOPOLOGY), pins="", workers_source="")
+    line = head(with_runtimes(), arms(), describe_machine(TWO_CORES), pins="", workers_source="")
     assert list(line.arms) == ["3.14t", "go"]
     go = line.arms["go"]
     assert go == ArmRecord(
@@ -137,7 +118,7 @@ def test_helpers_run_on_a_python() -> None:
     from scaling.run import measure
 
     several = dict(reversed(arms().items()))
-    services = measure.services_of(Prepared(planned(), several, TOPOLOGY, "", ""))
+    services = measure.services_of(Prepared(with_runtimes(), several, TWO_CORES, "", ""))
     assert services._python == "python3.14t"
 
 
@@ -150,11 +131,11 @@ def without_python(line: RunLine) -> RunLine:
 
 
 def lines() -> list[Line]:
-    made = Made(variants={"spawn": [{}]}, arms=("3.14t", "go"), workers=(1, 2))
-    study, *runs = journal(made, without_python)
-    assert isinstance(study, StudyLine)
-    told = {**study.arms, "go": runtime("go", "go9.99")}
-    return [replace(study, arms=told), *runs]
+    made = FakeStudy(
+        variants={"spawn": [{}]}, arms=("3.14t", "go"), workers=(1, 2), change=without_python
+    )
+    told = {**made.first_line.arms, "go": runtime("go", "go9.99")}
+    return [replace(made.first_line, arms=told), *made.runs]
 
 
 def test_its_runs_are_believed(tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ import psutil
 import pytest
 
 from scaling.base.errors import UsageError
-from scaling.cli import main
 from scaling.journal.folder import folders_of
 from scaling.journal.reading import read_lines
 from scaling.journal.record import RunLine, encode_line
@@ -30,7 +29,7 @@ from scaling.run.cluster.request import Request, decode_request
 from scaling.run.prepare import ChildNeeds
 from scaling.study.options import Options
 from tests.support.cli import BUILD, Command
-from tests.support.fabricate import Made, journal, study_line
+from tests.support.studies import FakeStudy
 
 pytestmark = pytest.mark.one_build
 
@@ -164,13 +163,13 @@ def test_a_copy_is_the_first_part_of_the_original(tmp_path: Path) -> None:
 def test_a_copy_knows_its_study(tmp_path: Path) -> None:
     with JournalCopy(tmp_path) as copy:
         assert (copy.fingerprint, copy.runs) == (None, 0)
-        lines = journal(Made(blocks=1, workers=(1, 2)))
+        lines = FakeStudy(blocks=1, workers=(1, 2)).lines
         copy.add(0, b"".join(map(encode_line, lines)).decode())
         assert copy.runs == 2
 
 
 def test_differences_are_said_before_anything_runs() -> None:
-    first = study_line(Made(arms=("3.14t",)))
+    first = FakeStudy(arms=("3.14t",)).first_line
     arm = first.arms["3.14t"]
     assert arm.description is not None
     older = msgspec.structs.replace(arm.description.python, version="3.14.5")
@@ -212,17 +211,11 @@ def test_a_request_is_json_and_names_no_path_of_ours(tmp_path: Path) -> None:
         (["--hosts", "a", "--valkey", "valkey://b"], "Set SCALING_VALKEY on each host"),
     ],
 )
-def test_bad_usage_is_one_line(
-    arguments: list[str],
-    message: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.setattr("sys.argv", ["scaling", "run", *arguments])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert ended.value.code == 2
-    assert message in capsys.readouterr().err
+def test_bad_usage_is_one_line(arguments: list[str], message: str, command: Command) -> None:
+    done = command("run", *arguments)
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert message in line
 
 
 def test_no_two_workers_of_a_cluster_have_one_label() -> None:

@@ -1,25 +1,20 @@
 """Bad input gets one clear message: file or flag, key, what was expected, the nearest name."""
 
+import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from scaling.base.errors import UsageError, nearest
-from scaling.machine.topology import Topology, worker_counts
-from scaling.study.combine import study_from
-from scaling.study.definition import Study
-from scaling.study.file import built_in_studies, load_study_file, read_study
-from scaling.study.options import Options
-from scaling.study.settle import settle
-from tests.support.descriptions import ECHO, description
+from scaling.study.file import built_in_studies, load_study_file, study_schema
+from tests.support.descriptions import ECHO
+from tests.support.json_schema import faults
+from tests.support.plans import ECHO_FILE, asked, planned
 
-COUNTS = worker_counts(Topology(logical_cpus=2, physical_cores=2))
-
-
-def study(text: str, options: Options) -> Study:
-    return study_from(
-        options, running_build="3.14t", load_file=lambda name: read_study(text, f"{name}.toml")
-    )
+SCHEMA = study_schema()
+BEYOND_THE_SCHEMA = ("window_s = inf", "precision = 2", "arms = ['3.14t+gli']", "seed = ")
 
 
 @pytest.mark.parametrize(
@@ -43,9 +38,15 @@ def study(text: str, options: Options) -> Study:
             "precision = 2",
             "mine.toml: precision: expected a share between 0 and 1, such as 2%, got",
         ),
+        ("precision = 'fine'", "mine.toml: precision: expected a share between 0 and 1"),
         ("precision = [1]", "mine.toml: precision: expected number or text, got list"),
         ("max_blocks = 0", "mine.toml: max_blocks: expected 1 or more, got 0"),
         ("limit_s = 0", "mine.toml: limit_s: expected seconds above 0, got 0"),
+        ("name = '../elsewhere'", "mine.toml: name: "),
+        ("aa_pairs = 1", "mine.toml: aa_pairs: expected true/false"),
+        ("blocks = true", "mine.toml: blocks: expected whole number"),
+        ("[[workloads]]\nname = 'echo'\nblocks = 3", "workload 1 (echo): unknown key 'blocks'"),
+        ("scale = 0", "mine.toml: scale: expected a factor above 0"),
         ("scale = true", "mine.toml: scale: expected number or text, got true/false (True)"),
         ("preset = 'smok'", "mine.toml: preset: unknown preset 'smok'. Did you mean 'smoke'?"),
         ("models = ['thread']", "models: unknown model 'thread'. Did you mean 'threads'?"),
@@ -66,64 +67,66 @@ def study(text: str, options: Options) -> Study:
     ],
 )
 def test_an_error_in_a_study_file_names_file_and_key(text: str, said: str) -> None:
+    """Editors that complete study files by the schema show it, too, but for what TOML has not."""
     with pytest.raises(UsageError) as caught:
-        study(text, Options(study="mine"))
+        asked(text)
     assert said in str(caught.value)
     assert caught.value.exit_code == 2
+    if text not in BEYOND_THE_SCHEMA:
+        assert faults(tomllib.loads(f"{text}\n{'' if 'workloads' in text else ECHO_FILE}"), SCHEMA)
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (Options(workers=("0",)), "--workers: expected 1 or more, got 0"),
-        (Options(workers=("1,-2",)), "--workers: expected 1 or more, got -2"),
-        (Options(workers=("two",)), "--workers: expected whole numbers or 1..cores, cores"),
-        (Options(workers=("1,,2",)), "--workers: expected values such as 1,2,4"),
-        (Options(seconds=float("nan")), "--seconds: expected seconds above 0, got nan"),
-        (Options(limit=0), "--limit: expected seconds above 0, got 0"),
-        (Options(blocks=-1), "--blocks: expected 1 or more, got -1"),
-        (Options(precision="200%"), "--precision: expected a share between 0 and 1, such as 2%"),
-        (Options(precision="fine"), "--precision: expected a share between 0 and 1, such as 2%"),
-        (Options(max_blocks=0), "--max-blocks: expected 1 or more, got 0"),
-        (Options(blocks=10**7), "--blocks: expected at most 1,000,000, got 10,000,000"),
-        (Options(seconds=1e9), "--seconds: expected at most 86,400 s (a day), got 1e+09"),
-        (Options(max_blocks=9), "--max-blocks: only --precision adds blocks. Add --precision 2%"),
-        (Options(scale="0"), "--scale: expected a factor above 0, such as 0.01 or 1%, got '0'"),
-        (Options(preset="rigourous"), "--preset: unknown preset 'rigourous'. Did you mean"),
-        (Options(model=("tasks",)), "--model: unknown model 'tasks'. There are: threads"),
-        (Options(set=("echo",)), "--set echo: expected workload.parameter=value"),
-        (Options(set=("echo=3",)), "--set echo=3: expected workload.parameter=value"),
+        ({"workers": ("0",)}, "--workers: expected 1 or more, got 0"),
+        ({"workers": ("1,-2",)}, "--workers: expected 1 or more, got -2"),
+        ({"workers": ("two",)}, "--workers: expected whole numbers or 1..cores, cores"),
+        ({"workers": ("1,,2",)}, "--workers: expected values such as 1,2,4"),
+        ({"seconds": float("nan")}, "--seconds: expected seconds above 0, got nan"),
+        ({"limit": 0}, "--limit: expected seconds above 0, got 0"),
+        ({"blocks": -1}, "--blocks: expected 1 or more, got -1"),
+        ({"precision": "200%"}, "--precision: expected a share between 0 and 1, such as 2%"),
+        ({"precision": "fine"}, "--precision: expected a share between 0 and 1, such as 2%"),
+        ({"max_blocks": 0}, "--max-blocks: expected 1 or more, got 0"),
+        ({"blocks": 10**7}, "--blocks: expected at most 1,000,000, got 10,000,000"),
+        ({"seconds": 1e9}, "--seconds: expected at most 86,400 s (a day), got 1e+09"),
+        ({"max_blocks": 9}, "--max-blocks: only --precision adds blocks. Add --precision 2%"),
+        ({"scale": "0"}, "--scale: expected a factor above 0, such as 0.01 or 1%, got '0'"),
+        ({"preset": "rigourous"}, "--preset: unknown preset 'rigourous'. Did you mean"),
+        ({"model": ("tasks",)}, "--model: unknown model 'tasks'. There are: threads"),
+        ({"set": ("echo",)}, "--set echo: expected workload.parameter=value"),
+        ({"set": ("echo=3",)}, "--set echo=3: expected workload.parameter=value"),
     ],
 )
-def test_an_error_in_a_flag_names_the_flag(options: Options, said: str) -> None:
+def test_an_error_in_a_flag_names_the_flag(options: dict[str, Any], said: str) -> None:
     with pytest.raises(UsageError) as caught:
-        study("[[workloads]]\nname = 'echo'", options)
+        asked(**options)
     assert said in str(caught.value)
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (Options(workload=("ehco",)), "unknown workload 'ehco'. Did you mean 'echo'?"),
-        (Options(workload=("my.own:Broken",)), "cannot be imported: ImportError: no luck"),
-        (Options(loop=("uvlop",)), "unknown loop 'uvlop'. Did you mean 'uvloop'?"),
-        (Options(set=("ecko.tls=true",)), "--set ecko.tls: unknown workload of this study 'ecko'"),
+        ({"workload": ("ehco",)}, "unknown workload 'ehco'. Did you mean 'echo'?"),
+        ({"workload": ("my.own:Broken",)}, "cannot be imported: ImportError: no luck"),
+        ({"loop": ("uvlop",)}, "unknown loop 'uvlop'. Did you mean 'uvloop'?"),
+        ({"set": ("ecko.tls=true",)}, "--set ecko.tls: unknown workload of this study 'ecko'"),
         (
-            Options(set=("echo.payload=1",)),
+            {"set": ("echo.payload=1",)},
             "--set echo.payload: unknown parameter 'payload'. Did you mean 'payload_bytes'?",
         ),
-        (Options(set=("echo.tls=yes",)), "--set echo.tls: expected true or false, got 'yes'"),
-        (Options(set=("echo.connections=1.5",)), "expected a whole number, got '1.5'"),
-        (Options(set=("echo.connections=8,0",)), "expected at least 1, got 0"),
-        (Options(set=("echo.work_us=nan",)), "expected a number, got nan"),
-        (Options(set=("echo.api=stream",)), "unknown value 'stream'. Did you mean 'streams'?"),
+        ({"set": ("echo.tls=yes",)}, "--set echo.tls: expected true or false, got 'yes'"),
+        ({"set": ("echo.connections=1.5",)}, "expected a whole number, got '1.5'"),
+        ({"set": ("echo.connections=8,0",)}, "expected at least 1, got 0"),
+        ({"set": ("echo.work_us=nan",)}, "expected a number, got nan"),
+        ({"set": ("echo.api=stream",)}, "unknown value 'stream'. Did you mean 'streams'?"),
     ],
 )
-def test_what_only_the_children_know_is_listed_as_well(options: Options, said: str) -> None:
-    broken = type(ECHO)(path="my.own:Broken", refused="ImportError: no luck")
-    described = description(workloads={"echo": ECHO, "my.own:Broken": broken})
+def test_what_only_the_children_know_is_listed_as_well(options: dict[str, Any], said: str) -> None:
+    broken = replace(ECHO, path="my.own:Broken", refused="ImportError: no luck")
     with pytest.raises(UsageError) as caught:
-        settle(study("[[workloads]]\nname = 'echo'", options), {"3.14t": described}, COUNTS)
+        planned(workloads={"my.own:Broken": broken}, **options)
     assert said in str(caught.value)
 
 
@@ -139,9 +142,9 @@ def test_what_only_the_children_know_is_listed_as_well(options: Options, said: s
     ],
 )
 def test_a_parameter_in_the_file_is_named_by_its_place(parameters: str, said: str) -> None:
-    text = f"[[workloads]]\nname = 'echo'\n[workloads.parameters]\n{parameters}"
+    text = f"{ECHO_FILE}[workloads.parameters]\n{parameters}"
     with pytest.raises(UsageError) as caught:
-        settle(study(text, Options(study="mine")), {"3.14t": description()}, COUNTS)
+        planned(text)
     assert said in str(caught.value)
 
 

@@ -1,8 +1,10 @@
 """The results of a study are computed once, however many outputs show them."""
 
+import gc
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from weakref import ref
 
 import pytest
 from rich.console import Console
@@ -10,12 +12,13 @@ from rich.console import Console
 from scaling.analysis import results
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import read_journal
+from scaling.base.once import once_for_each
 from scaling.report.files import write_derived
 from scaling.report.output import answered
 from scaling.report.page.render import FILE_NAME, page
 from scaling.report.plots.sheet import Sheet
 from scaling.report.terminal.show import show
-from tests.support.fabricate import Made, journal, write
+from tests.support.studies import FakeStudy
 
 WORKED_OUT = ("sections", "blocks_of", "ratios", "compare", "outcomes", "drift", "run_issues")
 
@@ -41,12 +44,15 @@ def worked_out(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     return counts
 
 
+STUDY = FakeStudy(arms=("3.14", "3.14t"), models=("threads", "processes"), workers=(1, 2))
+
+
+@pytest.mark.usefixtures("unrendered")
 @pytest.mark.parametrize("output", ["run", "show", "report"])
 def test_everything_is_worked_out_once(
     output: str, tmp_path: Path, worked_out: Counter[str]
 ) -> None:
-    made = Made(arms=("3.14", "3.14t"), models=("threads", "processes"), workers=(1, 2))
-    file = write(journal(made), tmp_path / "journal.jsonl")
+    file = STUDY.write(tmp_path)
     quiet = Console(quiet=True)
     commands: dict[str, Callable[[], object]] = {
         "run": lambda: write_derived(StudyResults.of(read_journal(file)), tmp_path),
@@ -60,9 +66,9 @@ def test_everything_is_worked_out_once(
 def test_a_page_at_the_end_of_a_run_has_the_plots_that_were_drawn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = Made(arms=("3.14", "3.14t"), models=("threads", "processes"), workers=(1, 2))
-    file = write(journal(made), tmp_path / "journal.jsonl")
+    file = FakeStudy(workers=(1, 2)).write(tmp_path)
     drawn: Counter[str] = Counter()
+
     svg = Sheet.svg
 
     def counted(sheet: Sheet) -> str:
@@ -75,3 +81,30 @@ def test_a_page_at_the_end_of_a_run_has_the_plots_that_were_drawn(
     alone = page(StudyResults.of(read_journal(file)))
     assert (tmp_path / FILE_NAME).read_text(encoding="utf-8") == alone
     assert drawn == dict.fromkeys(drawn, 2), "it draws the same"
+
+
+class Study:
+    """Any object that something is worked out for."""
+
+
+def test_work_is_done_once_for_each_object() -> None:
+    asked: list[Study] = []
+
+    @once_for_each
+    def place(study: Study) -> int:
+        asked.append(study)
+        return len(asked)
+
+    one, other = Study(), Study()
+    assert [place(each) for each in (one, other, one, other)] == [1, 2, 1, 2]
+    assert asked == [one, other]
+
+
+def test_what_is_worked_out_goes_with_its_object() -> None:
+    name = once_for_each(lambda study: f"{study}")
+    study = Study()
+    there = ref(study)
+    assert name(study) == name(study)
+    del study
+    gc.collect()
+    assert there() is None

@@ -12,18 +12,12 @@ import pytest
 import scaling as package
 from scaling.analysis.table.load import read_journal
 from tests.support.cli import BUILD, Command, scaling, start, stop_after
+from tests.support.measured import RUNS, SMALL, measured_study
 from tests.support.of_the_machine import MADE_AGAIN, require_none_is_ours
-from tests.support.once import made_once
 
 pytestmark = pytest.mark.slow
 
-SMALL = [
-    *("run", "--arm", BUILD, "--workload", "echo", "--loop", "asyncio", "--workers", "1,2"),
-    *("--seconds", "0.2", "--model", "threads"),
-]
-TWO_BLOCKS = [*SMALL, "--blocks", "2", "--pin"]
-RUNS = 2 * (3 * 2 + 1)  # in a block echo and two controls at two Ns, and an A/A pair of echo
-THREE_BLOCKS = [*SMALL, "--blocks", "3", "--no-controls", "--no-aa-pairs"]
+THREE_BLOCKS = ["run", *SMALL, "--blocks", "3", "--no-controls", "--no-aa-pairs"]
 
 RUN = ["block", "workload", "workers", "twin"]
 
@@ -46,14 +40,7 @@ def first_attempts(frame: pd.DataFrame) -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder in which a small study was really measured, without a terminal."""
-
-    def measure(folder: Path) -> None:
-        done = scaling(*TWO_BLOCKS, "--output", "out", state=folder)
-        assert done.returncode == 0, done.stderr
-        (folder / "printed").write_text(done.stdout)
-
-    return made_once(tmp_path_factory, "end-to-end", measure)
+    return measured_study(tmp_path_factory)
 
 
 def test_it_leaves_journal_tables_and_plots(measured: Path) -> None:
@@ -137,10 +124,7 @@ def test_a_stopped_study_goes_on_and_a_complete_one_is_not_measured_into_again(
     """Killed in its second block, stopped by Ctrl-C in its third, it is complete in the end."""
     journal = tmp_path / "out" / "journal.jsonl"
     kept = b""
-    for done, how, code in (
-        (1, signal.SIGKILL, -signal.SIGKILL),
-        (2, signal.SIGINT, 130),
-    ):
+    for done, how, code in ((1, signal.SIGKILL, -signal.SIGKILL), (2, signal.SIGINT, 130)):
         process = start(*THREE_BLOCKS, "--output", "out", state=tmp_path)
         said = stop_after(f"block {done} of 3", process, how)
         assert process.returncode == code
@@ -170,31 +154,40 @@ def test_a_stopped_study_goes_on_and_a_complete_one_is_not_measured_into_again(
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_a_workload_of_ones_own_is_measured(tmp_path: Path, command: Command) -> None:
+def test_finite_work_of_ones_own_is_measured(tmp_path: Path, command: Command) -> None:
     (tmp_path / "mine.py").write_text(
         "import asyncio\n"
         "from dataclasses import dataclass\n"
         "from workers import Worker, Workload, parameter\n"
         "@dataclass\n"
-        "class Nap(Workload):\n"
-        '    """Naps."""\n'
+        "class Naps(Workload):\n"
+        '    """Naps, so many of them."""\n'
         '    operation = "naps"\n'
-        '    pause_s: float = parameter(0.001, "how long a nap is, s")\n'
+        "    finite = True\n"
+        '    scaled = ("naps",)\n'
+        '    naps: int = parameter(1_000_000, "how many", at_least=1)\n'
         "    async def run(self, worker: Worker) -> None:\n"
-        "        while worker.running:\n"
-        "            await asyncio.sleep(self.pause_s)\n"
+        "        for _ in range(self.naps):\n"
+        "            await asyncio.sleep(0)\n"
         "            worker.operations += 1\n"
     )
     done = command(
-        *("run", "--arm", BUILD, "--workload", "mine:Nap", "--path", ".", "--workers", "1"),
-        *("--loop", "asyncio", "--no-controls"),
-        *("--blocks", "1", "--seconds", "0.5", "--set", "mine:Nap.pause_s=0.002"),
-        *("--output", "out"),
+        *("run", "--arm", BUILD, "--workload", "mine:Naps", "--path", ".", "--workers", "1,2"),
+        *("--loop", "asyncio", "--no-controls", "--blocks", "2", "--scale", "1%"),
+        *("--set", "mine:Naps.naps=100000", "--output", "out"),
     )
     assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].endswith("= 6 runs, finite: their time is known after the first block")
+    assert lines[1] == "scaled to 1 %"
+    first, last = (line for line in lines if line.startswith("["))
+    assert "] block 1 of 2 done · " in first
+    assert " s left" in first
+    assert "] runs measured, " in last
     assert "naps/s" in done.stdout
-    operations = first_attempts(package.load(tmp_path / "out"))["operations"]
-    assert len(operations) == 2  # the cell, an A/A pair
-    # No more naps of 2 ms fit into half a second.
-    assert (operations <= 250).all()
-    assert operations.max() > 0
+    assert "scaled to 1 %" in (tmp_path / "out" / "tables.md").read_text()
+    frame = package.load(tmp_path / "out")
+    assert frame["finite"].all()
+    assert frame["twin"][frame["attempt"] == 1].sum() == 2
+    assert (frame["operations"] == 1_000 * frame["workers"]).all()
+    require_none_is_ours(frame)

@@ -22,7 +22,8 @@ from scaling.journal.record import (
     WorkerRecord,
 )
 from tests.support.columns_of import MADE
-from tests.support.fabricate import study_line
+from tests.support.runs import changing
+from tests.support.studies import FakeStudy
 
 S = 1_000_000_000
 OPERATIONS = 1_000  # of each worker
@@ -81,7 +82,7 @@ def terms_of(
         record=Record(schema=1, outcome="measured", workers=list(workers), **more),
         waits=Waits(source="syscall", rate_per_s=200, calls=calls) if calls else None,
     )
-    rows = Rows([run], study_line(MADE))
+    rows = Rows([run], MADE.first_line)
     numbers = [name for name in TIME_TERMS if name.endswith("_s_per_op")]
     return {name.removesuffix("_s_per_op"): float(rows[name][0] * 1e6) for name in numbers}
 
@@ -106,42 +107,43 @@ def test_the_ideal_has_cpu_time_alone() -> None:
     assert terms["other_threads"] == 0
 
 
-def test_a_lock_is_blocked_time() -> None:
-    held = worker(user_s=0.7), worker(user_s=0.7)
-    terms = terms_of(*held, calls=[found("futex", 0.3)] * 2)
-    assert_only(terms, user=700, blocked=300)
-
-
-@pytest.mark.parametrize("call", ["clock_nanosleep", "read", "poll", "call 999", "mmap"])
-def test_any_call_that_is_not_the_poll_of_the_loop_is_blocked_time(call: str) -> None:
-    assert_only(terms_of(worker(user_s=0.7), calls=[found(call, 0.3)]), user=700, blocked=300)
-
-
-def test_a_busy_machine_is_time_in_the_run_queue() -> None:
-    assert_only(
-        terms_of(worker(user_s=0.6, run_queue_s=0.4), worker(user_s=0.6, run_queue_s=0.4)),
-        user=600,
-        run_queue=400,
-    )
-
-
-def test_the_collector_is_apart_from_the_program() -> None:
-    assert_only(terms_of(worker(user_s=1.0, collector_s=0.25)), user=750, collector=250)
-
-
-def test_a_collector_in_the_kernel_is_counted_once() -> None:
-    terms = terms_of(worker(user_s=0.1, system_s=0.9, collector_s=0.4))
-    assert_only(terms, user=0, system=600, collector=400)
-
-
-def test_the_kernel_is_system_time() -> None:
-    assert_only(terms_of(worker(user_s=0.5, system_s=0.5)), user=500, system=500)
-
-
-@pytest.mark.parametrize("call", ["epoll_wait", "epoll_pwait", "epoll_pwait2", "io_uring_enter"])
-def test_loops_with_nothing_to_do_are_idle(call: str) -> None:
-    terms = terms_of(worker(user_s=0.5), worker(user_s=0.5), calls=[found(call, 0.5)] * 2)
-    assert_only(terms, user=500, idle=500)
+@pytest.mark.parametrize(
+    ("one", "call", "expected"),
+    [
+        (worker(user_s=0.7), found("futex", 0.3), {"user": 700, "blocked": 300}),
+        (worker(user_s=0.7), found("poll", 0.3), {"user": 700, "blocked": 300}),
+        (worker(user_s=0.7), found("call 999", 0.3), {"user": 700, "blocked": 300}),
+        (worker(user_s=0.6, run_queue_s=0.4), {"running": 200}, {"user": 600, "run_queue": 400}),
+        (worker(user_s=1.0, collector_s=0.25), {"running": 200}, {"user": 750, "collector": 250}),
+        (
+            worker(user_s=0.1, system_s=0.9, collector_s=0.4),
+            {"running": 200},
+            {"user": 0, "system": 600, "collector": 400},
+        ),
+        (worker(user_s=0.5, system_s=0.5), {"running": 200}, {"user": 500, "system": 500}),
+        (worker(user_s=0.5), found("epoll_wait", 0.5), {"user": 500, "idle": 500}),
+        (worker(user_s=0.5), found("epoll_pwait", 0.5), {"user": 500, "idle": 500}),
+        (worker(user_s=0.5), found("epoll_pwait2", 0.5), {"user": 500, "idle": 500}),
+        (worker(user_s=0.5), found("io_uring_enter", 0.5), {"user": 500, "idle": 500}),
+        (worker(user_s=0.6), {"running": 200}, {"user": 600, "rest": 400}),
+        (worker(user_s=0.6), found("page fault", 0.4), {"user": 600, "rest": 400}),
+        (
+            worker(user_s=0.6),
+            {"futex": 20, "epoll_wait": 60, "running": 120},
+            {"user": 600, "blocked": 100, "idle": 300},
+        ),
+    ],
+    ids=[
+        *("a lock", "a call that is no poll", "an unknown call", "a busy machine"),
+        *("a collector", "a collector in the kernel, counted once", "the kernel"),
+        *("epoll_wait", "epoll_pwait", "epoll_pwait2", "io_uring", "a hypervisor"),
+        *("a page fault that sleeps", "waits of both kinds, as the samples have them"),
+    ],
+)
+def test_a_loss_is_in_its_own_term(
+    one: WorkerRecord, call: dict[str, int], expected: dict[str, float]
+) -> None:
+    assert_only(terms_of(one, one, calls=[call] * 2), **expected)
 
 
 def test_one_idle_worker_is_imbalance() -> None:
@@ -167,27 +169,11 @@ def test_many_workers_that_are_idle_alike_have_no_imbalance() -> None:
     assert_only(terms_of(*[worker(user_s=0.85)] * 16, calls=calls), user=850, idle=150)
 
 
-def test_what_a_hypervisor_takes_is_the_rest() -> None:
-    """Nobody waits, and yet the threads are on no CPU."""
-    assert_only(terms_of(worker(user_s=0.6), worker(user_s=0.6)), user=600, rest=400)
-
-
-def test_a_page_fault_that_sleeps_is_the_rest() -> None:
-    terms = terms_of(worker(user_s=0.6), calls=[found("page fault", 0.4)])
-    assert_only(terms, user=600, rest=400)
-
-
 def test_time_that_no_sample_explains_is_the_rest() -> None:
     terms = terms_of(worker(user_s=0.4), calls=[found("futex", 0.1)])
     most = float(wilson_upper(np.array(0.1), np.array(SAMPLES)))
     assert_only(terms, user=400, blocked=1000 * most, rest=600 - 1000 * most)
     assert 0.1 < most < 0.16
-
-
-def test_waits_of_both_kinds_share_the_time_off_the_cpu_as_the_samples_do() -> None:
-    calls = [{"futex": 20, "epoll_wait": 60, "running": 120}]
-    terms = terms_of(worker(user_s=0.6), calls=calls)
-    assert_only(terms, user=600, blocked=100, idle=300)
 
 
 def test_finite_work_that_ends_late_on_one_worker_is_imbalance() -> None:
@@ -269,16 +255,7 @@ def test_the_terms_always_add_up(
 
 
 def test_what_threads_were_found_in_is_a_share_of_all_samples() -> None:
-    run = RunLine(
-        cell=Cell(workload="echo", loop="uvloop", arm="3.14t", model="threads", workers=2),
-        outcome="measured",
-        block=0,
-        position=0,
-        waits=Waits(
-            source="wchan",
-            rate_per_s=100,
-            calls=[{"futex": 30, "running": 20}, {"running": 50}],
-        ),
-    )
-    rows = Rows([run], study_line(MADE))
-    assert rows["waits"] == [{"futex": 0.3, "running": 0.7}]
+    calls = [{"futex": 30, "running": 20}, {"running": 50}]
+    waits = Waits(source="wchan", rate_per_s=100, calls=calls)
+    row = FakeStudy(workers=(2,), blocks=1, change=changing(waits=waits)).row
+    assert row["waits"] == {"futex": 0.3, "running": 0.7}

@@ -14,7 +14,8 @@ from scaling.journal.record import Cell, encode_line
 from scaling.study import controls
 from tests.benchmarks.figure import Effort, Figure
 from tests.support.children import environment
-from tests.support.fabricate import STARTED_AT, Made, cells_of, run_line, study_line, with_
+from tests.support.runs import STARTED_AT, with_
+from tests.support.studies import FakeStudy
 
 TARGET_S = 5.0
 TARGET_MIB = 1024.0
@@ -25,7 +26,7 @@ USUAL_BLOCKS = 8
 DIFFERENT = 8  # runs of a cell that are made; the others repeat them in other blocks
 S_PER_BLOCK = 3600
 
-ECHO = Made(
+ECHO = FakeStudy(
     name="large",
     variants={"echo": [{"payload_bytes": 2**size} for size in range(6, 16)]},
     arms=("3.14", "3.14+mimalloc", "3.14t+gil", "3.14t"),
@@ -33,12 +34,12 @@ ECHO = Made(
     loops=("asyncio", "uvloop"),
     workers=(1, 2, 4),
 )
-CONTROLS = Made(
+CONTROLS = FakeStudy(
     variants={name: [dict(parameters)] for name, parameters in controls.CONTROLS.items()},
     arms=ECHO.arms,
     workers=(1, 2),
 )
-USUAL = Made(
+USUAL = FakeStudy(
     name="usual",
     variants={"echo": [{"payload_bytes": 1024}]},
     arms=ECHO.arms,
@@ -53,8 +54,8 @@ def figures(effort: Effort, *, free_threaded: bool) -> Iterator[Figure]:
     del free_threaded
     with tempfile.TemporaryDirectory() as folder:
         large, usual = Path(folder) / "large.jsonl", Path(folder) / "usual.jsonl"
-        fabricate(large, [*cells_of(ECHO), *cells_of(CONTROLS), *twins(4)], BLOCKS)
-        fabricate(usual, [*cells_of(USUAL), *cells_of(CONTROLS), *twins(1)], USUAL_BLOCKS)
+        fabricate(large, [*ECHO.every_cell, *CONTROLS.every_cell, *twins(4)], BLOCKS)
+        fabricate(usual, [*USUAL.every_cell, *CONTROLS.every_cell, *twins(1)], USUAL_BLOCKS)
         repeats = max(1, effort.pairs // 4)
         found = [analysed(large, "scaling") for _ in range(repeats)]
         whole_s = [each["whole_s"] for each in found]
@@ -91,7 +92,7 @@ def analysed(path: Path, how: str) -> dict[str, float]:
 
 def twins(count: int) -> list[Cell]:
     """Hidden duplicates of the first cells of `echo`."""
-    return [with_(cell, twin=True) for cell in list(cells_of(USUAL))[:count]]
+    return [with_(cell, twin=True) for cell in list(USUAL.every_cell)[:count]]
 
 
 def fabricate(path: Path, cells: list[Cell], blocks: int) -> None:
@@ -102,8 +103,8 @@ def fabricate(path: Path, cells: list[Cell], blocks: int) -> None:
     """
     rng = random.Random(1)
     made = [[pieces(cell, rng) for _ in range(min(DIFFERENT, blocks))] for cell in cells]
-    head = study_line(ECHO)
-    both = {**head.workloads, **study_line(CONTROLS).workloads}
+    head = ECHO.first_line
+    both = {**head.workloads, **CONTROLS.first_line.workloads}
     with path.open("wb") as file:
         file.write(encode_line(with_(head, workloads=both, blocks=blocks)))
         for block in range(blocks):
@@ -118,7 +119,7 @@ def fabricate(path: Path, cells: list[Cell], blocks: int) -> None:
 
 def pieces(cell: Cell, rng: random.Random) -> tuple[bytes, bytes, bytes]:
     """A run's line without its place in the study: before it, between its two parts, after them."""
-    line = encode_line(run_line(ECHO, cell, rng))
+    line = encode_line(ECHO.run(cell, rng))
     before, rest = line.split(b'"block":0,"position":0', 1)
     between, after = rest.split(f'"at":"{STARTED_AT:%Y-%m-%dT%H:%M:%SZ}"'.encode(), 1)
     return before, between, after

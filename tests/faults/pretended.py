@@ -16,9 +16,10 @@ from scaling.study.plan.cells import Plan, make_plan
 from scaling.study.plan.order import PlannedRun
 from tests.faults.records import Key, key_of
 from tests.support.descriptions import description
-from tests.support.fabricate import Made, run_line, study_line, with_
+from tests.support.runs import with_
+from tests.support.studies import FakeStudy
 
-MADE = Made(ticks=2)
+MADE = FakeStudy(ticks=2)
 CEILING = CeilingLine(service="site", parameters={"pages": 1}, requests_per_s=1_000.0)
 
 
@@ -38,7 +39,7 @@ def plan(workload: str = "echo,compute", workers: str = "1,2") -> Plan:
 
 def pretend(run: PlannedRun, attempt: int) -> tuple[RunLine, bytes | None]:
     """A run without fault."""
-    line = run_line(MADE, run.cell, random.Random(run.position))
+    line = MADE.run(run.cell, random.Random(run.position))
     return with_(line, block=run.block, position=run.position, attempt=attempt), None
 
 
@@ -55,7 +56,7 @@ def do_study(
     """
     with JournalFile(folder / FILE_NAME) as journal:
         if journal.head is None:
-            journal.append(study_line(MADE))
+            journal.append(MADE.first_line)
         if not journal.ceilings:
             journal.append(CEILING)
 

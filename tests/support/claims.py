@@ -1,15 +1,15 @@
 """Fabricates lists of claims, and studies to check them with."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-import scaling
 from scaling.analysis.claims.claim import Claims
 from scaling.analysis.claims.judging import JudgedClaim, judge
 from scaling.analysis.claims.reading import claims_in
 from scaling.analysis.table.load import Journal
-from scaling.journal.record import RunLine
-from tests.support.fabricate import Made, journal, write
+from tests.support.runs import Change
+from tests.support.studies import threads
 
 SOURCE = """
 [sources.somebody]
@@ -49,15 +49,9 @@ def claims(*tables: str) -> Claims:
     return claims_in(SOURCE + "".join(tables), "claims.toml")
 
 
-def study(
-    folder: Path, change: Callable[[RunLine], RunLine] | None = None, **made: object
-) -> Journal:
-    """Threads on 3.14t do 1, 1.8 and 2.4 times what one does with 1, 2 and 4, on two cores."""
-    speeds = {("3.14t", "threads", n): value for n, value in ((1, 1.0), (2, 1.8), (4, 2.4))}
-    asked = {"blocks": 8, "workers": (1, 2), "noise": 0.005, "ticks": 4, "speeds": speeds, **made}
-    folder.mkdir(parents=True)
-    write(journal(Made(**asked), change), folder / "journal.jsonl")  # type: ignore[arg-type]
-    return scaling.read(folder)
+def study(folder: Path, change: Change | None = None, **made: Any) -> Journal:
+    """A study of threads, written and read."""
+    return threads(change=change, **made).read(folder)
 
 
 def judged(journal: Journal, *tables: str) -> JudgedClaim:

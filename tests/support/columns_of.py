@@ -4,18 +4,18 @@ from collections.abc import Sequence
 
 from scaling.analysis.table.load import Rows
 from scaling.journal.record import Record, RunLine
-from tests.support.fabricate import Made, cells_of, study_line
+from tests.support.studies import FakeStudy
 
-MADE = Made(workers=(1,))
+MADE = FakeStudy(workers=(1,))
 
 
 def columns_of(*records: Record | None) -> Rows:
     """A run of each record, in that order."""
-    cell = next(iter(cells_of(MADE)))
+    cell = next(iter(MADE.every_cell))
     runs = [
         RunLine(cell=cell, outcome="measured", block=0, position=0, record=each) for each in records
     ]
-    return Rows(runs, study_line(MADE))
+    return Rows(runs, MADE.first_line)
 
 
 def figures_of(record: Record, names: Sequence[str]) -> dict[str, float]:

@@ -1,35 +1,23 @@
 """Looks up one comparison, or one chapter of the text about it."""
 
-from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from scaling.analysis.comparison.compare import Compared
 from scaling.analysis.results import StudyResults
-from scaling.analysis.table.load import Journal, read_journal
-from scaling.journal.record import Cell, RunLine
+from scaling.analysis.table.load import Journal
 from scaling.report.tables.comparison import chapters
 from scaling.report.tables.grid import Chapter
-from tests.support.fabricate import Made, journal, write
+from tests.support.fabricate import Made
+from tests.support.runs import Change
+from tests.support.studies import place
+
+__all__ = ["across_loops", "chapter", "compared_in", "place"]
 
 
-def made_up(
-    folder: Path, made: Made, change: Callable[[RunLine], RunLine] | None = None
-) -> StudyResults:
-    """The results of a fabricated study; its runs may be changed."""
-    return StudyResults.of(read_journal(write(journal(made, change), folder / "journal.jsonl")))
-
-
-def compared_in(
-    folder: Path, made: Made, change: Callable[[RunLine], RunLine] | None = None
-) -> Compared:
-    """The comparison of a fabricated study of one section and loop."""
-    (found,) = made_up(folder, made, change).judged
-    return found
-
-
-def place(cell: Cell) -> tuple[str, str, int]:
-    """Arm, model and N of a cell."""
-    return cell.arm, cell.model, cell.workers
+def compared_in(_folder: Path, made: Made, change: Change | None = None) -> Compared:
+    """The comparison of a fake study of one section and loop."""
+    return replace(made, change=change).compared
 
 
 def across_loops(study: Journal) -> Compared:

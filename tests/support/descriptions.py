@@ -42,6 +42,18 @@ GATEWAY = WorkloadFacts(
         "overload_s": ParameterFacts(type="float", default=10.0, at_least=0),
     },
 )
+NAP = WorkloadFacts(
+    path="naps:Nap",
+    finite=True,
+    in_flight="in_flight",
+    scaled=["naps", "in_flight"],
+    parameters={
+        "naps": ParameterFacts(type="int", default=1_000_000, at_least=1),
+        "in_flight": ParameterFacts(type="int", default=10_000, at_least=2),
+        "pause_us": ParameterFacts(type="int", default=1_000),
+        "eager": ParameterFacts(type="bool", default=True),
+    },
+)
 WORKLOADS = {"compute": COMPUTE, "echo": ECHO, "scrape": SCRAPE}
 
 

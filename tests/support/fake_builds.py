@@ -74,3 +74,10 @@ class Uv:
                 if isinstance(made, subprocess.CompletedProcess):
                     return made
         return answer()
+
+
+def make_venv(command: str) -> None:
+    """What `uv venv` would do."""
+    python = Path(command.rpartition(" ")[2]) / "bin/python"
+    python.parent.mkdir(parents=True)
+    python.write_text("")

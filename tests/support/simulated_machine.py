@@ -26,7 +26,8 @@ from scaling.journal.record import (
     encode_line,
 )
 from scaling.study import controls
-from tests.support.fabricate import STARTED_AT, Made, cells_of, run_line, study_line, with_
+from tests.support.runs import STARTED_AT, with_
+from tests.support.studies import FakeStudy
 
 CORES, SIBLINGS, NODES = 64, 128, 2
 WORKERS = (1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 192)
@@ -61,7 +62,7 @@ def speed(arm: str, model: str, n: int) -> float:
     return ARM_SPEEDS[arm] * on_cores * (1 + siblings + beyond)
 
 
-STUDY = Made(
+STUDY = FakeStudy(
     name="large-machine",
     variants=VARIANTS,
     arms=ARMS,
@@ -76,7 +77,7 @@ STUDY = Made(
 )
 
 
-def _control(name: str) -> Made:
+def _control(name: str) -> FakeStudy:
     """One control at one and two workers; what it must show, it shows."""
     shared = {(arm, controls.MODEL, 2): 0.6 for arm in ARMS} if name == "shared" else {}
     return replace(
@@ -89,32 +90,32 @@ def _control(name: str) -> Made:
     )
 
 
-def simulated(blocks: int, made: Made = STUDY) -> Iterator[Line]:
+def simulated(blocks: int, made: FakeStudy = STUDY) -> Iterator[Line]:
     """The lines of the journal."""
     rng = random.Random(made.seed)
     every = [made, *map(_control, controls.CONTROLS)]
-    head = study_line(replace(made, blocks=blocks))
-    notes = {name: note for each in every for name, note in study_line(each).workloads.items()}
+    head = replace(made, blocks=blocks).first_line
+    notes = {name: note for each in every for name, note in each.first_line.workloads.items()}
     yield with_(
         head, simulated=True, workloads=notes, machine__numa_nodes=NODES, machine__virtualised=None,
         machine__memory_bytes=512 * 2**30,
     )  # fmt: skip
-    cells = [(each, cell) for each in every for cell in cells_of(each)]
+    cells = [(each, cell) for each in every for cell in each.every_cell]
     pairs = [(made, with_(cell, twin=True)) for cell in _twins(made)]
     seconds = 0
     for block in range(blocks):
         order = rng.sample([*cells, *pairs], len(cells) + len(pairs))
         for position, (of, cell) in enumerate(order):
-            run = run_line(of, cell, rng, block=block, position=position)
+            run = of.run(cell, rng, block=block, position=position)
             at = f"{STARTED_AT + timedelta(seconds=seconds):%Y-%m-%dT%H:%M:%SZ}"
             yield _with_readings(with_(run, at=at), rng)
             seconds += RUN_S
 
 
-def _twins(made: Made) -> Iterator[Cell]:
+def _twins(made: FakeStudy) -> Iterator[Cell]:
     """The second of an A/A pair for each workload: threads without the GIL on half of the cores."""
     seen = set[str]()
-    for cell in cells_of(made):
+    for cell in made.every_cell:
         middle = made.workers[len(made.workers) // 2]
         if (cell.arm, cell.model, cell.workers) == ("3.14t", "threads", middle):
             if cell.workload not in seen:
@@ -147,7 +148,7 @@ def _with_readings(run: RunLine, rng: random.Random) -> RunLine:
     return with_(run, record__workers=workers, waits=waits)
 
 
-def write_simulated(folder: Path, blocks: int, made: Made = STUDY) -> Path:
+def write_simulated(folder: Path, blocks: int, made: FakeStudy = STUDY) -> Path:
     """Write the journal, run by run, into a folder, which is made."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / FILE_NAME

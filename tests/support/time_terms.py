@@ -1,52 +1,26 @@
-"""Gives fabricated runs readings of where their workers' time went."""
+"""The former names of `tests.support.terms`, for tests that are not changed yet."""
 
-from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
-
-from scaling.analysis.losses import COLUMNS, OTHER_THREADS, TERMS, WHOLE, Attribution
+from scaling.analysis.losses import Attribution
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal
 from tests.support.comparisons import place
 from tests.support.fabricate import Made, studied
+from tests.support.terms import IDEAL, Terms, TermsOf, frame_with_terms, plus
 
-type Terms = Mapping[str, float]  # ns per operation; those that are not named are 0
-type TermsOf = Callable[[str, str, int], Terms]  # arm, model, N
-
-IDEAL: Terms = {"user": 20_000.0, "system": 8_000.0, "collector": 500.0, "idle": 1_500.0}
-NS = 1e-9
+__all__ = ["IDEAL", "Terms", "TermsOf", "cell", "explained", "plus", "with_terms"]
 
 
 def explained(folder: Path, made: Made, terms_of: TermsOf, *, noise: float = 0.01) -> StudyResults:
-    """The results of a fabricated study whose runs have these terms, but for some `noise`."""
+    """The results of a fake study whose runs have these terms, but for some `noise`."""
     return StudyResults.of(with_terms(studied(folder, made), terms_of, noise=noise))
 
 
 def with_terms(journal: Journal, terms_of: TermsOf, *, noise: float = 0.01) -> Journal:
-    """The journal with readings; throughput is what they say.
-
-    Noise is of a run: all of its terms are longer or shorter by one factor.
-    """
-    draws = np.random.default_rng(7)
-    frame = journal.frame.copy()
-    rows = []
-    for run in frame.itertuples():
-        terms = dict(terms_of(str(run.arm), str(run.model), int(str(run.workers))))
-        factor = NS * float(np.exp(draws.normal(0, noise)))
-        row = {term.column: factor * terms.get(term.name, 0.0) for term in TERMS}
-        whole = float(np.nansum(list(row.values())))
-        others = {OTHER_THREADS.column: factor * terms.get(OTHER_THREADS.name, 0.0)}
-        rows.append(row | others | {WHOLE.column: whole if terms else np.nan})
-    for name in (*COLUMNS, WHOLE.column):
-        frame[name] = [row[name] for row in rows]
-    waits = {"futex": 0.3, "epoll_wait": 0.1, "running": 0.6}
-    frame["waits"] = pd.Series([waits] * len(frame), frame.index)
-    from_terms = frame["workers"] / frame[WHOLE.column]
-    frame["throughput_per_s"] = from_terms.fillna(frame["throughput_per_s"])
-    return replace(journal, frame=frame)
+    """The journal with readings; throughput is what they say."""
+    return replace(journal, frame=frame_with_terms(journal.frame, terms_of, noise=noise))
 
 
 def cell(
@@ -55,8 +29,3 @@ def cell(
     """One cell of a study that has one section and loop."""
     (found,) = [each for each in results.attributions if place(each.of) == (arm, model, n)]
     return found
-
-
-def plus(**more: float) -> Terms:
-    """The ideal, and some terms larger."""
-    return {**IDEAL, **{name: IDEAL.get(name, 0.0) + ns for name, ns in more.items()}}

@@ -31,7 +31,7 @@ def handed_over(workers: int, own_code: bool = False, **parameters: object) -> R
     return measured(cell)
 
 
-def timers(record: Record) -> list[bool]:
+def has_timers(record: Record) -> list[bool]:
     names = {"timer_late_mean_s", "timer_late_max_s"}
     assert all(set(worker.figures) in (set(), names) for worker in record.workers)
     return [bool(worker.figures) for worker in record.workers]
@@ -53,7 +53,7 @@ def test_all_others_send_to_the_first() -> None:
     assert first.ticks.operations[-1] == 0
     assert all(worker.ticks.operations[-1] > worker.ticks.operations[0] for worker in others)
     assert not any(worker.serves for worker in others)
-    assert timers(record) == [True, False, False]
+    assert has_timers(record) == [True, False, False]
 
 
 @pytest.mark.slow
@@ -76,7 +76,7 @@ def test_in_a_ring_each_sends_to_the_next(own_code: bool) -> None:
     clean(record)
     assert not any(worker.serves for worker in record.workers)
     assert all(worker.ticks.operations[-1] > 0 for worker in record.workers)
-    assert timers(record) == [True] * 3
+    assert has_timers(record) == [True] * 3
 
 
 @pytest.mark.slow
@@ -87,7 +87,7 @@ def test_one_alone_sends_to_itself() -> None:
     (worker,) = record.workers
     assert worker.ticks.operations[-1] > 0
     assert not worker.serves
-    assert timers(record) == [True]
+    assert has_timers(record) == [True]
 
 
 @pytest.mark.slow

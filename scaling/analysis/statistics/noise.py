@@ -15,7 +15,7 @@ verdicts of a study can be trusted: each pair is judged by the rule of all verdi
 measure as one family, and where one is called different, the study's verdicts on that measure are
 withheld. Inside one study there are too few pairs to count such errors; over many studies the
 p-values of `AAPair.p_equal` must be uniform
-(tests/analysis/test_aa_pairs_differ_no_more_often_than_chance.py).
+(tests/analysis/test_noise_floor_comes_from_aa_pairs.py).
 """
 
 import math

@@ -9,7 +9,7 @@ The second run of an A/A pair is shuffled like an N of its own. The two then sta
 the runs of a gain, and differ by as much where the machine changes inside a block. Beside its cell
 a pair scattered by 1 to 9 % less than a gain with the noise of the published journals, and by a
 third less where all noise was the machine's (simulated in
-tests/analysis/test_aa_pairs_are_as_far_apart_as_gains.py).
+tests/analysis/test_order_of_runs_lowers_noise.py).
 
 Where cells are measured in turn (`scaling.study.plan.groups`), the workloads come in random order,
 inside a workload its groups, and inside a group its cells.

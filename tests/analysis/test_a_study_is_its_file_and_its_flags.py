@@ -1,0 +1,257 @@
+"""A study is made of flags, else the table of its preset, else its file, else the defaults."""
+
+from typing import Any
+
+import pytest
+
+from scaling.base.errors import UsageError
+from scaling.study.definition import WorkloadEntry
+from scaling.study.file import study_file_of, study_schema
+from scaling.study.objective import PERCENTILES, Objective, parse_objective
+from scaling.study.presets import PRESETS
+from tests.support.json_schema import faults
+from tests.support.plans import ECHO_FILE, asked
+
+FILE = """
+preset = "smoke"
+loops = ["asyncio", "uvloop"]
+workers = [4, 1, 4]
+seed = 7
+[[workloads]]
+name = "compute"
+loops = ["asyncio"]
+workers = [1]
+[[workloads]]
+name = "echo"
+parameters = { payload_bytes = [256, 1024] }
+"""
+
+
+def schema_faults(**document: object) -> list[str]:
+    return faults(document, study_schema())
+
+
+def test_what_nobody_says_has_its_default() -> None:
+    made = asked()
+    assert (made.arms, made.models, made.loops) == (("3.14t",), ("threads",), ("asyncio",))
+    assert (made.workers, made.sizing, made.seed) == (None, ("weak",), 1)
+    assert (made.preset, made.blocks, made.window_s) == ("default", *PRESETS["default"])
+    assert (made.precision, made.scale, made.controls, made.aa_pairs) == (None, 1.0, True, True)
+
+
+def test_a_file_says_what_it_says() -> None:
+    made = asked(FILE)
+    assert (made.loops, made.workers, made.seed) == (("asyncio", "uvloop"), (1, 4), 7)
+    assert (made.blocks, made.window_s) == PRESETS["smoke"]
+    assert made.workloads == (
+        WorkloadEntry(name="compute", loops=("asyncio",), workers=(1,)),
+        WorkloadEntry(name="echo", parameters={"payload_bytes": [256, 1024]}),
+    )
+
+
+def test_flags_win_over_the_file_and_over_its_workloads() -> None:
+    made = asked(FILE, loop=("uvloop",), workers=("4,2", "1", "2"), seed=9)
+    assert (made.loops, made.workers, made.seed) == (("uvloop",), (1, 2, 4), 9)
+    assert made.workloads[0] == WorkloadEntry(name="compute")
+
+
+@pytest.mark.parametrize("precision", ["0.02", '"2%"', '"0.02"', '" 2 % "'])
+def test_a_share_may_be_written_as_a_number_or_in_per_cent(precision: str) -> None:
+    text = f"precision = {precision}\nmax_blocks = 9\n{FILE}"
+    made = asked(text)
+    assert (made.precision, made.max_blocks) == (0.02, 9)
+    won = asked(text, precision="0.5%", max_blocks=7, scale="10%")
+    assert (won.precision, won.max_blocks, won.scale) == (0.005, 7, 0.1)
+
+
+def test_a_workloads_own_list_stays_where_no_flag_speaks_of_it() -> None:
+    made = asked(FILE, model=("processes",))
+    assert made.models == ("processes",)
+    assert made.workloads[0].loops == ("asyncio",)
+
+
+def test_a_file_may_name_a_users_own_workload() -> None:
+    made = asked("[[workloads]]\nname = 'my.own:Nap'\n")
+    assert made.workloads == (WorkloadEntry(name="my.own:Nap"),)
+
+
+def test_workload_flags_choose_from_the_file_and_add_to_it() -> None:
+    made = asked(FILE, workload=("echo,my.own:Nap",))
+    assert made.workloads == (
+        WorkloadEntry(name="echo", parameters={"payload_bytes": [256, 1024]}),
+        WorkloadEntry(name="my.own:Nap"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("head", "flags", "effort"),
+    [
+        ("blocks = 5\nwindow_s = 1", {}, (5, 1.0)),
+        ("blocks = 5\nwindow_s = 1", {"preset": "rigorous"}, PRESETS["rigorous"]),
+        ("blocks = 5\npreset = 'smoke'", {}, (5, PRESETS["smoke"].window_s)),
+        ("preset = 'rigorous'", {"blocks": 2}, (2, PRESETS["rigorous"].window_s)),
+        ("window_s = 1", {"preset": "smoke", "seconds": 0.5}, (PRESETS["smoke"].blocks, 0.5)),
+    ],
+)
+def test_a_preset_stands_for_blocks_and_window(
+    head: str, flags: dict[str, Any], effort: tuple[int, float]
+) -> None:
+    made = asked(f"{head}\n{ECHO_FILE}", **flags)
+    assert (made.blocks, made.window_s) == effort
+
+
+@pytest.mark.parametrize(
+    ("head", "arms", "name"),
+    [
+        ("", (), "scale-3.14t"),
+        ("", ("3.14", "3.14t+gil"), "scale-3.14-3.14t+gil"),
+        ("arms = ['3.14']", (), "scale"),
+        ("name = 'blog'", ("3.14",), "blog"),
+    ],
+)
+def test_a_study_is_called_by_its_file_and_the_arms_that_it_leaves_open(
+    head: str, arms: tuple[str, ...], name: str
+) -> None:
+    assert asked(f"{head}\n{ECHO_FILE}", study="folder/scale.toml", arm=arms).name == name
+
+
+@pytest.mark.parametrize("name", ["../elsewhere", "a/b", "", ".hidden", "a b"])
+def test_a_name_that_is_no_folder_is_refused(name: str) -> None:
+    with pytest.raises(UsageError, match=r"mine\.toml: name: .*names a folder"):
+        asked(f"name = '{name}'\n{ECHO_FILE}")
+
+
+def test_a_study_without_workloads_says_how_to_name_one() -> None:
+    with pytest.raises(UsageError, match="--workload NAME"):
+        asked("seed = 1")
+
+
+# --- presets ------------------------------------------------------------------------------------
+
+PRESET_FILE = """
+preset = "default"
+blocks = 30
+workers = [1, 2, 4]
+[[workloads]]
+name = "echo"
+workers = [1, 4]
+parameters = { payload_bytes = [256, 1024], api = "streams" }
+[[workloads]]
+name = "compute"
+[presets.smoke]
+blocks = 2
+workers = [2]
+controls = false
+[presets.smoke.parameters.echo]
+payload_bytes = 256
+[presets.default]
+window_s = 3
+"""
+
+
+def test_the_table_of_the_preset_in_use_wins_over_the_file() -> None:
+    made = asked(PRESET_FILE, preset="smoke")
+    assert (made.blocks, made.window_s) == (2, PRESETS["smoke"].window_s)
+    assert (made.workers, made.controls) == ((2,), False)
+    assert [entry.workers for entry in made.workloads] == [None, None]
+    assert made.workloads[0].parameters == {"payload_bytes": 256, "api": "streams"}
+    assert made.workloads[1].parameters == {}
+
+
+def test_it_also_holds_where_the_file_names_the_preset() -> None:
+    made = asked(PRESET_FILE)
+    assert (made.blocks, made.window_s) == (30, 3)
+    assert made.workloads[0].parameters["payload_bytes"] == [256, 1024]
+    by_flag = asked(PRESET_FILE, preset="default")  # it stands for the file's blocks
+    assert (by_flag.blocks, by_flag.window_s) == (PRESETS["default"].blocks, 3)
+
+
+def test_flags_win_over_the_table_and_a_preset_without_one_is_the_usual_one() -> None:
+    made = asked(PRESET_FILE, preset="smoke", blocks=5, workers=("1",), controls=True)
+    assert (made.blocks, made.workers, made.controls) == (5, (1,), True)
+    made = asked(PRESET_FILE, preset="rigorous")
+    assert (made.blocks, made.window_s, made.workers) == (*PRESETS["rigorous"], (1, 2, 4))
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ("[presets.smok]", "mine.toml: presets: unknown preset 'smok'. Did you mean 'smoke'?"),
+        ("[presets.smoke]\nblokcs = 2", "presets.smoke: unknown key 'blokcs'. Did you mean"),
+        ("[presets.smoke]\nblocks = 0", "mine.toml: presets.smoke: blocks: expected 1 or more"),
+        ("[presets.smoke]\npreset = 'smoke'", "presets.smoke: unknown key 'preset'"),
+        (
+            "[presets.smoke.parameters.ehco]",
+            "presets.smoke: parameters: unknown workload of this study 'ehco'. Did you mean 'echo'",
+        ),
+        ("[presets.smoke.parameters]\necho = 3", "presets.smoke: parameters: expected table"),
+        ("presets = 3", "mine.toml: presets: expected [presets.NAME] tables, got 3"),
+    ],
+)
+def test_a_table_that_does_not_fit_is_named(table: str, said: str) -> None:
+    text = f"{table}\n{ECHO_FILE}" if table.startswith("presets") else f"{ECHO_FILE}{table}"
+    with pytest.raises(UsageError) as caught:
+        asked(text)
+    assert said in str(caught.value)
+
+
+def test_the_schema_completes_it() -> None:
+    def wrong(**presets: object) -> list[str]:
+        return schema_faults(presets=presets)
+
+    assert wrong(smoke={"blocks": 2, "parameters": {"echo": {"payload_bytes": [1, 2]}}}) == []
+    assert wrong(smoke={"blocks": 0})
+    assert wrong(smoke={"preset": "smoke"})
+    assert wrong(smok={})
+
+
+# --- objectives ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "objective"),
+    [
+        ("p99<20ms", Objective("p99", 0.02, "p99<20ms")),
+        (" P50 < 1.5 s ", Objective("p50", 1.5, "p50<1.5s")),
+        ("p999<250us", Objective("p999", 250e-6, "p999<250us")),
+        ("p95 <5ms", Objective("p95", 0.005, "p95<5ms")),
+    ],
+)
+def test_an_objective_is_a_percentile_and_a_limit(text: str, objective: Objective) -> None:
+    found = parse_objective(text)
+    assert found == objective
+    assert found.share == PERCENTILES[found.percentile]
+    assert parse_objective(found.text) == found
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "p99", "p99<20", "p98<20ms", "p99>20ms", "p99<0ms", "p99<-1ms", "p99<20 min", "20ms"],
+)
+def test_any_other_text_is_bad_usage_that_says_what_is_expected(text: str) -> None:
+    for in_file, flag in ((f"slo = ['{text}']\n", ()), ("", (text or " ",))):
+        with pytest.raises(UsageError, match="slo: expected "):
+            asked(f"{in_file}{ECHO_FILE}", slo=flag)
+
+
+def test_a_study_has_several_and_flags_win() -> None:
+    text = f'slo = ["p99 < 20 ms", "p50<5ms", "p99<20ms"]\n{ECHO_FILE}'
+    assert asked().slo == ()
+    assert asked(text).slo == ("p99<20ms", "p50<5ms")
+    assert asked(text, slo=("p95<1s,p50<2ms",)).slo == ("p95<1s", "p50<2ms")
+
+
+def test_the_settled_study_can_be_asked_again_with_or_without_one() -> None:
+    for made in (asked(), asked(slo=("p99<20ms",))):
+        again = study_file_of(made.document, "journal")
+        assert again is not None
+        assert again.values["slo"] == made.slo
+
+
+def test_the_schema_knows_what_fits() -> None:
+    def wrong(value: object) -> list[str]:
+        return schema_faults(slo=value, workloads=[{"name": "serve"}])
+
+    assert wrong(["p99<20ms", " P999 < 1.5 s"]) == []
+    assert wrong(["p99<20"])
+    assert wrong("p99<20ms")

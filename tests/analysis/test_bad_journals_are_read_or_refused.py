@@ -1,0 +1,233 @@
+"""Whatever happened to a journal, what can be read is read, and the rest is named or refused.
+
+A writer refuses, with exit code 2 and unchanged, a file that is no journal of this study."""
+
+import gzip
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import psutil
+import pytest
+
+import scaling
+from scaling.analysis.table.load import JournalWarning, read_journal
+from scaling.base.errors import UsageError
+from scaling.journal.file import FILE_NAME, JournalFile
+from scaling.journal.reading import find_journal
+from scaling.journal.record import encode_line
+from tests.support.children import environment
+from tests.support.studies import FakeStudy
+
+WHOLE = [encode_line(line) for line in FakeStudy(workers=(1, 2), blocks=2, ticks=2).lines]
+
+
+def written(path: Path, *parts: bytes) -> Path:
+    file = path / "journal.jsonl"
+    file.write_bytes(b"".join(parts))
+    return file
+
+
+LATER = WHOLE[1].replace(b'{"kind":"run",', b'{"kind":"run","later":{"a":[1]},')
+
+
+@pytest.mark.parametrize(
+    ("lines", "runs", "notes"),
+    [
+        pytest.param([*WHOLE[:4], WHOLE[4][:-40]], 3, 0, id="a torn last line"),
+        pytest.param([*WHOLE[:3], WHOLE[3].rstrip(b"\n")], 3, 0, id="only its newline lacks"),
+        pytest.param([*WHOLE[:2], b"[" * 100_000 + b"\n", WHOLE[2]], 2, 1, id="deep rubbish"),
+        pytest.param(
+            [WHOLE[0], b'{"kind":"weather","sunny":true}\n', LATER], 1, 0, id="of a later version"
+        ),
+    ],
+)
+def test_what_can_be_read_is_read(
+    tmp_path: Path, lines: list[bytes], runs: int, notes: int
+) -> None:
+    found = read_journal(written(tmp_path, *lines))
+    assert (len(found.frame), len(found.notes)) == (runs, notes)
+
+
+def test_rubbish_in_the_middle_is_skipped_and_reported_by_line_number(tmp_path: Path) -> None:
+    rubbish = [b'{"kind":"run","cell":{"work\n', b"\xff\xfe\x00\n", b'{"kind":"run"}\n', b"\n"]
+    file = written(tmp_path, *WHOLE[:2], *rubbish, *WHOLE[2:])
+    with pytest.warns(JournalWarning) as told:
+        frame = scaling.load(file)
+    assert len(frame) == 4
+    numbers = [str(warning.message).partition("line ")[2].partition(" ")[0] for warning in told]
+    assert numbers == ["3", "4", "5"]
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"", "the journal is empty"),
+        (b"\n", "the journal is empty"),
+        (WHOLE[0], "holds no run yet"),
+        (WHOLE[0] + WHOLE[1][:100], "holds no run yet"),
+        (WHOLE[0][:100], "its only line was cut off, so nothing was measured"),
+        (b"a,b\n1,2\n", "not a journal of scaling"),
+        (b"\n<!doctype html>\n", "not a study folder"),
+        (WHOLE[1], "the study line is missing"),
+        (b'{"kind":"study","schema":1}\n', "the first line cannot be read"),
+        (WHOLE[0] + WHOLE[1] + WHOLE[0], "a second study begins at line 3"),
+        (
+            b"".join(WHOLE).replace(b'"schema":1', b'"schema":2', 1),
+            r"was written by a newer scaling \(journal schema 2, this one reads 1\)",
+        ),
+        (b'{"kind":"study","schema":7,"name":["a"]}\n', "newer scaling"),
+    ],
+)
+def test_what_is_no_journal_is_refused_with_a_reason(
+    tmp_path: Path, content: bytes, told: str
+) -> None:
+    with pytest.raises(UsageError, match=told):
+        scaling.load(written(tmp_path, content))
+
+
+def test_what_is_not_there_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"no such file or folder.*scaling run"):
+        scaling.load(tmp_path / "nowhere")
+    with pytest.raises(UsageError, match=r"no journal\.jsonl in this folder.*scaling run"):
+        scaling.load(tmp_path)
+    with pytest.raises(UsageError, match="no journal was named"):
+        scaling.load([])
+
+
+def test_a_page_beside_a_journal_names_its_folder(tmp_path: Path) -> None:
+    written(tmp_path, *WHOLE)
+    (tmp_path / "report.html").write_text("\n<!doctype html>\n")
+    with pytest.raises(UsageError, match=f"report.html: not a study folder.*{tmp_path}$"):
+        scaling.load(tmp_path / "report.html")
+
+
+def test_a_gzipped_journal_may_be_cut_short(tmp_path: Path) -> None:
+    whole = gzip.compress(b"".join(WHOLE))
+    file = tmp_path / "journal.jsonl.gz"
+    file.write_bytes(whole[: len(whole) * 4 // 5])
+    found = read_journal(file)
+    assert 1 <= len(found.frame) < len(WHOLE) - 1
+    file.write_bytes(b"no gzip at all")
+    with pytest.raises(UsageError, match="cannot be read"):
+        read_journal(file)
+
+
+def test_a_journal_cut_at_any_byte_gives_its_whole_lines(tmp_path: Path) -> None:
+    whole = b"".join(WHOLE)
+    first = len(WHOLE[0]) + len(WHOLE[1])
+    for cut in range(first, len(whole), 1_201):
+        found = read_journal(written(tmp_path, whole[:cut]))
+        assert found.notes == []
+        assert len(found.frame) in {whole[:cut].count(b"\n") - 1, whole[:cut].count(b"\n")}
+
+
+HEAD, *RUNS = FakeStudy(workers=(1,), blocks=1).lines
+
+
+def refusal(path: Path) -> str:
+    with pytest.raises(UsageError) as refused:
+        JournalFile(path)
+    assert refused.value.exit_code == 2
+    assert "--output DIR" in str(refused.value)
+    return str(refused.value)
+
+
+def another(path: Path, then: str) -> str:
+    """What another process says that opens the journal, too."""
+    program = f"""
+import os, sys
+from pathlib import Path
+from scaling.journal.file import JournalFile
+from scaling.journal.reading import find_journal
+with JournalFile(Path(sys.argv[1])):
+    {then}
+"""
+    return subprocess.run(
+        [sys.executable, "-c", program, str(path)],
+        env=environment(),
+        stderr=subprocess.PIPE,
+        text=True,
+    ).stderr
+
+
+@pytest.mark.parametrize("line", [0, 1])
+def test_newer_schema(tmp_path: Path, line: int) -> None:
+    lines = [msgspec.json.decode(encode_line(each)) for each in (HEAD, *RUNS)]
+    lines[line]["schema"] = 2
+    path = tmp_path / FILE_NAME
+    path.write_bytes(b"".join(msgspec.json.encode(each) + b"\n" for each in lines) + b"torn")
+    before = path.read_bytes()
+    assert "was written by a newer scaling (journal schema 2, this one writes 1)" in refusal(path)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"Dear diary,\nnothing today",
+        b"Dear diary",
+        b"Dear diary" + b"\x00" * 99,
+        b"\n",
+        b"\x00" * 99 + b"\n" + encode_line(RUNS[0]),
+        encode_line(RUNS[0]),
+    ],
+    ids=["lines", "line", "line-then-zeros", "empty-line", "zeros-then-a-run", "no-study"],
+)
+def test_a_file_that_is_no_journal(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / FILE_NAME
+    path.write_bytes(content)
+    assert "line 1 does not describe a study" in refusal(path)
+    assert path.read_bytes() == content
+
+
+@pytest.mark.slow
+def test_second_writer(tmp_path: Path) -> None:
+    path = tmp_path / FILE_NAME
+    with JournalFile(path) as opened:
+        opened.append(HEAD)
+        assert "is being written by another study right now" in refusal(path)
+        assert "being written by another study" in another(path, "pass")
+    with JournalFile(path) as opened:
+        assert opened.head == HEAD
+
+
+@pytest.mark.slow
+def test_writer_that_was_killed_does_not_keep_it_locked(tmp_path: Path) -> None:
+    path = tmp_path / FILE_NAME
+    assert another(path, "os.kill(os.getpid(), 9)") == ""
+    with JournalFile(path) as opened:
+        assert opened.head is None
+
+
+def test_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    said = refusal(tmp_path / "file" / "study" / FILE_NAME)
+    assert said.startswith(f"cannot write to {tmp_path / 'file' / 'study'}: a part of this path is")
+    said = refusal(tmp_path / "file" / FILE_NAME)
+    assert said.startswith(f"cannot write to {tmp_path / 'file'}: it is a file, not a folder")
+
+
+def test_journal_that_is_a_folder(tmp_path: Path) -> None:
+    (tmp_path / FILE_NAME).mkdir()
+    assert "Is a directory" in refusal(tmp_path / FILE_NAME)
+
+
+def test_refusing_leaves_no_descriptor_open(tmp_path: Path) -> None:
+    path = tmp_path / FILE_NAME
+    path.write_text("Dear diary\n")
+    before = psutil.Process().num_fds()
+    for _ in range(3):
+        refusal(path)
+    assert psutil.Process().num_fds() == before
+
+
+def test_a_folder_of_studies_names_them(tmp_path: Path) -> None:
+    for name in ("b", "a"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / FILE_NAME).touch()
+    with pytest.raises(UsageError, match="name a folder inside that has one: a, b"):
+        find_journal(tmp_path)
+    with pytest.raises(UsageError, match="begin one with: scaling run"):
+        find_journal(tmp_path.parent / "none")

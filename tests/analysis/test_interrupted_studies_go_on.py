@@ -1,0 +1,147 @@
+"""What the journal holds is measured; what the plan holds besides is still to do, and only that."""
+
+import gc
+import random
+from collections import Counter
+from collections.abc import Collection
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scaling.analysis.table.load import live_frame
+from scaling.journal.record import Cell, RunLine
+from scaling.run.session import Attempt, Done, InterruptedStudyError, Replay, drive, is_complete
+from scaling.run.time_left import Standing
+from scaling.study.plan.cells import Plan
+from scaling.study.plan.order import PlannedRun, in_blocks
+from tests.support.driving import (
+    Pretended,
+    Told,
+    believes,
+    doubts,
+    driven,
+    enough_at,
+    keys,
+    opened,
+    small_plan,
+)
+from tests.support.runs import with_
+from tests.support.studies import FakeStudy
+
+CELLS = [
+    Cell(workload="echo", loop="asyncio", arm="3.14t", model="threads", workers=n)
+    for n in (1, 2, 3)
+]
+
+
+@pytest.fixture
+def plan() -> Plan:
+    return small_plan()
+
+
+def test_an_interrupted_study_goes_on_with_what_is_missing(plan: Plan, tmp_path: Path) -> None:
+    first = Pretended(stop_at=3)
+    with pytest.raises(InterruptedStudyError, match=r"3 of \d+ runs.*same command"):
+        driven(plan, tmp_path, first)
+    second, told = driven(plan, tmp_path)
+    assert told.began == (len(plan.runs), 3)
+    assert keys(first.done) + keys(second.done) == keys(plan.runs)
+
+
+@pytest.mark.parametrize("stop_at", [1, 8, 15, 22])
+def test_a_study_that_adds_blocks_goes_on_as_if_it_had_not_stopped(
+    stop_at: int, plan: Plan, tmp_path: Path
+) -> None:
+    first, rule = Pretended(stop_at=stop_at), enough_at(4)
+    with pytest.raises(InterruptedStudyError):
+        driven(plan, tmp_path, first, rule=rule)
+    with opened(tmp_path / "journal.jsonl") as journal:
+        assert not is_complete(plan, journal.runs, believes, rule)
+    second, _ = driven(plan, tmp_path, rule=rule)
+    assert keys(first.done) + keys(second.done) == keys(plan.runs_of(4))
+
+
+def test_a_complete_study_has_nothing_to_do(plan: Plan, tmp_path: Path) -> None:
+    driven(plan, tmp_path, rule=enough_at(3))
+    with opened(tmp_path / "journal.jsonl") as journal:
+        assert Replay.of(journal.runs, believes).remaining(plan.together(plan.runs)) == []
+        assert is_complete(plan, journal.runs, believes, enough_at(3))
+    again, _ = driven(plan, tmp_path, rule=enough_at(3))
+    assert again.done == []
+
+
+@pytest.mark.slow
+@given(st.data())
+def test_wherever_a_study_stops_it_goes_on_as_if_it_had_not(data: st.DataObject) -> None:
+    """The one order of runs and attempts, whatever was invalid, cut anywhere."""
+    runs = list(in_blocks(CELLS, 2, seed=3))
+    every = [(run, attempt) for run in runs for attempt in (1, 2)]
+    judge = doubts(*data.draw(st.lists(st.sampled_from(every), unique=True)))
+
+    def line_of(attempt: Attempt) -> RunLine:
+        return with_(Pretended().line(attempt.run, attempt.attempt), outcome="measured")
+
+    def on_from(done: list[RunLine]) -> list[RunLine]:
+        done = list(done)
+        while to_do := Replay.of(done, judge).remaining([(run,) for run in runs]):
+            done.append(line_of(to_do[0][0]))
+        return done
+
+    whole = on_from([])
+    cut = data.draw(st.integers(0, len(whole)))
+    assert on_from(whole[:cut]) == whole
+    assert [line.attempt for line in whole[: len(runs)]] == [1] * len(runs)
+    again = Counter(keys(whole[len(runs) :]))
+    assert again == Counter(keys([line for line in whole[: len(runs)] if judge(line)]))
+
+
+def test_a_record_is_on_disk_before_the_next_run_starts(plan: Plan, tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    lines_seen = []
+
+    class Looking(Pretended):
+        def __call__(self, run: PlannedRun, attempt: int) -> Done:
+            lines_seen.append(path.read_bytes().count(b"\n"))
+            return super().__call__(run, attempt)
+
+    driven(plan, tmp_path, Looking())
+    assert lines_seen == list(range(1, len(plan.runs) + 1))
+
+
+def test_failed_runs_are_reported_and_do_not_stop_the_study(plan: Plan, tmp_path: Path) -> None:
+    runs, told = driven(plan, tmp_path)
+    assert told.figures == ["crashed: ended by signal 11"] * len(plan.runs)
+    assert set(runs.attempts) == {1}
+    assert told.notes == []
+    assert told.ended
+
+
+def test_a_driver_keeps_no_run_that_it_has_measured(plan: Plan, tmp_path: Path) -> None:
+    """Its memory would grow with the study, beside what it measures."""
+
+    def alive() -> int:
+        return sum(isinstance(each, RunLine) for each in gc.get_objects())
+
+    class Measured(Pretended):
+        """Returns whole records, and looks at how many there are in the end."""
+
+        alive = 0
+
+        def line(self, run: PlannedRun, attempt: int) -> RunLine:
+            place = {"block": run.block, "position": run.position}
+            line = FakeStudy().run(run.cell, random.Random(1), **place)
+            if run.block == 3:  # the last one
+                self.alive = max(self.alive, alive())
+            return line
+
+    def enough(runs: Collection[RunLine], blocks: int) -> Standing:
+        return Standing(live_frame(runs, FakeStudy().first_line)["block"].nunique() == 4, "")
+
+    runs, before = Measured(), alive()
+    with opened(tmp_path / "journal.jsonl") as journal:
+        drive(plan, journal, runs, believes, Told(), enough)
+        assert len(journal.runs) == len(runs.done) == 2 * len(plan.runs)
+        assert {line.block for line in journal.runs} == {0, 1, 2, 3}
+    assert 1 <= runs.alive - before <= 2  # the one just measured, and one that is read again

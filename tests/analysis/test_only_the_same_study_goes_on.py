@@ -1,0 +1,215 @@
+"""A journal is gone on with only if study, machine, builds and pins are the same; then always.
+
+Any other folder is left as it is, and the study begins in the next one.
+"""
+
+import copy
+import pickle
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from scaling.base.errors import UsageError
+from scaling.builds.arms import parse_arm
+from scaling.journal.file import FILE_NAME, JournalFile
+from scaling.journal.folder import Chosen, choose
+from scaling.journal.identity import Identity, identity, identity_of
+from scaling.journal.record import (
+    SCHEMA,
+    ArmRecord,
+    Cell,
+    Environment,
+    Line,
+    Machine,
+    PythonFacts,
+    RunLine,
+    StudyLine,
+    decode_line,
+    encode_line,
+)
+from scaling.study.plan.order import ORDER
+from tests.support.plans import ECHO_FILE, planned
+from tests.support.studies import FakeStudy
+
+BUILD = ArmRecord(
+    build="3.14t",
+    description=Environment(python=PythonFacts(version="3.14.7", free_threaded=True)),
+    expected=parse_arm("3.14t").expected,
+)
+MACHINE = Machine(id="0" * 32, cpu_model="A processor", memory_bytes=1000)
+CELL = Cell(workload="echo", loop="asyncio", arm="3.14t", model="threads", workers=2)
+
+
+def document(text: str = "", **options: Any) -> dict[str, Any]:
+    """The settled study, as the journal keeps it."""
+    return planned(f"{text}\n{ECHO_FILE}", **options).study.document
+
+
+def parts(**changed: Any) -> dict[str, Any]:
+    """What the identity of a study is made of."""
+    same = {"study": document(), "machine": MACHINE, "arms": {"3.14t": BUILD}}
+    return {**same, "pins": "aa", "workers_source": "bb", **changed}
+
+
+def made(**changed: Any) -> Identity:
+    return identity(**parts(**changed))
+
+
+def test_two_ways_of_asking_for_one_study_are_one_study() -> None:
+    by_flags = document(workers=("4", "2,1"), loop=("asyncio",), preset="default")
+    assert by_flags == document("workers = [1, 2, 4]") == document()  # by the topology
+
+
+def test_a_study_is_recognised_through_its_journal() -> None:
+    read = decode_line(encode_line(StudyLine(schema=SCHEMA, name="scale", **parts())))
+    assert isinstance(read, StudyLine)
+    assert identity_of(read).fingerprint == made().fingerprint
+    assert identity_of(read).differences(made()) == ()
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"study": document(seed=2, blocks=9)}, "the study (blocks, seed)"),
+        ({"machine": replace(MACHINE, id="1" * 32)}, "the machine (id)"),
+        ({"machine": replace(MACHINE, kernel="Linux 7")}, "the machine (kernel)"),
+        ({"arms": {"3.14t": replace(BUILD, description=None)}}, "the builds (3.14t)"),
+        ({"pins": "cc"}, "the pinned packages"),
+        ({"workers_source": "cc"}, "the source of the workers"),
+    ],
+)
+def test_what_is_not_the_same_is_named(changed: dict[str, Any], said: str) -> None:
+    assert made(**changed).fingerprint != made().fingerprint
+    assert made(**changed).differences(made()) == (said,)
+
+
+def test_memory_that_a_reboot_counts_a_little_differently_makes_no_other_machine() -> None:
+    assert made(machine=replace(MACHINE, memory_bytes=999)).fingerprint == made().fingerprint
+
+
+def test_a_cell_is_known_by_what_it_measures_and_not_by_where() -> None:
+    elsewhere = replace(CELL, region="smt")
+    assert elsewhere == CELL
+    assert {CELL: "known"}[elsewhere] == "known"
+    for change in ({"workers": 4}, {"parameters": {"connections": 8}}, {"sizing": "strong"}):
+        assert replace(CELL, **change) != CELL
+
+
+def test_a_cell_of_another_process_is_the_same_in_whatever_order_its_parameters_stand() -> None:
+    cell = replace(CELL, parameters={"connections": 8, "ratio": 1.0})
+    for other in (
+        pickle.loads(pickle.dumps(cell)),  # our own
+        copy.deepcopy(cell),
+        replace(CELL, parameters={"ratio": 1.0, "connections": 8}),
+    ):
+        assert {cell: "known"}[other] == "known"
+    assert cell != replace(cell, parameters={"connections": 8, "ratio": 1})
+
+
+# --- the folder ---------------------------------------------------------------------------------
+
+MADE = FakeStudy(workers=(1, 2), blocks=2)
+RUNS = MADE.runs
+
+
+def head(**changes: Any) -> StudyLine:
+    line = replace(MADE.first_line, **{"pins": "p1", "workers_source": "w1", **changes})
+    return replace(line, fingerprint=identity_of(line).fingerprint)
+
+
+def all_runs(journal: JournalFile) -> bool:
+    return len(journal.runs) == len(RUNS)
+
+
+def measured(folder: Path, line: StudyLine, runs: Sequence[RunLine]) -> bytes:
+    """What the journal of a study in this folder has."""
+    folder.mkdir()
+    lines: list[Line] = [line, *runs]
+    text = b"".join(encode_line(each) for each in lines)
+    (folder / FILE_NAME).write_bytes(text)
+    return text
+
+
+@pytest.fixture
+def chosen(tmp_path: Path) -> Callable[[StudyLine], Chosen]:
+    def choose_(line: StudyLine) -> Chosen:
+        found = choose(tmp_path / "study", line, all_runs)
+        found.journal.close()
+        return found
+
+    return choose_
+
+
+def test_new_folder_begins_with_the_study(
+    tmp_path: Path, chosen: Callable[[StudyLine], Chosen]
+) -> None:
+    found = chosen(head())
+    assert (found.journal.path, found.resumed) == (tmp_path / "study" / FILE_NAME, False)
+    assert found.notes == []
+    assert found.journal.path.read_bytes() == encode_line(head())
+
+
+@pytest.mark.parametrize("done", [0, 3])
+def test_same_study_is_resumed(
+    tmp_path: Path, chosen: Callable[[StudyLine], Chosen], done: int
+) -> None:
+    before = measured(tmp_path / "study", head(), RUNS[:done])
+    found = chosen(head(started_at="2026-11-21T08:00:00Z", scaling="0.2.0"))
+    assert (found.journal.path.parent, found.resumed) == (tmp_path / "study", True)
+    assert (len(found.journal.runs), found.notes) == (done, [])
+    assert found.journal.path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("there", "runs", "reason"),
+    [
+        (head(pins="p2"), 1, "the pinned packages"),
+        (head(order=ORDER + 1), 1, "its runs are in the order of another version"),
+        (head(order=ORDER), len(RUNS), "that study is complete"),
+    ],
+    ids=["another study", "another order", "complete"],
+)
+def test_what_cannot_go_on_is_left_as_it_is_and_the_reason_said(
+    there: StudyLine, runs: int, reason: str, tmp_path: Path, chosen: Callable[[StudyLine], Chosen]
+) -> None:
+    before, line = measured(tmp_path / "study", there, RUNS[:runs]), head(order=ORDER)
+    found = chosen(line)
+    assert (found.journal.path.parent, found.resumed) == (tmp_path / "study-2", False)
+    (note,) = found.notes
+    assert reason in note
+    assert "study-2" in note
+    assert (tmp_path / "study" / FILE_NAME).read_bytes() == before
+    assert found.journal.path.read_bytes() == encode_line(line)
+
+
+def test_first_folder_that_fits_is_taken(
+    tmp_path: Path, chosen: Callable[[StudyLine], Chosen]
+) -> None:
+    measured(tmp_path / "study", head(), RUNS)
+    measured(tmp_path / "study-2", head(seed=2, study={"name": "other"}), [])
+    measured(tmp_path / "study-3", head(), RUNS[:2])
+    found = chosen(head())
+    assert (found.journal.path.parent, found.resumed) == (tmp_path / "study-3", True)
+    assert len(found.notes) == 2
+
+
+def test_folder_of_a_published_study_is_not_written_to(
+    tmp_path: Path, chosen: Callable[[StudyLine], Chosen]
+) -> None:
+    (tmp_path / "study").mkdir()
+    (tmp_path / "study" / f"{FILE_NAME}.gz").write_bytes(b"")
+    found = chosen(head())
+    assert found.journal.path.parent == tmp_path / "study-2"
+    assert "it holds a published study" in found.notes[0]
+    assert [path.name for path in (tmp_path / "study").iterdir()] == [f"{FILE_NAME}.gz"]
+
+
+def test_folder_in_use_is_an_error_and_no_reason_to_begin_another(tmp_path: Path) -> None:
+    first = choose(tmp_path / "study", head(), all_runs)
+    with pytest.raises(UsageError, match="is being written by another study right now"):
+        choose(tmp_path / "study", head(), all_runs)
+    first.journal.close()
+    assert not (tmp_path / "study-2").exists()

@@ -1,0 +1,141 @@
+"""The primary family: what a report names first, --precision narrows and Holm corrects.
+
+It is gains and threads over processes, unless the study file names other questions; all of the
+other ratios of a study, whatever its loops and rates, are exploratory.
+"""
+
+from typing import Any
+
+import pytest
+
+from scaling import capacity
+from scaling.analysis.precision import headline_precision
+from scaling.analysis.ratios import ratios
+from scaling.analysis.results import StudyResults
+from scaling.analysis.statistics.hypotheses import corrected
+from scaling.analysis.statistics.verdict import hypothesis
+from scaling.base.errors import UsageError
+from scaling.base.vocabulary import PRIMARY_QUESTIONS, QUESTIONS
+from scaling.report.tables.headline import headlines
+from scaling.study.combine import study_from
+from scaling.study.file import read_study
+from scaling.study.options import Options
+from scaling.study.questions import P99, at_rate
+from tests.support.served_studies import FakeServedStudy
+from tests.support.studies import FakeStudy
+
+FILE = "[[workloads]]\nname = 'echo'\n"
+
+
+def asking(*questions: str) -> StudyResults:
+    """A study in which every question has a ratio, at two Ns; some named as primary, if any."""
+    return FakeStudy(
+        arms=("3.13", "3.14", "3.14t", "3.14t+nogc"),
+        models=("threads", "processes"),
+        loops=("asyncio", "uvloop"),
+        workers=(1, 2),
+        blocks=6,
+        ticks=4,
+        options={"primary": list(questions)} if questions else {},
+    ).results
+
+
+def primary(found: StudyResults) -> set[tuple[str, str, int]]:
+    """Question, measure and N of the ratios in the primary family."""
+    return {
+        (ratio.question, ratio.figure, ratio.of.workers)
+        for ratio in found.ratios
+        if ratio.verdict.family == "primary"
+    }
+
+
+def test_without_a_word_they_are_gains_and_threads_over_processes() -> None:
+    assert primary(asking()) == {(each, "throughput", 2) for each in PRIMARY_QUESTIONS}
+
+
+@pytest.mark.parametrize("question", [each for each in QUESTIONS if each != "runtime"])
+def test_a_question_that_is_named_is_the_only_one(question: str) -> None:
+    found = asking(question)
+    assert primary(found) == {(question, "throughput", 2)}
+    assert [each.gains for each in headlines(found)] != []  # the answer begins with them as before
+
+
+def test_several_are_one_family() -> None:
+    """With more hypotheses in it their corrected p-values are higher."""
+    few, many = asking("gain"), asking(*QUESTIONS)
+    assert primary(few) < primary(many)
+    alone, among = (
+        [gain.verdict.p_differs for each in headlines(found) for gain in each.gains]
+        for found in (few, many)
+    )
+    assert alone != among
+    assert all(one <= other for one, other in zip(alone, among, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("study", "expected"),
+    [
+        (FakeStudy(workers=(1, 2, 4, 8), cores=4, blocks=6), {("threads", 4)}),
+        (FakeStudy(cores=1, logical=1, blocks=6), {("threads", 4)}),
+    ],
+    ids=["the largest with a core each", "on one core the largest"],
+)
+def test_the_headline_gains_are_the_primary_ones(
+    study: FakeStudy, expected: set[tuple[str, int]]
+) -> None:
+    gains = study.results.ratios.where("gain", keep=lambda each: each.verdict.family == "primary")
+    shown = [gain for each in headlines(study.results) for gain in each.gains]
+    assert {(each.of.model, each.of.workers) for each in shown} == expected
+    assert {each.of for each in shown} == {each.of for each in gains}
+    names = headline_precision(study.frame, study.first_line)
+    for model, n in expected:
+        assert any(name.endswith(f" {model}, N = {n} over 1") for name in names)
+
+
+def document(text: str) -> dict[str, Any]:
+    return study_from(
+        Options(study="mine"),
+        running_build="3.14t",
+        load_file=lambda name: read_study(f"{text}\n{FILE}", f"{name}.toml"),
+    ).document
+
+
+def test_the_journal_keeps_what_was_named() -> None:
+    assert document("primary = ['version', 'gain']")["primary"] == ("version", "gain")
+    assert "primary" not in document(""), "a study that names none is the one it was before"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("primary = ['gian']", "mine.toml: primary: unknown question 'gian'. Did you mean 'gain'?"),
+        ("primary = []", "mine.toml: primary: the list is empty"),
+        ("primary = 'gain'", "mine.toml: primary: expected list"),
+    ],
+)
+def test_a_question_that_there_is_not_gets_a_one_line_error(text: str, message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        document(text)
+    assert message in str(caught.value)
+
+
+def test_closed_and_open_loops_share_the_families_of_a_study() -> None:
+    """More questions never make it easier."""
+    results = FakeServedStudy(
+        answers_per_s={("3.14t", "threads"): 1_100.0},
+        rates=(0.0, 500.0, 800.0),
+        blocks=7,
+        window_s=5.0,
+        speed_noise=0.03,
+    ).results
+    primary = [each for each in results.ratios if each.verdict.family == "primary"]
+    tested = [hypothesis(each.blocks, each.verdict.margin) for each in primary]
+    expected = corrected([each.p_differs for each in tested], ["primary"] * len(tested))
+    assert [each.verdict.p_differs for each in primary] == pytest.approx(expected)
+    (p99,) = [each for each in primary if each.measure == P99]
+    assert len(primary) == 3
+    asked = [each for each in at_rate(results.blocks) if each.measure == P99]
+    (alone,) = [each for each in ratios(results.blocks, asked) if each.of == p99.of]
+    assert p99.verdict.p_differs >= alone.verdict.p_differs
+    families = set(capacity(results, "p99<20ms")["family"]) - {""}
+    assert families == {"exploratory"}, "objectives named afterwards"

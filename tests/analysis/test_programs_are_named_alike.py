@@ -1,0 +1,61 @@
+"""What tests, services, settings and runtimes need is named alike in README, CI and messages."""
+
+import re
+
+import pytest
+
+from scaling.builds.arms import parse_arm
+from scaling.builds.runtimes.runtime import RUNTIMES
+from scaling.builds.settings import SETTINGS
+from scaling.run.profile.perf import Perf
+from scaling.run.profile.source import UnavailableError
+from scaling.study.services import SERVICES
+from tests.analysis.test_workflows_say_what_exists import of
+from tests.support.children import ROOT
+from tests.support.chromium import NAMES
+from tests.support.programs import PROGRAMS, REQUIRE
+
+PACKAGES = sorted(" ".join(each.packages for each in PROGRAMS.values()).split())
+OF_NPM = [each.npm for each in PROGRAMS.values() if each.npm]
+ON_GITHUB = {"chromium", "gcc", "libc6-dev", "linux-perf", "nodejs", "npm"}
+"""What its machines have, or have another name for."""
+NOT_ON_PATH = {"chromium", "jemalloc", "servers", "stacks", "tcmalloc"}
+
+
+def words(text: str) -> list[str]:
+    return sorted(" ".join(re.findall(r"packages\+?=\((.*?)\)", text)).split())
+
+
+def test_readme_and_ci_install_all_that_tests_need() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert re.findall(r"`apt-get install (.*?)`", readme) == [" ".join(PACKAGES)]
+    assert re.findall(r"`npm install --global (.*?)`", readme) == [" ".join(OF_NPM)]
+    ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert words(ci) == PACKAGES
+    assert re.findall(r"npm install --global --silent (\w+)", ci) == OF_NPM
+    assert f"export {REQUIRE}=1" in ci
+
+
+def test_the_workflow_installs_them_for_one_job_and_hides_them_from_another() -> None:
+    asked = [line[2:] for line in of("sudo") if line[0] == "apt-get" and line[1] == "install"]
+    named = {name for line in asked for name in line if not name.startswith("-")}
+    assert named == {*PACKAGES} - ON_GITHUB | {"linux-tools-$(uname -r)"}
+    assert [line[3:] for line in of("sudo") if line[:2] == ["npm", "install"]] == [OF_NPM]
+    removed = " ".join(" ".join(line) for line in of("sudo") if line[0] == "rm")
+    libraries = {each.preload for each in SETTINGS.values() if each.preload}
+    for name in (*PROGRAMS.keys() - NOT_ON_PATH, *NAMES, *libraries):
+        assert re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", removed), name
+
+
+@pytest.mark.usefixtures("machine_with_nothing")
+def test_what_the_code_looks_for_is_known_with_the_package_that_it_names() -> None:
+    for service in SERVICES.values():
+        if service.program:
+            assert PROGRAMS[service.program].packages in (service.missing({}) or "").split()
+    for name, setting in SETTINGS.items():
+        if setting.preload:
+            misfit = setting.misfit(parse_arm("3.14").build)  # type: ignore[arg-type]
+            assert f"apt-get install {PROGRAMS[name].packages}" in str(misfit)
+    assert RUNTIMES.keys() <= PROGRAMS.keys()
+    with pytest.raises(UnavailableError, match=f"Debian: {PROGRAMS['perf'].packages},"):
+        Perf(program="no-such-perf")

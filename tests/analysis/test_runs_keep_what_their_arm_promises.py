@@ -1,0 +1,135 @@
+"""A run is judged by what its arm promised: what was read back of its processes must be that."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import pytest
+
+import scaling
+from scaling.analysis.validity import Expectation, expectation, other_build
+from scaling.journal.record import ProcessFacts, PythonFacts, ReadBack, RunLine, Switch
+from tests.support.runs import changing, of_workers, with_
+from tests.support.studies import FakeStudy, arm
+
+ONE = FakeStudy(workers=(1,), blocks=1)
+SWITCHED = replace(ONE, arms=("3.14+io-uring", "3.14t+new-scheduler"))
+
+
+def test_switches_that_were_read_back_are_as_the_arm_asks() -> None:
+    assert {row["validity"] for row in SWITCHED.rows} == {"valid"}
+
+
+def test_a_switch_that_was_lost_makes_a_run_invalid() -> None:
+    lost = Switch(name="asyncio.events._USE_NEW_SCHEDULER", value=False, was_there=True)
+    rows = replace(SWITCHED, change=changing(record__process__switches=(lost,))).rows
+    assert {row["reasons"] for row in rows} == {("settings-lost",)}
+    assert {str(row["details"]) for row in rows} == {
+        "('PYTHONASYNCIOUSEIOURING: not read back, the arm asks for 1',)",
+        "('asyncio.events._USE_NEW_SCHEDULER: off, the arm asks for on',)",
+    }
+    assert {row["validity"] for row in rows} == {"invalid"}
+
+
+def test_a_journal_from_before_there_were_switches_is_read(tmp_path: Path) -> None:
+    path = ONE.write(tmp_path)
+    text = path.read_text()
+    assert '"switches":[],' in text
+    path.write_text(text.replace('"switches":[],', ""))
+    assert scaling.load(path)["valid"].all()
+
+
+def test_only_the_process_at_fault_is_named_among_many() -> None:
+    """Processes that report the same are judged once, whichever runs they are of."""
+
+    def change(run: RunLine) -> RunLine:
+        if run.block != 1:
+            return run
+        first, *others = run.record.workers if run.record else []
+        wrong = with_(first, process__gc_threshold=7, process__gc_enabled=False)
+        other = [with_(each, process__allocator="malloc") for each in others]
+        return with_(run, record__workers=[wrong, *other])
+
+    rows = FakeStudy(models=("processes",), workers=(2,), change=change).rows
+    found = {row["block"]: row["details"] for row in rows}
+    assert found == {0: (), 1: ("garbage collector: off, the arm asks for on",), 2: ()}
+
+
+@pytest.mark.parametrize("settings", [[], ["jit"]])
+def test_an_arm_is_judged_by_what_it_promised_when_it_was_measured(settings: list[str]) -> None:
+    """Also one with a setting that this version does not have, or that means something else now."""
+    promised = ReadBack(gil_enabled=False, allocator="jemalloc", gc_enabled=True)
+    made = with_(arm("3.14t"), settings=settings, expected=promised)
+    study = replace(ONE, head={"arms": {"3.14t": made}})
+    assert study.row["details"] == ("allocator: mimalloc, the arm asks for jemalloc",)
+    assert replace(study, change=changing(record__process__allocator="jemalloc")).row["valid"]
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (2_000, ("threshold of the collector: 2,000, the arm asks for 50,000",)),
+        (None, ("threshold of the collector: not read back, the arm asks for 50,000",)),
+        (50_000, ()),
+    ],
+)
+def test_a_collector_with_another_threshold_is_noticed(
+    found: int | None, said: tuple[str, ...]
+) -> None:
+    rare = replace(ONE, arms=("3.14t+gc50k",))
+    assert (
+        replace(rare, change=changing(record__process__gc_threshold=found)).row["details"] == said
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "gil", "allocator", "collector"),
+    [
+        ("3.14", True, "pymalloc", True),
+        ("3.14+mimalloc", True, "mimalloc", True),
+        ("3.14t+gil", True, "mimalloc", True),
+        ("3.14t+nogc", False, "mimalloc", False),
+    ],
+)
+def test_an_arm_promises_what_its_name_says(
+    name: str, gil: bool, allocator: str, collector: bool
+) -> None:
+    description = arm(name).description
+    assert description is not None
+    promised = ReadBack(gil_enabled=gil, allocator=allocator, gc_enabled=collector)
+    assert expectation(arm(name), 2) == Expectation(promised, 2, python=description.python)
+
+
+@pytest.mark.parametrize(
+    ("found", "told"),
+    [
+        ({"version": "3.14.6"}, "Python: 3.14.6, the arm asks for 3.14.7"),
+        ({"free_threaded": False}, "free-threaded build: off, the arm asks for on"),
+        ({"context_aware_warnings": 0}, "context_aware_warnings: off, the arm asks for on"),
+        ({}, None),
+        ({"version": None, "free_threaded": None}, None),  # a journal of old
+    ],
+)
+def test_a_process_of_another_build_is_not_the_arms(
+    found: dict[str, object], told: str | None
+) -> None:
+    free = {"version": "3.14.7", "free_threaded": True, "context_aware_warnings": 1}
+    process = msgspec.convert(free | found, ProcessFacts)
+    python = PythonFacts(version="3.14.7", free_threaded=True, context_aware_warnings=1)
+    assert other_build(process, python) == told
+    assert other_build(process, None) is None
+
+
+def test_a_run_of_an_arm_that_the_study_does_not_have_is_invalid() -> None:
+    row = replace(ONE, head={"arms": {}}).row
+    assert row["reasons"] == ("settings-lost",)
+    assert row["details"] == ("the arm 3.14t is not one of the study",)
+
+
+def test_a_worker_that_was_not_forked_after_a_freeze_is_invalid() -> None:
+    def thaws(run: RunLine) -> RunLine:
+        return of_workers(run, lambda each: with_(each, process__gc_frozen=False))
+
+    forked = replace(ONE, models=("forked",))
+    assert forked.row["valid"]
+    assert replace(forked, change=thaws).row["reasons"] == ("settings-lost",)

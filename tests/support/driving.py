@@ -1,0 +1,185 @@
+"""Studies that are driven through all their runs without measuring anything."""
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any
+
+from scaling.journal.file import JournalFile
+from scaling.journal.record import Cell, Memory, RunLine
+from scaling.run.session import Done, Judge, drive
+from scaling.run.time_left import ExtraTime, Left, Rule, Standing
+from scaling.study.plan.cells import Plan
+from scaling.study.plan.order import PlannedRun
+from tests.support.plans import planned
+from tests.support.studies import FakeStudy
+
+type Key = tuple[int, Cell]
+
+RUN_S = 4.0  # what every pretended run takes
+WHY_BUSY = "other processes took 1.2 of 2 CPUs"
+
+
+class Told:
+    """A display that remembers."""
+
+    def __init__(self) -> None:
+        self.began: tuple[int, int] | None = None
+        self.again = 0
+        self.figures: list[str] = []
+        self.left: list[Left] = []
+        self.invalids: list[tuple[str, bool]] = []
+        self.busy_runs: list[tuple[str, bool]] = []
+        self.blocks: list[tuple[int, str]] = []
+        self.added: list[int] = []
+        self.notes: list[str] = []
+        self.ended = False
+
+    def begin(self, total: int, done: int, again: int = 0, what: str = "runs") -> None:
+        self.began = (total, done)
+        self.again = again
+
+    def more(self, runs: int, again: int = 0) -> None:
+        self.added.append(runs)
+
+    def running(self, run: str, left: Left) -> None:
+        self.left.append(left)
+
+    def finished(self, run: str, figure: str, left: Left) -> None:
+        self.figures.append(figure)
+
+    def invalid(self, reason: str, *, again: bool) -> None:
+        self.invalids.append((reason, again))
+
+    def busy(self, reason: str, *, again: bool) -> None:
+        self.busy_runs.append((reason, again))
+
+    def block_done(self, block: int, text: str) -> None:
+        self.blocks.append((block, text))
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+    def end(self) -> None:
+        self.ended = True
+
+
+class Pretended:
+    """Runs nothing: every run has crashed. Stops like Ctrl-C before run number `stop_at`."""
+
+    def __init__(self, stop_at: int | None = None) -> None:
+        self.done: list[PlannedRun] = []
+        self.attempts: list[int] = []
+        self._stop_at = stop_at
+
+    def __call__(self, run: PlannedRun, attempt: int) -> Done:
+        if len(self.done) == self._stop_at:
+            raise KeyboardInterrupt
+        self.done.append(run)
+        self.attempts.append(attempt)
+        return self.line(run, attempt), None
+
+    def line(self, run: PlannedRun, attempt: int) -> RunLine:
+        """What the run leaves in the journal."""
+        return RunLine(
+            cell=run.cell,
+            outcome="crashed",
+            block=run.block,
+            position=run.position,
+            attempt=attempt,
+            elapsed_s=RUN_S,
+            signal=11,
+            memory=Memory(),
+        )
+
+    def together(self, attempts: Sequence[tuple[PlannedRun, int]]) -> list[Done]:
+        """Do what a group has at once."""
+        return [self(*each) for each in attempts]
+
+
+class Machine:
+    """Busy in these runs, counted from 0, and quiet again after so many looks."""
+
+    def __init__(self, busy_in: Collection[int], looks: int = 2) -> None:
+        self.seen = -1
+        self.now_s = 0.0
+        self._busy_in = busy_in
+        self._looks = looks
+        self._looked = 0
+
+    def busy(self, line: RunLine) -> str | None:
+        del line
+        self.seen += 1
+        self._looked = 0
+        return WHY_BUSY if self.seen in self._busy_in else None
+
+    def quiet(self, workers: int) -> bool:
+        assert workers in (1, 2)
+        self.now_s += 0.5
+        self._looked += 1
+        return self._looked >= self._looks
+
+    def extra(self, share: float = 1.0) -> ExtraTime:
+        return ExtraTime(self.busy, self.quiet, lambda: self.now_s, share)
+
+
+def believes(line: RunLine) -> str | None:
+    """A judge who finds nothing wrong, whatever the run."""
+    del line
+    return None
+
+
+def key(run: PlannedRun | RunLine) -> Key:
+    return run.block, run.cell
+
+
+def keys(runs: Sequence[PlannedRun | RunLine]) -> list[Key]:
+    return [key(run) for run in runs]
+
+
+def doubts(*invalid: tuple[PlannedRun, int]) -> Judge:
+    """A judge to whom all runs are valid but these attempts of these runs."""
+    those = {(key(run), attempt) for run, attempt in invalid}
+
+    def judge(line: RunLine) -> str | None:
+        return "throttled" if (key(line), line.attempt) in those else None
+
+    return judge
+
+
+def enough_at(blocks: int) -> Rule:
+    """A rule that is content with so many blocks, however many runs that are."""
+
+    def rule(runs: Collection[RunLine], so_far: int) -> Standing:
+        return Standing(so_far >= blocks, f"{so_far} of {blocks}")
+
+    return rule
+
+
+def small_plan(blocks: int = 2) -> Plan:
+    """Two workloads in threads, at two Ns."""
+    return planned(
+        workload=("echo,compute",), model=("threads",), workers=("1,2",), blocks=blocks, seconds=1.0
+    )
+
+
+def opened(path: Path) -> JournalFile:
+    """The journal of a study, begun if there is none."""
+    journal = JournalFile(path)
+    if journal.head is None:
+        journal.append(FakeStudy().first_line)
+    return journal
+
+
+def driven(
+    plan: Plan,
+    folder: Path,
+    runs: Pretended | None = None,
+    judge: Judge = believes,
+    told: Any = None,
+    **more: Any,
+) -> tuple[Pretended, Any]:
+    """Drive the study whose journal is in `folder`, on from where it stands; runs and display."""
+    runs, told = runs or Pretended(), told or Told()
+    with opened(folder / "journal.jsonl") as journal:
+        drive(plan, journal, runs, judge, told, **more)
+    return runs, told

@@ -1,0 +1,55 @@
+"""Studies as they are asked for and their plans, on a machine with two cores and no interpreter."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from scaling.journal.record import Description, WorkloadFacts
+from scaling.machine.topology import Topology
+from scaling.study.combine import study_from
+from scaling.study.definition import Study
+from scaling.study.file import read_study
+from scaling.study.options import Options
+from scaling.study.plan.cells import Plan, make_plan
+from tests.support.descriptions import WORKLOADS, description
+
+ECHO_FILE = "[[workloads]]\nname = 'echo'\n"
+TWO_CORES = Topology(logical_cpus=2, physical_cores=2)
+
+
+def asked(text: str = ECHO_FILE, **options: Any) -> Study:
+    """The study of a file mine.toml with this text, and of these options."""
+    return study_from(
+        Options(**{"study": "mine", **options}),
+        running_build="3.14t",
+        load_file=lambda name: read_study(text, f"{name}.toml"),
+    )
+
+
+def planned(
+    text: str = ECHO_FILE,
+    *,
+    workloads: Mapping[str, WorkloadFacts] = {},
+    arms: Mapping[str, Description] | None = None,
+    topology: Topology = TWO_CORES,
+    limits: Mapping[str, Any] = {},
+    **options: Any,
+) -> Plan:
+    """The plan of the study of such a file, where every arm has the usual `workloads` and these.
+
+    `arms` have descriptions of their own; `limits` are those of the machine, as `make_plan` has
+    them. Controls are left out unless `options` or the file ask for them.
+    """
+    if "controls" not in text:
+        options.setdefault("controls", False)
+    study = asked(text, **options)
+    described = description(workloads={**WORKLOADS, **workloads})
+    descriptions = arms if arms is not None else dict.fromkeys(study.arms, described)
+    return make_plan(study, descriptions, topology, **limits)
+
+
+def refusals(plan: Plan) -> dict[tuple[str, str, str, str, str], str]:
+    """Why what the plan leaves out cannot be run, by workload, loop, arm, model and sizing."""
+    return {
+        (each.workload, each.loop, each.arm, each.model, each.sizing): each.reason
+        for each in plan.refused
+    }

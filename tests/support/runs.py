@@ -1,0 +1,325 @@
+"""What runs leave behind, without measuring them: seeded, and shaped like real records.
+
+The model is crude on purpose (so many operations per second at N = 1, so much gained by each
+further core), so that a test can say what must come out.
+"""
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from scaling.builds.runtimes.runtime import RUNTIMES
+from scaling.builds.settings import SETTINGS
+from scaling.builds.settings.interpreter import RARE_COLLECTIONS
+from scaling.journal.record import (
+    Cell,
+    Disturbance,
+    GilStates,
+    Instants,
+    Latency,
+    LoopFacts,
+    Memory,
+    ProcessFacts,
+    Record,
+    RunLine,
+    ServiceUse,
+    Spans,
+    Switch,
+    Ticks,
+    WorkerRecord,
+)
+
+NS = 10**9
+MIB = 1024 * 1024
+STARTED_AT = datetime(2026, 11, 20, 18, 30, tzinfo=UTC)
+STARTED_NS = 7_000_000_000_000
+OPENED_NS = STARTED_NS + 620_000_000
+RELEASED_NS = STARTED_NS + NS  # the workers of a finite run
+
+RATES_PER_S = {"echo": 30_000.0, "scrape": 320.0, "compute": 21_000.0, "stream": 900.0}
+PER_WORKER_MIB = {"threads": 1.3, "forked": 6.0}  # others: 21
+LOOP_FACTORS = {"asyncio": 1.0, "uvloop": 1.35}
+ARM_FACTORS = {"3.14": 0.45, "3.14+mimalloc": 1.08, "3.14t+gil": 1.0, "3.14t": 0.97}
+
+type Change = Callable[[RunLine], RunLine]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunModel:
+    """How fast runs are, and on what machine. `noise` is the relative standard deviation of a run's
+    throughput, `tick_noise` the unevenness of a worker's ticks.
+
+    `speeds` gives what an (arm, model, N) does, in multiples of the workload's rate, in place of
+    the crude model.
+    """
+
+    cores: int = 2
+    logical: int = 2
+    ticks: int = 20
+    window_s: float = 2.0
+    noise: float = 0.015
+    tick_noise: float = 0.02
+    speeds: Mapping[tuple[str, str, int], float] = field(default_factory=dict)
+
+    def run(self, cell: Cell, rng: random.Random, *, block: int = 0, position: int = 0) -> RunLine:
+        """One measured run of the cell without fault."""
+        rate = RATES_PER_S.get(cell.workload, 1000.0) * LOOP_FACTORS.get(cell.loop, 1.0)
+        place = (cell.arm, cell.model, cell.workers)
+        rate *= self.speeds.get(place, ARM_FACTORS.get(cell.arm, 1.0) * self._speedup(cell))
+        rate *= rng.gauss(1, self.noise)
+        workers = [
+            self._worker(cell, rng, index, rate / cell.workers) for index in range(cell.workers)
+        ]
+        process = _process(cell)
+        if cell.model != "threads":
+            workers = [with_(worker, process=process) for worker in workers]
+        resident = 24 * MIB + PER_WORKER_MIB.get(cell.model, 21.0) * MIB * cell.workers
+        resident = round(resident * rng.gauss(1, 0.004))
+        return RunLine(
+            cell=cell,
+            outcome="measured",
+            block=block,
+            position=position,
+            at=f"{STARTED_AT + timedelta(hours=block, seconds=position):%Y-%m-%dT%H:%M:%SZ}",
+            elapsed_s=self.window_s + 1.0,
+            record=Record(
+                schema=1,
+                outcome="measured",
+                process=process,
+                loop=LoopFacts(name=cell.loop, class_=_loop_class(cell), version="3.14.7"),
+                facts=_facts(cell.arm),
+                instants_ns=Instants(
+                    started=STARTED_NS,
+                    imported=STARTED_NS + 150_000_000,
+                    ready=OPENED_NS - 20_000_000,
+                    opened=OPENED_NS,
+                    closed=OPENED_NS + round(self.window_s * NS),
+                ),
+                workers=workers,
+            ),
+            exit_code=0,
+            memory=Memory(
+                baseline_rss_bytes=24 * MIB,
+                rss_bytes=resident,
+                pss_bytes=round(resident * 0.9),
+                idle_pss_bytes=round(resident * 0.7) if cell.workload == "serve" else None,
+                uss_bytes=round(resident * 0.8),
+                peak_bytes=round(resident * 1.05),
+                samples=8,
+            ),
+            disturbance=Disturbance(
+                load_1m=0.5, steal_fraction=0.0, throttled_s=0.0, other_cpu_fraction=0.01
+            ),
+            services=(
+                {"site": ServiceUse(rss_bytes=60 * MIB, cpu_s=0.8, busy_fraction=0.4)}
+                if cell.workload == "scrape"
+                else {}
+            ),
+        )
+
+    def _speedup(self, cell: Cell) -> float:
+        """What N workers reach, in workers' worth of throughput: the crude model itself."""
+        n = cell.workers
+        if cell.model == "threads" and not is_free(cell.arm):
+            return 1.0 / (1 + 0.03 * (n - 1))
+        cores = min(n, self.cores) * (1 - 0.008 * (min(n, self.cores) - 1))
+        siblings = 0.3 * max(0, min(n, self.logical) - self.cores)
+        beyond = 0.015 * max(0, n - self.logical)
+        return cores + siblings - beyond
+
+    def _worker(self, cell: Cell, rng: random.Random, index: int, rate: float) -> WorkerRecord:
+        """A worker that does `rate` operations a second, evenly but for a little noise."""
+        instants = _instants(self.window_s, self.ticks)
+        times = [instant + rng.randint(20_000, 900_000) for instant in instants]
+        done, previous = rate * 0.3, OPENED_NS - 300_000_000
+        operations: list[int] = []
+        for time in times:
+            gained = rate * (time - previous) / 1e9 if operations else 0.0
+            done += max(1.0, gained * rng.gauss(1, self.tick_noise))
+            operations.append(round(done))
+            previous = time
+        share = min(1.0, self.logical / cell.workers)  # of a core
+        is_fresh = "mimalloc" in cell.arm or is_free(cell.arm) or cell.arm == "3.14t+gil"
+        faults = 0 if is_fresh else 4
+        settings = cell.arm.split("+")
+        return WorkerRecord(
+            index=index,
+            in_flight=8,
+            eager_tasks="eager" in settings,
+            own_code="own-code" in settings,
+            busy_from_ns=OPENED_NS - 250_000_000,
+            busy_until_ns=times[-1] + 5_000_000,
+            ticks=Ticks(
+                instant_ns=list(instants),
+                time_ns=times,
+                operations=operations,
+                errors=[0] * len(times),
+                bytes=[count * 2048 for count in operations],
+                cpu_ns=[round((time - OPENED_NS + 3e8) * 0.97 * share) for time in times],
+                minor_faults=[900 + faults * count for count in operations],
+            ),
+        )
+
+
+@cache
+def is_free(arm_name: str) -> bool:
+    """Whether threads of the arm run without the GIL."""
+    build, *settings = arm_name.split("+")
+    return build.endswith("t") and "gil" not in settings
+
+
+@cache
+def _instants(window_s: float, ticks: int) -> tuple[int, ...]:
+    step = round(window_s * NS / ticks)
+    return tuple(OPENED_NS + step * k for k in range(ticks + 1))
+
+
+def _process(cell: Cell) -> ProcessFacts:
+    gil = not is_free(cell.arm)
+    mimalloc = "mimalloc" in cell.arm or "t" in cell.arm.split("+")[0]
+    return ProcessFacts(
+        gil=GilStates(started=gil, imported=gil, opened=gil, closed=gil),
+        allocator="mimalloc" if mimalloc else "pymalloc",
+        gc_enabled="nogc" not in cell.arm,
+        gc_frozen=cell.model == "forked",
+        gc_threshold=RARE_COLLECTIONS if "gc50k" in cell.arm else 2_000,
+        switches=_switches(cell.arm),
+        gc_collections=3,
+        gc_pause_ns=1_200_000,
+        context_items=0,
+        os_threads=cell.workers + 1,
+    )
+
+
+@cache
+def _switches(arm_name: str) -> tuple[Switch, ...]:
+    asked = (SETTINGS[each].switches for each in arm_name.split("+")[1:] if each in SETTINGS)
+    return tuple(Switch(name=name, value=value) for each in asked for name, value in each.items())
+
+
+def _facts(arm_name: str) -> dict[str, str]:
+    asked = (SETTINGS[each] for each in arm_name.split("+")[1:] if each in SETTINGS)
+    return {k: value for each in asked for k, value in each.reads_back.get("facts", {}).items()}
+
+
+def _loop_class(cell: Cell) -> str:
+    """What the loop of a run reports as its class."""
+    if cell.arm in RUNTIMES:
+        return RUNTIMES[cell.arm].loop_class
+    settings = [SETTINGS[each] for each in cell.arm.split("+")[1:] if each in SETTINGS]
+    in_place = [str(each.cell["loop"]) for each in settings if "loop" in each.cell]
+    package = in_place[0] if in_place else cell.loop.rpartition("/")[2]
+    return {"asyncio": "asyncio.unix_events._UnixSelectorEventLoop", "trio": "trio.run"}.get(
+        package, f"{package}.Loop"
+    )
+
+
+def with_[T: msgspec.Struct](line: T, **changes: Any) -> T:
+    """The run with fields replaced; two underscores reach inside: `record__process__gil=…`."""
+    for path, value in changes.items():
+        head, _, rest = path.partition("__")
+        inner = with_(getattr(line, head), **{rest: value}) if rest else value
+        line = msgspec.structs.replace(line, **{head: inner})
+    return line
+
+
+def of_workers(run: RunLine, change: Callable[[WorkerRecord], WorkerRecord]) -> RunLine:
+    """The run with each of its workers changed."""
+    assert run.record is not None
+    return with_(run, record__workers=[change(worker) for worker in run.record.workers])
+
+
+def finite(
+    took_s: Callable[[RunLine], float],
+    operations: int = 1_000,
+    figures: Callable[[RunLine], Mapping[str, float]] = lambda _: {},
+    latency: Latency | None = None,
+) -> Change:
+    """Makes a finite run of a windowed one: each worker does `operations` in `took_s`.
+
+    Its figures, and the latencies of its operations, are every worker's.
+    """
+
+    def changed(run: RunLine) -> RunLine:
+        finished_ns = RELEASED_NS + round(took_s(run) * NS)
+        workers = [
+            WorkerRecord(
+                index=index,
+                ticks=Ticks(
+                    instant_ns=[RELEASED_NS, finished_ns],
+                    time_ns=[RELEASED_NS + 1_000, finished_ns],
+                    operations=[0, operations],
+                    errors=[0, 0],
+                    bytes=[0, 0],
+                    cpu_ns=[0, (finished_ns - RELEASED_NS) // 2],
+                    minor_faults=[0, operations],
+                ),
+                released_ns=RELEASED_NS,
+                started_ns=RELEASED_NS + 1_000,
+                finished_ns=finished_ns,
+                figures=dict(figures(run)),
+                latency=latency,
+            )
+            for index in range(run.cell.workers)
+        ]
+        return with_(run, record__finite=True, record__workers=workers)
+
+    return changed
+
+
+def collecting(run: RunLine, every_s: float, pause_s: float) -> RunLine:
+    """The run with a full collection every so often in each of its processes, which stops it: the
+    ticks that were due in a pause run after it.
+    """
+    if run.record is None or run.record.instants_ns.opened is None:
+        return run
+    closed = run.record.instants_ns.closed or 0
+    opened, pause = run.record.instants_ns.opened, round(pause_s * NS)
+    starts = list(range(opened + round(every_s * NS / 2), closed, round(every_s * NS)))
+    spans = Spans(start_ns=starts, pause_ns=[pause] * len(starts), generation=[2] * len(starts))
+
+    def late(worker: WorkerRecord) -> WorkerRecord:
+        times = worker.ticks.time_ns
+        ends = [next((s + pause for s in starts if s <= at < s + pause), at) for at in times]
+        process = worker.process and with_(
+            worker.process, gc_spans=spans, gc_collections=len(starts)
+        )
+        return with_(worker, ticks__time_ns=ends, process=process)
+
+    process = with_(run.record.process, gc_spans=spans, gc_collections=len(starts))
+    return of_workers(with_(run, record__process=process), late)
+
+
+def with_speed(run: RunLine, factor: float) -> RunLine:
+    """The run with so many times its operations in the same time."""
+    return of_workers(
+        run,
+        lambda worker: with_(
+            worker, ticks__operations=[round(done * factor) for done in worker.ticks.operations]
+        ),
+    )
+
+
+def crashed(run: RunLine) -> RunLine:
+    """The run as one whose child died."""
+    return with_(run, outcome="crashed", record=None, exit_code=1)
+
+
+def throttled(run: RunLine) -> RunLine:
+    """The run on a machine that held it back, so that it is invalid."""
+    return with_(run, disturbance__throttled_s=0.5)
+
+
+def changing(**changes: Any) -> Change:
+    """Replaces fields of every run, as `with_` does."""
+    return lambda run: with_(run, **changes)
+
+
+def changing_ticks(change: Callable[[Ticks], Ticks]) -> Change:
+    """Changes the ticks of every worker."""
+    return lambda run: of_workers(run, lambda worker: with_(worker, ticks=change(worker.ticks)))
