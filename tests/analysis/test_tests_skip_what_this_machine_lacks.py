@@ -15,7 +15,7 @@ from scaling.builds.settings import SETTINGS
 from scaling.run.profile.perf import Perf
 from scaling.run.profile.source import UnavailableError
 from scaling.study.services import SERVICES
-from tests.analysis.test_workflows_say_what_exists import of
+from tests.analysis.test_readme_examples_work import of
 from tests.support import programs
 from tests.support.children import PATIENCE_S, ROOT
 from tests.support.chromium import NAMES
