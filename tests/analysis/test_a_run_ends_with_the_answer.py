@@ -4,7 +4,7 @@ import io
 import re
 import shlex
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
@@ -13,42 +13,36 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from scaling.analysis.results import StudyResults
-from scaling.analysis.table.load import read_journal
+from scaling.base.console import new_console
+from scaling.base.errors import ScalingError
+from scaling.journal.protected_write import try_writing
 from scaling.journal.record import Line, RunLine
-from scaling.report.output import finish
+from scaling.report.output import finish, write_again
 from scaling.report.terminal.answer import LINES, MORE, WIDTH, print_answer, wrapped
 from scaling.run.progress import PlainLines
 from scaling.run.time_left import Left
 from tests.support.children import ROOT
-from tests.support.fabricate import Made, journal, with_, write
+from tests.support.printing import printed_by
 from tests.support.published import FOLDERS, name_of, results_of
+from tests.support.runs import Change, crashed, with_, with_speed
+from tests.support.studies import FakeStudy, Variants, in_memory
 
 BUILT_IN = sorted((ROOT / "scaling" / "study" / "builtin").glob("*.toml"))
 ALL = ("3.14", "3.14+mimalloc", "3.14t+gil", "3.14t")
 HOSTILE = "[red]:boom:|`\u202e日本語" * 6
+RATIO = r"\d\.\d+ \(\d\.\d+–\d\.\d+\)"
 
 
 def printed(
-    results: StudyResults,
-    width: int = WIDTH,
-    encoding: str = "utf-8",
-    folder: Path = Path("results/x"),
+    results: StudyResults, width: int = WIDTH, folder: Path = Path("results/x")
 ) -> list[str]:
-    raw = io.BytesIO()
-    file = io.TextIOWrapper(raw, encoding=encoding, errors="replace")
-    console = Console(file=file, width=width, emoji=False, markup=False, highlight=False)
-    print_answer(results, folder, folder / "report.html", console)
-    file.flush()
-    return raw.getvalue().decode(encoding).splitlines()
+    page = folder / "report.html"
+    return printed_by(lambda to: print_answer(results, folder, page, to), width).splitlines()
 
 
 def fits(lines: list[str], width: int = WIDTH) -> bool:
     """Paths and commands, in the last three lines, are never cut."""
     return len(lines) <= LINES and all(cell_len(line) <= width for line in lines[:-3])
-
-
-def studied(folder: Path, made: Made) -> StudyResults:
-    return StudyResults.of(read_journal(write(journal(made), folder / "journal.jsonl")))
 
 
 def variants_of(document: dict[str, object]) -> Iterator[tuple[str, list[dict[str, object]]]]:
@@ -64,37 +58,24 @@ def variants_of(document: dict[str, object]) -> Iterator[tuple[str, list[dict[st
         yield entry["name"], rows[:8]
 
 
-def made_like(file: Path, blocks: int) -> Made:
+@pytest.mark.thorough
+@pytest.mark.parametrize("file", BUILT_IN, ids=lambda file: file.stem)
+def test_every_built_in_study_has_a_first_screen(file: Path) -> None:
     document = tomllib.loads(file.read_text(encoding="utf-8"))
-    return Made(
+    study = FakeStudy(
         name=file.stem,
         variants=dict(variants_of(document)),  # type: ignore[arg-type]
         arms=ALL,
         loops=document.get("loops", ["asyncio", "uvloop"]),
         models=document.get("models", ["threads", "processes"]),
         workers=(1, 2, 4),
-        blocks=blocks,
+        blocks=2,
         aa_pairs=True,
     )
-
-
-@pytest.mark.parametrize("file", BUILT_IN, ids=lambda file: file.stem)
-def test_every_built_in_study_has_a_first_screen(file: Path, tmp_path: Path) -> None:
-    lines = printed(studied(tmp_path, made_like(file, blocks=2)))
+    lines = printed(study.results)
     assert fits(lines), "\n".join(lines)
     assert any("inconclusive" in line for line in lines)
     assert lines[-1].startswith(("next:   the same with --preset", "next:   scaling doctor"))
-
-
-def test_its_commands_can_be_pasted_whatever_the_folder(tmp_path: Path) -> None:
-    results, folder = studied(tmp_path, Made(arms=ALL, blocks=6)), "my results/it's & $x"
-    commands = [
-        line.partition(":")[2].partition(" (")[0]
-        for line in printed(results, folder=Path(folder))
-        if line.startswith(("tables:", "next:"))
-    ]
-    assert ["scaling", "show", folder, "--details"] in map(shlex.split, commands)
-    assert ["scaling", "claims", folder] in map(shlex.split, commands)
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=name_of)
@@ -105,15 +86,12 @@ def test_every_published_study_has_a_first_screen(folder: Path) -> None:
     assert any(line.startswith("Noise") for line in lines)
 
 
-def test_it_has_ratios_memory_controls_noise_and_a_curve(tmp_path: Path) -> None:
-    made = Made(
-        arms=("3.14", "3.14t"),
-        models=("threads", "processes"),
-        workers=(1, 2),
-        blocks=8,
-        aa_pairs=True,
-    )
-    text = "\n".join(printed(studied(tmp_path, made)))
+def test_it_has_ratios_memory_controls_noise_a_curve_and_commands_to_paste() -> None:
+    arms, models = ("3.14", "3.14t"), ("threads", "processes")
+    study = FakeStudy(arms=arms, models=models, workers=(1, 2), blocks=8, aa_pairs=True)
+    folder = "my results/it's & $x"
+    lines = printed(study.results, folder=Path(folder))
+    text = "\n".join(lines)
     for expected in (
         "Throughput of N threads on 3.14t (ratio, 95 % interval)",
         "over one",
@@ -125,23 +103,27 @@ def test_it_has_ratios_memory_controls_noise_and_a_curve(tmp_path: Path) -> None
         "█",
     ):
         assert expected in text
+    commands = [
+        shlex.split(line.partition(":")[2].partition(" (")[0])
+        for line in lines
+        if line.startswith(("tables:", "next:"))
+    ]
+    assert ["scaling", "show", folder, "--details"] in commands
+    assert ["scaling", "claims", folder] in commands
 
 
 def without_gain(run: RunLine) -> RunLine:
     """N workers do the work of one."""
-    assert run.record is not None
-    workers = [
-        with_(each, ticks__operations=[n // run.cell.workers for n in each.ticks.operations])
-        for each in run.record.workers
-    ]
-    return with_(run, record__workers=workers)
+    return with_speed(run, 1 / run.cell.workers)
 
 
-def first_command(
-    folder: Path, change: Callable[[RunLine], RunLine] = lambda run: run
-) -> list[str]:
+def first_command(change: Change = lambda run: run) -> list[str]:
     """The answer of a study like `nox -s scale-3.14t`: threads and processes on one build."""
-    made = Made(
+
+    def as_asked(run: RunLine) -> RunLine:
+        return change(without_gain(run) if run.cell.workload == "shared" else run)
+
+    study = FakeStudy(
         name="scale-3.14t",
         variants={
             "compute": [{}],
@@ -153,10 +135,9 @@ def first_command(
         workers=(1, 2, 4),
         blocks=7,
         aa_pairs=True,
+        ticks=4,
+        change=as_asked,
     )
-
-    def as_asked(run: RunLine) -> RunLine:
-        return change(without_gain(run) if run.cell.workload == "shared" else run)
 
     def is_asked(line: Line) -> bool:
         if not isinstance(line, RunLine):
@@ -166,72 +147,56 @@ def first_command(
             return (of.loop, of.model) == ("asyncio", "threads") and of.workers < 4
         return of.workers < 4 or (of.workload, of.loop, of.model) == ("echo", "asyncio", "threads")
 
-    lines = [line for line in journal(made, as_asked) if is_asked(line)]
-    return printed(StudyResults.of(read_journal(write(lines, folder / "journal.jsonl"))))
+    return printed(StudyResults.of(in_memory(filter(is_asked, study.lines))))
 
 
-def test_the_first_command_answers_threads_or_processes(tmp_path: Path) -> None:
+def test_the_first_command_answers_threads_or_processes() -> None:
     """A line for each workload and loop: gain, threads over processes, memory of both."""
-    lines = first_command(tmp_path)
+    lines = first_command()
     assert fits(lines), "\n".join(lines)
-    ratio = r"\d\.\d+ \(\d\.\d+–\d\.\d+\)"
+    assert "Controls hold." in lines
     for workload, loop in product(("echo", "stream", "scrape"), ("asyncio", "uvloop")):
-        whole = rf"{workload} · {loop} +{ratio} +{ratio} +[a-z ]+ +1\.\d+ +1\d\.\d"
+        whole = rf"{workload} · {loop} +{RATIO} +{RATIO} +[a-z ]+ +1\.\d+ +1\d\.\d"
         assert sum(bool(re.fullmatch(whole, line)) for line in lines) == 1, (workload, loop)
     place = lines.index("N = 4, more workers than CPUs")
     assert lines[place + 1].startswith("echo · asyncio ")
     assert not lines[place + 2].startswith(("echo", "stream", "scrape"))
 
 
-def test_wide_ratios_leave_room_for_the_memory_of_both(tmp_path: Path) -> None:
-    lines = first_command(tmp_path, without_gain)
+def test_wide_ratios_leave_room_for_the_memory_of_both() -> None:
+    lines = first_command(without_gain)
     assert fits(lines), "\n".join(lines)
+    assert any(line.startswith("VOID") for line in lines)
     for workload, loop in product(("echo", "stream", "scrape"), ("asyncio", "uvloop")):
         whole = rf"{workload} (· )?{loop} .*\)  ?[a-z]+ +\d+\.\d +\d+\.\d"
         assert sum(bool(re.fullmatch(whole, line)) for line in lines) == 1, "\n".join(lines)
 
 
-@pytest.mark.parametrize("trouble", ["none", "void", "disturbed", "invalid"])
-def test_nothing_that_the_first_command_says_is_cut_off(trouble: str, tmp_path: Path) -> None:
+def test_nothing_is_cut_off_where_much_has_to_be_said() -> None:
     def change(run: RunLine) -> RunLine:
-        if trouble == "void" and run.cell.workload == "compute":
-            return without_gain(run)
-        if trouble == "disturbed" and run.block == 3:
-            return with_(run, disturbance__steal_fraction=0.5)
-        if trouble == "invalid" and run.block == 3:
-            return with_(run, disturbance__throttled_s=0.5, disturbance__steal_fraction=0.5)
-        return run
+        if run.block != 3:
+            return run
+        return with_(run, disturbance__throttled_s=0.5, disturbance__steal_fraction=0.5)
 
-    lines = first_command(tmp_path, change)
+    lines = first_command(change)
     assert fits(lines), "\n".join(lines)
-    assert ("Controls hold." in lines) == (trouble != "void")
-    assert any(line.startswith("VOID") for line in lines) == (trouble == "void")
     assert not [line for line in lines if line.endswith("…")], "\n".join(lines)
 
 
-def test_without_processes_a_line_has_the_verdict_and_the_interval_of_memory(
-    tmp_path: Path,
-) -> None:
-    lines = printed(studied(tmp_path, Made(workers=(1, 2), blocks=8)))
+def test_without_processes_a_line_has_the_verdict_and_the_interval_of_memory() -> None:
+    lines = printed(FakeStudy(workers=(1, 2), blocks=8).results)
     assert re.fullmatch(r"N = 2 +over one +MiB \(PSS\) per extra thread", lines[2])
-    ratio = r"\d\.\d+ \(\d\.\d+–\d\.\d+\)"
-    assert re.fullmatch(rf"echo · asyncio  {ratio}  faster.* {ratio}", lines[3])
+    assert re.fullmatch(rf"echo · asyncio  {RATIO}  faster.* {RATIO}", lines[3])
 
 
-def test_disturbed_runs_are_counted_and_states_named(tmp_path: Path) -> None:
+def test_disturbed_runs_are_counted_and_states_named() -> None:
     def disturbed(run: RunLine) -> RunLine:
-        if run.cell.workers != 2 or run.block % 2 or run.record is None:
+        if run.cell.workers != 2 or run.block % 2:
             return run
-        workers = [
-            with_(each, ticks__operations=[count // 3 for count in each.ticks.operations])
-            for each in run.record.workers
-        ]
-        return with_(run, record__workers=workers, disturbance__steal_fraction=0.5)
+        return with_(with_speed(run, 1 / 3), disturbance__steal_fraction=0.5)
 
-    lines = journal(Made(workers=(1, 2), blocks=8))
-    made = [disturbed(line) if isinstance(line, RunLine) else line for line in lines]
-    results = StudyResults.of(read_journal(write(made, tmp_path / "journal.jsonl")))
-    text = " ".join(" ".join(printed(results)).split())
+    study = FakeStudy(workers=(1, 2), blocks=8, change=disturbed)
+    text = " ".join(" ".join(printed(study.results)).split())
     assert "inconclusive, two states" in text
     assert "Disturbed by other load, used: 4 of 16 runs." in text
 
@@ -244,43 +209,51 @@ def test_what_has_no_room_ends_with_a_whole_figure() -> None:
     assert wrapped(text, 10, 1) == ["MiB per"]
 
 
-@pytest.mark.parametrize("width", [20, 40, 79, 80, 200])
-def test_it_fits_every_terminal(width: int, tmp_path: Path) -> None:
-    made = Made(
-        name=HOSTILE,
-        variants={f"own:{HOSTILE}": [{HOSTILE: HOSTILE}, {HOSTILE: 1}]},
-        loops=("asyncio", "uvloop"),
-        workers=(1, 2, 4, 8, 16),
-    )
-    lines = printed(studied(tmp_path, made), width)
-    assert fits(lines, width), "\n".join(lines)
-    assert "[red]" in "".join(lines)
+def test_it_has_as_many_lines_on_the_narrowest_terminal() -> None:
+    variants: Variants = {f"own:{HOSTILE}": [{HOSTILE: HOSTILE}, {HOSTILE: 1}]}
+    loops, workers = ("asyncio", "uvloop"), (1, 2, 4, 8, 16)
+    study = FakeStudy(name=HOSTILE, variants=variants, loops=loops, workers=workers, ticks=4)
+    for width in (20, 40, 79, 200):
+        assert fits(printed(study.results, width), width)
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252"])
-def test_it_is_readable_in_other_encodings(encoding: str, tmp_path: Path) -> None:
-    lines = printed(studied(tmp_path, Made(workers=(1, 2))), encoding=encoding)
-    assert fits(lines)
-    assert any("inconclusive, too few blocks" in line for line in lines)
+@pytest.mark.usefixtures("undrawn")
+def test_what_is_written_begins_with_what_the_controls_say(tmp_path: Path) -> None:
+    FakeStudy(arms=("3.14", "3.14t"), workers=(1, 2)).write(tmp_path)
+    shown = printed_by(lambda console: finish(tmp_path, console))
+    assert f"page:   {tmp_path / 'report.html'}" in shown
+    assert (tmp_path / "report.html").is_file()
+    text = (tmp_path / "tables.md").read_text()
+    assert text.startswith("**Controls missing")
+    assert text.count("Controls missing") == 1
+    assert text.index("What freed the speed") < text.index("| curve | N |")
 
 
-def test_no_color_and_a_pipe_have_no_escape_codes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    results = studied(tmp_path, Made(workers=(1, 2)))
-    assert "\x1b" not in "".join(printed(results))
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert "\x1b" not in "".join(printed(results))
-
-
-@pytest.mark.usefixtures("unrendered")
-def test_a_run_writes_its_page(tmp_path: Path) -> None:
-    studied(tmp_path, Made(workers=(1, 2), blocks=2))
+@pytest.mark.usefixtures("undrawn")
+def test_a_study_without_a_valid_run_fails(tmp_path: Path) -> None:
+    FakeStudy(workers=(1, 2), blocks=1, change=crashed).write(tmp_path)
     file = io.StringIO()
-    finish(tmp_path, Console(file=file, width=WIDTH))
-    page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert page.lstrip().startswith("<!doctype html>")
-    assert f"page:   {tmp_path / 'report.html'}" in file.getvalue()
+    with pytest.raises(ScalingError, match="none of the 2 runs is valid"):
+        finish(tmp_path, new_console(file=file))
+    assert "crashed" in file.getvalue()
+
+
+def test_what_cannot_be_written_is_named_with_what_writes_it_again(tmp_path: Path) -> None:
+    def full() -> None:
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(ScalingError) as caught:
+        try_writing(tmp_path / "tables.md", full, "scaling compare")
+    assert str(caught.value).startswith(f"{tmp_path / 'tables.md'} cannot be written (No space")
+    assert "`scaling compare`" in str(caught.value)
+    FakeStudy(workers=(1,), blocks=1).write(tmp_path)
+    (tmp_path / "summary.csv").mkdir()
+    with pytest.raises(ScalingError, match=r"summary\.csv cannot be written .*`scaling plot`"):
+        write_again(tmp_path, None, new_console(quiet=True))
+    (tmp_path / "summary.csv").rmdir()
+    (tmp_path / "plots").write_text("in the way")
+    with pytest.raises(ScalingError, match=r"plots cannot be written .*`scaling plot`"):
+        write_again(tmp_path, None, new_console(quiet=True))
 
 
 def test_progress_in_a_log_is_short_however_many_blocks() -> None:

@@ -1,14 +1,12 @@
 """One cache of all threads over processes with a server: each cache, with the CPU time of all."""
 
-from pathlib import Path
-
 import pytest
 
-from scaling.analysis.results import StudyResults
 from scaling.journal.record import RunLine, ServiceUse
 from scaling.report.tables.questions import models, registry
 from scaling.study.questions import CPU_OF_ALL, OVER_SERVER, THROUGHPUT
-from tests.support.fabricate import Made, studied, with_
+from tests.support.runs import with_
+from tests.support.studies import FakeStudy
 
 SPEEDS = {
     (arm, model, n): speed * n
@@ -35,30 +33,27 @@ def with_server(run: RunLine) -> RunLine:
     return with_(run, services={"valkey": ServiceUse(window_cpu_s=PER_OPERATION_S * operations)})
 
 
-@pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> StudyResults:
-    made = Made(
-        variants={
-            "compute": [
-                {"cache": "dict", "miss_us": 5.0},
-                {"cache": "lru_cache", "miss_us": 5.0},
-                {"cache": "lru_cache", "miss_us": 50.0},
-                {"cache": "valkey", "miss_us": 5.0},
-            ]
-        },
-        arms=("3.14", "3.14t"),
-        models=("threads", "processes", "forked"),
-        workers=(1, 2),
-        blocks=6,
-        speeds=SPEEDS,
-    )
-    return StudyResults.of(studied(tmp_path_factory.mktemp("server"), made, with_server))
+STUDY = FakeStudy(
+    variants={
+        "compute": [
+            {"cache": "dict", "miss_us": 5.0},
+            {"cache": "lru_cache", "miss_us": 5.0},
+            {"cache": "lru_cache", "miss_us": 50.0},
+            {"cache": "valkey", "miss_us": 5.0},
+        ]
+    },
+    arms=("3.14", "3.14t"),
+    models=("threads", "processes", "forked"),
+    workers=(1, 2),
+    blocks=6,
+    ticks=4,
+    speeds=SPEEDS,
+    change=with_server,
+)
 
 
-def test_each_cache_of_threads_is_over_the_strongest_processes_with_a_server(
-    results: StudyResults,
-) -> None:
-    found = results.ratios.where(OVER_SERVER, THROUGHPUT)
+def test_each_cache_of_threads_is_over_the_strongest_processes_with_a_server() -> None:
+    found = STUDY.results.ratios.where(OVER_SERVER, THROUGHPUT)
     assert {(each.of.parameters["cache"], each.of.workers) for each in found} == {
         (cache, n) for cache in ("dict", "lru_cache") for n in (1, 2)
     }
@@ -70,9 +65,9 @@ def test_each_cache_of_threads_is_over_the_strongest_processes_with_a_server(
         assert each.point == pytest.approx(8.0, rel=0.05)
 
 
-def test_cpu_time_is_that_of_all_parts(results: StudyResults) -> None:
-    frame = results.frame.set_index(["parameters", "arm", "model", "workers"])
-    found = results.ratios.where(OVER_SERVER, CPU_OF_ALL)
+def test_cpu_time_is_that_of_all_parts() -> None:
+    frame = STUDY.frame.set_index(["parameters", "arm", "model", "workers"])
+    found = STUDY.results.ratios.where(OVER_SERVER, CPU_OF_ALL)
     assert found
     assert all(each.verdict.word == "less" for each in found)
     for _, run in frame.iterrows():
@@ -86,22 +81,22 @@ def test_cpu_time_is_that_of_all_parts(results: StudyResults) -> None:
     assert inside["gain_bound"].isna().all()
 
 
-def test_table_and_answer_name_the_caches(results: StudyResults) -> None:
+def test_table_and_answer_name_the_caches() -> None:
     tables, said = [], []
-    for compared in results.compared:
-        tables += models.SERVERS.grids(compared, results.study)
+    for compared in STUDY.results.compared:
+        tables += models.SERVERS.grids(compared, STUDY.first_line)
         said += [each.question for each in models.SERVERS.findings(compared)]
-        assert not registry.OTHERS.grids(compared, results.study)
+        assert not registry.OTHERS.grids(compared, STUDY.first_line)
     assert len(tables) == 2
     assert [row[1] for row in tables[0].rows] == ["dict\n3.14t\nthreads"] * 2
     assert [row[2] for row in tables[0].rows] == ["valkey\n3.14\nforked"] * 2
     assert any(text.startswith("lru_cache of 2 threads on 3.14t over valkey") for text in said)
 
 
-def test_a_server_of_a_users_own_has_no_total(tmp_path: Path) -> None:
+def test_a_server_of_a_users_own_has_no_total() -> None:
     def installed(run: RunLine) -> RunLine:
         return with_(run, services={"valkey": ServiceUse()})
 
-    made = Made(variants={"compute": [{"cache": "valkey"}]}, workers=(1,), blocks=1)
-    frame = studied(tmp_path, made, installed).frame
+    variants = {"compute": [{"cache": "valkey"}]}
+    frame = FakeStudy(variants=variants, workers=(1,), blocks=1, change=installed).frame
     assert frame[["stack_cpu_s_per_op", "cache_cpu_s_per_op", "cache_bytes"]].isna().all(axis=None)

@@ -1,8 +1,9 @@
-"""A finite run is measured from the release to the last finish, without a window."""
+"""A finite run is measured from the release to the last finish, without a window; its tables have
+the time to finish, its latencies, and a workload's own figures with a unit that can be read.
+"""
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -10,15 +11,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import scaling
+from scaling.analysis.curves import curves
+from scaling.analysis.sections import sections
+from scaling.analysis.table.run_fields import is_count, readable, unit_of
 from scaling.analysis.table.ticks import BUSY, COUNTED, FAIRNESS, FAULTS, LAG
-from scaling.journal.record import Record, RunLine, Ticks, WorkerRecord
+from scaling.journal.record import Latency, Record, RunLine, Ticks, WorkerRecord
+from scaling.report.plots.caption import caption
+from scaling.report.tables.export import markdown, summary
+from scaling.report.tables.measures import measures, notes
+from scaling.report.tables.terminal import GAP, packed
+from scaling.report.terminal.show import Results
 from tests.support.columns_of import figures_of
-from tests.support.fabricate import STARTED_NS, Made, journal, with_, write
+from tests.support.printing import printed
+from tests.support.runs import RELEASED_NS, finite, with_
+from tests.support.studies import FakeStudy
 
 S = 1_000_000_000
 FIGURES = [*COUNTED, *LAG, *FAIRNESS, *BUSY, *FAULTS, "late_rise", "rise", "fall"]
-RELEASED = STARTED_NS + S
+RELEASED = RELEASED_NS
 
 
 def worker(finish_s: float, operations: int = 1000, **changes: Any) -> WorkerRecord:
@@ -48,18 +58,18 @@ def figures(workers: Sequence[WorkerRecord]) -> dict[str, float]:
     return figures_of(record, FIGURES)
 
 
-def rows(tmp_path: Path, workers: Sequence[WorkerRecord], **changes: Any) -> pd.DataFrame:
+def rows(workers: Sequence[WorkerRecord], **changes: Any) -> pd.DataFrame:
     """The frame of a study of one finite run."""
 
-    def finite(run: RunLine) -> RunLine:
+    def as_given(run: RunLine) -> RunLine:
         indexed = [with_(each, index=place) for place, each in enumerate(workers)]
         return with_(run, record__finite=True, record__workers=indexed, **changes)
 
-    made = Made(workers=(len(workers),), blocks=1)
-    return scaling.load(write(journal(made, finite), tmp_path / "journal.jsonl"))
+    return FakeStudy(workers=(len(workers),), blocks=1, change=as_given).frame
 
 
 def test_throughput_is_all_operations_over_the_time_to_the_last_finish() -> None:
+    """And workers are rated by their own time."""
     found = figures([worker(1.0), worker(2.0)])
     assert found["finish_s"] == pytest.approx(2.0)
     assert found["operations"] == 2000
@@ -107,8 +117,8 @@ def test_rounds_show_whether_the_rate_is_steady() -> None:
     assert math.isnan(figures([worker(1.0), worker(2.0)])["rise"])
 
 
-def test_finite_work_that_slows_down_is_no_suspect(tmp_path: Path) -> None:
-    frame = rows(tmp_path, [in_rounds(*[1.0] * 8, *[1.5] * 8)])
+def test_finite_work_that_slows_down_is_no_suspect() -> None:
+    frame = rows([in_rounds(*[1.0] * 8, *[1.5] * 8)])
     assert frame["steadiness"].tolist() == ["slowing"]
     assert frame["validity"].tolist() == ["valid"]
 
@@ -119,8 +129,8 @@ def test_workers_are_rated_by_their_own_time() -> None:
     assert found["fairness"] == pytest.approx(1500**2 / (2 * (1000**2 + 500**2)))
 
 
-def test_what_belongs_to_windows_is_blank(tmp_path: Path) -> None:
-    (row,) = rows(tmp_path, [worker(1.0), worker(1.1)]).to_dict("records")
+def test_what_belongs_to_windows_is_blank() -> None:
+    (row,) = rows([worker(1.0), worker(1.1)]).to_dict("records")
     assert row["finite"] is True
     assert row["finish_s"] == pytest.approx(1.1)
     for name in ("overlap", "late_rise", "lag_p50_s", "lag_max_s"):
@@ -129,50 +139,50 @@ def test_what_belongs_to_windows_is_blank(tmp_path: Path) -> None:
     assert (row["validity"], row["reasons"]) == ("valid", ())
 
 
-def test_a_windowed_run_has_no_finish(tmp_path: Path) -> None:
-    frame = scaling.load(write(journal(Made(blocks=1)), tmp_path / "journal.jsonl"))
+def test_a_windowed_run_has_no_finish() -> None:
+    frame = FakeStudy(blocks=1).frame
     assert frame["finish_s"].isna().all()
     assert not frame["finite"].any()
 
 
-def test_an_early_finisher_is_no_idler_but_a_wide_gap_is_suspect(tmp_path: Path) -> None:
-    near = rows(tmp_path, [worker(1.6), worker(2.0)])
+def test_an_early_finisher_is_no_idler_but_a_wide_gap_is_suspect() -> None:
+    near = rows([worker(1.6), worker(2.0)])
     assert near["validity"].tolist() == ["valid"]
-    apart = rows(tmp_path, [worker(1.0), worker(2.0)])
+    apart = rows([worker(1.0), worker(2.0)])
     assert apart["reasons"].tolist() == [("uneven-finish",)]
     assert apart["validity"].tolist() == ["suspect"]
     assert "finished 50% of the time before the last" in apart["details"][0][0]
 
 
-def test_a_worker_that_did_nothing_at_all_is_idle(tmp_path: Path) -> None:
-    frame = rows(tmp_path, [worker(2.0), worker(2.0, operations=0)])
+def test_a_worker_that_did_nothing_at_all_is_idle() -> None:
+    frame = rows([worker(2.0), worker(2.0, operations=0)])
     assert frame["reasons"].tolist() == [("not-all-busy",)]
     assert "no operation at all" in frame["details"][0][0]
 
 
-def test_who_only_serves_is_neither_idle_nor_unfair_nor_waited_for(tmp_path: Path) -> None:
+def test_who_only_serves_is_neither_idle_nor_unfair_nor_waited_for() -> None:
     serving = worker(9.0, operations=0, serves=True)
-    frame = rows(tmp_path, [worker(2.0), serving, worker(2.0)])
+    frame = rows([worker(2.0), serving, worker(2.0)])
     assert frame["validity"].tolist() == ["valid"]
     assert frame["fairness"].tolist() == [pytest.approx(1)]
     assert frame["finish_s"].tolist() == [pytest.approx(2.0)]
 
 
-def test_a_quota_is_compared_with_the_time_to_the_finish(tmp_path: Path) -> None:
+def test_a_quota_is_compared_with_the_time_to_the_finish() -> None:
     held = {"disturbance__throttled_s": 0.05}
-    short = rows(tmp_path, [worker(1.0)], **held)
+    short = rows([worker(1.0)], **held)
     assert short["reasons"].tolist() == [("throttled",)]
-    assert rows(tmp_path, [worker(60.0)], **held)["validity"].tolist() == ["valid"]
+    assert rows([worker(60.0)], **held)["validity"].tolist() == ["valid"]
 
 
-def test_errors_are_judged_as_in_a_window(tmp_path: Path) -> None:
-    frame = rows(tmp_path, [worker(1.0, operations=999, errors=1)])
+def test_errors_are_judged_as_in_a_window() -> None:
+    frame = rows([worker(1.0, operations=999, errors=1)])
     assert frame["reasons"].tolist() == [("worker-errors",)]
     assert frame["validity"].tolist() == ["suspect"]
 
 
-def test_start_up_of_a_finite_run_has_no_warm_up_in_it(tmp_path: Path) -> None:
-    frame = rows(tmp_path, [worker(1.0)], record__instants_ns__opened=RELEASED)
+def test_start_up_of_a_finite_run_has_no_warm_up_in_it() -> None:
+    frame = rows([worker(1.0)], record__instants_ns__opened=RELEASED)
     assert frame["start_s"].tolist() == [pytest.approx(1.0)]
 
 
@@ -192,3 +202,159 @@ def test_figures_are_consistent_whatever_workers_do(each: list[tuple[int, float,
     assert found["finish_s"] == pytest.approx(max(took_s for _, took_s, _ in rated), rel=1e-3)
     assert 0 <= found["finish_gap"] < 1
     assert found["idle_workers"] == sum(count == 0 for count, *_ in rated)
+
+
+OUTCOMES = {"ok_total": 996.0, "http_error_total": 1.0, "client_error_total": 0.0}
+FIGURES_OF_ITS_OWN = {
+    **OUTCOMES,
+    "timeout_total": 3.0,
+    "littles_law_s": 0.21,
+    "overhead_ns_per_op": 840.0,
+}
+# 1,980 operations of 134 ms and 20 of 268 ms: P99 is that of the 1,980th.
+LATENCY = Latency(value_ns=[2**27, 2**28], count=[1980, 20])
+
+
+def took_s(run: RunLine) -> float:
+    """2 s in block 0, 3 s in block 1, 4 s in block 2, whatever N is."""
+    return 2.0 + run.block
+
+
+STUDY = FakeStudy(
+    variants={"fetch": [{}]},
+    workers=(1, 2),
+    change=finite(took_s, figures=lambda _: FIGURES_OF_ITS_OWN, latency=LATENCY),
+)
+
+
+def headings(study: FakeStudy) -> list[str]:
+    (section,) = study.results.sections
+    return [measure.heading for measure in measures(section)]
+
+
+def test_a_point_has_the_time_to_finish_and_the_workload_s_own_figures() -> None:
+    (curve,) = curves(STUDY.frame)
+    one, two = curve.points
+    for point in (one, two):
+        finish = point.figures["finish_s"]
+        assert (finish.point, finish.low, finish.high) == pytest.approx((3, 2, 4))
+        assert finish.unit == "s"
+        assert point.figures["lag_p50_s"].n == 0
+        assert point.figures["latency_p99_s"].point == pytest.approx(0.1345, rel=5e-3)
+        assert point.figures["latency_mean_s"].point == pytest.approx(0.1358, rel=5e-3)
+        assert point.own["overhead_ns_per_op"].unit == "ns/op"
+    assert (one.own["ok_total"].point, two.own["ok_total"].point) == (996, 2 * 996)
+    assert two.own["littles_law_s"].point == pytest.approx(0.21)
+    assert two.throughput.point == pytest.approx(2 * one.throughput.point)
+
+
+def test_what_a_law_predicts_stands_beside_what_was_measured() -> None:
+    told = headings(STUDY)
+    place = told.index("mean latency ms")
+    assert told[place : place + 3] == ["mean latency ms", "P99 latency ms", "Little's law ms"]
+    assert told.index("finish s") == 1
+    assert "peak RSS MiB" in told
+    assert not {"lag ms", "worst lag ms"} & set(told)
+    outcomes = ["ok", "HTTP error", "client error", "timeout"]
+    assert [each for each in told if each in outcomes] == outcomes
+
+
+def test_windowed_work_has_no_such_columns() -> None:
+    plain = FakeStudy(workers=(1, 2))
+    told = headings(plain)
+    assert "lag ms" in told
+    assert not {"finish s", "peak RSS MiB", "mean latency ms", "P99 latency ms"} & set(told)
+    for word in ("Finish", "Peak", "closed-loop"):
+        assert word not in " ".join(notes(plain.results.sections[0]))
+
+
+def test_notes_say_what_finish_and_latencies_are() -> None:
+    (section,) = sections(STUDY.frame, STUDY.first_line)
+    told = " ".join(notes(section))
+    assert "from the release of all workers to the last one's finish" in told
+    assert "closed-loop" in told
+    shown = printed(Results(STUDY.results), width=120)
+    assert "window" not in " ".join((told, shown, caption(section, STUDY.first_line, [])))
+
+
+@pytest.mark.parametrize("width", [60, 120])
+def test_columns_that_do_not_fit_are_in_a_further_table(width: int) -> None:
+    text = printed(Results(STUDY.results), width=width)
+    heads = [line for line in text.splitlines() if line.split()[:1] == ["N"]]
+    assert len(heads) > 1
+    told = " ".join(heads)
+    for heading in ("finish s", "P99 latency ms", "Little's law ms", "HTTP error"):
+        assert told.count(heading) == 1
+    assert ("P90 latency ms" in told) == ("P95 latency ms" in told) == (width == 120)
+    assert "2.00–4.00" in text
+
+
+@given(
+    st.lists(st.integers(1, 60), min_size=1, max_size=20), st.integers(0, 50), st.integers(20, 120)
+)
+def test_no_column_is_lost_and_no_table_too_wide(
+    widths: list[int], leading: int, room: int
+) -> None:
+    tables = packed(widths, leading, room)
+    assert [place for table in tables for place in table] == list(range(len(widths)))
+    for table in tables:
+        wide = leading + sum(widths[place] + GAP for place in table)
+        assert wide <= room or len(table) == 1
+
+
+def test_markdown_and_csv_have_every_figure_with_its_unit() -> None:
+    rows = summary(STUDY.results)
+    assert rows["finish_s"].tolist() == pytest.approx([3, 3])
+    assert rows["finish_s_low"].tolist() == pytest.approx([2, 2])
+    assert rows["latency_p99_ms"].tolist() == pytest.approx([134.5, 134.5], rel=5e-3)
+    assert rows["own_littles_law_ms"].tolist() == pytest.approx([210, 210])
+    assert rows["own_overhead_ns_per_op"].tolist() == pytest.approx([840, 840])
+    assert rows["own_timeout_total"].tolist() == [3, 6]
+    text = markdown(STUDY.results)
+    head = next(line for line in text.splitlines() if line.startswith("| curve"))
+    for heading in ("finish s", "mean latency ms", "Little's law ms", "client error"):
+        assert f"| {heading} |" in head
+
+
+@pytest.mark.parametrize(
+    ("name", "what", "unit", "count"),
+    [
+        ("settle_max_s", "settle max", "s", False),
+        ("overhead_ns_per_op", "overhead", "ns/op", False),
+        ("ns_per_task", "", "ns/task", False),
+        ("littles_law_s", "Little's law", "s", False),
+        ("http_error_total", "HTTP error", "", True),
+        ("waited_total_s", "waited", "s", False),
+        ("wakeups_per_s", "wakeups", "/s", False),
+        ("held_bytes", "held", "B", False),
+        ("depth", "depth", "", False),
+        ("s", "", "s", False),
+    ],
+)
+def test_a_name_is_read(name: str, what: str, unit: str, count: bool) -> None:
+    assert (readable(name), unit_of(name), is_count(name)) == (what, unit, count)
+
+
+def test_a_figure_that_some_curves_lack_is_blank_there() -> None:
+    def held(run: RunLine) -> dict[str, float]:
+        return {"held_bytes": 2**21} if run.cell.arm == "3.14" else {}
+
+    change = finite(took_s, figures=held)
+    results = FakeStudy(arms=("3.14", "3.14t"), workers=(1,), change=change).results
+    assert summary(results)["own_held_mib"].tolist() == [2, pytest.approx(math.nan, nan_ok=True)]
+    assert "held MiB" in printed(Results(results))
+
+
+def test_a_workload_s_figure_takes_no_other_s_place_and_an_invalid_run_is_in_none() -> None:
+    def change(run: RunLine) -> RunLine:
+        own = {"speedup": 77.0, "runs": 78.0, "depth": float(run.block)}
+        done = finite(took_s, figures=lambda _: own)(run)
+        return with_(done, disturbance__throttled_s=0.5) if run.block == 2 else done
+
+    results = FakeStudy(workers=(1,), change=change).results
+    (row,) = summary(results).to_dict("records")
+    assert (row["speedup"], row["runs"]) == (1, 2)
+    assert (row["own_speedup"], row["own_runs"]) == (77, 78)
+    ((point,),) = (curve.points for curve in curves(results.frame))
+    finish, depth = point.figures["finish_s"], point.own["depth"]
+    assert (finish.high, depth.high, depth.n) == (3, 1, 2)

@@ -1,25 +1,25 @@
 """Studies of the full stack show what each part needs for a request, and how many workers do."""
 
-import io
-from pathlib import Path
+from functools import cache
 
 import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib.patches import Rectangle
-from rich.console import Console
 
-from scaling.analysis.results import StudyResults
 from scaling.analysis.served.full_stack import headline_n, in_order, stacks
-from scaling.journal.record import Load, RunLine, ServiceUse
+from scaling.journal.record import RunLine, ServiceUse
 from scaling.report.plots.caption import load_text
 from scaling.report.plots.full_stack import drawings
+from scaling.report.plots.sheet import Sheet
 from scaling.report.plots.style import RC
 from scaling.report.tables.full_stack import stack_chapters
 from scaling.report.terminal.answer import LINES, Answer
 from scaling.report.terminal.answer_rows import stack_lines
-from tests.support import served
-from tests.support.fabricate import Made, studied, with_
+from tests.support.printing import printed
+from tests.support.runs import with_
+from tests.support.served_studies import FakeServedStudy
+from tests.support.studies import FakeStudy
 
 PER_REQUEST_S = {"nginx": 2e-3, "pgbouncer": 1e-3, "postgres": 3e-3}
 LIGHT, HEAVY = "starlette/loops", "flask/gunicorn-gthread"
@@ -27,17 +27,14 @@ LIGHT, HEAVY = "starlette/loops", "flask/gunicorn-gthread"
 SPEEDS = {("3.14", "processes", n): speed for n, speed in ((1, 1.0), (2, 1.9), (4, 1.9), (8, 1.8))}
 
 
-def a_load() -> Load:
-    """What a generator saw of some closed loop."""
-    asked = served.Served(
+# What a generator saw of some closed loop.
+LOAD = (
+    FakeServedStudy(
         configurations=[("3.14", "processes")], workers=[1], rates=[0], blocks=1, window_s=2.0
     )
-    (load,) = (line.load for line in served.journal(asked) if isinstance(line, RunLine))
-    assert load
-    return load
-
-
-LOAD = a_load()
+    .runs[0]
+    .load
+)
 
 
 def with_services(run: RunLine) -> RunLine:
@@ -54,28 +51,33 @@ def with_services(run: RunLine) -> RunLine:
     return with_(run, services=services, load=LOAD)
 
 
-@pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> StudyResults:
-    made = Made(
-        variants={
-            "web": [
-                {"stack": LIGHT, "proxy": "none", "pooler": "pgbouncer"},
-                {"stack": HEAVY, "proxy": "nginx", "pooler": "pgbouncer"},
-            ]
-        },
-        arms=("3.14",),
-        models=("processes",),
-        workers=(1, 2, 4, 8),
-        cores=8,
-        logical=8,
-        blocks=6,
-        speeds=SPEEDS,
-    )
-    return StudyResults.of(studied(tmp_path_factory.mktemp("stack"), made, with_services))
+STUDY = FakeStudy(
+    variants={
+        "web": [
+            {"stack": LIGHT, "proxy": "none", "pooler": "pgbouncer"},
+            {"stack": HEAVY, "proxy": "nginx", "pooler": "pgbouncer"},
+        ]
+    },
+    arms=("3.14",),
+    models=("processes",),
+    workers=(1, 2, 4, 8),
+    cores=8,
+    logical=8,
+    blocks=6,
+    ticks=4,
+    speeds=SPEEDS,
+    change=with_services,
+)
 
 
-def test_the_least_cpu_time_of_all_parts_comes_first(results: StudyResults) -> None:
-    found = stacks(results.sections)
+@cache
+def drawn() -> dict[str, Sheet]:
+    with mpl.rc_context(RC):
+        return {name: draw() for name, draw in drawings(STUDY.results, "")}
+
+
+def test_the_least_cpu_time_of_all_parts_comes_first() -> None:
+    found = stacks(STUDY.results.sections)
     assert headline_n(found) == 8
     (first, least), (last, most) = in_order(found, 8)
     assert (first.name, first.beside) == (LIGHT, ("pgbouncer",))
@@ -89,13 +91,13 @@ def test_the_least_cpu_time_of_all_parts_comes_first(results: StudyResults) -> N
     assert most.figures["proxy_cpu_s_per_op"].point == pytest.approx(2e-3, rel=0.05)
 
 
-def test_the_knee_is_where_throughput_does_not_rise(results: StudyResults) -> None:
-    knees = [stack.knee for stack in stacks(results.sections)]
+def test_the_knee_is_where_throughput_does_not_rise() -> None:
+    knees = [stack.knee for stack in stacks(STUDY.results.sections)]
     assert [knee and knee.workers for knee in knees] == [2, 2]
 
 
-def test_tables_have_a_column_for_each_part(results: StudyResults) -> None:
-    (chapter,) = stack_chapters(results)
+def test_tables_have_a_column_for_each_part() -> None:
+    (chapter,) = stack_chapters(STUDY.results)
     parts, knees = chapter.grids
     assert {"proxy", "application", "pooler", "database"} <= set(parts.headings)
     assert [row[2] for row in parts.rows] == ["pgbouncer", "nginx, pgbouncer"]
@@ -103,40 +105,35 @@ def test_tables_have_a_column_for_each_part(results: StudyResults) -> None:
     assert LIGHT in chapter.words[-1]
 
 
-def test_the_answer_is_the_order_of_the_stacks(results: StudyResults) -> None:
-    (line,) = (line for line in stack_lines(results, 80) if HEAVY in line)
+def test_the_answer_is_the_order_of_the_stacks() -> None:
+    (line,) = (line for line in stack_lines(STUDY.results, 80) if HEAVY in line)
     assert "3.14 processes" in line
-    console = Console(width=80, record=True, file=io.StringIO())
-    console.print(Answer(results))
-    printed = console.export_text()
-    assert line in printed
-    assert LIGHT not in printed  # it has no proxy
-    assert len(printed.splitlines()) <= LINES
+    text = printed(Answer(STUDY.results))
+    assert line in text
+    assert LIGHT not in text  # it has no proxy
+    assert len(text.splitlines()) <= LINES
 
 
-def test_bars_are_cut_into_their_parts(results: StudyResults) -> None:
-    with mpl.rc_context(RC):
-        drawn = {name: draw() for name, draw in drawings(results, "")}
-    assert list(drawn) == ["web-cpu-by-part", "web-knees"]
-    (bars,) = drawn["web-cpu-by-part"].all_panels
+def test_bars_are_cut_into_their_parts() -> None:
+    assert list(drawn()) == ["web-cpu-by-part", "web-knees"]
+    (bars,) = drawn()["web-cpu-by-part"].all_panels
     cut = [patch.get_gid() for patch in bars.patches]
     assert sorted(map(str, cut)) == sorted(
         [*["application", "database", "pooler"] * 2, "proxy"],
     )
-    (lines,) = drawn["web-knees"].all_panels
+    (lines,) = drawn()["web-knees"].all_panels
     knees = [line for line in lines.lines if line.get_gid() == "knee"]
     assert [np.asarray(line.get_xdata())[0] for line in knees] == [2]  # of those with all parts
 
 
-def test_the_parts_of_a_bar_add_up_to_the_total(results: StudyResults) -> None:
-    order = in_order(stacks(results.sections), 8)
+def test_the_parts_of_a_bar_add_up_to_the_total() -> None:
+    order = in_order(stacks(STUDY.results.sections), 8)
     for stack, point in order:
         parts_s = stack.parts_s(8)
         total_s = point.figures["stack_cpu_s_per_op"].point
         assert sum(parts_s.values()) == pytest.approx(total_s)
         assert parts_s["database"] == pytest.approx(3e-3, rel=0.05)
-    with mpl.rc_context(RC):
-        (bars,) = dict(drawings(results, ""))["web-cpu-by-part"]().all_panels
+    (bars,) = drawn()["web-cpu-by-part"].all_panels
     ends_ms: dict[float, float] = {}
     for patch in bars.patches:
         assert isinstance(patch, Rectangle)
@@ -146,14 +143,15 @@ def test_the_parts_of_a_bar_add_up_to_the_total(results: StudyResults) -> None:
     assert list(ends_ms.values()) == pytest.approx(totals_ms)
 
 
-def test_a_study_without_stacks_has_nothing_of_it(tmp_path: Path) -> None:
-    plain = StudyResults.of(studied(tmp_path, Made(blocks=1)))
+def test_a_study_without_stacks_has_nothing_of_it() -> None:
+    plain = FakeStudy(blocks=1).results
     assert not stack_chapters(plain)
     assert not list(drawings(plain, ""))
 
 
-def test_connections_in_total_are_those_of_the_most_workers(tmp_path: Path) -> None:
-    asked = served.Served(workers=(1, 2), rates=(0,), blocks=1, connections=16)
-    strong = served.studied(tmp_path, asked, lambda run: with_(run, cell__sizing="strong"))
-    results = StudyResults.of(strong)
-    assert "32 connections in total" in load_text(results.sections[0], results)
+def test_connections_in_total_are_those_of_the_most_workers() -> None:
+    strong = FakeServedStudy(
+        rates=(0,), blocks=1, connections=16, change=lambda run: with_(run, cell__sizing="strong")
+    )
+    (section, *_) = strong.results.sections
+    assert "32 connections in total" in load_text(section, strong.results)

@@ -1,33 +1,35 @@
-"""A study is published whole, the same each time, and never in the place of anything else."""
+"""A study is published whole, the same each time, without a name of anybody, and never in the place
+of anything else.
+"""
 
 import gzip
 import json
+import platform
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from rich.console import Console
-from typer.testing import CliRunner
 
 from scaling.analysis.table.load import read_journal
+from scaling.base.console import new_console
 from scaling.base.errors import ScalingError, UsageError
-from scaling.cli.program import app
-from scaling.report.page.facts import command
-from scaling.report.publish import PAGE, publish
-from tests.support.fabricate import Made, journal, study_line, write
+from scaling.report.page import facts
+from scaling.report.publish import PAGE, names_in, publish, unpacked
+from tests.support.cli import Command
 from tests.support.html_outline import Outline
+from tests.support.published import FOLDERS, name_of
+from tests.support.runs import with_
+from tests.support.studies import FakeStudy, write
 
-QUIET = Console(quiet=True)
-MADE = Made(variants={"compute": [{}]}, workers=(1, 2), blocks=1, ticks=4)
-LINES = journal(MADE)
+QUIET = new_console(quiet=True)
+STUDY = FakeStudy(variants={"compute": [{}]}, workers=(1, 2), blocks=1, ticks=4)
+LINES = STUDY.lines
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("results") / "study"
-    folder.mkdir()
-    write(LINES, folder / "journal.jsonl")
-    return folder
+    return STUDY.write(tmp_path_factory.mktemp("results") / "study").parent
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +116,8 @@ def test_of_what_another_zlib_packed_the_bytes_stay(results: Path, tmp_path: Pat
 @pytest.mark.usefixtures("undrawn")
 def test_more_of_the_same_study_may_take_its_place_another_may_not(tmp_path: Path) -> None:
     folder = tmp_path / "published"
-    for number, lines in enumerate((LINES[:2], LINES, journal(Made(workers=(1,), blocks=1)))):
+    another = FakeStudy(workers=(1,), blocks=1).lines
+    for number, lines in enumerate((LINES[:2], LINES, another)):
         (tmp_path / str(number)).mkdir()
         write(lines, tmp_path / str(number) / "journal.jsonl")
     publish(tmp_path / "0", folder, QUIET)
@@ -164,14 +167,14 @@ def test_a_truncated_journal_gets_a_one_line_error(published: Path, tmp_path: Pa
 
 def test_environment_lists_machine_builds_and_settings(published: Path) -> None:
     told = json.loads((published / "environment.json").read_text(encoding="utf-8"))
-    line = study_line(MADE)
-    assert told["machine"]["cpu_model"] == line.machine.cpu_model
-    assert told["machine"]["physical_cores"] == MADE.cores
+    machine = STUDY.first_line.machine
+    assert told["machine"]["cpu_model"] == machine.cpu_model
+    assert told["machine"]["physical_cores"] == machine.physical_cores
     assert told["arms"]["3.14t"]["python"]["config_args"] == ["--disable-gil"]
     assert told["arms"]["3.14t"]["python"]["pgo"] is False
     assert told["arms"]["3.14t"]["packages"] == {"aiohttp": "3.14.5", "uvloop": "0.23.0"}
-    assert (told["seed"], told["blocks"], told["runs"]) == (MADE.seed, 1, 2)
-    assert told["settings"]["window_s"] == MADE.window_s
+    assert (told["seed"], told["blocks"], told["runs"]) == (STUDY.seed, 1, 2)
+    assert told["settings"]["window_s"] == STUDY.window_s
     assert (told["date"], told["ended"]) == ("2026-11-20", "2026-11-20T18:30:04Z")
     assert told["minutes"] == pytest.approx(2 * 3 / 60)
 
@@ -179,21 +182,76 @@ def test_environment_lists_machine_builds_and_settings(published: Path) -> None:
 @pytest.mark.usefixtures("undrawn")
 def test_a_study_that_can_be_asked_for_again_has_its_file(tmp_path: Path) -> None:
     asked = {"workloads": [{"name": "compute", "parameters": {}}], "blocks": 1, "seed": 1}
-    line = study_line(MADE)
-    line.study.update(asked)
-    write([line, *LINES[1:]], tmp_path / "journal.jsonl")
+    study = replace(STUDY, options=asked)
+    study.write(tmp_path)
     publish(tmp_path, tmp_path / "out", QUIET)
     told = json.loads((tmp_path / "out" / "environment.json").read_text(encoding="utf-8"))
-    assert told["command"] == command(line) == "scaling run --study study.toml"
-    again = tomllib.loads((tmp_path / "out" / "study.toml").read_text(encoding="utf-8"))
-    assert again["workloads"] == [{"name": "compute", "parameters": {}}]
+    assert told["command"] == facts.command(study.first_line) == "scaling run --study study.toml"
+    written = tomllib.loads((tmp_path / "out" / "study.toml").read_text(encoding="utf-8"))
+    assert written["workloads"] == [{"name": "compute", "parameters": {}}]
 
 
-@pytest.mark.slow
-def test_the_command_says_where_it_stands(results: Path, published: Path) -> None:
-    asked = ["publish", str(results)]
-    done = CliRunner().invoke(app, [*asked, str(published)], catch_exceptions=False)
-    assert (done.exit_code, done.stderr) == (0, "")
-    assert done.stdout == f"published: {published}, with 3 plots\n"
-    with pytest.raises(UsageError, match=r"publish it in another folder$"):
-        CliRunner().invoke(app, [*asked, str(results)], catch_exceptions=False)
+@pytest.mark.usefixtures("undrawn")
+def test_the_command_says_where_it_stands(tmp_path: Path, command: Command) -> None:
+    STUDY.write(tmp_path / "study")
+    done = command("publish", "study", "out/study")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "published: out/study, with 0 plots\n"
+    done = command("publish", "study", "study")
+    assert done.returncode == 2
+    assert done.stderr.rstrip().endswith("publish it in another folder")
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=name_of)
+def test_no_published_file_names_anyone(folder: Path) -> None:
+    for file in folder.rglob("*"):
+        if file.is_file():
+            assert list(names_in(unpacked(file).decode())) == [], file.name
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'File "/home/ann/project/theirs.py", line 3',
+        r'{"stderr":"Traceback\n/tmp/x/theirs.py:3: a warning"}',
+        r"C:\Users\ann\theirs.py",
+        r'"C:\\Users\\ann"',
+        "(/Users/ann)",
+        "cannot open '/var/lib/ann'",
+        str(Path.home() / "theirs.py"),
+    ],
+)
+def test_paths_are_found(text: str) -> None:
+    assert [name.line for name in names_in(f"first\n{text}\n")][:1] == [2]
+
+
+def test_this_machine_is_found_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(platform, "node", lambda: "anns-laptop")
+    assert [name.text for name in names_in("on anns-laptop, not on anns-laptop-2")] == [
+        "anns-laptop"
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "http://127.0.0.1:8080/home/page",
+        "GET /item?id=7",
+        "asyncio/tasks.py",
+        "~/data/x",
+        "round trips/work/s",
+        "/usr/lib/libc.so",
+        "scaling/data/x",
+    ],
+)
+def test_what_names_nobody_is_none(text: str) -> None:
+    assert list(names_in(text)) == []
+
+
+def test_a_journal_that_names_somebody_is_not_published(tmp_path: Path) -> None:
+    talkative = replace(STUDY, change=lambda run: with_(run, stderr="see /home/ann/notes.txt"))
+    talkative.write(tmp_path)
+    with pytest.raises(ScalingError, match="line 2 names '/home/ann'") as told:
+        publish(tmp_path, tmp_path / "out", QUIET)
+    assert told.value.exit_code == 1
+    assert not (tmp_path / "out").exists()

@@ -1,11 +1,19 @@
-"""What is published beside a journal is what this version makes of it: tables, texts, plots."""
+"""What is published is what this version makes of its journals: frames, tables, texts, pages,
+plots, and every figure and picture in a README.
 
+`published_frames.json` has a digest of each column over the journals that it lists, made before the
+table package was rewritten for speed (2026-11-22); `details` has none, because these are sentences
+for people. A column that changes on purpose gets a new digest, and the commit says why.
+"""
+
+import hashlib
 import io
 import json
 import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
+import matplotlib as mpl
 import pandas as pd
 import pytest
 
@@ -16,15 +24,55 @@ from scaling.report.claims import markdown
 from scaling.report.files import PLOTS, TABLES, write_tables
 from scaling.report.page.parts import Pictures
 from scaling.report.page.render import write_page
+from scaling.report.plots.draw import drawn
+from scaling.report.plots.style import RC
 from scaling.report.publish import PAGE, PUBLISHED, write_descriptions
+from scaling.report.quotes.check import check
+from scaling.report.quotes.lookup import Lookup
+from scaling.report.quotes.text import quotes_in, without_code
+from tests.support.children import ROOT
 from tests.support.published import FOLDERS, alike, name_of, read, results_of
+from tests.support.published import PUBLISHED as ALL
 
+KNOWN = json.loads(Path(__file__).with_name("published_frames.json").read_text(encoding="utf-8"))
+DIGITS = 8  # machines round differently in the last ones
 TITLE = "{http://www.w3.org/2000/svg}title"
 PICTURE = re.compile("<svg.*?</svg>", re.DOTALL)
+TEXTS = {name: (ROOT / name).read_text(encoding="utf-8")
+         for name in ("README.md", "results/README.md")}  # fmt: skip
+QUOTED = sorted(
+    set(re.findall(r"\]\((results/published/[^)\s]+/plots/[^)\s]+)\.svg\)", TEXTS["README.md"]))
+)
+NAMES = re.compile(r'\bid="[^"]*"|href="#[^"]*"|url\(#[^)]*\)')  # made of digests of what they name
+BARE_VERDICT = re.compile(
+    r"(?:--> |\()(?:faster|slower|same|less|more|inconclusive)(?=[\s|).,:])"
+    r"(?!,[^|<]*<!-- [\w.-]+\.words -->)"
+)
+# Named as a folder is, so that one process reads them all (`conftest.py`).
+of_all = pytest.mark.parametrize("folder", [ALL], ids=["all"])
+POINTS = 0.1  # a hundredth of a letter's height is no other drawing
 
 
-def test_there_are_some() -> None:
-    assert FOLDERS
+@of_all
+def test_every_version_loads_them_into_the_same_frames(folder: Path) -> None:
+    frames = {name: read(folder / name).frame for name in KNOWN["journals"]}
+    digests = {column: _digest(frames, column) for column in KNOWN["columns"]}
+    assert digests == KNOWN["columns"]
+
+
+def _digest(frames: dict[str, pd.DataFrame], column: str) -> str:
+    """Of the column in all frames, by the order of their names."""
+    found = hashlib.sha256()
+    for name in sorted(frames):
+        texts = [_text(value) for value in frames[name][column]]
+        found.update("\n".join((name, *texts)).encode())
+    return found.hexdigest()[:16]
+
+
+def _text(value: object) -> str:
+    if isinstance(value, dict):
+        return str({name: _text(each) for name, each in value.items()})
+    return f"{value:.{DIGITS}g}" if isinstance(value, float) else str(value)
 
 
 @pytest.mark.usefixtures("unrendered")
@@ -34,7 +82,6 @@ def test_tables_page_and_descriptions_are_made_of_the_journal(folder: Path, tmp_
     write_descriptions(read(folder), tmp_path)
     write_page(results_of(folder), tmp_path / PAGE, Pictures(folder / PLOTS, beside=True))
     made = {file.name for file in tmp_path.iterdir()}
-    assert made == {file.name for file in folder.iterdir()} & made
     there = {file.name for file in folder.iterdir() if file.is_file()}
     assert made == there - {PUBLISHED[0], *BESIDE}
     for file in tmp_path.iterdir():
@@ -43,10 +90,12 @@ def test_tables_page_and_descriptions_are_made_of_the_journal(folder: Path, tmp_
         assert _same(new, old, file.suffix), again
 
 
-@pytest.mark.slow
-def test_claims_are_those_that_these_studies_decide() -> None:
-    for machine in {folder.parent for folder in FOLDERS}:
-        judged = judge([read(folder) for folder in FOLDERS if folder.parent == machine])
+@of_all
+def test_claims_are_those_that_these_studies_decide(folder: Path) -> None:
+    assert FOLDERS
+    for machine in {each.parent for each in FOLDERS}:
+        assert machine.parent == folder
+        judged = judge([read(each) for each in FOLDERS if each.parent == machine])
         there = (machine / "claims.md").read_text(encoding="utf-8")
         assert _same(markdown(judged), there, ".md"), "`scaling claims --output` writes it anew"
 
@@ -63,7 +112,6 @@ def _same(new: str, old: str, suffix: str) -> bool:
     return alike(PICTURE.sub("", new), PICTURE.sub("", old), by=0.01)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("folder", FOLDERS, ids=name_of)
 def test_every_plot_is_there_and_no_picture_that_is_none(folder: Path) -> None:
     plots = list((folder / "plots").iterdir())
@@ -78,3 +126,35 @@ def test_every_plot_is_there_and_no_picture_that_is_none(folder: Path) -> None:
         is_rated = section.rate_per_s is not None  # its throughput is the schedule's
         assert drawn == (any(point.throughput.n for point in points) and not is_rated)
     assert (folder / TABLES).stat().st_size
+
+
+@of_all
+def test_every_figure_of_a_readme_is_the_one_that_was_measured_and_every_key_is_used(
+    folder: Path,
+) -> None:
+    results = Lookup(folder, read)
+    wrong, used = [], set[str]()
+    for name, words in TEXTS.items():  # one test: they quote the same studies
+        assert quotes_in(words)
+        used |= {each.comment for each in quotes_in(words)}
+        wrong += [f"{name}:{each.quote.line}: {each.why}" for each in check(words, results)]
+    assert not wrong, "\n".join(["`nox -s quotes` puts right what it can:", *wrong])
+    assert results.keys.keys() <= used
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_every_verdict_after_a_figure_has_a_source(name: str) -> None:
+    assert not BARE_VERDICT.findall(without_code(TEXTS[name]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("picture", QUOTED)
+def test_every_picture_of_the_readme_is_what_its_journal_draws_now(
+    picture: str, tmp_path: Path
+) -> None:
+    there = ROOT / f"{picture}.svg"
+    with mpl.rc_context(RC):
+        sheet = drawn(read(there.parent.parent), there.stem)
+        (svg,) = sheet.save(tmp_path / there.stem, ["svg"])
+    new, old = (NAMES.sub("", each.read_text(encoding="utf-8")) for each in (svg, there))
+    assert alike(new, old, by=0.0, to=POINTS), f"scaling publish {there.parent.parent.name} again"

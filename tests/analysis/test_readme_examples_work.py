@@ -1,44 +1,40 @@
-"""What the README shows is there, and what it says to type works."""
+"""What a README shows is there, and what it and the workflows say to type works."""
 
 import re
-from collections.abc import Callable
+import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import typer
 
+from scaling.builds.cpython import parse_build
 from scaling.cli.program import app
 from tests.support.children import ROOT, measured
+from tests.support.cli import Command
+from tests.support.studies import FakeStudy
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 RESULTS = (ROOT / "results" / "README.md").read_text(encoding="utf-8")
 NOXFILE = (ROOT / "noxfile.py").read_text(encoding="utf-8")
+RUN = re.compile(r"( *)(- )?run: *(.*)")
 
 
-def test_no_gap_is_left() -> None:
-    assert "@@" not in README
-    assert "TODO" not in README
-
-
-@pytest.mark.parametrize("target", sorted(set(re.findall(r"\]\((?!https:)([^)]+)\)", README))))
-def test_every_picture_and_link_of_ours_is_there(target: str) -> None:
-    name, _, heading = target.partition("#")
-    file = ROOT / (name or "README.md")
-    assert file.is_file()
-    if heading:
-        headings = re.findall(r"^#+ (.+)$", file.read_text(encoding="utf-8"), re.MULTILINE)
-        assert heading in map(anchor, headings)
+def test_every_picture_link_and_path_of_ours_is_there() -> None:
+    for target in set(re.findall(r"\]\((?!https:)([^)]+)\)", README)):
+        name, _, heading = target.partition("#")
+        file = ROOT / (name or "README.md")
+        assert file.is_file(), target
+        if heading:
+            headings = re.findall(r"^#+ (.+)$", file.read_text(encoding="utf-8"), re.MULTILINE)
+            assert heading in map(anchor, headings), target
+    for path in set(re.findall(r"`((?:scaling|workers|tests)/[\w./]*)`", README)):
+        assert (ROOT / path).exists(), path
 
 
 def anchor(heading: str) -> str:
     """What a heading is linked by: GitHub's rule."""
     return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
-
-
-@pytest.mark.parametrize(
-    "path", sorted(set(re.findall(r"`((?:scaling|workers|tests)/[\w./]*)`", README)))
-)
-def test_every_path_that_it_names_is_there(path: str) -> None:
-    assert (ROOT / path).exists()
 
 
 @pytest.mark.slow
@@ -49,17 +45,81 @@ def test_the_workload_of_ones_own_runs(tmp_path: Path) -> None:
     assert all(worker.ticks.operations[-1] > 0 for worker in record.workers)
 
 
-@pytest.mark.parametrize("command", sorted(set(re.findall(r"`scaling (\w+)", README + RESULTS))))
-def test_every_command_is_there(command: str) -> None:
-    names = [each.name or _name(each.callback) for each in app.registered_commands]
-    assert command in names
+def workflows() -> Iterator[str]:
+    """Those that run for us, and that a README shows."""
+    for file in sorted((ROOT / ".github" / "workflows").glob("*.yml")):
+        yield file.read_text(encoding="utf-8")
+    yield from re.findall(r"```yaml\n(.*?)```", RESULTS, re.DOTALL)
 
 
-def _name(callback: Callable[..., object] | None) -> str:
-    return getattr(callback, "__name__", "").replace("_", "-")
+def commands(workflow: str) -> Iterator[list[str]]:
+    """The words of every command, with the workflow's variables replaced."""
+    variables = re.findall(r"^ +([A-Z]+): (.*)$", workflow, re.MULTILINE)
+    for block in blocks(workflow.splitlines()):
+        for line in block.splitlines():
+            filled = line
+            for name, value in variables:
+                filled = filled.replace(f"${name}", value)
+            yield shlex.split(re.sub(r"\$\{\{.*?\}\}", "x", filled))
 
 
-@pytest.mark.parametrize("session", sorted(set(re.findall(r"nox -s ([\w.-]+)", README))))
-def test_every_session_is_there(session: str) -> None:
-    stem = session.partition("-")[0]
-    assert re.search(rf'def {stem}\b|name="{re.escape(session)}"|name=f"{stem}-', NOXFILE)
+def blocks(lines: list[str]) -> Iterator[str]:
+    """The text of every `run:`; a folded one (`>`) is one line."""
+    for place, line in enumerate(lines):
+        if found := RUN.fullmatch(line):
+            inside, text = len(found[1]) + len(found[2] or ""), found[3]
+            if text not in (">", "|"):
+                yield text
+                continue
+            own = []
+            for each in lines[place + 1 :]:
+                if each.strip() and len(each) - len(each.lstrip()) <= inside:
+                    break
+                own.append(each.strip())
+            yield (" " if text == ">" else "\n").join(own)
+
+
+IN_WORKFLOWS = [words for workflow in workflows() for words in commands(workflow)]
+
+
+def of(program: str) -> list[list[str]]:
+    return [words[1:] for words in IN_WORKFLOWS if words[0] == program]
+
+
+def test_every_command_and_option_is_there() -> None:
+    """Parsed as the command line would be, and not run: what is unknown raises."""
+    group = typer.main.get_command(app)
+    assert {words[0] for words in of("scaling")} == {"run", "gate"}
+    for words in of("scaling"):
+        with group.make_context("scaling", [*words]) as context:
+            name, command, rest = group.resolve_command(context, [*words])  # type: ignore[attr-defined]
+            assert command.make_context(name, rest, parent=context).params
+    named = set(re.findall(r"`scaling (\w+)", README + RESULTS))
+    assert named <= set(group.commands)  # type: ignore[attr-defined]
+
+
+def test_every_session_and_interpreter_is_there() -> None:
+    in_workflows = [session for _, session in of("nox")]
+    assert in_workflows
+    for session in {*in_workflows, *re.findall(r"nox -s ([\w.-]+)", README)}:
+        stem = session.partition("-")[0]
+        found = rf'def {stem}\b|name="{re.escape(session)}"|name=f"{stem}-'
+        assert re.search(found, NOXFILE), session
+    (wanted,) = of("uv")
+    assert wanted[:2] == ["python", "install"]
+    for build in wanted[2:]:
+        assert parse_build(build).name == build
+
+
+def test_the_gates_of_workflows_pass_what_scales(tmp_path: Path, command: Command) -> None:
+    """On studies like those that the workflow makes."""
+    for words in (words for words in of("scaling") if words[0] == "gate"):
+        folders = [word for word in words if word.startswith("results/")]
+        assert folders
+        for seed, folder in enumerate(folders):
+            loops = ("asyncio", "uvloop")
+            study = FakeStudy(loops=loops, workers=(1, 2), blocks=8, seed=seed, ticks=4)
+            study.write(tmp_path / folder)
+        done = command(*words)
+        assert done.returncode == 0, done.stderr
+        assert "gate: passes:" in done.stdout

@@ -1,19 +1,11 @@
 """`--scale` multiplies what a workload calls its amounts, and nothing hides that it was done."""
 
-import io
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import replace
-from rich.console import Console
 
-from scaling.analysis.results import StudyResults
-from scaling.analysis.sections import sections
-from scaling.analysis.table.load import Journal, read_journal
 from scaling.base.errors import UsageError
-from scaling.journal.record import ParameterFacts, StudyLine, WorkloadFacts
+from scaling.journal.record import ParameterFacts, WorkloadFacts
 from scaling.machine.topology import Topology
 from scaling.report.plots.caption import caption
 from scaling.report.tables.comparison import warnings_of
@@ -26,7 +18,8 @@ from scaling.study.parameters import scaled, scaled_to
 from scaling.study.plan.cells import Plan, make_plan
 from scaling.study.plan.table import PlanView
 from tests.support.descriptions import WORKLOADS, description
-from tests.support.fabricate import Made, journal, write
+from tests.support.printing import printed
+from tests.support.studies import FakeStudy
 
 NAP = WorkloadFacts(
     path="naps:Nap",
@@ -61,9 +54,6 @@ def planned(options: Options, text: str = STUDY) -> Plan:
 def parameters(plan: Plan, workload: str) -> dict[str, list[object]]:
     (entry,) = (each for each in plan.study.workloads if each.name == workload)
     return entry.parameters
-
-
-# --- what is run --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("said", ["0.01", "1%", " 1 % "])
@@ -120,9 +110,6 @@ def test_an_invalid_scale_is_an_error(said: str) -> None:
         planned(Options(), f"scale = '{said}'\n{STUDY}")
 
 
-# --- what is printed ----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("study", "words"),
     [({}, ""), ({"scale": 1.0}, ""), ({"scale": 0.01}, "scaled to 1 %"),
@@ -132,33 +119,18 @@ def test_it_is_said_in_per_cent(study: dict[str, float], words: str) -> None:
     assert scaled_to(study) == words
 
 
-def printed(shown: object) -> str:
-    file = io.StringIO()
-    Console(file=file, width=160).print(shown)
-    return file.getvalue()
-
-
 def test_the_plan_prints_it() -> None:
-    assert "scaled to 1 %" in printed(PlanView(planned(Options(scale="1%"))))
-    assert "scaled to" not in printed(PlanView(planned(Options())))
-
-
-def made(scale: float, path: Path) -> Journal:
-    head, *runs = journal(Made(workers=(1, 2)))
-    assert isinstance(head, StudyLine)
-    return read_journal(write([replace(head, study={**head.study, "scale": scale}), *runs], path))
+    assert "scaled to 1 %" in printed(PlanView(planned(Options(scale="1%"))), width=160)
+    assert "scaled to" not in printed(PlanView(planned(Options())), width=160)
 
 
 @pytest.mark.parametrize(("scale", "told"), [(0.01, True), (1.0, False)])
-def test_tables_plots_and_comparisons_show_it(scale: float, told: bool, tmp_path: Path) -> None:
-    read = made(scale, tmp_path / "journal.jsonl")
-    results = StudyResults.of(read)
-    frame, study = read.frame, read.study
-    section = sections(frame, study)[0]
+def test_tables_plots_and_comparisons_show_it(scale: float, told: bool) -> None:
+    results = FakeStudy(workers=(1, 2), options={"scale": scale}).results
     everything = {
-        "terminal": printed(Results(results)),
+        "terminal": printed(Results(results), width=160),
         "markdown": markdown(results),
-        "plots": caption(section, study, []).replace("\N{NO-BREAK SPACE}", " "),
+        "plots": caption(results.sections[0], results.study, []).replace("\N{NO-BREAK SPACE}", " "),
         "comparison": " ".join(warnings_of(results)),
     }
     assert {name: "scaled to 1 %" in text for name, text in everything.items()} == dict.fromkeys(

@@ -49,7 +49,7 @@ ARM_FACTORS = {"3.14": 0.45, "3.14+mimalloc": 1.08, "3.14t+gil": 1.0, "3.14t": 0
 type Change = Callable[[RunLine], RunLine]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class RunModel:
     """How fast runs are, and on what machine. `noise` is the relative standard deviation of a run's
     throughput, `tick_noise` the unevenness of a worker's ticks.

@@ -1,4 +1,4 @@
-"""The notebooks explain before they compute; they are small, whole, and use the public front only.
+"""The notebooks are small, whole, and use the public front only.
 
 That they still say what is committed is what `nox -s notebooks` is for, which executes them.
 """
@@ -8,7 +8,6 @@ import json
 import re
 from collections.abc import Iterator
 from functools import cache
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -25,8 +24,7 @@ NAMES = [
     "05-what-helps",
     "06-sync-or-async",
 ]
-MOST_CELLS, MOST_LINES, MOST_BYTES = 14, 26, 1_500_000
-FEWEST_WORDS = 60  # of prose before the first code
+MOST_BYTES = 1_500_000
 IMPORTED = {"IPython", "json", "numpy", "pandas", "pathlib", "scaling", "scipy"}
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -78,28 +76,15 @@ def test_all_of_them_are_there_and_small_together() -> None:
 
 
 @each_notebook
-def test_it_was_executed_from_top_to_bottom(name: str) -> None:
+def test_it_was_executed_from_top_to_bottom_by_nobody_in_particular(name: str) -> None:
     cells = of_kind(name, "code")
     assert [cell["execution_count"] for cell in cells] == list(range(1, len(cells) + 1))
     outputs = [output for cell in cells for output in cell["outputs"]]
     assert {output["output_type"] for output in outputs} <= {"execute_result", "display_data"}
     assert all(cell["outputs"] for cell in cells)
-
-
-@each_notebook
-def test_it_is_explained_before_it_is_computed(name: str) -> None:
-    cells = notebook(name)["cells"]
-    assert source(cells[0]).startswith("# ")
-    assert len(source(cells[0]).split()) >= FEWEST_WORDS
-    for before, cell in pairwise(cells):
-        assert "markdown" in (before["cell_type"], cell["cell_type"]), source(cell)
-
-
-@each_notebook
-def test_it_is_short(name: str) -> None:
-    assert len(notebook(name)["cells"]) <= MOST_CELLS
-    for cell in of_kind(name, "code"):
-        assert len(source(cell).splitlines()) <= MOST_LINES, source(cell)
+    assert notebook(name)["metadata"] == METADATA
+    assert all(cell["metadata"] == {} for cell in notebook(name)["cells"])
+    assert [text for text in texts(name) if A_PATH.search(text)] == []
 
 
 @each_notebook
@@ -134,21 +119,3 @@ def test_its_studies_are_there(name: str) -> None:
     }
     assert named
     assert all((FOLDER / str(path)).is_dir() for path in named)
-
-
-@each_notebook
-def test_it_does_not_reveal_who_executed_it(name: str) -> None:
-    assert notebook(name)["metadata"] == METADATA
-    assert all(cell["metadata"] == {} for cell in notebook(name)["cells"])
-    for text in texts(name):
-        assert not A_PATH.search(text), text
-
-
-@pytest.mark.parametrize("text", ["/home/me/x", "in C:\\Users", "~/results", "at /tmp/a"])
-def test_a_path_would_be_seen(text: str) -> None:
-    assert A_PATH.search(text)
-
-
-@pytest.mark.parametrize("text", ["21.9 times", "4 % more", "takes 27 MiB", "it is 1,200 ns"])
-def test_a_typed_figure_would_be_seen(text: str) -> None:
-    assert A_FIGURE.search(text)

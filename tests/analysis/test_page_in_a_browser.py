@@ -3,21 +3,23 @@ paper and by ear.
 """
 
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
 from PIL import Image
 
-from scaling.analysis.results import StudyResults
 from scaling.report.files import PLOTS, write_plots
 from scaling.report.page.parts import Pictures
 from scaling.report.page.render import page
 from scaling.report.publish import PAGE
-from tests.support.applications import application_study, results_of
 from tests.support.chromium import Chromium, Page, chromium
-from tests.support.fabricate import Made, studied
-from tests.support.time_terms import plus, with_terms
+from tests.support.once import made_once
+from tests.support.served_studies import FakeAppStudy
+from tests.support.studies import FakeStudy
+from tests.support.terms import plus
+from tests.support.unrendered import unrendered
 
 PHONE, LAPTOP, DESK = 390, 1200, 1280  # CSS pixels
 READABLE, VISIBLE = 4.5, 3.0  # contrast of writing and of drawings (WCAG 2.2, 1.4.3 and 1.4.11)
@@ -57,32 +59,45 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
         yield found
 
 
-@pytest.fixture(scope="module")
+MADE = FakeStudy(
+    arms=("3.14", "3.14+mimalloc", "3.14t+gil", "3.14t"),
+    models=("threads", "processes"),
+    workers=(1, 2),
+    blocks=6,
+    ticks=4,
+    terms=lambda _arm, _model, n: plus(blocked=900.0 * n),
+)
+
+
+def write_pages(folder: Path) -> None:
+    """One of all plots, and one of an application at several rates: it has the widest tables."""
+    (folder / "report.html").write_text(page(MADE.results), encoding="utf-8")
+    app = FakeAppStudy(rates=(0.0, 400.0, 800.0), window_s=12.0)
+    with unrendered():
+        (folder / "wide.html").write_text(page(app.results), encoding="utf-8")
+
+
+@pytest.fixture(scope="session")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("study")
-    made = Made(
-        arms=("3.14", "3.14+mimalloc", "3.14t+gil", "3.14t"),
-        loops=("asyncio", "uvloop"),
-        models=("threads", "processes"),
-        workers=(1, 2, 4),
-        blocks=6,
-    )
-    file = folder / "report.html"
-    journal = with_terms(studied(folder, made), lambda arm, model, n: plus(blocked=900.0 * n))
-    html = page(StudyResults.of(journal))
-    file.write_text(html, encoding="utf-8")
-    return file
+    return made_once(tmp_path_factory, "pages-in-a-browser", write_pages) / "report.html"
 
 
-@pytest.mark.slow
-def test_no_request_leaves_it(browser: Chromium, report: Path) -> None:
-    shown = Page(browser, report, DESK)
-    assert [url for url in shown.requests if not url.startswith("data:")] == [report.as_uri()]
+type Shown = Callable[..., Page]
 
 
-@pytest.mark.slow
+@pytest.fixture(scope="module")
+def shown(browser: Chromium, report: Path) -> Shown:
+    """The report at some width, in a scheme and a medium, opened once for all tests."""
+    return cache(partial(Page, browser, report))
+
+
+def test_no_request_leaves_it(shown: Shown, report: Path) -> None:
+    asked = shown(DESK, "light").requests
+    assert [url for url in asked if not url.startswith("data:")] == [report.as_uri()]
+
+
 def test_a_published_page_asks_for_its_plots_alone(browser: Chromium, tmp_path: Path) -> None:
-    results = StudyResults.of(studied(tmp_path, Made(workers=(1,), blocks=1)))
+    results = FakeStudy(workers=(1,), blocks=1).results
     plots = write_plots(results, tmp_path / PLOTS, ["svg"])
     file = tmp_path / PAGE
     file.write_text(page(results, Pictures(tmp_path / PLOTS, beside=True)), encoding="utf-8")
@@ -94,37 +109,30 @@ def test_a_published_page_asks_for_its_plots_alone(browser: Chromium, tmp_path: 
     assert all(widths)
 
 
-def test_a_request_that_left_would_be_seen(browser: Chromium, report: Path) -> None:
-    """And would be held back by the page itself."""
+def test_a_request_that_left_would_be_held_back_by_the_page(
+    browser: Chromium, report: Path, tmp_path: Path
+) -> None:
     html = report.read_text(encoding="utf-8")
     inside = html.replace("<footer>", '<img src="https://example.invalid/x.png"><footer>')
-    talkative = report.with_name("talkative.html")
-    policy = 'content="default-src'
-    talkative.write_text(inside.replace(policy, 'content="img-src *; default-src'))
-    assert "https://example.invalid/x.png" in Page(browser, talkative, DESK).requests
+    talkative = tmp_path / "talkative.html"
     talkative.write_text(inside)
     held_back = Page(browser, talkative, DESK)
     assert held_back.value_of("document.images[0].naturalWidth") == 0
 
 
 @pytest.mark.parametrize("width", [PHONE, DESK])
-def test_nothing_is_wider_than_the_screen(width: int, browser: Chromium, report: Path) -> None:
-    shown = Page(browser, report, width)
-    assert shown.value_of("innerWidth") == width
-    assert shown.value_of("document.scrollingElement.scrollWidth") <= width
-    assert shown.value_of(TOO_WIDE) == []
-    assert shown.value_of("parseFloat(getComputedStyle(document.body).fontSize)") >= 16
+def test_nothing_is_wider_than_the_screen(width: int, shown: Shown) -> None:
+    there = shown(width, "light")
+    assert there.value_of("innerWidth") == width
+    assert there.value_of("document.scrollingElement.scrollWidth") <= width
+    assert there.value_of(TOO_WIDE) == []
+    assert there.value_of("parseFloat(getComputedStyle(document.body).fontSize)") >= 16
     smallest = "Math.min(...[...document.querySelectorAll('figure svg')].map(s => s.clientWidth))"
-    assert shown.value_of(smallest) >= 640  # a phone scrolls it: smaller, nobody could read it
+    assert there.value_of(smallest) >= 640  # a phone scrolls it: smaller, nobody could read it
 
 
-@pytest.mark.usefixtures("unrendered")
-def test_no_column_is_cut_off_on_a_laptop(browser: Chromium, report: Path, tmp_path: Path) -> None:
-    """Also not of an application at several rates, whose tables have most columns."""
-    rates = (0.0, 400.0, 800.0)
-    results = results_of(application_study(tmp_path, rates=rates, window_s=12.0))
-    wide = tmp_path / "wide.html"
-    wide.write_text(page(results), encoding="utf-8")
+def test_no_column_is_cut_off_on_a_laptop(browser: Chromium, report: Path) -> None:
+    wide = report.with_name("wide.html")
     for file in (report, wide):
         shown = Page(browser, file, LAPTOP)
         assert shown.value_of(CUT_OFF) == []
@@ -134,11 +142,11 @@ def test_no_column_is_cut_off_on_a_laptop(browser: Chromium, report: Path, tmp_p
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_ink_contrasts_with_paper(scheme: str, browser: Chromium, report: Path) -> None:
-    shown = Page(browser, report, DESK, scheme)
+def test_ink_contrasts_with_paper(scheme: str, shown: Shown) -> None:
+    there = shown(DESK, scheme)
 
     def contrast(of: str, on: str) -> float:
-        return float(shown.value_of(f"{CONTRAST}('{of}', '{on}')"))
+        return float(there.value_of(f"{CONTRAST}('{of}', '{on}')"))
 
     for ink in ("ink", "quiet", "link", "good", "bad"):
         for paper in ("page", "paper", "raised"):
@@ -146,7 +154,7 @@ def test_ink_contrasts_with_paper(scheme: str, browser: Chromium, report: Path) 
     for paper in ("warn", "void"):
         assert contrast("var(--ink)", f"var(--{paper})") >= READABLE
     assert contrast("var(--edge)", "var(--paper)") >= VISIBLE
-    pixels = Image.open(io.BytesIO(shown.screenshot())).convert("L")
+    pixels = Image.open(io.BytesIO(there.screenshot())).convert("L")
     darkest, lightest = pixels.getextrema()
     middle = sorted(pixels.resize((64, 64)).tobytes())[64 * 32]
     assert isinstance(darkest, int)
@@ -155,23 +163,23 @@ def test_ink_contrasts_with_paper(scheme: str, browser: Chromium, report: Path) 
     assert middle > 240 if scheme == "light" else middle < 40
 
 
-def test_arms_are_visible_on_a_dark_background(browser: Chromium, report: Path) -> None:
-    shown = Page(browser, report, DESK, "dark")
-    drawn = shown.value_of(
+def test_arms_are_visible_on_a_dark_background(shown: Shown) -> None:
+    there = shown(DESK, "dark")
+    drawn = there.value_of(
         "[...new Set([...document.querySelectorAll('figure svg [style*=\"#\"]')]"
         ".flatMap(each => each.getAttribute('style').match(/#[0-9a-f]{6}/g) || []))]"
     )
     assert len(drawn) == 4
     for colour in drawn:
-        assert shown.value_of(f"{CONTRAST}('{colour}', 'var(--paper)')") >= VISIBLE, colour
+        assert there.value_of(f"{CONTRAST}('{colour}', 'var(--paper)')") >= VISIBLE, colour
 
 
-def test_paper_shows_all_and_is_white(browser: Chromium, report: Path) -> None:
+def test_paper_shows_all_and_is_white(shown: Shown) -> None:
     """On it nothing can be opened, and ink is dear."""
     hidden = "[...document.querySelectorAll('details table')].filter(t => !t.checkVisibility())"
-    screen = Page(browser, report, DESK, "dark")
+    screen = shown(DESK, "dark")
     assert screen.value_of(f"{hidden}.length") > 3
-    printed = Page(browser, report, 700, "dark", media="print")
+    printed = shown(700, "dark", "print")
     assert printed.value_of(f"{hidden}.length") == 0
     assert printed.value_of("getComputedStyle(document.body).backgroundColor") == (
         "rgb(255, 255, 255)"
@@ -180,8 +188,8 @@ def test_paper_shows_all_and_is_white(browser: Chromium, report: Path) -> None:
     assert printed.value_of("document.scrollingElement.scrollWidth") <= 700
 
 
-def test_it_can_be_listened_to(browser: Chromium, report: Path) -> None:
-    heard = Page(browser, report, DESK).heard
+def test_it_can_be_listened_to(shown: Shown) -> None:
+    heard = shown(DESK, "light").heard
     roles = {role for role, _ in heard}
     assert {"banner", "navigation", "main", "contentinfo", "region", "heading", "image"} <= roles
     named = [(role, name) for role, name in heard if role in ("image", "region", "heading")]

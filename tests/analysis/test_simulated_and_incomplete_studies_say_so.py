@@ -1,0 +1,223 @@
+"""A study that was simulated, interrupted, cut off or damaged says so in every output: nothing that
+leaves it can pass for a whole measurement.
+"""
+
+import gzip
+import zipfile
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+import scaling
+from scaling.analysis.claims import judge
+from scaling.analysis.gate.checks import Limits
+from scaling.analysis.results import StudyResults, incomplete
+from scaling.analysis.table.load import Journal, read_journal
+from scaling.base.console import new_console
+from scaling.journal.record import Line, RunLine, encode_line
+from scaling.report.compare import compare
+from scaling.report.explain import explain
+from scaling.report.export.formats import FORMATS, export
+from scaling.report.files import write_derived
+from scaling.report.gate import gate
+from scaling.report.page.render import page
+from scaling.report.publish import environment_text
+from scaling.report.terminal.answer import Answer
+from scaling.report.terminal.show import Results
+from tests.support.cli import Command
+from tests.support.printing import printed_by
+from tests.support.runs import with_
+from tests.support.served_studies import FakeServedStudy
+from tests.support.simulated_machine import STUDY, simulated
+from tests.support.studies import FakeStudy, in_memory, write
+
+QUIET = new_console(quiet=True)
+SMALL = replace(
+    STUDY,
+    variants={"echo": [{"payload_bytes": 1024}]},
+    arms=("3.14t",),
+    loops=("asyncio",),
+    models=("threads",),
+    workers=(1, 2, 8),
+)
+
+
+def without_controls(blocks: int) -> list[Line]:
+    head, *runs = simulated(blocks, SMALL)
+    return [
+        head,
+        *(run for run in runs if isinstance(run, RunLine) and run.cell.workload == "echo"),
+    ]
+
+
+def measured() -> list[bytes]:
+    """The same study as if it had been measured."""
+    head, *runs = without_controls(1)
+    return [encode_line(line) for line in (with_(head, simulated=False), *runs)]
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Journal:
+    folder = tmp_path_factory.mktemp("simulated")
+    return read_journal(write(without_controls(2), folder / "journal.jsonl"))
+
+
+type Output = Callable[[Journal, Console], object]
+
+PRINTED: dict[str, Output] = {
+    "run": lambda study, to: to.print(Answer(StudyResults.of(study))),
+    "show": lambda study, to: to.print(Results(StudyResults.of(study))),
+    "explain": lambda study, to: explain(study.path, to),
+    "explain --json": lambda study, to: explain(study.path, to, json_to=to),
+    "gate": lambda study, to: gate(study.path, Limits(min_efficiency=0.5), {}, to, environment={}),
+    "page": lambda study, to: to.print(page(StudyResults.of(study))),
+    "environment": lambda study, to: to.print(environment_text(study)),
+}
+
+
+@pytest.mark.usefixtures("unrendered")
+@pytest.mark.parametrize("name", PRINTED)
+def test_what_is_printed_of_a_simulated_study_says_it(name: str, study: Journal) -> None:
+    assert "simulated" in printed_by(lambda to: PRINTED[name](study, to)).lower()
+
+
+def test_compared_with_a_measured_study_it_is_named(study: Journal, tmp_path: Path) -> None:
+    (tmp_path / "journal.jsonl").write_bytes(b"".join(measured()))
+    text = printed_by(lambda to: compare([tmp_path, study.path], None, to))
+    assert "Simulated: nothing was measured" in " ".join(text.split())
+
+
+@pytest.mark.parametrize("to", sorted(FORMATS.keys() - {"columns", "hdr"}))
+def test_what_is_exported_says_it(to: str, study: Journal, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    export(study.path, to, file, QUIET)
+    assert b"simulated" in file.read_bytes().lower()
+
+
+def test_latencies_that_are_exported_say_it(tmp_path: Path) -> None:
+    served = FakeServedStudy(blocks=1, rates=(200.0,), workers=(1,), head={"simulated": True})
+    export(served.write(tmp_path), "hdr", tmp_path / "latencies.zip", QUIET)
+    names = zipfile.ZipFile(tmp_path / "latencies.zip").namelist()
+    assert names
+    assert all(name.startswith("simulated-") for name in names)
+
+
+@pytest.mark.slow
+def test_tables_files_and_every_plot_say_it(study: Journal, tmp_path: Path) -> None:
+    files = write_derived(StudyResults.of(study), tmp_path, formats=["svg"])
+    assert {file.suffix for file in files} == {".md", ".csv", ".svg"}
+    silent = [file.name for file in files if "simulated" not in file.read_text().lower()]
+    assert silent == []
+
+
+def test_the_frame_has_it_and_no_claim_is_decided_by_it(study: Journal) -> None:
+    assert scaling.load(study.path)["simulated"].all()
+    words = {each.word for each in judge([study])}
+    assert words <= {"inconclusive", "cannot be tested here"}
+
+
+def test_a_measured_study_does_not_say_it(tmp_path: Path) -> None:
+    (tmp_path / "journal.jsonl").write_bytes(b"".join(measured()))
+    export(tmp_path, "markdown", tmp_path / "tables.md", QUIET)
+    text = environment_text(read_journal(tmp_path)) + (tmp_path / "tables.md").read_text()
+    assert "simulated" not in text.lower()
+
+
+WHOLE = FakeStudy(blocks=6, ticks=4)  # 18 runs
+LINES = [encode_line(line) for line in WHOLE.lines]
+RUBBISH = b'{"kind":"run","cell":{"work\n'
+INTERRUPTED = "incomplete: 14 of 18 runs"
+DAMAGED = {
+    "interrupted": (LINES[:15], INTERRUPTED),
+    "cut off": ([*LINES[:15], LINES[15][:-40]], INTERRUPTED),
+    "unreadable": (
+        [*LINES[:9], RUBBISH, *LINES[10:]],
+        "incomplete: 17 of 18 runs, 1 line cannot be read",
+    ),
+    "needless": ([*LINES[:9], RUBBISH, *LINES[9:]], "incomplete: 18 of 18 runs, 1 line cannot be"),
+}
+COMMANDS = {
+    "show": ["show", "study"],
+    "compare": ["compare", "study"],
+    "compare with another": ["compare", "whole", "study"],
+    "gate": ["gate", "study", "--min-efficiency", "0.5"],
+    "gate against it": ["gate", "whole", "--against", "study"],
+}
+
+
+def write_lines(lines: Sequence[bytes], folder: Path) -> Path:
+    folder.mkdir(exist_ok=True)
+    (folder / "journal.jsonl").write_bytes(b"".join(lines))
+    return folder
+
+
+@pytest.fixture
+def interrupted(tmp_path: Path) -> Path:
+    """An interrupted study beside a whole one."""
+    write_lines(LINES, tmp_path / "whole")
+    return write_lines(DAMAGED["interrupted"][0], tmp_path / "study")
+
+
+@pytest.mark.usefixtures("interrupted")
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_begins_and_ends_with_what_is_missing(name: str, command: Command) -> None:
+    printed = command(*COMMANDS[name]).stdout.replace("OLD: ", "").replace("RESULTS: ", "")
+    assert printed.startswith(f"{INTERRUPTED} in study/journal.jsonl\n")
+    last = printed.splitlines()[-2 if name.startswith("gate") else -1]  # the gate's word is last
+    assert last.startswith(INTERRUPTED)
+
+
+@pytest.mark.usefixtures("interrupted")
+@pytest.mark.parametrize("to", ["csv", "bencher"])
+def test_figures_for_other_programs_stay_alone_on_standard_output(
+    to: str, command: Command
+) -> None:
+    done = command("export", "study", "--to", to)
+    assert done.returncode == 0
+    assert "incomplete" not in done.stdout
+    assert done.stderr.count(INTERRUPTED) == 2
+
+
+@pytest.mark.usefixtures("unrendered")
+@pytest.mark.parametrize("kind", DAMAGED)
+def test_whatever_happened_to_the_journal(kind: str, tmp_path: Path, command: Command) -> None:
+    """It is the first and the last of the page, too."""
+    lines, said = DAMAGED[kind]
+    folder = write_lines(lines, tmp_path / "study")
+    assert command("show", "study").stdout.count(said) == 2
+    html = page(StudyResults.of(read_journal(folder)))
+    assert html.count(said) == 2
+    assert html.index(said) < html.index("<main>") < html.rindex(said)
+
+
+def test_a_packed_journal_that_was_cut_off(tmp_path: Path) -> None:
+    (tmp_path / "journal.jsonl.gz").write_bytes(gzip.compress(b"".join(LINES))[:-2_000])
+    found = read_journal(tmp_path)
+    assert 0 < len(found.frame) < 18
+    missing = incomplete(found.frame, found.study, found.notes)
+    assert missing == f"incomplete: {len(found.frame)} of 18 runs"
+
+
+def missing_of(study: FakeStudy, lost: int = 0) -> str:
+    found = in_memory(study.lines[: len(study.lines) - lost])
+    return incomplete(found.frame, found.study)
+
+
+def test_what_belongs_to_a_study_is_what_it_was_asked_and_what_precision_added() -> None:
+    """The first line of one that ended in its first block says how many runs a block has."""
+    assert missing_of(WHOLE) == ""
+    first = replace(WHOLE, head={"runs_per_block": 3})
+    assert missing_of(first, lost=17) == "incomplete: 1 of 18 runs"
+    more = replace(WHOLE, blocks=7, head={"blocks": 6})
+    assert missing_of(more) == ""
+    assert missing_of(more, lost=1) == "incomplete: 20 of 21 runs"
+
+
+def test_a_run_that_was_made_again_is_one_run() -> None:
+    *lines, last = WHOLE.lines
+    found = in_memory([*lines, last, with_(last, attempt=2)])
+    assert len(found.frame) == 19
+    assert incomplete(found.frame, found.study) == ""
