@@ -171,6 +171,7 @@ def _poll(channel: Channel, index: int) -> Message | None:
 # window closed with all workers still busy) the child notifies the driver and waits until it has
 # read.
 
+
 class DriverError(RuntimeError):
     """The driver could not do its part of a run."""
 

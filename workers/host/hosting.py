@@ -29,6 +29,7 @@ from workers.worker.session import GRACE_S, failure_of
 # ----------------------------------------------------------------------------------------- schedule
 # The schedule of a window: instants that are computed once and used by every worker.
 
+
 def schedule(opens_ns: int, window_s: float, ticks: int) -> list[int]:
     """Instants (monotonic ns) that cut a window of `window_s` into `ticks` equal parts.
 

@@ -13,6 +13,7 @@ from workers.worker.workload import Workload, build, parameters_of, reason_again
 # ---------------------------------------------------------------------------------------- isolation
 # A sub-interpreter to try imports in: many extension modules refuse to load there.
 
+
 class Isolation:
     """One sub-interpreter, reused for all workloads tried, since imports take most of the time.
 

@@ -68,6 +68,7 @@ def _modules_of(packages: tuple[str, ...]) -> list[str]:
 
 # ----------------------------------------------------------------------------------------- registry
 
+
 class UnknownWorkloadError(ValueError):
     """There is no workload of that name."""
 

@@ -14,6 +14,7 @@ from workers.services.load.timer import Timer, new_timer
 # It measures capacity. It sends less while the server is slow, so its latency says little about
 # what users would see.
 
+
 class ClosedLoop:
     """Sends on each lane as soon as it is free."""
 

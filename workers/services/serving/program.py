@@ -21,6 +21,7 @@ from workers.services.serving.listening import listen
 # --------------------------------------------------------------------------------------------- loop
 # The event loop of services, and of the clients that measure them: the fastest installed.
 
+
 def new_event_loop() -> asyncio.AbstractEventLoop:
     """Make a uvloop if it is installed, else asyncio's own loop."""
     try:

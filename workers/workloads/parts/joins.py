@@ -48,6 +48,7 @@ JOINS: dict[Join, Callable[[Many], Awaitable[list[int]]]] = {
 # --------------------------------------------------------------------------------- spawn on asyncio
 # Choices of `spawn` that only asyncio has: eager tasks, and joining lists of tasks.
 
+
 @contextmanager
 def eagerly() -> Iterator[None]:
     """Inside the block, make the running loop start tasks eagerly, in `create_task`."""

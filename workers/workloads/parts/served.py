@@ -82,6 +82,7 @@ class Accepting:
 
 # ------------------------------------------------------------------------------------------- served
 
+
 @dataclass
 class Served(Workload):
     """Base of a workload with a server on each loop, loaded from outside; it needs `start`.

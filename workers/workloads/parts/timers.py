@@ -41,6 +41,7 @@ class Lateness:
 
 # ------------------------------------------------------------------------------------------- pauses
 
+
 class Pauses:
     """The pauses of a worker's operations, by number: all equal, or drawn beforehand."""
 
@@ -82,6 +83,7 @@ def exponential_s(count: int, mean_s: float, seed: str) -> list[float]:
 
 # --------------------------------------------------------------------------------------- timekeeper
 # A periodic timer that notes how late it runs: what a busy loop does to other work on it.
+
 
 class Timekeeper:
     """Fires every `period_s` on the running loop, from its creation until `stop`.

@@ -46,6 +46,7 @@ async def call_back(worker: Worker, work: Callable[[], object]) -> None:
 # --------------------------------------------------------------------------------------------- heap
 # Live objects: what a collector has to go through although it can free none of them.
 
+
 def live_objects(count: int) -> list[list[int]]:
     """Make `count` objects that the collector tracks and that live as long as the list."""
     return [[each] for each in range(count)]
@@ -58,6 +59,7 @@ def share(total: int, worker: int, workers: int) -> int:
 
 
 # -------------------------------------------------------------------------------------- per request
+
 
 class PerRequest:
     """The same for every server. `wait_s` is how long a request waits without using the CPU."""
