@@ -105,6 +105,16 @@ def app(
         int | None,
         _option("--connections", metavar="N", text="Connections per worker.", group=LOAD),
     ] = None,
+    pool: Annotated[
+        Texts,
+        _option(
+            "--pool",
+            metavar="N,…",
+            text="Threads in each loop's pool, for work that blocks (asyncio.to_thread, endpoints "
+            "that are not coroutines): compares sizes, as in 1,4,40.",
+            group=LOAD,
+        ),
+    ] = None,
     command: Annotated[
         str,
         _option(
@@ -202,6 +212,7 @@ def app(
         health=health,
         budgets=values_in(budget or (), "--budget"),
         connections=connections,
+        pools=values_in(pool or (), "--pool"),
         rates=values_in(rate or (), "--rate"),
         command=command,
         full=full,

@@ -133,7 +133,7 @@ def _configurations(found: AppAnswer) -> Grid:
         words=len(names),
         note=f"{f'All have {formats.listed(alike)}. ' if alike else ''}"
         f"Latencies are{rate or ' not known'}, from the due time; all else is at the peak."
-        f"{OWN if any(each.server == SERVER for each in found.figures) else ''}",
+        f"{OWN if any(each.server.startswith(SERVER) for each in found.figures) else ''}",
     )
 
 

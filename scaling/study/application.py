@@ -21,6 +21,7 @@ WORKLOAD = "app"  # the one that serves the application (workers/workloads/app.p
 INTERFACES = ("auto", "asgi", "aiohttp", "wsgi")
 LIFESPANS = ("auto", "on", "off")
 PORT = "{port}"
+MOST_IN_A_POOL = 1_000  # threads; N loops have N times as many
 # Servers of ASGI that people deploy with, and what their workers are: threads without the GIL.
 DEPLOYED = {"uvicorn": ("processes",), "granian": ("processes", "threads")}
 OF_WSGI = ("gunicorn-gthread", "gunicorn")  # N threads in one process; N processes
@@ -44,9 +45,10 @@ class AppAsked:
     """What is asked of `scaling app`: the application and how it is loaded.
 
     `rates` are texts: requests/s of all workers together, a share of the peak, or `grid`.
-    `command` is one that serves the application, with `{port}` and `{workers}` in it. `servers` are
-    those of `DEPLOYED` to measure, too. `builds` are the one with the GIL and the one without.
-    `threads_only` leaves processes out: a check of the application needs none.
+    `pools` are numbers of threads for each loop's pool. `command` is one that serves the
+    application, with `{port}` and `{workers}` in it. `servers` are those of `DEPLOYED` to measure,
+    too. `builds` are the one with the GIL and the one without. `threads_only` leaves processes out:
+    a check of the application needs none.
     """
 
     application: str
@@ -56,6 +58,7 @@ class AppAsked:
     health: str = ""
     budgets: Sequence[str] = ()
     connections: int | None = None
+    pools: Sequence[str] = ()
     rates: Sequence[str] = ()
     command: str = ""
     full: bool = False
@@ -81,6 +84,11 @@ def application_study(asked: AppAsked) -> StudyFile:
         raise UsageError(f"--health {asked.health}: expected a path, as in /ready")
     if asked.connections is not None and asked.connections < 1:
         raise UsageError(f"--connections: expected 1 or more, got {asked.connections}")
+    if asked.pools and asked.interface == "wsgi":
+        raise UsageError("--pool: a WSGI application is served without loops, which have pools")
+    for size in asked.pools:
+        if not (size.isdecimal() and 0 < int(size) <= MOST_IN_A_POOL):
+            raise UsageError(f"--pool {size}: expected threads, 1 to {MOST_IN_A_POOL:,}")
     if asked.command and PORT not in asked.command:
         raise UsageError(
             f"--command {asked.command!r} has no {PORT}: write {PORT} where the port to listen on "
@@ -104,12 +112,13 @@ def application_study(asked: AppAsked) -> StudyFile:
 def _entries(asked: AppAsked, with_gil: tuple[str, str], free: str) -> Iterator[WorkloadEntry]:
     """The entries; only what could be shipped, which comes first, has the whole grid of rates."""
     shared = _parameters(asked)
+    pools: dict[str, Any] = {"pool": [int(size) for size in asked.pools]} if asked.pools else {}
     without_grid = [rate for rate in shared["rate_per_s"] if rate != GRID]
     beside = {**shared, "rate_per_s": without_grid}
-    yield _entry(shared, arms=(free,), models=("threads",))
+    yield _entry(shared | pools, arms=(free,), models=("threads",))
     if asked.threads_only:
         return
-    yield _entry(shared, arms=with_gil, models=("processes", "forked"))
+    yield _entry(shared | pools, arms=with_gil, models=("processes", "forked"))
     if asked.full:
         # The ladder: what the allocator, the build and the GIL do to threads. Then the other loop.
         yield _entry(beside, arms=(*with_gil, f"{free}+gil"), models=("threads",))

@@ -25,7 +25,9 @@ BASE_LOOP = "asyncio"
 THREADS = "threads"
 OVER_PROCESSES = "over processes"
 OVER_SERVER = "over a server"
+OVER_SMALLEST = "pool"
 TWO_STUDIES = "two studies"
+POOL = "pool"  # a parameter: how many threads each loop's pool has
 CACHE, SERVER = "cache", "valkey"  # a parameter, and its value that puts the cache into a server
 
 
@@ -286,6 +288,24 @@ def over_server(scope: Scope) -> Iterator[Asked]:
                 for measure in (THROUGHPUT, CPU_OF_ALL):
                     known = tuple(scope.measured(among, measure))
                     yield Asked(OVER_SERVER, measure, of, known or tuple(among))
+
+
+@question
+def pools(scope: Scope) -> Iterator[Asked]:
+    """How many threads each loop's pool should have: each size over the smallest one measured.
+
+    Everything else is equal. Latency is compared at each rate, the rest at the peak.
+    """
+    sizes: dict[Cell, list[Cell]] = {}
+    for cell in scope.cells:
+        if cell.parameters.get(POOL):
+            sizes.setdefault(cell.but(parameters=cell.parameters.without(POOL)), []).append(cell)
+    for same in sizes.values():
+        smallest, *others = sorted(same, key=lambda each: int(str(each.parameters[POOL])))
+        is_open_loop = open_loop_rate(smallest.parameters) is not None
+        for of in others:
+            for measure in (P99,) if is_open_loop else (THROUGHPUT, CPU, MEMORY):
+                yield Asked(OVER_SMALLEST, measure, of, (smallest,))
 
 
 @question

@@ -13,6 +13,7 @@ from workers.workloads.parts.applications import (
     read_budgets,
     share_variables,
 )
+from workers.workloads.parts.pool import pool_in_use, size_pool
 from workers.workloads.parts.served import Served
 from workers.workloads.parts.servers import preload, server_of
 from workers.workloads.parts.servers.base import BaseServer
@@ -43,6 +44,8 @@ class App(Served, _Which):
     on uvicorn with httptools, an aiohttp Application on aiohttp's server; each loop has a lifespan
     and a state of its own. WSGI has no loop: measure it with one of the other servers.
 
+    `pool` sizes the loop's default executor and anyio's limiter, which each loop has of its own.
+
     `loops` is this project's server on each loop. The other `server`s are commands that people
     deploy with, measured from outside (`workers.outside`).
 
@@ -54,6 +57,9 @@ class App(Served, _Which):
         parameter("loops", "what serves it")
     )
     command: str = parameter("", "with server=command: the command, with {port} and {workers}")
+    pool: int = parameter(
+        0, "threads in each loop's pool; 0: as many as its libraries have", at_least=0
+    )
 
     threads: ClassVar[int] = 1  # of each worker of a server without loops
 
@@ -111,6 +117,7 @@ class App(Served, _Which):
         share = share_variables(worker.workers, worker.index, self._budgets)
         async with environment_on_loop(share):
             made = application.make()
+            size_pool(self.pool)
             assert application.interface
             server = server_of(application.interface, worker, made, lifespan=self.lifespan)
             self._server = server
@@ -120,6 +127,7 @@ class App(Served, _Which):
             await until_started(server)
         self._facts = await self.ready(server)
         self._facts["application"] = _whose(application, worker)
+        self._facts |= await pool_in_use(self.pool)
         return server
 
     async def ready(self, server: BaseServer) -> dict[str, str]:

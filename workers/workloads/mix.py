@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal
 from workers import Worker, parameter
 from workers.workloads.parts.first_request import first_request
 from workers.workloads.parts.mixed import LIGHT, heavy_path
+from workers.workloads.parts.pool import pool_in_use, size_pool
 from workers.workloads.parts.served import Served
 from workers.workloads.parts.servers.base import BaseServer
 
@@ -20,11 +21,11 @@ class Mix(Served):
 
     `loops` is a small ASGI application on uvicorn with httptools, on each loop. Heavy work is done
     there on the loop, which answers nothing else meanwhile, or (`heavy_in=thread`) in the loop's
-    own pool of min(32, CPUs + 4) threads, by `asyncio.to_thread`. `gunicorn-gthread` answers the
-    same requests by a WSGI application in threads without a loop: as many threads per worker as
-    connections, so both sides can have as many requests in flight. Workers in threads share one
-    process, others have one each. Its HTTP parser is pure Python, and its connections come from a
-    listener of its own.
+    own pool of `pool` threads, or min(32, CPUs + 4), by `asyncio.to_thread`. `gunicorn-gthread`
+    answers the same requests by a WSGI application in threads without a loop: as many threads per
+    worker as connections, so both sides can have as many requests in flight. Workers in threads
+    share one process, others have one each. Its HTTP parser is pure Python, and its connections
+    come from a listener of its own.
 
     `native` work is one call that lets other threads have the GIL (PBKDF2 in OpenSSL), `python`
     work never does that by itself. Both are counted, not timed: a nominal ms is the same work on
@@ -36,6 +37,7 @@ class Mix(Served):
     heavy_in: Literal["loop", "thread"] = parameter("loop", "where heavy work is done on a loop")
     heavy_ms: float = parameter(20.0, "CPU time of a heavy request, nominal ms", at_least=0)
     heavy_percent: float = parameter(5.0, "heavy requests among all, in percent", at_least=0)
+    pool: int = parameter(0, "threads in each loop's pool; 0: as many as asyncio has", at_least=0)
 
     alone: ClassVar[str | None] = "a heavy request takes as long as a slice"
 
@@ -89,9 +91,10 @@ class Mix(Served):
         from workers.workloads.parts.servers.mixed import Mixed, make
 
         application = Mixed(in_thread=self.heavy_in == "thread")
+        size_pool(self.pool)
         server = make(worker, application)
         self._server = server
         await server.start()
         facts = await first_request(server, self.client_scheme(), self._heavy)
-        self._facts = {**facts, "heavy_in": application.heavy_in}
+        self._facts = {**facts, "heavy_in": application.heavy_in, **await pool_in_use(self.pool)}
         return server

@@ -15,7 +15,7 @@ factors.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
@@ -39,7 +39,9 @@ from scaling.study.questions import (
     CPU,
     MEMORY,
     OVER_PROCESSES,
+    OVER_SMALLEST,
     P99,
+    POOL,
     THREADS,
     THROUGHPUT,
     Asked,
@@ -153,6 +155,24 @@ class CopiedOnWrite:
 
 
 @dataclass(frozen=True, slots=True)
+class BestPool:
+    """How many threads each loop's pool should have for an aim, by `ratio` over the smallest size.
+
+    `ratio` is that of the size proven to be best, or of the one with the best median where none is
+    proven to be better than the smallest, which then is the one to ship.
+    """
+
+    aim: Aim
+    ratio: Ratio
+
+    @property
+    def cell(self) -> Cell:
+        """The one to ship."""
+        is_better = self.ratio.verdict.word in THREADS_BETTER
+        return self.ratio.of if is_better else self.ratio.over
+
+
+@dataclass(frozen=True, slots=True)
 class AppAnswer:
     """What is said of an application; empty lists where runs are missing.
 
@@ -165,6 +185,7 @@ class AppAnswer:
     shipped: list[Shipped]
     factors: list[Factors]
     figures: list[Figures]
+    pools: list[BestPool]
 
     @property
     def largest_n(self) -> int:
@@ -211,7 +232,9 @@ def app_answer(
     if not peaks:
         return None
     first_loop, *_ = study.study.get("loops") or [""]
-    peaks.sort(key=lambda each: (server_of(each.curves) != SERVER, each.loop != first_loop))
+    peaks.sort(
+        key=lambda each: (not server_of(each.curves).startswith(SERVER), each.loop != first_loop)
+    )
     peak = peaks[0]
     rates = sorted({each.section.rate_per_s or 0.0 for each in own} - {0.0})
     stated = [each for each in rates if each in stated_rates(study)]
@@ -228,7 +251,24 @@ def app_answer(
         shipped=shipped,
         factors=[] if over is None else factors(peak, over),
         figures=[figures for each in peaks for figures in _figures(each, own, rate, blocks.frame)],
+        pools=list(_best_pools(every, rate, peak.loop, n)),
     )
+
+
+def _best_pools(every: Ratios, rate: float, loop: str, n: int) -> Iterator[BestPool]:
+    """For each aim, of N threads in one process."""
+    for aim, measure in (("throughput", THROUGHPUT), ("latency", P99), ("memory", MEMORY)):
+        found = [
+            each
+            for each in every.where(OVER_SMALLEST)
+            if (MEMORY if each.memory_kind else each.measure) == measure
+            and (each.of.loop, each.of.model, each.of.workers) == (loop, THREADS, n)
+            and (measure != P99 or each.of.parameters.get(RATE_PER_S) == rate)
+        ]
+        if found:
+            sign = -1 if measure == THROUGHPUT else 1
+            proven = [each for each in found if each.verdict.word in THREADS_BETTER]
+            yield BestPool(aim, min(proven or found, key=lambda each: sign * each.point))
 
 
 def of_one_server(frame: pd.DataFrame) -> pd.DataFrame:
@@ -277,7 +317,13 @@ def server_of(curves: Sequence[Curve]) -> str:
 
 
 def _server(cell: Cell) -> str:
-    return str(cell.parameters.get("server", SERVER))
+    return _served_by(cell.parameters)
+
+
+def _served_by(parameters: Mapping[str, object]) -> str:
+    """The server; with the size of each loop's pool where that was asked for."""
+    server, threads = str(parameters.get("server", SERVER)), parameters.get(POOL)
+    return f"{server}, pool of {threads}" if threads else server
 
 
 def factors(peak: Compared, ratio: OverProcesses) -> list[Factors]:
@@ -383,9 +429,7 @@ def _figures(
     server = server_of(peak.curves)
     at_rate = _at_rate(own, rate, peak.loop, server)
     texts = frame["parameters"].astype(str)
-    of_server = {
-        text: str(Parameters.read(text).get("server", SERVER)) == server for text in texts.unique()
-    }
+    of_server = {text: _served_by(Parameters.read(text)) == server for text in texts.unique()}
     is_ours = (frame["workload"] == WORKLOAD) & (frame["loop"] == peak.loop)
     of_loop = frame[is_ours & texts.map(of_server).to_numpy(np.bool_)]
     for curve in peak.curves:

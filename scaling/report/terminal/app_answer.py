@@ -25,6 +25,7 @@ from scaling.report.tables.grid import Cell as GridCell
 from scaling.report.tables.notes import refused_sentence, spread_text
 from scaling.report.terminal.answer import LINES, WIDTH, few_cores, left_out, wrapped
 from scaling.study.presets import DEFAULT_PRESET, FEWEST_FOR_INTERVAL
+from scaling.study.questions import POOL
 
 # ------------------------------------------------------------------------------------- app findings
 # What the check of an application found, one finding after the other.
@@ -45,6 +46,7 @@ FEWEST_ROWS = 3  # of the table: threads, and what they are compared with
 ABOVE = 2  # lines above the rows of the table: what they are, and the headings
 NOTHING = "No answer: threads and processes are compared, and no run of one of them is valid."
 FACTOR_OF = {"throughput": "throughput", "cpu_s_per_op": "CPU per request"}
+AIMS = {"throughput": "requests/s", "latency": "P99", "memory": "memory"}
 GIB = 2.0**30
 
 
@@ -108,7 +110,8 @@ class AppLines:
             lines += wrapped(factors_text(factors), width, 3)
         fitting = wrapped(self._fitting(found), width, 2)
         copied = wrapped(copied_text(found), width, 2)
-        later = [*fitting, *copied, *wrapped(faults, width, 2), *wrapped(soaked, width, 2)]
+        pools = wrapped(pools_text(found), width, 2)
+        later = [*pools, *fitting, *copied, *wrapped(faults, width, 2), *wrapped(soaked, width, 2)]
         room = self._most - len(lines) - len(later)
         rows = ABOVE + min(len(found.at_n), FEWEST_ROWS)
         trust = [sound, few_cores(results), left_out(results), spread_text(results)]
@@ -132,6 +135,19 @@ class AppLines:
         if not known:
             return f"{start}: not known."
         return f"{start}, extrapolated from N ≤ {found.largest_n}: {', '.join(known)}."
+
+
+def pools_text(found: AppAnswer) -> str:
+    """How many threads each loop's pool should have, for each aim, with what that brings."""
+    if not found.pools:
+        return ""
+    aims = [
+        f"{each.cell.parameters[POOL]} for {AIMS[each.aim]} ({each.ratio.of.parameters[POOL]} over "
+        f"{each.ratio.over.parameters[POOL]}: {with_bounds(each.ratio)}, "
+        f"{each.ratio.verdict.word})"
+        for each in found.pools
+    ]
+    return f"Threads in each of {found.workers} loops' pools: {'; '.join(aims)}."
 
 
 def copied_text(found: AppAnswer) -> str:

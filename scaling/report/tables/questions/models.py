@@ -13,8 +13,23 @@ from scaling.journal.record import Cell as CellOfStudy
 from scaling.journal.record import StudyLine
 from scaling.report.tables.findings import Finding, named, stacked, workers
 from scaling.report.tables.grid import Cell, Grid
-from scaling.report.tables.questions.question import HEADINGS, Question, at_headline_n
-from scaling.study.questions import CACHE, CPU, CPU_OF_ALL, OVER_SERVER, THREADS, THROUGHPUT
+from scaling.report.tables.questions.question import (
+    HEADINGS,
+    Question,
+    at_headline_n,
+    contrast_headings,
+    contrast_rows,
+)
+from scaling.study.questions import (
+    CACHE,
+    CPU,
+    CPU_OF_ALL,
+    OVER_SERVER,
+    OVER_SMALLEST,
+    POOL,
+    THREADS,
+    THROUGHPUT,
+)
 
 # --------------------------------------------------------------------------------------------- gain
 # What more workers gain: N workers over one, at the headline N.
@@ -160,6 +175,28 @@ def _servers_findings(compared: Compared) -> list[Finding]:
 
 
 SERVERS = Question("processes", _servers_grids, _servers_findings)
+
+
+# -------------------------------------------------------------------------------------------- pools
+# How many threads each loop's pool has, over the smallest size.
+
+
+def _pools_grids(compared: Compared, study: StudyLine) -> list[Grid]:
+    del study
+    found = compared.ratios.where(OVER_SMALLEST)
+    rows = contrast_rows(
+        found,
+        lambda each: (
+            stacked(each.of),
+            f"{each.of.parameters[POOL]} over {each.over.parameters[POOL]}",
+        ),
+        first=(),
+    )
+    headings = ["N", "of", "threads", *contrast_headings(found, first=())]
+    return [Grid("Threads in the pool of each loop", headings, rows, 3)] if rows else []
+
+
+POOLS = Question("settings", _pools_grids)
 
 
 # ------------------------------------------------------------------------------------------- memory

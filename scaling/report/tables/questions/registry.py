@@ -15,7 +15,7 @@ from scaling.report.tables.questions.question import (
     contrast_rows,
     headline_findings,
 )
-from scaling.study.questions import OVER_PROCESSES, OVER_SERVER
+from scaling.study.questions import OVER_PROCESSES, OVER_SERVER, OVER_SMALLEST
 
 # ------------------------------------------------------------------------------------------- others
 # Questions without a module of their own: a table for each, so that a new one is shown at once,
@@ -23,7 +23,7 @@ from scaling.study.questions import OVER_PROCESSES, OVER_SERVER
 
 WITH_MODULES = (
     *("gain", "headline", "step", OVER_PROCESSES, "break-even", "version", "setting", "loop"),
-    *("runtime", OVER_SERVER),
+    *("runtime", OVER_SERVER, OVER_SMALLEST),
 )
 
 
@@ -55,6 +55,7 @@ QUESTIONS = (
     arms.LADDER,
     models.PROCESSES,
     models.SERVERS,
+    models.POOLS,
     models.BREAK_EVEN,
     arms.VERSIONS,
     arms.SETTINGS,

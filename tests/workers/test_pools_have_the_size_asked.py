@@ -1,0 +1,68 @@
+"""A loop's pool has as many threads as a study asks for, or the run fails and says why."""
+
+import asyncio
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from anyio import to_thread
+from workers.workloads.parts.pool import PoolError, pool_in_use, size_pool
+
+THREADS = 3
+
+
+def blocked() -> int:
+    """Which thread it was, once others have begun, too."""
+    time.sleep(0.05)
+    return threading.get_ident()
+
+
+def test_work_that_blocks_runs_in_so_many_threads_and_no_more() -> None:
+    async def threads() -> tuple[set[int], set[int], dict[str, str]]:
+        size_pool(THREADS)
+        ours = await asyncio.gather(*(asyncio.to_thread(blocked) for _ in range(3 * THREADS)))
+        theirs = await asyncio.gather(*(to_thread.run_sync(blocked) for _ in range(3 * THREADS)))
+        return set(ours), set(theirs), await pool_in_use(THREADS)
+
+    by_asyncio, by_anyio, noted = asyncio.run(threads())
+    assert len(by_asyncio) == len(by_anyio) == THREADS
+    assert noted == {"pool": "3 threads per loop"}
+
+
+def test_each_loop_has_a_pool_of_its_own() -> None:
+    async def tokens(threads: int) -> float:
+        size_pool(threads)
+        return to_thread.current_default_thread_limiter().total_tokens
+
+    assert [asyncio.run(tokens(each)) for each in (1, 5)] == [1, 5]
+
+
+def test_without_a_size_the_libraries_keep_theirs() -> None:
+    async def tokens() -> tuple[float, dict[str, str]]:
+        before = to_thread.current_default_thread_limiter().total_tokens
+        size_pool(0)
+        after = to_thread.current_default_thread_limiter().total_tokens
+        return after / before, await pool_in_use(0)
+
+    assert asyncio.run(tokens()) == (1, {})
+
+
+def test_an_application_that_sets_its_own_limiter_fails_the_run() -> None:
+    async def start() -> None:
+        size_pool(THREADS)
+        to_thread.current_default_thread_limiter().total_tokens = 100
+        await pool_in_use(THREADS)
+
+    with pytest.raises(PoolError, match="sets anyio's limiter to 100 itself"):
+        asyncio.run(start())
+
+
+def test_an_application_that_sets_its_own_executor_fails_the_run() -> None:
+    async def start() -> None:
+        size_pool(THREADS)
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
+        await pool_in_use(THREADS)
+
+    with pytest.raises(PoolError, match="sets the loop's default executor itself"):
+        asyncio.run(start())
