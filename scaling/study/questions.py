@@ -299,7 +299,9 @@ def pools(scope: Scope) -> Iterator[Asked]:
     sizes: dict[Cell, list[Cell]] = {}
     for cell in scope.cells:
         if cell.parameters.get(POOL):
-            sizes.setdefault(cell.but(parameters=cell.parameters.without(POOL)), []).append(cell)
+            sizes.setdefault(
+                cell.but(parameters=Parameters.of(cell.parameters).without(POOL)), []
+            ).append(cell)
     for same in sizes.values():
         smallest, *others = sorted(same, key=lambda each: int(str(each.parameters[POOL])))
         is_open_loop = open_loop_rate(smallest.parameters) is not None

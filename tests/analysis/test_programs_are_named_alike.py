@@ -10,7 +10,7 @@ from scaling.builds.settings import SETTINGS
 from scaling.run.profile.perf import Perf
 from scaling.run.profile.source import UnavailableError
 from scaling.study.services import SERVICES
-from tests.analysis.test_workflows_say_what_exists import of
+from tests.analysis.test_readme_examples_work import of
 from tests.support.children import ROOT
 from tests.support.chromium import NAMES
 from tests.support.programs import PROGRAMS, REQUIRE

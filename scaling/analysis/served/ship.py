@@ -257,7 +257,8 @@ def app_answer(
 
 def _best_pools(every: Ratios, rate: float, loop: str, n: int) -> Iterator[BestPool]:
     """For each aim, of N threads in one process."""
-    for aim, measure in (("throughput", THROUGHPUT), ("latency", P99), ("memory", MEMORY)):
+    aims: dict[Aim, str] = {"throughput": THROUGHPUT, "latency": P99, "memory": MEMORY}
+    for aim, measure in aims.items():
         found = [
             each
             for each in every.where(OVER_SMALLEST)
