@@ -302,8 +302,8 @@ def pools(scope: Scope) -> Iterator[Asked]:
             sizes.setdefault(
                 cell.but(parameters=Parameters.of(cell.parameters).without(POOL)), []
             ).append(cell)
-    for same in sizes.values():
-        smallest, *others = sorted(same, key=lambda each: int(str(each.parameters[POOL])))
+    for alike in sizes.values():
+        smallest, *others = sorted(alike, key=lambda each: int(str(each.parameters[POOL])))
         is_open_loop = open_loop_rate(smallest.parameters) is not None
         for of in others:
             for measure in (P99,) if is_open_loop else (THROUGHPUT, CPU, MEMORY):
