@@ -20,12 +20,14 @@ def test_pandas_is_not_imported_with_it() -> None:
 
 
 @pytest.mark.slow
-def test_help_waits_for_no_schema_plans_for_no_statistics_and_tables_for_no_plots() -> None:
+def test_help_waits_for_no_schema_tables_for_no_plots_and_the_page_for_no_seaborn() -> None:
     program = "import sys, scaling.cli; "
     program += "assert not {'scaling.journal.record', 'pandas'} & set(sys.modules); "
     program += "import scaling.run.measure, scaling.analysis.statistics.verdict; "
     program += "import scaling.report.terminal.answer, scaling.report.compare; "
-    program += "sys.exit(bool({'scipy.stats', 'matplotlib'} & set(sys.modules)))"
+    program += "assert not {'scipy.stats', 'matplotlib'} & set(sys.modules); "
+    program += "import scaling.report.page.render; "
+    program += "sys.exit(bool({'scipy.stats', 'seaborn'} & set(sys.modules)))"
     subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).parents[2])
 
 
