@@ -8,6 +8,7 @@ taken. Tables and plots both draw on this and work out nothing themselves.
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -192,13 +193,15 @@ def curves(frame: pd.DataFrame) -> list[Curve]:
     number = keys.groupby(list(CURVE), observed=True, sort=False, dropna=False).ngroup().to_numpy()
     order = np.argsort(number, kind="stable")
     borders = np.flatnonzero(np.diff(number[order])) + 1
-    columns = _columns(frame)
+    # Curve by curve: what is cut out of it is not copied again.
+    columns = _cut(_columns(frame), np.flatnonzero(first_ones)[order])
     names = keys.iloc[order[[0, *borders]] if len(order) else []]
-    runs = np.flatnonzero(first_ones)[order]
     every = [
-        (str(study), curve_cell(*key), _cut(columns, places))
-        for (study, *key), places in zip(
-            names.itertuples(index=False, name=None), np.split(runs, borders), strict=False
+        (str(study), curve_cell(*key), _cut(columns, slice(*ends)))
+        for (study, *key), ends in zip(
+            names.itertuples(index=False, name=None),
+            pairwise([0, *borders, len(order)]),
+            strict=False,
         )
     ]
     sides = defaultdict(list)
@@ -208,7 +211,7 @@ def curves(frame: pd.DataFrame) -> list[Curve]:
     return [_curve(study, key, own, kinds[study, section_of(key)]) for study, key, own in every]
 
 
-def _cut(columns: Columns, runs: npt.NDArray[Any]) -> Columns:
+def _cut(columns: Columns, runs: npt.NDArray[Any] | slice) -> Columns:
     return {name: values[..., runs] for name, values in columns.items()}
 
 

@@ -248,7 +248,8 @@ def incomplete(frame: pd.DataFrame, study: StudyLine, skipped: Collection[str] =
     A run that was made again is one run. `skipped` are the notes on lines that cannot be read. A
     journal that does not say how many runs a block has is taken to have one whole block.
     """
-    runs = frame.drop_duplicates(["block", "position"])
+    places = ["block", "position"]
+    runs = frame[[*places, "workload", "outcome"]].drop_duplicates(places)
     blocks = max(study.blocks or 0, int(runs["block"].max()) + 1)
     in_a_block = study.runs_per_block or int(runs["position"].max()) + 1
     planned = blocks * in_a_block - _given_up(runs, blocks)

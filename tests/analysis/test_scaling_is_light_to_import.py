@@ -19,11 +19,13 @@ assert not {'scaling.journal.record', 'pandas'} & set(sys.modules)
 import scaling.run.measure, scaling.analysis.statistics.verdict
 import scaling.report.terminal.answer, scaling.report.compare
 assert not {'scipy.stats', 'matplotlib'} & set(sys.modules)
+import scaling.report.page.render
+assert not {'scipy.stats', 'seaborn'} & set(sys.modules)
 """
 
 
 @pytest.mark.slow
-def test_help_waits_for_no_pandas_plans_for_no_statistics_and_tables_for_no_plots() -> None:
+def test_help_waits_for_no_pandas_tables_for_no_plots_and_the_page_for_no_seaborn() -> None:
     subprocess.run([sys.executable, "-c", IMPORTS], check=True, cwd=ROOT)
 
 

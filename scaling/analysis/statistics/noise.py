@@ -192,9 +192,9 @@ def noise_floor(frame: pd.DataFrame, study: StudyLine) -> NoiseFloor:
     require_one_study(frame)
     same_place = [*CELL, "block"]
     figures = [*same_place, *COLUMNS.values()]
-    runs = frame[frame["valid"]]
-    valid = runs[[*figures, "twin"]].copy()
-    valid.loc[p99_is_bound(runs), LATENCIES] = np.nan
+    is_valid = frame["valid"].to_numpy(np.bool_)
+    valid = frame.loc[is_valid, [*figures, "twin"]]
+    valid.loc[p99_is_bound(frame)[is_valid], LATENCIES] = np.nan
     valid = valid.drop_duplicates([*same_place, "twin"], keep="last")
     both = valid.loc[valid["twin"], figures].merge(
         originals(valid)[figures], on=same_place, suffixes=("_twin", ""), sort=False

@@ -84,7 +84,7 @@ def judge_of(study: StudyLine) -> Callable[[RunLine], str | None]:
 # Runs to a frame: columns in their dtypes, gathered some runs at a time.
 
 # Enough for numpy to pay off, few enough to stay in a core's cache.
-RUNS_AT_A_TIME = 512
+RUNS_AT_A_TIME = 1024
 
 VALIDITIES = ["valid", "suspect", "invalid"]
 

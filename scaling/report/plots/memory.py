@@ -54,7 +54,8 @@ def write_slopes(axes: Axes, curves: list[Curve], colours: dict[str, str]) -> No
     for curve in known:
         name = f"{curve.key.arm} {curve.key.model}: " if len(known) > 1 else ""
         unit = "" if len(known) > 1 else f" {UNIT}"
-        _write_below(axes, above, "■", colours[curve.key.arm])
+        square = _write_below(axes, above, "■", colours[curve.key.arm])
+        square.set_in_layout(False)  # its line is
         text = f"{name}{curve.slope!s}{unit}"
         above = _write_below(axes, above, text, INK, after=11, gid="slope")
 

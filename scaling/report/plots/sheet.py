@@ -38,7 +38,7 @@ from scaling.report.plots.style import (
     WIDTH_IN,
     line,
 )
-from scaling.report.plots.svg import small_svg
+from scaling.report.plots.svg import in_points, small_svg
 
 TITLE_SIZE, SUBTITLE_SIZE, CAPTION_SIZE = 12.5, RC["legend.title_fontsize"], 7.2  # points
 LINE = 1.2  # a line of text, in its letters' size
@@ -89,7 +89,8 @@ class Sheet:
         for axes in chain.from_iterable(row[1:] for row in self.panels if not self.own_y):
             axes.set_ylabel("")
             axes.yaxis.set_tick_params(labelleft=False)
-        ConstrainedLayoutEngine().execute(self.figure)
+        with in_points(self.figure):
+            ConstrainedLayoutEngine().execute(self.figure)
 
     def svg(self) -> str:
         """The sheet as SVG."""

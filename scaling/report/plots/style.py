@@ -1,15 +1,16 @@
 """How figures look: an arm has one colour, a loop one marker, a model one line, everywhere.
 
 The palette is seaborn's `colorblind` (after B. Wong, Nature Methods 8, 441, 2011); markers and
-lines say the same again for those who cannot distinguish the colours. Sizes are chosen for a README
-column of 830 px, which is WIDTH_IN at DPI; PNG files hold twice as many pixels.
+lines say the same again for those who cannot distinguish the colours. It is written out here, and
+a test compares it: seaborn imports `scipy.stats`, which takes longer than drawing five plots. Sizes
+are chosen for a README column of 830 px, which is WIDTH_IN at DPI; PNG files hold twice as many
+pixels.
 """
 
 from collections.abc import Iterable
 from typing import Any
 
 import matplotlib as mpl
-import seaborn as sns
 from matplotlib.path import Path
 
 WIDTH_IN = 8.3
@@ -25,9 +26,11 @@ FAINT = "#b8b8b8"
 BORDER = "#a6a6a6"  # of a region
 REGION_SHADES = {"smt": "#f8f8f8", "oversubscribed": "#f1f1f1"}
 
-_BLUE, _ORANGE, _GREEN, _RED, _PINK, _BROWN, _ROSE, _GREY, _YELLOW, _SKY = sns.color_palette(
-    "colorblind"
-).as_hex()
+COLORBLIND = (
+    *("#0173b2", "#de8f05", "#029e73", "#d55e00", "#cc78bc"),
+    *("#ca9161", "#fbafe4", "#949494", "#ece133", "#56b4e9"),
+)
+_BLUE, _ORANGE, _GREEN, _RED, _PINK, _BROWN, _ROSE, _GREY, _YELLOW, _SKY = COLORBLIND
 
 VERSION_LETTERS = "0123456789."
 
@@ -78,7 +81,6 @@ _DEFAULTS = {
 
 RC: dict[Any, Any] = {
     **_DEFAULTS,
-    **sns.axes_style("ticks"),
     "font.family": FONT,  # comes with matplotlib: the same letters on every machine
     "font.size": 9.0,
     "axes.titlesize": 10.0,
@@ -119,6 +121,8 @@ RC: dict[Any, Any] = {
     "ytick.color": "#8c8c8c",
     "xtick.labelcolor": INK,
     "ytick.labelcolor": INK,
+    "patch.edgecolor": "white",  # as seaborn's style `ticks` has it
+    "patch.force_edgecolor": True,
     "xtick.major.size": 3.5,
     "ytick.major.size": 0,
     "lines.solid_capstyle": "round",

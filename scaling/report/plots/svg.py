@@ -10,12 +10,21 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
 from itertools import count, product
 from string import ascii_lowercase
+from typing import Any
 from xml.etree import ElementTree as ET
 from xml.sax.saxutils import escape
 
+from matplotlib.backend_bases import FigureCanvasBase
+from matplotlib.backends.backend_svg import RendererSVG
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import TextToPath
+
+from scaling.report.plots.style import POINTS_PER_IN
 
 NAMESPACE = "http://www.w3.org/2000/svg"
 SVG = f"{{{NAMESPACE}}}"
@@ -32,12 +41,52 @@ TAG = re.compile(r"<[^>]+>")
 NAMED = re.compile(r'( (?:id|class|aria-labelledby|aria-describedby)="|href="#|url\(#)')
 CLASS = re.compile(r"\.(?=[a-z]+\{)")
 SHEET = re.compile(r"(?<=<style>)[^<]*")
+MOST_TEXTS = 4096  # whose size is kept
+UNTYPED_RENDERER: Any = RendererSVG
+
+
+@lru_cache(MOST_TEXTS)
+def _size(s: str, prop: FontProperties, ismath: Any) -> tuple[float, float, float]:
+    return TextToPath().get_text_width_height_descent(s, prop, ismath)
+
+
+def _renderer(drawn: io.StringIO, width: float = 0, height: float = 0) -> Any:
+    """Matplotlib's renderer of a picture with that size in points; it measures a text once.
+
+    Matplotlib would measure each twice for each sheet, for the layout and to draw it, which takes
+    as long as all other drawing.
+    """
+    renderer = UNTYPED_RENDERER(width, height, drawn, metadata={"Date": None, "Creator": None})
+    renderer.get_text_width_height_descent = _size
+    return renderer
+
+
+class _Canvas(FigureCanvasBase):
+    def get_renderer(self) -> Any:
+        """One that only measures."""
+        return _renderer(io.StringIO())
+
+
+@contextmanager
+def in_points(figure: Figure) -> Iterator[None]:
+    """Have the figure laid out, or drawn, as an SVG: its pixels are points."""
+    dpi, canvas = figure.dpi, figure.canvas
+    figure.dpi = POINTS_PER_IN
+    _Canvas(figure)
+    try:
+        yield
+    finally:
+        figure.dpi = dpi
+        figure.set_canvas(canvas)
 
 
 def small_svg(figure: Figure, title: str, description: str) -> str:
     """The figure as an SVG document; the same drawing gives the same text."""
     drawn = io.StringIO()
-    figure.savefig(drawn, format="svg", metadata={"Date": None, "Creator": None})
+    renderer = _renderer(drawn, *figure.get_size_inches() * POINTS_PER_IN)
+    with in_points(figure):
+        figure.draw(renderer)
+    renderer.finalize()
     root = ET.fromstring(drawn.getvalue())
     _strip(root)
     _rename(root)

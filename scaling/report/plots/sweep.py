@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import to_hex, to_rgb
+from matplotlib.colors import to_hex
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 
@@ -204,7 +204,8 @@ def draw(sweep: Sweep, about: Subject) -> Sheet:
     layout = Layout(len(headings), columns, under_in=placed.under_in)
     base = next(iter(about.colours.values())) if len(about.colours) == 1 else QUIET
     key = [
-        Line2D([], [], color=_shade(base, every_n, n), lw=2.2, label=f"N = {n}") for n in every_n
+        Line2D([], [], color=shade, lw=2.2, label=f"N = {n}")
+        for n, shade in zip(every_n, _shades(base, len(every_n)), strict=True)
     ]
     sheet = about.sheet(
         f"{measure.name} by {sweep.parameter}",
@@ -235,9 +236,10 @@ def _draw_n(
     measure: Drawn,
 ) -> None:
     """The runs, medians and noise of one N at every value."""
-    colour = _shade(about.colours[track.key.arm], every_n, n)
+    place = every_n.index(n)
+    colour = _shades(about.colours[track.key.arm], len(every_n))[place]
     step = 0.0 if placed.joined else GROUP / len(every_n)
-    aside = step * (every_n.index(n) - (len(every_n) - 1) / 2)
+    aside = step * (place - (len(every_n) - 1) / 2)
     at = [x + aside for x in placed.at]
     runs = measure.factor * _runs(track, n, measure.column)
     draw_runs(axes, at, runs, _runs(track, n, "outlier"), colour)
@@ -271,12 +273,12 @@ def _runs(track: Track, n: int, what: str) -> Floats:
     return table
 
 
-def _shade(colour: str, every_n: list[int], n: int) -> str:
+def _shades(colour: str, count: int) -> list[str]:
     """An arm's colour, mixed with white: palest at the smallest N, full at the largest."""
-    steps = max(1, len(every_n) - 1)
-    left = 1.0 - (1.0 - PALEST) * (len(every_n) - 1 - every_n.index(n)) / steps
-    red, green, blue = (1 - left * (1 - part) for part in to_rgb(colour))
-    return to_hex((red, green, blue))
+    import seaborn as sns  # slow to import, and few studies have a sweep
+
+    left = np.linspace(1.0, PALEST, count)[::-1]
+    return list(map(to_hex, sns.blend_palette(["white", colour], as_cmap=True)(left)))
 
 
 def _headings(tracks: list[Track]) -> list[str]:
