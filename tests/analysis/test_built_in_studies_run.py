@@ -56,6 +56,11 @@ FEWER = {
         *("--set", "sleep.work_us=10", "--set", "sleep.timed=true"),
         *("--set", "echo.work_us=10"),
     ),
+    "broadcast": (
+        *("--set", "broadcast.connections=10", "--set", "broadcast.rate_per_s=100"),
+        *("--set", "broadcast.message_bytes=64", "--set", "broadcast.stalled=0"),
+        *("--set", "broadcast.sending=queues", "--set", "broadcast.server=aiohttp"),
+    ),
     "cache": (
         *("--set", "cache.cache=dict,lru_cache", "--set", "cache.of=all"),
         *("--set", "cache.miss_us=5", "--set", "cache.keys=1000"),
@@ -107,7 +112,7 @@ SOURCES = {
 
 # Every workload that a built-in study has is in one of these, with the other runtimes. Those that
 # are not have real runs of their own in tests/workers, under every model.
-RUN_ELSEWHERE = {"web", "state", "state-pass", "cache"}
+RUN_ELSEWHERE = {"web", "state", "state-pass", "cache", "broadcast"}
 FEW = (
     "async-1m-io",
     "gateway",
@@ -119,6 +124,7 @@ FEW = (
     "task-overhead",
 )
 NEEDS = {
+    "broadcast": ("servers",),
     "gateway": ("servers",),
     "stack-2020": ("nginx", "pgbouncer"),
     "stack-fair": ("servers",),

