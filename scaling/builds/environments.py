@@ -25,7 +25,7 @@ from scaling.builds.interpreters.interpreter import Interpreter
 
 PINS = Path(__file__).parent / "pins"
 
-OF_CHILDREN = ("child", "tls", "serve", "stack", "cache", "loops")
+OF_CHILDREN = ("child", "tls", "serve", "stack", "cache", "broadcast", "loops")
 """Groups for children: the last one has everything, the first one what all of them have.
 
 A package without a wheel is left out: the plan refuses what needs it, by name.

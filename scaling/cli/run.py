@@ -32,7 +32,9 @@ def run(
     valkey: Annotated[
         str | None,
         typer.Option(
-            metavar="URL", envvar=VALKEY, help="An installed, empty Valkey for the workload cache."
+            metavar="URL",
+            envvar=VALKEY,
+            help="An installed Valkey for cache (empty) and broadcast.",
         ),
     ] = None,
     load_from: Annotated[

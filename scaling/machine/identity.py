@@ -165,7 +165,7 @@ def label(machine: Machine) -> str:
 
 
 # --------------------------------------------------------------------------------------- open files
-# The hard limit on open files: a process may raise its own limit up to it.
+# What limits connections: open files of a process, and local ports.
 
 try:
     import resource
@@ -180,3 +180,15 @@ else:
         """The hard limit on open files of this process and its children; None: there is none."""
         _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         return None if hard == resource.RLIM_INFINITY else hard
+
+
+PORT_RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
+
+
+def local_ports() -> int | None:
+    """How many ports an address has for connections to one port of another; None: not known."""
+    try:
+        first, last = map(int, PORT_RANGE.read_text("ascii").split())
+    except (OSError, ValueError):
+        return None
+    return last - first + 1

@@ -27,7 +27,7 @@ from scaling.run.service_process import ServiceError
 from scaling.run.services import Services
 from scaling.run.session import Execute, InterruptedStudyError
 from scaling.run.time_left import Left
-from scaling.study.load import open_loop_rate
+from scaling.study.load import ROOM, open_loop_rate
 from scaling.study.plan.cells import Plan
 from scaling.study.plan.order import PlannedRun
 from scaling.study.rates import CALIBRATION_WINDOW_S, Needed, calibration_runs, rates_for
@@ -81,7 +81,9 @@ def _missing(plan: Plan, journal: JournalFile) -> Iterator[tuple[str, Parameters
     known = {(line.service, Parameters.of(line.parameters)) for line in journal.ceilings}
     for cell in plan.cells:
         facts = plan.workloads[cell.workload]
-        has_generator = facts.served and not plan.study.load_elsewhere  # one of this machine
+        # One of this machine, that sends requests.
+        has_generator = facts.served and not plan.study.load_elsewhere
+        has_generator &= ROOM not in cell.parameters
         for service in (*facts.services, *[LOAD_GENERATOR] * has_generator):
             kind = WITH_CEILING.get(service)
             if kind and kind.to_load is None:

@@ -33,6 +33,7 @@ from scaling.study.load import LoadAsked
 MODULE = "workers.services.load"
 # Limits for a generator that hangs. Its own are shorter, so that it can say what was missing.
 CONNECT_S = 30.0
+CONNECT_EACH_S = 0.006
 END_S = 20.0  # after the last instant
 GONE_S = 3.0  # from its last word to its end
 CHUNK_BYTES = 65_536
@@ -70,6 +71,8 @@ class _Summary(msgspec.Struct, frozen=True):
     timer: str | None
     slice_ns: int | None
     windows: list[_Histograms]
+    delivered_per_s: float | None = None
+    rooms: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -213,7 +216,7 @@ class Generator:
             LoadError: it ended, or a server was not reached.
         """
         self._send({"urls": list(urls), "requests": list(self._program.requests or requests)})
-        self._line(CONNECT_S)
+        self._line(CONNECT_S + CONNECT_EACH_S * self._asked.connections)
         self._cpus_found = cpus_of(each.pid for each in self._tree())
         if self._in_slices:
             self.resume()
@@ -311,6 +314,8 @@ class Generator:
             background=_together([each.background for each in windows]),
             slip=_together([each.slip for each in windows]),
             elsewhere=self._program.elsewhere is not None,
+            delivered_per_s=summary.delivered_per_s,
+            rooms=summary.rooms,
             windows=[_sub_window(each, whole=asked.overload is not None) for each in windows],
         )
 

@@ -37,7 +37,7 @@ from scaling.journal.record import (
     WorkloadNote,
 )
 from scaling.machine.cgroup import memory_limit_bytes
-from scaling.machine.identity import describe_machine, open_files_limit
+from scaling.machine.identity import describe_machine, local_ports, open_files_limit
 from scaling.machine.topology import Topology, read_topology
 from scaling.run import stopping
 from scaling.run.calibrate import calibrate, generator_processes, measure_ceilings
@@ -185,6 +185,7 @@ def prepared(
             descriptions,
             topology,
             open_files=open_files_limit(),
+            ports=local_ports(),
             memory_bytes=min(psutil.virtual_memory().total, limit_bytes),
             free_bytes=MOST_MEMORY * min(psutil.virtual_memory().available, limit_bytes),
             alone=None if stopping.IS_POSSIBLE else stopping.WHY_NOT,

@@ -10,6 +10,7 @@ CLOSED = 0.0  # the rate that stands for a closed loop
 RATE_LEAST, RATE_MOST = 0.01, 1_000_000  # of any other: the generator's own limits
 # Parameters of a served workload that say how it is loaded; the connections are its `in_flight`.
 RATE, ARRIVALS, KEEP_ALIVE = "rate_per_s", "arrivals", "keep_alive"
+ROOM = "room"  # that of a workload with messages to many connections, instead of requests
 OVERLOAD, OVERLOAD_AFTER, OVERLOAD_LASTS = "overload_factor", "overload_after_s", "overload_s"
 AFTERWARDS_S = 5.0  # of the window after an overload, at least: latency has to come back
 

@@ -107,6 +107,11 @@ def sweep(
 def _rate(facts: ParameterFacts, value: object, where: str) -> ParameterValue:
     """A text that a calibration decides, or requests per second; 0 is a closed loop."""
     if isinstance(value, str):
+        if facts.at_least:
+            raise UsageError(
+                f"{where}: expected a rate per second, got {value!r}: a calibration measures a "
+                "closed loop, and this workload has none"
+            )
         return checked_rate(value, where)
     rate = checked(facts, value, where)
     number = rate if isinstance(rate, int | float) else CLOSED

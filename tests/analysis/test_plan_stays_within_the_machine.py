@@ -19,13 +19,19 @@ from scaling.journal.record import (
     Description,
     Holds,
     ParameterFacts,
+    ParameterValue,
     WorkloadFacts,
     decode_record,
 )
 from scaling.machine.identity import open_files_limit
 from scaling.study.plan.cells import Plan
 from scaling.study.plan.groups import memory_bytes
-from scaling.study.plan.refusals import held_bytes, open_files_needed, too_much_memory
+from scaling.study.plan.refusals import (
+    held_bytes,
+    open_files_needed,
+    too_few_ports,
+    too_much_memory,
+)
 from scaling.study.services import SERVICES
 from tests.support.children import PATIENCE_S, QUICK, environment
 from tests.support.cli import BUILD, Command
@@ -194,6 +200,30 @@ def test_the_fullest_process_counts(
     assert (processes_worth - 1) * each <= needed - alone < processes_worth * each
 
 
+@pytest.mark.parametrize(
+    ("parameters", "possible"),
+    [
+        ({"accept": "port"}, [1, 2]),
+        ({"accept": "shared"}, [1]),
+        ({"accept": "shared", "room": 10}, [1, 2]),
+    ],
+)
+def test_connections_need_a_port_each_at_their_end(
+    parameters: dict[str, ParameterValue], possible: list[int]
+) -> None:
+    facts = replace(SERVED, served=True)
+    found = {
+        n: too_few_ports(facts, cell(n).but(parameters=parameters), n * 1000, ports=1500)
+        for n in (1, 2)
+    }
+    assert [n for n, reason in found.items() if reason is None] == possible
+    if 2 not in possible:
+        assert found[2] == (
+            "2 workers: 2,000 connections needed to one port, and this system allows 1,500 "
+            "(net.ipv4.ip_local_port_range, 1 of its addresses)"
+        )
+
+
 def test_it_is_the_hard_limit_that_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resource, "getrlimit", lambda _: (1024, 9999))
     assert open_files_limit() == 9999
@@ -273,7 +303,7 @@ def test_a_helper_raises_its_own_limit() -> None:
 def test_workloads_say_what_they_hold_open(described_here: Description) -> None:
     workloads = described_here.workloads
     holding = {name: facts.descriptors for name, facts in workloads.items() if facts.descriptors}
-    one = dict.fromkeys(("scrape", "fetch", "serve", "mix", "app", "web"), 1)
+    one = dict.fromkeys(("scrape", "fetch", "serve", "mix", "app", "web", "broadcast"), 1)
     assert holding == {"echo": 2, "stream": 2, "gateway": 2, **one}
     assert workloads["fetch"].in_flight == "requests_in_flight"
 

@@ -37,6 +37,13 @@ BESIDE: dict[str, tuple[str, dict[str, Any]]] = {
         "workers.services.valkey",
         {"workload": ("cache",), "set": ("cache.cache=valkey", "cache.miss_us=5")},
     ),
+    "broker": (
+        "workers.services.broker",
+        {
+            "workload": ("broadcast",),
+            "set": ("broadcast.through=broker", "broadcast.connections=10"),
+        },
+    ),
     "load generator": ("workers.services.load", {"workload": ("serve",), "set": SERVED}),
 }
 

@@ -10,15 +10,21 @@ from scaling.journal.record import Machine, RunLine, ServiceUse
 from scaling.study.services import SERVICES
 
 # -------------------------------------------------------------------------------------- service use
-# Columns of what is around the workers: proxy, connection pooler, database, cache.
+# Columns of what is around the workers: proxy, connection pooler, database, cache, broker.
 #
 # CPU time is that of all their processes in the window. NaN where a run has no such service, and
 # where it is one that the user has installed.
 
-ROLES = {"proxy": "nginx", "pooler": "pgbouncer", "database": "postgres", "cache": "valkey"}
+ROLES = {
+    "proxy": "nginx",
+    "pooler": "pgbouncer",
+    "database": "postgres",
+    "cache": "valkey",
+    "broker": "broker",
+}
 CPU_OF_SERVICES = tuple(f"{role}_cpu_s_per_op" for role in ROLES)
-POOLED = ("pooler", "database", "cache")  # those whose connections are limited
-KEEPING = (ROLES["database"], ROLES["cache"])
+POOLED = ("pooler", "database", "cache", "broker")  # those whose connections are limited
+OF_USERS = (ROLES["database"], ROLES["cache"], ROLES["broker"])
 CAN_ASK = {each.asked_by for each in SERVICES.values() if each.fresh}
 
 
@@ -85,7 +91,7 @@ def _columns(role: str, service: str, place: int) -> dict[str, Column]:
 def _of_all(rows: SomeRuns) -> Floats:
     """CPU s per operation of the workers and of what is around them, as far as they are there.
 
-    NaN where nothing can be around them, and where a database or cache is a user's own.
+    NaN where nothing can be around them, and where a database, cache or broker is a user's own.
     """
     around = np.array([rows[name] for name in CPU_OF_SERVICES])
     known = np.array([_is_known(run) for run in rows.runs], np.bool_)
@@ -93,7 +99,7 @@ def _of_all(rows: SomeRuns) -> Floats:
 
 
 def _is_known(run: RunLine) -> bool:
-    kept = [use for name, use in run.services.items() if name in KEEPING]
+    kept = [use for name, use in run.services.items() if name in OF_USERS]
     if not kept:
         return not run.services and not CAN_ASK.isdisjoint(run.cell.parameters)
     return all(use.window_cpu_s is not None for use in kept)
@@ -107,8 +113,9 @@ SERVICE_USE = {
     "stack_cpu_s_per_op": Column(
         read=_of_all,
         unit="s",
-        definition="CPU time in the window ÷ operations of workers, proxy, pooler, database and "
-        "cache together, as far as they are there; NaN where no database or cache can be",
+        definition="CPU time in the window ÷ operations of workers, proxy, pooler, database, "
+        "cache and broker together, as far as they are there; NaN where none of the last three can "
+        "be",
         words="CPU time of a request in all parts",
         better="less",
         noise="cpu_s_per_op",
@@ -120,7 +127,7 @@ SERVICE_USE = {
 # ------------------------------------------------------------------------------------- shared cores
 
 LEAST_OF_N = 0.9
-CACHE = ROLES["cache"]
+IN_SERVER = {ROLES["cache"], ROLES["broker"]}
 SHARED_CORES = "shared cores"  # what tables and captions print beside such throughput
 
 
@@ -153,7 +160,7 @@ def _bounds(rows: SomeRuns) -> Floats:
     services_s = _services_s(rows)
     workers = rows["workers"].astype(np.float64)
     bound = gain_bound(workers, cores, rows["cpu_s_per_op"], generator_s, services_s)
-    beside = np.array([CACHE in run.services for run in rows.runs], np.bool_)
+    beside = np.array([not IN_SERVER.isdisjoint(run.services) for run in rows.runs], np.bool_)
     return np.where(loaded | beside, bound, np.nan)
 
 

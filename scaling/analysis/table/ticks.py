@@ -352,7 +352,7 @@ LAG = {
         definition="loop lag: the latest tick of any worker; not of finite runs",
         words="worst loop lag",
         better="less",
-        shown=Shown(heading="worst lag ms", name="lag_max_ms", factor=1e3, place=135, extra=True),
+        shown=Shown(heading="worst lag ms", name="lag_max_ms", factor=1e3, place=136, extra=True),
     ),
     "early_max_s": Column(
         read=from_ticks(_early_s),

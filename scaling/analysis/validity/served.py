@@ -193,13 +193,16 @@ def saturated(batch: Batch) -> Found:
 def _behind(batch: Batch) -> tuple[Floats, Floats]:
     """By how many requests the backlog grew in the window, and up to how many prove nothing.
 
-    What is in flight at one moment varies by up to the number of connections.
+    What is in flight at one moment varies by up to the number of connections, or of rooms: there as
+    many publish.
     """
     window_s, loads = batch.figures["window_s"], [run.load for run in batch.runs]
     offered = batch.figures["offered_per_s"] * window_s
     answered = batch.figures["achieved_per_s"] * window_s
     answered = answered + batch.figures["load_errors"] + batch.figures["load_declined"]
-    connections = np.array([float(load.connections) if load else np.nan for load in loads])
+    connections = np.array(
+        [float(load.rooms or load.connections) if load else np.nan for load in loads]
+    )
     behind = np.where(np.isfinite(batch.figures["asked_per_s"]), offered - answered, np.nan)
     return behind, np.maximum(TOLERANCE * offered, connections)
 

@@ -49,6 +49,9 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
     `declined` are requests that the server said it could not answer in time, by status: they are no
     errors, and in no latency. `elsewhere`: the generator was on another host, and its part of the
     window began later by the time that a message took to it.
+
+    Where messages are sent to `rooms` of connections, a request is a message, answered once the
+    last member of its room has it. Members received `delivered_per_s` of them in the window.
     """
 
     rate_per_s: float | None = None
@@ -79,6 +82,8 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
     slip: Latency = Latency()
     windows: list[SubWindow] = []
     elsewhere: bool = False
+    rooms: int | None = None
+    delivered_per_s: float | None = None
 
 
 # ------------------------------------------------------------------------------------------- of run

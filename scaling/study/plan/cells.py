@@ -43,6 +43,7 @@ from scaling.study.plan.refusals import (
     in_flight,
     most_workers,
     refusal,
+    too_few_ports,
     too_many_open_files,
     too_much_memory,
 )
@@ -196,6 +197,7 @@ def make_plan(
     topology: Topology,
     *,
     open_files: int | None = None,
+    ports: int | None = None,
     memory_bytes: float = math.inf,
     free_bytes: float = math.inf,
     alone: str | None = None,
@@ -203,7 +205,8 @@ def make_plan(
     """Settle the study and list its cells, in the study's own order.
 
     `descriptions` has the `--describe` document of each arm's environment, by the arm's name.
-    `open_files` is how many a process may have at most; None where there is no limit. No cell keeps
+    `open_files` is how many a process may have at most, and `ports` how many an address has for
+    connections to one port of another; None where there is no limit. No cell keeps
     more than the machine's `memory_bytes`, and a group of cells that are measured in turn needs no
     more than `free_bytes`; `alone` is why there can be no groups here, if so.
 
@@ -214,7 +217,7 @@ def make_plan(
     asked = settle(study, descriptions, worker_counts(topology))
     study = with_controls(asked, descriptions, topology.usable_cores)
     order = cpu_order(topology) if study.pin else ()
-    limits = (open_files, memory_bytes)
+    limits = (open_files, ports, memory_bytes)
     found = list(_every(study, descriptions, topology, order, limits))
     own = _distinct(_every(asked, descriptions, topology, order, limits))
     for cell in own:
@@ -285,13 +288,13 @@ def _every(
     descriptions: Mapping[str, Description],
     topology: Topology,
     order: tuple[int, ...],
-    limits: tuple[int | None, float],
+    limits: tuple[int | None, int | None, float],
 ) -> Iterator[Cell | Refused]:
     """All cells of a settled study and what it cannot have; `order`: of the CPUs to pin to.
 
-    The `limits` are on open files of a process, and on bytes of memory.
+    The `limits` are on open files of a process, ports of an address, and bytes of memory.
     """
-    open_files, memory_bytes = limits
+    open_files, ports, memory_bytes = limits
     for entry in study.workloads:
         for arm, model, loop, sizing in _places(entry):
             place = {"workload": entry.name, "model": model, "loop": loop, "sizing": sizing}
@@ -320,9 +323,11 @@ def _every(
                         pinning=pinning(order, workers) if order else None,
                     )
                     under_way = in_flight(facts, cell, most_workers(study, entry.name))
-                    reason = too_many_open_files(
-                        facts, cell, under_way, open_files
-                    ) or too_much_memory(facts, cell, changed, memory_bytes)
+                    reason = (
+                        too_many_open_files(facts, cell, under_way, open_files)
+                        or too_few_ports(facts, cell, under_way, ports)
+                        or too_much_memory(facts, cell, changed, memory_bytes)
+                    )
                     yield Refused(**place, arm=arm, reason=reason) if reason else cell
 
 

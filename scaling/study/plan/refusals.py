@@ -14,6 +14,7 @@ from scaling.journal.record import (
     WorkloadNote,
 )
 from scaling.study.definition import Study
+from scaling.study.load import ROOM
 from scaling.study.services import SERVICES, beside, in_front
 
 # ---------------------------------------------------------------------------------------- in flight
@@ -98,12 +99,15 @@ def _copy_bytes(
 
 
 # --------------------------------------------------------------------------------------- open files
-# Open files, sockets included: how many a cell needs in one process, and whether it may have them.
+# Open files, sockets included: how many a cell needs in one process, and whether it may have them;
+# and ports for its connections.
 #
 # Children and services raise their own limit as far as the system allows. A cell that needs more
 # would fail during the run with "too many open files".
 
 PROCESS = 50  # of any process: standard streams, lines to driver and host, what an import has open
+EACH_PORT = "port"  # each worker listens on its own
+ADDRESSES = 250  # 127.0.0.1 to 127.0.0.250, which the load generator connects from
 WORKER = 12  # of one by itself: selector, wake-up pair, ends of its line, listener, a connection
 
 
@@ -133,6 +137,29 @@ def too_many_open_files(
     return (
         f"{plural(cell.workers, 'worker')}: {needed:,} open files needed in one process, and this "
         f"system allows {limit:,} (ulimit -Hn)"
+    )
+
+
+def too_few_ports(
+    facts: WorkloadFacts, cell: Cell, in_flight: int | None, ports: int | None
+) -> str | None:
+    """Why connections cannot be made where an address has so many `ports`; None where they can.
+
+    A load generator has one connection from a port of an address to a port of a server. To rooms it
+    connects from `ADDRESSES` of the loopback range, else from one.
+    """
+    if ports is None or not facts.served:
+        return None
+    to_one = in_flight or 0
+    if cell.parameters.get("accept", EACH_PORT) == EACH_PORT:
+        to_one = -(-to_one // cell.workers)
+    addresses = ADDRESSES if ROOM in cell.parameters else 1
+    if to_one <= ports * addresses:
+        return None
+    return (
+        f"{plural(cell.workers, 'worker')}: {to_one:,} connections needed to one port, and this "
+        f"system allows {ports * addresses:,} (net.ipv4.ip_local_port_range, "
+        f"{addresses} of its addresses)"
     )
 
 

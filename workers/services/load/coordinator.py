@@ -23,6 +23,7 @@ LEAD_NS = 30_000_000  # from reading the instants to the first request
 SUB_WINDOWS = 10
 WAIT_MS = 200  # for input, before Python looks for a signal again
 END_S = 15.0  # after the last instant, and for connecting besides the time-out
+CONNECT_S = 0.005  # for each connection: ten times what it takes where nothing else runs
 
 type Document = dict[str, Any]
 
@@ -48,7 +49,8 @@ def generate(options: Options, driver: Driver | None) -> tuple[list[Document], l
             processes.append(_start())
         if driver and not options.targets:  # meanwhile the processes do their imports
             options = driver.targets(options)
-        with _bounded(processes, options.timeout_s + END_S, "not all connections were made"):
+        connecting_s = options.timeout_s + END_S + CONNECT_S * options.connections
+        with _bounded(processes, connecting_s, "not all connections were made"):
             for place, process in enumerate(processes):
                 _send(process, part_of(options, place).document())
             for process in processes:
@@ -111,15 +113,18 @@ def _in_slices(
 
 
 def part_of(options: Options, place: int) -> Part:
-    """The part of the load that one process sends; connections are dealt as evenly as they go."""
-    more = place < options.connections % options.processes
+    """The part of the load that one process sends; connections are dealt as evenly as they go,
+    those of a room to one process.
+    """
+    room = options.requests[0].room
+    each, rest = divmod(options.connections // room, options.processes)
     return Part(
         targets=options.targets,
         requests=options.requests,
         rate_per_s=options.rate_per_s,
         overload=options.overload,
         arrivals=options.arrivals,
-        connections=options.connections // options.processes + more,
+        connections=room * (each + (place < rest)),
         seed=options.seed,
         keepalive=options.keepalive,
         timeout_s=options.timeout_s,

@@ -14,7 +14,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workers.host.open_files import raise_limit
 from workers.services.load.arrivals import arrivals, overloaded, share
@@ -24,10 +24,14 @@ from workers.services.load.part import Part, read_stdin
 from workers.services.load.requests_list import draw
 from workers.services.load.sending import ClosedLoop, OpenLoop, early_ns
 from workers.services.load.tally import Tally
+from workers.services.load.target import ROOMS
 from workers.services.load.timer import ask_for_slice
 from workers.services.serving.program import new_event_loop, stop_requested
 
-INSTALL = "pip install httptools uvloop"
+if TYPE_CHECKING:
+    from workers.services.load.rooms import Room
+
+INSTALL = "pip install httptools uvloop websockets"
 STDOUT = 1
 LATER_NS = 1 << 62  # when a slice is that is not known yet
 DRAIN_S = 0.001  # between looks at whether all is answered
@@ -39,20 +43,11 @@ type Report = dict[str, Any]  # see `send`
 async def send(part: Part, lanes: Sequence[Lane], begins_ns: int, instants_ns: list[int]) -> Report:
     """Send from `begins_ns` to the last instant (monotonic); return what was counted."""
     tally = Tally(instants_ns, _background(part))
-    pick = _picking(part)
     sending: OpenLoop | ClosedLoop
     if part.rate_per_s is None:
-        sending = ClosedLoop(pick, tally)
+        sending = ClosedLoop(_picking(part), tally)
     else:
-        offsets = arrivals(part.arrivals, part.rate_per_s, part.seed)
-        offsets = share(offsets, part.arrivals, part.seed, part.place, part.of)
-        most_per_s = part.rate_per_s
-        if part.overload:
-            offsets = overloaded(offsets, part.overload, tally.opens_ns - begins_ns)
-            most_per_s *= part.overload.factor
-        due_ns = (begins_ns + offset for offset in offsets)
-        early = early_ns(most_per_s / part.of)
-        sending = OpenLoop(due_ns, pick, tally, early_ns=early)
+        sending = _open_loop(part, part.rate_per_s, tally, begins_ns)
     for lane in lanes:
         lane.attach(tally, sending.freed)
     gc.collect()
@@ -66,6 +61,46 @@ async def send(part: Part, lanes: Sequence[Lane], begins_ns: int, instants_ns: l
     for lane in lanes:
         lane.finish()
     return report_of(tally, used, sending.timer_kind)
+
+
+async def send_to_rooms(
+    part: Part, rooms: "Sequence[Room]", begins_ns: int, instants_ns: list[int]
+) -> Report:
+    """Publish from `begins_ns` to the last instant (monotonic); return what was counted."""
+    from workers.services.load.rooms import drained
+
+    assert part.rate_per_s
+    tally = Tally(instants_ns)
+    sending = _open_loop(part, part.rate_per_s, tally, begins_ns)
+    for room in rooms:
+        room.attach(tally, sending.freed)
+    gc.collect()
+    gc.freeze()
+    await until(begins_ns)
+    sending.begin(rooms)
+    await until(tally.opens_ns)
+    before = sum(room.delivered for room in rooms)
+    used = await used_in(tally)
+    after = sum(room.delivered for room in rooms)
+    sending.finish()
+    await drained(rooms)
+    for room in rooms:
+        room.finish()
+    delivered_per_s = (after - before) * 1e9 / used[1]
+    found = {"delivered_per_s": delivered_per_s, "rooms": len(rooms)}
+    return {**report_of(tally, used, sending.timer_kind), **found}
+
+
+def _open_loop(part: Part, rate_per_s: float, tally: Tally, begins_ns: int) -> OpenLoop:
+    """The loop that sends this process's part of the schedule."""
+    offsets = arrivals(part.arrivals, rate_per_s, part.seed)
+    offsets = share(offsets, part.arrivals, part.seed, part.place, part.of)
+    most_per_s = rate_per_s
+    if part.overload:
+        offsets = overloaded(offsets, part.overload, tally.opens_ns - begins_ns)
+        most_per_s *= part.overload.factor
+    due_ns = (begins_ns + offset for offset in offsets)
+    return OpenLoop(due_ns, _picking(part), tally, early_ns=early_ns(most_per_s / part.of))
 
 
 async def used_in(tally: Tally) -> tuple[int, int]:
@@ -176,8 +211,14 @@ async def generate() -> Report | None:
         http()
     part = Part.read(json.loads(await stdin.readline()))
     slice_ns = ask_for_slice()
-    lanes = await connected(part)
-    write_line({"connections": len(lanes)})
+    lanes, rooms = [], []
+    if part.targets[0].scheme in ROOMS:
+        from workers.services.load.rooms import joined
+
+        rooms = await joined(part)
+    else:
+        lanes = await connected(part)
+    write_line({"connections": part.connections})
     requested = stop_requested(until_eof=False, signals=(signal.SIGTERM,))
     ended = asyncio.create_task(requested.wait())
     if part.in_slices:
@@ -185,7 +226,9 @@ async def generate() -> Report | None:
     else:
         when = json.loads(await stdin.readline())
         begins_ns, instants_ns = when["begins_ns"], when["instants_ns"]
-        sending = asyncio.create_task(send(part, lanes, begins_ns, instants_ns))
+        window = begins_ns, instants_ns
+        run = send_to_rooms(part, rooms, *window) if rooms else send(part, lanes, *window)
+        sending = asyncio.create_task(run)
     await asyncio.wait([ended, sending], return_when=asyncio.FIRST_COMPLETED)
     return {**sending.result(), "slice_ns": slice_ns} if sending.done() else None
 

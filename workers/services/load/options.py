@@ -8,7 +8,7 @@ from typing import Any
 
 from workers.services.load.arrivals import KINDS, Overload
 from workers.services.load.requests_list import TYPES, Request, read_requests
-from workers.services.load.target import BadInputError, Target, parse_target
+from workers.services.load.target import ROOMS, BadInputError, Target, parse_target
 
 RATE_LEAST, RATE_MOST = 0.01, 1_000_000
 SECONDS_MOST = 3_600
@@ -62,7 +62,8 @@ def parser() -> argparse.ArgumentParser:
         "urls",
         nargs="+",
         metavar="URL",
-        help="http://… or tcp://HOST:PORT; several are dealt; -, with --instants: read a line "
+        help="http://…, tcp://HOST:PORT, or rooms at ws://… or sse://…; several are dealt; -, with "
+        "--instants: read a line "
         '{"urls": […], "requests": […]} from standard input first',
     )
     add("--rate", type=_rate, required=True, metavar="N|max", help="requests/s; max: closed loop")
@@ -158,8 +159,30 @@ def with_targets(options: Options, urls: Sequence[str], requests: Sequence[Reque
         raise BadInputError("all requests are background ones: there is no latency to measure")
     targets = [parse_target(url, remote=options.remote) for url in urls]
     if len({target.scheme for target in targets}) > 1:
-        raise BadInputError("http:// and tcp:// cannot be mixed")
+        raise BadInputError("URLs of different schemes cannot be mixed")
+    if targets[0].scheme in ROOMS:
+        requests = [_to_rooms(requests, targets[0], options)]
     return replace(options, targets=targets, requests=requests)
+
+
+def _to_rooms(requests: Sequence[Request], target: Target, options: Options) -> Request:
+    """What is published to all rooms.
+
+    Raises:
+        BadInputError: it is not one message, has no due times, or rooms cannot be of one size.
+    """
+    if options.rate_per_s is None:
+        raise BadInputError("messages to rooms need a --rate")
+    if len(requests) > 1:
+        raise BadInputError("messages to rooms are all alike: give one request")
+    message = requests[0]
+    rooms, rest = divmod(options.connections, message.room)
+    if rest or rooms < options.processes:
+        raise BadInputError(
+            f"{options.connections:,} connections of {options.processes} processes cannot be in "
+            f"rooms of {message.room:,}"
+        )
+    return replace(message, path=(message.path or target.path).rstrip("/"))
 
 
 class _ReadOverload(argparse.Action):

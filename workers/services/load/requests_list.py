@@ -4,7 +4,8 @@ A line is an object with `method`, `path`, `headers`, `body` (a text) or `json` 
 JSON), `weight`, `status` (the one that is right; without it 200 to 399 are), `declined` (statuses
 by which a server declines a request that it cannot answer in time: no error, and in no latency) and
 `background` (true: the request loads the server, and its latency is kept apart from that of the
-others). All are optional.
+others). All are optional. What is sent to rooms is one message: its `path` and `body`, `room` (the
+members of each) and `stalled` (how many members stop reading).
 """
 
 import itertools
@@ -29,6 +30,8 @@ TYPES: Mapping[str, tuple[type | tuple[type, ...], str]] = {  # and what they ar
     "status": (int, "a whole number"),
     "declined": (list, "a list"),
     "background": (bool, "true or false"),
+    "room": (int, "a whole number"),
+    "stalled": (int, "a whole number"),
 }
 
 
@@ -44,6 +47,8 @@ class Request:
     status: int | None = None
     declined: Sequence[int] = ()
     background: bool = False
+    room: int = 1
+    stalled: int = 0
 
     def document(self) -> dict[str, Any]:
         """The object that asks for this request, without `json` and without what is the default."""
@@ -169,10 +174,12 @@ def _problem(request: Request) -> str:
         return "body: half of a surrogate pair is no text"
     if not 0 < request.weight < WEIGHT_MOST:
         return f"weight {request.weight} is not above 0, or too large"
-    return _problem_of_statuses(request)
+    return _problem_of_numbers(request)
 
 
-def _problem_of_statuses(request: Request) -> str:
+def _problem_of_numbers(request: Request) -> str:
+    if request.room < 1 or request.stalled < 0:
+        return f"a room of {request.room} members with {request.stalled} stalled ones is none"
     for status in (request.status, *request.declined):
         if status is not None and not (type(status) is int and 200 <= status <= 599):
             return f"status {status!r} is not from 200 to 599"

@@ -3,6 +3,7 @@
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
 
 from workers.services.load.lane import Lane
 from workers.services.load.tally import Tally, Window
@@ -61,6 +62,15 @@ def early_ns(rate_per_s: float) -> int:
     return int(min(WAKE_UP_NS, WAITING_MOST * 1e9 / rate_per_s))
 
 
+class Sender(Protocol):
+    """What sends one request at a time: a lane, or a room."""
+
+    sent_ns: int
+
+    def send(self, position: int, due_ns: int, window: Window) -> None:
+        """Send the request at a position in the list; it is idle."""
+
+
 class OpenLoop:
     """Takes requests from the schedule when they are due and gives each to a free lane.
 
@@ -84,12 +94,12 @@ class OpenLoop:
         self._clock = clock
         self._early_ns = early_ns
         self._next_ns = next(due_ns)
-        self._free: deque[Lane] = deque()  # the one that waits longest comes first
+        self._free: deque[Sender] = deque()  # the one that waits longest comes first
         self._queue: deque[tuple[int, int, Window]] = deque()  # position, due time, window
         self._timer = make_timer(self.take_due)
         self.timer_kind = self._timer.kind
 
-    def begin(self, lanes: Sequence[Lane]) -> None:
+    def begin(self, lanes: Sequence[Sender]) -> None:
         """Start with these lanes, all idle."""
         self._free.extend(lanes)
         self._timer.set(self._next_ns - self._early_ns)
@@ -120,7 +130,7 @@ class OpenLoop:
         else:
             self._timer.close()
 
-    def freed(self, lane: Lane) -> None:
+    def freed(self, lane: Sender) -> None:
         """Give a lane that is idle again what has waited longest."""
         if self._queue:
             lane.send(*self._queue.popleft())

@@ -29,8 +29,9 @@ def summarize(
 
     `latency_ms` holds answered and censored requests; of the latter it knows the latency so far,
     which is a lower bound. `background_ms` is that of the background requests, which count in
-    everything but `latency_ms` and `service_ms`. `histograms` adds those of each sub-window, in ns,
-    and the instants (monotonic) between them.
+    everything but `latency_ms` and `service_ms`. `delivered_per_s` is what the members of `rooms`
+    received in the window; None where nothing is sent to rooms. `histograms` adds those of each
+    sub-window, in ns, and the instants (monotonic) between them.
     """
     passed_ns = instants_ns[-1] - instants_ns[0]
     windows = [window for report in reports for window in report["windows"]]
@@ -60,6 +61,8 @@ def summarize(
         "service_ms": service.figures(),
         "background_ms": beside.figures(),
         "slip_ms": slip.figures(),
+        "delivered_per_s": _sum_of(reports, "delivered_per_s"),
+        "rooms": _sum_of(reports, "rooms"),
         "processes": len(reports),
         **{name: reports[0][name] for name in SETTINGS},
     }
@@ -125,6 +128,12 @@ def _added_up(windows: Sequence[Mapping[str, Any]]) -> Object:
     }
 
 
+def _sum_of(reports: Iterable[Mapping[str, Any]], name: str) -> Any:
+    """What the processes that send to rooms counted together; None of all others."""
+    found = [report[name] for report in reports if name in report]
+    return sum(found) if found else None
+
+
 def _counted(windows: Iterable[Mapping[str, Any]], name: str) -> Counter[str]:
     """Errors, or declined requests, of windows by their kind."""
     return sum((Counter(each[name]) for each in windows), Counter())
@@ -152,6 +161,7 @@ MEANING_OPEN = (
     "latency: from the due time; service: from the send",
     "slip: how late the generator was",
 )
+MEANING_ROOMS = "latency: from the due time until the last member has received the message"
 MEANING_CLOSED = ("closed loop: latency is from the send",)
 KINDS_OF_ERRORS = {
     "connect": "could not connect",
@@ -161,6 +171,9 @@ KINDS_OF_ERRORS = {
     "short": "connection closed within an answer",
     "malformed": "not an HTTP answer to a request",
     "mismatch": "answer differs from the message",
+    "lost": "not received by all",
+    "doubled": "received twice",
+    "reordered": "received after a later one",
 }
 
 
@@ -172,6 +185,11 @@ def printout(summary: Mapping[str, Any]) -> str:
         f"{summary['rate_per_s']:,.1f} answers/s",
         f"{offered:,} requests: {completed:,} answered, {censored:,} unfinished at the end",
     ]
+    if summary["rooms"]:
+        lines = [
+            f"{summary['delivered_per_s']:,.1f} deliveries/s to {summary['rooms']:,} rooms",
+            f"{offered:,} messages: {completed:,} received by all, {censored:,} not yet at the end",
+        ]
     lines += [
         f"  {count:,} failed: {KINDS_OF_ERRORS.get(kind, f'wrong {kind}')}"
         for kind, count in summary["errors"].items()
@@ -184,6 +202,7 @@ def printout(summary: Mapping[str, Any]) -> str:
             cells = "".join(f"{_number(figures[column]):>9}" for column in COLUMNS)
             lines.append(f"{name:<11}{cells}")
     lines += ["", *(MEANING_OPEN if open_loop else MEANING_CLOSED)]
+    lines += [MEANING_ROOMS] * bool(summary["rooms"])
     if summary["background_ms"]["n"]:
         lines.append(MEANING_BACKGROUND)
     latency = summary["latency_ms"]

@@ -4,7 +4,8 @@ import socket
 from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit
 
-PORTS = {"http": 80, "tcp": None}
+PORTS = {"http": 80, "tcp": None, "ws": 80, "sse": 80}
+ROOMS = ("ws", "sse")  # what is sent there are messages to rooms, over WebSockets or by POST
 
 
 class BadInputError(Exception):
@@ -26,7 +27,7 @@ def parse_target(url: str, *, remote: bool) -> Target:
     """Read a URL and resolve its host.
 
     Raises:
-        BadInputError: it is no `http://` or `tcp://` URL, its host is not known, or it is not on
+        BadInputError: it has none of the schemes in `PORTS`, its host is not known, or it is not on
             this machine and `remote` is false.
     """
     try:
@@ -36,7 +37,10 @@ def parse_target(url: str, *, remote: bool) -> Target:
     if parts.scheme == "https":
         raise BadInputError(f"{url}: TLS is not supported; load the http:// port behind it")
     if parts.scheme not in PORTS or not parts.hostname:
-        raise BadInputError(f"{url}: expected http://HOST[:PORT][/PATH] or tcp://HOST:PORT")
+        raise BadInputError(
+            f"{url}: expected http://HOST[:PORT][/PATH], tcp://HOST:PORT, "
+            "ws://HOST[:PORT][/PATH] or sse://HOST[:PORT][/PATH]"
+        )
     port = _port(parts, url)
     if parts.username is not None:
         raise BadInputError("a URL with a user name is not supported; use --requests for headers")

@@ -8,7 +8,7 @@ will have: it is filled, asked, and emptied. Beyond it, the entry goes that was 
 import importlib.util
 import os
 import platform
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
@@ -124,11 +124,16 @@ async def limit(url: str, entries: int, miss: str, connections: int) -> dict[str
         await _set(client, {"maxmemory": str(full_bytes), **POLICY})
         server = await client.info("server")
     return {
-        "version": server.get("valkey_version") or server["redis_version"],
+        **version_in(server),
         "maxmemory_bytes": str(full_bytes),
         "bytes_per_entry": str(round(held_bytes / entries)),
         **POLICY,
     }
+
+
+def version_in(info: Mapping[str, str]) -> dict[str, str]:
+    """The version, in what a server says of itself."""
+    return {"version": info.get("valkey_version") or info["redis_version"]}
 
 
 async def _set(client: Any, settings: dict[str, str]) -> None:

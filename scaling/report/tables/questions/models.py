@@ -21,14 +21,15 @@ from scaling.report.tables.questions.question import (
     contrast_rows,
 )
 from scaling.study.questions import (
-    CACHE,
     CPU,
     CPU_OF_ALL,
+    IN_SERVER,
     OVER_SERVER,
     OVER_SMALLEST,
     POOL,
     THREADS,
     THROUGHPUT,
+    shared_by,
 )
 
 # --------------------------------------------------------------------------------------------- gain
@@ -120,7 +121,7 @@ PROCESSES = Question("processes", _processes_grids, _processes_findings)
 
 
 # ------------------------------------------------------------------------------------------ servers
-# One cache of all threads over as many processes that share a server.
+# What all threads share over as many processes that share a server: a cache, in a closed loop.
 
 SERVERS_NOTE = "CPU time is that of all parts: workers, server, and database where there is one."
 
@@ -131,8 +132,8 @@ def _servers_grids(compared: Compared, study: StudyLine) -> list[Grid]:
     rows: list[list[Cell]] = [
         [
             str(each.of.workers),
-            f"{each.of.parameters[CACHE]}\n{stacked(each.of)}",
-            f"{each.over.parameters[CACHE]}\n{stacked(each.over)}",
+            f"{each.of.parameters[shared_by(each.of)]}\n{stacked(each.of)}",
+            f"{IN_SERVER[shared_by(each.of)]}\n{stacked(each.over)}",
             each,
             found.same(each, CPU_OF_ALL) or _of_all(compared, each) or "",
         ]
@@ -166,8 +167,8 @@ def _servers_findings(compared: Compared) -> list[Finding]:
         return []
     return [
         Finding(
-            f"{each.of.parameters[CACHE]} of {named(each.of)} over {each.over.parameters[CACHE]} "
-            f"with {named(each.over)}: CPU time of all parts",
+            f"{each.of.parameters[shared_by(each.of)]} of {named(each.of)} over "
+            f"{IN_SERVER[shared_by(each.of)]} with {named(each.over)}: CPU time of all parts",
             each,
         )
         for each in at_headline_n(every, compared.headline_n)

@@ -63,7 +63,9 @@ COLUMNS = (
     "background_p99_s",
     "slip_p99_s",
     "load_errors",
+    "delivered_per_s",
     "cpu_s_per_op",
+    "connection_bytes",
 )
 BOUND, BEHIND = "≥", "†"
 RATIO = "P99 over processes"

@@ -32,6 +32,11 @@ class BaseServer:
         """The protocol of a new connection."""
         raise NotImplementedError
 
+    @property
+    def buffered_bytes(self) -> int:
+        """What waits to be written on one connection, at most; of servers with rooms."""
+        raise NotImplementedError
+
     def facts(self, protocol: asyncio.Protocol) -> dict[str, str]:
         """What is in use, read from a connection: server, parser, access log, debug mode."""
         return {}

@@ -55,10 +55,24 @@ class Connection(web.RequestHandler):
 class OnAiohttp(BaseServer):
     """An aiohttp application and its server on one worker's loop."""
 
-    def __init__(self, worker: Worker, make: Callable[[], web.Application]) -> None:
-        """`make` makes the application: each loop needs its own."""
+    def __init__(
+        self,
+        worker: Worker,
+        make: Callable[[], web.Application],
+        *,
+        handler_cancellation: bool = False,
+    ) -> None:
+        """`make` makes the application: each loop needs its own.
+
+        With `handler_cancellation`, a client that goes ends the handler of its request.
+        """
         super().__init__(worker)
-        self._runner = web.AppRunner(make(), access_log=None, shutdown_timeout=CLOSING_S)
+        self._runner = web.AppRunner(
+            make(),
+            access_log=None,
+            shutdown_timeout=CLOSING_S,
+            handler_cancellation=handler_cancellation,
+        )
 
     async def start(self) -> None:
         """Start the application.

@@ -113,10 +113,12 @@ class OnUvicorn(BaseServer):
         *,
         framework: str | None = None,
         lifespan: str = "on",
+        websockets: type[asyncio.Protocol] | None = None,
     ) -> None:
         """`make` makes the application: each loop has its own, unless it returns one object.
 
-        `framework` is what it is written with, for the record.
+        `framework` is what it is written with, for the record. `websockets` is the protocol of
+        connections that become one.
         """
         super().__init__(worker)
         self._application = make()
@@ -124,7 +126,7 @@ class OnUvicorn(BaseServer):
         config = uvicorn.Config(
             self._application,
             http=httptools_impl.HttpToolsProtocol,
-            ws="none",
+            ws=websockets or "none",
             lifespan=cast(Lifespan, lifespan),
             interface="asgi3",
             log_config=None,  # it would configure logging for the whole process

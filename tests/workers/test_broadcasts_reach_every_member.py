@@ -1,0 +1,242 @@
+"""What is published to a room reaches each of its members once, in order, on whatever loop they
+are; what does not is noticed. A member that stops reading, and a broker that dies, are recorded.
+"""
+
+import asyncio
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from scaling.journal.record import Load, ParameterValue, ServiceUse
+from scaling.run.child import Child, Ending, run_child
+from scaling.run.load import Generator
+from scaling.run.services import Services
+from scaling.study.services import beside
+from tests.support.children import FREE_THREADED, environment
+from tests.support.serving import load_asked, program
+from tests.workers.test_caches_may_be_a_server import left_in
+from workers import Worker
+from workers.workloads.parts.rooms import BrokerRooms
+
+pytestmark = [pytest.mark.slow, pytest.mark.needs("servers")]
+
+WORKERS, CONNECTIONS, ROOM, RATE = 2, 10, 5, 100.0
+SIZES: dict[str, ParameterValue] = {"connections": CONNECTIONS, "room": ROOM, "rate_per_s": RATE}
+WINDOW_S = 0.5
+SILENT_S = 5.5  # the default is 5 s
+
+# Each worker delivers every tenth message otherwise than it should.
+TAMPERS = """
+    from workers.workloads.broadcast import Broadcast
+
+    @dataclass
+    class Theirs(Broadcast):
+        way: str = parameter("right", "what to do with some of the messages")
+
+        async def setup(self, worker: Worker) -> None:
+            await super().setup(worker)
+            rooms, deliver, kept = self._rooms, self._rooms.deliver, {}
+
+            def tamper(name: str, message: str) -> None:
+                marked = message[:10].endswith("5")
+                if name in kept:
+                    deliver(name, message)
+                    deliver(name, kept.pop(name))
+                elif not marked or self.way == "right":
+                    deliver(name, message)
+                elif self.way == "double":
+                    deliver(name, message)
+                    deliver(name, message)
+                elif self.way == "swap":
+                    kept[name] = message
+
+            rooms.deliver = tamper
+    """
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where brokers have their folders; paths of sockets must be short."""
+    return tmp_path_factory.mktemp("b")
+
+
+@pytest.fixture(scope="module")
+def services(place: Path) -> Iterator[Services]:
+    with Services(sys.executable, environment(TMPDIR=str(place))) as running:
+        yield running
+    assert left_in(place) == []
+
+
+def broadcast(
+    services: Services,
+    parameters: Mapping[str, ParameterValue],
+    *folders: Path,
+    model: str = "threads",
+    workload: str = "broadcast",
+    window_s: float = WINDOW_S,
+    at: Callable[[str], None] = lambda _phase: None,
+) -> tuple[Ending, dict[str, ServiceUse]]:
+    """One run of two workers; `at` is called at each phase."""
+    asked = {**SIZES, **parameters}
+    rate, connections = asked["rate_per_s"], asked["connections"]
+    assert isinstance(rate, float)
+    assert isinstance(connections, int)
+    load = load_asked(WORKERS * connections, rate_per_s=rate)
+    cell = {
+        "workload": workload,
+        "workers": WORKERS,
+        "model": model,
+        "parameters": asked,
+        "warmup_s": 0.2,
+        "window_s": window_s,
+        "ticks": 2,
+    }
+    with services.during(beside((), asked), asked) as usage:
+
+        def watch(phase: str, facts: Mapping[str, Any]) -> None:
+            usage.watch(phase, facts)
+            at(phase)
+
+        ending = run_child(
+            Child(sys.executable, environment(*folders)),
+            cell | {"services": usage.urls},
+            services_cpu_s=usage.cpu_s,
+            generator=Generator(program(), load),
+            watch=watch,
+        )
+    return ending, usage.use()
+
+
+def load_of(ending: Ending) -> Load:
+    assert ending.outcome == "measured", (ending.stderr, ending.record and ending.record.failure)
+    assert ending.load
+    return ending.load
+
+
+@pytest.mark.parametrize(
+    ("model", "parameters"),
+    [
+        ("threads", {"server": "aiohttp", "protocol": "websocket"}),
+        ("threads", {"server": "aiohttp", "protocol": "sse"}),
+        ("threads", {"server": "starlette", "protocol": "websocket", "sending": "in-turn"}),
+        ("threads", {"server": "starlette", "protocol": "sse"}),
+        ("processes", {"server": "aiohttp", "protocol": "sse", "through": "broker"}),
+        ("forked", {"server": "starlette", "protocol": "websocket", "through": "broker"}),
+    ],
+)
+def test_all_members_receive_each_message_once(
+    model: str, parameters: dict[str, ParameterValue], services: Services
+) -> None:
+    ending, used = broadcast(services, parameters, model=model)
+    load = load_of(ending)
+    assert (load.errors, load.rooms) == ({}, WORKERS * CONNECTIONS // ROOM)
+    assert load.offered - load.completed == sum(load.unfinished.count) <= 3
+    assert load.completed > RATE * WINDOW_S / 2
+    assert load.delivered_per_s == pytest.approx(ROOM * load.achieved_per_s, rel=0.15)
+    assert ending.record
+    assert ending.record.process.gil.seen == (not FREE_THREADED,) * 4
+    done = [each.ticks.operations[-1] - each.ticks.operations[0] for each in ending.record.workers]
+    assert sum(done) == pytest.approx(ROOM * load.offered, rel=0.15)
+    assert min(done) > 0.3 * sum(done)  # rooms are spread over both
+    assert {each.errors for each in ending.record.workers} == {0}
+    assert ending.memory.idle_pss_bytes
+    assert set(used) == ({"broker"} if "through" in parameters else set())
+
+
+@pytest.mark.parametrize(
+    ("way", "kind"), [("lose", "lost"), ("double", "doubled"), ("swap", "reordered")]
+)
+def test_what_is_lost_doubled_or_reordered_is_counted(
+    way: str, kind: str, services: Services, theirs: Callable[[str], str], tmp_path: Path
+) -> None:
+    found = broadcast(services, {"way": way}, tmp_path, workload=theirs(TAMPERS))
+    load = load_of(found[0])
+    assert set(load.errors) == {kind}
+    assert load.errors[kind] == pytest.approx(load.offered / 10, abs=load.rooms)
+    assert load.completed + load.errors[kind] + sum(load.unfinished.count) == load.offered
+
+
+def test_others_wait_for_a_member_that_stops_reading_only_if_sent_to_in_turn(
+    services: Services,
+) -> None:
+    each_bytes = 1 << 18  # the system takes about ten of them
+    few: dict[str, ParameterValue] = {"connections": 2, "room": 4, "rate_per_s": 40.0}
+    kept, waiting = {}, {}
+    for sending in ("queues", "in-turn"):
+        asked = {**few, "sending": sending, "stalled": 1, "message_bytes": each_bytes}
+        ending, _ = broadcast(services, asked, window_s=0.9)
+        load = load_of(ending)
+        assert load.errors == {}
+        assert ending.record
+        figures = [each.figures for each in ending.record.workers]
+        kept[sending] = max(each["queued_max_bytes"] for each in figures)
+        assert max(each["buffered_max_bytes"] for each in figures) > 0
+        waiting[sending] = sum(load.unfinished.count)
+    assert kept["queues"] > 5 * each_bytes
+    assert waiting["in-turn"] > 5 + waiting["queues"]
+
+
+def test_a_broker_that_dies_in_the_window_is_a_labelled_run(
+    place: Path, services: Services
+) -> None:
+    def kill(phase: str) -> None:
+        if phase == "load":
+            threading.Timer(0.5, _kill_broker, [place]).start()
+
+    ending, used = broadcast(
+        services, {"through": "broker"}, model="processes", window_s=3.0, at=kill
+    )
+    assert ending.outcome == "failed"
+    assert ending.record
+    assert ending.record.failure
+    assert ending.record.failure.phase == "window"
+    assert "ConnectionError" in ending.record.failure.error
+    assert "SIGKILL" in used["broker"].ended
+    assert left_in(place) == []
+
+
+def test_a_broker_may_be_silent_for_longer_than_its_client_waits_by_default(
+    services: Services,
+) -> None:
+    async def wait(url: str) -> bool:
+        rooms = BrokerRooms(Worker(0, 1, {}), "queues", url)
+        await rooms.open()
+        try:
+            await asyncio.wait_for(rooms.until(asyncio.Event().wait()), SILENT_S)
+        except TimeoutError:
+            return True
+        finally:
+            await rooms.close()
+        return False
+
+    with services.during(["broker"], {}) as usage:
+        assert asyncio.run(wait(usage.urls["broker"][0]))
+
+
+def _kill_broker(place: Path) -> None:
+    for each in psutil.Process().children(recursive=True):
+        if "valkey" in each.name() and each.cwd().startswith(str(place)):
+            each.kill()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "said"),
+    [
+        ({"room": 3}, "20 connections cannot be in rooms of 3: change connections or room"),
+        ({"stalled": 5}, "5 stalled members need as many rooms"),
+        ({"protocol": "sse", "sending": "in-turn"}, "use sending=queues"),
+    ],
+)
+def test_what_does_not_fit_says_what_to_do(
+    parameters: dict[str, ParameterValue], said: str, services: Services
+) -> None:
+    ending, _ = broadcast(services, parameters)
+    assert ending.outcome == "failed"
+    assert ending.record
+    assert ending.record.failure
+    assert said in ending.record.failure.error

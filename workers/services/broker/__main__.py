@@ -1,0 +1,51 @@
+"""`python -m workers.services.broker`: have a broker, for a study or to try it."""
+
+import os
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+from workers.services.native.folder import own_folder
+from workers.services.native.process import NativeError
+from workers.services.native.program import Announced, native_parser, run, run_program
+from workers.services.valkey import INSTALLED
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Serve until asked to stop; return the exit code (2: bad option, 1: failed)."""
+    parser = native_parser("workers.services.broker", "Passes on messages with Valkey.")
+    options = parser.parse_args(arguments)
+    try:
+        from valkey.exceptions import ValkeyError
+
+        from workers.services.valkey import server as valkey
+    except ImportError as error:
+        parser.exit(1, f"{parser.prog}: a package is missing: {error}\n")
+
+    async def facts_of(url: str) -> dict[str, str]:
+        try:
+            async with valkey.connected(url) as client:
+                return valkey.version_in(await client.info("server"))
+        except (OSError, ValueError, KeyError, ValkeyError) as error:
+            raise NativeError(
+                f"the Valkey of --valkey cannot be used ({type(error).__name__}); try its URL with "
+                "valkey-cli"
+            ) from None
+
+    @asynccontextmanager
+    async def embedded() -> AsyncIterator[Announced]:
+        with own_folder() as folder:
+            async with valkey.running(folder) as (url, server):
+                yield Announced([url], await facts_of(url), server)
+
+    @asynccontextmanager
+    async def installed() -> AsyncIterator[Announced]:
+        url = os.environ[INSTALLED]
+        yield Announced([url], {**await facts_of(url), "installed": "yes"})
+
+    running = installed if os.environ.get(INSTALLED) else embedded
+    return run(parser, until_eof=options.until_eof, running=running)
+
+
+if __name__ == "__main__":
+    run_program(lambda: main(sys.argv[1:]))

@@ -1,0 +1,228 @@
+"""Connections of members: a WebSocket (parsed by websockets) or server-sent events (by httptools).
+
+The first message to a member says that it has joined its room. A member publishes on its WebSocket;
+server-sent events go one way, so there `Posts` publishes.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Protocol, cast
+
+import httptools
+from websockets.client import ClientProtocol
+from websockets.frames import Frame, Opcode
+from websockets.http11 import Response
+from websockets.uri import parse_uri
+
+from workers.services.load.http_connection import HttpConnection
+from workers.services.load.lane import BUFFER, Lane, Message, opener
+from workers.services.load.requests_list import Request
+from workers.services.load.target import Target
+
+EVENT_END = b"\n\n"
+DATA = b"data: "
+SWITCHED, FOUND, NO_CONTENT = 101, 200, 204  # statuses
+
+
+class Published(Protocol):
+    """A message that was published; `error` is why it cannot be received, if so."""
+
+    error: str
+
+
+class Publisher(Protocol):
+    """Publishes messages of a room, in their order."""
+
+    def publish(self, path: str, message: bytes, published: Published) -> None:
+        """Send a message to the room at a path."""
+
+    def abort(self) -> None:
+        """Close at once."""
+
+
+class Subscriber(asyncio.BufferedProtocol):
+    """A connection that hands on what it receives, once it has `joined`."""
+
+    def __init__(
+        self,
+        target: Target,
+        path: str,
+        receive: Callable[[bytes], None],
+        lost: Callable[[str], None],
+    ) -> None:
+        """`receive` gets messages, `lost` the kind of error that ended the connection."""
+        self.target = target
+        self._path = path
+        self._receive = receive
+        self._lost = lost
+        self._transport: asyncio.Transport | None = None
+        self.joined: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Ask for messages."""
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's is no subclass of it
+        self._transport.set_write_buffer_limits(high=0)
+        self.subscribe(self._transport)
+
+    def subscribe(self, transport: asyncio.Transport) -> None:
+        """Send the request."""
+        raise NotImplementedError
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """Where to read to."""
+        return BUFFER
+
+    def eof_received(self) -> None:
+        """The server has closed its side; the loop then closes ours."""
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Nothing more comes."""
+        self._fail("closed" if exc is None else "reset")
+
+    def stall(self) -> None:
+        """Never read again."""
+        if self._transport:
+            self._transport.pause_reading()
+
+    def abort(self) -> None:
+        """Close at once."""
+        self._lost = lambda _: None
+        if self._transport:
+            self._transport.abort()
+
+    def _take(self, message: bytes) -> None:
+        if not self.joined.done():
+            self.joined.set_result(None)
+            return
+        try:
+            self._receive(message)
+        except (ValueError, IndexError):  # no number, or of none that was published
+            self._fail("mismatch")
+
+    def _fail(self, kind: str) -> None:
+        if not self.joined.done():
+            self.joined.set_exception(ConnectionError(kind))
+        self._lost(kind)
+        self.abort()
+
+
+class WebSocket(Subscriber):
+    """A WebSocket with a text for each message; what it sends goes to its room."""
+
+    def subscribe(self, transport: asyncio.Transport) -> None:
+        """Send the request to become a WebSocket."""
+        self._protocol = ClientProtocol(parse_uri(f"ws://{self.target.authority}{self._path}"))
+        self._protocol.send_request(self._protocol.connect())
+        self._flush()
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Take every whole frame, and answer pings."""
+        protocol = self._protocol
+        protocol.receive_data(bytes(BUFFER[:nbytes]))
+        for event in protocol.events_received():
+            if isinstance(event, Response) and event.status_code != SWITCHED:
+                self._fail(f"status {event.status_code}")
+            if not isinstance(event, Frame):
+                continue
+            if event.opcode is Opcode.TEXT:
+                self._take(cast(bytes, event.data))
+            elif event.opcode is Opcode.CLOSE:
+                self._fail("closed")
+            else:
+                self._flush()
+        if protocol.parser_exc:
+            self._fail("malformed")
+
+    def publish(self, path: str, message: bytes, published: Published) -> None:
+        """Send a message to the room, which the connection is for."""
+        if self._transport and not self._transport.is_closing():
+            self._protocol.send_text(message)
+            self._flush()
+        else:
+            published.error = "closed"
+
+    def _flush(self) -> None:
+        if self._transport:
+            self._transport.write(b"".join(self._protocol.data_to_send()))
+
+
+class EventStream(Subscriber):
+    """An answer that does not end, with an event for each message."""
+
+    def subscribe(self, transport: asyncio.Transport) -> None:
+        """Send the request for events."""
+        self._parser = httptools.HttpResponseParser(self)
+        self._received = b""
+        request = Request(path=self._path, headers={"Accept": "text/event-stream"})
+        transport.write(request.on_http(self.target.authority, self._path, keepalive=True))
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Take every whole event."""
+        try:
+            self._parser.feed_data(BUFFER[:nbytes])
+        except httptools.HttpParserError:
+            self._fail("malformed")
+
+    def on_headers_complete(self) -> None:
+        """The status is known (httptools calls this and the next two)."""
+        if (status := self._parser.get_status_code()) != FOUND:
+            self._fail(f"status {status}")
+
+    def on_body(self, data: bytes) -> None:
+        """A part of the stream: whole events, or not."""
+        *events, self._received = (self._received + data).split(EVENT_END)
+        for event in events:
+            self._take(event.removeprefix(DATA))
+
+    def on_message_complete(self) -> None:
+        """The stream has an end."""
+        self._fail("closed")
+
+
+SUBSCRIBERS: dict[str, type[Subscriber]] = {"ws": WebSocket, "sse": EventStream}
+
+
+class Posts(Lane):
+    """Publishes messages as requests to one server, each once the one before is answered."""
+
+    __slots__ = ("_current", "_due", "_target")
+
+    def __init__(self, target: Target) -> None:
+        nothing = Message(b"", NO_CONTENT, is_head=False)
+        super().__init__([nothing], opener(HttpConnection, target), keepalive=True)
+        self._target = target
+        self._due: deque[tuple[bytes, Published]] = deque()
+        self._current: Published | None = None
+
+    def publish(self, path: str, message: bytes, published: Published) -> None:
+        """Send a message to the room at a path, or put it behind the others."""
+        request = Request("POST", path, body=message.decode())
+        self._due.append((request.on_http(self._target.authority, path, keepalive=True), published))
+        self._next()
+
+    def answered(self, error: str, **_: Any) -> None:
+        """A request is answered; an error if not rightly."""
+        if self._current and error:
+            self._current.error = error
+        self._current = None
+        self._next()
+
+    def lost(self, kind: str) -> None:
+        """The connection is gone, so no member gets what was to be sent."""
+        self.connection = None
+        self.answered(kind)
+        for _, published in self._due:
+            published.error = kind
+
+    def abort(self) -> None:
+        """Close at once."""
+        if self.connection:
+            self.connection.abort()
+
+    def _next(self) -> None:
+        if self.connection and self._due and self._current is None:
+            data, self._current = self._due.popleft()
+            self.connection.send(Message(data, NO_CONTENT, is_head=False))
+        elif not self.connection and self._due:
+            self._due[-1][1].error = "closed"
