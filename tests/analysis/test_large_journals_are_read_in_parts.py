@@ -29,11 +29,11 @@ UNREADABLE = len(LINES) - 2  # the place of a line in the last part
 # Reads the journal as three CPUs would, and keeps the frame, the notes and the ceilings.
 READ_BY_THREE = """
 import os, pickle, sys
-from scaling.analysis.table import parts
+from scaling.analysis.table import load
 from scaling.analysis.table.load import read_journal
 from scaling.base.errors import UsageError
 
-parts.PART_BYTES = 1
+load.PART_BYTES = 1
 os.sched_getaffinity = lambda process: range(3)
 try:
     read = read_journal(sys.argv[1])
@@ -105,8 +105,8 @@ def test_a_fault_in_a_later_part_is_told_as_ever(path: Path, tmp_path: Path) -> 
 
 @pytest.mark.slow
 def test_a_process_that_is_killed_is_told_in_a_line(path: Path, tmp_path: Path) -> None:
-    killed = "import os, signal\nfrom scaling.analysis.table import parts\n"
-    killed += "parts._send = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
+    killed = "import os, signal\nfrom scaling.analysis.table import load\n"
+    killed += "load._send = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
     done = read_by_three(path, tmp_path / "kept", killed)
     assert done.returncode == 1
     assert "was ended, perhaps for want of memory" in done.stderr
@@ -118,9 +118,9 @@ def test_an_interrupt_ends_all_of_them_at_once(path: Path, tmp_path: Path) -> No
     """Whoever reads a part does not wait for the others, and none is left."""
     interrupted = """
 import os, signal, time
-from scaling.analysis.table import parts
+from scaling.analysis.table import load
 signal.signal(signal.SIGINT, signal.default_int_handler)  # tests may run where it is ignored
-read, here = parts._read, os.getpid()
+read, here = load._read, os.getpid()
 
 def slowly(file, part):
     if os.getpid() != here:
@@ -128,7 +128,7 @@ def slowly(file, part):
     os.killpg(0, signal.SIGINT)
     return read(file, part)
 
-parts._read = slowly
+load._read = slowly
 """
     done = read_by_three(path, tmp_path / "kept", interrupted, start_new_session=True)
     assert done.returncode == -signal.SIGINT
