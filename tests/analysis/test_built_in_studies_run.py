@@ -67,6 +67,7 @@ FEWER = {
         *("--set", "gateway.connections=8"),
     ),
     "latency": SERVED,
+    "primitives": ("--set", "primitives.primitive=nothing,lock", "--model", "threads"),
     "quansight-2025": ("--model", "threads", "--set", "scrape.delay_ms=20"),
     "scale": ("--workload", "compute,echo", "--loop", "asyncio"),
     "serve": (*SERVED, "--model", "threads,processes"),
@@ -107,7 +108,7 @@ SOURCES = {
 
 # Every workload that a built-in study has is in one of these, with the other runtimes. Those that
 # are not have real runs of their own in tests/workers, under every model.
-RUN_ELSEWHERE = {"web", "state", "state-pass", "cache"}
+RUN_ELSEWHERE = {"web", "state", "state-pass", "cache", "primitives"}
 FEW = (
     "async-1m-io",
     "gateway",

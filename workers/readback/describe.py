@@ -120,6 +120,7 @@ def _workload(
             "descriptors": workload.descriptors,
             "services": list(workload.services),
             "holds": vars(workload.holds) if workload.holds else None,
+            "divided": workload.divided,
             "refused": None,
             "refusals": refused,
             "uneven": uneven(workload),

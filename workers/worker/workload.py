@@ -72,7 +72,9 @@ class Workload:
     `settle_s` until operations have their usual rate again. A served workload is not stopped: its
     load pauses.
 
-    `holds` declares what takes so much memory that the plan has to look at it.
+    `holds` declares what takes so much memory that the plan has to look at it. `divided` is the
+    parameter of which each worker needs one at least, and the one that, unless it is 0, says in its
+    place what each of them has.
     """
 
     operation: ClassVar[str] = "operations"
@@ -88,6 +90,7 @@ class Workload:
     alone: ClassVar[str | None] = "it does not declare that it can be stopped (`alone = None`)"
     settle_s: ClassVar[float] = SETTLE_S
     holds: ClassVar[Holds | None] = None
+    divided: ClassVar[tuple[str, str] | None] = None
 
     def __init_subclass__(cls) -> None:
         """Check that a workload that makes loops is finite: no loop of ours runs to stop it."""

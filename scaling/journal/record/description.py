@@ -88,7 +88,8 @@ class WorkloadFacts(msgspec.Struct, frozen=True, kw_only=True):
     in multiples of the parameter `whole`, if there is one.
     `descriptors` are the open files that each unit in flight holds. `uneven` lists with which
     parameters work in flight cannot be dealt out evenly. `alone` is why its runs are not measured
-    in turn with others; None if they can be. `holds` is what takes much memory.
+    in turn with others; None if they can be. `holds` is what takes much memory. `divided` is the
+    parameter that all workers divide, and the one that says in its place what each has.
     """
 
     path: str
@@ -103,6 +104,7 @@ class WorkloadFacts(msgspec.Struct, frozen=True, kw_only=True):
     descriptors: int = 0
     services: list[str] = []
     holds: Holds | None = None
+    divided: tuple[str, str] | None = None
     refused: str | None = None
     refusals: list[Refusal] = []
     uneven: list[Uneven] = []
