@@ -37,6 +37,14 @@ def run(
             help="An installed Valkey for cache (empty) and broadcast.",
         ),
     ] = None,
+    ftscalingbench: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PATH",
+            help="Also run CPython's own Tools/ftscalingbench, from your copy, on arms without the "
+            "GIL: once for each block, after the study.",
+        ),
+    ] = None,
     load_from: Annotated[
         str | None,
         typer.Option(
@@ -72,8 +80,11 @@ def run(
     ] = None,
 ) -> None:
     """Measure a study, or resume an interrupted one; then print the answer."""
+    from scaling.journal.beside import write_ftscalingbench
+    from scaling.journal.protected_write import try_writing
     from scaling.report.output import finish
     from scaling.run.cluster.elsewhere import reached
+    from scaling.run.ftscalingbench import free_threaded, run_script, script_at
     from scaling.run.measure import measure, prepared
     from scaling.run.progress import display
     from scaling.study.plan.table import one_line, reservations
@@ -84,6 +95,8 @@ def run(
 
         if load_from is not None:
             raise UsageError("--load-from: one host cannot load several. Run the study on each")
+        if ftscalingbench is not None:
+            raise UsageError("--ftscalingbench: hosts do not have your copy. Run it on each")
         for option, url, name in (("postgres", postgres, POSTGRES), ("valkey", valkey, VALKEY)):
             if url:
                 raise UsageError(
@@ -96,10 +109,16 @@ def run(
         if url:
             os.environ[name] = url  # where services look, and nothing else is to know it
     reach = reached(load_from, host_python) if load_from is not None else None
+    script = script_at(ftscalingbench) if ftscalingbench is not None else None
     with prepared(
         asked.options, asked.wanted, lambda text: say(errors, text), reach=reach
     ) as ready:
+        arms = free_threaded([*ready.arms.values()]) if script else []
         for line in (one_line(ready.plan), *reservations(ready.plan)):
             say(console, line)
         folder = measure(ready, output, display(console))
+        if script:
+            blocks = ready.plan.study.blocks
+            found = run_script(script, arms, blocks, lambda text: say(errors, text))
+            try_writing(folder, lambda: write_ftscalingbench(folder, found), "scaling run")
     finish(folder, console)

@@ -1,7 +1,8 @@
 """Files beside a journal: what was found out and is no run of the study. They are published.
 
 The check of an application, what happened to its requests when something failed, and its memory
-under a long load; a profile has a file of its own (`scaling.journal.beside`).
+under a long load; what CPython's own script printed; a profile has a file of its own
+(`scaling.journal.beside`).
 """
 
 from pathlib import Path
@@ -13,7 +14,8 @@ from scaling.base.files import whole
 from scaling.journal.record import Cell
 
 CHECK, FAULTS, SOAK, PROFILE = "check.json", "faults.json", "soak.json", "profile.json"
-NAMES = (CHECK, FAULTS, SOAK, PROFILE)
+FTSCALINGBENCH = "ftscalingbench.json"
+NAMES = (CHECK, FAULTS, SOAK, PROFILE, FTSCALINGBENCH)
 
 
 def write_beside(folder: Path, name: str, value: Any) -> None:
@@ -151,6 +153,29 @@ def write_soak(folder: Path, found: list[SoakRecord]) -> None:
 def read_soak(folder: Path) -> list[SoakRecord]:
     """Those of a study; none where none were measured, or the file cannot be read."""
     return read_beside(folder, SOAK, list[SoakRecord]) or []
+
+
+class FtScalingBenchRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """What CPython's `Tools/ftscalingbench` printed on one arm, run after run.
+
+    `speedups` are by benchmark, and have one decimal, as the script prints them: what `threads`
+    threads did in the time of one. The script is known by its `sha256`.
+    """
+
+    arm: str
+    sha256: str
+    threads: int
+    speedups: dict[str, list[float]]
+
+
+def write_ftscalingbench(folder: Path, found: list[FtScalingBenchRecord]) -> None:
+    """Write them. Raises `OSError`."""
+    write_beside(folder, FTSCALINGBENCH, found)
+
+
+def read_ftscalingbench(folder: Path) -> list[FtScalingBenchRecord]:
+    """Those of a study; none where the script was not run, or the file cannot be read."""
+    return read_beside(folder, FTSCALINGBENCH, list[FtScalingBenchRecord]) or []
 
 
 # ------------------------------------------------------------------------------------------ profile

@@ -61,6 +61,7 @@ def describe_machine(
         usable_cpus=topology.usable_cpus,
         efficiency_cpus=len(topology.efficiency_cpus),
         numa_nodes=len(topology.numa_nodes) or None,
+        caches=len(topology.caches) or None,
         cpu_quota=topology.cpu_quota,
         memory_bytes=psutil.virtual_memory().total,
         kernel=f"{platform.system()} {platform.release()}".strip() or None,

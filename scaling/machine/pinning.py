@@ -3,13 +3,13 @@
 A load generator has CPUs that no worker has, where there are enough.
 
 The order is that of the regions of a curve (`Topology.region`): distinct physical cores first,
-those of one NUMA node after the other and efficiency cores at their end; then the SMT siblings in
-the same order; then round robin.
+those of one NUMA node and of one cache after the other, efficiency cores at their end; then the SMT
+siblings in the same order; then round robin.
 """
 
 import contextlib
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,7 +32,14 @@ def cpu_order(topology: Topology) -> tuple[int, ...]:
     cores = topology.cores or tuple((cpu,) for cpu in topology.affinity)
     # Rank among the usable siblings: a core counts even if its first CPU is not ours.
     places = {
-        cpu: (rank, cpu in topology.efficiency_cpus, _node(topology, cpu), core, cpu)
+        cpu: (
+            rank,
+            cpu in topology.efficiency_cpus,
+            _place(cpu, topology.numa_nodes),
+            _place(cpu, topology.caches),
+            core,
+            cpu,
+        )
         for core in cores
         for rank, cpu in enumerate(cpu for cpu in core if cpu in usable)
     }
@@ -81,5 +88,6 @@ def cpus_of(pids: Iterable[int]) -> list[int]:
     return sorted(found)
 
 
-def _node(topology: Topology, cpu: int) -> int:
-    return next((k for k, cpus in enumerate(topology.numa_nodes) if cpu in cpus), 0)
+def _place(cpu: int, groups: Sequence[Collection[int]]) -> int:
+    """The number of the group that a CPU is in; 0 where that is not known."""
+    return next((number for number, cpus in enumerate(groups) if cpu in cpus), 0)

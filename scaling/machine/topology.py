@@ -1,4 +1,4 @@
-"""The machine's cores: physical, SMT siblings, NUMA nodes, efficiency cores, and what we may use.
+"""The machine's CPUs: cores, SMT siblings, NUMA nodes, caches, efficiency cores; what we may use.
 
 Read from `/proc` and `/sys` below a root that is passed in, so that tests can invent machines. On
 other systems than Linux psutil gives the counts, and the rest is blank (None or empty).
@@ -31,14 +31,16 @@ class Topology:
     """The CPUs of a machine, and which of them this process may use.
 
     `cores` has the logical CPUs of each physical core (empty: cannot be read), `numa_nodes` those
-    of each node. `affinity` are the CPUs that we may run on (None: the system has no such mask),
-    `cpu_quota` the CPUs' worth of time that a container grants (None: no limit).
+    of each node, `caches` those of each third-level cache. `affinity` are the CPUs that we may run
+    on (None: the system has no such mask), `cpu_quota` the CPUs' worth of time that a container
+    grants (None: no limit).
     """
 
     logical_cpus: int
     physical_cores: int | None = None
     cores: tuple[tuple[int, ...], ...] = ()
     numa_nodes: tuple[tuple[int, ...], ...] = ()
+    caches: tuple[tuple[int, ...], ...] = ()
     efficiency_cpus: tuple[int, ...] = ()
     affinity: tuple[int, ...] | None = None
     cpu_quota: float | None = None
@@ -65,6 +67,23 @@ class Topology:
             count = self.physical_cores or self.logical_cpus
         return min(count, self.usable_logical)
 
+    @property
+    def bends(self) -> tuple[int, ...]:
+        """The most workers that fit on cores of the fast kind, on those of one NUMA node, and on
+        those of one cache, where there are others, too.
+        """
+        ours = set(range(self.logical_cpus) if self.affinity is None else self.affinity)
+        slow = set(self.efficiency_cpus)
+        cores = [ours.intersection(core) for core in self.cores if ours.intersection(core)]
+
+        def largest(groups: Iterable[Collection[int]]) -> int:
+            """How many of our cores the largest of them has."""
+            return max((sum(core <= set(group) for core in cores) for group in groups), default=0)
+
+        fast = sum(not core <= slow for core in cores)
+        most = {fast, largest(self.numa_nodes), largest(self.caches)}
+        return tuple(sorted(n for n in most if 1 < n < self.usable_cores))
+
     def region(self, workers: int) -> Region:
         """The region of a worker count: a core each, a sibling each, or sharing CPUs."""
         if workers <= self.usable_cores:
@@ -75,13 +94,14 @@ class Topology:
 def worker_counts(topology: Topology) -> dict[CountWord, tuple[int, ...]]:
     """What the words for worker counts mean on a machine.
 
-    `1..cores` are the powers of two up to the physical cores, and all of those.
+    `1..cores` are the powers of two up to the physical cores, and all of those; and as many workers
+    as fit on the fast cores, on those of one NUMA node, and on those of one cache.
     """
     cores = max(1, int(topology.usable_cores))
     powers = {2**power for power in range(cores.bit_length())}
     logical = topology.usable_cpus
     return {
-        "1..cores": tuple(sorted(powers | {cores})),
+        "1..cores": tuple(sorted({*powers, *topology.bends, cores})),
         "cores": (cores,),
         "cpus": (logical,),
         "2x-cpus": (2 * logical,),
@@ -107,6 +127,7 @@ def read_topology(root: Path = Path("/"), *, affinity: Collection[int] | None = 
         physical_cores=len(cores) or psutil.cpu_count(logical=False),
         cores=cores,
         numa_nodes=_numa_nodes(root),
+        caches=_caches(root, online),
         efficiency_cpus=_efficiency_cpus(root, online),
         affinity=None if affinity is None else tuple(sorted(affinity)),
         cpu_quota=cpu_quota(root),
@@ -140,6 +161,12 @@ def _numa_nodes(root: Path) -> tuple[tuple[int, ...], ...]:
     folder = root / "sys/devices/system/node"
     lists = (parse_cpus(_line(node / "cpulist")) for node in folder.glob("node[0-9]*"))
     return tuple(sorted(cpus for cpus in lists if cpus))  # a node may have memory only
+
+
+def _caches(root: Path, online: Iterable[int]) -> tuple[tuple[int, ...], ...]:
+    shared = "cache/index3/shared_cpu_list"  # index 2 is the second level, 0 and 1 the first
+    lists = {parse_cpus(_line(root / CPUS / f"cpu{cpu}" / shared)) for cpu in online}
+    return tuple(sorted(lists - {()}))
 
 
 def _efficiency_cpus(root: Path, online: Iterable[int]) -> tuple[int, ...]:

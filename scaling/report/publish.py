@@ -144,10 +144,13 @@ def environment_text(journal: Journal) -> str:
 
 
 def _machine(machine: Machine) -> dict[str, Any]:
-    """What is known of it; bytes are counted in whole ones."""
+    """What is known of it; bytes are counted in whole ones. Older journals do not say `caches`."""
     memory_bytes = machine.memory_bytes
     whole = None if memory_bytes is None else round(memory_bytes)
-    return {**msgspec.to_builtins(machine), "memory_bytes": whole}
+    facts = {**msgspec.to_builtins(machine), "memory_bytes": whole}
+    if machine.caches is None:
+        del facts["caches"]
+    return facts
 
 
 def _arm(arm: ArmRecord) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import sysconfig
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,7 @@ from scaling.study.definition import Study
 from scaling.study.file import load_study_file
 from scaling.study.options import Options
 from scaling.study.plan.cells import Plan, make_plan
+from scaling.study.plan.fit import fitted
 from scaling.study.plan.table import refused_cells
 from scaling.study.settle import group_for
 
@@ -180,16 +182,18 @@ def prepared(
         topology = read_topology()
         descriptions = {name: arm.description for name, arm in arms.items()}
         limit_bytes = memory_limit_bytes()
-        plan = make_plan(
-            study,
-            descriptions,
-            topology,
+        make = partial(
+            make_plan,
+            descriptions=descriptions,
+            topology=topology,
             open_files=open_files_limit(),
             ports=local_ports(),
             memory_bytes=min(psutil.virtual_memory().total, limit_bytes),
             free_bytes=MOST_MEMORY * min(psutil.virtual_memory().available, limit_bytes),
             alone=None if stopping.IS_POSSIBLE else stopping.WHY_NOT,
         )
+        time_s = study.time_s
+        plan = make(study) if time_s is None else fitted(study, time_s, topology, make)
         plan.require_cells()
         source = workers_source_hash(own_code=wanted.paths)
         ready = Prepared(plan, arms, topology, pins_sha256(wanted.group), source)

@@ -14,7 +14,7 @@ import msgspec
 
 from scaling.base.errors import UsageError
 from scaling.builds.arms import parse_arms
-from scaling.study.definition import ENTRY_LISTS, Study, WorkloadEntry
+from scaling.study.definition import ENTRY_LISTS, OPTIONS, Study, WorkloadEntry
 from scaling.study.file import PresetTable, StudyFile, load_study_file
 from scaling.study.kinds import check_folder_name
 from scaling.study.options import Options
@@ -26,6 +26,9 @@ DEFAULT_STUDY = "scale"
 
 # A preset is a word for these.
 OF_A_PRESET = ("blocks", "window_s")
+
+# What decides about the number of blocks, as `--time` does.
+CHOSEN = ("blocks", "precision")
 
 type Loader = Callable[[str], StudyFile]
 
@@ -50,6 +53,11 @@ def study_from(
         raise UsageError(
             "--max-blocks: only --precision adds blocks. Add --precision 2%, or say --blocks N"
         )
+    if given := next((key for key in CHOSEN if key in options.flags), None):
+        if "time_s" in flags:
+            flag = OPTIONS[given].flag
+            raise UsageError(f"{flag}: --time chooses the number of blocks. Give one of the two")
+        values.pop("time_s", None)
     values["arms"] = _named(values.get("arms", (running_build,)))
     values["workloads"] = _workloads(file, flags, options.workload_names, source)
     for entry in values["workloads"]:  # an arm that only one workload names is one of the study

@@ -139,7 +139,8 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
     `window_s` come from the default preset.
 
     `source` names the study file, for messages, and `overrides` are from `--set`; both are gone
-    once the study is settled. `application` is set in a study of `scaling app`
+    once the study is settled, and so is `time_s` once Ns and blocks are chosen
+    (`scaling.study.plan.fit`). `application` is set in a study of `scaling app`
     (`scaling.study.application`): what decides about its runs besides the parameters.
     `load_elsewhere`: load generators are on another host.
     """
@@ -162,7 +163,8 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
         Option(
             kinds.COUNTS,
             "Numbers of workers: 1,2,4. Words stand for what the machine has: 1..cores (1, 2, 4, … "
-            "and all cores), cores, cpus, 2x-cpus. By default all of these.",
+            "and all cores; those of one kind, of one NUMA node), cores, cpus, 2x-cpus. By default "
+            "all of these.",
             flag="--workers",
             per_workload=True,
         ),
@@ -325,6 +327,15 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
             group=EFFORT,
         ),
     ] = MAX_BLOCKS
+    time_s: Annotated[
+        float | None,
+        Option(
+            kinds.TIME,
+            "Choose Ns and blocks so that the study fits a time: 30min. Primary questions first.",
+            flag="--time",
+            group=EFFORT,
+        ),
+    ] = None
     seed: Annotated[
         int,
         Option(
@@ -344,7 +355,7 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
     def document(self) -> dict[str, Any]:
         """The study as the journal keeps it: plain values, without what is gone once settled."""
         document: dict[str, Any] = msgspec.to_builtins(self)
-        del document["source"], document["overrides"]
+        del document["source"], document["overrides"], document["time_s"]
         # Left out where they are not used: the study is the same without them.
         for later in ("primary", "application", "load_elsewhere"):
             if document[later] is None:

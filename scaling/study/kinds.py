@@ -19,6 +19,7 @@ from scaling.study.objective import PATTERN, parse_objective
 
 MOST = 1_000_000  # workers or blocks: more is a slip of the keyboard
 LONGEST_S = 86_400
+UNITS_S = {"s": 1.0, "min": 60.0, "h": 3600.0}
 FOLDER_NAME = r"[A-Za-z0-9][A-Za-z0-9._+-]*"
 
 
@@ -76,6 +77,14 @@ def _number(text: str, flag: str) -> float:
         return float(text)
     except ValueError:
         raise UsageError(f"{flag}: expected a number, got {text!r}") from None
+
+
+def _time(text: str, flag: str) -> float:
+    """Seconds, of a number with or without a unit: `90`, `30min`, `2h`."""
+    found = re.fullmatch(rf"\s*([0-9.]+)\s*({'|'.join(UNITS_S)})?\s*", text)
+    if found is None:
+        raise UsageError(f"{flag}: expected a time such as 90s, 30min or 2h, got {text!r}")
+    return _number(found[1], flag) * UNITS_S[found[2] or "s"]
 
 
 def _positive(value: int, where: str) -> int:
@@ -222,6 +231,12 @@ SECONDS = Kind(
     check=_seconds,
     from_text=_number,
     metavar="SECONDS",
+)
+TIME = Kind(
+    type=_schema(float, exclusiveMinimum=0, maximum=LONGEST_S),
+    check=_seconds,
+    from_text=_time,
+    metavar="TIME",
 )
 SECONDS_OR_NONE = Kind(
     type=_schema(float, minimum=0), check=_seconds_or_none, from_text=_number, metavar="SECONDS"

@@ -70,6 +70,7 @@ EXPECTED = {
     "str": "text",
     "bool": "true or false",
 }
+EVERY = "*"  # stands for all choices of a parameter that has them
 
 
 def parse_override(text: str) -> Override:
@@ -92,12 +93,15 @@ def sweep(
 ) -> tuple[ParameterValue, ...]:
     """The values of one parameter from a study file: one, or the several of a list, each once.
 
+    Of a parameter with choices `*` stands for all of them, in the order in which it declares them.
     With `calibrated` it is a rate, and a text is one that a calibration decides.
 
     Raises:
         UsageError: a value that does not fit, or no value at all.
     """
     several = value if isinstance(value, list) else [value]
+    if facts.choices and several == [EVERY]:
+        several = facts.choices
     if not several:
         raise UsageError(f"{where}: the list is empty; leave the key out for the default")
     check = _rate if calibrated else checked

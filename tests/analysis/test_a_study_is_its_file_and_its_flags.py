@@ -55,6 +55,16 @@ def test_flags_win_over_the_file_and_over_its_workloads() -> None:
     assert made.workloads[0] == WorkloadEntry(name="compute")
 
 
+@pytest.mark.parametrize(("text", "seconds"), [("90", 90), ("30min", 1800), ("1.5 h", 5400)])
+def test_a_time_has_a_unit_and_gives_way_to_blocks(text: str, seconds: float) -> None:
+    assert asked(FILE, time=text).time_s == seconds
+    in_file = f"time_s = {seconds}\n{FILE}"
+    assert asked(in_file).time_s == seconds
+    made = asked(in_file, blocks=9)
+    assert (made.time_s, made.blocks) == (None, 9)
+    assert "time_s" not in made.document  # a journal has the Ns and blocks that were chosen
+
+
 @pytest.mark.parametrize("precision", ["0.02", '"2%"', '"0.02"', '" 2 % "'])
 def test_a_share_may_be_written_as_a_number_or_in_per_cent(precision: str) -> None:
     text = f"precision = {precision}\nmax_blocks = 9\n{FILE}"

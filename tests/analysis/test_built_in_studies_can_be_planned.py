@@ -175,6 +175,23 @@ def test_a_served_study_takes_45_minutes_and_its_smoke_five(
     assert {row.model for row in smoke.rows} == {row.model for row in default.rows}
 
 
+def test_primitives_has_every_row_and_takes_25_minutes_and_its_smoke_six(
+    described_here: Description,
+) -> None:
+    made = planned("primitives", described_here)
+    rows = described_here.workloads["primitives"].parameters["primitive"].choices
+    assert rows
+    for model in ("threads", "processes"):
+        own = [each.parameters.get("primitive") for each in made.cells if each.model == model]
+        assert [name for name in dict.fromkeys(own) if name] == rows
+    default, smoke = (
+        plan_table(planned("primitives", described_here, preset)) for preset in PRESETS_TIMED
+    )
+    assert default.blocks >= FEWEST_FOR_INTERVAL > smoke.blocks
+    assert (1 + SHARE) * default.total_s < 25 * 60
+    assert (1 + SHARE) * smoke.total_s < 6 * 60
+
+
 def test_the_gateway_takes_an_hour_and_its_smoke_ten_minutes(described_here: Description) -> None:
     default, smoke = (
         plan_table(planned("gateway", described_here, preset)) for preset in PRESETS_TIMED

@@ -73,6 +73,7 @@ FEWER = {
         *("--set", "gateway.connections=8"),
     ),
     "latency": SERVED,
+    "primitives": ("--set", "primitives.primitive=nothing,lock", "--model", "threads"),
     "quansight-2025": ("--model", "threads", "--set", "scrape.delay_ms=20"),
     "scale": ("--workload", "compute,echo", "--loop", "asyncio"),
     "serve": (*SERVED, "--model", "threads,processes"),

@@ -28,6 +28,7 @@ from scaling.builds.settings import SETTINGS
 from scaling.run.profile.perf import Perf
 from scaling.run.profile.source import UnavailableError
 from scaling.run.profile.stacks import _why as why_no_stacks
+from tests.support import cpython_source
 from tests.support.chromium import NAMES as BROWSERS
 from workers.services.native.folder import own_folder
 from workers.services.native.process import NO_NAMESPACE, NativeError, done
@@ -122,6 +123,7 @@ class Program:
 PROGRAMS = {
     "bun": Program("", partial(on_path, "bun"), partial(runs, "bun"), npm="bun"),
     "cc": Program(COMPILER.apt, partial(can_be_compiled, COMPILER)),
+    "cpython-source": Program("", cpython_source.is_there),  # SCALING_CPYTHON_SOURCE names it
     "chromium": Program("chromium", partial(on_path, *BROWSERS)),
     "go": Program("", partial(on_path, "go"), partial(runs, "go")),  # Debian 12 has 1.19
     "jemalloc": Program("libjemalloc2", partial(can_be_loaded, "jemalloc")),

@@ -121,6 +121,7 @@ def _workload(
             "services": list(workload.services),
             "holds": vars(workload.holds) if workload.holds else None,
             "rounds": vars(workload.rounds) if workload.rounds else None,
+            "divided": workload.divided,
             "refused": None,
             "refusals": refused,
             "uneven": uneven(workload),

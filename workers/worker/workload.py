@@ -91,7 +91,9 @@ class Workload:
     several times it would not be the same: the memory is there from the first time on, and the
     later ones are 10 to 25 % faster.
 
-    `holds` declares what takes so much memory that the plan has to look at it.
+    `holds` declares what takes so much memory that the plan has to look at it. `divided` is the
+    parameter of which each worker needs one at least, and the one that, unless it is 0, says in its
+    place what each of them has.
     """
 
     operation: ClassVar[str] = "operations"
@@ -108,6 +110,7 @@ class Workload:
     settle_s: ClassVar[float] = SETTLE_S
     rounds: ClassVar[Rounds | None] = None
     holds: ClassVar[Holds | None] = None
+    divided: ClassVar[tuple[str, str] | None] = None
 
     def __init_subclass__(cls) -> None:
         """Check that a workload that makes loops is finite: no loop of ours runs to stop it."""

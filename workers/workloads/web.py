@@ -72,6 +72,7 @@ class Web(Served):
     proxy: Literal["none", "nginx"] = parameter("none", "before the application")
 
     services = ("postgres",)
+    divided = ("db_connections", "pool_per_worker")
 
     # What a server with workers of its own serves (`workers.outside.commands`).
     factory: ClassVar[bool] = True

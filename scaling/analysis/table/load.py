@@ -26,6 +26,7 @@ import pandas as pd
 
 from scaling.analysis.table.column import OBJECT, WORD, SomeRuns, expectations
 from scaling.analysis.table.columns import COLUMNS, EVERY
+from scaling.analysis.table.empty_loop import without_loop
 from scaling.analysis.table.marks import label_outliers, mark_between_runs, marked
 from scaling.analysis.table.stacks import Readings, readings
 from scaling.analysis.validity.served import GeneratorKind, kind_of, unlike_generators
@@ -133,6 +134,7 @@ class FrameBuilder:
         """All runs that were added, marked where one differs from others of its cell."""
         frame = pd.DataFrame({name: self._column(name) for name in COLUMNS})
         frame = mark_between_runs(marked(frame, unlike_generators(self._generators)))
+        frame = without_loop(frame)
         return frame.assign(outlier=label_outliers(frame))
 
     def _column(self, name: str) -> Any:

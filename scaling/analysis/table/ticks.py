@@ -110,7 +110,7 @@ COUNTED = {
         read=from_ticks(_throughput),
         unit="operations/s",
         definition="sum over workers of operations between first and last tick ÷ time; finite: "
-        "operations of all workers ÷ `finish_s`",
+        "operations of all workers ÷ `finish_s`; primitives: without the empty loop",
         words="throughput",
         better="more",
         shown=Shown(

@@ -101,7 +101,8 @@ class WorkloadFacts(msgspec.Struct, frozen=True, kw_only=True):
     `descriptors` are the open files that each unit in flight holds. `uneven` lists with which
     parameters work in flight cannot be dealt out evenly. `alone` is why its runs are not measured
     in turn with others; None if they can be: those of finite work by `rounds`. `holds` is what
-    takes much memory.
+    takes much memory. `divided` is the parameter that all workers divide, and the one that says in
+    its place what each has.
     """
 
     path: str
@@ -117,6 +118,7 @@ class WorkloadFacts(msgspec.Struct, frozen=True, kw_only=True):
     services: list[str] = []
     holds: Holds | None = None
     rounds: Rounds | None = None
+    divided: tuple[str, str] | None = None
     refused: str | None = None
     refusals: list[Refusal] = []
     uneven: list[Uneven] = []

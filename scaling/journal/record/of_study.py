@@ -18,6 +18,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     usable_cpus: int | None = None
     efficiency_cpus: int | None = None
     numa_nodes: int | None = None
+    caches: int | None = None
     cpu_quota: float | None = None
     memory_bytes: float | None = None
     kernel: str | None = None

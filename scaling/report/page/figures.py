@@ -14,6 +14,7 @@ from scaling.journal.beside import read_check, read_faults, read_profiles, read_
 from scaling.report.application import application_grids
 from scaling.report.deploy.commands import deploy_grids
 from scaling.report.page.parts import Block, PageFigure, PageSection, Picture, Pictures
+from scaling.report.plots import primitives as primitives_plot
 from scaling.report.plots import sweep, versions
 from scaling.report.plots.draw import load_plots_of, plots_of
 from scaling.report.plots.full_stack import drawings
@@ -25,6 +26,7 @@ from scaling.report.tables.grid import Grid, PagePart
 from scaling.report.tables.losses import LEGEND, facts, function_grids, told
 from scaling.report.tables.measures import notes
 from scaling.report.tables.overview import sweep_grids, sweep_note
+from scaling.report.tables.primitives import primitives, primitives_grid, script_grids
 from scaling.report.tables.questions.rates import at_rate_grids, capacity_grids
 from scaling.report.tables.questions.registry import QUESTIONS
 
@@ -134,6 +136,27 @@ def sweep_blocks(
             for number, (plot, draw) in enumerate(sweep.drawings(about, sweeps), start=1)
         ]
     return [_sweep_block(*each) for each in zip(shown, drawn, strict=True)]
+
+
+def primitives_blocks(
+    about: Iterable[Subject], results: StudyResults, pictures: Pictures
+) -> list[Block]:
+    """A block for all primitives on each loop: their gains in a picture, and with verdicts. One
+    for what CPython's own script printed.
+
+    `about` are the subjects of all of the study's sections.
+    """
+    warning = next((each.warning for each in about), "")
+    with mpl.rc_context(RC):
+        drawn = [
+            pictures.of(plot, f"p{number}-primitives", draw)
+            for number, (plot, draw) in enumerate(primitives_plot.drawings(results, warning), 1)
+        ]
+    blocks = [
+        Block(rows.title, figures=[PageFigure(shown, [primitives_grid(rows)], is_open=True)])
+        for rows, shown in zip(primitives(results), drawn, strict=True)
+    ]
+    return [*blocks, *(Block(grids=[grid]) for grid in script_grids(results))]
 
 
 def _sweep_block(sweep: Sweep, drawn: Picture) -> Block:

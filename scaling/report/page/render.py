@@ -31,6 +31,7 @@ from scaling.report.page.figures import (
     figure_parts,
     function_blocks,
     load_blocks,
+    primitives_blocks,
     stack_blocks,
     sweep_blocks,
 )
@@ -123,7 +124,10 @@ def _parts(results: StudyResults, pictures: Pictures) -> list[PageSection]:
         PageSection(
             "sweeps",
             "By parameter",
-            sweep_blocks(about.values(), free_sweeps(results), pictures),
+            [
+                *primitives_blocks(about.values(), results, pictures),
+                *sweep_blocks(about.values(), free_sweeps(results), pictures),
+            ],
             SWEEPS,
         ),
         PageSection("laws", "Laws", law_blocks(results), LAWS),

@@ -118,10 +118,13 @@ def bends(machine: Machine) -> list[Bend]:
     """
     cores, found = machine.physical_cores or 0, defaultdict[int, list[str]](list)
     slower, nodes = machine.efficiency_cpus or 0, machine.numa_nodes or 1
+    caches = machine.caches or nodes
     if 0 < slower < cores:  # they have no siblings: as many cores as CPUs
         found[cores - slower].append("E-cores")
     if 1 < nodes <= cores:
         found[-(-cores // nodes)].append("> 1 NUMA node")
+    if nodes < caches <= cores / 2:
+        found[-(-cores // caches)].append("> 1 cache")
     return [Bend(after, ", ".join(names)) for after, names in sorted(found.items())]
 
 

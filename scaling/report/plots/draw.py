@@ -25,6 +25,7 @@ from scaling.report.plots import (
     memory,
     pauses,
     percentiles,
+    primitives,
     sweep,
     throughput,
     trade,
@@ -88,6 +89,7 @@ def drawings(results: StudyResults) -> Iterator[tuple[str, Draw]]:
             yield f"{stem}-{load_plot.name}", partial(load_plot.draw, under_load)
     yield from full_stack.drawings(results, _warning(results))
     yield from sweep.drawings(found.values(), free_sweeps(results))
+    yield from primitives.drawings(results, _warning(results))
     if of_versions := versions.sheet(found.values()):
         yield versions.NAME, lambda: of_versions
 
@@ -96,8 +98,9 @@ def plots_of(about: Subject) -> list[Plot]:
     """Which plots there are of a subject.
 
     In an open loop throughput is what the schedule asked for: `load_plots_of` has those of that.
+    All primitives have one plot together.
     """
-    if rate_of(about.section, about.study) is not None:
+    if rate_of(about.section, about.study) is not None or primitives.is_row(about):
         return []
     return [plot for plot in PLOTS if plot.is_there(about)]
 

@@ -20,6 +20,7 @@ from scaling.builds.arms import rising
 from scaling.report.plots.caption import caption
 from scaling.report.plots.panel import HEAD_ROOM, draw_medians, draw_runs, finish_y
 from scaling.report.plots.plot import Subject
+from scaling.report.plots.primitives import is_row
 from scaling.report.plots.sheet import Layout, Sheet, key_entries, new_sheet, panel_in, width_in
 from scaling.report.plots.style import IDEAL_LINE, QUIET, RC, ROLES
 
@@ -30,7 +31,7 @@ MOST_COLUMNS = 5  # of workloads side by side, that leave room for four versions
 
 def sheet(subjects: Iterable[Subject]) -> Sheet | None:
     """The sheet of a study; None where no two versions of Python are compared."""
-    about = [each for each in subjects if each.comparisons]
+    about = [each for each in subjects if each.comparisons and not is_row(each)]
     every = [line for each in about for made in each.comparisons if (line := version_lines(made))]
     if not every:
         return None

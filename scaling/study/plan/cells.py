@@ -43,6 +43,7 @@ from scaling.study.plan.refusals import (
     in_flight,
     most_workers,
     refusal,
+    too_few_for_each,
     too_few_ports,
     too_many_open_files,
     too_much_memory,
@@ -66,7 +67,8 @@ class Plan:
     The first `asked` of the cells are what the study asks for; the others are the controls that
     were added to it. `repeats` are the second cells of the A/A pairs. The cells of each of the
     `groups` are measured in turn. `alone` says of cells that are in none why. `needs` are the bytes
-    of memory that a run of a cell may need at most.
+    of memory that a run of a cell may need at most. `fitted` says what was left out of the study so
+    that it fits a time.
     """
 
     study: Study
@@ -78,6 +80,7 @@ class Plan:
     groups: tuple[Group, ...] = ()
     needs: Mapping[Cell, int] = field(default_factory=dict)
     alone: Mapping[Cell, str] = field(default_factory=dict)
+    fitted: str = ""
 
     @property
     def runs(self) -> list[PlannedRun]:
@@ -324,7 +327,8 @@ def _every(
                     )
                     under_way = in_flight(facts, cell, most_workers(study, entry.name))
                     reason = (
-                        too_many_open_files(facts, cell, under_way, open_files)
+                        too_few_for_each(facts, cell)
+                        or too_many_open_files(facts, cell, under_way, open_files)
                         or too_few_ports(facts, cell, under_way, ports)
                         or too_much_memory(facts, cell, changed, memory_bytes)
                     )

@@ -225,6 +225,17 @@ def _without_service(
     return next(filter(None, reasons), None)
 
 
+def too_few_for_each(facts: WorkloadFacts, cell: Cell) -> str | None:
+    """Why what all workers divide is not enough for one each; None if it is."""
+    if facts.divided is None:
+        return None
+    total, each = facts.divided
+    amount = cell.parameters.get(total)
+    if cell.parameters.get(each) or not isinstance(amount, int) or amount >= cell.workers:
+        return None
+    return f"{total}={amount} cannot be divided among {cell.workers} workers: raise {total}"
+
+
 def _against_dealing_out(
     facts: WorkloadFacts, parameters: Mapping[str, ParameterValue]
 ) -> str | None:

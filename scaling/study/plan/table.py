@@ -177,6 +177,8 @@ def _cost(plan: Plan) -> str:
 def reservations(plan: Plan) -> Iterator[str]:
     """What makes a study smaller or longer than it looks, one line each."""
     study = plan.study
+    if plan.fitted:
+        yield plan.fitted
     if study.scale != 1:
         yield scaled_to(study.document)
     if study.precision is not None:

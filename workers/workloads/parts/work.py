@@ -29,13 +29,13 @@ def turns_of(work_us: float) -> int:
     return round(work_us * TURNS_PER_US)
 
 
-async def call_back(worker: Worker, work: Callable[[], object]) -> None:
-    """Call `work` in one callback after another until stopped; each is an operation."""
+async def call_back(worker: Worker, work: Callable[[], object], operations: int = 1) -> None:
+    """Call `work` in one callback after another until stopped; each does so many operations."""
     call_soon = asyncio.get_running_loop().call_soon
 
     def callback() -> None:
         work()
-        worker.operations += 1
+        worker.operations += operations
         if worker.running:
             call_soon(callback)
 

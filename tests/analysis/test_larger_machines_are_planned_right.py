@@ -1,0 +1,222 @@
+"""Machines with siblings, two kinds of cores, nodes, caches or a quota: from Ns to plots.
+
+Nobody here has one: their files are written by hand (`tests.support.machines`).
+"""
+
+from itertools import groupby
+from pathlib import Path
+
+import matplotlib as mpl
+import pytest
+
+from scaling.analysis.results import StudyResults
+from scaling.base.errors import UsageError
+from scaling.journal.record import Description
+from scaling.machine.pinning import apart, cpu_order, pinning
+from scaling.machine.topology import Topology, default_worker_counts
+from scaling.report.plots import efficiency
+from scaling.report.plots.borders import bends, regions
+from scaling.report.plots.draw import subjects
+from scaling.report.plots.style import RC
+from scaling.study.combine import study_from
+from scaling.study.options import Options
+from scaling.study.plan.cells import Plan, make_plan
+from scaling.study.plan.fit import RESERVE, by_value, fitted
+from scaling.study.plan.groups import MOST_PER_CPU
+from scaling.study.plan.table import plan_table, reservations
+from scaling.study.presets import FEWEST_FOR_INTERVAL
+from tests.support.fabricate import Made, journal, studied, with_
+from tests.support.machines import MACHINES, machine
+
+pytestmark = [pytest.mark.slow, pytest.mark.one_build]
+
+EACH = pytest.mark.parametrize("name", MACHINES)
+# The Ns of a study that names none: of its cores, all CPUs, and beyond.
+COUNTS = {
+    "smt": (1, 2, 4, 8, 16, 32),
+    "big-and-little-x86": (1, 2, 4, 8, 16, 24, 48),
+    "big-and-little-arm": (1, 2, 4, 8, 16),
+    "two-sockets": (1, 2, 4, 8, 16, 24, 32, 48, 96, 192),
+    "quota-of-4-on-96": (1, 2, 4, 8),
+    "several-caches": (1, 2, 4, 8, 16, 32, 64, 128, 256),
+}
+BENDS = {
+    "big-and-little-x86": {8: "E-cores"},
+    "big-and-little-arm": {4: "E-cores"},
+    "two-sockets": {24: "> 1 NUMA node"},
+    "several-caches": {8: "> 1 cache"},
+}
+
+
+@pytest.fixture
+def topology(name: str, tmp_path: Path) -> Topology:
+    return MACHINES[name].read(tmp_path)
+
+
+@EACH
+def test_worker_counts_fit_the_machine(name: str, topology: Topology) -> None:
+    counts = default_worker_counts(topology)
+    assert counts == COUNTS[name]
+    assert [topology.region(n) for n in counts].count("oversubscribed") == 1
+    assert set(BENDS.get(name, {})) <= set(counts)
+
+
+@EACH
+def test_workers_fill_fast_cores_node_by_node_and_cache_by_cache(
+    name: str, topology: Topology
+) -> None:
+    """Each kind, node and cache is left once: when it is full."""
+    order = cpu_order(topology)
+    assert sorted(order) == MACHINES[name].online
+    first = order[: len(topology.cores)]
+    assert len({core for core in topology.cores for cpu in first if cpu in core}) == len(first)
+    for groups in (topology.numa_nodes, topology.caches, [topology.efficiency_cpus]):
+        places = [next((k for k, group in enumerate(groups) if cpu in group), -1) for cpu in first]
+        visited = [place for place, _ in groupby(places)]
+        assert len(visited) == len(set(visited))
+    slow = [cpu in topology.efficiency_cpus for cpu in first]
+    assert slow == sorted(slow)
+
+
+@EACH
+def test_load_generators_have_cores_that_no_worker_has(name: str, topology: Topology) -> None:
+    order = cpu_order(topology)
+    for workers in default_worker_counts(topology):
+        for generators in (1, 2, 4):
+            places = apart(topology, workers, generators)
+            if workers + generators > topology.usable_logical:
+                assert places is None
+                continue
+            assert places is not None
+            assert set(places.workers).isdisjoint(places.generator)
+            assert len(places.generator) >= generators
+            assert {cpu for (cpu,) in pinning(order, workers)} <= set(places.workers)
+            if workers + generators <= topology.usable_cores:
+                mine = set(places.generator)
+                cores = [core for core in topology.cores if mine & set(core)]
+                assert all(mine >= set(core) for core in cores)  # no worker on a sibling
+
+
+def planned(topology: Topology, described: Description, **flags: object) -> Plan:
+    options = Options(study="scale", workers=("1..cores", "cpus", "2x-cpus"), **flags)  # type: ignore[arg-type]
+    study = study_from(options, running_build="3.14t")
+    time_s = study.time_s
+
+    def make(one: object) -> Plan:
+        return make_plan(one, {"3.14t": described}, topology)  # type: ignore[arg-type]
+
+    return make(study) if time_s is None else fitted(study, time_s, topology, make)
+
+
+@EACH
+def test_a_study_is_planned_pinned_and_in_turn(
+    name: str, topology: Topology, described_here: Description
+) -> None:
+    plan = planned(topology, described_here, pin=True)
+    assert {cell.workers for cell in plan.cells} == set(COUNTS[name])
+    for cell in plan.cells:
+        assert cell.region == topology.region(cell.workers)
+        assert cell.pinning == pinning(cpu_order(topology), cell.workers)
+    for group in plan.groups:
+        (n,) = {cell.workers for cell in group}
+        assert n <= MOST_PER_CPU * topology.usable_logical
+    assert plan.groups
+
+
+@EACH
+@pytest.mark.parametrize("minutes", [10, 30, 120])
+def test_a_study_that_fits_a_time_answers_the_primary_questions_first(
+    name: str, minutes: int, topology: Topology, described_here: Description
+) -> None:
+    plan = planned(topology, described_here, time=f"{minutes}min")
+    table = plan_table(plan)
+    assert table.total_s <= (1 - RESERVE) * minutes * 60
+    assert table.blocks >= FEWEST_FOR_INTERVAL
+    assert plan.study.time_s is None  # a journal has what was chosen
+    ran = {cell.workers for cell in plan.cells}
+    assert {1, int(topology.usable_cores)} <= ran <= set(COUNTS[name])
+    (said, *_) = reservations(plan)
+    left_out = set(COUNTS[name]) - ran
+    assert said.startswith(f"fitted to {minutes // 60 or minutes}")
+    for n in left_out:
+        assert str(n) in said
+    assert ("no N left out" in said) == (not left_out)
+
+
+def test_more_time_never_gives_less(described_here: Description, tmp_path: Path) -> None:
+    topology = MACHINES["two-sockets"].read(tmp_path)
+    before = 0, 0
+    for minutes in (8, 15, 30, 60, 120, 600):
+        plan = planned(topology, described_here, time=f"{minutes}min")
+        now = len({cell.workers for cell in plan.cells}), len(plan.runs)
+        assert now >= before
+        before = now
+    assert before[0] == len(COUNTS["two-sockets"])
+
+
+def test_ns_are_left_out_by_what_they_say(tmp_path: Path) -> None:
+    topology = MACHINES["two-sockets"].read(tmp_path)
+    assert by_value(COUNTS["two-sockets"], topology)[:4] == [1, 48, 96, 8]
+    assert by_value(COUNTS["two-sockets"], topology)[-1] == 192
+    assert by_value([4, 2, 1], topology) == [1, 4, 2]
+    assert by_value([3], topology) == [3]
+
+
+def test_too_little_time_says_how_much_is_needed(
+    described_here: Description, tmp_path: Path
+) -> None:
+    topology = MACHINES["smt"].read(tmp_path)
+    with pytest.raises(UsageError, match=r"--time: 6 blocks at N = 1 and 8 take .* min"):
+        planned(topology, described_here, time="1min")
+
+
+def test_what_all_workers_divide_is_enough_for_each_or_refused_beforehand(
+    described_here: Description, tmp_path: Path
+) -> None:
+    topology = MACHINES["two-sockets"].read(tmp_path)
+
+    def ran(*settings: str) -> tuple[set[int], set[str]]:
+        flags = {"workload": ("web",), "controls": False, "aa_pairs": False}
+        plan = planned(
+            topology, described_here, set=("web.stack=starlette/loops", *settings), **flags
+        )
+        return {cell.workers for cell in plan.cells}, {each.reason for each in plan.refused}
+
+    counts, reasons = ran("web.db_connections=16")
+    assert counts == {n for n in COUNTS["two-sockets"] if n <= 16}
+    said = "db_connections=16 cannot be divided among 192 workers: raise db_connections"
+    assert said in reasons
+    counts, reasons = ran("web.pool_per_worker=1")
+    assert counts == set(COUNTS["two-sockets"])
+    assert not reasons
+
+
+def test_finite_work_fits_no_time(described_here: Description, tmp_path: Path) -> None:
+    topology = MACHINES["smt"].read(tmp_path)
+    finite = {"workload": ("spawn",), "controls": False}
+    with pytest.raises(UsageError, match="how long finite work takes is not known"):
+        planned(topology, described_here, time="30min", **finite)
+
+
+@EACH
+def test_plots_show_regions_and_bends(name: str, topology: Topology, tmp_path: Path) -> None:
+    where = machine(topology)
+    assert {bend.after: bend.name for bend in bends(where)} == BENDS.get(name, {})
+    cores, logical = int(topology.usable_cores), topology.usable_cpus
+    made = Made(workers=COUNTS[name], blocks=1, ticks=2, cores=cores, logical=logical)
+    head, *_ = journal(made)
+    del head
+    study = studied(tmp_path / "study", made)
+    results = StudyResults(study.frame, with_(study.study, machine=where))
+    (subject,) = subjects(results).values()
+    reached = regions(subject.section.curves, where)
+    assert [each.begins for each in reached[1:]] == sorted(
+        {n + 0.5 for n in (cores, logical)} if reached else ()
+    )
+    with mpl.rc_context(RC):
+        sheet = efficiency.PLOT.draw(subject)
+        sheet.lay_out()
+    drawn = {line.get_gid() for axes in sheet.all_panels for line in axes.lines}
+    for bend in bends(where):
+        assert f"bend-{bend.name}" in drawn
+    assert "border-oversubscribed" in drawn

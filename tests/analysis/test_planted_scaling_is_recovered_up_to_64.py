@@ -1,0 +1,143 @@
+"""Studies at N up to 64 with planted scaling and the noise of the published machines.
+
+Nothing here was measured: runs are drawn in the order of a study, with noise that neighbours share
+(`tests.support.noise`). Laws give back what was planted, and verdicts keep their error rates.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from scaling.analysis.arrays import Floats
+from scaling.analysis.laws import fit_usl, resample
+from scaling.analysis.laws.regions import region_laws
+from scaling.analysis.results import StudyResults
+from scaling.analysis.table.load import read_journal
+from scaling.journal.record import Cell
+from scaling.report.tables.export import markdown
+from tests.support.fabricate import write
+from tests.support.noise import AFTER, Noise, simulated
+from tests.support.simulated_laws import usl
+from tests.support.simulated_machine import STUDY
+from tests.support.simulated_machine import simulated as simulated_journal
+from tests.support.verdicts import verdicts
+
+pytestmark = [pytest.mark.slow, pytest.mark.one_build]
+
+NS = (1, 2, 4, 8, 16, 32, 64)
+BLOCKS, STUDIES, MARGIN = 12, 60, 0.02
+# Contention and coherency: threads that lose little, much, and those that get worse beyond 23.
+PLANTED = {"little": (0.002, 0.00002), "much": (0.05, 0.0002), "retrograde": (0.06, 0.0018)}
+MODELS = ("threads", "processes")
+CELLS = [
+    Cell(workload="echo", loop="asyncio", arm="3.14t", model=model, workers=n)
+    for n in NS
+    for model in MODELS
+]
+# What chance can make of 5 % in so many studies.
+ALLOWED = 0.05 + 3 * math.sqrt(0.05 * 0.95 / STUDIES)
+
+
+def runs_of(
+    threads: tuple[float, float], processes: tuple[float, float], seed: int
+) -> dict[str, Floats]:
+    """Throughput by model, shape (blocks, N)."""
+    true = {
+        model: usl(np.array(NS, float), *planted)
+        for model, planted in zip(MODELS, (threads, processes), strict=True)
+    }
+    found = {model: np.empty((BLOCKS, len(NS))) for model in MODELS}
+    for run, percent in simulated(CELLS, BLOCKS, AFTER, Noise(), seed):
+        at = NS.index(run.cell.workers)
+        found[run.cell.model][run.block, at] = true[run.cell.model][at] * math.exp(percent / 100)
+    return found
+
+
+def studies(
+    threads: tuple[float, float], processes: tuple[float, float]
+) -> Iterator[dict[str, Floats]]:
+    for seed in range(STUDIES):
+        yield runs_of(threads, processes, seed)
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_intervals_hold_what_was_planted(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resample, "RESAMPLES", 200)
+    alpha, beta = PLANTED[name]
+    columns, rows = np.tile(np.array(NS, float), BLOCKS), np.repeat(np.arange(BLOCKS), len(NS))
+    held = {"alpha": 0, "beta": 0}
+    for found in studies((alpha, beta), (0.0, 0.0)):
+        fit = fit_usl(columns, found["threads"].ravel(), rows)
+        for parameter, value in (("alpha", alpha), ("beta", beta)):
+            low, high = fit.intervals[parameter]
+            held[parameter] += low <= value <= high
+    assert min(held.values()) / STUDIES >= 1 - ALLOWED, held
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_equal_models_are_seldom_called_different(name: str) -> None:
+    """Of all Ns together: the study is wrong if one of its verdicts is."""
+    wrong = 0
+    for found in studies(PLANTED[name], PLANTED[name]):
+        ratios = list((found["threads"] / found["processes"]).T)
+        words = {each.word for each in verdicts(ratios, [0.0] * len(NS))}
+        wrong += bool(words & {"faster", "slower"})
+    assert wrong / STUDIES <= ALLOWED
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_no_gain_is_given_a_word_that_the_planted_one_contradicts(name: str) -> None:
+    gains = usl(np.array(NS[1:], float), *PLANTED[name])
+    wrong = 0
+    for found in studies(PLANTED[name], (0.0, 0.0)):
+        ratios = list((found["threads"][:, 1:] / found["threads"][:, :1] / gains).T)
+        words = {each.word for each in verdicts(ratios, [0.0] * len(gains))}
+        wrong += bool(words & {"faster", "slower"})
+    assert wrong / STUDIES <= ALLOWED
+
+
+def test_planted_contention_is_found_where_it_is_and_not_where_it_is_not() -> None:
+    """Threads lose a third to processes at N = 64, and nothing that could be seen at N = 2."""
+    slower = np.zeros(len(NS))
+    for found in studies((0.01, 0.0), (0.002, 0.0)):
+        ratios = list((found["threads"] / found["processes"]).T)
+        words = [each.word for each in verdicts(ratios, [MARGIN] * len(NS))]
+        slower += [word == "slower" for word in words]
+    rate = dict(zip(NS, slower / STUDIES, strict=True))
+    assert rate[1] <= ALLOWED
+    assert rate[2] <= ALLOWED
+    assert rate[64] >= 0.95
+
+
+def test_a_whole_simulated_study_gives_back_its_law_and_says_that_it_is_simulated(
+    tmp_path: Path,
+) -> None:
+    alpha, beta = PLANTED["much"]
+    speeds = {("3.14t", "threads", n): float(usl(np.array([n], float), alpha, beta)[0]) for n in NS}
+    made = replace(
+        STUDY,
+        variants={"echo": [{"payload_bytes": 1024}]},
+        arms=("3.14t",),
+        loops=("asyncio",),
+        models=("threads",),
+        workers=NS,
+        speeds=speeds,
+        noise=0.01,
+    )
+    lines = simulated_journal(8, made)
+    results = StudyResults.of(read_journal(write(lines, tmp_path / "journal.jsonl")))
+    (section,) = [each for each in results.sections if each.curves[0].key.workload == "echo"]
+    (law,) = region_laws(section.curves[0])
+    assert law.region == "cores"
+    assert law.choice is not None
+    fit = law.choice.fit
+    assert fit.law.name == "USL"
+    for name, value in (("alpha", alpha), ("beta", beta)):
+        low, high = fit.intervals[name]
+        assert low <= value <= high
+    assert results.study.simulated
+    assert "simulated" in markdown(results).lower()

@@ -1,0 +1,129 @@
+"""Every workload, model and loop really runs at N = 16 and 64, on however few cores there are.
+
+What is looked for breaks with the number of workers: descriptors, ports, threads, shared memory,
+time to start. Windows are short and figures mean nothing; what each run took is printed.
+"""
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from scaling.analysis.table.load import read_journal
+from scaling.base.errors import ScalingError
+from scaling.cli.program import app
+from scaling.journal.reading import read_lines
+from scaling.journal.record import RunLine
+from scaling.run.services import Services
+from workers.loops.registry import LOOPS
+from workers.worker.registry import built_in
+
+pytestmark = [pytest.mark.slow, pytest.mark.thorough, pytest.mark.one_build]
+
+NS = (16, 64)
+ARM = "3.14t"
+SMALL = [
+    *(
+        "--workers",
+        ",".join(map(str, NS)),
+        "--blocks",
+        "1",
+        "--seconds",
+        "0.2",
+        "--scale",
+        "0.0005",
+    ),
+    *("--no-controls", "--no-aa-pairs", "--no-alternate", "--arm", ARM),
+]
+SHORT_S = 0.3  # for the ceilings of services, which nothing here depends on
+MIB = 1 << 20
+# Parameters with which the defaults take long or much memory, and those that need a server.
+FEWER = {
+    "cache": ["cache.keys=1000"],
+    "gateway": ["gateway.rows=1000", "gateway.connections=2"],
+    "state": ["state.objects=1000"],
+    "state-pass": ["state-pass.objects=1000"],
+    "web": ["web.rows=1000", "web.stack=starlette/loops", "web.db_connections=64"],
+}
+NEEDS = {"app": ("servers",), "gateway": ("servers",), "web": ("servers",)}
+# A user's application must be named: `scaling app` has tests of its own.
+NOT_ALONE = {"app"}
+PER_PROCESS = ("processes", "forked")
+IN_INTERPRETERS = ("compute", "echo", "primitives", "spawn")  # which import what loads there
+WORKLOADS = [name for name in built_in() if name not in NOT_ALONE]
+
+
+def other_model(number: int, workload: str, loop: str) -> str:
+    if workload in IN_INTERPRETERS and loop in ("asyncio", "trio"):
+        return "interpreters"
+    return PER_PROCESS[number % len(PER_PROCESS)]
+
+
+# Every workload and every loop in threads and under one more model, these in turn.
+PLACES = [(name, "asyncio") for name in WORKLOADS] + [("spawn", loop) for loop in LOOPS]
+CASES = [
+    pytest.param(
+        name,
+        loop,
+        ["threads", other_model(number, name, loop)],
+        marks=pytest.mark.needs(*NEEDS.get(name, ())),
+        id=f"{name} on {loop}",
+    )
+    for number, (name, loop) in enumerate(PLACES)
+    if (name, loop) != ("spawn", "asyncio") or number < len(WORKLOADS)
+]
+
+
+@pytest.mark.usefixtures("undrawn")
+@pytest.mark.parametrize(("workload", "loop", "models"), CASES)
+def test_it_runs_with_16_and_64_workers(
+    workload: str,
+    loop: str,
+    models: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("SCALING_STATE", str(tmp_path / "state"))
+    monkeypatch.setattr("scaling.run.session.RETRIES", 0)
+    monkeypatch.setattr("scaling.run.calibrate.CALIBRATION_WINDOW_S", SHORT_S)
+    monkeypatch.setattr(Services.ceiling, "__kwdefaults__", {"seconds": SHORT_S})
+    monkeypatch.setattr("scaling.run.time_left.ExtraTime.grant", lambda *_: None)
+    out = tmp_path / "out"
+    sets = [text for each in FEWER.get(workload, []) for text in ("--set", each)]
+    asked = ["--workload", workload, "--loop", loop, "--model", ",".join(models)]
+    command = ["run", *asked, *sets, *SMALL, "--output", str(out)]
+    done = CliRunner().invoke(app, command)
+    # With so many workers on few cores no run may be valid, since some never had a turn.
+    assert isinstance(done.exception, SystemExit | ScalingError | None), done.output
+    assert (out / "journal.jsonl").exists(), done.output
+
+    runs = [each for each in read_lines(read_journal(out).path, print) if isinstance(each, RunLine)]
+    with capsys.disabled():
+        for run in runs:
+            print(f"\n  {took(run)}", end="")
+    assert {(run.cell.model, run.cell.workers) for run in runs} >= {("threads", n) for n in NS}
+    for run in runs:
+        assert run.outcome == "measured", took(run)
+        assert run.record is not None
+        assert len(run.record.workers) == run.cell.workers
+        done_by = [worker.ticks.operations[-1] for worker in run.record.workers]
+        assert sum(done_by) > 0, took(run)
+        assert not any(worker.errors for worker in run.record.workers), took(run)
+        assert run.record.process.gil.closed is False
+
+
+def took(run: RunLine) -> str:
+    """What a run took: the whole of it, to start its workers, in memory and threads."""
+    cell, record = run.cell, run.record
+    name = f"{cell.workload} {cell.loop} {cell.model} N = {cell.workers}"
+    failure = f" {record.failure.error}" if record and record.failure else ""
+    instants = record.instants_ns if record else None
+    if record is None or instants is None or instants.ready is None or instants.started is None:
+        return f"{name}: {run.outcome}{failure}"
+    ready_s = (instants.ready - instants.started) / 1e9
+    peak_mib = (run.memory.peak_bytes or 0) / MIB
+    return (
+        f"{name}: {run.elapsed_s:.1f} s, ready after {ready_s:.1f} s, {peak_mib:,.0f} MiB, "
+        f"{record.process.os_threads} threads{failure}"
+    )
