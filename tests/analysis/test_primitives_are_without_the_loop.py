@@ -1,7 +1,7 @@
 """The empty loop is subtracted from every row of `primitives`; table and plot show what is left."""
 
 from collections.abc import Mapping
-from pathlib import Path
+from dataclasses import replace
 
 import matplotlib as mpl
 import numpy as np
@@ -16,8 +16,8 @@ from scaling.report.plots.draw import drawings
 from scaling.report.plots.style import RC
 from scaling.report.tables.export import markdown
 from scaling.report.tables.primitives import primitives, primitives_grid
-from tests.support.comparisons import made_up
-from tests.support.fabricate import Made, with_
+from tests.support.runs import crashed, with_speed
+from tests.support.studies import FakeStudy
 
 LOOP_PER_S = 1000.0  # of one worker; the loop scales with workers
 # Calls by themselves, by primitive and N; the lock makes all threads wait for each other.
@@ -28,36 +28,30 @@ ARMS = ("3.13t", "3.14t")
 def planted(run: RunLine, calls: Mapping[str, Mapping[int, float]] = CALLS_PER_S) -> RunLine:
     """The run, whose every operation takes the loop's time and that of the call."""
     name, n = str(run.cell.parameters["primitive"]), run.cell.workers
-    assert run.record
     if name == "nothing":
         return run
     alone = calls[name][1] * n if run.cell.model == "processes" else calls[name][n]
     slower = 1 / (1 / alone + 1 / (LOOP_PER_S * n)) / (LOOP_PER_S * n)
-    workers = [
-        with_(each, ticks__operations=[round(slower * k) for k in each.ticks.operations])
-        for each in run.record.workers
-    ]
-    return with_(run, record__workers=workers)
+    return with_speed(run, slower)
 
 
-def made(**changes: object) -> Made:
-    settings = {
-        "variants": {"primitives": [{"primitive": name} for name in ("nothing", "lock", "json")]},
-        "arms": ARMS,
-        "models": ("threads", "processes"),
-        "workers": (1, 2),
-        "blocks": 6,
-        "window_s": 20.0,  # operations are whole
-        "noise": 0.0,
-        "tick_noise": 0.0,
-        "speeds": {(a, m, n): n for a in ARMS for m in ("threads", "processes") for n in (1, 2)},
-    }
-    return Made(**{**settings, **changes})  # type: ignore[arg-type]
+STUDY = FakeStudy(
+    variants={"primitives": [{"primitive": name} for name in ("nothing", "lock", "json")]},
+    arms=ARMS,
+    models=("threads", "processes"),
+    workers=(1, 2),
+    blocks=6,
+    window_s=20.0,  # operations are whole
+    noise=0.0,
+    tick_noise=0.0,
+    speeds={(a, m, n): n for a in ARMS for m in ("threads", "processes") for n in (1, 2)},
+    change=planted,
+)
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> StudyResults:
-    return made_up(tmp_path_factory.mktemp("primitives"), made(aa_pairs=True), planted)
+def results() -> StudyResults:
+    return replace(STUDY, aa_pairs=True).results
 
 
 @pytest.mark.parametrize("name", CALLS_PER_S)
@@ -88,32 +82,30 @@ def test_gains_and_ratios_to_processes_are_those_of_the_calls(results: StudyResu
         assert rows.over_processes["lock"][arm].verdict.word == "slower"
 
 
-def test_a_block_without_the_loop_has_that_of_the_others(tmp_path: Path) -> None:
+def test_a_block_without_the_loop_has_that_of_the_others() -> None:
     def failing(run: RunLine) -> RunLine:
         if run.block == 0 and run.cell.parameters["primitive"] == "nothing":
-            return with_(run, outcome="crashed", record=None)
+            return crashed(run)
         return planted(run)
 
-    frame = made_up(tmp_path, made(), failing).frame
+    frame = replace(STUDY, change=failing).frame
     locks = frame[frame["parameters"].astype(str).str.contains("lock") & (frame["workers"] == 1)]
     assert 0 in set(locks["block"])
     np.testing.assert_allclose(locks[THROUGHPUT], CALLS_PER_S["lock"][1], rtol=0.01)
 
 
-def test_without_its_row_nothing_is_subtracted(tmp_path: Path) -> None:
-    alone = made(variants={"primitives": [{"primitive": "lock"}]})
-    frame = made_up(tmp_path, alone, planted).frame
+def test_without_its_row_nothing_is_subtracted() -> None:
+    frame = replace(STUDY, variants={"primitives": [{"primitive": "lock"}]}).frame
     one = frame[frame["workers"] == 1]
     np.testing.assert_allclose(one[THROUGHPUT], 1 / (1 / 500 + 1 / LOOP_PER_S), rtol=0.01)
 
 
-def test_a_row_that_is_no_slower_than_the_loop_in_one_block_has_no_values(tmp_path: Path) -> None:
+def test_a_row_that_is_no_slower_than_the_loop_in_one_block_has_no_values() -> None:
     def lucky(run: RunLine) -> RunLine:
         is_lock = run.cell.parameters["primitive"] == "lock"
         return run if is_lock and run.block == 0 and run.cell.workers == 2 else planted(run)
 
-    results = made_up(tmp_path, made(tick_noise=0.001), lucky)
-    frame = results.frame
+    frame = replace(STUDY, tick_noise=0.001, change=lucky).frame
     locks = frame[frame["parameters"].astype(str).str.contains("lock")]
     assert locks.loc[locks["workers"] == 1, THROUGHPUT].notna().all()
     # Where its luck was to be faster than the loop, all of its blocks are without a value.
