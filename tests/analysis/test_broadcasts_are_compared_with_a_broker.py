@@ -1,12 +1,12 @@
 """Messages between loops of threads over those through a broker: ratios, and columns of rooms."""
 
-from pathlib import Path
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from scaling.base.errors import UsageError
-from scaling.journal.record import Cell, Memory, ParameterFacts, ParameterValue, RunLine, ServiceUse
+from scaling.journal.record import Cell, Memory, ParameterFacts, RunLine, ServiceUse
 from scaling.study.parameters import sweep
 from scaling.study.plan.groups import Planned, why_alone
 from scaling.study.questions import (
@@ -17,8 +17,8 @@ from scaling.study.questions import (
     every_ratio,
 )
 from tests.support.descriptions import ECHO
-from tests.support.fabricate import with_
-from tests.support.served import Served, studied
+from tests.support.runs import with_
+from tests.support.served_studies import FakeServedStudy
 
 RATES = (100.0, 200.0, 400.0)
 ROOMS, CONNECTIONS, MIB = 3, 30, 1 << 20
@@ -86,12 +86,16 @@ def to_rooms(run: RunLine) -> RunLine:
     )
 
 
-PARAMETERS: dict[str, ParameterValue] = {"room": 10, "through": "broker"}
+SERVED = FakeServedStudy(
+    connections=CONNECTIONS,
+    rates=(200.0,),
+    workers=(1,),
+    parameters={"room": 10, "through": "broker"},
+)
 
 
-def test_rooms_have_columns_of_their_own(tmp_path: Path) -> None:
-    served = Served(connections=CONNECTIONS, rates=(200.0,), workers=(1,), parameters=PARAMETERS)
-    frame = studied(tmp_path, served, to_rooms).frame
+def test_rooms_have_columns_of_their_own() -> None:
+    frame = replace(SERVED, change=to_rooms).frame
     assert (frame["delivered_per_s"] == 2_000.0).all()
     assert frame["connection_bytes"].to_numpy() == pytest.approx(3 * MIB / CONNECTIONS)
     beside = frame[frame["model"] == "processes"]
@@ -99,13 +103,10 @@ def test_rooms_have_columns_of_their_own(tmp_path: Path) -> None:
     assert beside["stack_cpu_s_per_op"].to_numpy() == pytest.approx(total.to_numpy())
     alone = frame[frame["model"] == "threads"]
     assert (alone["stack_cpu_s_per_op"] == alone["cpu_s_per_op"]).all()
-    others = studied(tmp_path / "others", served).frame
-    assert np.isnan(others[["delivered_per_s", "connection_bytes"]]).all(axis=None)
+    assert np.isnan(SERVED.frame[["delivered_per_s", "connection_bytes"]]).all(axis=None)
 
 
-def test_a_server_that_falls_behind_by_more_messages_than_there_are_rooms_is_labelled(
-    tmp_path: Path,
-) -> None:
+def test_a_server_that_falls_behind_by_more_messages_than_there_are_rooms_is_labelled() -> None:
     """With as many connections, as many requests could be in flight."""
 
     def behind(run: RunLine) -> RunLine:
@@ -114,12 +115,5 @@ def test_a_server_that_falls_behind_by_more_messages_than_there_are_rooms_is_lab
         made = to_rooms(run)
         return with_(made, load__achieved_per_s=run.load.offered / 1.0 - missing)
 
-    served = Served(
-        connections=CONNECTIONS,
-        rates=(200.0,),
-        workers=(1,),
-        parameters=PARAMETERS,
-        window_s=1.0,
-    )
-    frame = studied(tmp_path, served, behind).frame
+    frame = replace(SERVED, window_s=1.0, change=behind).frame
     assert all("saturated" in reasons for reasons in frame["reasons"])

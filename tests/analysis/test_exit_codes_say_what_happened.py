@@ -18,10 +18,10 @@ import pytest
 import scaling.cli
 from scaling.cli import app_steps, program, remedy_steps
 from scaling.journal.beside import AppCheck, Finding
-from tests.support.applications import application_study
 from tests.support.children import ROOT
 from tests.support.cli import BUILD, Command, environment
 from tests.support.cli import scaling as run_scaling
+from tests.support.served_studies import FakeAppStudy
 from tests.support.studies import FakeStudy
 
 NOWHERE = "study/journal.jsonl/below"  # a file is no folder
@@ -173,7 +173,7 @@ def test_an_application_with_findings_fails_the_check_and_can_be_measured(
     found = AppCheck(ok=False, findings=[CRASH])
 
     def measured(*_: object, **__: object) -> Path:
-        return application_study(tmp_path / "out").parent
+        return FakeAppStudy().write(tmp_path / "out").parent
 
     monkeypatch.setattr(app_steps.AppSteps, "known", lambda self: self)
     monkeypatch.setattr(app_steps.AppSteps, "ready", lambda self: Ready())

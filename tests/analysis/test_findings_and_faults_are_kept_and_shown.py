@@ -6,6 +6,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from scaling.analysis.results import StudyResults
+from scaling.analysis.table.load import read_journal
 from scaling.base.console import new_console
 from scaling.base.errors import ScalingError
 from scaling.journal.beside import (
@@ -25,7 +27,7 @@ from scaling.report.publish import publish
 from scaling.report.terminal.app_answer import AppLines
 from scaling.run.app_faults import record
 from scaling.run.deployed import Deployed, Sent
-from tests.support.applications import application_study, results_of
+from tests.support.served_studies import FakeAppStudy
 
 SOUND = AppCheck(ok=True, findings=[])
 MIXED_UP = Finding(
@@ -36,7 +38,11 @@ UNSAFE = AppCheck(ok=False, findings=[MIXED_UP])
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return application_study(tmp_path_factory.mktemp("checked"), blocks=2)
+    return FakeAppStudy(blocks=2).write(tmp_path_factory.mktemp("checked"))
+
+
+def results_of(path: Path) -> StudyResults:
+    return StudyResults.of(read_journal(path))
 
 
 def answer_of(path: Path, capsys: pytest.CaptureFixture[str]) -> str:
@@ -136,7 +142,7 @@ def test_a_server_that_never_answers_again_has_no_time() -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("unrendered")
 def test_page_and_json_have_what_is_beside_the_journal(tmp_path: Path) -> None:
-    path = application_study(tmp_path, speeds={}, blocks=2)
+    path = FakeAppStudy(blocks=2).write(tmp_path)
     fault = found([Sent("a", 10.1, 10.2, "answered"), Sent("b", 10.1, 10.15, "lost")], "a")
     write_faults(path.parent, [fault])
     assert read_faults(path.parent) == [fault]

@@ -9,7 +9,6 @@ from pathlib import Path
 import matplotlib as mpl
 import pytest
 
-from scaling.analysis.results import StudyResults
 from scaling.base.errors import UsageError
 from scaling.journal.record import Description
 from scaling.machine.pinning import apart, cpu_order, pinning
@@ -25,8 +24,8 @@ from scaling.study.plan.fit import RESERVE, by_value, fitted
 from scaling.study.plan.groups import MOST_PER_CPU
 from scaling.study.plan.table import plan_table, reservations
 from scaling.study.presets import FEWEST_FOR_INTERVAL
-from tests.support.fabricate import Made, journal, studied, with_
 from tests.support.machines import MACHINES, machine
+from tests.support.studies import FakeStudy
 
 pytestmark = [pytest.mark.slow, pytest.mark.one_build]
 
@@ -199,16 +198,19 @@ def test_finite_work_fits_no_time(described_here: Description, tmp_path: Path) -
 
 
 @EACH
-def test_plots_show_regions_and_bends(name: str, topology: Topology, tmp_path: Path) -> None:
+def test_plots_show_regions_and_bends(name: str, topology: Topology) -> None:
     where = machine(topology)
     assert {bend.after: bend.name for bend in bends(where)} == BENDS.get(name, {})
     cores, logical = int(topology.usable_cores), topology.usable_cpus
-    made = Made(workers=COUNTS[name], blocks=1, ticks=2, cores=cores, logical=logical)
-    head, *_ = journal(made)
-    del head
-    study = studied(tmp_path / "study", made)
-    results = StudyResults(study.frame, with_(study.study, machine=where))
-    (subject,) = subjects(results).values()
+    study = FakeStudy(
+        workers=COUNTS[name],
+        blocks=1,
+        ticks=2,
+        cores=cores,
+        logical=logical,
+        head={"machine": where},
+    )
+    (subject,) = subjects(study.results).values()
     reached = regions(subject.section.curves, where)
     assert [each.begins for each in reached[1:]] == sorted(
         {n + 0.5 for n in (cores, logical)} if reached else ()

@@ -19,8 +19,8 @@ from scaling.report.plots.draw import subjects
 from scaling.report.plots.style import RC
 from scaling.report.tables.comparison import chapters
 from scaling.report.tables.export import comparison_rows
+from scaling.report.tables.grid import Chapter
 from scaling.study.questions import THROUGHPUT
-from tests.support.comparisons import across_loops, chapter
 from tests.support.drawn import BY_NAME
 from tests.support.runs import LOOP_FACTORS, changing_ticks, crashed, of_workers, with_
 from tests.support.studies import FakeStudy, place, runtime
@@ -39,8 +39,28 @@ ARMS = FakeStudy(
 )
 
 
+def of_frame(study: FakeStudy, frame: pd.DataFrame) -> list[Compared]:
+    """The comparisons across loops of runs of the study."""
+    found = StudyResults(frame, study.first_line).compared
+    return [each for each in found if each.is_across_loops]
+
+
+def across_loops(study: FakeStudy) -> Compared:
+    """The comparison of loops with each other, of which a study has one."""
+    (found,) = of_frame(study, study.frame)
+    return found
+
+
+def chapter(study: FakeStudy, title: str) -> Chapter:
+    """The chapter with the table of that title."""
+    (found,) = [
+        each for each in chapters(study.results) if title in [grid.title for grid in each.grids]
+    ]
+    return found
+
+
 def test_every_arm_model_and_n_is_compared_with_the_same_on_asyncio() -> None:
-    found = across_loops(ARMS.journal).ratios.where("loop", THROUGHPUT)
+    found = across_loops(ARMS).ratios.where("loop", THROUGHPUT)
     pairs = {(place(each.of), each.of.loop, place(each.over), each.over.loop) for each in found}
     assert pairs == {
         ((arm, model, n), loop, (arm, model, n), "asyncio")
@@ -62,10 +82,10 @@ def test_ratios_are_taken_inside_blocks() -> None:
         lost = (run.cell.loop == "asyncio") == (run.block == 1) and run.block in (1, 4)
         return crashed(run) if lost else run
 
-    study = replace(ONE_ARM, change=change).journal
+    study = replace(ONE_ARM, change=change)
     frame = study.frame.copy()
     frame["throughput_per_s"] *= 10.0 ** (frame["block"] % 3)
-    (found,) = [each for each in StudyResults(frame, study.study).compared if each.is_across_loops]
+    (found,) = of_frame(study, frame)
     valid = frame[frame["valid"] & ~frame["twin"] & (frame["workers"] == 2)]
     table = valid.pivot_table(index="block", columns="loop", values="throughput_per_s")
     expected = median(table["uvloop"] / table["asyncio"], "×")
@@ -79,7 +99,7 @@ def test_ratios_are_taken_inside_blocks() -> None:
 def test_a_study_of_one_arm_has_this_chapter_alone() -> None:
     told = [each.title for each in chapters(ONE_ARM.results, alone=False)]
     assert told == ["echo · weak sizing"]
-    _, grid = chapter(ONE_ARM.journal, LOOPS).grids
+    _, grid = chapter(ONE_ARM, LOOPS).grids
     assert [row[:3] for row in grid.rows] == [
         [str(n), "uvloop", "3.14t\nthreads"] for n in (1, 2, 4)
     ]
@@ -87,7 +107,7 @@ def test_a_study_of_one_arm_has_this_chapter_alone() -> None:
 
 
 def test_the_answer_is_at_the_largest_n_with_a_core_each() -> None:
-    answer = chapter(ONE_ARM.journal, LOOPS).grids[0]
+    answer = chapter(ONE_ARM, LOOPS).grids[0]
     (faster, faster_by), (less, less_by) = [(row[0], str(row[3])) for row in answer.rows]
     assert faster == "2 threads on 3.14t with uvloop over asyncio"
     assert re.fullmatch(r"faster, by 3\d to 3\d % \(exploratory\)", faster_by)
@@ -98,7 +118,7 @@ def test_the_answer_is_at_the_largest_n_with_a_core_each() -> None:
 
 
 def test_each_loop_has_its_row_and_another_library_is_called_another_program() -> None:
-    answer, grid = chapter(ARMS.journal, LOOPS).grids
+    answer, grid = chapter(ARMS, LOOPS).grids
     assert [row[0] for row in answer.rows[::2]] == [
         f"2 threads on 3.14t with {loop} over asyncio" for loop in ("trio", "uvloop")
     ]
@@ -125,7 +145,7 @@ def test_a_ratio_across_allocator_states_names_the_loops() -> None:
         return none(run) if run.cell.loop == "uvloop" else run
 
     made = FakeStudy(arms=("3.14",), loops=("asyncio", "uvloop"), workers=(2,))
-    words = chapter(replace(made, change=keeping).journal, LOOPS).grids[0].note
+    words = chapter(replace(made, change=keeping), LOOPS).grids[0].note
     assert (
         "2 threads on 3.14 with uvloop (keeping) over 2 threads on 3.14 with asyncio (mapping)"
         in words
@@ -142,7 +162,7 @@ def test_a_loop_that_never_ran_well_is_left_out() -> None:
         return crashed(run) if run.cell.loop == "trio" else run
 
     made = FakeStudy(loops=("asyncio", "trio", "uvloop"), workers=(1, 2))
-    loops = across_loops(replace(made, change=change).journal).ratios.where("loop")
+    loops = across_loops(replace(made, change=change)).ratios.where("loop")
     assert {each.of.loop for each in loops} == {"uvloop"}
     assert not any(np.isnan(each.point) for each in loops)
 
@@ -194,7 +214,7 @@ def without_python(run: RunLine) -> RunLine:
 @pytest.mark.parametrize("pythons", [("3.14t", "3.14"), ("3.14", "3.14t")])
 def test_it_is_as_many_threads_of_the_first_python_on_asyncio(pythons: tuple[str, ...]) -> None:
     study = studied(*pythons, loops=("asyncio", "trio"), models=("processes", "threads"))
-    found = across_loops(study.journal).ratios.where("runtime", THROUGHPUT)
+    found = across_loops(study).ratios.where("runtime", THROUGHPUT)
     pairs = [(place(each.of), each.of.loop, place(each.over), each.over.loop) for each in found]
     assert pairs == [
         ((runtime, "threads", n), "own", (pythons[0], "threads", n), "asyncio")
@@ -208,12 +228,6 @@ def test_it_is_as_many_threads_of_the_first_python_on_asyncio(pythons: tuple[str
     assert words == ["faster", "faster", "slower", "slower"]
 
 
-def of_frame(study: FakeStudy, frame: pd.DataFrame) -> list[Compared]:
-    """The comparisons across loops of some of its runs."""
-    found = StudyResults(frame, study.first_line).compared
-    return [each for each in found if each.is_across_loops]
-
-
 def test_it_is_over_the_first_python_that_has_threads_on_asyncio() -> None:
     study = studied("3.14", "3.14t", loops=("asyncio", "anyio/asyncio"))
     of_first = study.frame["arm"] == "3.14"
@@ -225,7 +239,7 @@ def test_it_is_over_the_first_python_that_has_threads_on_asyncio() -> None:
 
 
 def test_the_table_says_that_they_differ_in_everything() -> None:
-    found = chapter(studied("3.14t").journal, RUNTIMES)
+    found = chapter(studied("3.14t"), RUNTIMES)
     assert found.title == "spawn · weak sizing"
     _, grid = found.grids
     assert grid.note.startswith("Runtimes differ in everything")
@@ -235,7 +249,7 @@ def test_the_table_says_that_they_differ_in_everything() -> None:
 
 
 def test_the_answer_has_a_row_for_each() -> None:
-    answer, _ = chapter(studied("3.14t").journal, RUNTIMES).grids
+    answer, _ = chapter(studied("3.14t"), RUNTIMES).grids
     go, _, node, _ = answer.rows
     assert go[0] == "go at N = 2 over 2 threads on 3.14t with asyncio"
     assert re.fullmatch(r"(9\.9|10\.)\d*×", str(go[1]))
@@ -254,7 +268,7 @@ def test_runtimes_are_among_the_ratios_of_the_study() -> None:
 
 def test_a_runtime_is_no_loop_and_is_drawn_beside_every_loop() -> None:
     study = studied("3.14t", loops=("asyncio", "uvloop"))
-    found = across_loops(study.journal).ratios
+    found = across_loops(study).ratios
     assert {each.of.loop for each in found.where("loop")} == {"uvloop"}
     assert {each.of.arm for each in found.where("runtime")} == {"go", "node"}
     (subject,) = subjects(study.results).values()
@@ -288,7 +302,7 @@ def test_gos_processes_are_drawn_beside_every_loop_and_decide_nothing() -> None:
     for each in alone:
         assert all(base.throughput.over.arm == "3.14" for base in each.over_processes)
         assert "go" not in [best.arm for best in each.ceiling]
-    assert not across_loops(study.journal).ratios.where("runtime")
+    assert not across_loops(study).ratios.where("runtime")
 
 
 def test_alone_it_has_a_panel_of_its_own() -> None:

@@ -7,7 +7,6 @@ Nothing here was measured: runs are drawn in the order of a study, with noise th
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,14 +15,13 @@ from scaling.analysis.arrays import Floats
 from scaling.analysis.laws import fit_usl, resample
 from scaling.analysis.laws.regions import region_laws
 from scaling.analysis.results import StudyResults
-from scaling.analysis.table.load import read_journal
 from scaling.journal.record import Cell
 from scaling.report.tables.export import markdown
-from tests.support.fabricate import write
 from tests.support.noise import AFTER, Noise, simulated
 from tests.support.simulated_laws import usl
 from tests.support.simulated_machine import STUDY
 from tests.support.simulated_machine import simulated as simulated_journal
+from tests.support.studies import in_memory
 from tests.support.verdicts import verdicts
 
 pytestmark = [pytest.mark.slow, pytest.mark.one_build]
@@ -113,9 +111,7 @@ def test_planted_contention_is_found_where_it_is_and_not_where_it_is_not() -> No
     assert rate[64] >= 0.95
 
 
-def test_a_whole_simulated_study_gives_back_its_law_and_says_that_it_is_simulated(
-    tmp_path: Path,
-) -> None:
+def test_a_whole_simulated_study_gives_back_its_law_and_says_that_it_is_simulated() -> None:
     alpha, beta = PLANTED["much"]
     speeds = {("3.14t", "threads", n): float(usl(np.array([n], float), alpha, beta)[0]) for n in NS}
     made = replace(
@@ -128,8 +124,7 @@ def test_a_whole_simulated_study_gives_back_its_law_and_says_that_it_is_simulate
         speeds=speeds,
         noise=0.01,
     )
-    lines = simulated_journal(8, made)
-    results = StudyResults.of(read_journal(write(lines, tmp_path / "journal.jsonl")))
+    results = StudyResults.of(in_memory(simulated_journal(8, made)))
     (section,) = [each for each in results.sections if each.curves[0].key.workload == "echo"]
     (law,) = region_laws(section.curves[0])
     assert law.region == "cores"

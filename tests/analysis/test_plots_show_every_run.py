@@ -12,7 +12,6 @@ import pytest
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.collections import FillBetweenPolyCollection
-from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
@@ -29,7 +28,7 @@ from scaling.report.plots.plot import Subject
 from scaling.report.plots.sheet import Sheet
 from scaling.report.plots.style import MARKERS, RC, arm_colours
 from scaling.report.tables.export import comparison_rows
-from tests.support.drawn import BY_NAME, key_of, runs_in
+from tests.support.drawn import BY_NAME, bars_in, key_of, runs_in, small_print
 from tests.support.runs import crashed, with_
 from tests.support.studies import FakeStudy, in_memory
 
@@ -63,10 +62,6 @@ def curves(study: FakeStudy) -> list[Curve]:
     return subject(study).section.curves
 
 
-def small_print(sheet: Sheet) -> str:
-    return sheet.description.replace("\N{NO-BREAK SPACE}", " ")
-
-
 def x_of(line: Line2D) -> Floats:
     return np.asarray(line.get_xdata(), dtype=float)
 
@@ -86,10 +81,6 @@ def bands(sheet: Sheet) -> list[Artist]:
 
 def texts(sheet: Sheet, gid: str) -> list[str]:
     return [t.get_text() for axes in sheet.all_panels for t in axes.texts if t.get_gid() == gid]
-
-
-def bars_in(axes: Axes) -> list[ErrorbarContainer]:
-    return [each for each in axes.containers if isinstance(each, ErrorbarContainer)]
 
 
 def test_every_valid_run_is_a_dot_at_its_place() -> None:

@@ -24,7 +24,7 @@ from scaling.report.plots.sheet import Sheet, width_in
 from scaling.report.plots.style import RC, arm_colours
 from scaling.report.plots.sweep import SIZE, places
 from scaling.report.tables.grid import Grid
-from tests.support.drawn import key_of, runs_in
+from tests.support.drawn import bars_in, key_of, runs_in, small_print
 from tests.support.served_studies import FakeServedStudy
 from tests.support.studies import FakeStudy, Variants, in_memory
 
@@ -49,16 +49,8 @@ def swept(study: FakeStudy) -> list[Sheet]:
         return [draw() for _, draw in found]
 
 
-def medians_in(axes: Axes) -> list[ErrorbarContainer]:
-    return [each for each in axes.containers if isinstance(each, ErrorbarContainer)]
-
-
 def x_of(container: ErrorbarContainer) -> Floats:
     return np.asarray(container.lines[0].get_xdata(), dtype=float)
-
-
-def small_print(sheet: Sheet) -> str:
-    return sheet.description.replace("\N{NO-BREAK SPACE}", " ")
 
 
 def test_every_run_is_a_dot_at_its_value_and_every_n_a_line() -> None:
@@ -72,7 +64,7 @@ def test_every_run_is_a_dot_at_its_value_and_every_n_a_line() -> None:
         np.testing.assert_allclose(
             runs_in(axes), sorted(zip(sizes, rows["throughput_per_s"], strict=True))
         )
-        lines = medians_in(axes)
+        lines = bars_in(axes)
         assert len(lines) == 3
         for container in lines:
             np.testing.assert_allclose(x_of(container), [256, 1024, 2048])
@@ -91,7 +83,7 @@ def test_the_most_workers_have_the_colour_of_the_arm_and_the_small_print_says_sc
     (sheet,) = swept(study)
     colours = arm_colours(arms)
     for axes, arm in zip(sheet.all_panels, colours, strict=True):
-        shades = [container.lines[0].get_color() for container in medians_in(axes)]
+        shades = [container.lines[0].get_color() for container in bars_in(axes)]
         assert axes.get_title(loc="left") == f"asyncio · {arm}"
         assert shades[-1] == colours[arm]
         assert len(set(shades)) == 3
@@ -105,7 +97,7 @@ def test_words_stand_side_by_side_and_nothing_joins_them() -> None:
     assert [tick.get_text() for tick in axes.get_xticklabels()] == [
         "attribute-read", "attribute-write", "nothing",
     ]  # fmt: skip
-    one, two = medians_in(axes)
+    one, two = bars_in(axes)
     assert one.lines[0].get_linestyle() == two.lines[0].get_linestyle() == "None"
     first, second = (x_of(each) for each in (one, two))
     np.testing.assert_allclose((first + second) / 2, [0, 1, 2])

@@ -17,7 +17,7 @@ from scaling.study.plan.cells import Plan, make_plan
 from scaling.study.rates import calibrations_for
 from tests.support.cli import BUILD, Command
 from tests.support.descriptions import description
-from tests.support.fabricate import Made, journal, write
+from tests.support.studies import FakeStudy
 
 TOPOLOGY = Topology(logical_cpus=2, physical_cores=2)
 FACTORS = {"nogc": 1.2, "recv64k": 1.3}
@@ -47,10 +47,10 @@ def fabricated(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
         arms = ready.plan.study.arms
         studies.append(arms)
         speeds = {(arm, "threads", n): n * factor(arm) for arm in arms for n in (1, 2)}
-        output.mkdir(parents=True, exist_ok=True)
-        made = Made(arms=arms, workers=(1, 2), blocks=8, noise=1e-3, speeds=speeds, aa_pairs=True)
-        write(journal(made), output / "journal.jsonl")
-        return output
+        study = FakeStudy(
+            arms=arms, workers=(1, 2), blocks=8, noise=1e-3, speeds=speeds, aa_pairs=True
+        )
+        return study.write(output).parent
 
     monkeypatch.setattr("scaling.cli.remedy_steps.prepared", prepared)
     monkeypatch.setattr("scaling.cli.remedy_steps.measure", measure)

@@ -5,6 +5,7 @@ from typing import cast
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection
+from matplotlib.container import ErrorbarContainer
 from matplotlib.legend import Legend
 
 from scaling.report.plots.draw import PLOTS
@@ -23,7 +24,17 @@ def runs_in(axes: Axes) -> list[tuple[float, float]]:
     )
 
 
+def bars_in(axes: Axes) -> list[ErrorbarContainer]:
+    """The medians with their intervals, by curve."""
+    return [each for each in axes.containers if isinstance(each, ErrorbarContainer)]
+
+
 def key_of(sheet: Sheet) -> list[str]:
     """The words of the key of a plot."""
     legends = cast(list[Legend], sheet.figure.findobj(Legend))
     return [text.get_text() for legend in legends for text in legend.get_texts()]
+
+
+def small_print(sheet: Sheet) -> str:
+    """The description below a plot, with plain spaces."""
+    return sheet.description.replace("\N{NO-BREAK SPACE}", " ")

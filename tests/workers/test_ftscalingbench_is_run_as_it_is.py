@@ -23,7 +23,7 @@ from scaling.run.ftscalingbench import (
 )
 from tests.support.children import environment
 from tests.support.cpython_source import extracted
-from tests.support.fabricate import Made, studied
+from tests.support.studies import FakeStudy
 
 PRINTED = """\
 Running benchmarks with 2 threads
@@ -60,7 +60,7 @@ def test_what_it_printed_is_shown_beside_the_study(
 ) -> None:
     script = tmp_path / "ftscalingbench.py"
     script.write_text(f"print({PRINTED!r})")
-    journal = studied(tmp_path / "study", Made(blocks=1))
+    journal = FakeStudy(blocks=1).read(tmp_path / "study")
     folder = journal.path.parent
     assert script_at(tmp_path) == script
     write_ftscalingbench(folder, run_script(script, [arm(described_here)], 3, lambda _: None))

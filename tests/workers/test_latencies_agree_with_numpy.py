@@ -1,18 +1,16 @@
 """Percentiles of histograms agree with numpy's of all values; those of all workers are one."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import scaling
 from scaling.analysis.table.latency import SHARES, middles_ns, summary
 from scaling.journal.record import Latency, Record, RunLine, WorkerRecord
 from tests.support.columns_of import columns_of
-from tests.support.fabricate import Made, journal, with_, write
+from tests.support.runs import of_workers, with_
+from tests.support.studies import FakeStudy
 from workers.worker.handle import LARGEST_NS, PRECISION_BITS, SIZE, Histogram, lower_edge_ns
 
 pytestmark = pytest.mark.one_build
@@ -167,16 +165,12 @@ def test_runs_without_latencies_are_blank() -> None:
     assert np.isnan(found["latency_p99_s"]).all()
 
 
-def test_the_frame_has_them(tmp_path: Path) -> None:
+def test_the_frame_has_them() -> None:
     def timed(run: RunLine) -> RunLine:
-        assert run.record is not None
         latency = histogram([2_000_000] * 1_000)
-        return with_(
-            run, record__workers=[with_(each, latency=latency) for each in run.record.workers]
-        )
+        return of_workers(run, lambda worker: with_(worker, latency=latency))
 
-    made = Made(workers=(2,), blocks=1)
-    (row,) = scaling.load(write(journal(made, timed), tmp_path / "j.jsonl")).to_dict("records")
+    row = FakeStudy(workers=(2,), blocks=1, change=timed).row
     assert row["latencies"] == 2_000
     assert row["latency_p99_s"] == pytest.approx(0.002, rel=HALF_A_BUCKET)
     assert pd.isna(row["latency_p999_s"])

@@ -20,11 +20,11 @@ from scaling.journal.record import (
 )
 from scaling.run.redaction import without_paths
 from tests.support.children import ROOT, Own, failure_of, finish, unknown_keys
-from tests.support.fabricate import Made, journal
+from tests.support.studies import FakeStudy
 
 
 def every_kind() -> list[Line]:
-    lines = journal(Made(workers=(1, 2), blocks=1))
+    lines = FakeStudy(workers=(1, 2), blocks=1).lines
     return [*lines, CeilingLine(service="site", requests_per_s=9.5), SetAsideLine(text='{"kin')]
 
 
@@ -37,7 +37,7 @@ def test_a_line_comes_back_as_it_was_written(line: Line) -> None:
 
 
 def test_a_field_of_a_later_version_is_passed_over() -> None:
-    line = journal(Made(workers=(1,), blocks=1))[1]
+    (line,) = FakeStudy(workers=(1,), blocks=1).runs
     fields = json.loads(encode_line(line))
     fields["later"] = 1
     fields["record"]["workers"][0]["ticks"]["later_ns"] = [1, 2]
@@ -55,8 +55,7 @@ def test_rubbish_is_an_error(data: str) -> None:
 
 
 def test_a_record_is_kept_with_the_fields_that_we_do_not_know() -> None:
-    line = journal(Made(workers=(1,), blocks=1))[1]
-    assert isinstance(line, RunLine)
+    (line,) = FakeStudy(workers=(1,), blocks=1).runs
     printed = json.dumps({"schema": 1, "outcome": "measured", "new": {"x": [1, None]}}, indent=1)
     written = encode_line(line, record=printed.encode())
     assert written.count(b"\n") == 1

@@ -16,7 +16,6 @@ from scaling.run import waits
 from scaling.run.waits import THREADS_A_ROUND, WaitSampler
 from tests.support.children import Own, each_model, record_of
 from tests.support.columns_of import MADE
-from tests.support.fabricate import study_line
 from tests.support.waiting import wait_until
 
 ALWAYS = [0, 2**62]
@@ -195,7 +194,7 @@ def test_every_model_reports_where_its_time_went(model: str, own: Own) -> None:
         record=ending.record,
         waits=ending.waits,
     )
-    rows = Rows([line], study_line(MADE))
+    rows = Rows([line], MADE.first_line)
     terms = {name: float(rows[f"{name}_s_per_op"][0]) for name in (*TERMS, "worker")}
     assert sum(terms[name] for name in TERMS) == pytest.approx(terms["worker"])
     assert terms["blocked"] > max(terms["idle"], terms["imbalance"])
