@@ -26,7 +26,8 @@ from scaling.machine.disturbance import MachineTimes, disturbance
 from scaling.run.child import Turn
 from scaling.run.probe import cpu_s
 from scaling.run.process_tree import RUN, mark_of_driver
-from scaling.run.stopping import NotStoppedError, Tree, Watcher
+from scaling.run.stopping import NotStoppedError, Tree
+from scaling.run.watcher import Watcher
 from scaling.study.plan.groups import FEWEST_ROUNDS, PARTS, slice_s
 
 # Where workers take their closing ticks so late that it is more than this part of a slice, slices

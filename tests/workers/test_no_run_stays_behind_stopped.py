@@ -26,11 +26,11 @@ pytestmark = [
 DRIVER = """
 import json, os, random, signal, sys, time
 from functools import partial
-from scaling.run import alternation, stopping
+from scaling.run import alternation, watcher
 from scaling.run.child import Child, run_child
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # tests may run where it is ignored
-stopping.MOST_STOPPED_S = float(os.environ.get("MOST_STOPPED_S", 10.0))
+watcher.MOST_STOPPED_S = float(os.environ.get("MOST_STOPPED_S", 10.0))
 child = Child(sys.executable, dict(os.environ))
 given = 0
 

@@ -35,6 +35,9 @@ class Clock:
     def thread_time_ns(self) -> int:
         return 7
 
+    def process_time_ns(self) -> int:
+        return 7
+
 
 class MachineSnapshot(selectors.SelectSelector):
     """Lets the clock pass instead of waiting; what is ready is ready at once."""
