@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.children import FREE_THREADED, finish, measured
+from tests.support.children import finish, measured
 from workers.worker.workload import ParameterError, build, parameters_of
 from workers.workloads import primitives
 from workers.workloads.primitives import FEW_TURNS, ROWS, TURNS, UNROLLED, Primitives, unrolled
@@ -113,7 +113,7 @@ def test_other_models_run_it(model: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not FREE_THREADED, reason="own code matters without the GIL")
-def test_each_thread_may_have_code_of_its_own() -> None:
-    record = measured({"workload": "primitives", "workers": 2, "own_code": True})
-    assert all(worker.own_code for worker in record.workers)
+@pytest.mark.parametrize("own", [True, False])
+def test_each_thread_may_have_code_of_its_own(own: bool) -> None:
+    record = measured({"workload": "primitives", "workers": 2, "own_code": own})
+    assert [bool(worker.own_code) for worker in record.workers] == [own, own]
