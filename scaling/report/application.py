@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from scaling.analysis.results import StudyResults
-from scaling.analysis.served.ship import SERVER, AppAnswer, CopiedOnWrite, Factors, Figures, Shipped
+from scaling.analysis.served.ship import AppAnswer, CopiedOnWrite, Factors, Figures, Shipped, is_own
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.base import formats
 from scaling.journal.beside import read_check, read_faults, read_soak
@@ -133,7 +133,7 @@ def _configurations(found: AppAnswer) -> Grid:
         words=len(names),
         note=f"{f'All have {formats.listed(alike)}. ' if alike else ''}"
         f"Latencies are{rate or ' not known'}, from the due time; all else is at the peak."
-        f"{OWN if any(each.server.startswith(SERVER) for each in found.figures) else ''}",
+        f"{OWN if any(is_own(each.cell) for each in found.figures) else ''}",
     )
 
 

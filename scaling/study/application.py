@@ -84,11 +84,7 @@ def application_study(asked: AppAsked) -> StudyFile:
         raise UsageError(f"--health {asked.health}: expected a path, as in /ready")
     if asked.connections is not None and asked.connections < 1:
         raise UsageError(f"--connections: expected 1 or more, got {asked.connections}")
-    if asked.pools and asked.interface == "wsgi":
-        raise UsageError("--pool: a WSGI application is served without loops, which have pools")
-    for size in asked.pools:
-        if not (size.isdecimal() and 0 < int(size) <= MOST_IN_A_POOL):
-            raise UsageError(f"--pool {size}: expected threads, 1 to {MOST_IN_A_POOL:,}")
+    _check_pools(asked)
     if asked.command and PORT not in asked.command:
         raise UsageError(
             f"--command {asked.command!r} has no {PORT}: write {PORT} where the port to listen on "
@@ -107,6 +103,16 @@ def application_study(asked: AppAsked) -> StudyFile:
         "application": asked.note,
     }
     return StudyFile(values, tuple(_entries(asked, with_gil, free)), EFFORT)
+
+
+def _check_pools(asked: AppAsked) -> None:
+    if asked.pools and asked.interface == "wsgi":
+        raise UsageError("--pool: a WSGI application is served without loops, which have pools")
+    if asked.pools and asked.full:
+        raise UsageError("--pool and --full: measure the sizes alone, then the rest with the best")
+    for size in asked.pools:
+        if not (size.isdecimal() and 0 < int(size) <= MOST_IN_A_POOL):
+            raise UsageError(f"--pool {size}: expected threads, 1 to {MOST_IN_A_POOL:,}")
 
 
 def _entries(asked: AppAsked, with_gil: tuple[str, str], free: str) -> Iterator[WorkloadEntry]:

@@ -25,7 +25,7 @@ BASE_LOOP = "asyncio"
 THREADS = "threads"
 OVER_PROCESSES = "over processes"
 OVER_SERVER = "over a server"
-OVER_SMALLEST = "pool"
+OVER_SMALLEST_POOL = "pool"
 TWO_STUDIES = "two studies"
 POOL = "pool"  # a parameter: how many threads each loop's pool has
 CONNECTION = "connection_bytes"
@@ -327,7 +327,7 @@ def pools(scope: Scope) -> Iterator[Asked]:
         is_open_loop = open_loop_rate(smallest.parameters) is not None
         for of in others:
             for measure in (P99,) if is_open_loop else (THROUGHPUT, CPU, MEMORY):
-                yield Asked(OVER_SMALLEST, measure, of, (smallest,))
+                yield Asked(OVER_SMALLEST_POOL, measure, of, (smallest,))
 
 
 @question

@@ -26,6 +26,7 @@ from scaling.report.deploy import commands
 from scaling.report.deploy.commands import deploy_commands
 from scaling.report.output import finish
 from scaling.report.page.render import page
+from scaling.report.tables.comparison import chapters
 from scaling.report.tables.findings import times
 from scaling.report.terminal.app_answer import AppLines, figure_lines, print_app_answer
 from scaling.run.prepare import ChildNeeds
@@ -35,6 +36,7 @@ from tests.support.html_outline import Outline
 from tests.support.printing import printed, printed_by
 from tests.support.runs import with_
 from tests.support.served_studies import FakeAppStudy
+from tests.support.studies import in_memory
 
 FASTER = FakeAppStudy(answers_per_s={("3.14t", "threads"): 1_600.0})
 """Threads answer 1.6 times as many requests as processes."""
@@ -66,6 +68,41 @@ def test_processes_are_shipped_where_nothing_is_gained() -> None:
     (throughput,) = (each for each in found if each.aim == "throughput")
     assert throughput.ratio.verdict.word == "same"
     assert throughput.cell == throughput.ratio.over
+
+
+def with_pools(**answers_per_s: float) -> StudyResults:
+    """Of threads without the GIL, by the size of each loop's pool; processes answer 1,000/s."""
+    studies = [
+        FakeAppStudy(
+            parameters={"server": "loops", "pool": int(size[1:])},
+            answers_per_s={("3.14t", "threads"): speed},
+        )
+        for size, speed in answers_per_s.items()
+    ]
+    head, *_ = studies[0].lines
+    return StudyResults.of(in_memory([head, *(run for each in studies for run in each.runs)]))
+
+
+def test_the_size_of_the_pools_that_is_proven_to_be_better_is_named_and_compared() -> None:
+    results = with_pools(_1=800.0, _4=1_600.0, _40=1_300.0)
+    found = results.application
+    assert found
+    best = {each.aim: each for each in found.pools}
+    assert best["throughput"].ratio.verdict.word == "faster"
+    assert best["throughput"].cell.parameters["pool"] == 4
+    assert best["memory"].cell.parameters["pool"] == 1  # none needs less
+    (throughput,) = (each for each in found.shipped if each.aim == "throughput")
+    assert throughput.ratio.of.parameters["pool"] == 4
+    text = " ".join(lines_of(results))
+    assert "Threads in each of 2 loops' pools: 4 for requests/s (4 over 1: 2" in text
+    titles = [grid.title for chapter in chapters(results) for grid in chapter.grids]
+    assert "Threads in the pool of each loop" in titles
+
+
+def test_without_proof_the_smallest_pool_is_named() -> None:
+    found = with_pools(_1=1_000.0, _4=1_000.0).application
+    assert found
+    assert {each.cell.parameters["pool"] for each in found.pools} == {1}
 
 
 def test_nothing_is_shipped_on_too_few_blocks() -> None:

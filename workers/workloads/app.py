@@ -78,6 +78,8 @@ class App(Served, _Which):
         """Sub-interpreters load neither httptools nor most of what applications import."""
         if model == "interpreters":
             return "applications run in threads or in processes"
+        if self.pool and self.server != "loops":
+            return "pool sizes the pools of this project's loops: it needs server=loops"
         if self.server != "loops":
             from workers.outside.commands import refusal  # costs the others memory
 

@@ -71,6 +71,8 @@ class Mix(Served):
         """Sub-interpreters load neither httptools nor uvloop."""
         if model == "interpreters":
             return "httptools, which uvicorn parses requests with, does not load there"
+        if self.pool and (self.server != "loops" or self.heavy_in != "thread"):
+            return "pool sizes the pools of loops: it needs server=loops and heavy_in=thread"
         if self.server != "loops":
             from workers.outside.commands import refusal  # costs the others memory
 

@@ -39,7 +39,7 @@ from scaling.study.questions import (
     CPU,
     MEMORY,
     OVER_PROCESSES,
-    OVER_SMALLEST,
+    OVER_SMALLEST_POOL,
     P99,
     POOL,
     THREADS,
@@ -158,8 +158,8 @@ class CopiedOnWrite:
 class BestPool:
     """How many threads each loop's pool should have for an aim, by `ratio` over the smallest size.
 
-    `ratio` is that of the size proven to be best, or of the one with the best median where none is
-    proven to be better than the smallest, which then is the one to ship.
+    Of the sizes proven to be better than the smallest one `ratio` has the best median; where none
+    is, it has the best of all, and the smallest size is the one to ship.
     """
 
     aim: Aim
@@ -232,14 +232,15 @@ def app_answer(
     if not peaks:
         return None
     first_loop, *_ = study.study.get("loops") or [""]
-    peaks.sort(
-        key=lambda each: (not server_of(each.curves).startswith(SERVER), each.loop != first_loop)
-    )
+    peaks.sort(key=lambda each: (not is_own(each.group.first), each.loop != first_loop))
     peak = peaks[0]
+    n = peak.headline_n
     rates = sorted({each.section.rate_per_s or 0.0 for each in own} - {0.0})
     stated = [each for each in rates if each in stated_rates(study)]
     rate = middle(stated or rates) if rates else math.nan
-    n = peak.headline_n
+    pools = list(_best_pools(every, rate, peak.loop, n))
+    peak = next((each for each in peaks if pools and _has_pool_of(each, pools[0])), peak)
+    peaks.sort(key=lambda each: each is not peak)
     over = next((each for each in peak.over_processes if _is_headline(each, n)), None)
     shipped = [] if over is None else list(_at_peak(peak, over))
     about = _About(peak.loop, server_of(peak.curves), n)
@@ -251,8 +252,13 @@ def app_answer(
         shipped=shipped,
         factors=[] if over is None else factors(peak, over),
         figures=[figures for each in peaks for figures in _figures(each, own, rate, blocks.frame)],
-        pools=list(_best_pools(every, rate, peak.loop, n)),
+        pools=pools,
     )
+
+
+def _has_pool_of(peak: Compared, best: BestPool) -> bool:
+    ours, theirs = peak.group.first, best.cell
+    return (ours.loop, ours.parameters) == (theirs.loop, theirs.parameters)
 
 
 def _best_pools(every: Ratios, rate: float, loop: str, n: int) -> Iterator[BestPool]:
@@ -261,7 +267,7 @@ def _best_pools(every: Ratios, rate: float, loop: str, n: int) -> Iterator[BestP
     for aim, measure in aims.items():
         found = [
             each
-            for each in every.where(OVER_SMALLEST)
+            for each in every.where(OVER_SMALLEST_POOL)
             if (MEMORY if each.memory_kind else each.measure) == measure
             and (each.of.loop, each.of.model, each.of.workers) == (loop, THREADS, n)
             and (measure != P99 or each.of.parameters.get(RATE_PER_S) == rate)
@@ -315,6 +321,11 @@ def stated_rates(study: StudyLine) -> set[float]:
 def server_of(curves: Sequence[Curve]) -> str:
     """What served the application in these runs."""
     return _server(curves[0].key)
+
+
+def is_own(cell: Cell) -> bool:
+    """Whether this project's server answered on each loop: the same code for all models."""
+    return cell.parameters.get("server", SERVER) == SERVER
 
 
 def _server(cell: Cell) -> str:

@@ -27,7 +27,8 @@ def size_pool(threads: int) -> None:
 
 
 async def pool_in_use(threads: int) -> dict[str, str]:
-    """The pool of the running loop, read back for the record; nothing if no size was asked for.
+    """The pool of the running loop, for the record, once it is seen to be ours; nothing if no size
+    was asked for.
 
     Raises:
         PoolError: it is not what was asked for.

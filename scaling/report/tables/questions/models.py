@@ -25,7 +25,7 @@ from scaling.study.questions import (
     CPU_OF_ALL,
     IN_SERVER,
     OVER_SERVER,
-    OVER_SMALLEST,
+    OVER_SMALLEST_POOL,
     POOL,
     THREADS,
     THROUGHPUT,
@@ -184,7 +184,7 @@ SERVERS = Question("processes", _servers_grids, _servers_findings)
 
 def _pools_grids(compared: Compared, study: StudyLine) -> list[Grid]:
     del study
-    found = compared.ratios.where(OVER_SMALLEST)
+    found = compared.ratios.where(OVER_SMALLEST_POOL)
     rows = contrast_rows(
         found,
         lambda each: (

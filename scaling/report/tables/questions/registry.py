@@ -15,7 +15,7 @@ from scaling.report.tables.questions.question import (
     contrast_rows,
     headline_findings,
 )
-from scaling.study.questions import OVER_PROCESSES, OVER_SERVER, OVER_SMALLEST
+from scaling.study.questions import OVER_PROCESSES, OVER_SERVER, OVER_SMALLEST_POOL
 
 # ------------------------------------------------------------------------------------------- others
 # Questions without a module of their own: a table for each, so that a new one is shown at once,
@@ -23,7 +23,7 @@ from scaling.study.questions import OVER_PROCESSES, OVER_SERVER, OVER_SMALLEST
 
 WITH_MODULES = (
     *("gain", "headline", "step", OVER_PROCESSES, "break-even", "version", "setting", "loop"),
-    *("runtime", OVER_SERVER, OVER_SMALLEST),
+    *("runtime", OVER_SERVER, OVER_SMALLEST_POOL),
 )
 
 
