@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from scaling.base.console import new_console, say
-from scaling.base.errors import UsageError
+from scaling.base.errors import ScalingError, UsageError
 from scaling.builds.installed import POSTGRES, VALKEY
 from scaling.cli.program import app
 from scaling.cli.study_options import Asked, takes_asked
@@ -93,16 +93,7 @@ def run(
     if hosts is not None or cluster is not None:
         from scaling.cli.several import run_on_several
 
-        if load_from is not None:
-            raise UsageError("--load-from: one host cannot load several. Run the study on each")
-        if ftscalingbench is not None:
-            raise UsageError("--ftscalingbench: hosts do not have your copy. Run it on each")
-        for option, url, name in (("postgres", postgres, POSTGRES), ("valkey", valkey, VALKEY)):
-            if url:
-                raise UsageError(
-                    f"--{option}: hosts measure at the same time, and would disturb each other on "
-                    f"one server. Set {name} on each host instead, and not here"
-                )
+        _refuse_for_several(load_from, ftscalingbench, postgres, valkey)
         run_on_several(asked, hosts, host_python, cluster, output, console)
         return
     for name, url in ((POSTGRES, postgres), (VALKEY, valkey)):
@@ -110,6 +101,7 @@ def run(
             os.environ[name] = url  # where services look, and nothing else is to know it
     reach = reached(load_from, host_python) if load_from is not None else None
     script = script_at(ftscalingbench) if ftscalingbench is not None else None
+    failure = ""
     with prepared(
         asked.options, asked.wanted, lambda text: say(errors, text), reach=reach
     ) as ready:
@@ -119,6 +111,27 @@ def run(
         folder = measure(ready, output, display(console))
         if script:
             blocks = ready.plan.study.blocks
-            found = run_script(script, arms, blocks, lambda text: say(errors, text))
-            try_writing(folder, lambda: write_ftscalingbench(folder, found), "scaling run")
+            found, failure = run_script(script, arms, blocks, lambda text: say(errors, text))
+            if found:
+                try_writing(folder, lambda: write_ftscalingbench(folder, found), "scaling run")
+            if failure:
+                say(errors, failure)
     finish(folder, console)
+    if failure:
+        raise SystemExit(ScalingError.exit_code)
+
+
+def _refuse_for_several(
+    load_from: str | None, ftscalingbench: Path | None, postgres: str | None, valkey: str | None
+) -> None:
+    """What several hosts cannot share. Raises `UsageError`."""
+    if load_from is not None:
+        raise UsageError("--load-from: one host cannot load several. Run the study on each")
+    if ftscalingbench is not None:
+        raise UsageError("--ftscalingbench: hosts do not have your copy. Run it on each")
+    for option, url, name in (("postgres", postgres, POSTGRES), ("valkey", valkey, VALKEY)):
+        if url:
+            raise UsageError(
+                f"--{option}: hosts measure at the same time, and would disturb each other on "
+                f"one server. Set {name} on each host instead, and not here"
+            )

@@ -1,8 +1,7 @@
 """Files beside a journal: what was found out and is no run of the study. They are published.
 
 The check of an application, what happened to its requests when something failed, and its memory
-under a long load; what CPython's own script printed; a profile has a file of its own
-(`scaling.journal.beside`).
+under a long load; what CPython's own script printed; a profile has a file of its own.
 """
 
 from pathlib import Path
@@ -158,8 +157,9 @@ def read_soak(folder: Path) -> list[SoakRecord]:
 class FtScalingBenchRecord(msgspec.Struct, frozen=True, kw_only=True):
     """What CPython's `Tools/ftscalingbench` printed on one arm, run after run.
 
-    `speedups` are by benchmark, and have one decimal, as the script prints them: what `threads`
-    threads did in the time of one. The script is known by its `sha256`.
+    `speedups` are by benchmark, and say what `threads` threads did in the time of one: with one
+    decimal, as the script prints them, `slower` as its reciprocal. The script is known by its
+    `sha256`.
     """
 
     arm: str

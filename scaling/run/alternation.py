@@ -263,7 +263,7 @@ def _do_rounds[T](order: list[Member[T]]) -> None:
         rounds = max(1, round((1 - done) / share))
         done = 1.0 if rounds == 1 else done + (1 - done) / rounds
         for member in order:
-            member.give({"until": done})
+            member.give({"share_done": done})
         order.reverse()
         if works_s := [member.work_s for member in order if member.work_s]:
             share = ROUND_S / statistics.fmean(works_s)

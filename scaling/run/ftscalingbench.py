@@ -28,10 +28,10 @@ def script_at(path: Path) -> Path:
     """The script: the file itself, or where a source tree of CPython has it.
 
     Raises:
-        UsageError: it is not there.
+        UsageError: it is not there, or has another name.
     """
     places = (path, path / FILE_NAME, path / IN_SOURCE)
-    found = next((each for each in places if each.is_file()), None)
+    found = next((each for each in places if each.name == FILE_NAME and each.is_file()), None)
     if found is None:
         raise UsageError(
             f"--ftscalingbench {path}: expected {FILE_NAME}, its folder, or a source tree of "
@@ -56,26 +56,31 @@ def free_threaded(arms: Sequence[PreparedArm]) -> list[PreparedArm]:
 
 def run_script(
     script: Path, arms: Sequence[PreparedArm], runs: int, say: Say
-) -> list[FtScalingBenchRecord]:
+) -> tuple[list[FtScalingBenchRecord], str]:
     """Run the script on each arm, in turn, so many times; what it printed on each.
 
-    Raises:
-        ScalingError: it failed, or printed no speed-up.
+    If it fails or prints no speed-up, it is not run again: the second is why, else empty.
     """
     digest = hashlib.sha256(script.read_bytes()).hexdigest()
     threads: dict[str, int] = {}
     speedups: dict[str, dict[str, list[float]]] = {each.arm.name: {} for each in arms}
-    for number in range(runs):
-        for each in arms if number % 2 == 0 else reversed(arms):
-            name = each.arm.name
-            say(f"ftscalingbench on {name}, run {number + 1} of {runs}")
-            threads[name], printed = parsed(_output(script, each), name)
-            for benchmark, speedup in printed.items():
-                speedups[name].setdefault(benchmark, []).append(speedup)
-    return [
+    failure = ""
+    try:
+        for number in range(runs):
+            for each in arms if number % 2 == 0 else reversed(arms):
+                name = each.arm.name
+                say(f"ftscalingbench on {name}, run {number + 1} of {runs}")
+                threads[name], printed = parsed(_output(script, each), name)
+                for benchmark, speedup in printed.items():
+                    speedups[name].setdefault(benchmark, []).append(speedup)
+    except ScalingError as error:
+        failure = str(error)
+    records = [
         FtScalingBenchRecord(arm=name, sha256=digest, threads=threads[name], speedups=found)
         for name, found in speedups.items()
+        if found
     ]
+    return records, failure
 
 
 def parsed(output: str, arm: str) -> tuple[int, dict[str, float]]:

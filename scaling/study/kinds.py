@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import msgspec
 
 from scaling.base.errors import UsageError, unknown
+from scaling.base.formats import duration
 from scaling.base.typed import share, values_in
 from scaling.base.vocabulary import COUNT_WORDS
 from scaling.study.objective import PATTERN, parse_objective
@@ -118,7 +119,7 @@ def _seconds(value: float, where: str) -> float:
     if not 0 < value < math.inf:
         raise UsageError(f"{where}: expected seconds above 0, got {value!r}")
     if value > LONGEST_S:
-        raise UsageError(f"{where}: expected at most {LONGEST_S:,} s (a day), got {value:g}")
+        raise UsageError(f"{where}: expected at most {duration(LONGEST_S)}, got {duration(value)}")
     return value
 
 

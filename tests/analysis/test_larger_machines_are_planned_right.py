@@ -3,8 +3,11 @@
 Nobody here has one: their files are written by hand (`tests.support.machines`).
 """
 
+import math
+from functools import partial
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import pytest
@@ -96,14 +99,25 @@ def test_load_generators_have_cores_that_no_worker_has(name: str, topology: Topo
                 assert all(mine >= set(core) for core in cores)  # no worker on a sibling
 
 
-def planned(topology: Topology, described: Description, **flags: object) -> Plan:
-    options = Options(study="scale", workers=("1..cores", "cpus", "2x-cpus"), **flags)  # type: ignore[arg-type]
+def planned(
+    topology: Topology,
+    described: Description,
+    *,
+    free_bytes: float = math.inf,
+    open_files: int | None = None,
+    **flags: Any,
+) -> Plan:
+    options = Options(study="scale", workers=("1..cores", "cpus", "2x-cpus"), **flags)
     study = study_from(options, running_build="3.14t")
     time_s = study.time_s
 
-    def make(one: object) -> Plan:
-        return make_plan(one, {"3.14t": described}, topology)  # type: ignore[arg-type]
-
+    make = partial(
+        make_plan,
+        descriptions={"3.14t": described},
+        topology=topology,
+        free_bytes=free_bytes,
+        open_files=open_files,
+    )
     return make(study) if time_s is None else fitted(study, time_s, topology, make)
 
 
@@ -153,6 +167,33 @@ def test_more_time_never_gives_less(described_here: Description, tmp_path: Path)
     assert before[0] == len(COUNTS["two-sockets"])
 
 
+def test_free_memory_has_no_part_in_the_choice(described_here: Description, tmp_path: Path) -> None:
+    """Otherwise the same command would be another study, and resume nothing."""
+    topology = MACHINES["smt"].read(tmp_path)
+    roomy, tight = (
+        planned(topology, described_here, free_bytes=free_bytes, time="30min")
+        for free_bytes in (math.inf, 0)
+    )
+    assert roomy.groups
+    assert not tight.groups
+    assert tight.study == roomy.study
+    assert tight.fitted == roomy.fitted
+    assert plan_table(tight).total_s < plan_table(roomy).total_s
+
+
+def test_ns_that_cannot_be_run_are_not_left_out_for_time(
+    described_here: Description, tmp_path: Path
+) -> None:
+    topology = MACHINES["two-sockets"].read(tmp_path)
+    setting: dict[str, Any] = {
+        "workload": ("web",),
+        "set": ("web.stack=starlette/loops", "web.db_connections=16"),
+    }
+    plan = planned(topology, described_here, time="10h", **setting)
+    assert max(cell.workers for cell in plan.cells) == 16
+    assert "no N left out" in plan.fitted
+
+
 def test_ns_are_left_out_by_what_they_say(tmp_path: Path) -> None:
     topology = MACHINES["two-sockets"].read(tmp_path)
     assert by_value(COUNTS["two-sockets"], topology)[:4] == [1, 48, 96, 8]
@@ -175,7 +216,7 @@ def test_what_all_workers_divide_is_enough_for_each_or_refused_beforehand(
     topology = MACHINES["two-sockets"].read(tmp_path)
 
     def ran(*settings: str) -> tuple[set[int], set[str]]:
-        flags = {"workload": ("web",), "controls": False, "aa_pairs": False}
+        flags: dict[str, Any] = {"workload": ("web",), "controls": False, "aa_pairs": False}
         plan = planned(
             topology, described_here, set=("web.stack=starlette/loops", *settings), **flags
         )
@@ -190,11 +231,24 @@ def test_what_all_workers_divide_is_enough_for_each_or_refused_beforehand(
     assert not reasons
 
 
-def test_finite_work_fits_no_time(described_here: Description, tmp_path: Path) -> None:
+@pytest.mark.parametrize("controls", [True, False])
+@pytest.mark.parametrize("workloads", [("gather",), ("echo", "gather")])
+def test_finite_work_fits_no_time(
+    workloads: tuple[str, ...], controls: bool, described_here: Description, tmp_path: Path
+) -> None:
+    """Controls have windows, so that their time alone is known."""
     topology = MACHINES["smt"].read(tmp_path)
-    finite = {"workload": ("spawn",), "controls": False}
-    with pytest.raises(UsageError, match="how long finite work takes is not known"):
+    finite: dict[str, Any] = {"workload": workloads, "controls": controls}
+    with pytest.raises(UsageError, match=r"how long finite work takes .*\(gather\)"):
         planned(topology, described_here, time="30min", **finite)
+
+
+def test_where_nothing_can_be_run_the_reasons_are_given(
+    described_here: Description, tmp_path: Path
+) -> None:
+    topology = MACHINES["smt"].read(tmp_path)
+    with pytest.raises(UsageError, match=r"nothing of this study can be run here: .*open files"):
+        planned(topology, described_here, open_files=1, time="30min")
 
 
 @EACH

@@ -124,6 +124,27 @@ def test_a_row_that_is_no_slower_than_the_loop_in_one_block_has_no_values() -> N
     assert any(each.all() for each in lacking)
 
 
+def test_an_invalid_run_that_is_no_slower_than_the_loop_takes_no_value_from_others() -> None:
+    def disturbed(run: RunLine) -> RunLine:
+        is_lock = run.cell.parameters["primitive"] == "lock"
+        if not (is_lock and run.block == 0 and run.cell.workers == 2):
+            return planted(run)
+        assert run.record
+        workers = [
+            with_(each, ticks__operations=[2 * k for k in each.ticks.operations])
+            for each in run.record.workers
+        ]
+        return with_(run, record__workers=workers, record__process__gil__closed=True)
+
+    frame = made(change=disturbed).frame
+    locks = frame[frame["parameters"].astype(str).str.contains("lock") & (frame["workers"] == 2)]
+    is_disturbed = locks["block"] == 0
+    assert not locks.loc[is_disturbed, "valid"].any()
+    assert locks.loc[is_disturbed, THROUGHPUT].isna().all()
+    threads = locks[~is_disturbed & (locks["model"] == "threads")]
+    np.testing.assert_allclose(threads[THROUGHPUT], CALLS_PER_S["lock"][2], rtol=0.01)
+
+
 def test_one_table_and_one_plot_show_all_primitives_on_every_build(results: StudyResults) -> None:
     (rows,) = primitives(results)
     grid = primitives_grid(rows)

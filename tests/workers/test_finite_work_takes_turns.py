@@ -220,7 +220,7 @@ def test_rounds_are_the_same_share_of_the_work_of_all() -> None:
         name, work = "quick", 1.0
 
         def give(self, order: Mapping[str, Any]) -> None:
-            given[self.name].append(order["until"])
+            given[self.name].append(order["share_done"])
             self.work_s = self.work
 
     quick, slow = Working(lambda turn: None), Working(lambda turn: None)

@@ -2,7 +2,9 @@
 
 import hashlib
 import sys
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -22,6 +24,7 @@ from scaling.run.ftscalingbench import (
     script_at,
 )
 from tests.support.children import environment
+from tests.support.cli import Command
 from tests.support.cpython_source import extracted
 from tests.support.studies import FakeStudy
 
@@ -41,7 +44,9 @@ def arm(described: Description, name: str = "3.14t") -> PreparedArm:
 def test_the_script_itself_is_run(described_here: Description, tmp_path: Path) -> None:
     script = extracted(str(IN_SOURCE), tmp_path)
     said: list[str] = []
-    (record,) = run_script(script_at(script.parents[2]), [arm(described_here)], 2, said.append)
+    found = run_script(script_at(script.parents[2]), [arm(described_here)], 2, said.append)
+    (record,), failure = found
+    assert not failure
     assert len(said) == 2
     assert record.sha256 == hashlib.sha256(script.read_bytes()).hexdigest()
     assert record.threads >= 1
@@ -63,7 +68,9 @@ def test_what_it_printed_is_shown_beside_the_study(
     journal = FakeStudy(blocks=1).read(tmp_path / "study")
     folder = journal.path.parent
     assert script_at(tmp_path) == script
-    write_ftscalingbench(folder, run_script(script, [arm(described_here)], 3, lambda _: None))
+    found, failure = run_script(script, [arm(described_here)], 3, lambda _: None)
+    assert not failure
+    write_ftscalingbench(folder, found)
     (record,) = read_ftscalingbench(folder)
     assert record.speedups["object_cfunction"] == [1.9, 1.9, 1.9]
     results = StudyResults.of(journal)
@@ -81,8 +88,52 @@ def test_other_output_is_refused(printed: str) -> None:
 def test_a_script_that_fails_says_why(described_here: Description, tmp_path: Path) -> None:
     script = tmp_path / "ftscalingbench.py"
     script.write_text("raise SystemExit('no such benchmark')")
-    with pytest.raises(ScalingError, match=r"failed \(1\): no such benchmark"):
-        run_script(script, [arm(described_here)], 1, lambda _: None)
+    found, failure = run_script(script, [arm(described_here)], 1, lambda _: None)
+    assert not found
+    assert failure.endswith("failed (1): no such benchmark")
+
+
+# Works once, and fails from then on.
+FAILS_LATER = f"""
+from pathlib import Path
+Path(__file__).with_name("ran").mkdir()
+print({PRINTED!r})
+"""
+
+
+def test_what_was_printed_before_a_failure_is_kept(
+    described_here: Description, tmp_path: Path
+) -> None:
+    script = tmp_path / "ftscalingbench.py"
+    script.write_text(FAILS_LATER)
+    arms = [arm(described_here), arm(described_here, "3.15t")]
+    (record,), failure = run_script(script, arms, 3, lambda _: None)
+    assert (record.arm, record.speedups["object_cfunction"]) == ("3.14t", [1.9])
+    assert "ftscalingbench on 3.15t failed" in failure
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_script_that_fails_takes_no_answer_from_the_study(
+    described_here: Description,
+    command: Command,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    script = tmp_path / "ftscalingbench.py"
+    script.write_text(FAILS_LATER)
+    folder = FakeStudy(blocks=6).write(tmp_path / "study").parent
+    plan = SimpleNamespace(study=SimpleNamespace(blocks=3))
+    ready = SimpleNamespace(plan=plan, arms={"3.14t": arm(described_here)})
+    monkeypatch.setattr("scaling.run.measure.prepared", lambda *_, **__: nullcontext(ready))
+    monkeypatch.setattr("scaling.run.measure.measure", lambda *_: folder)
+    monkeypatch.setattr("scaling.study.plan.table.one_line", lambda _: "3 cells")
+    monkeypatch.setattr("scaling.study.plan.table.reservations", lambda _: ())
+    done = command("run", "--ftscalingbench", str(script))
+    assert done.returncode == 1
+    assert "ftscalingbench on 3.14t failed" in done.stderr
+    assert "THE ANSWER" in done.stdout
+    (record,) = read_ftscalingbench(folder)
+    assert record.speedups["object_cfunction"] == [1.9]
 
 
 def test_where_it_cannot_be_run_is_said_before_anything_is_measured(
@@ -90,5 +141,9 @@ def test_where_it_cannot_be_run_is_said_before_anything_is_measured(
 ) -> None:
     with pytest.raises(UsageError, match=r"--ftscalingbench .*: expected ftscalingbench\.py"):
         script_at(tmp_path)
+    other = tmp_path / "setup.py"
+    other.touch()
+    with pytest.raises(UsageError, match=r"setup\.py: expected ftscalingbench\.py"):
+        script_at(other)
     with pytest.raises(UsageError, match=r"add --arm 3\.14t"):
         free_threaded([arm(described_here, "3.14"), arm(described_here, "3.14t+gil")])

@@ -280,25 +280,25 @@ class Host:
         done, took_s = [0 for _ in parts], 0.0
         facts: Message = {"finite": True, "served": False, "late_ns": 0, "work_s": 0.0}
         while turn := self._observer.phase("turn", pids, **facts):
-            to_be_done = [round(turn["until"] * each) for each in parts]
+            to_be_done = [round(turn["share_done"] * each) for each in parts]
             if to_be_done == done:
                 continue
             released_ns = _soon_ns()
             self._readback.opened(released_ns)
-            closed_ns = self._release(released_ns, turn["until"])["closed"]
+            closed_ns = self._release(released_ns, turn["share_done"])["closed"]
             self._readback.closed()
             opened_ns = opened_ns or released_ns
             done, took_s = to_be_done, took_s + (closed_ns - released_ns) / 1e9
             facts["work_s"] = took_s * sum(parts) / sum(done)
         return {"opened": opened_ns, "closed": closed_ns}
 
-    def _release(self, released_ns: int, until: float = 1.0) -> dict[str, int]:
+    def _release(self, released_ns: int, share_done: float = 1.0) -> dict[str, int]:
         """Release all finite runs at one instant; return it, and when the last one finished.
 
-        `until` is which share of all work is done then.
+        `share_done` is of all work, after it.
         """
         self._phase = "work"
-        self._order({"do": "work", "released_ns": released_ns, "until": until})
+        self._order({"do": "work", "released_ns": released_ns, "share_done": share_done})
         finished = self._await("measured", math.inf)
         return {"opened": released_ns, "closed": max(each["finished_ns"] for each in finished)}
 

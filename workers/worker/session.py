@@ -338,12 +338,12 @@ class FiniteRun:
         self._first: tuple[int, int] | None = None  # release and start of the first round
 
     def order(self, order: Message) -> None:
-        """Prepare for a round: `until` is which share of all work is done after it."""
+        """Prepare for a round: `share_done` is of all work, after it."""
         self._released_ns = order["released_ns"]
         workload = self._session.workload
         if workload.rounds is None:
             return
-        done = round(order["until"] * self._parts)
+        done = round(order["share_done"] * self._parts)
         most = (done - self._parts_done) * getattr(workload, workload.rounds.part)
         amount = min(most, self._left)
         setattr(workload, workload.rounds.amount, amount)

@@ -182,7 +182,7 @@ def _isinstance_abc(turns: int) -> None:
         isinstance(own, Mapping)
 
 
-@row("lock", "the lock, held for nothing")
+@row("lock", "the lock, taken and released")
 def _lock(turns: int) -> None:
     lock = LOCK
     for _ in range(turns):

@@ -22,15 +22,15 @@ def without_loop(frame: pd.DataFrame) -> pd.DataFrame:
     """The frame of a study with the empty loop subtracted from throughput and CPU time per call.
 
     In a block without a valid run of `nothing` the median of the other blocks is subtracted; where
-    there is none at all, nothing is. A row has no values if one of its runs was no slower than the
-    loop: to leave out that run alone would be to select by result.
+    there is none at all, nothing is. A row has no values if one of its valid runs was no slower
+    than the loop: to leave out that run alone would be to select by result.
     """
     ours = np.flatnonzero((frame["workload"] == WORKLOAD).to_numpy())
     if not ours.size:
         return frame
     runs = frame.iloc[ours]
-    is_loop = _is_loop(runs["parameters"])
-    used = runs[is_loop & runs["valid"].to_numpy(np.bool_) & ~runs["twin"].to_numpy(np.bool_)]
+    is_loop, valid = _is_loop(runs["parameters"]), runs["valid"].to_numpy(np.bool_)
+    used = runs[is_loop & valid & ~runs["twin"].to_numpy(np.bool_)]
     changed: dict[str, Floats] = {}
     for measure in (THROUGHPUT, CPU):
         found = runs[measure].to_numpy(np.float64)
@@ -38,9 +38,10 @@ def without_loop(frame: pd.DataFrame) -> pd.DataFrame:
         subtracted = ~is_loop & np.isfinite(loop) & np.isfinite(found)
         with np.errstate(divide="ignore", invalid="ignore"):
             left = found - loop if measure == CPU else 1 / (1 / found - 1 / loop)
-        failed = pd.Series(subtracted & ~((left > 0) & np.isfinite(left)), runs.index)
+        failed = subtracted & ~((left > 0) & np.isfinite(left))
         row = [runs[name] for name in ("parameters", *PLACE)]
-        none = failed.groupby(row, observed=True).transform("any").to_numpy(np.bool_)
+        of_row = pd.Series(failed & valid, runs.index).groupby(row, observed=True)
+        none = failed | of_row.transform("any").to_numpy(np.bool_)
         changed[measure] = frame[measure].to_numpy(np.float64, copy=True)
         changed[measure][ours] = np.where(none, np.nan, np.where(subtracted, left, found))
     return frame.assign(**changed)

@@ -156,7 +156,8 @@ COUNTED = {
         read=_cost_per_operation,
         unit="s",
         definition="CPU time of the workers' threads (of a served run: of all threads of their "
-        "processes; of a command: of all its processes) ÷ operations",
+        "processes; of a command: of all its processes) ÷ operations; primitives: without the "
+        "empty loop",
         words="CPU time per operation",
         better="less",
         noise="cpu_s_per_op",

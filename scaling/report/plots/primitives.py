@@ -32,7 +32,7 @@ SPREAD = 0.6  # of a row, over which its marks are spread
 def is_row(subject: Subject) -> bool:
     """Whether it is one primitive of several, which have one picture together."""
     section = subject.section
-    return section.curves[0].key.workload == WORKLOAD != section.label
+    return section.curves[0].key.workload == WORKLOAD and section.label != WORKLOAD
 
 
 def drawings(results: StudyResults, warning: str) -> Iterator[tuple[str, Draw]]:

@@ -45,7 +45,7 @@ def twins_of_gains(
     It repeats the cell with the fewest workers of the curve that the first of them is of, and
     belongs into the group of that one, which is not the group of what it repeats. First comes the
     one that has a place there, then the other one, then whether it takes that place. It does where
-    the workload has another pair in turn, so that no study has more cells for it.
+    the workload has another pair in turn; without one, the study has one cell more.
     """
     in_turn = {cell for group in groups for cell in group}
     workloads: dict[str, list[Cell]] = {}

@@ -259,13 +259,14 @@ def make_plan(
                 why[twin] = TOO_LARGE
             else:
                 in_turn = (*in_turn[:place], group, *in_turn[place + 1 :])
+        ours = {*cells, *repeats}
         together = {cell for group in in_turn for cell in group}
         compared = {cell for pair in asked_of for cell in (pair.of, pair.over)}
         why |= {
             cell: TOO_LARGE if cell in compared and len(group) == 1 else NOT_COMPARED
             for group in every
             for cell in group
-            if cell in (*cells, *repeats) and cell not in together
+            if cell in ours and cell not in together
         }
     return Plan(
         study=study,

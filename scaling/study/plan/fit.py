@@ -26,23 +26,29 @@ ENOUGH_BLOCKS = 8
 RESERVE = 0.15  # of the time, for disturbed runs that are made again (`scaling.run.time_left`)
 
 
-def fitted(study: Study, time_s: float, topology: Topology, make: Callable[[Study], Plan]) -> Plan:
+def fitted(study: Study, time_s: float, topology: Topology, make: Callable[..., Plan]) -> Plan:
     """The plan of a study that takes no longer than `time_s`, as far as is known beforehand.
 
-    `make` makes the plan of a study. Where it asks for a precision, no blocks are added for that.
+    `make` makes the plan of a study. A run in a group takes longer, and which groups there are
+    depends on the memory that is free at the moment: Ns and blocks are chosen as if all of it were,
+    so that the same command is the same study, and resumes it. Where the study asks for a
+    precision, no blocks are added for that.
 
     Raises:
-        UsageError: all of its workloads are finite, so that their time is not known, or even the
-            fewest blocks of the fewest cells take longer.
+        UsageError: it has finite work, whose time is not known, nothing of it can be run, or even
+            the fewest blocks of the fewest cells take longer.
     """
     study = msgspec.structs.replace(study, time_s=None, precision=None)
-    asked = [entry.counts for entry in make(study).study.workloads[: len(study.workloads)]]
+    whole = make(study, free_bytes=math.inf)
+    _require_known_time(whole)
+    asked = [entry.counts for entry in whole.study.workloads[: len(study.workloads)]]
     every = by_value({n for counts in asked for n in counts}, topology)
     kept, fewest = len(every), len(_needed(every, topology))
 
     def at_most(number: int) -> tuple[Plan, int, float]:
         """Of so many Ns: the plan, its blocks, and the seconds of the fewest for an interval."""
-        plan = make(_with(study, asked, every[:number], topology))
+        plan = make(_with(study, asked, every[:number], topology), free_bytes=math.inf)
+        plan.require_cells()
         before_s, block_s = _seconds(plan)
         blocks = int(((1 - RESERVE) * time_s - before_s) / block_s)
         return plan, blocks, (before_s + FEWEST_FOR_INTERVAL * block_s) / (1 - RESERVE)
@@ -57,8 +63,9 @@ def fitted(study: Study, time_s: float, topology: Topology, make: Callable[[Stud
             f"{listed(map(str, sorted(every[:kept])))} take {duration(needed_s)}, and fewer give "
             f"no interval. Ask for more time, or for less with --workload, --arm or --loop"
         )
+    plan = make(_with(study, asked, every[:kept], topology))
     chosen = msgspec.structs.replace(plan.study, blocks=min(blocks, MAX_BLOCKS))
-    left_out = sorted(set(every) - {cell.workers for cell in plan.cells})
+    left_out = sorted(_own_counts(whole) - _own_counts(plan))
     without = f"N = {listed(map(str, left_out))} left out" if left_out else "no N left out"
     note = f"fitted to {duration(time_s)}: {plural(chosen.blocks, 'block')}, {without}"
     return replace(plan, study=chosen, fitted=note)
@@ -90,7 +97,7 @@ def _with(
 ) -> Study:
     """The study at these Ns of those that are `asked` of each entry.
 
-    An entry that has none of them keeps what it needs, or is left out if that exceeds the CPUs.
+    Every entry keeps what it needs, too, unless that exceeds the CPUs; one without any is left out.
     """
     entries = []
     for entry, own in zip(study.workloads, asked, strict=True):
@@ -100,14 +107,22 @@ def _with(
     return msgspec.structs.replace(study, workers=tuple(sorted(counts)), workloads=tuple(entries))
 
 
+def _require_known_time(plan: Plan) -> None:
+    finite = [cell.workload for cell in plan.cells[: plan.asked] if plan.inside_s(cell) is None]
+    if finite:
+        raise UsageError(
+            f"--time: how long finite work takes is not known beforehand "
+            f"({listed(dict.fromkeys(finite))}). Give --blocks, and --scale 0.01 for a quick look"
+        )
+
+
+def _own_counts(plan: Plan) -> set[int]:
+    """The Ns at which what the study asks for can be run: controls have others."""
+    return {cell.workers for cell in plan.cells[: plan.asked]}
+
+
 def _seconds(plan: Plan) -> tuple[float, float]:
-    """What calibrations take before the first block, and one block, without finite work."""
+    """What calibrations take before the first block, and one block."""
     table = plan_table(plan)
     before_s = table.calibration_s
-    block_s = (table.total_s - before_s) / table.blocks
-    if not block_s:
-        raise UsageError(
-            "--time: how long finite work takes is not known beforehand. Give --blocks, and "
-            "--scale 0.01 for a quick look"
-        )
-    return before_s, block_s
+    return before_s, (table.total_s - before_s) / table.blocks
