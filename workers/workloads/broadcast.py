@@ -51,7 +51,7 @@ class Broadcast(Served):
     )
     protocol: Literal["websocket", "sse"] = parameter("websocket", "how messages are sent")
     room: int = parameter(10, "members of a room", at_least=1)
-    message_bytes: int = parameter(64, "bytes of a message", at_least=NUMBER)
+    message_bytes: int = parameter(64, "bytes of a message, at most 1 MiB", at_least=NUMBER)
     through: Literal["loops", "broker"] = parameter("loops", "how messages reach other workers")
     sending: Literal["queues", "in-turn"] = parameter("queues", "how a room's members are sent to")
     stalled: int = parameter(0, "members that stop reading", at_least=0)

@@ -176,8 +176,9 @@ class Room:
         for sent in self.sent[:-1]:
             assert sent.window
             if sent.waited:
-                slip_ns = (sent.sent_ns or self._tally.closes_ns) - sent.due_ns
-                sent.window.slip.record(slip_ns)
+                closes_ns = self._tally.closes_ns
+                left_ns = min(sent.sent_ns or closes_ns, closes_ns)
+                sent.window.slip.record(left_ns - sent.due_ns)
             if sent.left and not sent.error:
                 self._tally.censor(sent.window, sent.due_ns)
             else:
