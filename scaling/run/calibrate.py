@@ -123,11 +123,18 @@ def generator_processes(
     beside = max((cell.workers for cell in served if cell.workers < cores), default=cores)
     known = list(ceilings)
     needed = (_needed(cell, beside, known) for cell in served)
-    connections = (plan.in_flight(cell) or cell.workers for cell in served)
+    shared = (_shared(cell, plan) for cell in served)
     if elsewhere is not None:
-        return min(PROCESSES_MOST, elsewhere.cores, *connections)
-    most = min(PROCESSES_MOST, cores - beside, min(connections, default=1))
+        return min(PROCESSES_MOST, elsewhere.cores, *shared)
+    most = min(PROCESSES_MOST, cores - beside, min(shared, default=1))
     return max(1, min(most, max(needed, default=1)))
+
+
+def _shared(cell: Cell, plan: Plan) -> int:
+    """What processes share, one each at least: connections, or the rooms that these are in."""
+    connections = plan.in_flight(cell) or cell.workers
+    room = cell.parameters.get(ROOM)
+    return connections // room if isinstance(room, int) else connections
 
 
 def _needed(cell: Cell, most_workers: int, ceilings: Iterable[CeilingLine]) -> int:

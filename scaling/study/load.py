@@ -10,7 +10,9 @@ CLOSED = 0.0  # the rate that stands for a closed loop
 RATE_LEAST, RATE_MOST = 0.01, 1_000_000  # of any other: the generator's own limits
 # Parameters of a served workload that say how it is loaded; the connections are its `in_flight`.
 RATE, ARRIVALS, KEEP_ALIVE = "rate_per_s", "arrivals", "keep_alive"
-ROOM = "room"  # that of a workload with messages to many connections, instead of requests
+# Those of a workload with messages to rooms of connections, instead of requests.
+ROOM, STALLED, MESSAGE_BYTES = "room", "stalled", "message_bytes"
+MESSAGE_BYTES_MOST = 1 << 20  # the generator's own limit, too
 OVERLOAD, OVERLOAD_AFTER, OVERLOAD_LASTS = "overload_factor", "overload_after_s", "overload_s"
 AFTERWARDS_S = 5.0  # of the window after an overload, at least: latency has to come back
 

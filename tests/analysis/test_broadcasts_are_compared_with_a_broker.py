@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from scaling.base.errors import UsageError
-from scaling.journal.record import Cell, Memory, ParameterFacts, RunLine, ServiceUse
+from scaling.journal.record import Cell, Memory, ParameterFacts, ParameterValue, RunLine, ServiceUse
 from scaling.study.parameters import sweep
 from scaling.study.plan.groups import Planned, why_alone
 from scaling.study.questions import (
@@ -104,6 +104,12 @@ def test_rooms_have_columns_of_their_own() -> None:
     alone = frame[frame["model"] == "threads"]
     assert (alone["stack_cpu_s_per_op"] == alone["cpu_s_per_op"]).all()
     assert np.isnan(SERVED.frame[["delivered_per_s", "connection_bytes"]]).all(axis=None)
+
+
+def test_memory_of_members_that_stall_is_not_that_of_a_connection() -> None:
+    parameters: dict[str, ParameterValue] = {**SERVED.parameters, "stalled": 1}
+    frame = replace(SERVED, change=to_rooms, parameters=parameters).frame
+    assert frame["connection_bytes"].isna().all()
 
 
 def test_a_server_that_falls_behind_by_more_messages_than_there_are_rooms_is_labelled() -> None:

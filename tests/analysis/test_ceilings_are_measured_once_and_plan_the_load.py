@@ -124,6 +124,14 @@ def test_a_process_without_a_connection_is_not_serving() -> None:
     assert processes(serving(rates="60000", connections="2"), ceiling(1_000, connections=2)) == 2
 
 
+def test_a_process_without_a_room_is_not_either() -> None:
+    facts = replace(
+        SERVE, parameters={**SERVE.parameters, "room": ParameterFacts(type="int", default=10)}
+    )
+    plan = serving(rates="60000", connections="20", facts=facts)
+    assert processes(plan, ceiling(1_000, connections=20)) == 2
+
+
 def test_there_are_no_more_than_a_generator_takes() -> None:
     plan = serving(workers="1,128", cores=256, connections="200")
     assert processes(plan, cores=256) == PROCESSES_MOST == options.PROCESSES_MOST

@@ -24,6 +24,7 @@ from scaling.journal.record import (
     decode_record,
 )
 from scaling.machine.identity import open_files_limit
+from scaling.study import load
 from scaling.study.plan.cells import Plan
 from scaling.study.plan.groups import memory_bytes
 from scaling.study.plan.refusals import (
@@ -31,6 +32,7 @@ from scaling.study.plan.refusals import (
     open_files_needed,
     too_few_ports,
     too_much_memory,
+    unfit_for_rooms,
 )
 from scaling.study.services import SERVICES
 from tests.support.children import PATIENCE_S, QUICK, environment
@@ -39,6 +41,7 @@ from tests.support.descriptions import COMPUTE, ECHO
 from tests.support.plans import ECHO_FILE, planned
 from tests.support.servers import environment as servers_environment
 from tests.support.servers import ready, responder_command
+from workers.services.load import options
 
 GIB = 1 << 30
 HARD = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
@@ -201,19 +204,22 @@ def test_the_fullest_process_counts(
 
 
 @pytest.mark.parametrize(
-    ("parameters", "possible"),
+    ("parameters", "elsewhere", "possible"),
     [
-        ({"accept": "port"}, [1, 2]),
-        ({"accept": "shared"}, [1]),
-        ({"accept": "shared", "room": 10}, [1, 2]),
+        ({"accept": "port"}, False, [1, 2]),
+        ({"accept": "shared"}, False, [1]),
+        ({"accept": "shared", "room": 10}, False, [1, 2]),
+        ({"accept": "shared", "room": 10}, True, [1]),
     ],
 )
 def test_connections_need_a_port_each_at_their_end(
-    parameters: dict[str, ParameterValue], possible: list[int]
+    parameters: dict[str, ParameterValue], elsewhere: bool, possible: list[int]
 ) -> None:
-    facts = replace(SERVED, served=True)
+    facts, ports = replace(SERVED, served=True), 1500
     found = {
-        n: too_few_ports(facts, cell(n).but(parameters=parameters), n * 1000, ports=1500)
+        n: too_few_ports(
+            facts, cell(n).but(parameters=parameters), n * 1000, ports, elsewhere=elsewhere
+        )
         for n in (1, 2)
     }
     assert [n for n, reason in found.items() if reason is None] == possible
@@ -222,6 +228,33 @@ def test_connections_need_a_port_each_at_their_end(
             "2 workers: 2,000 connections needed to one port, and this system allows 1,500 "
             "(net.ipv4.ip_local_port_range, 1 of its addresses)"
         )
+
+
+@pytest.mark.parametrize(
+    ("parameters", "reason"),
+    [
+        ({}, None),
+        ({"room": 10}, None),
+        ({"room": 10, "stalled": 2}, None),
+        ({"room": 7}, "2 workers: 20 connections cannot be in rooms of 7: change connections"),
+        (
+            {"room": 10, "stalled": 3},
+            "2 workers: stalled=3 needs as many rooms",
+        ),
+        ({"room": 1, "stalled": 1}, "2 workers: stalled=1 needs as many rooms"),
+        ({"room": 10, "message_bytes": 1 << 20}, None),
+        ({"room": 10, "message_bytes": 1 + (1 << 20)}, "expected at most 1,048,576"),
+    ],
+)
+def test_connections_are_in_rooms_of_one_size(
+    parameters: dict[str, ParameterValue], reason: str | None
+) -> None:
+    found = unfit_for_rooms(cell(2).but(parameters=parameters), 20)
+    assert (found is None) if reason is None else reason in (found or "")
+
+
+def test_a_generator_and_the_plan_have_one_limit_of_a_message() -> None:
+    assert load.MESSAGE_BYTES_MOST == options.MESSAGE_BYTES_MOST
 
 
 def test_it_is_the_hard_limit_that_counts(monkeypatch: pytest.MonkeyPatch) -> None:

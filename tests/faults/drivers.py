@@ -150,6 +150,16 @@ def start(ready: Prepared, folder: Path, change: Callable[[], object] = lambda: 
         os._exit(code)
 
 
+@contextlib.contextmanager
+def running(driver: Driver) -> Iterator[Driver]:
+    """Have it end with the block at the latest, also by an exception."""
+    try:
+        yield driver
+    finally:
+        if driver.exit_code is None:
+            driver.kill()
+
+
 def send(processes: Iterable[psutil.Process], number: signal.Signals) -> None:
     """Send a signal to those that are still there."""
     for each in processes:

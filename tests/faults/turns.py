@@ -16,7 +16,7 @@ from scaling.run import alternation
 from tests.faults import namespaces
 from tests.faults.attempt import Fault, Try
 from tests.faults.child import OWN, judged_children
-from tests.faults.drivers import PATIENCE_S, finished, start, study
+from tests.faults.drivers import PATIENCE_S, finished, running, start, study
 from tests.faults.judged import judged, latest
 from tests.faults.kills import TURNS, both_models
 from tests.faults.quota import quota
@@ -81,8 +81,11 @@ def quota_granted(folder: Path) -> Iterator[Try]:
     A slice is about as long as a quota's period, so that the one that used it up is not the only
     one that is throttled.
     """
-    with quota() as granted, study(**TURNS) as ready:
-        driver = start(ready, folder, granted.enter)
+    with (
+        quota() as granted,
+        study(**TURNS) as ready,
+        running(start(ready, folder, granted.enter)) as driver,  # no group is removed before
+    ):
         driver.wait_for_window(len(TURNS["model"]))  # all of them are alive, and slices begin
         granted.grant(FEW_CPUS)
         deadline = time.monotonic() + PATIENCE_S

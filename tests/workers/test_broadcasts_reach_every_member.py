@@ -21,6 +21,9 @@ from tests.support.children import FREE_THREADED, environment
 from tests.support.serving import load_asked, program
 from tests.workers.test_caches_may_be_a_server import left_in
 from workers import Worker
+from workers.host.models import MODELS
+from workers.readback.refusals import load_choices, refusals
+from workers.workloads.broadcast import Broadcast
 from workers.workloads.parts.rooms import BrokerRooms
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("servers")]
@@ -224,11 +227,20 @@ def _kill_broker(place: Path) -> None:
             each.kill()
 
 
+def test_the_plan_knows_of_two_choices_that_exclude_each_other() -> None:
+    both = {"protocol": "sse", "sending": "in-turn"}
+    path, loaded = "workers.workloads.broadcast:Broadcast", load_choices(Broadcast)
+    found = refusals(path, Broadcast, ["asyncio"], loaded, None)
+    reasons = {each["model"]: each["reason"] for each in found if each["parameters"] == both}
+    assert reasons.keys() == set(MODELS)
+    assert all("use sending=queues" in each for each in reasons.values())
+
+
 @pytest.mark.parametrize(
     ("parameters", "said"),
     [
-        ({"room": 3}, "20 connections cannot be in rooms of 3: change connections or room"),
-        ({"stalled": 5}, "5 stalled members need as many rooms"),
+        ({"room": 3}, "20 connections cannot be in rooms of 3"),
+        ({"stalled": 5}, "stalled=5 needs as many rooms"),
         ({"protocol": "sse", "sending": "in-turn"}, "use sending=queues"),
     ],
 )

@@ -2,7 +2,8 @@
 
 import importlib
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import combinations
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
@@ -132,10 +133,24 @@ def refusals(
                 values: reason_against(build(workload, dict(values)), model, loop) or of_loop or why
                 for values, why in tried.items()
             }
-            for reason, parameters in _by_parameters(workload, answers):
-                place = {"model": model, "loop": loop}
+            place = {"model": model, "loop": loop}
+            of_each, of_two = _by_parameters(workload, answers), _of_two(workload, answers, place)
+            for reason, parameters in (*of_each, *of_two):
                 found.append({**place, "reason": reason, "parameters": parameters})
     return found
+
+
+def _of_two(
+    workload: type[Workload], answers: dict[Values, str | None], place: dict[str, str]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each reason against two choices that is against neither by itself, nor the defaults."""
+    for one, other in combinations(answers, 2):
+        both = dict(one + other)
+        if len(both) < 2:  # the defaults, or choices of the same parameter
+            continue
+        reason = reason_against(build(workload, both), **place)
+        if reason and reason not in (answers.get(()), answers[one], answers[other]):
+            yield reason, both
 
 
 def _before_a_fork(values: Values, loaded: Loaded, of_module: int) -> str | None:

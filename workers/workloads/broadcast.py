@@ -51,7 +51,7 @@ class Broadcast(Served):
     )
     protocol: Literal["websocket", "sse"] = parameter("websocket", "how messages are sent")
     room: int = parameter(10, "members of a room", at_least=1)
-    message_bytes: int = parameter(64, "bytes of a message", at_least=NUMBER)
+    message_bytes: int = parameter(64, "bytes of a message, at most 1 MiB", at_least=NUMBER)
     through: Literal["loops", "broker"] = parameter("loops", "how messages reach other workers")
     sending: Literal["queues", "in-turn"] = parameter("queues", "how a room's members are sent to")
     stalled: int = parameter(0, "members that stop reading", at_least=0)
@@ -61,28 +61,10 @@ class Broadcast(Served):
         super().__post_init__()
         self._rooms: Rooms | None = None
 
-    def placed(self, model: str, workers: int, index: int | None) -> None:
-        """Check what depends on the number of workers.
-
-        Raises:
-            ValueError: rooms cannot be of one size, or not have so many stalled members.
-        """
-        del model, index
-        rooms, rest = divmod(self.connections * workers, self.room)
-        if rest:
-            raise ValueError(
-                f"{self.connections * workers:,} connections cannot be in rooms of {self.room:,}: "
-                "change connections or room"
-            )
-        if self.stalled > (rooms if self.room > 1 else 0):
-            raise ValueError(
-                f"{self.stalled} stalled members need as many rooms, with one that reads in each"
-            )
-        if (self.protocol, self.sending) == ("sse", "in-turn"):
-            raise ValueError("sse has a queue for each member: use sending=queues")
-
     def refuses(self, model: str, loop: str) -> str | None:
-        """Without a broker, only threads reach other workers."""
+        """Only a WebSocket is sent to in turn; without a broker, only threads reach others."""
+        if (self.protocol, self.sending) == ("sse", "in-turn"):
+            return "sse has a queue for each member: use sending=queues"
         if self.through == "loops" and model != "threads":
             return "loops can call into each other only inside one interpreter: use through=broker"
         return super().refuses(model, loop)

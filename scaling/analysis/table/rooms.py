@@ -5,14 +5,23 @@ import numpy as np
 from scaling.analysis.arrays import Floats
 from scaling.analysis.table.column import Column, Shown, SomeRuns
 from scaling.analysis.table.generator import of_load
+from scaling.study.load import STALLED
 
 
 def _connection_bytes(rows: SomeRuns) -> Floats:
-    """Memory at the window's end over that before the first connection, for each of them."""
+    """Memory at the window's end over that before the first connection, for each of them.
+
+    NaN where members stall: what is kept for these is most of it.
+    """
     connections = np.array(
         of_load(lambda load: load.connections if load.rooms and load.connections else None)(rows)
     )
-    ends = [(run.memory.pss_bytes, run.memory.idle_pss_bytes) for run in rows.runs]
+    ends = [
+        (None, None)
+        if run.cell.parameters.get(STALLED)
+        else (run.memory.pss_bytes, run.memory.idle_pss_bytes)
+        for run in rows.runs
+    ]
     now, idle = np.array(ends, np.float64).reshape(-1, 2).T  # None is NaN
     return np.asarray((now - idle) / connections)
 
@@ -32,7 +41,8 @@ ROOMS = {
         read=_connection_bytes,
         unit="B",
         definition="PSS of the workers at the window's end, less that before the first connection, "
-        "÷ connections, where these last as long as the run; the system's buffers are in neither",
+        "÷ connections, where these last as long as the run: their average, with what does not "
+        "depend on their number. The system's buffers are in neither; NaN where members stall",
         words="memory for each connection",
         better="less",
         noise="PSS",

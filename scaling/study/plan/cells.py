@@ -47,6 +47,7 @@ from scaling.study.plan.refusals import (
     too_few_ports,
     too_many_open_files,
     too_much_memory,
+    unfit_for_rooms,
 )
 from scaling.study.rates import Needed, at_rates, calibrations_for, names_of
 from scaling.study.settle import facts_of, settle
@@ -299,6 +300,7 @@ def _every(
     The `limits` are on open files of a process, ports of an address, and bytes of memory.
     """
     open_files, ports, memory_bytes = limits
+    elsewhere = bool(study.load_elsewhere)
     for entry in study.workloads:
         for arm, model, loop, sizing in _places(entry):
             place = {"workload": entry.name, "model": model, "loop": loop, "sizing": sizing}
@@ -329,8 +331,9 @@ def _every(
                     under_way = in_flight(facts, cell, most_workers(study, entry.name))
                     reason = (
                         too_few_for_each(facts, cell)
+                        or unfit_for_rooms(cell, under_way)
                         or too_many_open_files(facts, cell, under_way, open_files)
-                        or too_few_ports(facts, cell, under_way, ports)
+                        or too_few_ports(facts, cell, under_way, ports, elsewhere=elsewhere)
                         or too_much_memory(facts, cell, changed, memory_bytes)
                     )
                     yield Refused(**place, arm=arm, reason=reason) if reason else cell

@@ -14,7 +14,7 @@ from scaling.journal.record import (
     WorkloadNote,
 )
 from scaling.study.definition import Study
-from scaling.study.load import ROOM
+from scaling.study.load import MESSAGE_BYTES, MESSAGE_BYTES_MOST, ROOM, STALLED
 from scaling.study.services import SERVICES, beside, in_front
 
 # ---------------------------------------------------------------------------------------- in flight
@@ -141,19 +141,24 @@ def too_many_open_files(
 
 
 def too_few_ports(
-    facts: WorkloadFacts, cell: Cell, in_flight: int | None, ports: int | None
+    facts: WorkloadFacts,
+    cell: Cell,
+    in_flight: int | None,
+    ports: int | None,
+    *,
+    elsewhere: bool = False,
 ) -> str | None:
     """Why connections cannot be made where an address has so many `ports`; None where they can.
 
     A load generator has one connection from a port of an address to a port of a server. To rooms it
-    connects from `ADDRESSES` of the loopback range, else from one.
+    connects from `ADDRESSES` of the loopback range, else and from `elsewhere` from one.
     """
     if ports is None or not facts.served:
         return None
     to_one = in_flight or 0
     if cell.parameters.get("accept", EACH_PORT) == EACH_PORT:
         to_one = -(-to_one // cell.workers)
-    addresses = ADDRESSES if ROOM in cell.parameters else 1
+    addresses = ADDRESSES if ROOM in cell.parameters and not elsewhere else 1
     if to_one <= ports * addresses:
         return None
     return (
@@ -234,6 +239,27 @@ def too_few_for_each(facts: WorkloadFacts, cell: Cell) -> str | None:
     if cell.parameters.get(each) or not isinstance(amount, int) or amount >= cell.workers:
         return None
     return f"{total}={amount} cannot be divided among {cell.workers} workers: raise {total}"
+
+
+def unfit_for_rooms(cell: Cell, in_flight: int | None) -> str | None:
+    """Why so many connections, or its messages, cannot be in rooms; None if they can."""
+    room, stalled, message_bytes = map(cell.parameters.get, (ROOM, STALLED, MESSAGE_BYTES))
+    if not isinstance(room, int) or in_flight is None:
+        return None
+    rooms, rest = divmod(in_flight, room)
+    if rest:
+        return (
+            f"{plural(cell.workers, 'worker')}: {plural(in_flight, 'connection')} cannot be in "
+            f"rooms of {room:,}: change connections or {ROOM}"
+        )
+    if isinstance(stalled, int) and stalled > (rooms if room > 1 else 0):
+        return (
+            f"{plural(cell.workers, 'worker')}: {STALLED}={stalled} needs as many rooms, with a "
+            f"member that reads in each, and there are {rooms:,} of {room:,}"
+        )
+    if isinstance(message_bytes, int) and message_bytes > MESSAGE_BYTES_MOST:
+        return f"{MESSAGE_BYTES}={message_bytes}: expected at most {MESSAGE_BYTES_MOST:,}"
+    return None
 
 
 def _against_dealing_out(

@@ -15,6 +15,7 @@ SECONDS_MOST = 3_600
 CONNECTIONS_MOST = 100_000
 PROCESSES_MOST = 64
 REQUESTS_MOST = 50_000_000
+MESSAGE_BYTES_MOST = 1 << 20  # that websockets and aiohttp take, unless told otherwise
 OVERLOAD = {"FACTOR": (0.01, 1_000), "AFTER_S": (0, SECONDS_MOST), "S": (0, SECONDS_MOST)}
 MODULE = "workers.services.load"
 REQUESTS = f"JSON lines with any of: {' '.join(TYPES)}"
@@ -169,7 +170,8 @@ def _to_rooms(requests: Sequence[Request], target: Target, options: Options) -> 
     """What is published to all rooms.
 
     Raises:
-        BadInputError: it is not one message, has no due times, or rooms cannot be of one size.
+        BadInputError: it is not one message, is too long or has no due times; or rooms cannot be of
+            one size, or not have so many stalled members.
     """
     if options.rate_per_s is None:
         raise BadInputError("messages to rooms need a --rate")
@@ -177,11 +179,21 @@ def _to_rooms(requests: Sequence[Request], target: Target, options: Options) -> 
         raise BadInputError("messages to rooms are all alike: give one request")
     message = requests[0]
     rooms, rest = divmod(options.connections, message.room)
-    if rest or rooms < options.processes:
+    if rest:
         raise BadInputError(
-            f"{options.connections:,} connections of {options.processes} processes cannot be in "
-            f"rooms of {message.room:,}"
+            f"{options.connections:,} connections cannot be in rooms of {message.room:,}"
         )
+    if rooms < options.processes:
+        raise BadInputError(
+            f"{options.processes} processes need a room each: {options.connections:,} connections "
+            f"in rooms of {message.room:,} are too few"
+        )
+    if message.stalled > (rooms if message.room > 1 else 0):
+        raise BadInputError(
+            f"stalled={message.stalled} needs as many rooms, with a member that reads in each"
+        )
+    if len(message.body.encode()) > MESSAGE_BYTES_MOST:
+        raise BadInputError(f"a message to rooms has at most {MESSAGE_BYTES_MOST:,} bytes")
     return replace(message, path=(message.path or target.path).rstrip("/"))
 
 

@@ -40,15 +40,19 @@ STALLED_BUFFER_BYTES = 4_096  # that the system keeps for a connection that is n
 
 
 class Sent:
-    """A message: when it was due, and how many members do not have it yet."""
+    """A message: when it was due, and how many members do not have it yet.
 
-    __slots__ = ("done_ns", "due_ns", "error", "left", "sent_ns", "window")
+    `sent_ns` is 0 until its publisher has sent it; if that was not at once, it `waited`.
+    """
+
+    __slots__ = ("done_ns", "due_ns", "error", "left", "sent_ns", "waited", "window")
 
     def __init__(self, due_ns: int, window: Window | None, left: int) -> None:
         self.due_ns = due_ns
         self.window = window
         self.left = left
-        self.sent_ns = time.monotonic_ns()
+        self.sent_ns = 0
+        self.waited = False
         self.done_ns = 0
         self.error = ""
 
@@ -146,10 +150,11 @@ class Room:
         del position
         assert self.publisher
         sent = Sent(due_ns, window, len(self.members))
-        self.sent_ns = sent.sent_ns
         self.sent.append(sent)
         number = len(self.sent) - 1
         self.publisher.publish(self.path, b"%0*d%s" % (NUMBER, number, self._rest), sent)
+        self.sent_ns = sent.sent_ns
+        sent.waited = not sent.sent_ns
         if self._freed and window:
             self._freed(self)
 
@@ -170,6 +175,10 @@ class Room:
                     self.sent[number].error = member.gone
         for sent in self.sent[:-1]:
             assert sent.window
+            if sent.waited:
+                closes_ns = self._tally.closes_ns
+                left_ns = min(sent.sent_ns or closes_ns, closes_ns)
+                sent.window.slip.record(left_ns - sent.due_ns)
             if sent.left and not sent.error:
                 self._tally.censor(sent.window, sent.due_ns)
             else:
@@ -219,7 +228,8 @@ async def joined(part: Part) -> list[Room]:
         ConnectionError: a server cannot be reached; the message says which and why.
     """
     (request,) = part.requests
-    servers, sources = part.targets, SourceAddresses(ports_here())
+    servers = part.targets
+    sources = SourceAddresses(max(1, ports_here() // part.of))  # all processes use the same
     for target in servers:
         await probe(target, part.timeout_s)
     rooms = [
@@ -229,7 +239,7 @@ async def joined(part: Part) -> list[Room]:
     joining: list[tuple[Room, Target, bool]] = []  # and whether it stalls
     for number, room in enumerate(rooms):
         for seat in range(request.room):
-            at = (part.place + (number * request.room + seat) * part.of) % len(servers)
+            at = (part.place + number * request.room + seat) % len(servers)
             is_last = seat == request.room - 1
             stalls = is_last and part.place + number * part.of < request.stalled
             joining.append((room, servers[at], stalls))

@@ -63,7 +63,10 @@ def early_ns(rate_per_s: float) -> int:
 
 
 class Sender(Protocol):
-    """What sends one request at a time: a lane, or a room."""
+    """What sends one request at a time: a lane, or a room.
+
+    `sent_ns` is 0 if the last one still waits to be sent; the sender then records its slip.
+    """
 
     sent_ns: int
 
@@ -118,7 +121,8 @@ class OpenLoop:
             if free:
                 lane = free.popleft()
                 lane.send(position, due_ns, window)
-                window.slip.record(lane.sent_ns - due_ns)
+                if lane.sent_ns:
+                    window.slip.record(lane.sent_ns - due_ns)
             else:
                 self._queue.append((position, due_ns, window))
                 window.slip.record(now_ns - due_ns)

@@ -5,6 +5,7 @@ server-sent events go one way, so there `Posts` publishes.
 """
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Callable
 from typing import Any, Protocol, cast
@@ -26,9 +27,13 @@ SWITCHED, FOUND, NO_CONTENT = 101, 200, 204  # statuses
 
 
 class Published(Protocol):
-    """A message that was published; `error` is why it cannot be received, if so."""
+    """A message that was published; `error` is why it cannot be received, if so.
+
+    Its publisher sets `sent_ns` when it sends the message.
+    """
 
     error: str
+    sent_ns: int
 
 
 class Publisher(Protocol):
@@ -136,6 +141,7 @@ class WebSocket(Subscriber):
 
     def publish(self, path: str, message: bytes, published: Published) -> None:
         """Send a message to the room, which the connection is for."""
+        published.sent_ns = time.monotonic_ns()
         if self._transport and not self._transport.is_closing():
             self._protocol.send_text(message)
             self._flush()
@@ -223,6 +229,7 @@ class Posts(Lane):
     def _next(self) -> None:
         if self.connection and self._due and self._current is None:
             data, self._current = self._due.popleft()
+            self._current.sent_ns = time.monotonic_ns()
             self.connection.send(Message(data, NO_CONTENT, is_head=False))
         elif not self.connection and self._due:
             self._due[-1][1].error = "closed"

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from typing import Any, cast
 
 import starlette
@@ -84,8 +85,9 @@ def application(rooms: Rooms, path: str) -> Starlette:
 
     async def events(request: Request) -> Response:
         async def stream() -> AsyncIterator[str]:
-            async for message in rooms.messages(request.path_params["name"]):
-                yield f"data: {message}\n\n"
+            async with aclosing(rooms.messages(request.path_params["name"])) as messages:
+                async for message in messages:
+                    yield f"data: {message}\n\n"
 
         return StreamingResponse(
             stream(), media_type="text/event-stream", headers={"Cache-Control": "no-cache"}
