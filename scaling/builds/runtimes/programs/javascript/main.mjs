@@ -60,8 +60,8 @@ class Thread {
   }
 
   // It begins its work; settled when it has done all of it, or was stopped.
-  async begin() {
-    this.from = now();
+  async begin(from = now()) {
+    this.from = from;
     this.wrong = await this.order("run");
     this.until = now();
   }
@@ -91,11 +91,12 @@ function cpuShare({ workers }) {
   return Math.round(((user + system) * 1000) / workers);
 }
 
-// All work of all threads, from one instant.
+// All work of all threads, from one instant; counted before any begins, since it may be done at once.
 async function release(cell, threads) {
   const cpu = cpuShare(cell);
-  const finished = threads.map((thread) => thread.begin());
-  threads.forEach((thread) => thread.tick(thread.from, thread.from, cpu));
+  const from = now();
+  threads.forEach((thread) => thread.tick(from, from, cpu));
+  const finished = threads.map((thread) => thread.begin(from));
   await Promise.all(finished);
   const after = cpuShare(cell);
   threads.forEach((thread) => thread.tick(thread.until, thread.until, after));
