@@ -122,10 +122,11 @@ def headline_lines(found: Sequence[Headline], width: int) -> tuple[list[str], bo
 def _chosen(found: Sequence[Headline]) -> tuple[list[Line], int]:
     """The lines that are shown, and how many of headline Ns are left out."""
     lines = list(_lines(found))
-    if len(lines) + len({line.at for line in lines}) <= MOST_ROWS + 2:
+    if len(lines) + len({line.at for line in lines}) <= MOST_ROWS + 1:
         return lines, 0
     headline = [line for line in lines if line.is_headline]
-    return headline[:MOST_ROWS], max(0, len(headline) - MOST_ROWS)
+    most = MOST_ROWS - 1  # a line says how many are left out
+    return headline[:most], max(0, len(headline) - most)
 
 
 def _names_and_memory(lines: Sequence[Line], room: int) -> tuple[str, list[str], list[str]]:

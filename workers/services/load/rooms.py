@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from workers.services.load.lanes import CONNECTS_AT_A_TIME, probe
 from workers.services.load.part import Part
 from workers.services.load.requests_list import Request
+from workers.services.load.sending import WAITING
 from workers.services.load.subscribing import (
     SUBSCRIBERS,
     Posts,
@@ -153,7 +154,7 @@ class Room:
         self.sent.append(sent)
         number = len(self.sent) - 1
         self.publisher.publish(self.path, b"%0*d%s" % (NUMBER, number, self._rest), sent)
-        self.sent_ns = sent.sent_ns
+        self.sent_ns = sent.sent_ns or WAITING
         sent.waited = not sent.sent_ns
         if self._freed and window:
             self._freed(self)

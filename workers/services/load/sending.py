@@ -62,10 +62,13 @@ def early_ns(rate_per_s: float) -> int:
     return int(min(WAKE_UP_NS, WAITING_MOST * 1e9 / rate_per_s))
 
 
+WAITING = -1  # in place of a time
+
+
 class Sender(Protocol):
     """What sends one request at a time: a lane, or a room.
 
-    `sent_ns` is 0 if the last one still waits to be sent; the sender then records its slip.
+    `sent_ns` is `WAITING` if the last one is not sent yet; the sender then records its slip.
     """
 
     sent_ns: int
@@ -121,7 +124,7 @@ class OpenLoop:
             if free:
                 lane = free.popleft()
                 lane.send(position, due_ns, window)
-                if lane.sent_ns:
+                if lane.sent_ns != WAITING:
                     window.slip.record(lane.sent_ns - due_ns)
             else:
                 self._queue.append((position, due_ns, window))
