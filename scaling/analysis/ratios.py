@@ -70,6 +70,11 @@ class Ratio(RatioVerdict):
         return self.name or FIGURES.get(self.measure, self.measure)
 
     @property
+    def asked_measure(self) -> str:
+        """The measure as it was asked for: memory of either kind."""
+        return MEMORY if self.memory_kind else self.measure
+
+    @property
     def memory_kind(self) -> str:
         """Which reading a ratio of memory is of: `PSS`, `RSS`; empty for other measures."""
         return MEMORY_KINDS.get(self.measure, "")

@@ -153,7 +153,7 @@ NAMED_FILES = (
 )
 LIBRARY = re.compile(rb".*/(?:site-packages|dist-packages|python3\.\d+t?)/")
 BEFORE = rb"(?:(?<![\w.~/-])|(?<=\\n))"  # a path begins here; JSON may write a line's end as \n
-HIDDEN_BYTES = b"(hidden)"
+HIDDEN_BYTES = HIDDEN.encode()
 LOOPBACK = "127.0.0.1"
 LOOPBACK_NAMES = ("localhost", LOOPBACK, "::1")
 AFTER = rb"(/+|(?![\w-]))"

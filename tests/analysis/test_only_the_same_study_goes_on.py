@@ -1,4 +1,4 @@
-"""A journal is gone on with only if study, machine, builds and pins are the same; then always.
+"""A journal is resumed only if study, machine, builds and pins are the same; then always.
 
 Any other folder is left as it is, and the study begins in the next one.
 """

@@ -346,7 +346,7 @@ def test_the_small_print_has_the_blocks_that_were_asked_for() -> None:
         replace(study, change=crash_one)
     )
     assert "· 4 blocks, fewer where runs are missing ·" in told_of(study, study.lines[:-1])
-    assert "· 4 blocks ·" in told_of(replace(study, head={"blocks": 3}))  # gone on with
+    assert "· 4 blocks ·" in told_of(replace(study, head={"blocks": 3}))  # resumed
 
 
 def test_the_small_print_names_what_bends_a_curve() -> None:

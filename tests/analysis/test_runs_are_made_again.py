@@ -270,7 +270,7 @@ def crashed(line: RunLine) -> str | None:
 
 
 def tried(blocks: int, folder: Path, runs: Crashing) -> tuple[Plan, Told]:
-    """The plan of a study in which `echo` fails, once it is complete, and what was told of it."""
+    """The plan of a study in which `echo` fails, once it is complete, and what was printed."""
     plan = small_plan(blocks)
     folder.mkdir(exist_ok=True)
     with JournalFile(folder / FILE_NAME) as written:

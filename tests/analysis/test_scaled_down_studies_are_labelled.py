@@ -17,22 +17,10 @@ from scaling.study.options import Options
 from scaling.study.parameters import scaled, scaled_to
 from scaling.study.plan.cells import Plan, make_plan
 from scaling.study.plan.table import PlanView
-from tests.support.descriptions import WORKLOADS, description
+from tests.support.descriptions import NAP, WORKLOADS, description
 from tests.support.printing import printed
 from tests.support.studies import FakeStudy
 
-NAP = WorkloadFacts(
-    path="naps:Nap",
-    finite=True,
-    in_flight="in_flight",
-    scaled=["naps", "in_flight"],
-    parameters={
-        "naps": ParameterFacts(type="int", default=1_000_000, at_least=1),
-        "in_flight": ParameterFacts(type="int", default=10_000, at_least=2),
-        "pause_us": ParameterFacts(type="int", default=1_000),
-        "eager": ParameterFacts(type="bool", default=True),
-    },
-)
 STUDY = """
 workers = [1, 2]
 [[workloads]]

@@ -268,7 +268,7 @@ def _best_pools(every: Ratios, rate: float, loop: str, n: int) -> Iterator[BestP
         found = [
             each
             for each in every.where(OVER_SMALLEST_POOL)
-            if (MEMORY if each.memory_kind else each.measure) == measure
+            if each.asked_measure == measure
             and (each.of.loop, each.of.model, each.of.workers) == (loop, THREADS, n)
             and (measure != P99 or each.of.parameters.get(RATE_PER_S) == rate)
         ]

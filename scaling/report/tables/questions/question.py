@@ -58,7 +58,7 @@ def contrast_rows(
     """
     rows: dict[tuple[str, CellOfStudy, CellOfStudy], dict[str, Ratio]] = {}
     for each in found:
-        rows.setdefault((each.question, each.of, each.over), {})[_measure(each)] = each
+        rows.setdefault((each.question, each.of, each.over), {})[each.asked_measure] = each
     measures = _measures(found, first)
     return [
         [str(of.workers), *words(next(iter(row.values()))), *(row.get(m, "") for m in measures)]
@@ -67,12 +67,7 @@ def contrast_rows(
 
 
 def _measures(found: Ratios, first: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys([*first, *map(_measure, found)]))
-
-
-def _measure(ratio: Ratio) -> str:
-    """As it was asked for: memory of either kind."""
-    return MEMORY if ratio.memory_kind else ratio.measure
+    return list(dict.fromkeys([*first, *(each.asked_measure for each in found)]))
 
 
 def _heading(measure: str) -> str:
@@ -84,7 +79,7 @@ def headline_findings(found: Ratios) -> list[Finding]:
     """What each question is about first; of a measure besides throughput with its name."""
     return [
         Finding(
-            f"{'' if each.measure == THROUGHPUT else f'{_heading(_measure(each))} of '}"
+            f"{'' if each.measure == THROUGHPUT else f'{_heading(each.asked_measure)} of '}"
             f"{named(each.of)} over {named(each.over)}",
             each,
         )
