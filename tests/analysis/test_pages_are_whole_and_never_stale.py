@@ -1,17 +1,15 @@
 """Every page is short, says what is on it, leads to what is there, and agrees with the registries."""
 
 import re
-from pathlib import Path
 
 import pytest
 
 from tests.support.children import ROOT
-from tests.support.pages import PAGES, PART, PARTS, name_of, rewritten
+from tests.support.pages import PART, PARTS, TEXTS, rewritten
 
 MOST_LINES = 300
 MOST_LINES_OF_CONTENTS = 10
 WITHOUT_CONTENTS = ("README.md", "CHANGELOG.md")  # the first begins with the answer
-TEXTS = {name_of(page): page.read_text(encoding="utf-8") for page in PAGES}
 LINK = re.compile(r"\]\(((?!https?:)[^)\s]+)\)")
 FENCED = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
 
@@ -74,7 +72,7 @@ def test_each_part_is_on_one_page() -> None:
     assert sorted(there) == sorted(PARTS)
 
 
-def test_a_page_that_is_stale_is_found(tmp_path: Path) -> None:
+def test_a_page_that_is_stale_is_found() -> None:
     text = "<!-- generated studies -->\nold\n<!-- end of studies -->\n"
     assert "`sharing`" in rewritten(text)
     assert rewritten(rewritten(text)) == rewritten(text)

@@ -9,7 +9,7 @@ import ast
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,7 @@ import typer
 
 from scaling.analysis.table.columns import columns_markdown
 from scaling.base.console import new_console
-from scaling.builds.settings import REMEDIES, SETTINGS
-from scaling.builds.settings.setting import Setting
+from scaling.builds.settings import SETTINGS
 from scaling.cli import COMMANDS
 from scaling.cli.program import app
 from scaling.report.quotes.check import quotes
@@ -29,16 +28,16 @@ from tests.support.children import ROOT
 from workers.worker.registry import built_in, load_workload
 from workers.worker.workload import parameters_of
 
-FOLDERS = ("*.md", "[a-z]*/*.md", "results/findings/*.md")
-PAGES = sorted(file for folder in FOLDERS for file in ROOT.glob(folder))
-RESULTS = ROOT / "results" / "published"
+FILES = sorted(
+    file
+    for pattern in ("*.md", "[a-z]*/*.md", "results/findings/*.md")
+    for file in ROOT.glob(pattern)
+)
+TEXTS = {file.relative_to(ROOT).as_posix(): file.read_text(encoding="utf-8") for file in FILES}
+PUBLISHED = ROOT / "results" / "published"
 PART = re.compile(r"(<!-- generated (\w+) -->\n).*?(<!-- end of \2 -->)", re.DOTALL)
-BLANK = "–"
 EXAMPLE = "Example: "
-
-
-def name_of(page: Path) -> str:
-    return page.relative_to(ROOT).as_posix()
+PROGRAM: Any = typer.main.get_command(app)  # what click makes of the commands
 
 
 def rewritten(text: str) -> str:
@@ -46,142 +45,135 @@ def rewritten(text: str) -> str:
     return PART.sub(lambda found: f"{found[1]}\n{PARTS[found[2]]()}\n\n{found[3]}", text)
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(map(_cell, line))} |" for line in lines)
+def table(head: str, rows: Iterable[Sequence[str]]) -> str:
+    names = head.split(", ")
+    lines = [names, ["---"] * len(names), *([_cell(each) for each in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|") or BLANK
+    return " ".join(text.split()).replace("|", "\\|") or "–"
 
 
 def _code(text: str) -> str:
-    return f"`{text}`" if text else ""
+    return text and f"`{text}`"
 
 
-def _first_sentence(file: Path) -> str:
-    """What a module says about itself, in its first paragraph."""
-    about = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
-    return about.partition("\n\n")[0]
+def _summary(doc: str | None) -> str:
+    return (doc or "").partition("\n\n")[0]
 
 
-def program() -> Any:
-    """The commands as click has them: by name, each with help, example and parameters."""
-    return typer.main.get_command(app)
+def _summary_of(file: Path) -> str:
+    return _summary(ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))))
 
 
 def commands() -> str:
-    def rows() -> Iterator[Sequence[str]]:
-        for name in COMMANDS:
-            command = program().commands[name]
-            about = command.help.partition("\n\n")[0]
-            yield _code(name), about, _code(command.epilog.removeprefix(EXAMPLE))
-
-    return table(("command", "what it does", "example"), rows())
+    every = {name: PROGRAM.commands[name] for name in COMMANDS}
+    rows = (
+        (_code(name), _summary(each.help), _code(each.epilog.removeprefix(EXAMPLE)))
+        for name, each in every.items()
+    )
+    return table("command, what it does, example", rows)
 
 
 def options() -> str:
     keys = {each.parameter: each.key for each in OPTIONS.values() if each.flag}
-
-    def rows() -> Iterator[Sequence[str]]:
-        for each in program().commands["plan"].params:
-            flag = "/".join([*each.opts, *each.secondary_opts])
-            yield _code(f"{flag} {each.metavar or ''}".strip()), _code(
-                keys.get(each.name, "")
-            ), each.help
-        for option in OPTIONS.values():
-            if not option.flag:
-                yield "", _code(option.key), option.help
-
-    return table(("option", "key in a study file", "what it does"), rows())
+    on_command_line = (
+        (
+            _code(" ".join(filter(None, ["/".join(each.opts + each.secondary_opts), each.metavar]))),
+            _code(keys.get(each.name, "")),
+            each.help,
+        )
+        for each in PROGRAM.commands["plan"].params
+    )
+    in_file = (("", _code(each.key), each.help) for each in OPTIONS.values() if not each.flag)
+    return table("option, key in a study file, what it does", [*on_command_line, *in_file])
 
 
-def settings() -> str:
-    rows = ((_code(f"+{each.name}"), each.summary, _made_by(each))
-            for each in SETTINGS.values() if not each.is_remedy)  # fmt: skip
-    return table(("setting", "what it is", "set by"), rows)
+def settings(*, remedies: bool = False) -> str:
+    def row(name: str) -> list[str]:
+        each = SETTINGS[name]
+        made = {**each.cell, **each.parameters, **each.environment, **each.switches}
+        set_by = ", ".join(_code(f"{key}={value}") for key, value in made.items())
+        source = [f"[source]({each.source})"] if remedies else []
+        return [_code(f"+{name}"), each.summary, set_by, *source]
 
-
-def remedies() -> str:
-    rows = ((_code(f"+{each.name}"), each.summary, _made_by(each), f"[source]({each.source})")
-            for each in REMEDIES.values())  # fmt: skip
-    return table(("remedy", "what it is", "set by", "recommended by"), rows)
-
-
-def _made_by(setting: Setting) -> str:
-    made = {**setting.cell, **setting.parameters, **setting.environment, **setting.switches}
-    return ", ".join(_code(f"{name}={value}") for name, value in made.items())
+    head = "setting, what it is, set by" + ", recommended by" * remedies
+    return table(head, (row(name) for name in SETTINGS if SETTINGS[name].is_remedy == remedies))
 
 
 def studies() -> str:
-    rows = ((f"[`{name}`](study/builtin/{name}.toml)", built_in_summary(name))
-            for name in built_in_studies())  # fmt: skip
-    return table(("study", "what it asks"), rows)
+    rows = (
+        (f"[`{name}`](study/builtin/{name}.toml)", built_in_summary(name))
+        for name in built_in_studies()
+    )
+    return table("study, what it asks", rows)
 
 
 def workloads() -> str:
-    def rows() -> Iterator[Sequence[str]]:
-        for name, path in built_in().items():
-            kind = load_workload(name)
-            file = path.partition(":")[0].removeprefix("workers.").replace(".", "/")
-            about = (kind.__doc__ or "").partition("\n\n")[0]
-            way = "finite" if kind.finite else "served" if kind.served else "windowed"
-            yield f"[`{name}`]({file}.py)", about, kind.operation, way
+    def row(name: str, module: str) -> list[str]:
+        each = load_workload(name)
+        kind = "finite" if each.finite else "served" if each.served else "windowed"
+        file = module.removeprefix("workers.").replace(".", "/")
+        return [f"[`{name}`]({file}.py)", _summary(each.__doc__), each.operation, kind]
 
-    return table(("workload", "what it does", "what is counted", "kind"), rows())
+    rows = (row(name, path.partition(":")[0]) for name, path in built_in().items())
+    return table("workload, what it does, what is counted, kind", rows)
 
 
 def parameters() -> str:
-    def rows() -> Iterator[Sequence[str]]:
-        for name in built_in():
-            for parameter, facts in parameters_of(load_workload(name)).items():
-                default = json.dumps(facts["default"], ensure_ascii=False).strip('"')
-                choices = ", ".join(map(_code, facts["choices"] or ()))
-                yield _code(name), _code(parameter), _code(default), choices, facts["summary"]
-
-    return table(("workload", "parameter", "default", "choices", "what it is"), rows())
+    rows = (
+        (
+            _code(name),
+            _code(key),
+            _code(json.dumps(facts["default"], ensure_ascii=False).strip('"')),
+            ", ".join(map(_code, facts["choices"] or ())),
+            facts["summary"],
+        )
+        for name in built_in()
+        for key, facts in parameters_of(load_workload(name)).items()
+    )
+    return table("workload, parameter, default, choices, what it is", rows)
 
 
 def services() -> str:
-    def rows() -> Iterator[Sequence[str]]:
-        for name, each in SERVICES.items():
-            folder = each.module.rpartition(".")[2]
-            about = _first_sentence(ROOT / "workers/services" / folder / "__init__.py")
-            needs = f"program {each.program}" if each.program else each.package
-            asked = _code(f"{each.asked_by}={name}") if each.asked_by else "the workload itself"
-            yield f"[`{name}`](services/{folder})", about, asked, needs
+    def row(name: str) -> list[str]:
+        each = SERVICES[name]
+        folder = each.module.replace(".", "/").removeprefix("workers/")
+        asked = _code(f"{each.asked_by}={name}") if each.asked_by else "the workload itself"
+        about = _summary_of(ROOT / "workers" / folder / "__init__.py")
+        return [f"[`{name}`]({folder})", about, asked, each.program or each.package]
 
-    return table(("service", "what it is", "asked for by", "needs"), rows())
+    return table("service, what it is, asked for by, program or package", map(row, SERVICES))
 
 
 def promises() -> str:
-    files = (file for folder in ("analysis", "workers")
-             for file in sorted((ROOT / "tests" / folder).glob("test_*.py")))  # fmt: skip
     rows = (
-        (f"[{file.stem.removeprefix('test_').replace('_', ' ')}]({file.parent.name}/{file.name})",
-         _first_sentence(file))
-        for file in files
-    )  # fmt: skip
-    return table(("promise", "what is tested"), rows)
+        (
+            f"[{file.stem.removeprefix('test_').replace('_', ' ')}]({file.parent.name}/{file.name})",
+            _summary_of(file),
+        )
+        for folder in ("analysis", "workers")
+        for file in sorted((ROOT / "tests" / folder).glob("test_*.py"))
+    )
+    return table("promise, what is tested", rows)
 
 
 PARTS = {
-    each.__name__: each
-    for each in (
-        *(commands, options, settings, remedies, studies, workloads, parameters, services),
-        promises,
-    )
-} | {"columns": columns_markdown}
-
-
-def main() -> bool:
-    """Write every part and every figure; return whether all figures are right in the end."""
-    for page in PAGES:
-        text = page.read_text(encoding="utf-8")
-        if (new := rewritten(text)) != text:
-            page.write_text(new, encoding="utf-8")
-    return quotes(PAGES, RESULTS, new_console(), write=True)
+    "columns": columns_markdown,
+    "commands": commands,
+    "options": options,
+    "parameters": parameters,
+    "promises": promises,
+    "remedies": lambda: settings(remedies=True),
+    "services": services,
+    "settings": settings,
+    "studies": studies,
+    "workloads": workloads,
+}
 
 
 if __name__ == "__main__":
-    sys.exit(not main())
+    for page, text in TEXTS.items():
+        Path(page).write_text(rewritten(text), encoding="utf-8")
+    sys.exit(not quotes([*map(Path, TEXTS)], PUBLISHED, new_console(), write=True))
