@@ -2,14 +2,14 @@
 
 A part stands between two comments that name it: `<!-- generated studies -->` and
 `<!-- end of studies -->`. `python -m tests.support.pages` (`nox -s quotes`) writes all parts and all
-quoted figures as they are now.
+quoted figures as they are now. To add a part, add a function that yields its rows.
 """
 
 import ast
 import json
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ import typer
 from scaling.analysis.table.columns import columns_markdown
 from scaling.base.console import new_console
 from scaling.builds.settings import SETTINGS
+from scaling.builds.settings.setting import Setting
 from scaling.cli import COMMANDS
 from scaling.cli.program import app
 from scaling.report.quotes.check import quotes
@@ -28,16 +29,15 @@ from tests.support.children import ROOT
 from workers.worker.registry import built_in, load_workload
 from workers.worker.workload import parameters_of
 
-FILES = sorted(
-    file
-    for pattern in ("*.md", "[a-z]*/*.md", "results/findings/*.md")
-    for file in ROOT.glob(pattern)
-)
+FOLDERS = ("*.md", "[a-z]*/*.md", "results/findings/*.md")
+FILES = sorted(file for each in FOLDERS for file in ROOT.glob(each))
 TEXTS = {file.relative_to(ROOT).as_posix(): file.read_text(encoding="utf-8") for file in FILES}
-PUBLISHED = ROOT / "results" / "published"
 PART = re.compile(r"(<!-- generated (\w+) -->\n).*?(<!-- end of \2 -->)", re.DOTALL)
 EXAMPLE = "Example: "
 PROGRAM: Any = typer.main.get_command(app)  # what click makes of the commands
+
+type Rows = Iterator[Sequence[str]]
+PARTS: dict[str, Callable[[], str]] = {"columns": columns_markdown}
 
 
 def rewritten(text: str) -> str:
@@ -45,14 +45,18 @@ def rewritten(text: str) -> str:
     return PART.sub(lambda found: f"{found[1]}\n{PARTS[found[2]]()}\n\n{found[3]}", text)
 
 
-def table(head: str, rows: Iterable[Sequence[str]]) -> str:
-    names = head.split(", ")
-    lines = [names, ["---"] * len(names), *([_cell(each) for each in row] for row in rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+def part(*head: str) -> Callable[[Callable[[], Rows]], Callable[[], Rows]]:
+    """The rows that a function yields are a table, and the part of the function's name."""
+
+    def register(rows: Callable[[], Rows]) -> Callable[[], Rows]:
+        PARTS[rows.__name__] = lambda: "\n".join(map(_line, (head, ["---"] * len(head), *rows())))
+        return rows
+
+    return register
 
 
-def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|") or "–"
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(' '.join(each.split()).replace('|', '\\|') or '–' for each in cells)} |"
 
 
 def _code(text: str) -> str:
@@ -67,113 +71,85 @@ def _summary_of(file: Path) -> str:
     return _summary(ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))))
 
 
-def commands() -> str:
-    every = {name: PROGRAM.commands[name] for name in COMMANDS}
-    rows = (
-        (_code(name), _summary(each.help), _code(each.epilog.removeprefix(EXAMPLE)))
-        for name, each in every.items()
-    )
-    return table("command, what it does, example", rows)
+@part("command", "what it does", "example")
+def commands() -> Rows:
+    for name in COMMANDS:
+        each = PROGRAM.commands[name]
+        yield _code(name), _summary(each.help), _code(each.epilog.removeprefix(EXAMPLE))
 
 
-def options() -> str:
+@part("option", "key in a study file", "what it does")
+def options() -> Rows:
     keys = {each.parameter: each.key for each in OPTIONS.values() if each.flag}
-    on_command_line = (
-        (
-            _code(" ".join(filter(None, ["/".join(each.opts + each.secondary_opts), each.metavar]))),
-            _code(keys.get(each.name, "")),
-            each.help,
-        )
-        for each in PROGRAM.commands["plan"].params
-    )
-    in_file = (("", _code(each.key), each.help) for each in OPTIONS.values() if not each.flag)
-    return table("option, key in a study file, what it does", [*on_command_line, *in_file])
+    for each in PROGRAM.commands["plan"].params:
+        flags = "/".join([*each.opts, *each.secondary_opts])
+        yield _code(f"{flags} {each.metavar or ''}".strip()), _code(keys.get(each.name, "")), each.help
+    for option in OPTIONS.values():
+        if not option.flag:
+            yield "", _code(option.key), option.help
 
 
-def settings(*, remedies: bool = False) -> str:
-    def row(name: str) -> list[str]:
-        each = SETTINGS[name]
-        made = {**each.cell, **each.parameters, **each.environment, **each.switches}
-        set_by = ", ".join(_code(f"{key}={value}") for key, value in made.items())
-        source = [f"[source]({each.source})"] if remedies else []
-        return [_code(f"+{name}"), each.summary, set_by, *source]
-
-    head = "setting, what it is, set by" + ", recommended by" * remedies
-    return table(head, (row(name) for name in SETTINGS if SETTINGS[name].is_remedy == remedies))
+@part("setting", "what it is", "set by")
+def settings() -> Rows:
+    yield from (_setting(each) for each in SETTINGS.values() if not each.is_remedy)
 
 
-def studies() -> str:
-    rows = (
-        (f"[`{name}`](study/builtin/{name}.toml)", built_in_summary(name))
-        for name in built_in_studies()
-    )
-    return table("study, what it asks", rows)
+@part("remedy", "what it is", "set by", "recommended by")
+def remedies() -> Rows:
+    for each in SETTINGS.values():
+        if each.is_remedy:
+            yield *_setting(each), f"[source]({each.source})"
 
 
-def workloads() -> str:
-    def row(name: str, module: str) -> list[str]:
+def _setting(each: Setting) -> Sequence[str]:
+    made = {**each.cell, **each.parameters, **each.environment, **each.switches}
+    set_by = ", ".join(_code(f"{name}={value}") for name, value in made.items())
+    return _code(f"+{each.name}"), each.summary, set_by
+
+
+@part("study", "what it asks")
+def studies() -> Rows:
+    for name in built_in_studies():
+        yield f"[`{name}`](study/builtin/{name}.toml)", built_in_summary(name)
+
+
+@part("workload", "what it does", "what is counted", "kind")
+def workloads() -> Rows:
+    for name, path in built_in().items():
         each = load_workload(name)
         kind = "finite" if each.finite else "served" if each.served else "windowed"
-        file = module.removeprefix("workers.").replace(".", "/")
-        return [f"[`{name}`]({file}.py)", _summary(each.__doc__), each.operation, kind]
-
-    rows = (row(name, path.partition(":")[0]) for name, path in built_in().items())
-    return table("workload, what it does, what is counted, kind", rows)
+        file = path.partition(":")[0].removeprefix("workers.").replace(".", "/")
+        yield f"[`{name}`]({file}.py)", _summary(each.__doc__), each.operation, kind
 
 
-def parameters() -> str:
-    rows = (
-        (
-            _code(name),
-            _code(key),
-            _code(json.dumps(facts["default"], ensure_ascii=False).strip('"')),
-            ", ".join(map(_code, facts["choices"] or ())),
-            facts["summary"],
-        )
-        for name in built_in()
-        for key, facts in parameters_of(load_workload(name)).items()
-    )
-    return table("workload, parameter, default, choices, what it is", rows)
+@part("workload", "parameter", "default", "choices", "what it is")
+def parameters() -> Rows:
+    for name in built_in():
+        for key, facts in parameters_of(load_workload(name)).items():
+            default = json.dumps(facts["default"], ensure_ascii=False).strip('"')
+            choices = ", ".join(map(_code, facts["choices"] or ()))
+            yield _code(name), _code(key), _code(default), choices, facts["summary"]
 
 
-def services() -> str:
-    def row(name: str) -> list[str]:
-        each = SERVICES[name]
-        folder = each.module.replace(".", "/").removeprefix("workers/")
-        asked = _code(f"{each.asked_by}={name}") if each.asked_by else "the workload itself"
+@part("service", "what it is", "asked for by", "program or package")
+def services() -> Rows:
+    for name, each in SERVICES.items():
+        folder = each.module.removeprefix("workers.").replace(".", "/")
         about = _summary_of(ROOT / "workers" / folder / "__init__.py")
-        return [f"[`{name}`]({folder})", about, asked, each.program or each.package]
-
-    return table("service, what it is, asked for by, program or package", map(row, SERVICES))
-
-
-def promises() -> str:
-    rows = (
-        (
-            f"[{file.stem.removeprefix('test_').replace('_', ' ')}]({file.parent.name}/{file.name})",
-            _summary_of(file),
-        )
-        for folder in ("analysis", "workers")
-        for file in sorted((ROOT / "tests" / folder).glob("test_*.py"))
-    )
-    return table("promise, what is tested", rows)
+        asked = _code(f"{each.asked_by}={name}") if each.asked_by else "the workload itself"
+        yield f"[`{name}`]({folder})", about, asked, each.program or each.package
 
 
-PARTS = {
-    "columns": columns_markdown,
-    "commands": commands,
-    "options": options,
-    "parameters": parameters,
-    "promises": promises,
-    "remedies": lambda: settings(remedies=True),
-    "services": services,
-    "settings": settings,
-    "studies": studies,
-    "workloads": workloads,
-}
+@part("promise", "what is tested")
+def promises() -> Rows:
+    for folder in ("analysis", "workers"):
+        for file in sorted((ROOT / "tests" / folder).glob("test_*.py")):
+            name = file.stem.removeprefix("test_").replace("_", " ")
+            yield f"[{name}]({folder}/{file.name})", _summary_of(file)
 
 
 if __name__ == "__main__":
     for page, text in TEXTS.items():
         Path(page).write_text(rewritten(text), encoding="utf-8")
-    sys.exit(not quotes([*map(Path, TEXTS)], PUBLISHED, new_console(), write=True))
+    published = ROOT / "results" / "published"
+    sys.exit(not quotes([*map(Path, TEXTS)], published, new_console(), write=True))
