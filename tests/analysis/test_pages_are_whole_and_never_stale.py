@@ -1,4 +1,4 @@
-"""Every page is short, says what is on it, leads to what is there, and agrees with the registries."""
+"""Every page is short, lists what is on it, leads to what is there and is what registries say."""
 
 import re
 

@@ -1,7 +1,7 @@
 """The pages of this repository, and their parts that are made from registries.
 
 A part stands between two comments that name it: `<!-- generated studies -->` and
-`<!-- end of studies -->`. `python -m tests.support.pages` (`nox -s quotes`) writes all parts and all
+`<!-- end of studies -->`. `python -m tests.support.pages` (`nox -s quotes`) writes all parts and
 quoted figures as they are now. To add a part, add a function that yields its rows.
 """
 
@@ -22,7 +22,7 @@ from scaling.builds.settings.setting import Setting
 from scaling.cli import COMMANDS
 from scaling.cli.program import app
 from scaling.report.quotes.check import quotes
-from scaling.study.definition import OPTIONS
+from scaling.study.definition import OPTIONS, Option
 from scaling.study.file import built_in_studies, built_in_summary
 from scaling.study.services import SERVICES
 from tests.support.children import ROOT
@@ -80,13 +80,19 @@ def commands() -> Rows:
 
 @part("option", "key in a study file", "what it does")
 def options() -> Rows:
-    keys = {each.parameter: each.key for each in OPTIONS.values() if each.flag}
+    keys = {each.parameter: _key(each) for each in OPTIONS.values() if each.flag}
     for each in PROGRAM.commands["plan"].params:
-        flags = "/".join([*each.opts, *each.secondary_opts])
-        yield _code(f"{flags} {each.metavar or ''}".strip()), _code(keys.get(each.name, "")), each.help
+        if each.rich_help_panel:  # others are of this command alone
+            flags = "/".join([*each.opts, *each.secondary_opts])
+            flags_and_value = _code(f"{flags} {each.metavar or ''}".strip())
+            yield flags_and_value, keys.get(each.name, ""), each.help
     for option in OPTIONS.values():
         if not option.flag:
-            yield "", _code(option.key), option.help
+            yield "", _key(option), option.help
+
+
+def _key(option: Option) -> str:
+    return _code(option.key) + " (of a workload, too)" * option.per_workload
 
 
 @part("setting", "what it is", "set by")
