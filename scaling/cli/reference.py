@@ -9,7 +9,7 @@ from scaling.base.console import new_console
 from scaling.cli.program import Texts, app
 
 
-@app.command()
+@app.command(epilog="Example: scaling reference --hours 3")
 def reference(
     hours: Annotated[
         float | None,

@@ -1,4 +1,4 @@
-"""What tests, services, settings and runtimes need is named alike in README, CI and messages."""
+"""What tests, services, settings and runtimes need is named alike in pages, CI and messages."""
 
 import re
 
@@ -10,7 +10,7 @@ from scaling.builds.settings import SETTINGS
 from scaling.run.profile.perf import Perf
 from scaling.run.profile.source import UnavailableError
 from scaling.study.services import SERVICES
-from tests.analysis.test_readme_examples_work import of
+from tests.analysis.test_examples_of_pages_work import of
 from tests.support.children import ROOT
 from tests.support.chromium import NAMES
 from tests.support.programs import PROGRAMS, REQUIRE
@@ -26,10 +26,10 @@ def words(text: str) -> list[str]:
     return sorted(" ".join(re.findall(r"packages\+?=\((.*?)\)", text)).split())
 
 
-def test_readme_and_ci_install_all_that_tests_need() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert re.findall(r"`apt-get install (.*?)`", readme) == [" ".join(PACKAGES)]
-    assert re.findall(r"`npm install --global (.*?)`", readme) == [" ".join(OF_NPM)]
+def test_page_and_ci_install_all_that_tests_need() -> None:
+    page = (ROOT / "tests" / "README.md").read_text(encoding="utf-8")
+    assert re.findall(r"`apt-get install (.*?)`", page) == [" ".join(PACKAGES)]
+    assert re.findall(r"`npm install --global (.*?)`", page) == [" ".join(OF_NPM)]
     ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     assert words(ci) == PACKAGES
     assert re.findall(r"npm install --global --silent (\w+)", ci) == OF_NPM
