@@ -180,7 +180,7 @@ def versions(session: nox.Session) -> None:
 
 @nox.session(python=False, default=False)
 def reference(session: nox.Session) -> None:
-    """Measure and publish all reference studies, with PGO (after --: --hours 3, --submit DIR)."""
+    """Measure and publish all reference studies, with PGO (after --: --hours 3, --no-pgo)."""
     python = analysis_python(session, TESTED, pgo=False)  # PGO builds come after the plan
     measure(session, [python, "-m", "scaling", "reference", *session.posargs], pgo=False)
 
