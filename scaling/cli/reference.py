@@ -73,9 +73,7 @@ def reference(
     ] = False,
     branch: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME", help="The branch (results-MACHINE).", rich_help_panel=SUBMIT
-        ),
+        typer.Option(metavar="NAME", help="The branch (results-MACHINE).", rich_help_panel=SUBMIT),
     ] = None,
 ) -> None:
     """Measure the reference studies one after the other, and publish each that is complete.

@@ -263,7 +263,7 @@ def how_many(workers: Sequence[str]) -> int:
     """
     meant = worker_counts(read_topology())
     given = COUNTS.of_flag(workers, WORKERS)
-    return len({n for each in given for n in (meant[each] if each in meant else [each])})
+    return len({n for each in given for n in meant.get(each, (each,))})
 
 
 def published_on(folder: Path) -> Iterator[Facts]:

@@ -157,15 +157,17 @@ class SubmitSteps:
         name = each.folder.parent.name
         if each.folder.parent.resolve().parent == self.published.resolve():
             return name
-        return free_name(
-            name,
-            lambda name: all(known == each.machine for known in published_on(self.published / name)),
-        )
+
+        def is_free(name: str) -> bool:
+            others = published_on(self.published / name)
+            return all(facts == each.machine for facts in others)
+
+        return free_name(name, is_free)
 
     def _write_claims(
         self, machine: Path, studies: Sequence[Checked], tracked: Collection[Path]
     ) -> None:
-        """Claims judged by the studies of a machine that are committed, as `scaling claims` does."""
+        """Write the claims as `scaling claims` does, judged by the studies that are committed."""
         there = {file.parent.resolve() for file in machine.glob(f"*/{PUBLISHED_NAME}")}
         ours = {each.folder.resolve() for each in studies}
         journals = [
@@ -227,7 +229,7 @@ class Clone:
         """
         inside = next(each for each in (folder, *folder.absolute().parents) if each.is_dir())
         try:
-            found = cls(inside)._git("rev-parse", "--show-toplevel")  # without links
+            found = cls(inside).git("rev-parse", "--show-toplevel")  # without links
         except ScalingError as error:
             raise UsageError(
                 f"{folder} is in no clone of the repository that git can use ({error}). "
@@ -239,7 +241,7 @@ class Clone:
     def author(self) -> str:
         """The name that a commit gets. Raises `UsageError` if the user has not told git any."""
         try:
-            return self._git("var", "GIT_AUTHOR_IDENT").rpartition(">")[0] + ">"
+            return self.git("var", "GIT_AUTHOR_IDENT").rpartition(">")[0] + ">"
         except ScalingError:
             raise UsageError(
                 "git does not know whose the commit is: git config user.name NAME, and "
@@ -252,34 +254,34 @@ class Clone:
             raise UsageError(f"--branch {branch}: expected a name that git takes: results-mine")
 
     def commit(self, files: Sequence[Path], branch: str, message: str) -> str:
-        """Commit files to a branch, without those that are gone from their folders; return the
-        commit's name. It is empty if the branch has all of this already.
+        """Commit files to a branch, without those that are gone from the folders of their studies;
+        return the commit's name. It is empty if the branch has all of this already.
 
         A new branch begins at what is checked out. Raises `ScalingError` with git's reason.
         """
-        reference, parent = f"refs/heads/{branch}", self._git("rev-parse", self._before(branch))
+        reference, parent = f"refs/heads/{branch}", self.git("rev-parse", self._before(branch))
         is_there = self._before(branch) == reference
         names = [str(file.resolve().relative_to(self.root)) for file in files]
-        folders = list(dict.fromkeys(str(Path(name).parent) for name in names))
+        folders = [str(Path(name).parent) for name in names if name.endswith(PUBLISHED_NAME)]
         with TemporaryDirectory() as own:
             index = {"GIT_INDEX_FILE": str(Path(own, "index")), "GIT_LITERAL_PATHSPECS": "1"}
-            self._git("read-tree", parent, **index)
-            old = self._git("ls-files", "-z", "--", *folders, **index).split("\0")
+            self.git("read-tree", parent, **index)
+            old = self.git("ls-files", "-z", "--", *folders, **index).split("\0")
             gone = [name for name in old if name and not (self.root / name).exists()]
             every = "".join(f"{name}\0" for name in (*names, *gone))
-            self._git("update-index", "--add", "--remove", "-z", "--stdin", given=every, **index)
-            tree = self._git("write-tree", **index)
-        if tree == self._git("rev-parse", f"{parent}^{{tree}}"):
+            self.git("update-index", "--add", "--remove", "-z", "--stdin", given=every, **index)
+            tree = self.git("write-tree", **index)
+        if tree == self.git("rev-parse", f"{parent}^{{tree}}"):
             return ""
-        commit = self._git("commit-tree", tree, "-p", parent, "-m", message)
-        self._git("update-ref", reference, commit, *([parent] if is_there else []))
-        if is_there and self._git("rev-parse", "--symbolic-full-name", "HEAD") == reference:
-            self._git("reset", "--quiet", "--", *folders)  # the index of what is checked out
+        commit = self.git("commit-tree", tree, "-p", parent, "-m", message)
+        self.git("update-ref", reference, commit, *([parent] if is_there else []))
+        if is_there and self.git("rev-parse", "--symbolic-full-name", "HEAD") == reference:
+            self.git("reset", "--quiet", "--", *names, *gone)  # the index of what is checked out
         return commit
 
     def tracked(self, branch: str) -> set[Path]:
         """The files of a branch; those of what is checked out, from which a new one begins."""
-        names = self._git("ls-tree", "-r", "-z", "--name-only", self._before(branch)).split("\0")
+        names = self.git("ls-tree", "-r", "-z", "--name-only", self._before(branch)).split("\0")
         return {self.root / name for name in names if name}
 
     def _before(self, branch: str) -> str:
@@ -289,12 +291,12 @@ class Clone:
 
     def _agrees(self, *arguments: str) -> bool:
         try:
-            self._git(*arguments)
+            self.git(*arguments)
         except ScalingError:
             return False
         return True
 
-    def _git(self, *arguments: str, given: str = "", **variables: str) -> str:
+    def git(self, *arguments: str, given: str = "", **variables: str) -> str:
         """What a git command prints that gets `given` as its input. Raises `ScalingError`."""
         try:
             done = subprocess.run(

@@ -146,9 +146,10 @@ def pull_request(
         words = [f"`{each.name}`: {problem}" for each in left_out for problem in each.problems]
         chapters.append(Chapter("Left out", words))
     checked = [
-        f"By `scaling reference --submit`, scaling {__version__}: every run of every study is there "
-        "and every line of its journal was read; each control that was run holds; environment.json "
-        "is that of the journal; no file has a path, or the name of the machine that checked them.",
+        f"By `scaling reference --submit` of scaling {__version__}.",
+        "Every run of every study is there, and every line of its journal was read.",
+        "Each control that was run holds; environment.json is that of the journal.",
+        "No file has a path, or the name of the machine that checked them.",
         "Not checked: tables, plots and pages against the journals. The tests do that.",
     ]
     to_do = [

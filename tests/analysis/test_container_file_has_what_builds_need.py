@@ -1,4 +1,4 @@
-"""What `.github/Containerfile` installs, sets and runs is what the builds ask for and the README says.
+"""What `.github/Containerfile` installs, sets and runs is what builds ask for and the README says.
 
 No image is built here: this machine may have no program for that, and a build takes half an hour.
 """
@@ -58,7 +58,7 @@ FIRST, LAST = stages()
 
 def installed(stage: list[tuple[str, str]]) -> set[str]:
     """The packages of Debian that a stage installs."""
-    (asked,) = re.findall(r"apt-get install ([^&]*)", " ".join(text for _, text in stage))
+    (asked,) = re.findall(r"apt-get install ([^&\n]*)", "\n".join(text for _, text in stage))
     return {word for word in asked.split() if not word.startswith("--")}
 
 
@@ -93,14 +93,15 @@ def test_the_last_stage_has_the_libraries_and_programs_but_no_compiler() -> None
 
 
 def test_nox_is_installed_as_the_readme_says_and_runs_a_session_that_makes_the_builds() -> None:
-    (readme,) = re.findall(r"^\$ python3 -m venv \.venv && (\S+) install (.*)$", RESULTS, re.MULTILINE)
+    (readme,) = re.findall(r"^\$ python3 -m venv \.venv && (\S+) install (.*)$", RESULTS, re.M)
     venv, pip = commands(FIRST)[2:4]
     assert venv == ["python3", "-m", "venv", "/opt/nox"]
     assert pip == [readme[0].replace(".venv", "/opt/nox"), "install", *readme[1].split()]
     (nox,) = (words for words in commands(FIRST) if words[0] == "/opt/nox/bin/nox")
     assert LAST[-1] == ("ENTRYPOINT", '["/opt/nox/bin/nox"]')
     assert nox[1:3] == ["-s", "reference"]
-    assert re.search(r"def reference\(.*\n.*\n    python = analysis_python\(session, TESTED", NOXFILE)
+    makes = r"def reference\(.*\n.*\n    python = analysis_python\(session, TESTED"
+    assert re.search(makes, NOXFILE)
     copied = {name for kind, text in FIRST if kind == "COPY" for name in text.split()[:-1]}
     assert copied == {"noxfile.py", "pyproject.toml", "scaling", "workers"}
 
@@ -169,4 +170,5 @@ def test_what_a_session_remembers_is_in_the_clone_and_no_part_of_the_image() -> 
     assert last == Path(clone, "results", "state")
     assert STATE_VARIABLE in variables(LAST)
     assert ["git", "config", "--system", "safe.directory", clone] in commands(LAST)
-    assert set(variables(LAST)) == set(variables(FIRST)) == {*KNOWN, choose.VARIABLE, STATE_VARIABLE}
+    known = {*KNOWN, choose.VARIABLE, STATE_VARIABLE}
+    assert set(variables(LAST)) == set(variables(FIRST)) == known

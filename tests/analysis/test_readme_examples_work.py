@@ -94,7 +94,7 @@ def test_every_command_and_option_is_there() -> None:
     for words in of("scaling"):
         with group.make_context("scaling", [*words]) as context:
             name, command, rest = group.resolve_command(context, [*words])  # type: ignore[attr-defined]
-            assert command.make_context(name, rest, parent=context).params
+            assert command.make_context(name, rest, parent=context).command is command
     named = set(re.findall(r"`scaling (\w+)", README + RESULTS))
     assert named <= set(group.commands)  # type: ignore[attr-defined]
 

@@ -1,10 +1,10 @@
-"""Every command of `.github/workflows/reference.yml` is run, one job after the other: it measures, and
-ends with a branch that was pushed and the text of a pull request.
+"""Every command of `.github/workflows/reference.yml` is run, one job after the other: it measures,
+and ends with a branch that was pushed and the text of a pull request.
 
-What is real: bash, `scaling` (with a list of one small study), git and the repository that it pushes to.
-What is not: `pip`, `sudo` and `gh` are programs that write down how they were called, which is looked
+Real are bash, `scaling` (with a list of one small study), git, and the repository that it pushes to.
+Not real: `pip`, `sudo` and `gh` are programs that write down how they were called, which is looked
 at; GitHub's expressions get their values from `VALUES`; artifacts are copied; conditions are not
-evaluated, so every step is run.
+evaluated, so that every step is run.
 """
 
 import json
@@ -41,8 +41,8 @@ VALUES = {
 STUDIES = f"""
 [[studies]]
 name = "echo"
-command = '''run --arm {BUILD} --workload echo --loop asyncio --model threads --seconds 0.1 --blocks 2
---no-controls --no-aa-pairs'''
+command = '''run --arm {BUILD} --workload echo --loop asyncio --model threads
+--seconds 0.1 --blocks 2 --no-controls --no-aa-pairs'''
 minutes = 1
 pgo = false
 """

@@ -1,5 +1,5 @@
-"""What `scaling reference --submit` commits is complete and sound and names nobody, and nothing else
-of the clone changes.
+"""What `scaling reference --submit` commits is complete and sound and names nobody; nothing else of
+the clone changes.
 """
 
 import gzip
@@ -88,7 +88,10 @@ def test_what_is_published_is_committed_beside_what_somebody_works_on(
     added = of_branch(clone) - {".gitignore", "README.md"}
     (plot,) = {each for each in added if each.startswith(f"{HERE}/scale/plots/")}
     assert {
-        *(f"{HERE}/scale/{name}" for name in ("journal.jsonl.gz", "environment.json", "index.html")),
+        *(
+            f"{HERE}/scale/{name}"
+            for name in ("journal.jsonl.gz", "environment.json", "index.html")
+        ),
         *(f"{HERE}/scale/{name}" for name in ("tables.md", "summary.csv", "laws.csv")),
         *(f"{HERE}/claims.md", f"{HERE}/serve/journal.jsonl.gz", plot),
     } <= added
