@@ -10,6 +10,7 @@ import shutil
 import subprocess
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -148,7 +149,7 @@ class SubmitSteps:
             name = self._name_for(each)
             target = self.published / name / each.name
             if target.resolve() != each.folder.resolve():
-                try_writing(target, lambda each=each, target=target: _copy(each, target), AGAIN)
+                try_writing(target, partial(_copy, each, target), AGAIN)
             machines.setdefault(name, []).append(replace(each, folder=target))
         return machines
 

@@ -93,7 +93,8 @@ def test_the_last_stage_has_the_libraries_and_programs_but_no_compiler() -> None
 
 
 def test_nox_is_installed_as_the_readme_says_and_runs_a_session_that_makes_the_builds() -> None:
-    (readme,) = re.findall(r"^\$ python3 -m venv \.venv && (\S+) install (.*)$", RESULTS, re.M)
+    install = r"^\$ python3 -m venv \.venv && (\S+) install (.*)$"
+    (readme,) = re.findall(install, RESULTS, re.MULTILINE)
     venv, pip = commands(FIRST)[2:4]
     assert venv == ["python3", "-m", "venv", "/opt/nox"]
     assert pip == [readme[0].replace(".venv", "/opt/nox"), "install", *readme[1].split()]

@@ -1,10 +1,10 @@
 """Every command of `.github/workflows/reference.yml` is run, one job after the other: it measures,
 and ends with a branch that was pushed and the text of a pull request.
 
-Real are bash, `scaling` (with a list of one small study), git, and the repository that it pushes to.
-Not real: `pip`, `sudo` and `gh` are programs that write down how they were called, which is looked
-at; GitHub's expressions get their values from `VALUES`; artifacts are copied; conditions are not
-evaluated, so that every step is run.
+Real are bash, `scaling` (with a list of one small study), git and the repository that it pushes
+to. Not real: `pip`, `sudo` and `gh` are programs that write down how they were called, which is
+looked at; GitHub's expressions get their values from `VALUES`; artifacts are copied; conditions are
+not evaluated, so that every step is run.
 """
 
 import json
