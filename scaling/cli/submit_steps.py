@@ -66,9 +66,8 @@ class SubmitSteps:
             for problem in each.problems:
                 say(self.console, f"{each.folder}: {problem}")
         if failed and not (self.partial and sound):
-            names = listed(each.name for each in failed)
             advice = ", or leave them out with --partial" if sound else ""
-            raise ScalingError(f"not submitted: {names}. Measure them again{advice}")
+            raise ScalingError(f"not submitted: {named(failed)}. Measure them again{advice}")
         clone = Clone.around(self.published)
         author = clone.author
         if self.branch:
@@ -78,16 +77,16 @@ class SubmitSteps:
         for name, studies in machines.items():
             self._write_claims(self.published / name, studies, clone.tracked(branch))
         commit = clone.commit([*self._files(machines)], branch, title)
+        say(self.console, f"complete and sound, and nobody is named: {named(sound)}")
+        if not commit and not clone.has(branch):
+            say(self.console, "What is checked out has all of it already: nothing to submit")
+            return
         text = pull_request(machines, failed, [study.name for study in reference_studies()])
         file = self.output / TEXT
         write_file(file, lambda path: path.write_text(text, encoding="utf-8"), AGAIN)
-        self._print(title, branch, commit, author, file)
-
-    def _print(self, title: str, branch: str, commit: str, author: str, file: Path) -> None:
         made = f"is commit {commit[:10]} by {author}" if commit else "has all of it already"
         create = ["gh", "pr", "create", "--head", branch, "--title", title, "--body-file", file]
         for line in (
-            f"{title}: complete, sound, and naming nobody",
             f"branch {branch} {made}; what you work on is as it was",
             f"the text of the pull request is {file}",
             "Nothing was sent. Look at it, then:",
@@ -187,6 +186,11 @@ class SubmitSteps:
                 yield from files_of(each.folder)
 
 
+def named(studies: Sequence[Checked]) -> str:
+    """`compare, scale and serve`: each name once."""
+    return listed(dict.fromkeys(each.name for each in studies))
+
+
 def _of_one_machine_each(checked: Sequence[Checked]) -> Iterator[Checked]:
     """The same, where a study of another machine than the first in its folder has that problem."""
     first: dict[Path, Checked] = {}
@@ -260,8 +264,8 @@ class Clone:
 
         A new branch begins at what is checked out. Raises `ScalingError` with git's reason.
         """
-        reference, parent = f"refs/heads/{branch}", self.git("rev-parse", self._before(branch))
-        is_there = self._before(branch) == reference
+        reference, is_there = f"refs/heads/{branch}", self.has(branch)
+        parent = self.git("rev-parse", self._before(branch))
         names = [str(file.resolve().relative_to(self.root)) for file in files]
         folders = [str(Path(name).parent) for name in names if name.endswith(PUBLISHED_NAME)]
         with TemporaryDirectory() as own:
@@ -285,10 +289,12 @@ class Clone:
         names = self.git("ls-tree", "-r", "-z", "--name-only", self._before(branch)).split("\0")
         return {self.root / name for name in names if name}
 
+    def has(self, branch: str) -> bool:
+        """Whether there is a branch of that name."""
+        return self._agrees("show-ref", "--verify", "--quiet", f"refs/heads/{branch}")
+
     def _before(self, branch: str) -> str:
-        reference = f"refs/heads/{branch}"
-        is_there = self._agrees("show-ref", "--verify", "--quiet", reference)
-        return reference if is_there else "HEAD"
+        return f"refs/heads/{branch}" if self.has(branch) else "HEAD"
 
     def _agrees(self, *arguments: str) -> bool:
         try:

@@ -130,6 +130,19 @@ def test_again_nothing_is_committed_and_more_is_added_to_the_branch(
     assert plots == {"echo-weak-latency.svg"}
 
 
+def test_what_is_published_already_is_not_submitted(clone: Path, command: Command) -> None:
+    published(SOUND, clone / HERE / "scale")
+    assert command("reference", "--submit", HERE, "--branch", "mine").returncode == 0
+    (clone / "results" / "reference" / "pull-request.md").unlink()
+    git("update-ref", "HEAD", "mine", at=clone)
+    done = command("reference", "--submit", HERE)
+    assert (done.returncode, done.stdout.splitlines()[1:]) == (
+        0,
+        ["What is checked out has all of it already: nothing to submit"],
+    )
+    assert not (clone / TEXT).exists()
+
+
 def test_the_branch_may_be_checked_out(clone: Path, command: Command) -> None:
     git("switch", "--quiet", "--create", "mine", at=clone)
     published(SOUND, clone / HERE / "scale")
