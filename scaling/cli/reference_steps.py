@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain, count
+from itertools import chain, count, groupby
 from pathlib import Path
 
 import msgspec
@@ -26,20 +26,20 @@ from scaling.base.files import text_in
 from scaling.base.formats import duration, listed, now
 from scaling.builds import interpreters
 from scaling.journal.file import FILE_NAME as JOURNAL
-from scaling.journal.identity import MACHINE_KEYS
+from scaling.journal.identity import MACHINE_KEYS, Facts, facts_of
 from scaling.journal.protected_write import try_writing, write_file
 from scaling.journal.record import Machine
 from scaling.machine.identity import describe_machine, label
-from scaling.machine.topology import read_topology
+from scaling.machine.topology import read_topology, worker_counts
 from scaling.report.publish import FILE_NAME as ENVIRONMENT
 from scaling.report.publish import publish
-from scaling.study.reference import ReferenceStudy
+from scaling.study.kinds import COUNTS
+from scaling.study.reference import WORKERS, ReferenceStudy
 
 STATE = "reference.json"
 AGAIN = "scaling reference"
 PUBLISHED, FAILED, MOVED = "published", "failed", "another machine"
 
-type Facts = dict[str, str | float | None]
 type Run = Callable[[Sequence[str], dict[str, str]], int]
 type Publish = Callable[[Path, Path], None]
 
@@ -86,7 +86,8 @@ def machine_here() -> Machine:
 class ReferenceSteps:
     """A session: `studies` in the order of their value, as many as fit into `hours`.
 
-    `run`, `publish`, `here` and `clock` are for tests.
+    `workers` are the Ns of studies that have none of their own, as `--workers` takes them. `run`,
+    `publish`, `here` and `clock` are for tests.
     """
 
     studies: Sequence[ReferenceStudy]
@@ -95,6 +96,7 @@ class ReferenceSteps:
     console: Console
     label: str | None = None
     hours: float | None = None
+    workers: Sequence[str] = ()
     pgo: bool = True
     alternate: bool = True
     run: Run = run_here
@@ -106,6 +108,9 @@ class ReferenceSteps:
     def __post_init__(self) -> None:
         if self.label is not None and not re.fullmatch(r"\w[\w.-]*", self.label):
             raise UsageError(f"--label {self.label}: expected a name for a folder: epyc-2-cores")
+        if self.workers:
+            count, text = how_many(self.workers), ",".join(self.workers)
+            self.studies = [study.with_workers(text, count) for study in self.studies]
         self._began = self.clock()
 
     @cached_property
@@ -116,9 +121,7 @@ class ReferenceSteps:
     @cached_property
     def name(self) -> str:
         """What the machine is called: with a number where another one has the name."""
-        wanted = self.label or label(self.here())
-        names = chain([wanted], (f"{wanted}-{number}" for number in count(2)))
-        return next(name for name in names if self._is_ours(name))
+        return free_name(self.label or label(self.here()), self._is_ours)
 
     @cached_property
     def state(self) -> State:
@@ -134,9 +137,11 @@ class ReferenceSteps:
             f"{self.name}: {len(chosen)} of {len(self.studies)} reference studies to measure, "
             f"about {duration(total_s)} on two cores",
         )
-        for study in self.studies:
-            fate = self._fate(study, chosen)
-            say(self.console, f"  {study.name:14} {study.minutes:3.0f} min  {fate}")
+        for batch, studies in groupby(self.studies, key=lambda study: study.batch):
+            say(self.console, f"batch {batch}")
+            for study in studies:
+                fate = self._fate(study, chosen)
+                say(self.console, f"  {study.name:16} {study.minutes:3.0f} min  {fate}")
 
     def measure(self) -> None:
         """Measure and publish all that is to be done.
@@ -229,14 +234,8 @@ class ReferenceSteps:
     def _is_ours(self, name: str) -> bool:
         """Whether no other machine is called so, here or among what is published."""
         state = self._state_of(name)
-        known = chain([state.machine] if state else [], self._published_on(name))
+        known = chain([state.machine] if state else [], published_on(self.published / name))
         return all(facts == self.machine for facts in known)
-
-    def _published_on(self, name: str) -> Iterator[Facts]:
-        """The machine of each study that is published under that name."""
-        for file in (self.published / name).glob(f"*/{ENVIRONMENT}"):
-            machine = decoded(file, Where, "Publish that study again").machine
-            yield {key: machine.get(key) for key in MACHINE_KEYS}
 
     def _state_of(self, name: str) -> State | None:
         file = self.output / name / STATE
@@ -256,9 +255,28 @@ def decoded[Kind: msgspec.Struct](file: Path, kind: type[Kind], advice: str) -> 
         raise UsageError(f"{file}: {error}. {advice}") from None
 
 
-def facts_of(machine: Machine) -> Facts:
-    """The facts that distinguish two machines."""
-    return {key: getattr(machine, key) for key in MACHINE_KEYS}
+def how_many(workers: Sequence[str]) -> int:
+    """How many Ns these are here, words such as `1..cores` among them.
+
+    Raises:
+        UsageError: one is neither a number nor a known word.
+    """
+    meant = worker_counts(read_topology())
+    given = COUNTS.of_flag(workers, WORKERS)
+    return len({n for each in given for n in meant.get(each, (each,))})
+
+
+def published_on(folder: Path) -> Iterator[Facts]:
+    """The machine of each study in a machine's folder. Raises `UsageError`: one cannot be read."""
+    for file in folder.glob(f"*/{ENVIRONMENT}"):
+        machine = decoded(file, Where, "Publish that study again").machine
+        yield {key: machine.get(key) for key in MACHINE_KEYS}
+
+
+def free_name(wanted: str, is_free: Callable[[str], bool]) -> str:
+    """That name, or the first of NAME-2, NAME-3, … that no other machine has."""
+    names = chain([wanted], (f"{wanted}-{number}" for number in count(2)))
+    return next(name for name in names if is_free(name))
 
 
 def newest(folder: Path) -> Path:

@@ -163,7 +163,7 @@ def print_plan(_: Path, to: Console) -> None:
 def print_reference(folder: Path, to: Console) -> None:
     here = Machine(id="a" * 32, cpu_model="AMD EPYC 7R13 Processor", physical_cores=2)
     steps = ReferenceSteps(
-        reference_studies(None), folder / "none", folder / "nothing", to, here=lambda: here
+        reference_studies(), folder / "none", folder / "nothing", to, here=lambda: here
     )
     steps.print_plan()
 
