@@ -154,7 +154,7 @@ def pull_request(
     ]
     to_do = [
         "`nox -s quotes`: figures that count all published studies may have changed.",
-        "`results/README.md`: a section for each new machine, and its folder in the list.",
+        "`results/machines.md`: a section for each new machine, and its folder in the list.",
     ]
     chapters += [Chapter("Checked", checked), Chapter("Before it is merged", to_do)]
     return chapters_markdown(chapters) + "\n"

@@ -16,11 +16,13 @@ from scaling.builds.interpreters import build, choose, libraries, source
 from scaling.builds.interpreters.interpreter import Interpreter
 from scaling.cli.program import app
 from scaling.machine.identity import STATE_VARIABLE, state_folder
+from tests.analysis.test_examples_of_pages_work import NOXFILE
 from tests.analysis.test_programs_are_named_alike import PACKAGES
-from tests.analysis.test_readme_examples_work import NOXFILE, RESULTS
 from tests.support.children import ROOT
 from tests.support.fake_builds import interpreter
+from tests.support.pages import TEXTS
 
+PUBLISHING = TEXTS["scaling/publishing.md"]
 FILE = (ROOT / ".github" / "Containerfile").read_text(encoding="utf-8")
 BOTH = ("3.14", "3.14t")
 KNOWN = ("SCALING_CACHE", "SCALING_PGO")
@@ -94,7 +96,7 @@ def test_the_last_stage_has_the_libraries_and_programs_but_no_compiler() -> None
 
 def test_nox_is_installed_as_the_readme_says_and_runs_a_session_that_makes_the_builds() -> None:
     install = r"^\$ python3 -m venv \.venv && (\S+) install (.*)$"
-    (readme,) = re.findall(install, RESULTS, re.MULTILINE)
+    (readme,) = re.findall(install, PUBLISHING, re.MULTILINE)
     venv, pip = commands(FIRST)[2:4]
     assert venv == ["python3", "-m", "venv", "/opt/nox"]
     assert pip == [readme[0].replace(".venv", "/opt/nox"), "install", *readme[1].split()]
@@ -112,7 +114,7 @@ def test_its_commands_are_understood() -> None:
     comment = re.sub(r" \\\n#\s*", " ", FILE).replace("\n#", "\n")
     asked = [shlex.split(each) for each in re.findall(r"-s reference -- (.*)", comment)]
     assert [words[0] for words in asked] == ["--hours", "--submit", "--list"]
-    shown = [shlex.split(each) for each in re.findall(r"nox -s reference -- (.*)", RESULTS)]
+    shown = [shlex.split(each) for each in re.findall(r"nox -s reference -- (.*)", PUBLISHING)]
     group = typer.main.get_command(app)
     for words in [*asked, *shown]:
         with group.make_context("scaling", ["reference", *words]) as context:
