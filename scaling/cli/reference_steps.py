@@ -33,6 +33,8 @@ from scaling.machine.identity import describe_machine, label
 from scaling.machine.topology import read_topology
 from scaling.report.publish import FILE_NAME as ENVIRONMENT
 from scaling.report.publish import publish
+from scaling.report.tables.grid import Cell, Grid
+from scaling.report.tables.terminal import GridView
 from scaling.study.reference import ReferenceStudy
 
 STATE = "reference.json"
@@ -129,14 +131,15 @@ class ReferenceSteps:
         """Print what is done, what is to be measured and how long that takes."""
         chosen = self._chosen()
         total_s = sum(60 * study.minutes for study in chosen)
-        say(
-            self.console,
+        title = (
             f"{self.name}: {len(chosen)} of {len(self.studies)} reference studies to measure, "
-            f"about {duration(total_s)} on two cores",
+            f"about {duration(total_s)} on two cores"
         )
-        for study in self.studies:
-            fate = self._fate(study, chosen)
-            say(self.console, f"  {study.name:14} {study.minutes:3.0f} min  {fate}")
+        rows: list[list[Cell]] = [
+            [study.name, self._fate(study, chosen), f"{study.minutes:.0f}"]
+            for study in self.studies
+        ]
+        self.console.print(GridView(Grid(title, ["study", "outcome", "minutes"], rows, words=2)))
 
     def measure(self) -> None:
         """Measure and publish all that is to be done.
