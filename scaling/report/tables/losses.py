@@ -393,9 +393,7 @@ def function_grids(profile: Profile) -> list[Grid]:
 
 def _grid(part: ProfilePart, profile: Profile) -> Grid:
     factor, unit = _unit_of_part(part)
-    rows: list[list[Cell]] = [
-        [_function(each), *_gain(each, factor)] for each in part.functions
-    ]
+    rows: list[list[Cell]] = [[_function(each), *_gain(each, factor)] for each in part.functions]
     if part.rest and part.total:
         others = formats.plural(part.others, "other")
         rows.append([others, *_gain(part.rest, factor)])
