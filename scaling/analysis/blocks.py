@@ -106,6 +106,10 @@ class Blocks:
         """The column of each cell."""
         return {cell: at for at, cell in enumerate(self.cells)}
 
+    @cached_property
+    def _none(self) -> Floats:
+        return np.full(len(self.blocks), np.nan)
+
     @property
     def primary(self) -> Sequence[str]:
         """The questions that the study names as its primary ones."""
@@ -117,9 +121,11 @@ class Blocks:
 
     def of(self, cell: Cell, column: str) -> Floats:
         """The values of a column of the frame in the runs of a cell, shape (blocks,)."""
-        if column not in self._columns:
-            self._columns[column] = self._read(column)
-        return self.at(cell, self._columns[column])
+        if column not in self._columns:  # for all cells at once
+            values = self._read(column)[self.rows.T]
+            self._columns[column] = np.where(self.rows.T < 0, np.nan, values)
+        place = self.place.get(cell)
+        return self._none if place is None else self._columns[column][place]
 
     def _read(self, column: str) -> Floats:
         """A column of the frame, or the runs' figures of that name; NaN for none."""
@@ -137,7 +143,7 @@ class Blocks:
         """Of values of all runs, shape (runs,), those of a cell, shape (blocks,); NaN for none."""
         place = self.place.get(cell)
         if place is None:
-            return np.full(len(self.blocks), np.nan)
+            return self._none
         rows = self.rows[:, place]
         return np.where(rows < 0, np.nan, values[rows])
 
