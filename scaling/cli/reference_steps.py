@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain, count, groupby
+from itertools import chain, count
 from pathlib import Path
 
 import msgspec
@@ -33,6 +33,8 @@ from scaling.machine.identity import describe_machine, label
 from scaling.machine.topology import read_topology, worker_counts
 from scaling.report.publish import FILE_NAME as ENVIRONMENT
 from scaling.report.publish import publish
+from scaling.report.tables.grid import Cell, Grid
+from scaling.report.tables.terminal import GridView
 from scaling.study.kinds import COUNTS
 from scaling.study.reference import WORKERS, ReferenceStudy
 
@@ -132,16 +134,16 @@ class ReferenceSteps:
         """Print what is done, what is to be measured and how long that takes."""
         chosen = self._chosen()
         total_s = sum(60 * study.minutes for study in chosen)
-        say(
-            self.console,
+        title = (
             f"{self.name}: {len(chosen)} of {len(self.studies)} reference studies to measure, "
-            f"about {duration(total_s)} on two cores",
+            f"about {duration(total_s)} on two cores"
         )
-        for batch, studies in groupby(self.studies, key=lambda study: study.batch):
-            say(self.console, f"batch {batch}")
-            for study in studies:
-                fate = self._fate(study, chosen)
-                say(self.console, f"  {study.name:16} {study.minutes:3.0f} min  {fate}")
+        rows: list[list[Cell]] = [
+            [str(study.batch), study.name, self._fate(study, chosen), f"{study.minutes:.0f}"]
+            for study in self.studies
+        ]
+        headings = ["batch", "study", "outcome", "minutes"]
+        self.console.print(GridView(Grid(title, headings, rows, words=3)))
 
     def measure(self) -> None:
         """Measure and publish all that is to be done.

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from scaling.journal.record import Load, ParameterValue, ServiceUse
@@ -18,8 +17,8 @@ from scaling.run.load import Generator
 from scaling.run.services import Services
 from scaling.study.services import beside
 from tests.support.children import FREE_THREADED, environment
+from tests.support.servers import kill_valkey, left_in
 from tests.support.serving import load_asked, program
-from tests.workers.test_caches_may_be_a_server import left_in
 from workers import Worker
 from workers.host.models import MODELS
 from workers.readback.refusals import load_choices, refusals
@@ -189,7 +188,7 @@ def test_a_broker_that_dies_in_the_window_is_a_labelled_run(
 ) -> None:
     def kill(phase: str) -> None:
         if phase == "load":
-            threading.Timer(0.5, _kill_broker, [place]).start()
+            threading.Timer(0.5, kill_valkey, [place]).start()
 
     ending, used = broadcast(
         services, {"through": "broker"}, model="processes", window_s=3.0, at=kill
@@ -219,12 +218,6 @@ def test_a_broker_may_be_silent_for_longer_than_its_client_waits_by_default(
 
     with services.during(["broker"], {}) as usage:
         assert asyncio.run(wait(usage.urls["broker"][0]))
-
-
-def _kill_broker(place: Path) -> None:
-    for each in psutil.Process().children(recursive=True):
-        if "valkey" in each.name() and each.cwd().startswith(str(place)):
-            each.kill()
 
 
 def test_the_plan_knows_of_two_choices_that_exclude_each_other() -> None:
