@@ -127,8 +127,14 @@ def load_of(ending: Ending) -> Load:
         ("threads", {"server": "aiohttp", "protocol": "sse"}),
         ("threads", {"server": "starlette", "protocol": "websocket", "sending": "in-turn"}),
         ("threads", {"server": "starlette", "protocol": "sse"}),
-        ("processes", {"server": "aiohttp", "protocol": "sse", "through": "broker"}),
-        ("forked", {"server": "starlette", "protocol": "websocket", "through": "broker"}),
+        pytest.param(
+            *("processes", {"server": "aiohttp", "protocol": "sse", "through": "broker"}),
+            marks=pytest.mark.one_build,
+        ),
+        pytest.param(
+            *("forked", {"server": "starlette", "protocol": "websocket", "through": "broker"}),
+            marks=pytest.mark.one_build,
+        ),
     ],
 )
 def test_all_members_receive_each_message_once(
@@ -150,6 +156,7 @@ def test_all_members_receive_each_message_once(
     assert set(used) == ({"broker"} if "through" in parameters else set())
 
 
+@pytest.mark.one_build
 @pytest.mark.parametrize(
     ("way", "kind"), [("lose", "lost"), ("double", "doubled"), ("swap", "reordered")]
 )
@@ -163,6 +170,7 @@ def test_what_is_lost_doubled_or_reordered_is_counted(
     assert load.completed + load.errors[kind] + sum(load.unfinished.count) == load.offered
 
 
+@pytest.mark.one_build
 def test_others_wait_for_a_member_that_stops_reading_only_if_sent_to_in_turn(
     services: Services,
 ) -> None:
@@ -183,6 +191,7 @@ def test_others_wait_for_a_member_that_stops_reading_only_if_sent_to_in_turn(
     assert waiting["in-turn"] > 5 + waiting["queues"]
 
 
+@pytest.mark.one_build
 def test_a_broker_that_dies_in_the_window_is_a_labelled_run(
     place: Path, services: Services
 ) -> None:
@@ -202,6 +211,7 @@ def test_a_broker_that_dies_in_the_window_is_a_labelled_run(
     assert left_in(place) == []
 
 
+@pytest.mark.one_build
 def test_a_broker_may_be_silent_for_longer_than_its_client_waits_by_default(
     services: Services,
 ) -> None:
