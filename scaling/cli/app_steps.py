@@ -30,11 +30,11 @@ from scaling.run.measure import Prepared, generators_of, measure, prepared
 from scaling.run.prepare import ChildNeeds
 from scaling.run.progress import display
 from scaling.run.soak import measure_soak
-from scaling.study.application import COMMANDS, DEPLOYED, AppAsked, application_study
+from scaling.study.application import COMMANDS, DEPLOYED, WSGI, AppAsked, application_study
 from scaling.study.options import Options
 from scaling.study.plan.table import one_line, reservations
 
-WSGI, WSGI_SERVER = "wsgi", "gunicorn"  # an interface, and the requirement that serves it
+WSGI_SERVER = "gunicorn"  # the requirement that serves WSGI
 WITH_GIL = ("processes", "forked")  # models, as they are deployed
 
 

@@ -31,6 +31,7 @@ from scaling.journal.protected_write import try_writing, write_file
 from scaling.journal.record import Machine
 from scaling.machine.identity import describe_machine, label
 from scaling.machine.topology import read_topology
+from scaling.report.compare import write_programs
 from scaling.report.publish import FILE_NAME as ENVIRONMENT
 from scaling.report.publish import publish
 from scaling.study.reference import ReferenceStudy
@@ -134,9 +135,10 @@ class ReferenceSteps:
             f"{self.name}: {len(chosen)} of {len(self.studies)} reference studies to measure, "
             f"about {duration(total_s)} on two cores",
         )
+        width = max((len(study.name) for study in self.studies), default=0)
         for study in self.studies:
             fate = self._fate(study, chosen)
-            say(self.console, f"  {study.name:14} {study.minutes:3.0f} min  {fate}")
+            say(self.console, f"  {study.name:{width}} {study.minutes:3.0f} min  {fate}")
 
     def measure(self) -> None:
         """Measure and publish all that is to be done.
@@ -214,6 +216,8 @@ class ReferenceSteps:
                 return MOVED
             target = self.published / self.name / study.name
             self.publish(newest(folder), target)
+            if study.group:
+                write_programs(target.parent, self.console)
         except ScalingError as error:
             say(self.console, f"{study.name}: {error}")
             return FAILED
@@ -234,7 +238,7 @@ class ReferenceSteps:
 
     def _published_on(self, name: str) -> Iterator[Facts]:
         """The machine of each study that is published under that name."""
-        for file in (self.published / name).glob(f"*/{ENVIRONMENT}"):
+        for file in (self.published / name).glob(f"*/**/{ENVIRONMENT}"):
             machine = decoded(file, Where, "Publish that study again").machine
             yield {key: machine.get(key) for key in MACHINE_KEYS}
 

@@ -24,6 +24,7 @@ PORT = "{port}"
 MOST_IN_A_POOL = 1_000  # threads; N loops have N times as many
 # Servers of ASGI that people deploy with, and what their workers are: threads without the GIL.
 DEPLOYED = {"uvicorn": ("processes",), "granian": ("processes", "threads")}
+WSGI = "wsgi"
 OF_WSGI = ("gunicorn-gthread", "gunicorn")  # N threads in one process; N processes
 FREE, GIL = "3.14t", "3.14"  # the builds that are compared unless others are given
 
@@ -92,7 +93,7 @@ def application_study(asked: AppAsked) -> StudyFile:
         )
     gil, free = asked.builds
     with_gil = (gil, f"{gil}+mimalloc")
-    if asked.interface == "wsgi":
+    if asked.interface == WSGI:
         return _of_wsgi(asked, with_gil, free)
     values: dict[str, Any] = {
         "name": study_name(asked.application),
@@ -106,7 +107,7 @@ def application_study(asked: AppAsked) -> StudyFile:
 
 
 def _check_pools(asked: AppAsked) -> None:
-    if asked.pools and asked.interface == "wsgi":
+    if asked.pools and asked.interface == WSGI:
         raise UsageError("--pool: a WSGI application is served without loops, which have pools")
     if asked.pools and asked.full:
         raise UsageError("--pool and --full: measure the sizes alone, then the rest with the best")
