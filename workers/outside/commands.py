@@ -58,13 +58,19 @@ class Server:
     """How a server is started. `models` says what its workers are; `loops` on which it can run.
 
     A server without loops runs in the cells of `asyncio`. `interfaces` are those that it serves.
+    `supervising` is how many loops look after several workers, and answer nothing.
     """
 
     arguments: Arguments
     models: Callable[[], tuple[str, ...]]
     loops: tuple[str, ...] = LOOPS
     has_loops: bool = True
+    supervising: int = 0
     interfaces: tuple[str, ...] = ("asgi", "wsgi")
+
+    def loops_beside(self, workers: int) -> int:
+        """How many loops it has besides those of its workers."""
+        return self.supervising if workers > 1 else 0
 
 
 def _uvicorn(app: Hosted, workers: int, loop: str, model: str) -> str:
@@ -166,6 +172,7 @@ SERVERS: Mapping[str, Server] = {
         _pounce,
         lambda: ("processes" if gil_enabled() else "threads",),
         loops=("asyncio",),
+        supervising=1,
         interfaces=("asgi",),
     ),
     "gunicorn": Server(
