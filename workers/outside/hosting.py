@@ -192,7 +192,8 @@ class OutsideHost:
     def _loops(self) -> int:
         """How many loops its workers have made."""
         cell = self._cell
-        return len(self._noted.loops()) - SERVERS[cell.served_by].loops_beside(cell.workers)
+        beside = SERVERS[cell.served_by].loops_beside(cell.workers)
+        return max(0, len(self._noted.loops()) - beside)
 
     def _rest(self) -> int:
         """Wait until its processes do nothing; return since when, ns.
