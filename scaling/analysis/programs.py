@@ -86,7 +86,7 @@ def _program(
 
 
 def _best_of_each(answer: AppAnswer) -> Iterator[Figures]:
-    """Threads first, if they were measured; what they are compared with has their loop and server."""
+    """Threads first, if they were measured; the others have their loop and server."""
     ours = next((each.ratio.of for each in answer.shipped), None)
     threads = [
         each

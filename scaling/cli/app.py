@@ -226,7 +226,9 @@ def app(
             needs=ChildNeeds(
                 paths=[str(folder(path))],
                 requirements=tuple(with_ or ()),
-                requirement_files=[str(requirements_file(each)) for each in with_requirements or ()],
+                requirement_files=[
+                    str(requirements_file(each)) for each in with_requirements or ()
+                ],
                 pythons=_by_build(pythons, python_gil, python_ft),
                 variables=variables,
             ),

@@ -77,7 +77,7 @@ def finish_several(folder: Path, console: Console) -> None:
         raise ScalingError(f"on {listed(lacking)} no run of a workload is valid; see above")
 
 
-# ---------------------------------------------------------------------------------- several programs
+# --------------------------------------------------------------------------------- several programs
 # What is written of a group of reference studies, each of which is of another program.
 
 PROGRAMS_FILE = "programs.md"

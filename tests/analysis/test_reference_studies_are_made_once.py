@@ -118,7 +118,7 @@ def test_what_fits_into_the_time_is_taken_in_order_of_value(tmp_path: Path) -> N
     steps.print_plan()
     steps.measure()
     assert session.published() == ["scale", "serve", "tls"]
-    assert "slo             45 min  left out: it does not fit" in session.said.getvalue()
+    assert "slo    45 min  left out: it does not fit" in session.said.getvalue()
 
 
 def test_a_session_that_takes_longer_ends_in_time(tmp_path: Path) -> None:

@@ -1,1 +1,1 @@
-"""datasette (ASGI): SQL answered as JSON and as pages; every query runs in a thread of its own pool."""
+"""datasette (ASGI): SQL answered as JSON and as pages; queries run in its own pool of threads."""

@@ -1,4 +1,4 @@
-"""Radicale with a calendar of some events that everybody may read, as its documentation sets it up."""
+"""Radicale with a calendar of some events, which everybody may read."""
 
 import json
 from pathlib import Path
