@@ -36,15 +36,20 @@ def test_each_has_requests_of_several_kinds_that_can_be_sent(folder: str) -> Non
     assert {each.get("status", 200) < 400 for each in requests} == {True, False}
 
 
-def marked(program: Program) -> object:
-    marks = [] if program.name == QUICKEST else [pytest.mark.thorough]
-    return pytest.param(program, marks=marks, id=program.name)
+every_program = pytest.mark.parametrize(
+    "program",
+    [
+        pytest.param(each, marks=[pytest.mark.thorough] if each.name != QUICKEST else [])
+        for each in programs()
+    ],
+    ids=[each.name for each in programs()],
+)
 
 
 @pytest.mark.slow
 @pytest.mark.one_build
 @pytest.mark.usefixtures("undrawn")
-@pytest.mark.parametrize("program", map(marked, programs()))
+@every_program
 def test_each_is_checked_and_measured_as_the_list_says(
     program: Program, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -65,7 +70,7 @@ def test_each_is_checked_and_measured_as_the_list_says(
 @pytest.mark.slow
 @pytest.mark.one_build
 @pytest.mark.usefixtures("undrawn")
-@pytest.mark.parametrize("program", map(marked, programs()))
+@every_program
 def test_a_remedy_is_measured_where_its_threads_are(
     program: Program, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
