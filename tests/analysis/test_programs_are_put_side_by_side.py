@@ -1,6 +1,7 @@
 """Programs side by side: what each does, what it loses by sharing a process, and what helps it."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.one_build
 ARMS = ("3.14t", "3.14t+nogc", "3.14t+nopurge", "3.14t+tlbc0")
 
 
-def app(name: str, **more: object) -> FakeAppStudy:
+def app(name: str, **more: Any) -> FakeAppStudy:
     """What `scaling app` measures of a program: threads that lose CPU time, and processes."""
     parameters = {"server": "loops", "application": f"{name}:app"}
 
