@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from packaging.utils import canonicalize_name
 from rich.console import Console
 
 from scaling.analysis.results import StudyResults
@@ -73,7 +74,8 @@ class AppSteps:
             return replace(self, interface=WSGI)
         with replace(self, asked=replace(self.asked, threads_only=True)).ready() as ready:
             interface = interface_of(ready)
-            packages = next(iter(ready.arms.values())).description.packages
+            found = next(iter(ready.arms.values())).description.packages
+            packages = {canonicalize_name(each) for each in found}  # Hypercorn, say
         if interface == WSGI:
             return replace(self, interface=WSGI, asked=replace(self.asked, interface=WSGI))
         deployed = DEPLOYED if self.asked.full and interface == "asgi" else {}
