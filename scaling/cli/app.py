@@ -12,7 +12,7 @@ from scaling.base.console import new_console, say
 from scaling.base.errors import UsageError
 from scaling.cli import program
 from scaling.cli.program import Texts
-from scaling.cli.study_options import folder, takes_flags
+from scaling.cli.study_options import folder, requirements_file, takes_flags
 
 if TYPE_CHECKING:
     from scaling.builds.interpreters import Interpreter
@@ -228,7 +228,9 @@ def app(
             needs=ChildNeeds(
                 paths=[str(folder(path))],
                 requirements=tuple(with_ or ()),
-                requirement_files=tuple(str(_file(each)) for each in with_requirements or ()),
+                requirement_files=[
+                    str(requirements_file(each)) for each in with_requirements or ()
+                ],
                 pythons=_by_build(pythons, python_gil, python_ft),
                 variables=variables,
             ),
@@ -287,12 +289,6 @@ def _variables(texts: Sequence[str]) -> dict[str, str]:
             raise UsageError(f"--env {name}: the study sets such variables: leave it out")
         found[name] = value
     return found
-
-
-def _file(path: Path) -> Path:
-    if not path.is_file():
-        raise UsageError(f"--with-requirements {path}: there is no such file")
-    return path.resolve()
 
 
 def _pythons(gil: Path | None, free: Path | None) -> "tuple[Interpreter, Interpreter] | None":

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from packaging.utils import canonicalize_name
 from rich.console import Console
 
 from scaling.analysis.results import StudyResults
@@ -23,6 +24,7 @@ from scaling.run.application_trial import (
     check_of,
     interface_of,
     requests_of_schema,
+    servers_that_fail,
     try_application,
 )
 from scaling.run.deployed import deployed
@@ -30,11 +32,11 @@ from scaling.run.measure import Prepared, generators_of, measure, prepared
 from scaling.run.prepare import ChildNeeds
 from scaling.run.progress import display
 from scaling.run.soak import measure_soak
-from scaling.study.application import COMMANDS, DEPLOYED, AppAsked, application_study
+from scaling.study.application import COMMANDS, DEPLOYED, WSGI, AppAsked, application_study
 from scaling.study.options import Options
 from scaling.study.plan.table import one_line, reservations
 
-WSGI, WSGI_SERVER = "wsgi", "gunicorn"  # an interface, and the requirement that serves it
+WSGI_SERVER = "gunicorn"  # the requirement that serves WSGI
 WITH_GIL = ("processes", "forked")  # models, as they are deployed
 
 
@@ -60,7 +62,7 @@ class AppSteps:
 
     def known(self) -> "AppSteps":
         """The same with what only the environment knows: whether the application is one of WSGI,
-        and of a `full` study which servers are installed.
+        and of a `full` study which other servers are installed; prints which are not.
         """
         application_study(self.asked)  # what cannot be asked is refused before anything is made
         free = self.asked.builds[1]
@@ -72,12 +74,27 @@ class AppSteps:
             return replace(self, interface=WSGI)
         with replace(self, asked=replace(self.asked, threads_only=True)).ready() as ready:
             interface = interface_of(ready)
-            packages = next(iter(ready.arms.values())).description.packages
+            found = next(iter(ready.arms.values())).description.packages
+            packages = {canonicalize_name(each) for each in found}  # Hypercorn, say
         if interface == WSGI:
             return replace(self, interface=WSGI, asked=replace(self.asked, interface=WSGI))
-        deployed = DEPLOYED if self.asked.full and interface == "asgi" else ()
-        servers = tuple(each for each in deployed if each in packages)
+        deployed = DEPLOYED if self.asked.full and interface == "asgi" else {}
+        servers = tuple(name for name, each in deployed.items() if each.package in packages)
+        for name in (each for each in deployed if each not in servers):
+            package = deployed[name].package
+            self._note(f"{name} is not measured: it is not installed (--with {package})")
         return replace(self, interface=interface, asked=replace(self.asked, servers=servers))
+
+    def with_servers_that_serve(self) -> "AppSteps":
+        """The same without the other servers that do not serve the application here; prints why."""
+        if not self.asked.servers:
+            return self
+        with self.ready() as ready:
+            failing = servers_that_fail(ready, self.asked.servers)
+        for name, why in failing.items():
+            self._note(f"{name} is not measured: {why}".partition("\n")[0])
+        servers = tuple(each for each in self.asked.servers if each not in failing)
+        return replace(self, asked=replace(self.asked, servers=servers))
 
     def with_schema(self) -> "AppSteps":
         """The same with the requests of the application's own schema, if that is asked for."""
@@ -98,7 +115,8 @@ class AppSteps:
 
     def measure(self, output: Path | None, *, checked: bool) -> Path:
         """Try it, check it if that is asked, measure it; the folder that the study is in."""
-        with self.ready() as ready:
+        steps = self.with_servers_that_serve()
+        with steps.ready() as ready:
             for line in (one_line(ready.plan), *reservations(ready.plan), *self.afterwards()):
                 say(self.console, line)
             try_application(ready)

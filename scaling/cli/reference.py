@@ -19,7 +19,7 @@ def reference(
         typer.Option(metavar="H", min=0.05, help="Take the studies that fit into this time (all)."),
     ] = None,
     only: Annotated[
-        Texts, typer.Option("--only", metavar="NAME,…", help="Only these: scale,serve.")
+        Texts, typer.Option("--only", metavar="NAME,…", help="Only these: scale,serve,outside.")
     ] = None,
     batch: Annotated[
         Texts,

@@ -31,6 +31,7 @@ from scaling.journal.protected_write import try_writing, write_file
 from scaling.journal.record import Machine
 from scaling.machine.identity import describe_machine, label
 from scaling.machine.topology import read_topology, worker_counts
+from scaling.report.compare import write_programs
 from scaling.report.publish import FILE_NAME as ENVIRONMENT
 from scaling.report.publish import publish
 from scaling.report.tables.grid import Cell, Grid
@@ -221,6 +222,8 @@ class ReferenceSteps:
                 return MOVED
             target = self.published / self.name / study.name
             self.publish(newest(folder), target)
+            if study.group:
+                write_programs(target.parent, self.console)
         except ScalingError as error:
             say(self.console, f"{study.name}: {error}")
             return FAILED

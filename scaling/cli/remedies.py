@@ -10,7 +10,7 @@ import typer
 from scaling.base.console import new_console, say
 from scaling.base.errors import UsageError
 from scaling.cli.program import Texts, app
-from scaling.cli.study_options import Asked, takes_asked
+from scaling.cli.study_options import Asked, requirements_file, takes_asked
 
 
 @app.command(epilog="Example: scaling remedies --workload echo")
@@ -24,6 +24,12 @@ def remedies(
     factory: Annotated[
         bool, typer.Option("--factory", help="NAME is a function that makes the application.")
     ] = False,
+    with_requirements: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--with-requirements", metavar="FILE", help="A requirements file of it, as for pip."
+        ),
+    ] = None,
     requests: Annotated[
         Path | None,
         typer.Option(
@@ -61,20 +67,24 @@ def remedies(
         return
     if asked.options.study is not None:
         raise UsageError("--study: remedies makes a study of its own; use --workload or --app")
+    if with_requirements and application is None:
+        raise UsageError("--with-requirements: it is for an application: --app shop.main:app")
     if requests is not None and application is None:
         raise UsageError("--requests: they are sent to an application: --app shop.main:app")
     if application is not None and not asked.path:
         asked = replace(asked, path=(Path(),))  # where `scaling app` looks for it, too
     errors = new_console(stderr=True)
+    files = [str(requirements_file(each)) for each in with_requirements or ()]
     steps = RemedySteps(
         asked=asked,
+        needs=replace(asked.wanted, requirement_files=files),
         requests=read_requests_file(requests, partial(say, errors)) if requests else None,
         entry=entry_of(asked.options.workload_names, application, factory=factory),
         only=values_in(remedy, "--remedy") if remedy else tuple(REMEDIES),
         output=output,
         console=errors if json else console,
         errors=errors,
-    )
+    ).known()
     found = steps.measure()
     if json:
         say(console, remedies_json(found))

@@ -1,12 +1,13 @@
 """The steps of `scaling remedies`: what applies, each remedy alone, the best together."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from rich.console import Console
 
 from scaling.analysis.remedies import Found, Remedies, remedies_in
@@ -19,11 +20,12 @@ from scaling.builds.settings.setting import Place
 from scaling.cli.study_options import Asked
 from scaling.journal.record import Cell
 from scaling.machine.topology import default_worker_counts, read_topology
-from scaling.run.application_trial import try_application
+from scaling.run.application_trial import interface_of, try_application
 from scaling.run.measure import Prepared, measure, prepared
+from scaling.run.prepare import ChildNeeds
 from scaling.run.progress import display
+from scaling.study.application import OF_WSGI, WSGI, study_name
 from scaling.study.application import WORKLOAD as APP
-from scaling.study.application import study_name
 from scaling.study.definition import ApplicationNote, Sent, WorkloadEntry
 from scaling.study.file import StudyFile
 from scaling.study.plan.table import one_line, reservations
@@ -41,17 +43,30 @@ type Added = Mapping[str, Sequence[Sequence[str]]]  # settings to add to each ar
 
 @dataclass(frozen=True, kw_only=True)
 class RemedySteps:
-    """What is asked, and where progress is printed. `only` are the remedies to measure, `requests`
-    a user's own, with what the study's first line says of them.
+    """What is asked and needed, and where progress is printed. `only` are the remedies to measure,
+    `requests` a user's own, with what the study's first line says of them.
     """
 
     asked: Asked
+    needs: ChildNeeds
     entry: WorkloadEntry
     requests: tuple[list[dict[str, Any]], Sent] | None
     only: Sequence[str]
     output: Path | None
     console: Console
     errors: Console
+
+    def known(self) -> "RemedySteps":
+        """The same with what only the environment knows: whether an application is one of WSGI,
+        which is measured in threads without loops, as by `scaling app`.
+        """
+        if self.entry.name != APP:
+            return self
+        with self._without_any() as ready:
+            if interface_of(ready) != WSGI:
+                return self
+        parameters = {**self.entry.parameters, "interface": WSGI, "server": OF_WSGI[0]}
+        return replace(self, entry=msgspec.structs.replace(self.entry, parameters=parameters))
 
     def measure(self) -> Found:
         """Measure each remedy alone, then the best together.
@@ -86,8 +101,7 @@ class RemedySteps:
 
     def _place(self) -> tuple[Place, bool]:
         """Where remedies are to be used, as the study settles it, and whether that is served."""
-        study = remedies_study(self.entry, {self._bases[0]: ()}, (1,), self._name, served=False)
-        with self._prepared(study) as ready:
+        with self._without_any() as ready:
             cell = ready.plan.cells[0]
             return _place_of(cell), ready.plan.workloads[cell.workload].served
 
@@ -136,6 +150,11 @@ class RemedySteps:
         on_cores = [n for n in default_worker_counts(topology) if topology.region(n) == "cores"]
         return tuple(dict.fromkeys((1, max(on_cores, default=1))))
 
+    def _without_any(self) -> AbstractContextManager[Prepared]:
+        """The study without a remedy, prepared; nothing of it is run."""
+        study = remedies_study(self.entry, {self._bases[0]: ()}, (1,), self._name, served=False)
+        return self._prepared(study)
+
     @contextmanager
     def _prepared(self, study: StudyFile) -> Iterator[Prepared]:
         options = copy(self.asked.options)
@@ -148,7 +167,7 @@ class RemedySteps:
             note = ApplicationNote(requests=sent)
             study = replace(study, values={**study.values, "application": note})
         with prepared(
-            options, self.asked.wanted, lambda text: say(self.errors, text), lambda _: study
+            options, self.needs, lambda text: say(self.errors, text), lambda _: study
         ) as ready:
             yield replace(ready, requests=requests)
 

@@ -62,6 +62,17 @@ def folder(path: Path) -> Path:
     return path.resolve()
 
 
+def requirements_file(path: Path) -> Path:
+    """A file of requirements, in full.
+
+    Raises:
+        UsageError: it is not there.
+    """
+    if not path.is_file():
+        raise UsageError(f"--with-requirements {path}: there is no such file")
+    return path.resolve()
+
+
 def _parameters() -> Iterator[inspect.Parameter]:
     """Every option as typer wants to see it, in the order of `--help`."""
     text, texts = str | None, list[str] | None

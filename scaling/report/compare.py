@@ -2,7 +2,7 @@
 
 From journals alone, and nothing is drawn. Of several studies the later ones are compared with the
 first, cell by cell, and each one's own comparison follows. Studies that were each made on another
-machine are put side by side instead.
+machine, and those of several applications, are put side by side instead.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,6 +11,7 @@ from pathlib import Path
 from rich.console import Console
 
 from scaling.analysis.between_studies import Across
+from scaling.analysis.programs import application_of, programs
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal
 from scaling.base.console import new_console, say
@@ -18,6 +19,7 @@ from scaling.base.errors import ScalingError, UsageError
 from scaling.base.formats import listed
 from scaling.journal.folder import folders_of, read_hosts
 from scaling.journal.protected_write import write_file
+from scaling.journal.reading import journal_in
 from scaling.report.files import write_tables
 from scaling.report.output import answered, without_figure
 from scaling.report.reading import read, say_incomplete
@@ -25,6 +27,7 @@ from scaling.report.tables.across import across_chapters
 from scaling.report.tables.comparison import chapters
 from scaling.report.tables.grid import Chapter, chapters_markdown
 from scaling.report.tables.machines import machines_chapters
+from scaling.report.tables.programs import programs_chapter
 from scaling.report.tables.terminal import Chapters
 
 # --------------------------------------------------------------------------------- several machines
@@ -74,6 +77,32 @@ def finish_several(folder: Path, console: Console) -> None:
         raise ScalingError(f"on {listed(lacking)} no run of a workload is valid; see above")
 
 
+# --------------------------------------------------------------------------------- several programs
+# What is written of a group of reference studies, each of which is of another program.
+
+PROGRAMS_FILE = "programs.md"
+PROGRAMS_AGAIN = "scaling reference"
+
+
+def write_programs(folder: Path, console: Console) -> None:
+    """Write the table of the programs whose studies are in `folder`; say where it is.
+
+    Raises:
+        ScalingError: it cannot be written.
+    """
+    studies = {
+        each.name: StudyResults.of(read(each, console))
+        for each in sorted(folder.iterdir())
+        if each.is_dir() and journal_in(each)
+    }
+    text = chapters_markdown([programs_chapter(programs(studies))]) + "\n"
+    file = folder / PROGRAMS_FILE
+    write_file(
+        file, lambda unfinished: unfinished.write_text(text, encoding="utf-8"), PROGRAMS_AGAIN
+    )
+    say(console, f"programs: {file}")
+
+
 # -------------------------------------------------------------------------------------- the command
 
 FILE_NAME = "comparison.md"
@@ -99,7 +128,7 @@ def compare(results: Sequence[Path], output: Path | None, console: Console) -> N
     if len(set(paths)) < len(paths):
         raise UsageError("a study was named twice; it cannot be compared with itself")
     studies = dict(zip(_names(journals), map(StudyResults.of, journals), strict=True))
-    found = _machines(studies, results) or _several(studies)
+    found = _machines(studies, results) or _programs(studies) or _several(studies)
     console.print(Chapters(found))
     if output is not None:
         text = chapters_markdown(found) + "\n"
@@ -123,6 +152,14 @@ def _machines(studies: Mapping[str, StudyResults], results: Sequence[Path]) -> l
         for label, standing in known.hosts.items()
     }
     return machines_chapters(studies, standings)
+
+
+def _programs(studies: Mapping[str, StudyResults]) -> list[Chapter]:
+    """The programs side by side; empty unless the studies are those of several."""
+    applications = {application_of(each) for each in studies.values()}
+    if "" in applications or len(applications) == 1:
+        return []
+    return [programs_chapter(programs(studies))]
 
 
 def _several(studies: Mapping[str, StudyResults]) -> list[Chapter]:

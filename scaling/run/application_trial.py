@@ -7,7 +7,7 @@ the same in every run, ten minutes later.
 
 import json
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -61,14 +61,33 @@ def try_application(ready: Prepared) -> None:
     Raises:
         UsageError: it cannot be measured; says why, and what to do.
     """
+    for cell, problem in _problems(ready):
+        raise UsageError(f"{cell.parameters['application']} on {cell.arm}: {problem}")
+
+
+def servers_that_fail(ready: Prepared, servers: Collection[str]) -> dict[str, str]:
+    """Of these servers those that do not serve the application on a build that they are to be
+    measured on, each with the first reason.
+    """
+    found: dict[str, str] = {}
+    for cell, problem in _problems(ready, servers):
+        found.setdefault(str(cell.parameters["server"]), f"on {cell.arm}: {problem}")
+    return found
+
+
+def _problems(
+    ready: Prepared, servers: Collection[str] | None = None
+) -> Iterator[tuple[Cell, str]]:
+    """What goes wrong in the trials, or in those of some servers."""
     study = msgspec.structs.replace(ready.plan.study, window_s=WINDOW_S, warmup_s=WARMUP_S)
     plan = replace(ready.plan, study=study)
     with services_of(ready) as services:
         execute = Executor(plan, ready.arms, services, generators_of(ready, 1))
         for cell in trial_cells(plan.cells):
-            line, _ = execute(PlannedRun(0, 0, cell), 1)
-            if problem := problem_of(line):
-                raise UsageError(f"{cell.parameters['application']} on {cell.arm}: {problem}")
+            if servers is None or cell.parameters["server"] in servers:
+                line, _ = execute(PlannedRun(0, 0, cell), 1)
+                if problem := problem_of(line):
+                    yield cell, problem
 
 
 def interface_of(ready: Prepared) -> str:

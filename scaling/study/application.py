@@ -8,7 +8,7 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from scaling.base.errors import UsageError, unknown
 from scaling.study.definition import ApplicationNote, WorkloadEntry
@@ -22,8 +22,26 @@ INTERFACES = ("auto", "asgi", "aiohttp", "wsgi")
 LIFESPANS = ("auto", "on", "off")
 PORT = "{port}"
 MOST_IN_A_POOL = 1_000  # threads; N loops have N times as many
-# Servers of ASGI that people deploy with, and what their workers are: threads without the GIL.
-DEPLOYED = {"uvicorn": ("processes",), "granian": ("processes", "threads")}
+
+
+class OtherServer(NamedTuple):
+    """A server of ASGI that people deploy with: the package that it is in, what its workers are
+    (threads without the GIL) and the loop that they run on.
+    """
+
+    package: str
+    models: tuple[str, ...] = ("processes",)
+    loop: str = "uvloop"
+
+
+# By its name in the workload (workers/outside/commands.py).
+DEPLOYED: Mapping[str, OtherServer] = {
+    "uvicorn": OtherServer("uvicorn"),
+    "granian": OtherServer("granian", ("processes", "threads")),
+    "hypercorn": OtherServer("hypercorn"),
+    "pounce": OtherServer("bengal-pounce", ("processes", "threads"), "asyncio"),
+}
+WSGI = "wsgi"
 OF_WSGI = ("gunicorn-gthread", "gunicorn")  # N threads in one process; N processes
 FREE, GIL = "3.14t", "3.14"  # the builds that are compared unless others are given
 
@@ -92,7 +110,7 @@ def application_study(asked: AppAsked) -> StudyFile:
         )
     gil, free = asked.builds
     with_gil = (gil, f"{gil}+mimalloc")
-    if asked.interface == "wsgi":
+    if asked.interface == WSGI:
         return _of_wsgi(asked, with_gil, free)
     values: dict[str, Any] = {
         "name": study_name(asked.application),
@@ -106,7 +124,7 @@ def application_study(asked: AppAsked) -> StudyFile:
 
 
 def _check_pools(asked: AppAsked) -> None:
-    if asked.pools and asked.interface == "wsgi":
+    if asked.pools and asked.interface == WSGI:
         raise UsageError("--pool: a WSGI application is served without loops, which have pools")
     if asked.pools and asked.full:
         raise UsageError("--pool and --full: measure the sizes alone, then the rest with the best")
@@ -132,9 +150,10 @@ def _entries(asked: AppAsked, with_gil: tuple[str, str], free: str) -> Iterator[
         models = ("processes", "forked")
         yield _entry(beside, arms=with_gil, models=models, loops=("asyncio",))
     for server in asked.servers:
-        served = {**beside, "server": server}
-        for model in DEPLOYED[server]:
-            yield _entry(served, arms=(free,) if model == "threads" else with_gil, models=(model,))
+        served, other = {**beside, "server": server}, DEPLOYED[server]
+        for model in other.models:
+            arms = (free,) if model == "threads" else with_gil
+            yield _entry(served, arms=arms, models=(model,), loops=(other.loop,))
     if asked.command:
         command = {**beside, "server": "command", "command": asked.command}
         yield _entry(command, arms=(with_gil[0], free), models=("processes",))

@@ -1,8 +1,9 @@
 """The studies that a reference session makes, as reference.toml lists them."""
 
 import shlex
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from importlib import resources
+from typing import Any
 
 import msgspec
 
@@ -12,6 +13,10 @@ from scaling.base.toml_file import converted, document, title
 FILE_NAME = "reference.toml"
 WORKERS = "--workers"
 USUAL_COUNTS = 2  # `minutes` are those of N = 1 and 2
+OUTSIDE = "outside"
+"""The group of the studies of programs, and their folder among those that are published."""
+REMEDIES = "-remedies"
+PROGRAMS_FOLDER = "tests/applications/outside"
 
 
 class ReferenceStudy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -46,24 +51,78 @@ class ReferenceStudy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
         minutes = self.minutes * max(count, USUAL_COUNTS) / USUAL_COUNTS
         return msgspec.structs.replace(self, command=shlex.join(words), minutes=minutes)
 
+    @property
+    def group(self) -> str:
+        """What its name begins with: `outside` of `outside/httpbin`; empty without."""
+        return self.name.rpartition("/")[0]
+
+
+class Program(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A program that others wrote, as two studies: what it does, and what remedies bring to it.
+
+    `folder` has its `requirements.txt` with the versions, and its `requests.jsonl`; by default it
+    is called like the program. `options` are those of both commands, `remedies` those of the second
+    alone.
+    """
+
+    name: str
+    application: str
+    folder: str = ""
+    options: str = ""
+    remedies: str = ""
+    minutes: float
+    remedies_minutes: float
+    batch: int = 2
+    remedies_batch: int = 3
+
+    @property
+    def source(self) -> str:
+        """Its folder in the repository."""
+        return f"{PROGRAMS_FOLDER}/{self.folder or self.name}"
+
+    def studies(self) -> Iterator[ReferenceStudy]:
+        """The study of `scaling app`, then that of `scaling remedies`."""
+        files = (
+            f"--with-requirements {self.source}/requirements.txt "
+            f"--requests {self.source}/requests.jsonl"
+        )
+        asked = f"{self.application} {self.options} {files}"
+        yield ReferenceStudy(
+            name=f"{OUTSIDE}/{self.name}",
+            command=f"app {asked}",
+            minutes=self.minutes,
+            batch=self.batch,
+            source=self.source,
+        )
+        yield ReferenceStudy(
+            name=f"{OUTSIDE}/{self.name}{REMEDIES}",
+            command=f"remedies --app {asked} {self.remedies}",
+            minutes=self.remedies_minutes,
+            batch=self.remedies_batch,
+            source=self.source,
+        )
+
+
+def programs() -> list[Program]:
+    """The programs that others wrote, in the order of the list."""
+    return _read(Program, "programs", "program")
+
 
 def reference_studies(
     only: Collection[str] = (), batches: Collection[str] = ()
 ) -> list[ReferenceStudy]:
-    """All of them, or those of these names and batches, in the order of their value.
+    """All of them, or those of these names, groups and batches, in the order of their value.
 
     Raises:
         UsageError: there is no study or batch of such a name, or none that is of both.
     """
-    text = (resources.files("scaling.study") / FILE_NAME).read_text("utf-8")
-    tables = document(text, FILE_NAME)["studies"]
-    studies = [
-        converted(table, ReferenceStudy, f"{FILE_NAME}: {title('study', number, table)}")
-        for number, table in enumerate(tables, start=1)
-    ]
+    studies = _read(ReferenceStudy, "studies", "study")
+    of_programs = [study for program in programs() for study in program.studies()]
+    studies = sorted([*of_programs, *studies], key=lambda study: study.batch)
     names = [study.name for study in studies]
     if len(set(names)) < len(names):
         raise UsageError(f"{FILE_NAME}: two studies have one name")
+    names += dict.fromkeys(study.group for study in studies if study.group)
     numbers = [str(study.batch) for study in studies]
     for what, asked, known in (("reference study", only, names), ("batch", batches, numbers)):
         for name in asked:
@@ -72,8 +131,18 @@ def reference_studies(
     chosen = [
         study
         for study in studies
-        if (not only or study.name in only) and (not batches or str(study.batch) in batches)
+        if (not only or {study.name, study.group} & {*only})
+        and (not batches or str(study.batch) in batches)
     ]
     if not chosen:
         raise UsageError("--only and --batch have no study in common")
     return chosen
+
+
+def _read[Kind: (ReferenceStudy, Program)](kind: type[Kind], key: str, noun: str) -> list[Kind]:
+    text = (resources.files("scaling.study") / FILE_NAME).read_text("utf-8")
+    tables: list[Any] = document(text, FILE_NAME)[key]
+    return [
+        converted(table, kind, f"{FILE_NAME}: {title(noun, number, table)}")
+        for number, table in enumerate(tables, start=1)
+    ]

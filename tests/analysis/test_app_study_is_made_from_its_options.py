@@ -102,17 +102,19 @@ def test_full_adds_the_grid_the_ladder_and_asyncio() -> None:
 
 
 def test_servers_that_people_deploy_with_are_measured_beside_ours() -> None:
-    made = study(AppAsked(application="shop:app", servers=("uvicorn", "granian")))
+    made = study(AppAsked(application="shop:app", servers=("uvicorn", "granian", "pounce")))
     beside = [
-        (each.parameters["server"], each.arms, each.models)
+        (each.parameters["server"], each.arms, each.models, each.loops)
         for each in made.workloads
         if each.parameters["server"] != "loops"
     ]
     with_gil = ("3.14", "3.14+mimalloc")
     assert beside == [
-        ("uvicorn", with_gil, ("processes",)),
-        ("granian", with_gil, ("processes",)),
-        ("granian", ("3.14t",), ("threads",)),
+        ("uvicorn", with_gil, ("processes",), ("uvloop",)),
+        ("granian", with_gil, ("processes",), ("uvloop",)),
+        ("granian", ("3.14t",), ("threads",), ("uvloop",)),
+        ("pounce", with_gil, ("processes",), ("asyncio",)),
+        ("pounce", ("3.14t",), ("threads",), ("asyncio",)),
     ]
 
 

@@ -17,9 +17,11 @@ from scaling.builds import interpreters
 from scaling.cli.reference_steps import ReferenceSteps, newest
 from scaling.journal.record import Machine
 from scaling.machine.identity import label
-from scaling.study.application import AppAsked
+from scaling.study.application import AppAsked, application_study
 from scaling.study.file import built_in_studies, load_study_file
-from scaling.study.reference import ReferenceStudy, reference_studies
+from scaling.study.reference import ReferenceStudy, programs, reference_studies
+from tests.support.served_studies import FakeAppStudy
+from tests.support.studies import FakeStudy
 
 HERE = Machine(id="a" * 32, cpu_model="AMD EPYC 7R13 Processor", physical_cores=2)
 MOST_MINUTES, MOST_MINUTES_IN_FULL = 42, 90
@@ -233,11 +235,11 @@ def test_every_study_of_the_list_exists(each: ReferenceStudy) -> None:
         assert rest[0] in ("--study", "--workload")
         assert rest[0] == "--workload" or rest[1] in built_in_studies()
     elif command == "app":
-        assert AppAsked(application=rest[0]).application.startswith(each.source.replace("/", "."))
+        application_study(AppAsked(application=rest[0]))  # else it raises
         assert (ROOT / each.source).is_dir()
     else:
         assert command == "remedies"
-    assert all((ROOT / word).is_file() for word in rest if word.startswith("tests/"))
+    assert all((ROOT / word).exists() for word in rest if word.startswith("tests/"))
 
 
 def test_batches_are_in_order_and_no_longer_than_an_afternoon() -> None:
@@ -259,3 +261,31 @@ def test_a_larger_machine_takes_as_long() -> None:
                 assert study.own_workers
                 fitted.add(study.name)
     assert fitted == {"compare", "keep-up", "quansight", "scale", "sharing", "tls"}
+
+
+def test_a_group_stands_for_its_studies_and_has_a_table_of_its_programs(tmp_path: Path) -> None:
+    names = [each.name for each in reference_studies(["outside"])]
+    assert len(names) == 2 * len(programs())
+    assert names[:2] == ["outside/httpbin", "outside/httpbin-remedies"]
+    assert reference_studies(["outside", "scale"])[0].name == "scale"
+    session = Session(tmp_path, [study("outside/shop"), study("outside/shop-remedies")])
+    steps = session.steps()
+
+    def publish(_: Path, folder: Path) -> None:
+        of_shop(folder.name).write(folder)
+
+    steps.publish = publish
+    steps.measure()
+    (table,) = (tmp_path / "published" / "epyc-2-cores" / "outside").glob("*.md")
+    assert "| shop | 2 threads on 3.14t |" in table.read_text()
+
+
+def of_shop(name: str) -> FakeStudy:
+    """The study of an application, or that of its remedies."""
+    if name == "shop":
+        return FakeAppStudy(parameters={"server": "loops", "application": "shop:app"})
+    return FakeStudy(
+        variants={"app": [{"application": "shop:app"}]},
+        arms=("3.14t", "3.14t+nogc"),
+        options={"primary": ["setting"]},
+    )

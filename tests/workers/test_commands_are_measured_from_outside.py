@@ -49,6 +49,8 @@ def run(
     [
         ("uvicorn", "processes", "asyncio", "asyncio.unix_events._UnixSelectorEventLoop"),
         ("granian", GRANIAN, "uvloop", "uvloop.Loop"),
+        ("hypercorn", "processes", "uvloop", "uvloop.Loop"),
+        ("pounce", GRANIAN, "asyncio", "asyncio.unix_events._UnixSelectorEventLoop"),
     ],
 )
 def test_servers_of_asgi_are_measured(

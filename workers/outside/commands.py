@@ -13,6 +13,7 @@ from workers.readback.gil import gil_enabled
 
 PYTHON = "python"  # in a command: the interpreter of the run
 LOOPS = ("asyncio", "uvloop")
+PACKAGES = {"pounce": "bengal-pounce"}  # modules in packages of another name
 IDLE_S = 75  # how long an idle connection is kept: as this project's own servers do
 
 
@@ -57,13 +58,19 @@ class Server:
     """How a server is started. `models` says what its workers are; `loops` on which it can run.
 
     A server without loops runs in the cells of `asyncio`. `interfaces` are those that it serves.
+    `supervising` is how many loops look after several workers, and answer nothing.
     """
 
     arguments: Arguments
     models: Callable[[], tuple[str, ...]]
     loops: tuple[str, ...] = LOOPS
     has_loops: bool = True
+    supervising: int = 0
     interfaces: tuple[str, ...] = ("asgi", "wsgi")
+
+    def loops_beside(self, workers: int) -> int:
+        """How many loops it has besides those of its workers."""
+        return self.supervising if workers > 1 else 0
 
 
 def _uvicorn(app: Hosted, workers: int, loop: str, model: str) -> str:
@@ -89,6 +96,22 @@ def _granian(app: Hosted, workers: int, loop: str, model: str) -> str:
     return f"{PYTHON} -m granian {app.application} {options} {more}{factory}"
 
 
+def _hypercorn(app: Hosted, workers: int, loop: str, model: str) -> str:
+    """It tries a lifespan and goes on without one that fails: that cannot be chosen."""
+    del model
+    options = f"--bind {LOOPBACK}:{{port}} --workers {workers} --worker-class {loop}"
+    more = f"--keep-alive {IDLE_S} --log-level warning"
+    return f"{PYTHON} -m hypercorn {_called(app)} {options} {more}"
+
+
+def _pounce(app: Hosted, workers: int, loop: str, model: str) -> str:
+    """Its workers have a loop each; by default they have none on the free-threaded build."""
+    del loop, model
+    options = f"--host {LOOPBACK} --port {{port}} --workers {workers} --worker-mode async"
+    more = f"--keep-alive-timeout {IDLE_S} --no-compression --no-access-log --log-level warning"
+    return f"{PYTHON} -m pounce serve --app {_called(app)} {options} {more}"
+
+
 def _gunicorn(app: Hosted, workers: int, loop: str, model: str) -> str:
     """Workers in threads are those of one process."""
     del loop
@@ -100,7 +123,7 @@ def _gunicorn(app: Hosted, workers: int, loop: str, model: str) -> str:
 
 
 def _called(app: Hosted) -> str:
-    """The application as gunicorn wants it."""
+    """The application as servers want it that call a factory in its name."""
     return shlex.quote(f"{app.application}()" if app.factory else app.application)
 
 
@@ -143,6 +166,15 @@ SERVERS: Mapping[str, Server] = {
     "uvicorn": Server(_uvicorn, lambda: ("processes",)),
     # Its workers are threads where there is no GIL, and processes where there is one.
     "granian": Server(_granian, lambda: ("processes" if gil_enabled() else "threads",)),
+    "hypercorn": Server(_hypercorn, lambda: ("processes",), interfaces=("asgi",)),
+    # Its workers are threads where there is no GIL, as granian's.
+    "pounce": Server(
+        _pounce,
+        lambda: ("processes" if gil_enabled() else "threads",),
+        loops=("asyncio",),
+        supervising=1,
+        interfaces=("asgi",),
+    ),
     "gunicorn": Server(
         _gunicorn,
         lambda: ("processes",),
@@ -198,8 +230,9 @@ def require(server: str) -> None:
     Raises:
         ModuleNotFoundError: it is not.
     """
-    package = server.partition("-")[0]
-    if server != "command" and not importlib.util.find_spec(package):
+    module = server.partition("-")[0]
+    if server != "command" and not importlib.util.find_spec(module):
+        package = PACKAGES.get(module, module)
         raise ModuleNotFoundError(f"{package} is not installed: add it with --with")
 
 

@@ -179,7 +179,7 @@ class OutsideHost:
         answered_ns = time.monotonic_ns()
         if SERVERS[app.server].has_loops:
             deadline = time.monotonic() + READY_S
-            while len(self._noted.loops()) < self._cell.workers and time.monotonic() < deadline:
+            while self._loops < self._cell.workers and time.monotonic() < deadline:
                 self._pause(LOOK_S)
             made_ns = [at_ns for at_ns, _ in self._noted.loops()]
             self._pause(settle_s(made_ns, answered_ns))
@@ -187,6 +187,13 @@ class OutsideHost:
         self._instants_ns |= {"imported": ready_ns, "ready": ready_ns}
         self._noted.moment("imported")
         self._facts |= _facts_of(answer)
+
+    @property
+    def _loops(self) -> int:
+        """How many loops its workers have made."""
+        cell = self._cell
+        beside = SERVERS[cell.served_by].loops_beside(cell.workers)
+        return max(0, len(self._noted.loops()) - beside)
 
     def _rest(self) -> int:
         """Wait until its processes do nothing; return since when, ns.
@@ -306,7 +313,7 @@ class OutsideHost:
             "outcome": "failed" if failure else "measured",
             "finite": False,
             "outside": {
-                "workers": len(self._noted.loops()) if has_loops else None,
+                "workers": self._loops if has_loops else None,
                 "processes": len(self._processes),
                 "at_rest": self._at_rest,
             },

@@ -53,9 +53,16 @@ class App(Served, _Which):
     `budgets`, `SCALING_BUDGET_<NAME>` (its share) are in the environment.
     """
 
-    server: Literal["loops", "uvicorn", "granian", "gunicorn", "gunicorn-gthread", "command"] = (
-        parameter("loops", "what serves it")
-    )
+    server: Literal[
+        "loops",
+        "uvicorn",
+        "granian",
+        "hypercorn",
+        "pounce",
+        "gunicorn",
+        "gunicorn-gthread",
+        "command",
+    ] = parameter("loops", "what serves it")
     command: str = parameter("", "with server=command: the command, with {port} and {workers}")
     pool: int = parameter(
         0, "threads in each loop's pool; 0: as many as its libraries have", at_least=0

@@ -128,10 +128,16 @@ RARE_COLLECTOR = Setting(
     instead_of="collector",
 )
 
+
+def _is_ours(place: Place) -> str | None:
+    return None if place.has_loops else "a server of WSGI does not say when its workers are warm"
+
+
 FREEZE = Setting(
     name="gcfreeze",
     summary="gc.freeze just before the window: the collector never looks at what exists by then",
     switches={"gc.freeze": True},
+    unfit=_is_ours,
     source="https://docs.python.org/3/library/gc.html#gc.freeze",
     lines=("import gc", "gc.freeze()  # once the application has started and is warm"),
     instead_of="collector",

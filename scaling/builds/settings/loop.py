@@ -11,11 +11,14 @@ _WITHOUT_SOCKETS = (
     *("cache", "state", "state-pass"),
 )
 _ISSUE = "https://github.com/python/cpython/issues/85451"
+_NO_LOOP = "there is no loop: the server calls WSGI in its threads"
 
 
 def _needs_asyncio(place: Place) -> str | None:
     if place.workload in _WITHOUT_SOCKETS:
         return "the workload reads no socket"
+    if not place.has_loops:
+        return _NO_LOOP
     if place.loop not in _OF_ASYNCIO:
         return f"it is an attribute of asyncio's transport, which {place.loop} does not use"
     if place.parameters.get("api") == "buffered":
@@ -60,6 +63,8 @@ OWN_BUFFER = Setting(
 
 
 def _is_other_loop(place: Place) -> str | None:
+    if not place.has_loops:
+        return _NO_LOOP
     return (
         None if place.loop == "asyncio" else f"it takes the place of asyncio, not of {place.loop}"
     )
@@ -106,6 +111,8 @@ def _has_factory(place: Place) -> str | None:
         return f"{place.loop} makes its tasks itself"
     if place.workload == "lifecycle":
         return "the workload makes its own loops"
+    if not place.has_loops:
+        return _NO_LOOP
     if place.parameters.get("factory") == "eager":
         return "tasks are eager already (factory=eager)"
     return None

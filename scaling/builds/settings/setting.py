@@ -8,6 +8,9 @@ from scaling.builds.cpython import Build
 
 type Value = bool | int | float | str
 
+# Servers of WSGI: commands whose workers have no loop (`workers.outside.commands`).
+WITHOUT_LOOPS = ("gunicorn", "gunicorn-gthread", "gunicorn-sync")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
@@ -20,6 +23,11 @@ class Place:
     parameters: Mapping[str, object]
     model: str
     loop: str
+
+    @property
+    def has_loops(self) -> bool:
+        """Whether its workers are loops of ours, not those of a server of WSGI."""
+        return self.parameters.get("server") not in WITHOUT_LOOPS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ _GUIDE = "https://docs.python.org/3/howto/free-threading-python.html"
 _WITH_FLAGS = 14  # thread_inherit_context and context_aware_warnings came with 3.14
 _WITH_IMMORTAL = 15
 _STATE = ("state", "state-pass")
+_OURS = "it is for our own server (server=loops)"
 _AS_NEW = (
     "def imported_anew(name):  # called in each thread, one after the other",
     "    spec = importlib.util.find_spec(name)",
@@ -22,6 +23,8 @@ def _only_threads(place: Place) -> str | None:
 
 
 def _shares_code(place: Place) -> str | None:
+    if not place.has_loops:
+        return _OURS
     if place.workload == "app" and not place.parameters.get("factory"):
         return "own-app does that to an application that is an object"
     if place.workload in ("shared", "cache", *_STATE):
@@ -45,7 +48,7 @@ OWN_CODE = Setting(
 
 def _shares_application(place: Place) -> str | None:
     if place.parameters.get("server", "loops") != "loops":
-        return "it is for our own server (server=loops)"
+        return _OURS
     if place.parameters.get("factory"):
         return "the factory makes an application for each worker already"
     return _only_threads(place)
@@ -196,7 +199,7 @@ GTHREAD = "gunicorn-gthread"
 
 
 def _has_loops(place: Place) -> str | None:
-    return "there is no loop to keep free" if place.parameters.get("server") == GTHREAD else None
+    return None if place.has_loops else "there is no loop to keep free"
 
 
 TO_THREAD = Setting(

@@ -1,0 +1,119 @@
+"""Programs side by side: what each does, what it loses by sharing a process, and what helps it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scaling.analysis.programs import Program, programs
+from scaling.base.console import new_console
+from scaling.report.compare import compare
+from scaling.report.tables.grid import chapters_markdown
+from scaling.report.tables.programs import programs_chapter
+from tests.support.served_studies import FakeAppStudy
+from tests.support.studies import FakeStudy
+from tests.support.terms import plus
+
+pytestmark = pytest.mark.one_build
+
+ARMS = ("3.14t", "3.14t+nogc", "3.14t+nopurge", "3.14t+tlbc0")
+
+
+def app(name: str, **more: Any) -> FakeAppStudy:
+    """What `scaling app` measures of a program: threads that lose CPU time, and processes."""
+    parameters = {"server": "loops", "application": f"{name}:app"}
+
+    def terms(_: str, model: str, n: int) -> dict[str, float]:
+        return dict(plus(user=9_000.0 * (n - 1) * (model == "threads"), idle=100.0 * n))
+
+    return FakeAppStudy(**{"name": f"app-{name}", "parameters": parameters, "terms": terms, **more})
+
+
+def helped(name: str, **factors: float) -> FakeStudy:
+    """What `scaling remedies` measures of it: by how much each setting speeds up two threads."""
+    speeds = {
+        (arm, "threads", n): n * factors.get(arm.partition("+")[2], 1.0)
+        for arm in ARMS
+        for n in (1, 2)
+    }
+    return FakeStudy(
+        name=f"remedies-{name}",
+        variants={"app": [{"application": f"{name}:app"}]},
+        arms=ARMS,
+        workers=(1, 2),
+        blocks=8,
+        noise=2e-3,
+        speeds=speeds,
+        options={"primary": ["setting"]},
+    )
+
+
+def found(*studies: FakeStudy) -> list[Program]:
+    return programs({each.name: each.results for each in studies})
+
+
+def test_each_has_its_threads_and_processes_its_factors_and_its_largest_term() -> None:
+    (shop,) = found(app("shop"))
+    assert [each.cell.model for each in shop.figures] == ["threads", "processes", "forked"]
+    assert {each.cell.workers for each in shop.figures} == {2}
+    assert shop.over is not None
+    assert shop.over.ratio.of == shop.threads.cell
+    assert shop.throughput is not None
+    whole, build, sharing = shop.throughput.whole, shop.throughput.build, shop.throughput.sharing
+    assert whole.blocks == pytest.approx(build.blocks * sharing.blocks)
+    assert sharing.point < 0.95
+    assert shop.lost is not None
+    assert shop.lost.largest is not None
+    assert shop.lost.largest.term.name == "user"
+    assert shop.lost.of == shop.threads.cell
+
+
+def test_the_remedy_that_helps_most_is_proven_and_no_control() -> None:
+    (shop, inn) = found(
+        app("shop"),
+        helped("shop", nogc=1.2, nopurge=1.1, tlbc0=1.5),
+        app("inn"),
+        helped("inn"),
+    )
+    assert shop.helps is not None
+    assert shop.helps.added == ("nogc",)
+    assert inn.helps is not None
+    assert inn.helps.ratio.verdict.side == 0
+    text = chapters_markdown([programs_chapter([shop, inn])])
+    assert "+nogc · 1.20× (" in text
+    assert text.count("(not proven)") == 1
+
+
+def test_a_program_without_loops_says_that_it_has_no_terms() -> None:
+    servers = {"threads": "gunicorn-gthread", "processes": "gunicorn"}
+    wsgi = app(
+        "ledger",
+        terms=None,
+        servers=servers,
+        configurations=(("3.14t", "threads"), ("3.14", "processes")),
+    )
+    (ledger, shop) = found(wsgi, app("shop"))
+    assert ledger.lost is None
+    assert ledger.throughput is not None
+    assert [each.cell.model for each in ledger.figures] == ["threads", "processes"]
+    text = chapters_markdown([programs_chapter([ledger, shop])])
+    assert "have no terms: app-ledger." in text
+    assert "| user CPU, " in text
+
+
+def test_a_program_without_a_valid_run_of_threads_is_left_out() -> None:
+    only = app("shop", configurations=(("3.14", "processes"), ("3.14", "forked")))
+    assert found(only, app("inn"))[0].name == "app-inn"
+
+
+def test_compare_puts_studies_of_several_applications_side_by_side(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for each in (app("shop"), helped("shop", nogc=1.2), app("inn")):
+        each.write(tmp_path / each.name)
+    every = [tmp_path / name for name in ("app-shop", "remedies-shop", "app-inn")]
+    compare(every, tmp_path / "out", new_console())
+    assert "Programs side by side" in capsys.readouterr().out
+    assert "+nogc" in (tmp_path / "out" / "comparison.md").read_text()
+    compare(every[:1], None, new_console())
+    assert "Programs" not in capsys.readouterr().out

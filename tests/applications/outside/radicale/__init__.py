@@ -1,0 +1,1 @@
+"""Radicale (WSGI): a CalDAV server that keeps each event in a file."""

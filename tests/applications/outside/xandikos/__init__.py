@@ -1,0 +1,1 @@
+"""Xandikos (aiohttp.web): a CalDAV server that keeps its events in a Git repository."""
