@@ -223,7 +223,7 @@ class ReferenceSteps:
             target = self.published / self.name / study.name
             self.publish(newest(folder), target)
             if study.group:
-                write_programs(target.parent, self.console)
+                write_programs(target.parent, study.group, self.console)
         except ScalingError as error:
             say(self.console, f"{study.name}: {error}")
             return FAILED

@@ -14,7 +14,7 @@ FILE_NAME = "reference.toml"
 WORKERS = "--workers"
 USUAL_COUNTS = 2  # `minutes` are those of N = 1 and 2
 OUTSIDE = "outside"
-"""The group of the studies of programs, and their folder among those that are published."""
+"""The group of the studies of programs."""
 REMEDIES = "-remedies"
 PROGRAMS_FOLDER = "tests/applications/outside"
 
@@ -22,7 +22,7 @@ PROGRAMS_FOLDER = "tests/applications/outside"
 class ReferenceStudy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One study: the folder that it is published in, and the command that measures it.
 
-    `batch` is the number of those that are measured together with it.
+    `batch` is the number of those that are measured together with it, `group` a name for several.
     """
 
     name: str
@@ -33,6 +33,7 @@ class ReferenceStudy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     every_version: bool = False
     pgo: bool = True
     own_workers: bool = False
+    group: str = ""
 
     @property
     def arguments(self) -> list[str]:
@@ -50,11 +51,6 @@ class ReferenceStudy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
             words += [WORKERS, text]
         minutes = self.minutes * max(count, USUAL_COUNTS) / USUAL_COUNTS
         return msgspec.structs.replace(self, command=shlex.join(words), minutes=minutes)
-
-    @property
-    def group(self) -> str:
-        """What its name begins with: `outside` of `outside/httpbin`; empty without."""
-        return self.name.rpartition("/")[0]
 
 
 class Program(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -88,17 +84,19 @@ class Program(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         )
         asked = f"{self.application} {self.options} {files}"
         yield ReferenceStudy(
-            name=f"{OUTSIDE}/{self.name}",
+            name=f"{OUTSIDE}-{self.name}",
             command=f"app {asked}",
             minutes=self.minutes,
             batch=self.batch,
+            group=OUTSIDE,
             source=self.source,
         )
         yield ReferenceStudy(
-            name=f"{OUTSIDE}/{self.name}{REMEDIES}",
+            name=f"{OUTSIDE}-{self.name}{REMEDIES}",
             command=f"remedies --app {asked} {self.remedies}",
             minutes=self.remedies_minutes,
             batch=self.remedies_batch,
+            group=OUTSIDE,
             source=self.source,
         )
 
@@ -141,7 +139,7 @@ def reference_studies(
 
 def _read[Kind: (ReferenceStudy, Program)](kind: type[Kind], key: str, noun: str) -> list[Kind]:
     text = (resources.files("scaling.study") / FILE_NAME).read_text("utf-8")
-    tables: list[Any] = document(text, FILE_NAME)[key]
+    tables: list[Any] = document(text, FILE_NAME).get(key, [])
     return [
         converted(table, kind, f"{FILE_NAME}: {title(noun, number, table)}")
         for number, table in enumerate(tables, start=1)

@@ -295,7 +295,7 @@ def test_what_was_asked_for_and_is_not_there_is_found(clone: Path, command: Comm
     assert done.returncode == 1
     assert f"{HERE}/serve: it is not there" in done.stdout
     assert command("reference", "--submit", HERE, "--only", "scale").returncode == 0
-    done = command("reference", "--submit", HERE, "--batch", "6")
+    done = command("reference", "--submit", HERE, "--batch", "7")
     assert f"{HERE}/app-fastapi-full: it is not there" in done.stdout
 
 
@@ -325,7 +325,7 @@ WRONG = {
     "hours": (["--submit", HERE, "--hours", "2"], "--submit measures nothing: leave out --hours"),
     "a branch's name": (["--submit", HERE, "--branch", "a..b"], "a name that git takes"),
     "no submission": (["--list", "--branch", "mine"], "--branch is for --submit FOLDER"),
-    "no batch": (["--list", "--batch", "7"], "unknown batch '7'"),
+    "no batch": (["--list", "--batch", "8"], "unknown batch '8'"),
     "nothing in common": (["--list", "--batch", "1", "--only", "tail"], "no study in common"),
     "a word": (["--list", "--workers", "1,many"], "--workers: expected whole numbers or"),
 }
