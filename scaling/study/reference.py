@@ -38,7 +38,7 @@ class ReferenceStudy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
         return self.name.rpartition("/")[0]
 
 
-class Program(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class OutsideProgram(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A program that others wrote, as two studies: what it does, and what remedies bring to it.
 
     `folder` has its `requirements.txt` with the versions, and its `requests.jsonl`; by default it
@@ -80,9 +80,9 @@ class Program(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         )
 
 
-def programs() -> list[Program]:
+def outside_programs() -> list[OutsideProgram]:
     """The programs that others wrote, in the order of the list."""
-    return _read(Program, "programs", "program")
+    return _read(OutsideProgram, "programs", "program")
 
 
 def reference_studies(only: Sequence[str] | None = None) -> list[ReferenceStudy]:
@@ -92,7 +92,7 @@ def reference_studies(only: Sequence[str] | None = None) -> list[ReferenceStudy]
         UsageError: there is no study of such a name.
     """
     studies = _read(ReferenceStudy, "studies", "study")
-    studies += [study for program in programs() for study in program.studies()]
+    studies += [study for program in outside_programs() for study in program.studies()]
     known = [study.name for study in studies]
     if len(set(known)) < len(known):
         raise UsageError(f"{FILE_NAME}: two studies have one name")
@@ -103,7 +103,9 @@ def reference_studies(only: Sequence[str] | None = None) -> list[ReferenceStudy]
     return [each for each in studies if not only or {each.name, each.group} & {*only}]
 
 
-def _read[Kind: (ReferenceStudy, Program)](kind: type[Kind], key: str, noun: str) -> list[Kind]:
+def _read[Kind: (ReferenceStudy, OutsideProgram)](
+    kind: type[Kind], key: str, noun: str
+) -> list[Kind]:
     text = (resources.files("scaling.study") / FILE_NAME).read_text("utf-8")
     tables: list[Any] = document(text, FILE_NAME)[key]
     return [

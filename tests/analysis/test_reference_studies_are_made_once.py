@@ -18,7 +18,7 @@ from scaling.journal.record import Machine
 from scaling.machine.identity import label
 from scaling.study.application import AppAsked, application_study
 from scaling.study.file import built_in_studies
-from scaling.study.reference import ReferenceStudy, programs, reference_studies
+from scaling.study.reference import ReferenceStudy, outside_programs, reference_studies
 from tests.support.served_studies import FakeAppStudy
 from tests.support.studies import FakeStudy
 
@@ -211,7 +211,7 @@ def test_every_study_of_the_list_exists(each: ReferenceStudy) -> None:
 
 def test_a_group_stands_for_its_studies_and_has_a_table_of_its_programs(tmp_path: Path) -> None:
     names = [each.name for each in reference_studies(["outside"])]
-    assert len(names) == 2 * len(programs())
+    assert len(names) == 2 * len(outside_programs())
     assert names[:2] == ["outside/httpbin", "outside/httpbin-remedies"]
     assert reference_studies(["outside", "scale"])[0].name == "scale"
     session = Session(tmp_path, [study("outside/shop"), study("outside/shop-remedies")])
