@@ -53,7 +53,7 @@ class ReferenceStudy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
         return msgspec.structs.replace(self, command=shlex.join(words), minutes=minutes)
 
 
-class Program(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class OutsideProgram(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A program that others wrote, as two studies: what it does, and what remedies bring to it.
 
     `folder` has its `requirements.txt` with the versions, and its `requests.jsonl`; by default it
@@ -101,9 +101,9 @@ class Program(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         )
 
 
-def programs() -> list[Program]:
+def outside_programs() -> list[OutsideProgram]:
     """The programs that others wrote, in the order of the list."""
-    return _read(Program, "programs", "program")
+    return _read(OutsideProgram, "programs", "program")
 
 
 def reference_studies(
@@ -115,7 +115,7 @@ def reference_studies(
         UsageError: there is no study or batch of such a name, or none that is of both.
     """
     studies = _read(ReferenceStudy, "studies", "study")
-    of_programs = [study for program in programs() for study in program.studies()]
+    of_programs = [study for program in outside_programs() for study in program.studies()]
     studies = sorted([*of_programs, *studies], key=lambda study: study.batch)
     names = [study.name for study in studies]
     if len(set(names)) < len(names):
@@ -137,7 +137,9 @@ def reference_studies(
     return chosen
 
 
-def _read[Kind: (ReferenceStudy, Program)](kind: type[Kind], key: str, noun: str) -> list[Kind]:
+def _read[Kind: (ReferenceStudy, OutsideProgram)](
+    kind: type[Kind], key: str, noun: str
+) -> list[Kind]:
     text = (resources.files("scaling.study") / FILE_NAME).read_text("utf-8")
     tables: list[Any] = document(text, FILE_NAME).get(key, [])
     return [

@@ -129,6 +129,10 @@ def make_studies(folder: Path) -> None:
         "remedies": REMEDIES,
         "open-loop": FakeServedStudy(rates=(200.0, 1_300.0), window_s=4.0),
         "app": FakeAppStudy(answers_per_s={("3.14t", "threads"): 1_600.0}),
+        **{
+            name: FakeAppStudy(parameters={"server": "loops", "application": f"{name}:app"})
+            for name in ("shop", "inn")
+        },
     }.items():
         study.write(folder / name)
     (folder / "readings").mkdir()
@@ -193,6 +197,7 @@ PRINTED: dict[str, Print] = {
     "show of the ladder": lambda at, to: show(at / "ladder", to, details=True),
     "show of an open loop": lambda at, to: show(at / "open-loop", to, details=True),
     "show of remedies": lambda at, to: show(at / "remedies", to),
+    "compare programs": lambda at, to: compare([at / "shop", at / "inn"], None, to),
     "compare studies": lambda at, to: compare([at / "ladder", at / "later"], None, to),
     "explain": lambda at, to: explain(at / "readings", to, details=True),
     "gate --against": print_gate,

@@ -1,13 +1,15 @@
 """Programs that nobody here wrote are pinned, get requests that can be sent, and are measured."""
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 
+from scaling.builds import environments, interpreters
 from scaling.run.requests_file import read_requests_file
-from scaling.study.reference import Program, programs
+from scaling.study.reference import PROGRAMS_FOLDER, OutsideProgram, outside_programs
 from tests.support.children import ROOT
 from tests.support.cli import Command
 
@@ -15,7 +17,9 @@ SHORT_S = 0.3  # for the peaks of calibrations, which nothing here depends on
 QUICKEST = "radicale"  # the one that the ordinary tests run
 SHORT = ("--workers", "1", "--blocks", "1", "--seconds", "0.2", "--json")
 
-every_folder = pytest.mark.parametrize("folder", sorted({each.source for each in programs()}))
+every_folder = pytest.mark.parametrize(
+    "folder", sorted({each.source for each in outside_programs()})
+)
 
 
 @pytest.mark.one_build
@@ -36,13 +40,33 @@ def test_each_has_requests_of_several_kinds_that_can_be_sent(folder: str) -> Non
     assert {each.get("status", 200) < 400 for each in requests} == {True, False}
 
 
+@pytest.mark.thorough
+@pytest.mark.one_build
+def test_the_start_project_is_as_django_makes_it(tmp_path: Path) -> None:
+    ours = ROOT / PROGRAMS_FOLDER / "django"
+    found = interpreters.ensure(["3.14"], pgo=False, say=print)["3.14"]
+    files = [str(ours / "requirements.txt")]
+    python = environments.ensure(found, group="serve", files=files, say=print).python
+    command = [str(python), "-m", "django", "startproject", "mysite", str(tmp_path)]
+    subprocess.run(command, check=True)
+    made = {each.relative_to(tmp_path) for each in tmp_path.rglob("*.py")}
+    assert len(made) == 6
+    for name in made:
+        assert without_key(tmp_path / name) == without_key(ours / name)
+
+
+def without_key(file: Path) -> list[str]:
+    """The lines of a file but for the key, which is a new one each time."""
+    return [each for each in file.read_text().splitlines() if not each.startswith("SECRET_KEY")]
+
+
 every_program = pytest.mark.parametrize(
     "program",
     [
         pytest.param(each, marks=[pytest.mark.thorough] if each.name != QUICKEST else [])
-        for each in programs()
+        for each in outside_programs()
     ],
-    ids=[each.name for each in programs()],
+    ids=[each.name for each in outside_programs()],
 )
 
 
@@ -51,7 +75,7 @@ every_program = pytest.mark.parametrize(
 @pytest.mark.usefixtures("undrawn")
 @every_program
 def test_each_is_checked_and_measured_as_the_list_says(
-    program: Program, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+    program: OutsideProgram, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("scaling.run.calibrate.CALIBRATION_WINDOW_S", SHORT_S)
     monkeypatch.setattr("scaling.run.session.RETRIES", 0)
@@ -72,7 +96,7 @@ def test_each_is_checked_and_measured_as_the_list_says(
 @pytest.mark.usefixtures("undrawn")
 @every_program
 def test_a_remedy_is_measured_where_its_threads_are(
-    program: Program, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+    program: OutsideProgram, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("scaling.run.calibrate.CALIBRATION_WINDOW_S", SHORT_S)
     monkeypatch.setattr("scaling.run.session.RETRIES", 0)

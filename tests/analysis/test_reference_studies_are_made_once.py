@@ -19,7 +19,7 @@ from scaling.journal.record import Machine
 from scaling.machine.identity import label
 from scaling.study.application import AppAsked, application_study
 from scaling.study.file import built_in_studies, load_study_file
-from scaling.study.reference import ReferenceStudy, programs, reference_studies
+from scaling.study.reference import ReferenceStudy, outside_programs, reference_studies
 from tests.support.served_studies import FakeAppStudy
 from tests.support.studies import FakeStudy
 
@@ -265,7 +265,7 @@ def test_a_larger_machine_takes_as_long() -> None:
 
 def test_a_group_stands_for_its_studies_and_has_a_table_of_its_programs(tmp_path: Path) -> None:
     names = [each.name for each in reference_studies(["outside"])]
-    assert len(names) == 2 * len(programs())
+    assert len(names) == 2 * len(outside_programs())
     assert names[0] == "outside-httpbin"
     assert "outside-httpbin-remedies" in names
     assert reference_studies(["outside", "scale"])[0].name == "scale"

@@ -120,6 +120,17 @@ def test_a_library_that_is_not_there_names_the_package() -> None:
         ("own-app", {}, "own-app: it is for workload app"),
         ("own-ssl", {}, "own-ssl: no SSLContext is shared here"),
         ("eager", {"loop": "trio"}, "eager: trio makes its tasks itself"),
+        *(
+            (name, {"workload": "app", "parameters": {"server": "gunicorn-gthread"}}, reason)
+            for name, reason in {
+                "recv64k": "recv64k: there is no loop",
+                "uvloop": "uvloop: there is no loop",
+                "eager": "eager: there is no loop",
+                "gcfreeze": "gcfreeze: a server of WSGI does not say",
+                "own-code": "own-code: it is for our own server",
+                "own-app": "own-app: it is for our own server",
+            }.items()
+        ),
         ("recv64k+uvloop", {}, "recv64k: it is an attribute of asyncio's transport"),
         ("recv64k+buffered", {}, "recv64k: the protocol brings its own buffer"),
     ],

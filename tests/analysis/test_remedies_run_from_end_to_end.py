@@ -152,6 +152,8 @@ def test_rates_are_those_of_the_arm_without_a_remedy() -> None:
         (("--workload", "echo", "--remedy", "recv32k"), "Did you mean 'recv64k'"),
         (("--workload", "echo", "--remedy", "switch500us"), "none of these can be measured here"),
         (("--list", "--json"), "--list prints text"),
+        (("--workload", "echo", "--with-requirements", "a.txt"), "it is for an application"),
+        (("--app", "shop:app", "--with-requirements", "a.txt"), "a.txt: there is no such file"),
     ],
 )
 def test_what_cannot_be_asked_is_said_in_a_line(

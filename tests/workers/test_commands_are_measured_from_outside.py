@@ -72,6 +72,14 @@ def test_servers_of_asgi_are_measured(
 
 
 @pytest.mark.one_build
+def test_a_loop_that_looks_after_several_workers_is_none_of_theirs(shop: Path) -> None:
+    """One worker of pounce is looked after by nobody."""
+    record = measured(run(shop, "pounce", GRANIAN, workers=1))
+    assert record.outside.workers == 1
+    assert record.process.gil.seen == (not FREE_THREADED,) * 4
+
+
+@pytest.mark.one_build
 @pytest.mark.parametrize(
     ("server", "model", "factory"),
     [("gunicorn", "processes", True), ("gunicorn-gthread", "threads", False)],
