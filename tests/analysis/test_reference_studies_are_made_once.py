@@ -24,7 +24,7 @@ from tests.support.served_studies import FakeAppStudy
 from tests.support.studies import FakeStudy
 
 HERE = Machine(id="a" * 32, cpu_model="AMD EPYC 7R13 Processor", physical_cores=2)
-MOST_MINUTES, MOST_MINUTES_IN_FULL = 42, 90
+MOST_MINUTES, MOST_MINUTES_IN_FULL = 25, 90
 BATCH_MINUTES = 150
 ROOT = Path(__file__).parents[2]
 
