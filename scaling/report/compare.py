@@ -85,7 +85,7 @@ PROGRAMS_AGAIN = "scaling reference"
 
 
 def write_programs(folder: Path, console: Console) -> None:
-    """Write the table of the programs whose studies are in `folder`; say where it is.
+    """Write the table of the programs whose studies are in `folder`, if any; say where it is.
 
     Raises:
         ScalingError: it cannot be written.
@@ -95,7 +95,10 @@ def write_programs(folder: Path, console: Console) -> None:
         for each in sorted(folder.iterdir())
         if each.is_dir() and journal_in(each)
     }
-    text = chapters_markdown([programs_chapter(programs(studies))]) + "\n"
+    found = programs(studies)
+    if not found:
+        return
+    text = chapters_markdown([programs_chapter(found)]) + "\n"
     file = folder / PROGRAMS_FILE
     write_file(
         file, lambda unfinished: unfinished.write_text(text, encoding="utf-8"), PROGRAMS_AGAIN
