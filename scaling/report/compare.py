@@ -86,7 +86,7 @@ PROGRAMS_AGAIN = "scaling reference"
 
 def write_programs(folder: Path, group: str, console: Console) -> None:
     """Write the table of programs to `folder`, where the studies of NAME are GROUP-NAME and
-    GROUP-NAME-remedies; say where it is.
+    GROUP-NAME-remedies, if any; say where it is.
 
     Raises:
         ScalingError: it cannot be written.
@@ -96,7 +96,10 @@ def write_programs(folder: Path, group: str, console: Console) -> None:
         for each in sorted(folder.glob(f"{group}-*"))
         if each.is_dir() and journal_in(each)
     }
-    text = chapters_markdown([programs_chapter(programs(studies))]) + "\n"
+    found = programs(studies)
+    if not found:
+        return
+    text = chapters_markdown([programs_chapter(found)]) + "\n"
     file = folder / PROGRAMS_FILE
     write_file(
         file, lambda unfinished: unfinished.write_text(text, encoding="utf-8"), PROGRAMS_AGAIN

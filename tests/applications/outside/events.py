@@ -1,5 +1,6 @@
 """A calendar for the programs that keep one: the same events in each, made once on a machine."""
 
+import hashlib
 import os
 import shutil
 import tempfile
@@ -30,8 +31,13 @@ def event(number: int) -> str:
 
 
 def made_once(name: str, make: Callable[[Path], None]) -> Path:
-    """A folder that `make` has filled: the one that all processes of this user share."""
-    folder = Path(tempfile.gettempdir(), f"scaling-outside-{os.getuid()}", name)
+    """A folder that `make` has filled: the one that all processes of this user share.
+
+    Other events have another folder.
+    """
+    digest = hashlib.sha256("".join(map(event, range(EVENTS))).encode()).hexdigest()[:8]
+    of_user = f"scaling-outside-{os.getuid()}"
+    folder = Path(tempfile.gettempdir(), of_user, f"{name}-{digest}")
     if not folder.is_dir():
         folder.parent.mkdir(mode=0o700, exist_ok=True)
         unfinished = Path(tempfile.mkdtemp(dir=folder.parent))
