@@ -127,10 +127,12 @@ def test_the_order_turns_round(measured: list[Record]) -> None:
 def test_ticks_have_the_slices_alone(measured: list[Record]) -> None:
     """One slice follows the other at once, in every column."""
     for worker in (worker for record in measured for worker in record.workers):
-        true_ns = sum(closed - opened for opened, closed in true_slices(worker))
+        slices = true_slices(worker)
+        true_ns = sum(closed - opened for opened, closed in slices)
         ticks = worker.ticks
         assert ticks.time_ns[-1] - ticks.time_ns[0] == true_ns
-        assert 0.5 * WINDOW_S < true_ns / 1e9 < 2 * WINDOW_S  # late on a busy machine
+        assert true_ns / 1e9 > 0.5 * WINDOW_S
+        assert true_ns < (slices[-1][1] - slices[0][0]) / 2  # four have their turns
         for column in (ticks.time_ns, ticks.operations, ticks.errors, ticks.bytes, ticks.cpu_ns):
             assert column is not None
             assert all((one or 0) <= (two or 0) for one, two in itertools.pairwise(column))
@@ -147,7 +149,9 @@ def test_the_analysis_reads_them_as_any_other(measured: list[Record]) -> None:
     assert all(rate > 0 for rate in throughputs(measured))
     for stack in stacks(map(readings, measured)):
         assert (stack.steps > 0).all()
-        assert (stack.window_s < 2 * WINDOW_S).all()
+        ticks = [worker.ticks.time_ns for record in measured for worker in record.workers]
+        counted_s = [(time_ns[-1] - time_ns[0]) / 1e9 for time_ns in ticks]
+        assert stack.window_s.ravel() == pytest.approx(counted_s)
 
 
 def test_collections_count_in_slices_alone(theirs: Callable[[str], str], tmp_path: Path) -> None:

@@ -21,10 +21,10 @@ def addresses(pages: int) -> Iterator[str]:
 
 
 def from_place(every: Sequence[str], start: int) -> Iterator[str]:
-    """Go round addresses endlessly. Connections start at different ones: a list page has half the
-    bytes of a story, so a short count must not see the first requests of all on list pages.
+    """Go round addresses endlessly. Each connection starts at another page, and at another place of
+    it: a list page has half the bytes of a story, and a short count must not see these alone.
     """
-    for place in count(start):
+    for place in count(start * STORIES_PER_PAGE):
         yield every[place % len(every)]
 
 
