@@ -53,8 +53,6 @@ WITH_BYTECODE = {"PYTHONDONTWRITEBYTECODE": ""}
 MARK = "pytest.mark.measures"
 SKIPPED = "SCALING_SKIPPED"
 """The variable with the file to which each run of the tests adds what it skipped."""
-QUOTING = ("README.md", "results/README.md")
-PUBLISHED = "results/published"
 
 
 def say(line: str) -> None:
@@ -201,10 +199,9 @@ def report(session: nox.Session) -> None:
 
 @nox.session(python=False, default=False)
 def quotes(session: nox.Session) -> None:
-    """Update the figures in README.md and results/README.md from the published results."""
-    python = analysis_python(session, ["3.14t"], pgo=False)
-    command = [python, "-m", "scaling", "quotes", *QUOTING, "--results", PUBLISHED, "--write"]
-    session.run(*command, *session.posargs, external=True)
+    """Update the pages: figures from published results, reference parts from registries."""
+    python = python_for(session, ["3.14"], "tests")["3.14"]
+    session.run(python, "-m", "tests.support.pages", external=True)
 
 
 def run_tests(session: nox.Session, builds: Sequence[str]) -> None:

@@ -34,7 +34,11 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help="such as 01-the-curve")
     parser.add_argument("--write", action="store_true", help="store the new output")
     asked = parser.parse_args()
-    files = [HERE / f"{name}.ipynb" for name in asked.names] or sorted(HERE.glob("*.ipynb"))
+    every = {file.stem: file for file in sorted(HERE.glob("*.ipynb"))}
+    names = [name.removesuffix(".ipynb") for name in asked.names] or list(every)
+    if unknown := [name for name in names if name not in every]:
+        parser.error(f"no notebook {unknown[0]}; there are {', '.join(every)}")
+    files = [every[name] for name in names]
     with tempfile.TemporaryDirectory() as folder:
         # Else IPython keeps a history, and Jupyter the kernel's keys, in the user's home.
         os.environ |= {"IPYTHONDIR": folder, "JUPYTER_RUNTIME_DIR": folder}

@@ -21,6 +21,7 @@ from tests.support import programs
 from tests.support.children import Own, environment
 from tests.support.cli import Command
 from tests.support.deployed import SHOP
+from tests.support.once import made_once
 from tests.support.unrendered import unrendered as without_rendering
 
 # A user's own server is no part of a test.
@@ -170,6 +171,11 @@ def unrendered() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def described_here() -> Description:
-    """What the Python that runs the tests can run."""
-    return described(sys.executable, environment(), workers_source_hash())
+def described_here(tmp_path_factory: pytest.TempPathFactory) -> Description:
+    """What the Python that runs the tests can run: asked by one process, while the others wait."""
+
+    def ask(_: Path | None = None) -> Description:
+        return described(sys.executable, environment(), workers_source_hash())
+
+    made_once(tmp_path_factory, "described-here", ask)
+    return ask()

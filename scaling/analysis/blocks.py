@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from scaling.analysis.arrays import Floats, Integers, Objects
+from scaling.analysis.arrays import Floats, Integers
 from scaling.analysis.curves import MIB, READINGS, MemoryKind, memory_kind
 from scaling.analysis.statistics.noise import NoiseFloor, noise_floor
 from scaling.analysis.statistics.verdict import Margin
@@ -106,6 +106,10 @@ class Blocks:
         """The column of each cell."""
         return {cell: at for at, cell in enumerate(self.cells)}
 
+    @cached_property
+    def _none(self) -> Floats:
+        return np.full(len(self.blocks), np.nan)
+
     @property
     def primary(self) -> Sequence[str]:
         """The questions that the study names as its primary ones."""
@@ -117,9 +121,11 @@ class Blocks:
 
     def of(self, cell: Cell, column: str) -> Floats:
         """The values of a column of the frame in the runs of a cell, shape (blocks,)."""
-        if column not in self._columns:
-            self._columns[column] = self._read(column)
-        return self.at(cell, self._columns[column])
+        if column not in self._columns:  # for all cells at once
+            values = self._read(column)[self.rows.T]
+            self._columns[column] = np.where(self.rows.T < 0, np.nan, values)
+        place = self.place.get(cell)
+        return self._none if place is None else self._columns[column][place]
 
     def _read(self, column: str) -> Floats:
         """A column of the frame, or the runs' figures of that name; NaN for none."""
@@ -137,7 +143,7 @@ class Blocks:
         """Of values of all runs, shape (runs,), those of a cell, shape (blocks,); NaN for none."""
         place = self.place.get(cell)
         if place is None:
-            return np.full(len(self.blocks), np.nan)
+            return self._none
         rows = self.rows[:, place]
         return np.where(rows < 0, np.nan, values[rows])
 
@@ -152,20 +158,21 @@ class Blocks:
         both = np.isfinite(self.of(of, THROUGHPUT)) & np.isfinite(self.of(over, THROUGHPUT))
         if both.any() and (ours[both] == theirs[both]).all():
             return ""
-        reasons = self._reasons_alone
-        found = {reasons[row] for cell in (of, over) for row in self._rows_of(cell)}
-        known = sorted(each for each in found if isinstance(each, str))
+        known: set[str] = {*self._why_alone.get(of, ()), *self._why_alone.get(over, ())}
         if known:
-            return known[0]
+            return min(known)
         return OTHER_GROUP if np.isfinite(ours[both] + theirs[both]).any() else NO_TURNS
 
     @cached_property
-    def _reasons_alone(self) -> Objects:
-        return self.frame["alone"].astype(object).to_numpy()
-
-    def _rows_of(self, cell: Cell) -> list[int]:
-        place = self.place.get(cell)
-        return [] if place is None else [row for row in self.rows[:, place].tolist() if row >= 0]
+    def _why_alone(self) -> dict[Cell, set[str]]:
+        """Why valid runs of cells took turns with no other, where that is known."""
+        told = np.flatnonzero(self.frame["alone"].notna().to_numpy())
+        reasons = dict(zip(told.tolist(), self.frame["alone"].iloc[told].tolist(), strict=True))
+        found: dict[Cell, set[str]] = {}
+        for cell, rows in zip(self.cells, self.rows.T, strict=True):
+            if known := {reasons[row] for row in rows[np.isin(rows, told)].tolist()}:
+                found[cell] = known
+        return found
 
     def waits(self, cell: Cell) -> list[Mapping[str, float]]:
         """In each block the share of the samples of a cell's run by the call of each wait."""

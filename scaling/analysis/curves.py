@@ -176,8 +176,7 @@ class Curve:
 # ---------------------------------------------------------------------------------------- summarise
 
 SINGLY = ("cpu_s_per_op", *CPU_OF_SERVICES, "latency_p99_s")  # drawn run by run
-FIGURES = tuple(dict.fromkeys([*SHOWN, *READINGS.values()]))
-OF_MEMORY = [FIGURES.index(name) for name in READINGS.values()]
+NEEDED = tuple(READINGS.values())
 
 type Columns = dict[str, npt.NDArray[Any]]
 
@@ -193,8 +192,10 @@ def curves(frame: pd.DataFrame) -> list[Curve]:
     number = keys.groupby(list(CURVE), observed=True, sort=False, dropna=False).ngroup().to_numpy()
     order = np.argsort(number, kind="stable")
     borders = np.flatnonzero(np.diff(number[order])) + 1
+    known = (name for name in SHOWN if name not in NEEDED and frame[name].notna().any())
+    figures = [*NEEDED, *known]  # most columns of most studies have no value
     # Curve by curve: what is cut out of it is not copied again.
-    columns = _cut(_columns(frame), np.flatnonzero(first_ones)[order])
+    columns = _cut(_columns(frame, figures), np.flatnonzero(first_ones)[order])
     names = keys.iloc[order[[0, *borders]] if len(order) else []]
     every = [
         (str(study), curve_cell(*key), _cut(columns, slice(*ends)))
@@ -206,20 +207,22 @@ def curves(frame: pd.DataFrame) -> list[Curve]:
     ]
     sides = defaultdict(list)
     for study, key, own in every:
-        sides[study, section_of(key)].append(own["figures"][OF_MEMORY][:, own["used"]])
+        sides[study, section_of(key)].append(own["figures"][: len(NEEDED), own["used"]])
     kinds = {table: memory_kind(readings) for table, readings in sides.items()}
-    return [_curve(study, key, own, kinds[study, section_of(key)]) for study, key, own in every]
+    return [
+        _curve(study, key, own, figures, kinds[study, section_of(key)]) for study, key, own in every
+    ]
 
 
 def _cut(columns: Columns, runs: npt.NDArray[Any] | slice) -> Columns:
     return {name: values[..., runs] for name, values in columns.items()}
 
 
-def _columns(runs: pd.DataFrame) -> Columns:
+def _columns(runs: pd.DataFrame, figures: Sequence[str]) -> Columns:
     """What curves are made of, as arrays of shape (runs,): thousands of cells are cut out of it.
 
     `used` is whether a run is in the figures: valid, no second one of an A/A pair, and the last
-    attempt at its cell and block. `figures` are those of `FIGURES`, of shape (figures, runs).
+    attempt at its cell and block. `figures` are of shape (figures, runs).
     """
     valid = runs["valid"].to_numpy()
     used = valid & ~runs["twin"].to_numpy()
@@ -237,12 +240,13 @@ def _columns(runs: pd.DataFrame) -> Columns:
         "state": states,
         "workers": runs["workers"].to_numpy(),
         "block": runs["block"].to_numpy(),
-        "figures": np.array([runs[name].to_numpy(np.float64) for name in FIGURES]),
+        "figures": np.array([runs[name].to_numpy(np.float64) for name in figures]),
         "own": runs["figures"].to_numpy(),
     }
 
 
-def _curve(study: str, key: Cell, runs: Columns, kind: MemoryKind) -> Curve:
+def _curve(study: str, key: Cell, runs: Columns, figures: Sequence[str], kind: MemoryKind) -> Curve:
+    """The curve of these runs, of whose `figures` alone any is known."""
     used = _cut(runs, runs["used"])
     workers, first = np.unique(runs["workers"], return_index=True)
     regions = runs["region"][first]
@@ -255,7 +259,9 @@ def _curve(study: str, key: Cell, runs: Columns, kind: MemoryKind) -> Curve:
         table[..., rows, columns] = values
         return table
 
-    grids = dict(zip(FIGURES, placed(used["figures"]), strict=True))
+    blank = np.full((len(blocks), len(workers)), np.nan)
+    known = zip(figures, placed(used["figures"]), strict=True)
+    grids = dict.fromkeys(SHOWN, blank) | dict(known)
     throughput = grids["throughput_per_s"]
     speedup = _over_first(throughput, workers)
     if np.isfinite(grids["offered_per_s"]).any() and open_loop_rate(key.parameters):
@@ -277,7 +283,7 @@ def _curve(study: str, key: Cell, runs: Columns, kind: MemoryKind) -> Curve:
     tables = [*derived.values(), *shown.values(), *own.values()]
     units = [unit for _, unit in tables for _ in workers]
     every = iter(medians(np.hstack([table for table, _ in tables]), units))
-    ratios, figures, owns = (
+    ratios, medians_of, owns = (
         {name: [next(every) for _ in workers] for name in group} for group in (derived, shown, own)
     )
     runs_at = _counts(used["workers"], workers)
@@ -293,7 +299,7 @@ def _curve(study: str, key: Cell, runs: Columns, kind: MemoryKind) -> Curve:
             again=int(again[column]),
             left_out=int(left_out[column]),
             allocator_state=_state(used["state"][columns == column]),
-            figures={name: each[column] for name, each in figures.items()},
+            figures={name: each[column] for name, each in medians_of.items()},
             own={name: each[column] for name, each in owns.items()},
             **{name: each[column] for name, each in ratios.items()},
         )

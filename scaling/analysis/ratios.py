@@ -214,7 +214,7 @@ def _paired(blocks: Blocks, asked: Asked, *, exploratory: bool) -> _Taken | None
     named = asked.question in blocks.primary or under_load
     family: Family = "primary" if asked.headline and named and not exploratory else "exploratory"
     tested = hypothesis(values, blocks.margin(measure), direction_of(measure), family)
-    between = float(np.median(least)), float(np.median(most))
+    between = tuple(np.median([least, most], axis=1).tolist())
     apart, sides = blocks.why_apart(asked.of, over), _sides(of, under, known)
     return _Taken(asked, measure, over, values, apart, sides, between, tested)
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from functools import lru_cache
 
 BLANK = "–"
 ROUNDED_AWAY = 1e-12  # no figure is that small; what remains is rounding error
@@ -17,6 +18,7 @@ KINDS = (
 UNITS = [name for kind in KINDS for name in kind]
 
 
+@lru_cache(maxsize=1 << 16)  # terminal, Markdown and CSV show the same figures
 def number(value: float) -> str:
     """Three significant digits, thousands apart: 65300 → `65,300`, 0.01234 → `0.0123`."""
     if not math.isfinite(value):

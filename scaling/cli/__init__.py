@@ -1,6 +1,7 @@
 """The command line: one file per command; `main` is what `scaling` runs.
 
-To add a command, write its file, with a function of the same name, and add it to `COMMANDS`.
+To add a command, write its file, with a function of the same name and an example (`epilog`), and
+add it to `COMMANDS`.
 """
 
 import importlib

@@ -32,7 +32,9 @@ def _option(*flags: str, text: str, metavar: str | None = None, group: str = YOU
     return typer.Option(*flags, help=text, metavar=metavar, rich_help_panel=group)
 
 
-@program.app.command()
+@program.app.command(
+    epilog="Example: scaling app shop.main:app --path src --requests requests.jsonl"
+)
 @takes_flags(*EFFORT)
 def app(
     flags: dict[str, Any],

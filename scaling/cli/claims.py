@@ -9,7 +9,7 @@ from scaling.base.console import new_console
 from scaling.cli.program import app
 
 
-@app.command()
+@app.command(epilog="Example: scaling claims results/compare")
 def claims(
     results: Annotated[
         list[Path],

@@ -9,7 +9,7 @@ from scaling.base.console import new_console
 from scaling.cli.program import app
 
 
-@app.command()
+@app.command(epilog="Example: scaling compare results/before results/now")
 def compare(
     results: Annotated[
         list[Path],

@@ -4,7 +4,7 @@ from scaling.base.console import new_console
 from scaling.cli.program import app
 
 
-@app.command()
+@app.command(epilog="Example: scaling doctor")
 def doctor() -> None:
     """Check this machine for what disturbs measurements, and say what to do about it."""
     from scaling.machine.doctor import examine, report, worst

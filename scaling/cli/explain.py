@@ -14,7 +14,7 @@ PROFILE = "Names of functions (--profile)"
 PAIRS = 5
 
 
-@app.command()
+@app.command(epilog="Example: scaling explain results/compare --details")
 def explain(
     results: Results,
     as_json: Annotated[

@@ -9,7 +9,7 @@ from scaling.base.console import new_console
 from scaling.cli.program import Results, app
 
 
-@app.command()
+@app.command(epilog="Example: scaling export results/compare --to csv")
 def export(
     results: Results,
     to: Annotated[

@@ -27,7 +27,7 @@ def takes_bounds(command: Callable[..., None]) -> Callable[..., None]:
     return with_options(command, options, dict)
 
 
-@app.command()
+@app.command(epilog="Example: scaling gate results/now --workload echo --at 2 --min-efficiency 0.8")
 @takes_bounds
 def gate(
     bounds: dict[str, str | None],

@@ -4,7 +4,7 @@ from scaling.base.console import new_console
 from scaling.cli.program import app
 
 
-@app.command()
+@app.command(epilog="Example: scaling interpreters")
 def interpreters() -> None:
     """List the interpreters on this machine: version, GIL, origin, build options."""
     from scaling.builds.interpreters import survey

@@ -10,7 +10,7 @@ from scaling.cli.program import app
 from scaling.cli.study_options import Asked, takes_asked
 
 
-@app.command()
+@app.command(epilog="Example: scaling plan --study compare --workers 1,2,4")
 @takes_asked
 def plan(
     asked: Asked,

@@ -9,7 +9,7 @@ from scaling.base.console import new_console
 from scaling.cli.program import Results, app
 
 
-@app.command()
+@app.command(epilog="Example: scaling publish results/compare results/published/my-machine/compare")
 def publish(
     results: Results,
     folder: Annotated[

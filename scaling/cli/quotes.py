@@ -9,7 +9,7 @@ from scaling.base.console import new_console
 from scaling.cli.program import app
 
 
-@app.command()
+@app.command(epilog="Example: scaling quotes FILE.md --results results/published")
 def quotes(
     texts: Annotated[
         list[Path], typer.Argument(metavar="FILE.md", help="Markdown files that quote figures.")

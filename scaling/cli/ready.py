@@ -18,7 +18,7 @@ NEXT = "3.15t"  # shown beside 3.14t where it is on this machine
 FILES = ("pylock.toml", "uv.lock", "requirements.txt", "pyproject.toml")
 
 
-@app.command()
+@app.command(epilog="Example: scaling ready -r requirements.txt")
 def ready(
     packages: Annotated[
         list[str] | None, typer.Argument(metavar="PACKAGE", help="Requirements, as for pip.")

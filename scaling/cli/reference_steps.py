@@ -26,21 +26,23 @@ from scaling.base.files import text_in
 from scaling.base.formats import duration, listed, now
 from scaling.builds import interpreters
 from scaling.journal.file import FILE_NAME as JOURNAL
-from scaling.journal.identity import MACHINE_KEYS
+from scaling.journal.identity import MACHINE_KEYS, Facts, facts_of
 from scaling.journal.protected_write import try_writing, write_file
 from scaling.journal.record import Machine
 from scaling.machine.identity import describe_machine, label
-from scaling.machine.topology import read_topology
+from scaling.machine.topology import read_topology, worker_counts
 from scaling.report.compare import write_programs
 from scaling.report.publish import FILE_NAME as ENVIRONMENT
 from scaling.report.publish import publish
-from scaling.study.reference import ReferenceStudy
+from scaling.report.tables.grid import Cell, Grid
+from scaling.report.tables.terminal import GridView
+from scaling.study.kinds import COUNTS
+from scaling.study.reference import WORKERS, ReferenceStudy
 
 STATE = "reference.json"
 AGAIN = "scaling reference"
 PUBLISHED, FAILED, MOVED = "published", "failed", "another machine"
 
-type Facts = dict[str, str | float | None]
 type Run = Callable[[Sequence[str], dict[str, str]], int]
 type Publish = Callable[[Path, Path], None]
 
@@ -87,7 +89,8 @@ def machine_here() -> Machine:
 class ReferenceSteps:
     """A session: `studies` in the order of their value, as many as fit into `hours`.
 
-    `run`, `publish`, `here` and `clock` are for tests.
+    `workers` are the Ns of studies that have none of their own, as `--workers` takes them. `run`,
+    `publish`, `here` and `clock` are for tests.
     """
 
     studies: Sequence[ReferenceStudy]
@@ -96,6 +99,7 @@ class ReferenceSteps:
     console: Console
     label: str | None = None
     hours: float | None = None
+    workers: Sequence[str] = ()
     pgo: bool = True
     alternate: bool = True
     run: Run = run_here
@@ -107,6 +111,9 @@ class ReferenceSteps:
     def __post_init__(self) -> None:
         if self.label is not None and not re.fullmatch(r"\w[\w.-]*", self.label):
             raise UsageError(f"--label {self.label}: expected a name for a folder: epyc-2-cores")
+        if self.workers:
+            count, text = how_many(self.workers), ",".join(self.workers)
+            self.studies = [study.with_workers(text, count) for study in self.studies]
         self._began = self.clock()
 
     @cached_property
@@ -117,9 +124,7 @@ class ReferenceSteps:
     @cached_property
     def name(self) -> str:
         """What the machine is called: with a number where another one has the name."""
-        wanted = self.label or label(self.here())
-        names = chain([wanted], (f"{wanted}-{number}" for number in count(2)))
-        return next(name for name in names if self._is_ours(name))
+        return free_name(self.label or label(self.here()), self._is_ours)
 
     @cached_property
     def state(self) -> State:
@@ -130,15 +135,16 @@ class ReferenceSteps:
         """Print what is done, what is to be measured and how long that takes."""
         chosen = self._chosen()
         total_s = sum(60 * study.minutes for study in chosen)
-        say(
-            self.console,
+        title = (
             f"{self.name}: {len(chosen)} of {len(self.studies)} reference studies to measure, "
-            f"about {duration(total_s)} on two cores",
+            f"about {duration(total_s)} on two cores"
         )
-        width = max((len(study.name) for study in self.studies), default=0)
-        for study in self.studies:
-            fate = self._fate(study, chosen)
-            say(self.console, f"  {study.name:{width}} {study.minutes:3.0f} min  {fate}")
+        rows: list[list[Cell]] = [
+            [str(study.batch), study.name, self._fate(study, chosen), f"{study.minutes:.0f}"]
+            for study in self.studies
+        ]
+        headings = ["batch", "study", "outcome", "minutes"]
+        self.console.print(GridView(Grid(title, headings, rows, words=3)))
 
     def measure(self) -> None:
         """Measure and publish all that is to be done.
@@ -217,7 +223,7 @@ class ReferenceSteps:
             target = self.published / self.name / study.name
             self.publish(newest(folder), target)
             if study.group:
-                write_programs(target.parent, self.console)
+                write_programs(target.parent, study.group, self.console)
         except ScalingError as error:
             say(self.console, f"{study.name}: {error}")
             return FAILED
@@ -233,14 +239,8 @@ class ReferenceSteps:
     def _is_ours(self, name: str) -> bool:
         """Whether no other machine is called so, here or among what is published."""
         state = self._state_of(name)
-        known = chain([state.machine] if state else [], self._published_on(name))
+        known = chain([state.machine] if state else [], published_on(self.published / name))
         return all(facts == self.machine for facts in known)
-
-    def _published_on(self, name: str) -> Iterator[Facts]:
-        """The machine of each study that is published under that name."""
-        for file in (self.published / name).glob(f"*/**/{ENVIRONMENT}"):
-            machine = decoded(file, Where, "Publish that study again").machine
-            yield {key: machine.get(key) for key in MACHINE_KEYS}
 
     def _state_of(self, name: str) -> State | None:
         file = self.output / name / STATE
@@ -260,9 +260,28 @@ def decoded[Kind: msgspec.Struct](file: Path, kind: type[Kind], advice: str) -> 
         raise UsageError(f"{file}: {error}. {advice}") from None
 
 
-def facts_of(machine: Machine) -> Facts:
-    """The facts that distinguish two machines."""
-    return {key: getattr(machine, key) for key in MACHINE_KEYS}
+def how_many(workers: Sequence[str]) -> int:
+    """How many Ns these are here, words such as `1..cores` among them.
+
+    Raises:
+        UsageError: one is neither a number nor a known word.
+    """
+    meant = worker_counts(read_topology())
+    given = COUNTS.of_flag(workers, WORKERS)
+    return len({n for each in given for n in meant.get(each, (each,))})
+
+
+def published_on(folder: Path) -> Iterator[Facts]:
+    """The machine of each study in a machine's folder. Raises `UsageError`: one cannot be read."""
+    for file in folder.glob(f"*/{ENVIRONMENT}"):
+        machine = decoded(file, Where, "Publish that study again").machine
+        yield {key: machine.get(key) for key in MACHINE_KEYS}
+
+
+def free_name(wanted: str, is_free: Callable[[str], bool]) -> str:
+    """That name, or the first of NAME-2, NAME-3, … that no other machine has."""
+    names = chain([wanted], (f"{wanted}-{number}" for number in count(2)))
+    return next(name for name in names if is_free(name))
 
 
 def newest(folder: Path) -> Path:

@@ -13,7 +13,7 @@ from scaling.cli.program import Texts, app
 from scaling.cli.study_options import Asked, requirements_file, takes_asked
 
 
-@app.command()
+@app.command(epilog="Example: scaling remedies --workload echo")
 @takes_asked
 def remedies(
     asked: Asked,

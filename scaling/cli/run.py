@@ -15,7 +15,7 @@ from scaling.cli.study_options import Asked, takes_asked
 SEVERAL = "Several machines"
 
 
-@app.command()
+@app.command(epilog="Example: scaling run --workload echo --arm 3.14,3.14t --workers 1,2")
 @takes_asked
 def run(
     asked: Asked,

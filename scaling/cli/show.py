@@ -8,7 +8,7 @@ from scaling.base.console import new_console
 from scaling.cli.program import Results, app
 
 
-@app.command()
+@app.command(epilog="Example: scaling show results/compare --details")
 def show(
     results: Results,
     details: Annotated[

@@ -9,7 +9,7 @@ from scaling.base.console import new_console, say
 from scaling.cli.program import app
 
 
-@app.command()
+@app.command(epilog="Example: scaling study compare")
 def study(
     name: Annotated[
         str | None, typer.Argument(metavar="NAME", help="The built-in study to print.")

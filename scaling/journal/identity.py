@@ -23,6 +23,13 @@ MACHINE_KEYS = (
     "libc",
 )
 
+type Facts = dict[str, str | float | None]
+
+
+def facts_of(machine: Machine) -> Facts:
+    """The facts that distinguish two machines."""
+    return {key: getattr(machine, key) for key in MACHINE_KEYS}
+
 
 def canonical(value: object) -> str:
     """One text for one value: JSON with sorted keys and no spaces."""
@@ -76,10 +83,9 @@ def identity(
     workers_source: str | None,
 ) -> Identity:
     """The identity of a study about to be run, or of one from a journal (`identity_of`)."""
-    facts = msgspec.structs.asdict(machine)
     return Identity(
         study=study,
-        machine={key: facts[key] for key in MACHINE_KEYS},
+        machine=facts_of(machine),
         builds={name: _build(arm) for name, arm in arms.items()},
         pins=pins,
         workers_source=workers_source,

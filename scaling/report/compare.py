@@ -84,15 +84,16 @@ PROGRAMS_FILE = "programs.md"
 PROGRAMS_AGAIN = "scaling reference"
 
 
-def write_programs(folder: Path, console: Console) -> None:
-    """Write the table of the programs whose studies are in `folder`, if any; say where it is.
+def write_programs(folder: Path, group: str, console: Console) -> None:
+    """Write the table of programs to `folder`, where the studies of NAME are GROUP-NAME and
+    GROUP-NAME-remedies; say where it is. Without a figure of any, nothing is written.
 
     Raises:
         ScalingError: it cannot be written.
     """
     studies = {
-        each.name: StudyResults.of(read(each, console))
-        for each in sorted(folder.iterdir())
+        each.name.removeprefix(f"{group}-"): StudyResults.of(read(each, console))
+        for each in sorted(folder.glob(f"{group}-*"))
         if each.is_dir() and journal_in(each)
     }
     found = programs(studies)

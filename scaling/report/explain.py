@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 from rich.console import Console
+from rich.text import Text
 
 from scaling.analysis.losses import TERMS, Attribution, Loss
 from scaling.analysis.results import StudyResults
@@ -19,8 +20,9 @@ from scaling.base.errors import UsageError
 from scaling.base.formats import plural
 from scaling.journal.beside import Profile, read_profiles
 from scaling.report.reading import read
-from scaling.report.tables.losses import LEGEND, sentences
-from scaling.report.terminal.pictures import InShort, ProfileView, Waterfalls
+from scaling.report.tables.losses import LEGEND, profile_chapter, sentences
+from scaling.report.tables.terminal import Chapters
+from scaling.report.terminal.pictures import InShort, Waterfalls
 from scaling.study.parameters import caveats
 
 # ------------------------------------------------------------------------------------------ as JSON
@@ -119,7 +121,7 @@ def explain(
         say(json_to, explained_json(study))
         return
     for warning in filter(None, (study.soundness.warning, *caveats(study.study))):
-        say(console, warning)
+        console.print(Text(warning))
     every = sorted(study.attributions, key=lambda each: each.runs.section.is_control)
     if details:
         console.print(Waterfalls(every))
@@ -132,7 +134,7 @@ def explain(
     console.print(LEGEND, style="dim")
     for profile in read_profiles(study.path.parent) if study.path else ():
         console.print()
-        console.print(ProfileView(profile))
+        console.print(Chapters([profile_chapter(profile)]))
     if not details:
         command = f"scaling explain {shlex.quote(str(results))} --details"
         omitted = f"; {plural(left, 'cell')} left out" if left else ""
@@ -155,7 +157,7 @@ def show_profile(
         UsageError: there is no journal that could be read.
     """
     if json_to is None:
-        console.print(ProfileView(profile))
+        console.print(Chapters([profile_chapter(profile)]))
     else:
         say(json_to, explained_json(StudyResults.of(read(results, console))))
 

@@ -39,7 +39,7 @@ def print_remedies(found: Found, console: Console) -> None:
     if not found.best:
         say(console, "No remedy is proven to help: there is nothing to paste.")
         return
-    say(console, f"Lines to paste for {listed(found.best)}:")
+    console.print(Text(f"Lines to paste for {listed(found.best)}:"))
     for line in pasted(found.best):
         say(console, line)
 
@@ -123,7 +123,7 @@ def pasted(names: Sequence[str]) -> Iterator[str]:
     yield from variables(chosen)
     python = python_lines(chosen)
     if python:
-        yield "# in Python, at the start of the program unless it says otherwise"
+        yield "# in Python, first in the program unless it says otherwise"
         yield from python
 
 

@@ -62,16 +62,32 @@ def with_controls(
     """
     if not study.controls or usable_cores < FEWEST_CORES:
         return study
-    on = {name: tuple(arm for arm in study.arms if has_control(arm, name)) for name in CONTROLS}
-    offered = {name for each in descriptions.values() for name in each.workloads}
     lacking = [
-        _entry(name, descriptions, arms)
-        for name, arms in on.items()
-        if arms
-        and name in offered
-        and not any(_holds(entry, name, arms) for entry in study.workloads)
+        entry
+        for entry in _entries(study, descriptions)
+        if not any(_holds(each, entry.name, entry.arms or ()) for each in study.workloads)
     ]
     return msgspec.structs.replace(study, workloads=(*study.workloads, *lacking))
+
+
+def without_controls(study: Study, descriptions: Mapping[str, Description]) -> Study:
+    """The settled study without the controls at its end, as `with_controls` adds them.
+
+    That of a journal has them. What a study asks for itself stays, if it is nothing but controls.
+    """
+    added, workloads = _entries(study, descriptions), study.workloads
+    while study.controls and len(workloads) > 1 and workloads[-1] in added:
+        workloads = workloads[:-1]
+    return msgspec.structs.replace(study, workloads=workloads)
+
+
+def _entries(study: Study, descriptions: Mapping[str, Description]) -> list[WorkloadEntry]:
+    """All controls that can be run on arms of the study."""
+    on = {name: tuple(arm for arm in study.arms if has_control(arm, name)) for name in CONTROLS}
+    offered = {name for each in descriptions.values() for name in each.workloads}
+    return [
+        _entry(name, descriptions, arms) for name, arms in on.items() if arms and name in offered
+    ]
 
 
 def _holds(entry: WorkloadEntry, name: str, arms: Collection[str]) -> bool:

@@ -1,7 +1,7 @@
 """The studies that a reference session makes, as reference.toml lists them."""
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator
 from importlib import resources
 from typing import Any
 
@@ -11,31 +11,46 @@ from scaling.base.errors import UsageError, unknown
 from scaling.base.toml_file import converted, document, title
 
 FILE_NAME = "reference.toml"
+WORKERS = "--workers"
+USUAL_COUNTS = 2  # `minutes` are those of N = 1 and 2
 OUTSIDE = "outside"
-"""The group of the studies of programs, and their folder among those that are published."""
+"""The group of the studies of programs."""
 REMEDIES = "-remedies"
 PROGRAMS_FOLDER = "tests/applications/outside"
 
 
 class ReferenceStudy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One study: the folder that it is published in, and the command that measures it."""
+    """One study: the folder that it is published in, and the command that measures it.
+
+    `batch` is the number of those that are measured together with it, `group` a name for several.
+    """
 
     name: str
     command: str
     minutes: float
+    batch: int = 1
     source: str = ""
     every_version: bool = False
     pgo: bool = True
+    own_workers: bool = False
+    group: str = ""
 
     @property
     def arguments(self) -> list[str]:
         """The command as arguments of `scaling`."""
         return shlex.split(self.command)
 
-    @property
-    def group(self) -> str:
-        """What its name begins with: `outside` of `outside/httpbin`; empty without."""
-        return self.name.rpartition("/")[0]
+    def with_workers(self, text: str, count: int) -> "ReferenceStudy":
+        """The study with the Ns of `text`, which are `count`; itself if it has Ns of its own."""
+        if self.own_workers:
+            return self
+        words = self.arguments
+        if WORKERS in words:
+            words[words.index(WORKERS) + 1] = text
+        else:
+            words += [WORKERS, text]
+        minutes = self.minutes * max(count, USUAL_COUNTS) / USUAL_COUNTS
+        return msgspec.structs.replace(self, command=shlex.join(words), minutes=minutes)
 
 
 class OutsideProgram(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -53,6 +68,8 @@ class OutsideProgram(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     remedies: str = ""
     minutes: float
     remedies_minutes: float
+    batch: int = 2
+    remedies_batch: int = 3
 
     @property
     def source(self) -> str:
@@ -67,15 +84,19 @@ class OutsideProgram(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
         )
         asked = f"{self.application} {self.options} {files}"
         yield ReferenceStudy(
-            name=f"{OUTSIDE}/{self.name}",
+            name=f"{OUTSIDE}-{self.name}",
             command=f"app {asked}",
             minutes=self.minutes,
+            batch=self.batch,
+            group=OUTSIDE,
             source=self.source,
         )
         yield ReferenceStudy(
-            name=f"{OUTSIDE}/{self.name}{REMEDIES}",
+            name=f"{OUTSIDE}-{self.name}{REMEDIES}",
             command=f"remedies --app {asked} {self.remedies}",
             minutes=self.remedies_minutes,
+            batch=self.remedies_batch,
+            group=OUTSIDE,
             source=self.source,
         )
 
@@ -85,29 +106,42 @@ def outside_programs() -> list[OutsideProgram]:
     return _read(OutsideProgram, "programs", "program")
 
 
-def reference_studies(only: Sequence[str] | None = None) -> list[ReferenceStudy]:
-    """All of them, or those of these names or groups, in the order of their value.
+def reference_studies(
+    only: Collection[str] = (), batches: Collection[str] = ()
+) -> list[ReferenceStudy]:
+    """All of them, or those of these names, groups and batches, in the order of their value.
 
     Raises:
-        UsageError: there is no study of such a name.
+        UsageError: there is no study or batch of such a name, or none that is of both.
     """
     studies = _read(ReferenceStudy, "studies", "study")
-    studies += [study for program in outside_programs() for study in program.studies()]
-    known = [study.name for study in studies]
-    if len(set(known)) < len(known):
+    of_programs = [study for program in outside_programs() for study in program.studies()]
+    studies = sorted([*of_programs, *studies], key=lambda study: study.batch)
+    names = [study.name for study in studies]
+    if len(set(names)) < len(names):
         raise UsageError(f"{FILE_NAME}: two studies have one name")
-    names = dict.fromkeys([*known, *(study.group for study in studies if study.group)])
-    for name in only or ():
-        if name not in names:
-            raise unknown("reference study", name, names)
-    return [each for each in studies if not only or {each.name, each.group} & {*only}]
+    names += dict.fromkeys(study.group for study in studies if study.group)
+    numbers = [str(study.batch) for study in studies]
+    for what, asked, known in (("reference study", only, names), ("batch", batches, numbers)):
+        for name in asked:
+            if name not in known:
+                raise unknown(what, name, known)
+    chosen = [
+        study
+        for study in studies
+        if (not only or {study.name, study.group} & {*only})
+        and (not batches or str(study.batch) in batches)
+    ]
+    if not chosen:
+        raise UsageError("--only and --batch have no study in common")
+    return chosen
 
 
 def _read[Kind: (ReferenceStudy, OutsideProgram)](
     kind: type[Kind], key: str, noun: str
 ) -> list[Kind]:
     text = (resources.files("scaling.study") / FILE_NAME).read_text("utf-8")
-    tables: list[Any] = document(text, FILE_NAME)[key]
+    tables: list[Any] = document(text, FILE_NAME).get(key, [])
     return [
         converted(table, kind, f"{FILE_NAME}: {title(noun, number, table)}")
         for number, table in enumerate(tables, start=1)

@@ -166,7 +166,7 @@ Thread 0x0001 [worker-1] (most recent call first):
 
 
 def test_every_kind_has_a_remedy_and_is_explained() -> None:
-    text = (ROOT / "results" / "README.md").read_text()
+    text = (ROOT / "scaling" / "application.md").read_text()
     for kind in KINDS:
         assert BY_KIND[kind].remedy
         assert f"`{kind}`" in text

@@ -1,12 +1,23 @@
 """Messages between loops of threads over those through a broker: ratios, and columns of rooms."""
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from scaling.base.errors import UsageError
-from scaling.journal.record import Cell, Memory, ParameterFacts, ParameterValue, RunLine, ServiceUse
+from scaling.journal.record import (
+    Cell,
+    Memory,
+    ParameterFacts,
+    Parameters,
+    ParameterValue,
+    RunLine,
+    ServiceUse,
+)
+from scaling.report.terminal.answer import print_answer
 from scaling.study.parameters import sweep
 from scaling.study.plan.groups import Planned, why_alone
 from scaling.study.questions import (
@@ -17,6 +28,7 @@ from scaling.study.questions import (
     every_ratio,
 )
 from tests.support.descriptions import ECHO
+from tests.support.printing import printed_by
 from tests.support.runs import with_
 from tests.support.served_studies import FakeServedStudy
 
@@ -104,6 +116,21 @@ def test_rooms_have_columns_of_their_own() -> None:
     alone = frame[frame["model"] == "threads"]
     assert (alone["stack_cpu_s_per_op"] == alone["cpu_s_per_op"]).all()
     assert np.isnan(SERVED.frame[["delivered_per_s", "connection_bytes"]]).all(axis=None)
+
+
+def between_loops(run: RunLine) -> RunLine:
+    """The run as one of rooms; threads reach each other without the broker."""
+    if run.cell.model != "threads":
+        return to_rooms(run)
+    parameters = Parameters.of(run.cell.parameters).but(through="loops")
+    return with_(to_rooms(run), cell=run.cell.but(parameters=parameters))
+
+
+def test_the_first_screen_has_latency_of_threads_over_processes_with_a_broker() -> None:
+    results = replace(SERVED, workers=(2,), blocks=8, change=between_loops).results
+    text = printed_by(lambda to: print_answer(results, Path("x"), Path("x/report.html"), to), 80)
+    assert re.search(r"3\.14t · threads +\S+ \(\S+\) ms +\d\.\d+×", text), text
+    assert "× is over 3.14 · processes" in text
 
 
 def test_memory_of_members_that_stall_is_not_that_of_a_connection() -> None:

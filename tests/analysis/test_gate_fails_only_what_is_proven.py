@@ -148,8 +148,8 @@ def test_whoever_allows_a_void_study_gets_no_proof_from_it(told: Told) -> None:
     assert "OLD is void" in text
 
 
-def test_the_workflow_of_the_readme_fails_on_a_void_study(tmp_path: Path, command: Command) -> None:
-    workflow = (ROOT / "results" / "README.md").read_text(encoding="utf-8")
+def test_the_workflow_to_copy_fails_on_a_void_study(tmp_path: Path, command: Command) -> None:
+    workflow = (ROOT / "scaling" / "publishing.md").read_text(encoding="utf-8")
     (asked,) = re.findall(r"- run: >\n((?: +\S.*\n)*? +scaling gate(?:.*\n)+?)```", workflow)
     _, *arguments = asked.split()
     for seed, name in enumerate(("before", "now")):

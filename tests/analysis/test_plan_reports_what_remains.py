@@ -153,8 +153,7 @@ def test_what_remains_of_a_study_that_was_really_begun_is_printed(
     assert "resume with: scaling run --output out" in done.stdout
     table = [line.split() for line in done.stdout.splitlines() if f" {BUILD} " in line]
     assert {words[0] for words in table} == {"echo", "compute", "shared"}
-    if options:
-        assert sum(int(words[-3]) for words in table) == RUNS
+    assert sum(int(words[-3]) for words in table) == RUNS
     assert [*journal.parent.iterdir()] == [journal]
     assert journal.read_bytes() == before
 

@@ -162,7 +162,8 @@ def test_the_page_has_the_functions_of_a_profile_with_what_they_are(tmp_path: Pa
     (block,) = function_blocks(results)
     (grid,) = block.folded
     assert grid.title == "CPU time by native function, ns per round trip"
-    assert grid.rows == [["_PyMutex_LockTimed", "100", "500", "400", "380–420", "waits for a lock"]]
+    named = "_PyMutex_LockTimed\nwaits for a lock"
+    assert grid.rows == [[named, "100", "500", "400", "380–420"]]
     assert block.notes == profile.notes
 
 

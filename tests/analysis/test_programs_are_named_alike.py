@@ -1,4 +1,4 @@
-"""What tests, services, settings and runtimes need is named alike in README, CI and messages."""
+"""What tests, services, settings and runtimes need is named alike in pages, CI and messages."""
 
 import re
 
@@ -10,7 +10,7 @@ from scaling.builds.settings import SETTINGS
 from scaling.run.profile.perf import Perf
 from scaling.run.profile.source import UnavailableError
 from scaling.study.services import SERVICES
-from tests.analysis.test_readme_examples_work import of
+from tests.analysis.test_examples_of_pages_work import of
 from tests.support.children import ROOT
 from tests.support.chromium import NAMES
 from tests.support.programs import PROGRAMS, REQUIRE
@@ -26,21 +26,23 @@ def words(text: str) -> list[str]:
     return sorted(" ".join(re.findall(r"packages\+?=\((.*?)\)", text)).split())
 
 
-def test_readme_and_ci_install_all_that_tests_need() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert re.findall(r"`apt-get install (.*?)`", readme) == [" ".join(PACKAGES)]
-    assert re.findall(r"`npm install --global (.*?)`", readme) == [" ".join(OF_NPM)]
+def test_page_and_ci_install_all_that_tests_need() -> None:
+    page = (ROOT / "tests" / "README.md").read_text(encoding="utf-8")
+    assert re.findall(r"`apt-get install (.*?)`", page) == [" ".join(PACKAGES)]
+    assert re.findall(r"`npm install --global (.*?)`", page) == [" ".join(OF_NPM)]
     ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     assert words(ci) == PACKAGES
     assert re.findall(r"npm install --global --silent (\w+)", ci) == OF_NPM
     assert f"export {REQUIRE}=1" in ci
 
 
-def test_the_workflow_installs_them_for_one_job_and_hides_them_from_another() -> None:
+def test_workflows_install_them_for_one_job_and_hide_them_from_another() -> None:
     asked = [line[2:] for line in of("sudo") if line[0] == "apt-get" and line[1] == "install"]
     named = {name for line in asked for name in line if not name.startswith("-")}
     assert named == {*PACKAGES} - ON_GITHUB | {"linux-tools-$(uname -r)"}
-    assert [line[3:] for line in of("sudo") if line[:2] == ["npm", "install"]] == [OF_NPM]
+    of_npm = [line[3:] for line in of("sudo") if line[:2] == ["npm", "install"]]
+    assert of_npm
+    assert all(names == OF_NPM for names in of_npm)
     removed = " ".join(" ".join(line) for line in of("sudo") if line[0] == "rm")
     libraries = {each.preload for each in SETTINGS.values() if each.preload}
     for name in (*PROGRAMS.keys() - NOT_ON_PATH, *NAMES, *libraries):

@@ -1,5 +1,5 @@
 """What is published is what this version makes of its journals: frames, tables, texts, pages,
-plots, and every figure and picture in a README.
+plots, and every figure in a page and picture in the README.
 
 `published_frames.json` has a digest of each column over the journals that it lists, made before the
 table package was rewritten for speed (2026-11-22); `details` has none, because these are sentences
@@ -31,6 +31,7 @@ from scaling.report.quotes.check import check
 from scaling.report.quotes.lookup import Lookup
 from scaling.report.quotes.text import quotes_in, without_code
 from tests.support.children import ROOT
+from tests.support.pages import TEXTS
 from tests.support.published import FOLDERS, alike, name_of, read, results_of
 from tests.support.published import PUBLISHED as ALL
 
@@ -38,8 +39,6 @@ KNOWN = json.loads(Path(__file__).with_name("published_frames.json").read_text(e
 DIGITS = 8  # machines round differently in the last ones
 TITLE = "{http://www.w3.org/2000/svg}title"
 PICTURE = re.compile("<svg.*?</svg>", re.DOTALL)
-TEXTS = {name: (ROOT / name).read_text(encoding="utf-8")
-         for name in ("README.md", "results/README.md")}  # fmt: skip
 QUOTED = sorted(
     set(re.findall(r"\]\((results/published/[^)\s]+/plots/[^)\s]+)\.svg\)", TEXTS["README.md"]))
 )
@@ -129,13 +128,12 @@ def test_every_plot_is_there_and_no_picture_that_is_none(folder: Path) -> None:
 
 
 @of_all
-def test_every_figure_of_a_readme_is_the_one_that_was_measured_and_every_key_is_used(
+def test_every_figure_of_a_page_is_the_one_that_was_measured_and_every_key_is_used(
     folder: Path,
 ) -> None:
     results = Lookup(folder, read)
     wrong, used = [], set[str]()
     for name, words in TEXTS.items():  # one test: they quote the same studies
-        assert quotes_in(words)
         used |= {each.comment for each in quotes_in(words)}
         wrong += [f"{name}:{each.quote.line}: {each.why}" for each in check(words, results)]
     assert not wrong, "\n".join(["`nox -s quotes` puts right what it can:", *wrong])

@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,13 +18,14 @@ from scaling.cli.reference_steps import ReferenceSteps, newest
 from scaling.journal.record import Machine
 from scaling.machine.identity import label
 from scaling.study.application import AppAsked, application_study
-from scaling.study.file import built_in_studies
+from scaling.study.file import built_in_studies, load_study_file
 from scaling.study.reference import ReferenceStudy, outside_programs, reference_studies
 from tests.support.served_studies import FakeAppStudy
 from tests.support.studies import FakeStudy
 
 HERE = Machine(id="a" * 32, cpu_model="AMD EPYC 7R13 Processor", physical_cores=2)
-MOST_MINUTES = 40
+MOST_MINUTES, MOST_MINUTES_IN_FULL = 25, 90
+BATCH_MINUTES = 150
 ROOT = Path(__file__).parents[2]
 
 
@@ -60,13 +62,14 @@ class Session:
         folder.mkdir(parents=True)
         (folder / "published").touch()
 
-    def steps(self, hours: float | None = None) -> ReferenceSteps:
+    def steps(self, hours: float | None = None, workers: Sequence[str] = ()) -> ReferenceSteps:
         return ReferenceSteps(
             studies=self.studies,
             output=self.folder / "reference",
             published=self.folder / "published",
             console=Console(file=self.said, width=200),
             hours=hours,
+            workers=workers,
             run=self.run,
             publish=self.publish,
             here=lambda: self.machine,
@@ -118,7 +121,37 @@ def test_what_fits_into_the_time_is_taken_in_order_of_value(tmp_path: Path) -> N
     steps.print_plan()
     steps.measure()
     assert session.published() == ["scale", "serve", "tls"]
-    assert "slo    45 min  left out: it does not fit" in session.said.getvalue()
+    assert re.search(r"slo +left out: it does not fit +45$", session.said.getvalue(), re.MULTILINE)
+
+
+def test_batches_are_listed_and_can_be_asked_for(tmp_path: Path) -> None:
+    session = Session(tmp_path, [study("scale"), study("slo", batch=2), study("tls", batch=2)])
+    session.steps().print_plan()
+    listed = re.findall(r"^(\d) +(\w+) +to measure", session.said.getvalue(), re.MULTILINE)
+    assert listed == [("1", "scale"), ("2", "slo"), ("2", "tls")]
+    assert {each.batch for each in reference_studies(batches=["1", "3"])} == {1, 3}
+    last = reference_studies()[-1]
+    assert reference_studies([last.name], [str(last.batch)]) == [last]
+    with pytest.raises(UsageError, match="no study in common"):
+        reference_studies([last.name], ["1"])
+    with pytest.raises(UsageError, match="unknown batch '0'"):
+        reference_studies(batches=["0"])
+
+
+def test_numbers_of_workers_are_for_studies_that_have_none_of_their_own(tmp_path: Path) -> None:
+    """Each further one adds half of the time of two."""
+    studies = [study("serve"), study("scale", own_workers=True)]
+    losses = replace(study("losses"), command="run --workload echo --workers 1,2 --blocks 10")
+    session = Session(tmp_path, [*studies, losses])
+    steps = session.steps(workers=["1", "2", "8"])
+    steps.print_plan()
+    assert [each.minutes for each in steps.studies] == [15, 10, 15]
+    steps.measure()
+    assert session.ran == [
+        "run --study serve --workers 1,2,8",
+        "run --study scale",
+        "run --workload echo --workers 1,2,8 --blocks 10",
+    ]
 
 
 def test_a_session_that_takes_longer_ends_in_time(tmp_path: Path) -> None:
@@ -196,11 +229,11 @@ def test_a_machine_is_called_after_its_cpu(model: str | None, name: str) -> None
 
 @pytest.mark.parametrize("each", reference_studies(), ids=lambda each: each.name)
 def test_every_study_of_the_list_exists(each: ReferenceStudy) -> None:
-    assert each.minutes <= MOST_MINUTES
+    assert each.minutes <= (MOST_MINUTES_IN_FULL if "--full" in each.arguments else MOST_MINUTES)
     command, *rest = each.arguments
     if command == "run":
-        assert rest[0] == "--study"
-        assert rest[1] in built_in_studies()
+        assert rest[0] in ("--study", "--workload")
+        assert rest[0] == "--workload" or rest[1] in built_in_studies()
     elif command == "app":
         application_study(AppAsked(application=rest[0]))  # else it raises
         assert (ROOT / each.source).is_dir()
@@ -209,12 +242,35 @@ def test_every_study_of_the_list_exists(each: ReferenceStudy) -> None:
     assert all((ROOT / word).exists() for word in rest if word.startswith("tests/"))
 
 
+def test_batches_are_in_order_and_no_longer_than_an_afternoon() -> None:
+    studies = reference_studies()
+    assert studies == sorted(studies, key=lambda study: study.batch)
+    for batch in {study.batch for study in studies}:
+        assert sum(study.minutes for study in studies if study.batch == batch) <= BATCH_MINUTES
+
+
+def test_a_larger_machine_takes_as_long() -> None:
+    """A study whose Ns follow from the machine is fitted to its minutes, but for one of few Ns."""
+    fitted = set()
+    for study in reference_studies():
+        command, *rest = study.arguments
+        if command == "run" and rest[0] == "--study" and "--workers" not in rest:
+            counts = load_study_file(rest[1]).values.get("workers", ["1..cores"])
+            if any(isinstance(n, str) for n in counts) and study.name != "primitives":
+                assert rest[rest.index("--time") + 1] == f"{study.minutes:.0f}min"
+                assert study.own_workers
+                fitted.add(study.name)
+    assert fitted == {"compare", "keep-up", "quansight", "scale", "sharing", "tls"}
+
+
 def test_a_group_stands_for_its_studies_and_has_a_table_of_its_programs(tmp_path: Path) -> None:
     names = [each.name for each in reference_studies(["outside"])]
     assert len(names) == 2 * len(outside_programs())
-    assert names[:2] == ["outside/httpbin", "outside/httpbin-remedies"]
+    assert names[0] == "outside-httpbin"
+    assert "outside-httpbin-remedies" in names
     assert reference_studies(["outside", "scale"])[0].name == "scale"
-    session = Session(tmp_path, [study("outside/shop"), study("outside/shop-remedies")])
+    both = ("outside-shop", "outside-shop-remedies")
+    session = Session(tmp_path, [study(name, group="outside") for name in both])
     steps = session.steps()
 
     def publish(_: Path, folder: Path) -> None:
@@ -222,13 +278,13 @@ def test_a_group_stands_for_its_studies_and_has_a_table_of_its_programs(tmp_path
 
     steps.publish = publish
     steps.measure()
-    (table,) = (tmp_path / "published" / "epyc-2-cores" / "outside").glob("*.md")
+    (table,) = (tmp_path / "published" / "epyc-2-cores").glob("*.md")
     assert "| shop | 2 threads on 3.14t |" in table.read_text()
 
 
 def of_shop(name: str) -> FakeStudy:
     """The study of an application, or that of its remedies."""
-    if name == "shop":
+    if name == "outside-shop":
         return FakeAppStudy(parameters={"server": "loops", "application": "shop:app"})
     return FakeStudy(
         variants={"app": [{"application": "shop:app"}]},

@@ -59,7 +59,7 @@ def test_the_wheel_of_the_source_distribution_measures_a_study(tmp_path: Path) -
 
 
 def test_the_public_front_is_documented_in_one_place() -> None:
-    text = (ROOT / "results/README.md").read_text(encoding="utf-8")
+    text = (ROOT / "scaling/README.md").read_text(encoding="utf-8")
     section = text.partition(f"{PUBLIC_FRONT}\n")[2].partition("\n## ")[0]
     named = {
         re.match(r"\w+", code)[0]  # type: ignore[index]

@@ -21,7 +21,7 @@ def with_scaling(path: Path) -> dict[str, float]:
     from rich.console import Console
 
     from scaling.analysis.results import StudyResults
-    from scaling.analysis.table.load import read_journal
+    from scaling.report.reading import read
     from scaling.report.tables.comparison import chapters
     from scaling.report.tables.export import comparison_rows, markdown, summary
     from scaling.report.tables.grid import chapters_markdown
@@ -29,12 +29,12 @@ def with_scaling(path: Path) -> dict[str, float]:
     from scaling.report.terminal.show import Results
 
     imported = time.perf_counter()
-    journal = read_journal(path)
+    console = Console(file=io.StringIO(), width=140)
+    journal = read(path, console)
     loaded = time.perf_counter()
     results = StudyResults.of(journal)
     found = chapters(results, alone=False)
     analysed = time.perf_counter()
-    console = Console(file=io.StringIO(), width=140)
     console.print(Results(results))
     console.print(Chapters(found))
     summary(results)
@@ -52,10 +52,11 @@ def with_scaling(path: Path) -> dict[str, float]:
 def with_page(path: Path) -> dict[str, float]:
     """The runs and the size of the page, which is made as `scaling report` does."""
     from scaling.analysis.results import StudyResults
-    from scaling.analysis.table.load import read_journal
+    from scaling.base.console import new_console
     from scaling.report.page.render import page
+    from scaling.report.reading import read
 
-    results = StudyResults.of(read_journal(path))
+    results = StudyResults.of(read(path, new_console(quiet=True)))
     return {"runs": len(results.frame), "kib": len(page(results).encode()) / 1024}
 
 

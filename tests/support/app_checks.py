@@ -27,7 +27,7 @@ def check(
     """Check an application; requests are sent at once for less long than for a user.
 
     Where answers do not change by themselves, one run `alone` is enough; where nothing is built at
-    the first request, so is one of `firsts`.
+    the first request, none of `firsts` is needed.
     """
     child = Child(sys.executable, environment(APPLICATIONS, *folders))
     with pytest.MonkeyPatch.context() as patch:

@@ -8,7 +8,7 @@ import pytest
 from filelock import FileLock
 
 
-def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], None]) -> Path:
+def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
     """A folder that `make` has filled: by the first process that asks, while the others wait."""
     base = factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:

@@ -11,12 +11,12 @@ from scaling.analysis.table.load import Journal, read_journal
 from tests.support.children import ROOT
 
 PUBLISHED = ROOT / "results" / "published"
-FOLDERS = sorted(journal.parent for journal in PUBLISHED.glob("*/*/**/journal.jsonl.gz"))
+FOLDERS = sorted(journal.parent for journal in PUBLISHED.glob("*/*/journal.jsonl.gz"))
 NUMBER = re.compile(r"(?<![\w.])-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[+-]?\d+)?")
 
 
 def name_of(folder: Path) -> str:
-    return folder.relative_to(PUBLISHED).as_posix()
+    return f"{folder.parent.name}/{folder.name}"
 
 
 read = cache(read_journal)

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 import psutil
 
 from tests.support.children import PATIENCE_S
+from workers.services.native.folder import PREFIX
 
 HERE = str(Path(__file__).parents[2])
 # Whatever Python would warn of (an unclosed socket, a task never awaited) is an error here.
@@ -102,6 +103,24 @@ def running_site(*options: str, command: Callable[..., list[str]] = site_command
 def running_responder(*options: str) -> contextlib.AbstractContextManager[str]:
     """Answer while the block runs; give the URL."""
     return running_site(*options, command=responder_command)
+
+
+def kill_valkey(place: Path) -> None:
+    """Kill the cache, or the broker, that runs in a folder below `place`."""
+    for each in family(os.getpid()):
+        if "valkey" in each.name() and each.cwd().startswith(str(place)):
+            each.kill()
+
+
+def left_in(place: Path) -> list[str]:
+    """Folders of services but for PostgreSQL's, which lives longer, and processes of Valkey."""
+    inside = []
+    for each in psutil.process_iter(["name"]):
+        if "valkey" in (each.info["name"] or ""):
+            with contextlib.suppress(psutil.Error):  # it has just ended
+                inside += [str(each.pid)] if each.cwd().startswith(str(place)) else []
+    folders = [path for path in place.glob(f"{PREFIX}*") if not (path / "data").exists()]
+    return [*inside, *(path.name for path in folders)]
 
 
 def family(pid: int) -> list[psutil.Process]:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from scaling.journal.record import Load, ParameterValue, ServiceUse
@@ -18,8 +17,8 @@ from scaling.run.load import Generator
 from scaling.run.services import Services
 from scaling.study.services import beside
 from tests.support.children import FREE_THREADED, environment
+from tests.support.servers import kill_valkey, left_in
 from tests.support.serving import load_asked, program
-from tests.workers.test_caches_may_be_a_server import left_in
 from workers import Worker
 from workers.host.models import MODELS
 from workers.readback.refusals import load_choices, refusals
@@ -128,8 +127,14 @@ def load_of(ending: Ending) -> Load:
         ("threads", {"server": "aiohttp", "protocol": "sse"}),
         ("threads", {"server": "starlette", "protocol": "websocket", "sending": "in-turn"}),
         ("threads", {"server": "starlette", "protocol": "sse"}),
-        ("processes", {"server": "aiohttp", "protocol": "sse", "through": "broker"}),
-        ("forked", {"server": "starlette", "protocol": "websocket", "through": "broker"}),
+        pytest.param(
+            *("processes", {"server": "aiohttp", "protocol": "sse", "through": "broker"}),
+            marks=pytest.mark.one_build,
+        ),
+        pytest.param(
+            *("forked", {"server": "starlette", "protocol": "websocket", "through": "broker"}),
+            marks=pytest.mark.one_build,
+        ),
     ],
 )
 def test_all_members_receive_each_message_once(
@@ -151,6 +156,7 @@ def test_all_members_receive_each_message_once(
     assert set(used) == ({"broker"} if "through" in parameters else set())
 
 
+@pytest.mark.one_build
 @pytest.mark.parametrize(
     ("way", "kind"), [("lose", "lost"), ("double", "doubled"), ("swap", "reordered")]
 )
@@ -164,6 +170,7 @@ def test_what_is_lost_doubled_or_reordered_is_counted(
     assert load.completed + load.errors[kind] + sum(load.unfinished.count) == load.offered
 
 
+@pytest.mark.one_build
 def test_others_wait_for_a_member_that_stops_reading_only_if_sent_to_in_turn(
     services: Services,
 ) -> None:
@@ -184,12 +191,13 @@ def test_others_wait_for_a_member_that_stops_reading_only_if_sent_to_in_turn(
     assert waiting["in-turn"] > 5 + waiting["queues"]
 
 
+@pytest.mark.one_build
 def test_a_broker_that_dies_in_the_window_is_a_labelled_run(
     place: Path, services: Services
 ) -> None:
     def kill(phase: str) -> None:
         if phase == "load":
-            threading.Timer(0.5, _kill_broker, [place]).start()
+            threading.Timer(0.5, kill_valkey, [place]).start()
 
     ending, used = broadcast(
         services, {"through": "broker"}, model="processes", window_s=3.0, at=kill
@@ -203,6 +211,7 @@ def test_a_broker_that_dies_in_the_window_is_a_labelled_run(
     assert left_in(place) == []
 
 
+@pytest.mark.one_build
 def test_a_broker_may_be_silent_for_longer_than_its_client_waits_by_default(
     services: Services,
 ) -> None:
@@ -219,12 +228,6 @@ def test_a_broker_may_be_silent_for_longer_than_its_client_waits_by_default(
 
     with services.during(["broker"], {}) as usage:
         assert asyncio.run(wait(usage.urls["broker"][0]))
-
-
-def _kill_broker(place: Path) -> None:
-    for each in psutil.Process().children(recursive=True):
-        if "valkey" in each.name() and each.cwd().startswith(str(place)):
-            each.kill()
 
 
 def test_the_plan_knows_of_two_choices_that_exclude_each_other() -> None:

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 from valkey import Valkey
 
@@ -30,7 +29,9 @@ from tests.support.children import (
     finish,
     record_of,
 )
+from tests.support.servers import kill_valkey, left_in
 from tests.workers.test_caches_hit_as_often_as_theory_says import POINTS, expected_hits
+from workers.services.native.folder import PREFIX
 from workers.workloads.parts.lookups import Rows
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("servers")]
@@ -47,9 +48,6 @@ SIZES: dict[str, ParameterValue] = {
 }
 
 
-PREFIX = "scaling-service-"
-
-
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where servers have their folders; paths of sockets must be short."""
@@ -62,17 +60,6 @@ def services(place: Path) -> Iterator[Services]:
     with Services(sys.executable, variables, data=place / "kept") as running:
         yield running
     assert left_in(place) == []
-
-
-def left_in(place: Path) -> list[str]:
-    """Folders of services but for PostgreSQL's, which lives longer, and processes of Valkey."""
-    inside = []
-    for each in psutil.process_iter(["name"]):
-        if "valkey" in (each.info["name"] or ""):
-            with contextlib.suppress(psutil.Error):  # it has just ended
-                inside += [str(each.pid)] if each.cwd().startswith(str(place)) else []
-    folders = [path for path in place.glob(f"{PREFIX}*") if not (path / "data").exists()]
-    return [*inside, *(path.name for path in folders)]
 
 
 def cell(model: str, parameters: Mapping[str, ParameterValue], window_s: float = 0.4) -> Any:
@@ -177,7 +164,7 @@ def test_a_server_that_dies_in_the_window_is_a_labelled_run(
 ) -> None:
     def kill(phase: str, _urls: Mapping[str, list[str]]) -> None:
         if phase == "load":
-            threading.Timer(0.4, _kill_valkey, [place]).start()
+            threading.Timer(0.4, kill_valkey, [place]).start()
 
     ending, used = measured(services, "threads", cache="valkey", window_s=2.0, at=kill)
     failure = failure_of(ending)
@@ -185,12 +172,6 @@ def test_a_server_that_dies_in_the_window_is_a_labelled_run(
     assert "ConnectionError" in failure.error
     assert "SIGKILL" in used["valkey"].ended
     assert left_in(place) == []
-
-
-def _kill_valkey(place: Path) -> None:
-    for each in psutil.Process().children(recursive=True):
-        if "valkey" in each.name() and each.cwd().startswith(str(place)):
-            each.kill()
 
 
 # ------------------------------------------------------------------------------ wrong answers

@@ -17,6 +17,7 @@ from tests.support.children import environment
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.one_build,
     pytest.mark.skipif(not stopping.IS_POSSIBLE, reason=stopping.WHY_NOT),
 ]
 

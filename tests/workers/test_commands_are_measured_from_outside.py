@@ -230,6 +230,7 @@ def test_a_command_ends_with_the_process_that_measures_it(shop: Path) -> None:
     assert gone([child])
 
 
+@pytest.mark.one_build
 @pytest.mark.parametrize(
     ("health", "says"),
     [("", "does the command use {port}"), ("/ready", "nothing answers on its port")],
@@ -341,6 +342,7 @@ def test_a_thread_that_runs_has_work_to_do_and_one_that_sleeps_has_none(sleeping
     wait_until(lambda: not has_work(family(sleeping.pid)))
 
 
+@pytest.mark.one_build
 @pytest.mark.parametrize("code", ["while True: pass", "import time; time.sleep(60)"])
 def test_the_record_says_whether_a_command_came_to_rest(
     code: str, monkeypatch: pytest.MonkeyPatch

@@ -137,6 +137,7 @@ def test_a_figure_is_the_mean_over_rounds_of_different_lengths(
     assert worker.figures == {"ns_per_task": 1_000.0}
 
 
+@pytest.mark.one_build
 def test_memory_is_that_of_work_done_at_once() -> None:
     """No round has more tasks alive than there would be, nor fewer: the peak is the same."""
     cell = {"workload": "gather", "workers": 1}
@@ -185,6 +186,7 @@ SLOW = """
     """
 
 
+@pytest.mark.one_build
 def test_a_users_own_work_takes_turns_too(theirs: Callable[[str], str], tmp_path: Path) -> None:
     """Rounds take about as long as slices, and one with few parts has none in some turns."""
     workload = theirs(SLOW)
@@ -198,6 +200,7 @@ def test_a_users_own_work_takes_turns_too(theirs: Callable[[str], str], tmp_path
     assert coarse[-2] < fine[-1]
 
 
+@pytest.mark.one_build
 def test_one_that_fails_leaves_its_group(theirs: Callable[[str], str], tmp_path: Path) -> None:
     workload = theirs(SLOW)
     cells = [

@@ -245,6 +245,7 @@ def test_a_planted_loss_is_found_in_slices_as_in_one_window(
         assert faults_per_operation(record_of(none)) < 10
 
 
+@pytest.mark.one_build
 def test_others_of_the_group_are_no_other_load() -> None:
     """Two runs that use all CPUs in turn: what others took is less than what they used."""
     cells = [{"workload": "compute", "model": "processes"}] * 2
@@ -258,6 +259,7 @@ def test_others_of_the_group_are_no_other_load() -> None:
     assert seen.other_cpu_fraction * (sum(after) - sum(before)) < busy_s
 
 
+@pytest.mark.one_build
 @pytest.mark.parametrize("fault", ["crash", "raise", "block"])
 def test_one_that_fails_leaves_its_group(
     theirs: Callable[[str], str], tmp_path: Path, fault: str
@@ -279,6 +281,7 @@ def test_one_that_fails_leaves_its_group(
         assert len(spans(record_of(each))) >= 3
 
 
+@pytest.mark.one_build
 def test_a_limit_counts_the_own_time_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """Four runs take longer together than each of them may."""
     monkeypatch.setattr("scaling.run.child.LIMIT_S", 20.0)
@@ -289,6 +292,7 @@ def test_a_limit_counts_the_own_time_of_a_run(monkeypatch: pytest.MonkeyPatch) -
     assert all(each.elapsed_s < took_s / 2 for each in endings)
 
 
+@pytest.mark.one_build
 def test_a_grandchild_in_a_session_of_its_own_is_stopped_too(
     theirs: Callable[[str], str], tmp_path: Path
 ) -> None:

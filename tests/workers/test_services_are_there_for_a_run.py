@@ -164,8 +164,8 @@ def test_what_it_can_deliver_is_measured_without_a_delay_of_its_own(services: Se
     assert ceiling.requests_per_s
     assert ceiling.mbytes_per_s
     assert ceiling.requests_per_s > 64
-    # A page has 65,000 on average; in a short count on a busy machine half of that was seen.
-    assert ceiling.mbytes_per_s * 1e6 / ceiling.requests_per_s > 25_000
+    # A list page has 34,000 bytes and a story 73,000: no count sees list pages alone.
+    assert ceiling.mbytes_per_s * 1e6 / ceiling.requests_per_s > 60_000
 
 
 @pytest.mark.slow

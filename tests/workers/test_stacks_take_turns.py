@@ -22,6 +22,7 @@ from workers.workloads.web import Web
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.one_build,
     pytest.mark.needs("servers"),
     pytest.mark.skipif(not stopping.IS_POSSIBLE, reason=stopping.WHY_NOT),
 ]

@@ -7,6 +7,7 @@ before it.
 
 import dataclasses
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
 from workers.loops.registry import known_loop
@@ -193,6 +194,7 @@ def reason_alone(workload: type[Workload]) -> str | None:
     return workload.alone
 
 
+@cache
 def parameters_of(workload: type[Workload]) -> dict[str, dict[str, Any]]:
     """List a workload's parameters: type, default, choices, smallest value and summary of each.
 

@@ -54,18 +54,6 @@ class Fit:
         return tuple(name for name, yes in zip(self.law.parameters, there, strict=True) if yes)
 
     @property
-    def residual_per_s(self) -> float:
-        """Standard deviation of the values around the law: on points less parameters degrees."""
-        degrees = len(self.seen.values) - self.law.count
-        return math.sqrt(self._squares / degrees) * self.seen.unit_per_s
-
-    @property
-    def r_squared(self) -> float:
-        """Share of the values' variance that the law explains, below 0 if a flat line is better."""
-        total = len(self.seen.values) * float(np.var(self.seen.values))
-        return 1 - self._squares / total if total > 0 else math.nan
-
-    @property
     def aicc(self) -> float:
         """Akaike's criterion, corrected for few values: the lower the better.
 

@@ -125,11 +125,11 @@ def medians(table: Floats, units: str | Sequence[str]) -> list[Estimate]:
     unit_of = [units] * table.shape[1] if isinstance(units, str) else units
     known = np.isfinite(table)
     counts = known.sum(axis=0)
-    ordered = np.sort(np.where(known, table, np.inf), axis=0)  # values left out come last
     found = [Estimate(math.nan, math.nan, math.nan, unit, 0, "no value") for unit in unit_of]
     for n in sorted(set(counts[counts > 0].tolist())):
         alike = np.flatnonzero(counts == n)
-        values = ordered[:n, alike]
+        # Values that are left out come last.
+        values = np.sort(np.where(known[:, alike], table[:, alike], np.inf), axis=0)[:n]
         point = _middle(values)
         low, high = _bounds(values)
         few = n < FEWEST_FOR_INTERVAL

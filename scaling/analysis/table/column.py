@@ -8,7 +8,7 @@ named in `scaling.analysis.table.columns`.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import chain
 from operator import attrgetter
 from typing import Any, Literal
@@ -97,25 +97,33 @@ def field(path: str) -> Read:
     return lambda rows: list(map(get, rows.runs))
 
 
-def of_served(columns: Mapping[str, Column]) -> dict[str, Column]:
-    """The same columns of figures; where no run has a load they are blank without a look at each.
+def where(has: str, columns: Mapping[str, Column]) -> dict[str, Column]:
+    """The same columns of figures; where no run has what they are of they are blank without a look
+    at each: `has` is the property of `SomeRuns` that says so.
 
     Most journals have no served run, and served runs have many columns.
     """
     return {
-        name: column if column.dtype == FLAG else replace(column, read=_unless_blank(column))
+        name: column if column.dtype == FLAG else replace(column, read=_unless_blank(column, has))
         for name, column in columns.items()
     }
 
 
-def _unless_blank(column: Column) -> Read:
+def _unless_blank(column: Column, has: str) -> Read:
     def read(rows: SomeRuns) -> Any:
-        if rows.has_load:
-            return column.read(rows)
-        runs = len(rows.runs)
-        return [{}] * runs if column.dtype == OBJECT else np.full(runs, np.nan)
+        return column.read(rows) if getattr(rows, has) else _blank(column.dtype, len(rows.runs))
 
     return read
+
+
+@cache
+def _blank(dtype: str, runs: int) -> Any:
+    """A blank column, one for all: what a process hands over has each object once."""
+    if dtype == OBJECT:
+        return [{}] * runs
+    found = np.full(runs, np.nan if dtype == NUMBER else 0)
+    found.flags.writeable = False
+    return found
 
 
 def expectations(study: StudyLine) -> dict[str, Expectation]:
@@ -155,6 +163,16 @@ class SomeRuns(dict[str, Any]):
     def has_load(self) -> bool:
         """Whether any of the runs was loaded from outside."""
         return any(run.load is not None for run in self.runs)
+
+    @cached_property
+    def has_services(self) -> bool:
+        """Whether any of them had a service beside it."""
+        return any(run.services for run in self.runs)
+
+    @cached_property
+    def has_latencies(self) -> bool:
+        """Whether operations of any of them were timed."""
+        return self.has_load or self.any_worker_has("latency")
 
     @cached_property
     def workers(self) -> list[WorkerRecord]:

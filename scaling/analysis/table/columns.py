@@ -5,7 +5,7 @@ does not report it, or there is no such thing for a run of its kind. The window 
 its release to its finish.
 """
 
-from scaling.analysis.table.column import COUNT, NUMBER, Column, of_served
+from scaling.analysis.table.column import COUNT, NUMBER, Column, where
 from scaling.analysis.table.generator import GENERATOR
 from scaling.analysis.table.latency import LATENCY
 from scaling.analysis.table.overload import OVERLOAD
@@ -27,10 +27,10 @@ GROUPS = (
     BUSY,
     STEADINESS,
     OWN_FIGURES,
-    LATENCY,
-    of_served(GENERATOR),
-    of_served(OVERLOAD),
-    of_served(ROOMS),
+    where("has_latencies", LATENCY),
+    where("has_load", GENERATOR),
+    where("has_load", OVERLOAD),
+    where("has_load", ROOMS),
     SHARED,
     SERVICE_USE,
     FAULTS,

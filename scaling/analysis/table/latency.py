@@ -127,8 +127,6 @@ def histograms_of(run: RunLine) -> list[Latency]:
 
 
 def _summaries(rows: SomeRuns) -> list[dict[str, float]]:
-    if not rows.has_load and not rows.any_worker_has("latency"):
-        return [{}] * len(rows.runs)
     every = map(histograms_of, rows.runs)
     return [summary(histograms) if histograms else {} for histograms in every]
 

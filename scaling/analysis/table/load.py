@@ -24,6 +24,7 @@ import msgspec
 import numpy as np
 import pandas as pd
 
+from scaling.analysis.arrays import Integers
 from scaling.analysis.table.column import OBJECT, WORD, SomeRuns, expectations
 from scaling.analysis.table.columns import COLUMNS, EVERY
 from scaling.analysis.table.empty_loop import without_loop
@@ -114,7 +115,8 @@ class FrameBuilder:
         self._generators += [kind_of(run.load) for run in rows.runs]
         for name, column in COLUMNS.items():
             if column.dtype == WORD:
-                self._values[name] += map(self._codes[name].__getitem__, rows[name])
+                codes = map(self._codes[name].__getitem__, rows[name])
+                self._values[name].append(np.fromiter(codes, np.int64, len(rows.runs)))
             elif column.is_array:
                 self._values[name].append(rows[name])
             else:
@@ -125,8 +127,8 @@ class FrameBuilder:
         self._generators += later._generators
         for name, values in later._values.items():
             if name in self._codes:
-                codes = [self._codes[name][word] for word in later._codes[name]]
-                self._values[name] += map(codes.__getitem__, values)
+                codes = np.array([self._codes[name][word] for word in later._codes[name]], np.int64)
+                self._values[name] += [codes[each] for each in values]
             else:
                 self._values[name] += values
 
@@ -140,9 +142,10 @@ class FrameBuilder:
     def _column(self, name: str) -> Any:
         values, column = self._values[name], COLUMNS[name]
         if name in self._codes:
-            return _categorical(name, list(self._codes[name]), values)
+            codes = np.concatenate([np.array([], np.int64), *values])
+            return _categorical(name, list(self._codes[name]), codes)
         if column.is_array:
-            return np.concatenate(values) if values else np.array([], column.dtype)
+            return np.concatenate([np.array([], column.dtype), *values])
         if column.dtype == OBJECT:
             return pd.Series(values, dtype=object)
         if column.dtype == "boolean":
@@ -151,13 +154,13 @@ class FrameBuilder:
         return times.astype(column.dtype)
 
 
-def _categorical(name: str, words: list[Any], values: list[int]) -> Any:
+def _categorical(name: str, words: list[Any], places: Integers) -> Any:
     """The words at these places, as `pd.Categorical` has them, in a tenth of the time it takes."""
     known = VALIDITIES if name == "validity" else sorted(word for word in words if word is not None)
     codes = {word: code for code, word in enumerate(known)}
     coded = np.array([codes.get(word, -1) for word in words], np.int64)
     categories = pd.Index(known) if known else pd.Index([], dtype="str")  # text, also in Parquet
-    return pd.Categorical.from_codes(coded[np.asarray(values, np.intp)], categories)
+    return pd.Categorical.from_codes(coded[places], categories)
 
 
 def live_frame(runs: Iterable[RunLine], study: StudyLine) -> pd.DataFrame:
@@ -186,6 +189,7 @@ def joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
 NO_TICKS = Ticks()
 CTRL_C = [signal.SIGINT]  # left to the process that waits for the others
 PART_BYTES = 64 << 20  # smaller ones take longer to hand over than to read
+HANDED_OVER = 0.1  # of the time to read a part: to skip what is before it, and to hand it over
 
 
 class Part(NamedTuple):
@@ -225,11 +229,15 @@ def read_runs(file: Path) -> Part:
 
 
 def _ranges(file: Path) -> list[range]:
-    """The bytes of each part; a small or a packed journal is one."""
+    """The bytes of each part; a small or a packed journal is one. The first part is the largest:
+    what is read of the others must be handed over.
+    """
     size = file.stat().st_size
     most = len(os.sched_getaffinity(0)) if _can_fork() and file.suffix != ".gz" else 1
     count = max(1, min(most, size // PART_BYTES))
-    ends = [size * place // count for place in range(1, count)]
+    ends = [
+        round(size * (place + HANDED_OVER) / (count + HANDED_OVER)) for place in range(1, count)
+    ]
     return list(starmap(range, pairwise([0, *ends, WHOLE.stop])))
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from scaling.analysis.arrays import Flags, Floats
-from scaling.analysis.table.column import FLAG, Column, Read, Shown, SomeRuns
+from scaling.analysis.table.column import FLAG, Column, Read, Shown, SomeRuns, where
 from scaling.journal.record import Machine, RunLine, ServiceUse
 from scaling.study.services import SERVICES
 
@@ -105,11 +105,14 @@ def _is_known(run: RunLine) -> bool:
     return all(use.window_cpu_s is not None for use in kept)
 
 
-SERVICE_USE = {
-    name: column
-    for number, (role, service) in enumerate(ROLES.items())
-    for name, column in _columns(role, service, 121 + 3 * number).items()
-} | {
+SERVICE_USE = where(
+    "has_services",
+    {
+        name: column
+        for number, (role, service) in enumerate(ROLES.items())
+        for name, column in _columns(role, service, 121 + 3 * number).items()
+    },
+) | {
     "stack_cpu_s_per_op": Column(
         read=_of_all,
         unit="s",
@@ -151,6 +154,8 @@ def gain_bound(
 
 
 def _bounds(rows: SomeRuns) -> Floats:
+    if not rows.has_load and not rows.has_services:
+        return np.full(len(rows.runs), np.nan)
     usable = usable_cores(rows.study.machine)
     cores = np.array([_workers_cores(run, usable) for run in rows.runs])
     loads = [run.load for run in rows.runs]

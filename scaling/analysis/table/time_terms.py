@@ -168,7 +168,8 @@ def _counts(calls: dict[str, int]) -> tuple[int, int, int]:
 
 def _shares(rows: SomeRuns) -> list[dict[str, float]]:
     """Which part of a run's samples, of all workers together, had which name."""
-    return [_in_parts(run.waits.calls) if run.waits is not None else {} for run in rows.runs]
+    none: dict[str, float] = {}
+    return [_in_parts(run.waits.calls) if run.waits is not None else none for run in rows.runs]
 
 
 def _in_parts(calls: list[dict[str, int]]) -> dict[str, float]:

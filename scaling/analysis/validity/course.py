@@ -160,17 +160,14 @@ def tasks_left(batch: Batch) -> Found:
     """Something of the workload ran on after closing: it may have run beside the work, too."""
     for row in batch.rows:
         record = batch.runs[row].record
-        left = (
-            [each for each in record.workers if each.pending_tasks or each.hung] if record else []
-        )
-        if not left:
-            continue
-        pending = sum(each.pending_tasks for each in left)
-        hung = sum(each.hung for each in left)
+        pending = hung = 0
+        for each in record.workers if record else ():
+            pending += each.pending_tasks
+            hung += each.hung
         if pending:
             detail = f"{pending} task(s) still ran after the workload had closed"
             yield row, Finding("tasks-left", "suspect", detail)
-        else:
+        elif hung:
             yield row, Finding("tasks-left", "suspect", f"{hung} worker(s) never ended")
 
 

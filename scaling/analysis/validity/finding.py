@@ -104,8 +104,9 @@ class Batch:
         """Processes that report the same under the same arm: one of them, and the rows of all."""
         found: dict[Report, tuple[ProcessFacts, Expectation, list[int]]] = {}
         for row in self.rows:
+            arm = self.runs[row].cell.arm
             for process in self.processes[row]:
-                report = self.report(row, process)
+                report = arm, reported(process)
                 alike = found.get(report)
                 if alike is None:
                     found[report] = process, self.expected[row], [row]

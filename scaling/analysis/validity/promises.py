@@ -224,10 +224,10 @@ def _other_loop(run: RunLine, required: ReadBack) -> str | None:
 
 def _other_in_worker(run: RunLine, required: ReadBack) -> str | None:
     """Which worker lacks what the arm has each of them do."""
-    asked = {what: name for what, name in IN_WORKER.items() if getattr(required, name) is not None}
-    for worker in run.record.workers if asked and run.record else ():
-        for what, name in asked.items():
-            if wrong := _differs(what, getattr(worker, name), getattr(required, name)):
+    for what, name in IN_WORKER.items():
+        asked = getattr(required, name)
+        for worker in run.record.workers if asked is not None and run.record else ():
+            if wrong := _differs(what, getattr(worker, name), asked):
                 return f"worker {worker.index}: {wrong}"
     return None
 
@@ -235,8 +235,10 @@ def _other_in_worker(run: RunLine, required: ReadBack) -> str | None:
 def _other_facts(run: RunLine, required: ReadBack) -> str | None:
     """What the workload says of itself, and is not what the arm makes of it."""
     facts = run.record.facts if run.record else {}
-    wrong = (_differs(what, facts.get(what), asked) for what, asked in required.facts.items())
-    return next((each for each in wrong if each), None)
+    for what, asked in required.facts.items():
+        if wrong := _differs(what, facts.get(what), asked):
+            return wrong
+    return None
 
 
 @cache

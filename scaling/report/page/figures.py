@@ -23,7 +23,7 @@ from scaling.report.plots.style import RC
 from scaling.report.tables.faults import check_grids, check_sentence, faults_grid, soak_grid
 from scaling.report.tables.full_stack import stack_chapters
 from scaling.report.tables.grid import Grid, PagePart
-from scaling.report.tables.losses import LEGEND, facts, function_grids, told
+from scaling.report.tables.losses import LEGEND, function_grids, profile_facts, told
 from scaling.report.tables.measures import notes
 from scaling.report.tables.overview import sweep_grids, sweep_note
 from scaling.report.tables.primitives import primitives, primitives_grid, script_grids
@@ -192,7 +192,10 @@ def function_blocks(results: StudyResults) -> list[Block]:
     profiles = read_profiles(results.path.parent) if results.path else []
     return [
         Block(
-            each.text, [f"{'; '.join(facts(each))}."], folded=function_grids(each), notes=each.notes
+            each.text,
+            [f"{'; '.join(profile_facts(each))}."],
+            folded=function_grids(each),
+            notes=each.notes,
         )
         for each in profiles
     ]

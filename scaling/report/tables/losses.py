@@ -343,14 +343,14 @@ def _in_ns(name: str, value: Estimate) -> dict[str, object]:
 US_FROM_NS = 10_000.0  # from so many ns in all, figures are in µs
 
 
-def unit_of_part(part: ProfilePart) -> tuple[float, str]:
+def _unit_of_part(part: ProfilePart) -> tuple[float, str]:
     """What figures in ns are multiplied by, and the unit that they have then."""
     sums = [each for each in (part.rest, part.total) if each]
     largest = max((abs(each.at_n_ns) for each in [*part.functions, *sums]), default=0.0)
     return (1e-3, "µs") if largest >= US_FROM_NS else (1.0, "ns")
 
 
-def facts(profile: Profile) -> Iterator[str]:
+def profile_facts(profile: Profile) -> Iterator[str]:
     """What the profile rests on, and what profiling costs."""
     pairs = len({run.pair for run in profile.runs})
     yield (
@@ -367,16 +367,23 @@ def facts(profile: Profile) -> Iterator[str]:
     yield "; ".join(found)
 
 
-def figures(each: FunctionGain, factor: float) -> list[str]:
+def _gain(each: FunctionGain, factor: float) -> list[str]:
     """At N = 1, at N, the gain and its interval."""
     low, high = (formats.number(factor * value) for value in (each.low, each.high))
     values = (each.at_1_ns, each.at_n_ns, each.gained_ns)
     return [*(formats.number(factor * value) for value in values), formats.span(low, high)]
 
 
-def function_name(each: FunctionGain) -> str:
-    """`lookup (kernel)`."""
-    return f"{each.function}{' (kernel)' if each.kind == 'kernel' else ''}"
+def _function(each: FunctionGain) -> str:
+    """`lookup (kernel)`; below it what a known name is."""
+    kernel = " (kernel)" if each.kind == "kernel" else ""
+    return "\n".join(filter(None, (f"{each.function}{kernel}", each.meaning)))
+
+
+def profile_chapter(profile: Profile) -> Chapter:
+    """What it rests on, its tables, and what could not be seen."""
+    words = [*profile_facts(profile), *profile.notes]
+    return Chapter(f"Profile of {profile.text}", words, function_grids(profile))
 
 
 def function_grids(profile: Profile) -> list[Grid]:
@@ -385,15 +392,13 @@ def function_grids(profile: Profile) -> list[Grid]:
 
 
 def _grid(part: ProfilePart, profile: Profile) -> Grid:
-    factor, unit = unit_of_part(part)
-    rows: list[list[Cell]] = [
-        [function_name(each), *figures(each, factor), each.meaning or ""] for each in part.functions
-    ]
+    factor, unit = _unit_of_part(part)
+    rows: list[list[Cell]] = [[_function(each), *_gain(each, factor)] for each in part.functions]
     if part.rest and part.total:
         others = formats.plural(part.others, "other")
-        rows.append([others, *figures(part.rest, factor), ""])
-        rows.append(["together", *figures(part.total, factor), ""])
+        rows.append([others, *_gain(part.rest, factor)])
+        rows.append(["together", *_gain(part.total, factor)])
     headings = ["function", "N = 1", f"N = {profile.cell.workers}", "gained", "95 % interval"]
     title = f"{part.title}, {unit} per {profile.operation.removesuffix('s')}"
     none = f"No function of {part.others:,} gained time beyond chance."
-    return Grid(title, [*headings, "what it is"], rows, 1, "" if part.functions else none)
+    return Grid(title, headings, rows, note="" if part.functions else none)

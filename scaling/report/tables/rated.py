@@ -20,7 +20,7 @@ from scaling.analysis.served.capacity import Capacity
 from scaling.analysis.table.labels import short_labels
 from scaling.journal.record import Cell, StudyLine
 from scaling.study.load import RATE, middle, open_loop_rate
-from scaling.study.questions import OVER_PROCESSES, P99, section_of, without_rate
+from scaling.study.questions import OVER_PROCESSES, OVER_SERVER, P99, section_of, without_rate
 
 # Columns of percentiles, with their names and the share of the requests that are no slower.
 PERCENTILES = {
@@ -155,7 +155,9 @@ def rated(results: StudyResults) -> list[Rated]:
     names = short_labels(
         ((key.workload, key.parameters) for key in groups), simulated=results.study.simulated
     )
-    p99s = results.ratios.where(OVER_PROCESSES, P99)
+    p99s = [
+        ratio for name in (OVER_PROCESSES, OVER_SERVER) for ratio in results.ratios.where(name, P99)
+    ]
     found = []
     for key, members in groups.items():
         members.sort(key=lambda each: each[0])

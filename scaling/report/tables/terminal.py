@@ -175,7 +175,7 @@ def _spaced(
         named = [[Line(part, "bold") for part in grid.headings[at].split("\n")] for at in places]
         most = max(map(len, named))
         lines.insert(0, [[*[Line("")] * (most - len(each)), *each] for each in named])
-    table = Text(end="")
+    table = Text(end="", no_wrap=True, overflow="ignore")
     for cells in lines:
         for parts in zip_longest(*cells, fillvalue=Line("")):
             if table:

@@ -1,11 +1,10 @@
-"""Pictures in characters: a curve as bars, a loss as a waterfall, a profile as a list."""
+"""Pictures in characters: a curve as bars, a loss as a waterfall."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from rich.console import Console, ConsoleOptions, RenderResult
-from rich.table import Table
 from rich.text import Text
 
 from scaling.analysis.losses import Attribution
@@ -14,19 +13,9 @@ from scaling.analysis.sections import Section
 from scaling.analysis.statistics.estimate import Estimate, bounds_kind
 from scaling.base import formats
 from scaling.builds.arms import parse_arm
-from scaling.journal.beside import FunctionGain, Profile, ProfilePart
 from scaling.report.tables.findings import workers
 from scaling.report.tables.grid import Cell, Chapter
-from scaling.report.tables.losses import (
-    facts,
-    figures,
-    function_name,
-    sentences,
-    terms_grid,
-    unit_for,
-    unit_of_part,
-    words_of,
-)
+from scaling.report.tables.losses import sentences, terms_grid, unit_for, words_of
 from scaling.report.tables.measures import MARKS, SUSPECT, curve_name
 from scaling.report.tables.overview import Row, apart, chapter_of
 from scaling.report.tables.terminal import Chapters
@@ -232,54 +221,3 @@ def _step(begin: float, end: float, top: float, length: int) -> str:
     left, right = (round(max(0.0, level) / top * length) for level in sorted((begin, end)))
     full = FULL if end >= begin else SHADED
     return " " * left + (full * (right - left) or (SLIVER if end != begin else ""))
-
-
-# ------------------------------------------------------------------------------------------ profile
-# A differential profile in the terminal: which functions cost more at N than at N = 1.
-
-
-class ProfileView:
-    """Renders a profile; give it to a rich console."""
-
-    def __init__(self, profile: Profile) -> None:
-        self._profile = profile
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """A table for each part, and what could not be seen."""
-        del console, options
-        profile = self._profile
-        yield Text(f"profile of {profile.text}", "bold")
-        yield from (Text(line) for line in facts(profile))
-        for part in profile.parts:
-            yield Text()
-            yield from _part(part, profile)
-        if profile.notes:
-            yield Text()
-            yield from (Text(f"note: {note}") for note in profile.notes)
-
-
-def _part(part: ProfilePart, profile: Profile) -> Iterator[Text | Table]:
-    noun = profile.operation.removesuffix("s")
-    factor, unit = unit_of_part(part)
-    yield Text(f"{part.title}, {unit} per {noun}", "bold")
-    if not part.functions:
-        yield Text(f"no function of {part.others:,} gained time beyond chance")
-        if not part.total:
-            return
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
-    for heading in ("N = 1", f"N = {profile.cell.workers}", "gained", "interval"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("function", overflow="fold")
-    for each in part.functions:
-        table.add_row(*figures(each, factor), _name(each))
-    if part.rest and part.total:
-        if part.functions:
-            others = formats.plural(part.others, "other")
-            table.add_row(*figures(part.rest, factor), Text(others, "dim"))
-        table.add_row(*figures(part.total, factor), Text("together", "bold"))
-    yield table
-
-
-def _name(each: FunctionGain) -> Text:
-    name = Text(function_name(each))
-    return name.append(f"\n{each.meaning}", "dim") if each.meaning else name

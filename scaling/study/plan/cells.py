@@ -19,7 +19,7 @@ from scaling.journal.record import (
 )
 from scaling.machine.pinning import cpu_order, pinning
 from scaling.machine.topology import Topology, worker_counts
-from scaling.study.controls import with_controls
+from scaling.study.controls import with_controls, without_controls
 from scaling.study.definition import Study, WorkloadEntry
 from scaling.study.load import RATE, require_possible_overload
 from scaling.study.plan.aa_pairs import repeats_of, twins_of_gains
@@ -218,7 +218,8 @@ def make_plan(
         UsageError: a name that no arm knows, a parameter that does not fit, an overload that
             cannot be made, or workers that are to be pinned where they cannot be.
     """
-    asked = settle(study, descriptions, worker_counts(topology))
+    settled = settle(study, descriptions, worker_counts(topology))
+    asked = without_controls(settled, descriptions)
     study = with_controls(asked, descriptions, topology.usable_cores)
     order = cpu_order(topology) if study.pin else ()
     limits = (open_files, ports, memory_bytes)

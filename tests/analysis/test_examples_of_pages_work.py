@@ -1,4 +1,4 @@
-"""What a README shows is there, and what it and the workflows say to type works."""
+"""What the pages and the workflows say to type works."""
 
 import re
 import shlex
@@ -6,50 +6,34 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import typer
 
 from scaling.builds.cpython import parse_build
-from scaling.cli.program import app
+from scaling.cli import COMMANDS
+from scaling.study.file import read_study
 from tests.support.children import ROOT, measured
 from tests.support.cli import Command
+from tests.support.pages import EXAMPLE, PROGRAM, TEXTS
 from tests.support.studies import FakeStudy
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-RESULTS = (ROOT / "results" / "README.md").read_text(encoding="utf-8")
+ALL = "\n".join(TEXTS.values())
 NOXFILE = (ROOT / "noxfile.py").read_text(encoding="utf-8")
 RUN = re.compile(r"( *)(- )?run: *(.*)")
-
-
-def test_every_picture_link_and_path_of_ours_is_there() -> None:
-    for target in set(re.findall(r"\]\((?!https:)([^)]+)\)", README)):
-        name, _, heading = target.partition("#")
-        file = ROOT / (name or "README.md")
-        assert file.is_file(), target
-        if heading:
-            headings = re.findall(r"^#+ (.+)$", file.read_text(encoding="utf-8"), re.MULTILINE)
-            assert heading in map(anchor, headings), target
-    for path in set(re.findall(r"`((?:scaling|workers|tests)/[\w./]*)`", README)):
-        assert (ROOT / path).exists(), path
-
-
-def anchor(heading: str) -> str:
-    """What a heading is linked by: GitHub's rule."""
-    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+EXPRESSION = re.compile(r"\$\{\{[^}|]*(?:\|\| '(.*?)' )?\}\}")  # its default, where it has one
 
 
 @pytest.mark.slow
 def test_the_workload_of_ones_own_runs(tmp_path: Path) -> None:
-    (example,) = re.findall(r"```python\n(.*?)```", RESULTS, re.DOTALL)
+    (example,) = re.findall(r"```python\n(.*?)```", ALL, re.DOTALL)
     (tmp_path / "nap.py").write_text(example, encoding="utf-8")
     record = measured({"workload": "nap:Nap", "workers": 2}, tmp_path)
     assert all(worker.ticks.operations[-1] > 0 for worker in record.workers)
 
 
 def workflows() -> Iterator[str]:
-    """Those that run for us, and that a README shows."""
+    """Those that run for us, and that a page shows."""
     for file in sorted((ROOT / ".github" / "workflows").glob("*.yml")):
         yield file.read_text(encoding="utf-8")
-    yield from re.findall(r"```yaml\n(.*?)```", RESULTS, re.DOTALL)
+    yield from re.findall(r"```yaml\n(.*?)```", ALL, re.DOTALL)
 
 
 def commands(workflow: str) -> Iterator[list[str]]:
@@ -60,7 +44,7 @@ def commands(workflow: str) -> Iterator[list[str]]:
             filled = line
             for name, value in variables:
                 filled = filled.replace(f"${name}", value)
-            yield shlex.split(re.sub(r"\$\{\{.*?\}\}", "x", filled))
+            yield shlex.split(EXPRESSION.sub(lambda found: found[1] or "x", filled))
 
 
 def blocks(lines: list[str]) -> Iterator[str]:
@@ -88,20 +72,42 @@ def of(program: str) -> list[list[str]]:
 
 def test_every_command_and_option_is_there() -> None:
     """Parsed as the command line would be, and not run: what is unknown raises."""
-    group = typer.main.get_command(app)
-    assert {words[0] for words in of("scaling")} == {"run", "gate"}
+    assert {words[0] for words in of("scaling")} == {"doctor", "gate", "reference", "run"}
     for words in of("scaling"):
-        with group.make_context("scaling", [*words]) as context:
-            name, command, rest = group.resolve_command(context, [*words])  # type: ignore[attr-defined]
-            assert command.make_context(name, rest, parent=context).params
-    named = set(re.findall(r"`scaling (\w+)", README + RESULTS))
-    assert named <= set(group.commands)  # type: ignore[attr-defined]
+        parsed(words)
+    assert set(re.findall(r"`scaling (\w+)", ALL)) <= set(PROGRAM.commands)
+
+
+def parsed(words: list[str]) -> dict[str, object]:
+    """What a command gets from these words; raises where it does not take them."""
+    with PROGRAM.make_context("scaling", [*words]) as context:
+        name, command, rest = PROGRAM.resolve_command(context, [*words])
+        taken: dict[str, object] = command.make_context(name, rest, parent=context).params
+        return taken
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_an_example_that_it_takes(name: str) -> None:
+    program, *words = shlex.split(PROGRAM.commands[name].epilog.removeprefix(EXAMPLE))
+    assert (program, words[0]) == ("scaling", name)
+    parsed(words)
+
+
+@pytest.mark.parametrize("line", re.findall(r"^\$ scaling (.+)$", ALL, re.MULTILINE))
+def test_every_command_line_of_a_page_is_taken(line: str) -> None:
+    parsed(shlex.split(line, comments=True))
+
+
+def test_the_study_file_of_a_page_is_one() -> None:
+    found = [each for each in re.findall(r"```toml\n(.*?)```", ALL, re.DOTALL) if "arms" in each]
+    assert len(found) == 1
+    assert [entry.name for entry in read_study(found[0], "page").workloads] == ["echo"]
 
 
 def test_every_session_and_interpreter_is_there() -> None:
     in_workflows = [session for _, session in of("nox")]
     assert in_workflows
-    for session in {*in_workflows, *re.findall(r"nox -s ([\w.-]+)", README)}:
+    for session in {*in_workflows, *re.findall(r"nox -s ([\w.-]+)", ALL)}:
         stem = session.partition("-")[0]
         found = rf'def {stem}\b|name="{re.escape(session)}"|name=f"{stem}-'
         assert re.search(found, NOXFILE), session

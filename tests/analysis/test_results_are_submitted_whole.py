@@ -1,0 +1,357 @@
+"""What `scaling reference --submit` commits is complete and sound and names nobody; nothing else of
+the clone changes.
+"""
+
+import gzip
+import shutil
+import subprocess
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from msgspec import json, structs
+
+from scaling.base.console import new_console
+from scaling.cli.reference_steps import FAILED, STATE, Ended, State
+from scaling.journal.identity import facts_of
+from scaling.journal.record import Line, RunLine
+from scaling.report.publish import packed, publish
+from tests.support.cli import Command
+from tests.support.runs import with_
+from tests.support.studies import FakeStudy, write
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(shutil.which("git") is None, reason="needs git"),
+    pytest.mark.usefixtures("undrawn"),
+]
+
+SOUND = FakeStudy(
+    name="scale", variants={"compute": [{}], "echo": [{}]}, workers=(1, 2), blocks=6, ticks=4
+)
+FLAT = {("3.14t", "threads", n): 1.0 for n in (1, 2)}
+MACHINE = SOUND.first_line.machine
+ANOTHER = structs.replace(MACHINE, id="0ddba11")
+HERE, THERE = "results/published/epyc-64-cores", "measured/part/epyc-64-cores"
+TEXT = "results/reference/pull-request.md"
+
+
+def published(study: FakeStudy, folder: Path) -> Path:
+    """A study as it is published; its plot is a file that is none."""
+    journal = study.write(folder.parent / "measuring" / folder.name)
+    publish(journal.parent, folder, new_console(quiet=True))
+    (folder / "plots" / "echo-weak-throughput.svg").write_text("<svg/>")
+    shutil.rmtree(journal.parent.parent)
+    return folder
+
+
+def git(*arguments: str, at: Path) -> str:
+    done = subprocess.run(["git", *arguments], cwd=at, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A clone with a commit, in which somebody has changed a file, staged one and begun another."""
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "no-such-file"))
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    for name in ("EMAIL", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"):
+        monkeypatch.delenv(name, raising=False)
+    git("init", "--quiet", "--initial-branch=main", at=tmp_path)
+    git("config", "user.name", "Ann", at=tmp_path)
+    git("config", "user.email", "ann@example.org", at=tmp_path)
+    (tmp_path / ".gitignore").write_text("results/*\n!results/published/\nmeasured\n")
+    (tmp_path / "README.md").write_text("before\n")
+    git("add", ".gitignore", "README.md", at=tmp_path)
+    git("commit", "--quiet", "--message=begun", at=tmp_path)
+    (tmp_path / "README.md").write_text("changed\n")
+    (tmp_path / "staged").write_text("staged\n")
+    (tmp_path / "begun").write_text("begun\n")
+    git("add", "staged", at=tmp_path)
+    return tmp_path
+
+
+def of_branch(clone: Path, branch: str = "results-epyc-64-cores") -> set[str]:
+    return {*git("ls-tree", "-r", "--name-only", branch, at=clone).splitlines()}
+
+
+def test_what_is_published_is_committed_beside_what_somebody_works_on(
+    clone: Path, command: Command
+) -> None:
+    for name in ("scale", "serve"):
+        published(SOUND, clone / HERE / name)
+    (clone / HERE / "scale" / "NOTES.md").write_text("mine, at /home/ann")
+    before = git("status", "--porcelain", at=clone)
+    done = command("reference", "--submit", HERE)
+    assert done.returncode == 0, done.stderr
+
+    added = of_branch(clone) - {".gitignore", "README.md"}
+    (plot,) = {each for each in added if each.startswith(f"{HERE}/scale/plots/")}
+    assert {
+        *(
+            f"{HERE}/scale/{name}"
+            for name in ("journal.jsonl.gz", "environment.json", "index.html")
+        ),
+        *(f"{HERE}/scale/{name}" for name in ("tables.md", "summary.csv", "laws.csv")),
+        *(f"{HERE}/claims.md", f"{HERE}/serve/journal.jsonl.gz", plot),
+    } <= added
+    assert not any("NOTES.md" in each for each in added)
+    assert git("show", "results-epyc-64-cores:README.md", at=clone) == "before"
+    assert git("status", "--porcelain", at=clone) == before
+    assert git("log", "-1", "--format=%an %s", "results-epyc-64-cores", at=clone) == (
+        "Ann Results of epyc-64-cores: 2 studies"
+    )
+    text = (clone / TEXT).read_text(encoding="utf-8")
+    assert "| scale | missing | 2026-11-20 | 6 | 24 | 0 |" in text
+    assert "Example CPU @ 3.00GHz, 2 cores" in text
+    assert "Reference studies that are not here: compare, " in text
+    assert "Left out" not in text
+    assert "Nothing was sent." in done.stdout
+    assert "git push origin results-epyc-64-cores" in done.stdout
+
+
+def test_again_nothing_is_committed_and_more_is_added_to_the_branch(
+    clone: Path, command: Command
+) -> None:
+    published(SOUND, clone / HERE / "scale")
+    assert command("reference", "--submit", HERE).returncode == 0
+    first = git("rev-parse", "results-epyc-64-cores", at=clone)
+    done = command("reference", "--submit", HERE)
+    assert "has all of it already" in done.stdout
+    assert git("rev-parse", "results-epyc-64-cores", at=clone) == first
+
+    (clone / HERE / "scale" / "plots" / "echo-weak-throughput.svg").unlink()
+    (clone / HERE / "scale" / "plots" / "echo-weak-latency.svg").write_text("<svg/>")
+    published(SOUND, clone / HERE / "serve")
+    assert command("reference", "--submit", HERE).returncode == 0
+    assert git("rev-parse", "results-epyc-64-cores^", at=clone) == first
+    plots = {each.rpartition("/")[2] for each in of_branch(clone) if "/scale/plots/" in each}
+    assert plots == {"echo-weak-latency.svg"}
+
+
+def test_what_is_published_already_is_not_submitted(clone: Path, command: Command) -> None:
+    published(SOUND, clone / HERE / "scale")
+    assert command("reference", "--submit", HERE, "--branch", "mine").returncode == 0
+    (clone / "results" / "reference" / "pull-request.md").unlink()
+    git("update-ref", "HEAD", "mine", at=clone)
+    done = command("reference", "--submit", HERE)
+    assert (done.returncode, done.stdout.splitlines()[1:]) == (
+        0,
+        ["What is checked out has all of it already: nothing to submit"],
+    )
+    assert not (clone / TEXT).exists()
+
+
+def test_the_branch_may_be_checked_out(clone: Path, command: Command) -> None:
+    git("switch", "--quiet", "--create", "mine", at=clone)
+    published(SOUND, clone / HERE / "scale")
+    assert command("reference", "--submit", HERE, "--branch", "mine").returncode == 0
+    assert f"{HERE}/claims.md" in of_branch(clone, "mine")
+    changed = git("status", "--porcelain", "--", "results", at=clone)
+    assert changed == ""
+
+
+def test_what_was_measured_elsewhere_gets_its_place_and_a_name_that_no_other_machine_has(
+    clone: Path, command: Command
+) -> None:
+    """As the workflow collects it: a folder for each job, each of a machine called alike."""
+    published(SOUND, clone / HERE / "scale")
+    other = replace(SOUND, head={"machine": ANOTHER})
+    published(other, clone / THERE / "scale")
+    published(other, clone / "measured" / "another-part" / "epyc-64-cores" / "serve")
+    done = command("reference", "--submit", "measured", "--branch", "reference-1")
+    assert done.returncode == 0, done.stderr
+    added = {each.rpartition("/")[0] for each in of_branch(clone, "reference-1")}
+    assert {f"{HERE}-2", f"{HERE}-2/scale", f"{HERE}-2/serve"} <= added
+    assert not any(each.startswith(f"{HERE}/") for each in added)
+    assert (clone / f"{HERE}-2" / "scale" / "journal.jsonl.gz").is_file()
+
+
+def drop_last_run(folder: Path) -> None:
+    replaced(folder, SOUND.lines[:-1])
+
+
+def cut_off(folder: Path) -> None:
+    file = folder / "journal.jsonl.gz"
+    file.write_bytes(file.read_bytes()[:400])
+
+
+def no_scaling(folder: Path) -> None:
+    replaced(folder, replace(SOUND, speeds=FLAT).lines)
+
+
+def simulate(folder: Path) -> None:
+    replaced(folder, replace(SOUND, head={"simulated": True}).lines)
+
+
+def scale_down(folder: Path) -> None:
+    replaced(folder, replace(SOUND, options={"scale": 0.01}).lines)
+
+
+def fail_all(folder: Path) -> None:
+    def failed(run: RunLine) -> RunLine:
+        return with_(run, outcome="failed", record=None, exit_code=1)
+
+    replaced(folder, replace(SOUND, change=failed).lines)
+
+
+def another_environment(folder: Path) -> None:
+    file = folder / "environment.json"
+    file.write_text(file.read_text().replace("Example CPU", "Better CPU"))
+
+
+def without_page(folder: Path) -> None:
+    (folder / "index.html").unlink()
+
+
+def without_plots(folder: Path) -> None:
+    (folder / "plots" / "echo-weak-throughput.svg").unlink()
+
+
+def another_machine(folder: Path) -> None:
+    replaced(folder, replace(SOUND, head={"machine": ANOTHER}).lines)
+
+
+def tell_in_tables(folder: Path) -> None:
+    (folder / "tables.md").write_text("measured\nin /home/ann/study\n")
+
+
+def tell_in_plot(folder: Path) -> None:
+    (folder / "plots" / "echo-weak-throughput.svg").write_text("<svg>C:\\Users\\ann</svg>")
+
+
+def tell_in_journal(folder: Path) -> None:
+    """Packed by hand: `scaling publish` would refuse it."""
+    told = replace(SOUND, change=lambda run: with_(run, stderr="see /home/ann/notes.txt"))
+    plain = write(told.lines, folder.parent / "told.jsonl")
+    (folder / "journal.jsonl.gz").write_bytes(packed(plain.read_bytes()))
+    plain.unlink()
+
+
+def replaced(folder: Path, lines: Sequence[Line]) -> None:
+    """Publish a journal of these lines there."""
+    file = write(lines, folder.parent / "measuring.jsonl")
+    publish(file, folder, new_console(quiet=True), replace=True)
+    (folder / "plots" / "echo-weak-throughput.svg").write_text("<svg/>")
+    file.unlink()
+
+
+PLANTED: dict[Callable[[Path], None], str] = {
+    drop_last_run: "incomplete: 23 of 24 runs",
+    cut_off: "",  # what zlib makes of it
+    no_scaling: "control compute · asyncio · 3.14t at N = 2: ",
+    simulate: "it is simulated",
+    scale_down: "its amounts are scaled to 1 %",
+    fail_all: "no run is valid",
+    another_environment: "environment.json is not what its journal says",
+    without_page: "index.html not there: scaling publish writes all of it",
+    without_plots: "no plot is there",
+    another_machine: "it was measured on another machine than scale",
+    tell_in_tables: "tables.md, line 2, names '/home/ann'",
+    tell_in_plot: r"plots/echo-weak-throughput.svg, line 1, names 'C:\\Users\\ann'",
+    tell_in_journal: "journal.jsonl.gz, line 2, names '/home/ann'",
+}
+
+
+@pytest.mark.parametrize("plant", PLANTED, ids=lambda plant: plant.__name__)
+def test_what_is_planted_is_found_and_nothing_is_committed(
+    plant: Callable[[Path], None], clone: Path, command: Command
+) -> None:
+    for name in ("scale", "serve"):
+        published(SOUND, clone / HERE / name)
+    plant(clone / HERE / "serve")
+    done = command("reference", "--submit", HERE)
+    assert done.returncode == 1
+    assert f"{HERE}/serve: {PLANTED[plant]}" in done.stdout
+    assert f"{HERE}/scale:" not in done.stdout
+    assert "not submitted: serve. Measure them again, or leave them" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert git("branch", "--format=%(refname:short)", at=clone) == "main"
+    assert not (clone / TEXT).exists()
+    assert not (clone / HERE / "claims.md").exists()
+
+    assert command("reference", "--submit", HERE, "--partial").returncode == 0
+    assert {Path(each).parts[3] for each in of_branch(clone) if each.startswith(HERE)} == {
+        "claims.md",
+        "scale",
+    }
+    left_out = (clone / TEXT).read_text(encoding="utf-8").partition("### Left out")[2]
+    assert left_out.strip().startswith("- `serve`: ")
+
+
+def test_a_journal_with_a_line_that_cannot_be_read_is_found(clone: Path, command: Command) -> None:
+    file = published(SOUND, clone / HERE / "scale") / "journal.jsonl.gz"
+    first, second, rest = gzip.decompress(file.read_bytes()).split(b"\n", 2)
+    file.write_bytes(packed(b"\n".join([first, second, b"{not JSON", rest])))
+    done = command("reference", "--submit", HERE)
+    assert done.returncode == 1
+    assert "1 line cannot be read" in done.stdout
+
+
+def test_what_was_asked_for_and_is_not_there_is_found(clone: Path, command: Command) -> None:
+    published(SOUND, clone / HERE / "scale")
+    done = command("reference", "--submit", HERE, "--only", "scale,serve")
+    assert done.returncode == 1
+    assert f"{HERE}/serve: it is not there" in done.stdout
+    assert command("reference", "--submit", HERE, "--only", "scale").returncode == 0
+    done = command("reference", "--submit", HERE, "--batch", "7")
+    assert f"{HERE}/app-fastapi-full: it is not there" in done.stdout
+
+
+def test_what_a_session_here_failed_to_measure_is_found(clone: Path, command: Command) -> None:
+    published(SOUND, clone / HERE / "scale")
+    state = State(facts_of(MACHINE), {"tail": Ended(FAILED, "2026-11-25T10:00:00Z", 60.0)})
+    file = clone / "results" / "reference" / "epyc-64-cores" / STATE
+    file.parent.mkdir(parents=True)
+    file.write_bytes(json.encode(state))
+    done = command("reference", "--submit", HERE)
+    assert done.returncode == 1
+    assert f"{HERE}/tail: failed on 2026-11-25" in done.stdout
+
+
+def test_what_is_not_published_is_found(clone: Path, command: Command) -> None:
+    SOUND.write(clone / HERE / "scale")
+    done = command("reference", "--submit", HERE)
+    assert done.returncode == 1
+    assert f"{HERE}/scale: it is not published: scaling publish" in done.stdout
+    assert "--partial" not in done.stderr
+
+
+WRONG = {
+    "no folder": (["--submit", "nowhere"], "there is no such folder"),
+    "nothing in it": (["--submit", "results"], "expected the folder of a machine"),
+    "a study": (["--submit", f"{HERE}/scale"], "expected the folder of a machine"),
+    "hours": (["--submit", HERE, "--hours", "2"], "--submit measures nothing: leave out --hours"),
+    "a branch's name": (["--submit", HERE, "--branch", "a..b"], "a name that git takes"),
+    "no submission": (["--list", "--branch", "mine"], "--branch is for --submit FOLDER"),
+    "no batch": (["--list", "--batch", "8"], "unknown batch '8'"),
+    "nothing in common": (["--list", "--batch", "1", "--only", "tail"], "no study in common"),
+    "a word": (["--list", "--workers", "1,many"], "--workers: expected whole numbers or"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_bad_usage_is_a_line_or_two(name: str, clone: Path, command: Command) -> None:
+    given, message = WRONG[name]
+    if name not in ("no folder", "nothing in it"):
+        published(SOUND, clone / HERE / "scale")
+    (clone / "results").mkdir(exist_ok=True)
+    done = command("reference", *given)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) <= 2
+
+
+def test_without_a_clone_or_a_name_nothing_is_changed(clone: Path, command: Command) -> None:
+    """Git would make up an address of the name of the machine."""
+    published(SOUND, clone / HERE / "scale")
+    git("config", "--unset", "user.email", at=clone)
+    done = command("reference", "--submit", HERE)
+    assert done.returncode == 2
+    assert "git config user.email" in done.stderr
+    shutil.rmtree(clone / ".git")
+    done = command("reference", "--submit", HERE)
+    assert done.returncode == 2
+    assert "is in no clone of the repository" in done.stderr
+    assert not (clone / HERE / "claims.md").exists()
