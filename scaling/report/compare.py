@@ -86,7 +86,7 @@ PROGRAMS_AGAIN = "scaling reference"
 
 def write_programs(folder: Path, group: str, console: Console) -> None:
     """Write the table of programs to `folder`, where the studies of NAME are GROUP-NAME and
-    GROUP-NAME-remedies; say where it is. Without a figure of any, nothing is written.
+    GROUP-NAME-remedies, if any; say where it is.
 
     Raises:
         ScalingError: it cannot be written.

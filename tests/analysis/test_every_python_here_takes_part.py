@@ -4,14 +4,13 @@ import json
 import os
 import subprocess
 import sys
-from functools import cache
 from itertools import product
 from pathlib import Path
 
 import pytest
 
 from scaling.builds import interpreters
-from scaling.journal.record import Description, Record, decode_description, decode_record
+from scaling.journal.record import Record, decode_description, decode_record
 from tests.support.children import FREE_THREADED, PATIENCE_S, QUICK, environment
 
 pytestmark = pytest.mark.slow
@@ -60,11 +59,6 @@ def child(build: str, *arguments: str, document: str = "") -> str:
     return done.stdout
 
 
-@cache
-def described(build: str) -> Description:
-    return decode_description(child(build, "--describe"))
-
-
 def measured(build: str, workload: str) -> Record:
     cell = QUICK | {"workload": workload, "workers": 2, "parameters": SMALL.get(workload, {})}
     return decode_record(child(build, document=json.dumps(cell)))
@@ -72,7 +66,7 @@ def measured(build: str, workload: str) -> Record:
 
 @pytest.mark.parametrize("build", PYTHONS)
 def test_what_it_can_run_is_listed(build: str) -> None:
-    told = described(build)
+    told = decode_description(child(build, "--describe"))
     assert told.loops["asyncio"].refused is None
     assert told.models["threads"].refused is None
     assert told.models["processes"].refused is None
@@ -99,9 +93,8 @@ CASES = [
 @pytest.mark.parametrize(("build", "workload"), CASES)
 def test_it_runs_what_needs_no_package(build: str, workload: str) -> None:
     record = measured(build, workload)
-    version = described(build).python.version
     assert record.loop is not None
-    assert record.loop.version == version
+    assert record.loop.version == record.process.version
     assert sum(worker.ticks.operations[-1] for worker in record.workers) > 0
     assert all(worker.errors == 0 for worker in record.workers)
 

@@ -7,7 +7,6 @@ before it.
 
 import dataclasses
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
 from workers.loops.registry import known_loop
@@ -194,15 +193,25 @@ def reason_alone(workload: type[Workload]) -> str | None:
     return workload.alone
 
 
-@cache
+_known: dict[type[Workload], dict[str, dict[str, Any]]] = {}
+
+
 def parameters_of(workload: type[Workload]) -> dict[str, dict[str, Any]]:
     """List a workload's parameters: type, default, choices, smallest value and summary of each.
+
+    They are read once: `--describe` asks thousands of times.
 
     Raises:
         ParameterError: a field's type is not bool, int, float, str or a Literal of strings, or
             `scaled`, `rounds`, `whole` or `in_flight` names something that is not an int
             parameter.
     """
+    if workload not in _known:
+        _known[workload] = _parameters_of(workload)
+    return _known[workload]
+
+
+def _parameters_of(workload: type[Workload]) -> dict[str, dict[str, Any]]:
     hints = get_type_hints(workload)
     described = {}
     for field in dataclasses.fields(workload):
