@@ -14,14 +14,13 @@ from tests.benchmarks import turns_picture
 from tests.benchmarks.alternation import MODELS
 from tests.benchmarks.load_stall import TARGET
 from tests.benchmarks.stall_picture import PUBLISHED, SHARES, draw
-from tests.benchmarks.stalls import LOOPS, Stalls, measured_ms
+from tests.benchmarks.stalls import Stalls, measured_ms
 from tests.benchmarks.turns_picture import Turns
 from tests.support.children import ROOT
 from tests.support.published import alike
 from workers.services.load.tally import BEYOND
 
 RESULTS = (ROOT / "results" / "findings" / "stalled-server.md").read_text(encoding="utf-8")
-README = (ROOT / "README.md").read_text(encoding="utf-8")
 NAMES = re.compile(r'\bid="[^"]*"|href="#[^"]*"|url\(#[^)]*\)')  # made of digests of what they name
 POINTS = 0.1
 
@@ -64,13 +63,6 @@ def test_the_tables_of_the_results_are_those_of_the_histograms(stalls: Stalls) -
     late = [run for run in stalls.closed for edge in run.value_ns if edge > 0.1e9]
     assert late == list(stalls.closed)  # one request in each run
     assert f"{len(stalls.closed)} of {closed.n:,} requests" in RESULTS
-
-
-def test_the_readme_has_p99_of_both_loops(stalls: Stalls) -> None:
-    open_ms, closed_ms = (row(stalls, loop)[list(SHARES).index("P99")] for loop in LOOPS)
-    predicted_ms = printed(stalls.predicted_ms(SHARES["P99"]))
-    assert f"P99 is {open_ms} ms; theory says {predicted_ms} ms" in README
-    assert f"P99 is {closed_ms} ms" in README
 
 
 def row(stalls: Stalls, loop: str) -> list[str]:

@@ -125,7 +125,7 @@ def _chosen(found: Sequence[Headline]) -> tuple[list[Line], int]:
     if len(lines) + len({line.at for line in lines}) <= MOST_ROWS + 1:
         return lines, 0
     headline = [line for line in lines if line.is_headline]
-    most = MOST_ROWS - 1  # a line says how many are left out
+    most = MOST_ROWS - 2  # a line says how many are left out, and another may say what is shared
     return headline[:most], max(0, len(headline) - most)
 
 
