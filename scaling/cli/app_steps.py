@@ -119,7 +119,7 @@ class AppSteps:
         with steps.ready() as ready:
             for line in (one_line(ready.plan), *reservations(ready.plan), *self.afterwards()):
                 say(self.console, line)
-            try_application(ready)
+            try_application(ready, self.asked.servers)
             # The check serves WSGI on our own server, which a user's environment may not have.
             found = None
             if checked and not (self.asked.interface == WSGI and self.needs.pythons):

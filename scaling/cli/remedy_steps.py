@@ -16,7 +16,7 @@ from scaling.analysis.table.load import read_journal
 from scaling.base.console import say
 from scaling.base.errors import UsageError
 from scaling.builds.arms import parse_arm
-from scaling.builds.settings.setting import Place
+from scaling.builds.settings.setting import OF_WSGI, Place
 from scaling.cli.study_options import Asked
 from scaling.journal.record import Cell
 from scaling.machine.topology import default_worker_counts, read_topology
@@ -24,8 +24,8 @@ from scaling.run.application_trial import interface_of, try_application
 from scaling.run.measure import Prepared, measure, prepared
 from scaling.run.prepare import ChildNeeds
 from scaling.run.progress import display
-from scaling.study.application import OF_WSGI, WSGI, study_name
 from scaling.study.application import WORKLOAD as APP
+from scaling.study.application import WSGI, study_name
 from scaling.study.definition import ApplicationNote, Sent, WorkloadEntry
 from scaling.study.file import StudyFile
 from scaling.study.plan.table import one_line, reservations

@@ -25,7 +25,7 @@ from scaling.cli.reference_steps import PUBLISHED, State, decoded, free_name, pu
 from scaling.cli.reference_steps import STATE as STATE_FILE
 from scaling.journal.file import FILE_NAME as JOURNAL
 from scaling.journal.folder import PUBLISHED_NAME
-from scaling.journal.protected_write import try_writing, write_file
+from scaling.journal.protected_write import try_writing, write_text
 from scaling.report.claims import markdown
 from scaling.report.submission import Checked, check_study, files_of, pull_request, title_of
 from scaling.study.reference import reference_studies
@@ -83,7 +83,7 @@ class SubmitSteps:
             return
         text = pull_request(machines, failed, [study.name for study in reference_studies()])
         file = self.output / TEXT
-        write_file(file, lambda path: path.write_text(text, encoding="utf-8"), AGAIN)
+        write_text(file, text, AGAIN)
         made = f"is commit {commit[:10]} by {author}" if commit else "has all of it already"
         create = ["gh", "pr", "create", "--head", branch, "--title", title, "--body-file", file]
         for line in (
@@ -176,7 +176,7 @@ class SubmitSteps:
             if folder in ours or folder / PUBLISHED_NAME in tracked
         ]
         text = markdown(judge(journals, read_claims(None)))
-        write_file(machine / CLAIMS, lambda path: path.write_text(text, encoding="utf-8"), AGAIN)
+        write_text(machine / CLAIMS, text, AGAIN)
 
     def _files(self, machines: Mapping[str, Sequence[Checked]]) -> Iterator[Path]:
         """What goes into the commit."""

@@ -68,3 +68,8 @@ def write_file(file: Path, write: Callable[[Path], object], again: str) -> None:
             write(unfinished)
 
     try_writing(file, written, again)
+
+
+def write_text(file: Path, text: str, again: str) -> None:
+    """Write a file of text as `write_file` does, which says what is raised."""
+    write_file(file, lambda unfinished: unfinished.write_text(text, encoding="utf-8"), again)

@@ -20,7 +20,7 @@ from scaling.analysis.table.load import Journal
 from scaling.base import formats
 from scaling.base.console import say
 from scaling.base.errors import UsageError
-from scaling.journal.protected_write import write_file
+from scaling.journal.protected_write import write_text
 from scaling.journal.reading import journal_in
 from scaling.report.reading import read
 
@@ -190,8 +190,7 @@ def print_claims(
     for line in filter(None, (figures_note(judged), left_out, counts(judged))):
         console.print(Text(f"\n{line}"))
     if output is not None:
-        text = markdown(judged)
-        write_file(output, lambda file: file.write_text(text, encoding="utf-8"), "scaling claims")
+        write_text(output, markdown(judged), "scaling claims")
         say(console, f"written: {output}")
 
 

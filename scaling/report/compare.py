@@ -18,7 +18,7 @@ from scaling.base.console import new_console, say
 from scaling.base.errors import ScalingError, UsageError
 from scaling.base.formats import listed
 from scaling.journal.folder import folders_of, read_hosts
-from scaling.journal.protected_write import write_file
+from scaling.journal.protected_write import write_text
 from scaling.journal.reading import journal_in
 from scaling.report.files import write_tables
 from scaling.report.output import answered, without_figure
@@ -64,14 +64,10 @@ def finish_several(folder: Path, console: Console) -> None:
     console.print(Chapters(found))
     text = chapters_markdown(found) + "\n"
     file = folder / MACHINES_FILE
-    write_file(
-        file, lambda unfinished: unfinished.write_text(text, encoding="utf-8"), MACHINES_AGAIN
-    )
+    write_text(file, text, MACHINES_AGAIN)
     html = machines_page(machines, known.hosts if known else {})
     page = folder / PAGE
-    write_file(
-        page, lambda unfinished: unfinished.write_text(html, encoding="utf-8"), MACHINES_AGAIN
-    )
+    write_text(page, html, MACHINES_AGAIN)
     say(console, f"page:   {page}\ntables: {file}; each machine has a folder of its own")
     if lacking:
         raise ScalingError(f"on {listed(lacking)} no run of a workload is valid; see above")
@@ -101,9 +97,7 @@ def write_programs(folder: Path, group: str, console: Console) -> None:
         return
     text = chapters_markdown([programs_chapter(found)]) + "\n"
     file = folder / PROGRAMS_FILE
-    write_file(
-        file, lambda unfinished: unfinished.write_text(text, encoding="utf-8"), PROGRAMS_AGAIN
-    )
+    write_text(file, text, PROGRAMS_AGAIN)
     say(console, f"programs: {file}")
 
 
@@ -136,7 +130,7 @@ def compare(results: Sequence[Path], output: Path | None, console: Console) -> N
     console.print(Chapters(found))
     if output is not None:
         text = chapters_markdown(found) + "\n"
-        write_file(output / FILE_NAME, lambda file: file.write_text(text, encoding="utf-8"), AGAIN)
+        write_text(output / FILE_NAME, text, AGAIN)
         is_one = len(studies) == 1
         for name, study in studies.items():
             write_tables(study, output if is_one else output / name)

@@ -7,7 +7,7 @@ the same in every run, ten minutes later.
 
 import json
 import subprocess
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +21,7 @@ from scaling.builds.arms import parse_arm
 from scaling.builds.cache import Say
 from scaling.builds.ready.package import instead_of_module
 from scaling.journal.beside import AppCheck
-from scaling.journal.record import Cell, GilStates, RunLine
+from scaling.journal.record import Cell, GilStates, ParameterValue, RunLine
 from scaling.run.app_check import answers_of, check_application
 from scaling.run.child import Child
 from scaling.run.execute import Executor
@@ -55,13 +55,13 @@ REFUSED = "application refused: "
 HUNG = "hung, or the loop is blocked"  # what the host says of such a worker
 
 
-def try_application(ready: Prepared) -> None:
+def try_application(ready: Prepared, tried: Collection[str] = ()) -> None:
     """Run the application once on each build, for a third of a second.
 
     Raises:
         UsageError: it cannot be measured; says why, and what to do.
     """
-    for cell, problem in _problems(ready):
+    for cell, problem in _problems(ready, lambda server: server not in tried):
         raise UsageError(f"{cell.parameters['application']} on {cell.arm}: {problem}")
 
 
@@ -70,21 +70,21 @@ def servers_that_fail(ready: Prepared, servers: Collection[str]) -> dict[str, st
     measured on, each with the first reason.
     """
     found: dict[str, str] = {}
-    for cell, problem in _problems(ready, servers):
+    for cell, problem in _problems(ready, lambda server: server in servers):
         found.setdefault(str(cell.parameters["server"]), f"on {cell.arm}: {problem}")
     return found
 
 
 def _problems(
-    ready: Prepared, servers: Collection[str] | None = None
+    ready: Prepared, is_asked: Callable[[ParameterValue | None], bool]
 ) -> Iterator[tuple[Cell, str]]:
-    """What goes wrong in the trials, or in those of some servers."""
+    """What goes wrong in the trials of the servers that are asked for."""
     study = msgspec.structs.replace(ready.plan.study, window_s=WINDOW_S, warmup_s=WARMUP_S)
     plan = replace(ready.plan, study=study)
     with services_of(ready) as services:
         execute = Executor(plan, ready.arms, services, generators_of(ready, 1))
         for cell in trial_cells(plan.cells):
-            if servers is None or cell.parameters["server"] in servers:
+            if is_asked(cell.parameters.get("server")):
                 line, _ = execute(PlannedRun(0, 0, cell), 1)
                 if problem := problem_of(line):
                     yield cell, problem

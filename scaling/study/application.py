@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from scaling.base.errors import UsageError, unknown
+from scaling.builds.settings.setting import OF_WSGI
 from scaling.study.definition import ApplicationNote, WorkloadEntry
 from scaling.study.file import PresetTable, StudyFile
 from scaling.study.load import CLOSED
@@ -42,7 +43,6 @@ DEPLOYED: Mapping[str, OtherServer] = {
     "pounce": OtherServer("bengal-pounce", ("processes", "threads"), "asyncio"),
 }
 WSGI = "wsgi"
-OF_WSGI = ("gunicorn-gthread", "gunicorn")  # N threads in one process; N processes
 FREE, GIL = "3.14t", "3.14"  # the builds that are compared unless others are given
 
 # Half of the baseline's peak: busy, and not so busy that latency is all queueing.

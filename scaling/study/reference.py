@@ -1,7 +1,7 @@
 """The studies that a reference session makes, as reference.toml lists them."""
 
 import shlex
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from importlib import resources
 from typing import Any
 
@@ -15,7 +15,6 @@ WORKERS = "--workers"
 USUAL_COUNTS = 2  # `minutes` are those of N = 1 and 2
 OUTSIDE = "outside"
 """The group of the studies of programs."""
-REMEDIES = "-remedies"
 PROGRAMS_FOLDER = "tests/applications/outside"
 
 
@@ -83,27 +82,24 @@ class OutsideProgram(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
             f"--requests {self.source}/requests.jsonl"
         )
         asked = f"{self.application} {self.options} {files}"
-        yield ReferenceStudy(
-            name=f"{OUTSIDE}-{self.name}",
-            command=f"app {asked}",
-            minutes=self.minutes,
-            batch=self.batch,
-            group=OUTSIDE,
-            source=self.source,
-        )
-        yield ReferenceStudy(
-            name=f"{OUTSIDE}-{self.name}{REMEDIES}",
-            command=f"remedies --app {asked} {self.remedies}",
-            minutes=self.remedies_minutes,
-            batch=self.remedies_batch,
-            group=OUTSIDE,
-            source=self.source,
-        )
+        remedies = f"remedies --app {asked} {self.remedies}"
+        for suffix, command, minutes, batch in (
+            ("", f"app {asked}", self.minutes, self.batch),
+            ("-remedies", remedies, self.remedies_minutes, self.remedies_batch),
+        ):
+            yield ReferenceStudy(
+                name=f"{OUTSIDE}-{self.name}{suffix}",
+                command=command,
+                minutes=minutes,
+                batch=batch,
+                group=OUTSIDE,
+                source=self.source,
+            )
 
 
 def outside_programs() -> list[OutsideProgram]:
     """The programs that others wrote, in the order of the list."""
-    return _read(OutsideProgram, "programs", "program")
+    return _programs(_document())
 
 
 def reference_studies(
@@ -114,8 +110,9 @@ def reference_studies(
     Raises:
         UsageError: there is no study or batch of such a name, or none that is of both.
     """
-    studies = _read(ReferenceStudy, "studies", "study")
-    of_programs = [study for program in outside_programs() for study in program.studies()]
+    tables = _document()
+    studies = _converted(tables.get("studies", []), ReferenceStudy, "study")
+    of_programs = [study for program in _programs(tables) for study in program.studies()]
     studies = sorted([*of_programs, *studies], key=lambda study: study.batch)
     names = [study.name for study in studies]
     if len(set(names)) < len(names):
@@ -137,11 +134,17 @@ def reference_studies(
     return chosen
 
 
-def _read[Kind: (ReferenceStudy, OutsideProgram)](
-    kind: type[Kind], key: str, noun: str
+def _document() -> dict[str, Any]:
+    return document((resources.files("scaling.study") / FILE_NAME).read_text("utf-8"), FILE_NAME)
+
+
+def _programs(tables: Mapping[str, Any]) -> list[OutsideProgram]:
+    return _converted(tables.get("programs", []), OutsideProgram, "program")
+
+
+def _converted[Kind: (ReferenceStudy, OutsideProgram)](
+    tables: Sequence[Any], kind: type[Kind], noun: str
 ) -> list[Kind]:
-    text = (resources.files("scaling.study") / FILE_NAME).read_text("utf-8")
-    tables: list[Any] = document(text, FILE_NAME).get(key, [])
     return [
         converted(table, kind, f"{FILE_NAME}: {title(noun, number, table)}")
         for number, table in enumerate(tables, start=1)

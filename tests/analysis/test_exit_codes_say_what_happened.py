@@ -181,7 +181,7 @@ def test_an_application_with_findings_fails_the_check_and_can_be_measured(
     monkeypatch.setattr(app_steps, "check_of", lambda *_: found)
     monkeypatch.setattr(app_steps, "one_line", lambda _: "20 cells")
     monkeypatch.setattr(app_steps, "reservations", lambda _: ())
-    monkeypatch.setattr(app_steps, "try_application", lambda _: None)
+    monkeypatch.setattr(app_steps, "try_application", lambda *_: None)
     monkeypatch.setattr(app_steps, "measure", measured)
     done = command("app", "shop:app", *check)
     assert done.returncode == (1 if check else 0), done.stderr

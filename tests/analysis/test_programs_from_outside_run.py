@@ -60,6 +60,16 @@ def without_key(file: Path) -> list[str]:
     return [each for each in file.read_text().splitlines() if not each.startswith("SECRET_KEY")]
 
 
+@pytest.fixture
+def shortened(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the clone, with a short calibration, and nothing that is made again."""
+    del command  # which stands in another folder: this one comes after it
+    monkeypatch.setattr("scaling.run.calibrate.CALIBRATION_WINDOW_S", SHORT_S)
+    monkeypatch.setattr("scaling.run.session.RETRIES", 0)
+    monkeypatch.setattr("scaling.run.time_left.ExtraTime.grant", lambda *_: None)
+    monkeypatch.chdir(ROOT)
+
+
 every_program = pytest.mark.parametrize(
     "program",
     [
@@ -72,15 +82,11 @@ every_program = pytest.mark.parametrize(
 
 @pytest.mark.slow
 @pytest.mark.one_build
-@pytest.mark.usefixtures("undrawn")
+@pytest.mark.usefixtures("undrawn", "shortened")
 @every_program
 def test_each_is_checked_and_measured_as_the_list_says(
-    program: OutsideProgram, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+    program: OutsideProgram, tmp_path: Path, command: Command
 ) -> None:
-    monkeypatch.setattr("scaling.run.calibrate.CALIBRATION_WINDOW_S", SHORT_S)
-    monkeypatch.setattr("scaling.run.session.RETRIES", 0)
-    monkeypatch.setattr("scaling.run.time_left.ExtraTime.grant", lambda *_: None)
-    monkeypatch.chdir(ROOT)
     study, _ = program.studies()
     done = command(*study.arguments, *SHORT, "--output", str(tmp_path / "out"))
     assert done.returncode == 0, done.stderr
@@ -93,14 +99,11 @@ def test_each_is_checked_and_measured_as_the_list_says(
 
 @pytest.mark.slow
 @pytest.mark.one_build
-@pytest.mark.usefixtures("undrawn")
+@pytest.mark.usefixtures("undrawn", "shortened")
 @every_program
 def test_a_remedy_is_measured_where_its_threads_are(
-    program: OutsideProgram, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+    program: OutsideProgram, tmp_path: Path, command: Command
 ) -> None:
-    monkeypatch.setattr("scaling.run.calibrate.CALIBRATION_WINDOW_S", SHORT_S)
-    monkeypatch.setattr("scaling.run.session.RETRIES", 0)
-    monkeypatch.chdir(ROOT)
     _, study = program.studies()
     only = ("--remedy", "nopurge,gc50k")
     done = command(*study.arguments, *only, *SHORT, "--output", str(tmp_path / "out"))

@@ -21,7 +21,7 @@ import yaml
 
 from scaling.study.reference import reference_studies
 from tests.analysis.test_programs_are_named_alike import OF_NPM, PACKAGES
-from tests.support.children import PATIENCE_S, ROOT
+from tests.support.children import PATIENCE_S, ROOT, git
 from tests.support.cli import BUILD, environment
 
 TEXT = (ROOT / ".github" / "workflows" / "reference.yml").read_text(encoding="utf-8")
@@ -113,11 +113,6 @@ def filled(text: Any) -> str:
 
 def steps_of(job: str) -> list[dict[str, Any]]:
     return [step for step in JOBS[job]["steps"] if "run" in step]
-
-
-def git(*arguments: str, at: Path) -> str:
-    done = subprocess.run(["git", *arguments], cwd=at, capture_output=True, text=True, check=True)
-    return done.stdout.strip()
 
 
 @pytest.fixture

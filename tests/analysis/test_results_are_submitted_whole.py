@@ -4,7 +4,6 @@ the clone changes.
 
 import gzip
 import shutil
-import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from scaling.cli.reference_steps import FAILED, STATE, Ended, State
 from scaling.journal.identity import facts_of
 from scaling.journal.record import Line, RunLine
 from scaling.report.publish import packed, publish
+from tests.support.children import git
 from tests.support.cli import Command
 from tests.support.runs import with_
 from tests.support.studies import FakeStudy, write
@@ -44,11 +44,6 @@ def published(study: FakeStudy, folder: Path) -> Path:
     (folder / "plots" / "echo-weak-throughput.svg").write_text("<svg/>")
     shutil.rmtree(journal.parent.parent)
     return folder
-
-
-def git(*arguments: str, at: Path) -> str:
-    done = subprocess.run(["git", *arguments], cwd=at, capture_output=True, text=True, check=True)
-    return done.stdout.strip()
 
 
 @pytest.fixture

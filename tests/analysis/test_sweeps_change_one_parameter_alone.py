@@ -1,4 +1,4 @@
-"""A sweep holds sections against each other that differ in one parameter, and in nothing else."""
+"""A sweep compares sections that differ in one parameter, and in nothing else."""
 
 import re
 from dataclasses import replace

@@ -31,6 +31,12 @@ MIB = 1 << 20
 PORTABLE_LOOPS = ("asyncio", "trio", "anyio/asyncio", "anyio/trio")
 
 
+def git(*arguments: str, at: Path) -> str:
+    """What a git command prints in a folder."""
+    done = subprocess.run(["git", *arguments], cwd=at, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
 def each_model(*models: str) -> pytest.MarkDecorator:
     """A case for each of these models. A worker process is the same on each build."""
     return pytest.mark.parametrize(

@@ -30,8 +30,9 @@ from scaling.analysis.ratios import Ratio, Ratios, ratios
 from scaling.analysis.served.capacity import GIB_IN_MIB, Bound, Capacity
 from scaling.analysis.statistics.estimate import Estimate, median
 from scaling.base.formats import number
+from scaling.builds.settings.setting import OF_WSGI
 from scaling.journal.record import Cell, Parameters, StudyLine
-from scaling.study.application import OF_WSGI, WORKLOAD
+from scaling.study.application import WORKLOAD
 from scaling.study.load import RATE as RATE_PER_S
 from scaling.study.load import middle
 from scaling.study.questions import (

@@ -104,9 +104,8 @@ class Batch:
         """Processes that report the same under the same arm: one of them, and the rows of all."""
         found: dict[Report, tuple[ProcessFacts, Expectation, list[int]]] = {}
         for row in self.rows:
-            arm = self.runs[row].cell.arm
             for process in self.processes[row]:
-                report = arm, reported(process)
+                report = self.report(row, process)
                 alike = found.get(report)
                 if alike is None:
                     found[report] = process, self.expected[row], [row]

@@ -8,8 +8,8 @@ from scaling.builds.cpython import Build
 
 type Value = bool | int | float | str
 
-# Servers of WSGI: commands whose workers have no loop (`workers.outside.commands`).
-WITHOUT_LOOPS = ("gunicorn", "gunicorn-gthread", "gunicorn-sync")
+# Servers of WSGI, whose workers have no loop: N threads in one process; N processes.
+OF_WSGI = ("gunicorn-gthread", "gunicorn")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +27,7 @@ class Place:
     @property
     def has_loops(self) -> bool:
         """Whether its workers are loops of ours, not those of a server of WSGI."""
-        return self.parameters.get("server") not in WITHOUT_LOOPS
+        return self.parameters.get("server") not in OF_WSGI
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

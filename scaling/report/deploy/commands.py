@@ -8,10 +8,11 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.table.timed_runs import counting_lines
 from scaling.base.errors import UsageError
 from scaling.base.files import refusal
+from scaling.builds.settings.setting import OF_WSGI
 from scaling.journal.record import Cell, RunLine
 from scaling.report.tables.grid import Cell as GridCell
 from scaling.report.tables.grid import Grid
-from scaling.study.application import OF_WSGI, SERVE, WORKLOAD, arguments
+from scaling.study.application import SERVE, WORKLOAD, arguments
 from scaling.study.questions import without_rate
 
 NOTE = "For each aim the configuration that was decided, else both that were compared."
