@@ -37,6 +37,8 @@ ASKED_BY_NAME = {
     "web": "stack",
     "gateway": "stack",
     "broadcast": "broadcast",
+    "serve-cache": "serve",
+    "serve-state": "serve",
 }
 # Groups and those inside them: what asks for both needs the larger one.
 INSIDE = {"stack": "serve", "broadcast": "serve"}
@@ -46,10 +48,10 @@ def group_for(study: Study) -> str:
     """The group of pins for the children of a study, before or after it is settled.
 
     `child`; `tls` if a workload's parameter of that name has a value other than `off`; `serve` if
-    one has a `server` that is not in `child`, and for `mix`; `stack`, which holds `serve`, for
-    `web` and `gateway`; `broadcast`, which holds it, too, for that workload; `cache` for caches
-    that are packages, and for misses from a database; `loops`, which has everything, for two of
-    these, or for a loop or library that none of them has.
+    one has a `server` that is not in `child`, and for workloads that always have one; `stack`,
+    which holds `serve`, for `web` and `gateway`; `broadcast`, which holds it, too, for that
+    workload; `cache` for caches that are packages, and for misses from a database; `loops`, which
+    has everything, for two of these, or for a loop or library that none of them has.
     """
     loops = {loop for entry in study.workloads for loop in entry.loops or study.loops}
     asked = {

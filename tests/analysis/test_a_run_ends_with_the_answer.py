@@ -186,6 +186,20 @@ def test_nothing_is_cut_off_where_much_has_to_be_said() -> None:
     assert not [line for line in lines if line.endswith("…")], "\n".join(lines)
 
 
+def test_names_that_are_too_long_lose_what_all_have_not_what_tells_them_apart() -> None:
+    places = product(("dict", "lru_cache"), ("all", "each"), (5.0, 50.0))
+    parameters = [dict(zip(("cache", "of", "miss_us"), place, strict=True)) for place in places]
+    models, arms = ("threads", "processes"), ("3.14", "3.14t")
+    study = FakeStudy(
+        variants={"cache": parameters}, arms=arms, models=models, workers=(1, 2), blocks=6
+    )
+    lines = printed(study.results)
+    names = [re.split(f"  +{RATIO}", line)[0] for line in lines if re.search(f"  {RATIO}", line)]
+    assert "cache · cache, of and miss_us:" in lines, "\n".join(lines)
+    assert {"dict · all · 5.0", "lru_cache · each · 50.0"} <= set(names)
+    assert len(set(names)) == len(names)
+
+
 def test_without_processes_a_line_has_the_verdict_and_the_interval_of_memory() -> None:
     lines = printed(FakeStudy(workers=(1, 2), blocks=8).results)
     assert re.fullmatch(r"N = 2 +over one +MiB \(PSS\) per extra thread", lines[2])

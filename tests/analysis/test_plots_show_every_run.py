@@ -30,6 +30,7 @@ from scaling.report.plots.style import MARKERS, RC, arm_colours
 from scaling.report.tables.export import comparison_rows
 from tests.support.drawn import BY_NAME, bars_in, key_of, runs_in, small_print
 from tests.support.runs import crashed, with_
+from tests.support.served_studies import FakeAppStudy
 from tests.support.studies import FakeStudy, in_memory
 
 LADDER = ("3.14", "3.14+mimalloc", "3.14t+gil", "3.14t")
@@ -180,6 +181,19 @@ def test_n_is_written_beside_what_it_gives_and_costs() -> None:
     sheet = drawn(replace(PLAIN, models=TWO), "trade")
     assert sorted(texts(sheet, "N"))[-2:] == ["4", "4"]
     assert sheet.all_panels[0].get_xlabel() == "PSS, MiB"
+
+
+def test_p99_at_the_middle_rate_stands_beside_what_memory_gives() -> None:
+    study = FakeAppStudy()
+    sheet = drawn(study, "trade")
+    throughput, p99 = sheet.all_panels
+    assert (throughput.get_ylabel(), p99.get_ylabel()) == ("requests / s", "P99 at 400/s, ms")
+    assert throughput.get_xlim() == p99.get_xlim()
+    at_rate = study.frame[study.frame["offered_per_s"].notna()]
+    of_threads = at_rate[(at_rate["model"] == "threads") & (at_rate["workers"] == 2)]
+    (bars,) = (each for each in bars_in(p99) if each.get_label() == "3.14t threads")
+    assert y_of(bars.lines[0])[-1] == pytest.approx(1e3 * of_threads["latency_p99_s"].median())
+    assert "P99" not in drawn(replace(PLAIN, models=TWO), "trade").title
 
 
 def test_many_arms_and_models_have_panels_with_the_ceiling_in_each() -> None:

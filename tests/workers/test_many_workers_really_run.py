@@ -41,6 +41,8 @@ MIB = 1 << 20
 FEWER = {
     "cache": ["cache.keys=1000"],
     "gateway": ["gateway.rows=1000", "gateway.connections=2"],
+    "serve-cache": ["serve-cache.keys=1000"],
+    "serve-state": ["serve-state.objects=1000"],
     "state": ["state.objects=1000"],
     "state-pass": ["state-pass.objects=1000"],
     "web": ["web.rows=1000", "web.stack=starlette/loops", "web.db_connections=64"],

@@ -2,6 +2,8 @@
 
 import asyncio
 import importlib
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
@@ -14,7 +16,7 @@ from workers.workloads.parts.lookups import LOADS, MAKERS, Misses, drawn
 from workers.workloads.parts.lookups import Cache as Kept
 from workers.workloads.parts.once import of_process
 from workers.workloads.parts.where import service_url
-from workers.workloads.parts.work import turns, turns_of
+from workers.workloads.parts.work import call_back, turns, turns_of
 
 if TYPE_CHECKING:  # costs the others memory
     from workers.workloads.parts.lookups import LookUps
@@ -147,29 +149,61 @@ class Cache(Workload):
         self._misses.free = False
 
     async def run(self, worker: Worker) -> None:
-        """Schedule one callback after another until stopped; count the misses."""
-        if self._look_ups:
-            await self._run_tasks(worker, self._look_ups)
-            return
-        call_soon = asyncio.get_running_loop().call_soon
+        """Look up keys until stopped; count the misses."""
+        with self.counting_hits(worker):
+            if self._look_ups:
+                await self._run_tasks(worker, self.waiting(self._look_ups))
+            else:
+                await call_back(worker, self.looking_up())
+
+    def looking_up(self) -> Callable[[], None]:
+        """What looks up the next `lookups` keys in a cache of the process."""
         cache, lookups = self._cache, self.lookups
         keys = self._keys * (1 + lookups // len(self._keys))
-        last, at, done = len(keys) - lookups, 0, 0
-        missed = self._misses.count
+        last, at = len(keys) - lookups, 0
 
-        def callback() -> None:
-            nonlocal at, done
+        def look_up_next() -> None:
+            nonlocal at
             for key in keys[at : at + lookups]:
                 cache(key)
             at = at + lookups if at + lookups <= last else 0
-            done += lookups
-            worker.operations += 1
-            if worker.running:
-                call_soon(callback)
 
-        call_soon(callback)
-        await worker.stopped()
-        worker.figures["hit_percent"] = 100 * (1 - (self._misses.count - missed) / done)
+        return look_up_next
+
+    def waiting(self, look_up: "LookUps") -> Callable[[], Awaitable[None]]:
+        """What looks up the next `lookups` keys, and waits for a server or a database."""
+        keys = chain.from_iterable(repeat(self._keys))
+
+        async def look_up_next() -> None:
+            for key in islice(keys, self.lookups):
+                await look_up(key)
+
+        return look_up_next
+
+    @contextmanager
+    def counting_hits(self, worker: Worker) -> Iterator[None]:
+        """Have the share of hits, of all look-ups while the block runs, as the worker's figure."""
+        before = self._missed
+        yield
+        if done := self.lookups * worker.operations:
+            worker.figures["hit_percent"] = 100 * (1 - (self._missed - before) / done)
+
+    @property
+    def _missed(self) -> int:
+        """How many values the calling thread has computed or fetched."""
+        return self._look_ups.missed if self._look_ups else self._misses.count
+
+    async def _run_tasks(
+        self, worker: Worker, look_up_next: Callable[[], Awaitable[None]]
+    ) -> None:
+        async def task() -> None:
+            while worker.running:
+                await look_up_next()
+                worker.operations += 1
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(self.connections):
+                group.create_task(task())
 
     async def _connect(self, worker: Worker) -> "LookUps":
         """Have the clients that a look-up needs."""
@@ -184,24 +218,6 @@ class Cache(Workload):
             url = service_url(worker, VALKEY, "cache")
             return InValkey(url, self._entries, self.connections, self.miss, missing)
         return InMemory(self._cache, self.miss, missing)
-
-    async def _run_tasks(self, worker: Worker, look_up: "LookUps") -> None:
-        """Have tasks look up keys until stopped; count the misses."""
-        keys = chain.from_iterable(repeat(self._keys))
-        done = 0
-
-        async def task() -> None:
-            nonlocal done
-            while worker.running:
-                for key in islice(keys, self.lookups):
-                    await look_up(key)
-                done += self.lookups
-                worker.operations += 1
-
-        async with asyncio.TaskGroup() as group:
-            for _ in range(self.connections):
-                group.create_task(task())
-        worker.figures["hit_percent"] = 100 * (1 - look_up.missed / done)
 
     async def teardown(self, worker: Worker) -> None:
         """Close the connections."""

@@ -1,14 +1,14 @@
 """A read-mostly structure in memory, read by key on every worker's loop."""
 
-import asyncio
 from array import array
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from workers import Worker, parameter
 from workers.workloads.parts.lookups import drawn, part_of
 from workers.workloads.parts.once import of_process
 from workers.workloads.parts.state import OnState
+from workers.workloads.parts.work import call_back
 
 
 @dataclass
@@ -55,9 +55,8 @@ class State(OnState):
             raise RuntimeError("the state that was read is not the one that was made")
         self._keys = self._drawn[:]
 
-    async def run(self, worker: Worker) -> None:
-        """Schedule one callback after another until stopped; workers begin at different keys."""
-        call_soon = asyncio.get_running_loop().call_soon
+    def reading(self, worker: Worker) -> Callable[[], None]:
+        """What reads the next `reads` objects; workers begin at different keys."""
         objects, read, _ = self._state
         keys, reads = self._keys, self.reads
         if not keys:
@@ -66,16 +65,16 @@ class State(OnState):
         last = len(keys) - reads
         at = last * worker.index // worker.workers
 
-        def callback() -> None:
+        def read_next() -> None:
             nonlocal at
             read(objects, keys[at : at + reads])
             at = at + reads if at + reads <= last else 0
-            worker.operations += 1
-            if worker.running:
-                call_soon(callback)
 
-        call_soon(callback)
-        await worker.stopped()
+        return read_next
+
+    async def run(self, worker: Worker) -> None:
+        """Read in one callback after another until stopped."""
+        await call_back(worker, self.reading(worker))
 
 
 def _nothing(_objects: None, keys: Iterable[int]) -> int:

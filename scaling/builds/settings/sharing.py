@@ -7,7 +7,7 @@ from scaling.builds.settings.setting import OF_WSGI, Place, Setting
 _GUIDE = "https://docs.python.org/3/howto/free-threading-python.html"
 _WITH_FLAGS = 14  # thread_inherit_context and context_aware_warnings came with 3.14
 _WITH_IMMORTAL = 15
-_STATE = ("state", "state-pass")
+_STATE = ("state", "state-pass", "serve-state")
 _OURS = "it is for our own server (server=loops)"
 _AS_NEW = (
     "def imported_anew(name):  # called in each thread, one after the other",
@@ -27,7 +27,7 @@ def _shares_code(place: Place) -> str | None:
         return _OURS
     if place.workload == "app" and not place.parameters.get("factory"):
         return "own-app does that to an application that is an object"
-    if place.workload in ("shared", "cache", *_STATE):
+    if place.workload in ("shared", "cache", "serve-cache", *_STATE):
         return "the workload is about what is shared"
     if place.parameters.get("tls") == "shared":
         return "it would give each worker its own SSLContexts, too: own-ssl does that alone"

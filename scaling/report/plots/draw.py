@@ -36,8 +36,8 @@ from scaling.report.plots.caption import ceilings_of, load_text
 from scaling.report.plots.plot import LoadPlot, LoadSubject, Plot, Subject, load_subjects, subject
 from scaling.report.plots.sheet import FORMATS, Draw, Sheet
 from scaling.report.plots.style import RC
-from scaling.report.tables.rated import free_running, free_sweeps, rate_of
-from scaling.study.questions import section_of
+from scaling.report.tables.rated import free_running, free_sweeps, rate_of, rated
+from scaling.study.questions import section_of, without_rate
 
 # In the order in which files are written and the page shows them.
 PLOTS = (
@@ -128,18 +128,21 @@ def subjects(results: StudyResults) -> dict[str, Subject]:
     for each in free_running(results):
         if each.compares and not each.is_across_loops:
             comparisons[section_of(each.group.first)].append(each)
+    under_load = {section_of(without_rate(each.section.curves[0].key)): each for each in rated(results)}
     for section in results.sections:
+        key = section.curves[0].key
         limits = ceilings_of(section, study, results.ceilings)
         stem = f"{slug(section.label)}-{section.sizing}"
         found[_free(stem, found)] = subject(
             section,
             study,
             warning,
-            comparisons[section_of(section.curves[0].key)],
+            comparisons[section_of(key)],
             limits,
             results.floor,
             load_text(section, results),
             [each for each in results.attributions if each.runs.section is section],
+            under_load.get(section_of(without_rate(key))),
         )
     return found
 

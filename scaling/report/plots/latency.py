@@ -273,16 +273,21 @@ def limits_ms(values: Iterable[Estimate], objectives_s: Iterable[float]) -> tupl
 
 def load_key(subject: LoadSubject, drawn: Iterable[AtRate]) -> list[Line2D]:
     """What the open marks and the dashed lines are; nothing of what is not there."""
-    key = []
-    if any(each.is_bound for each in drawn):
-        label = "lower bound: the server fell behind"
-        mark: dict[str, Any] = {"marker": "o", "mfc": "white", "mec": QUIET, "mew": 1.2, "ms": 5.0}
-        key.append(Line2D([], [], color=FAINT, ls="", label=label, **mark))
+    key = bound_key(drawn)
     for column, name in ROWS:
         for seconds in subject.objectives_s.get(column, ()):
             label = f"objective: {name} < {seconds * MS_PER_S:g} ms"
             key.append(Line2D([], [], color=INK, lw=1.0, ls=OBJECTIVE_LINE, label=label))
     return key
+
+
+def bound_key(drawn: Iterable[AtRate]) -> list[Line2D]:
+    """What the open marks are, if there are any."""
+    if not any(each.is_bound for each in drawn):
+        return []
+    label = "lower bound: the server fell behind"
+    mark: dict[str, Any] = {"marker": "o", "mfc": "white", "mec": QUIET, "mew": 1.2, "ms": 5.0}
+    return [Line2D([], [], color=FAINT, ls="", label=label, **mark)]
 
 
 def few[T](values: Sequence[T]) -> list[T]:

@@ -44,7 +44,8 @@ class Subject:
     `warning` is what the figures must not be seen without, if there is anything; `comparisons`
     are of the same section, one for each loop that has any; `ceilings` are of the services that
     its workload talks to; `floor` is the study's noise floor; `load` says how a served workload was
-    loaded; `attributions` are those of its cells.
+    loaded; `attributions` are those of its cells. `rated` is the same workload in an open loop, if
+    it was measured there, too.
     """
 
     section: Section
@@ -57,6 +58,7 @@ class Subject:
     floor: NoiseFloor = NO_PAIRS
     load: tuple[str, ...] = ()
     attributions: tuple[Attribution, ...] = ()
+    rated: Rated | None = None
 
     @property
     def loops(self) -> list[str]:
@@ -152,6 +154,7 @@ def subject(
     floor: NoiseFloor = NO_PAIRS,
     load: Iterable[str] = (),
     attributions: Iterable[Attribution] = (),
+    rated: Rated | None = None,
 ) -> Subject:
     """What the figures of a section need, worked out once; `warning` begins their captions."""
     drawn = {curve.key.arm for curve in section.curves}
@@ -167,6 +170,7 @@ def subject(
         floor,
         tuple(load),
         tuple(attributions),
+        rated,
     )
 
 

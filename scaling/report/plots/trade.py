@@ -1,8 +1,11 @@
 """Memory against throughput, N written at the points: what each configuration gives and costs.
 
 Up is more work done, left is less memory. A curve runs through its Ns in order. A box around a
-median is as wide and as high as the A/A spread.
+median is as wide and as high as the A/A spread. Where requests were also due at fixed rates, P99 at
+the middle one stands beside.
 """
+
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -10,7 +13,15 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
 from scaling.analysis.curves import Curve
+from scaling.analysis.statistics.estimate import Estimate
 from scaling.base import formats
+from scaling.report.plots.latency import (
+    bound_key,
+    draw_latencies,
+    estimates_ms,
+    finish_latency_axis,
+    limits_ms,
+)
 from scaling.report.plots.memory import axis_label
 from scaling.report.plots.panel import (
     HEAD_ROOM,
@@ -23,42 +34,66 @@ from scaling.report.plots.panel import (
 from scaling.report.plots.plot import Plot, Subject, columns_table
 from scaling.report.plots.sheet import Layout, Sheet, width_in
 from scaling.report.plots.style import BAND_ALPHA, BEHIND_TEXT, DPI, line, marker_style
+from scaling.report.tables.rated import AtRate, Rated
+from scaling.study.questions import without_rate
 
 MOST_IN_A_ROW = 2
+P99 = "latency_p99_s"
 SIZE, BESIDE = 7.5, (4, 3)  # an N: its letters, how far it is from its point, in points
 HEIGHT = 10.0  # pixels of the drawing that it takes
 
 
+type Places = Sequence[tuple[int, Estimate, Estimate]]  # N, memory, and what it is against
+
+
 def draw(subject: Subject) -> Sheet:
-    """The sheet: a panel for each loop, with the same axes."""
-    loops = subject.loops
-    layout = Layout(len(loops), min(len(loops), MOST_IN_A_ROW), panel_in=3.4)
+    """The sheet: a panel for each loop, or two, with P99 on the right."""
+    loops, rated = subject.loops, subject.rated
     curves = _worth_showing(subject)
+    rates = [each for curve in curves for each in _at_middle(curve, rated)] if rated else []
+    p99s = estimates_ms(rates, P99)
+    beside = bool(rates)
+    layout = Layout(
+        len(loops) * (1 + beside), 2 if beside else min(len(loops), MOST_IN_A_ROW), 3.4, own_y=beside
+    )
     note = [Line2D([], [], ls="", label=_one_arm(subject))] if subject.is_crowded else []
     sheet = subject.sheet(
-        "throughput against memory, N at the points",
+        f"throughput{' and P99' * beside} against memory, N at the points",
         "",
         layout,
         curves,
-        drawn=subject.estimates("throughput", "memory", curves=curves),
+        drawn=[*subject.estimates("throughput", "memory", curves=curves), *p99s],
         dots="",
         noise=("memory", "throughput"),
-        also=note,
+        also=[*note, *bound_key(rates)],
     )
     most = [highest(curves, what) * HEAD_ROOM for what in ("memory", "throughput")]
-    for axes, loop in zip(sheet.all_panels, loops, strict=True):
-        for curve in curves:
-            if curve.key.loop == loop:
-                _draw_noise(axes, curve, subject)
-                _draw_curve(axes, curve, subject.colours[curve.key.arm])
+    most[0] = max(most[0], *(each.point.memory.high * HEAD_ROOM for each in rates), 0.0)
+    panels = iter(sheet.all_panels)
+    written: list[tuple[Axes, list[Places]]] = []
+    for loop in loops:
+        own = [curve for curve in curves if curve.key.loop == loop]
+        axes = next(panels)
+        for curve in own:
+            _draw_noise(axes, curve, subject)
+            _draw_curve(axes, curve, subject.colours[curve.key.arm])
+        finish_y(axes, f"{subject.section.operation} / s", most[1])
+        axes.set_title(loop)
+        written.append((axes, [_throughputs(curve) for curve in own]))
+        if rated and beside:
+            axes = next(panels)
+            _draw_p99s(axes, own, rated, subject)
+            rate = formats.number(rated.middle_rate_per_s)
+            finish_latency_axis(axes, f"P99 at {rate}/s, ms", limits_ms(p99s, []))
+            axes.set_title(f"{loop}: P99 at {rate}/s")
+            written.append((axes, [_p99s(curve, rated) for curve in own]))
+    for axes in sheet.all_panels:
         axes.set_xlim(0, most[0])
         axes.set_xlabel(axis_label(subject))
         round_ticks(axes.xaxis)
-        finish_y(axes, f"{subject.section.operation} / s", most[1])
-        axes.set_title(loop)
     sheet.lay_out()
-    for axes, loop in zip(sheet.all_panels, loops, strict=True):
-        _write_workers(axes, [curve for curve in curves if curve.key.loop == loop])
+    for axes, places in written:
+        _write_workers(axes, places)
     return sheet
 
 
@@ -90,12 +125,49 @@ def _peak(curve: Curve) -> float:
     return max((point.throughput.point for point in curve.points if point.throughput.n), default=0)
 
 
+def _throughputs(curve: Curve) -> Places:
+    """The points of a curve whose memory and throughput are known."""
+    points = [point for point in curve.points if point.throughput.n and point.memory.n]
+    return [(point.workers, point.memory, point.throughput) for point in points]
+
+
+def _at_middle(curve: Curve, rated: Rated) -> Iterator[AtRate]:
+    """The same configurations at the middle rate, where P99 and memory are known."""
+    for each in rated.lines:
+        at = each.at(rated.middle_rate_per_s)
+        if each.key == without_rate(curve.key) and at and at.point.memory.n:
+            if at.point.figures[P99].n:
+                yield at
+
+
+def _p99s(curve: Curve, rated: Rated) -> Places:
+    """P99 at the middle rate, ms."""
+    found = list(_at_middle(curve, rated))
+    return [
+        (at.point.workers, at.point.memory, p99)
+        for at, p99 in zip(found, estimates_ms(found, P99), strict=True)
+    ]
+
+
+def _draw_p99s(axes: Axes, curves: Sequence[Curve], rated: Rated, subject: Subject) -> None:
+    for curve in curves:
+        found = list(_at_middle(curve, rated))
+        draw_latencies(
+            axes,
+            [at.point.memory.point for at in found],
+            estimates_ms(found, P99),
+            [at.is_bound for at in found],
+            curve.key,
+            subject.colours[curve.key.arm],
+        )
+
+
 def _draw_curve(axes: Axes, curve: Curve, colour: str) -> None:
     """Medians joined in the order of N, bars both ways, N beside each."""
-    points = [point for point in curve.points if point.throughput.n and point.memory.n]
-    if not points:
+    places = _throughputs(curve)
+    if not places:
         return
-    x, y = ([getattr(point, what) for point in points] for what in ("memory", "throughput"))
+    x, y = ([each[at] for each in places] for at in (1, 2))
     axes.errorbar(
         [value.point for value in x],
         [value.point for value in y],
@@ -133,18 +205,16 @@ def _draw_noise(axes: Axes, curve: Curve, subject: Subject) -> None:
             axes.add_patch(box)
 
 
-def _write_workers(axes: Axes, curves: list[Curve]) -> None:
+def _write_workers(axes: Axes, every: Sequence[Places]) -> None:
     """N beside the points: of each curve first the last, then the highest; not where it would be
     written over another, or over a point.
     """
-    every = [[p for p in c.points if p.throughput.n and p.memory.n] for c in curves]
-    points = [point for of_curve in every for point in of_curve]
-    ends = [of_curve[-1] for of_curve in every if of_curve]
-    order = sorted(points, key=lambda p: (p not in ends, -p.throughput.point))
-    places = {id(p): (p.memory.point, p.throughput.point) for p in points}
-    taken = [tuple(axes.transData.transform(place)) for place in places.values()]
-    for point in order:
-        text, place = str(point.workers), places[id(point)]
+    points = [(n, (x.point, y.point)) for places in every for n, x, y in places]
+    ends = {(x.point, y.point) for places in every if places for _, x, y in places[-1:]}
+    order = sorted(points, key=lambda each: (each[1] not in ends, -each[1][1]))
+    taken = [tuple(axes.transData.transform(place)) for _, place in points]
+    for n, place in order:
+        text = str(n)
         x, y = axes.transData.transform(place)
         room = (width_in(text, SIZE) * DPI + BESIDE[0], HEIGHT)
         if any(

@@ -141,6 +141,8 @@ def _names_and_memory(lines: Sequence[Line], room: int) -> tuple[str, list[str],
     if any(memory := _memory(lines, room - _widest(plain))):
         return "", plain, memory
     shared, names = _without_shared(names)
+    if _widest(names) > room:
+        shared, names = _values_alone(shared, names)
     return shared, names, _memory(lines, room - _widest(names))
 
 
@@ -287,6 +289,18 @@ def _without_shared(names: Sequence[str]) -> tuple[str, list[str]]:
         for each in parts
     ]
     return BETWEEN.join(shared), rest
+
+
+def _values_alone(shared: str, names: Sequence[str]) -> tuple[str, list[str]]:
+    """The values of parameters without their names, which join what is shared, where all have the
+    same ones: of a cut name too little would be left.
+    """
+    parts = [[part.partition("=") for part in name.split(BETWEEN)] for name in names]
+    given = [[name for name, is_given, _ in each if is_given] for each in parts]
+    if not given[0] or any(each != given[0] for each in given):
+        return shared, list(names)
+    values = [BETWEEN.join(value or name for name, _, value in each) for each in parts]
+    return BETWEEN.join(filter(None, [shared, formats.listed(given[0])])), values
 
 
 def _shortened(rows: Sequence[Row]) -> tuple[str, list[Named]]:

@@ -3,12 +3,15 @@
 import asyncio
 import contextlib
 import socket
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from workers import Worker, Workload, parameter
+from workers.workloads.parts.first_request import first_request
+from workers.workloads.parts.servers import load_server
 from workers.workloads.parts.servers.base import BaseServer
+from workers.workloads.parts.work import Awaited
 
 # ---------------------------------------------------------------------------------------- accepting
 # Takes a worker's connections, by the accept policy of its run, into a server's protocol.
@@ -158,3 +161,43 @@ class Served(Workload):
             worker.inbound[1].close()
         if self._server:
             await self._server.close()
+
+
+BODY_BYTES = 256
+
+
+@dataclass
+class OnAsgi(Served):
+    """Base of a workload whose requests do something of its own; it needs `prepare`.
+
+    They are answered by a small ASGI application on uvicorn with httptools.
+    """
+
+    def refuses(self, model: str, loop: str) -> str | None:
+        """Sub-interpreters do not load httptools."""
+        if model == "interpreters":
+            return "httptools, which uvicorn parses requests with, does not load there"
+        return super().refuses(model, loop)
+
+    def load(self) -> None:
+        """Import the server."""
+        super().load()
+        self._asgi = load_server("asgi")
+
+    def client_requests(self) -> list[dict[str, Any]]:
+        """A GET of the one route."""
+        return self._asgi.requests(BODY_BYTES)
+
+    async def prepare(self, worker: Worker) -> Callable[[], Awaitable[None]]:
+        """Set up what requests need; return what is awaited for each."""
+        raise NotImplementedError(f"{type(self).__name__} has no prepare()")
+
+    async def start(self, worker: Worker) -> BaseServer:
+        """Prepare, start the server, and try it with one request."""
+        per_request = Awaited(await self.prepare(worker))
+        server = self._server = self._asgi.make(worker, per_request, BODY_BYTES)
+        await server.start()
+        (request,) = self.client_requests()
+        own = super(Served, self).facts()
+        self._facts = own | await first_request(server, self.client_scheme(), request)
+        return server

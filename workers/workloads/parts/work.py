@@ -1,7 +1,7 @@
 """What an operation does beside the loop's own work: CPU work, a wait, garbage, live objects."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from workers import Worker
 
@@ -84,6 +84,20 @@ class PerRequest:
         if self.wait_s:
             await asyncio.sleep(self.wait_s)
         self.work()
+
+
+class Awaited(PerRequest):
+    """A request that does something of its workload's own, which may wait."""
+
+    __slots__ = ("_something",)
+
+    def __init__(self, something: Callable[[], Awaitable[None]]) -> None:
+        super().__init__()
+        self._something = something
+
+    async def done(self) -> None:
+        """Do it."""
+        await self._something()
 
 
 def make_garbage(count: int) -> None:

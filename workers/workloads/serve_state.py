@@ -1,0 +1,34 @@
+"""Requests that read a read-mostly structure in memory."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from workers import Worker
+from workers.workloads.parts.served import OnAsgi
+from workers.workloads.state import State
+
+
+@dataclass
+class ServeState(OnAsgi, State):
+    """Requests, each of which reads objects of a read-mostly state, on a server on each loop.
+
+    One operation: one request answered, for which `reads` objects are read, by keys that were drawn
+    beforehand. What the state is, who shares it and what is read before the measurement are those
+    of `state`. The server is a small ASGI application on uvicorn with httptools; a body has 256
+    bytes.
+    """
+
+    def __post_init__(self) -> None:
+        """Begin without a server and without a state."""
+        OnAsgi.__post_init__(self)
+        State.__post_init__(self)
+
+    async def prepare(self, worker: Worker) -> Callable[[], Awaitable[None]]:
+        """Read the part once; return what reads the next objects."""
+        await State.setup(self, worker)
+        read_next = self.reading(worker)
+
+        async def read() -> None:
+            read_next()
+
+        return read
