@@ -113,6 +113,21 @@ def test_forked_processes_copy_the_objects_that_they_read() -> None:
     assert grown_by_reading("forked", "array") < 1.1
 
 
+@pytest.mark.slow
+def test_connections_are_dealt_evenly_by_an_acceptor_alone() -> None:
+    assert figures("shared_listener.py", "acceptor") == [1.0, 1.0]
+    assert figures("shared_listener.py", "shared")[1] > 1.0
+
+
+@pytest.mark.slow
+@pytest.mark.measures
+def test_the_free_threaded_collector_stops_others_for_longer_the_more_is_alive() -> None:
+    few_ms, _ = figures("collector_stops.py", "100000")
+    many_ms, collections = figures("collector_stops.py", "3000000")
+    assert collections
+    assert many_ms > few_ms
+
+
 def grown_by_reading(*how: str) -> float:
     before, after = figures("forked_reads.py", *how)
     return after / before
