@@ -14,15 +14,19 @@ from scaling.base import formats
 from scaling.report.plots.memory import axis_label
 from scaling.report.plots.panel import (
     HEAD_ROOM,
+    configuration,
     finish_y,
     highest,
+    median_words,
     reaches,
     round_ticks,
+    with_unit,
     write_beside,
 )
 from scaling.report.plots.plot import Plot, Subject, columns_table
 from scaling.report.plots.sheet import Layout, Sheet, width_in
 from scaling.report.plots.style import BAND_ALPHA, BEHIND_TEXT, DPI, line, marker_style
+from scaling.report.plots.svg import say
 
 MOST_IN_A_ROW = 2
 SIZE, BESIDE = 7.5, (4, 3)  # an N: its letters, how far it is from its point, in points
@@ -50,7 +54,7 @@ def draw(subject: Subject) -> Sheet:
         for curve in curves:
             if curve.key.loop == loop:
                 _draw_noise(axes, curve, subject)
-                _draw_curve(axes, curve, subject.colours[curve.key.arm])
+                _draw_curve(axes, curve, subject)
         axes.set_xlim(0, most[0])
         axes.set_xlabel(axis_label(subject))
         round_ticks(axes.xaxis)
@@ -90,13 +94,14 @@ def _peak(curve: Curve) -> float:
     return max((point.throughput.point for point in curve.points if point.throughput.n), default=0)
 
 
-def _draw_curve(axes: Axes, curve: Curve, colour: str) -> None:
+def _draw_curve(axes: Axes, curve: Curve, subject: Subject) -> None:
     """Medians joined in the order of N, bars both ways, N beside each."""
+    colour = subject.colours[curve.key.arm]
     points = [point for point in curve.points if point.throughput.n and point.memory.n]
     if not points:
         return
     x, y = ([getattr(point, what) for point in points] for what in ("memory", "throughput"))
-    axes.errorbar(
+    marks, _, _ = axes.errorbar(
         [value.point for value in x],
         [value.point for value in y],
         xerr=reaches(x),
@@ -109,6 +114,15 @@ def _draw_curve(axes: Axes, curve: Curve, colour: str) -> None:
         zorder=4,
         gid=f"{curve.key.arm} {curve.key.model}",
     )
+    unit = f"{subject.section.operation} / s"
+    words = [
+        median_words(
+            f"{configuration(curve.key)}, N = {point.workers}, {with_unit(point.memory)}",
+            point.throughput.scaled(1, unit),
+        )
+        for point in points
+    ]
+    say(marks, words)
 
 
 def _draw_noise(axes: Axes, curve: Curve, subject: Subject) -> None:
