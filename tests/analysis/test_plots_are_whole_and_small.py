@@ -23,7 +23,7 @@ from scaling.base.errors import UsageError
 from scaling.report.plots.draw import draw_all, drawings, drawn
 from scaling.report.plots.sheet import Sheet
 from scaling.report.plots.style import RC
-from scaling.report.plots.svg import SVG, XLINK, one_of_several, small_svg
+from scaling.report.plots.svg import SVG, XLINK, one_of_several, say, small_svg
 from tests.support.runs import crashed
 from tests.support.studies import FakeStudy
 from tests.support.terms import plus
@@ -242,6 +242,31 @@ def test_one_of_several_looks_as_it_does_alone_and_has_names_of_its_own(figure: 
     assert all(name.startswith("one-") for name in ids)
     assert {root.get("aria-labelledby"), root.get("aria-describedby")} <= set(ids)
     assert root.findtext(f"{SVG}desc") == "a < b & note"
+
+
+def test_marks_say_their_words_and_look_as_they_do_without(figure: Figure) -> None:
+    """Each dot its own, or the mark one text; none where it is not known which dot is missing."""
+    axes = figure.axes[0]
+    (gap,) = axes.plot([1, np.nan, 3], [1, 1, 1], "o", gid="gap")
+    dots = [f'dot {number} < "58"' for number in range(57)]
+    with mpl.rc_context(RC):
+        silent = small(figure, prefix="one-")
+        say(axes.lines[0], dots)
+        say(axes.collections[0], "all of these")
+        say(gap, ["first", "missing", "last"])
+        spoken = small(figure, prefix="one-")
+    assert shapes(spoken) == shapes(silent)
+    assert styles(spoken) == styles(silent)
+    assert [each.text for each in silent.iter(f"{SVG}title")] == ["title"]
+    words = [each.text for each in spoken.iter(f"{SVG}title")]
+    assert words[0] == "title"
+    assert sorted(filter(None, words[1:])) == sorted(["all of these", *dots])
+    uses = [each for each in spoken.iter(f"{SVG}use") if each.find(f"{SVG}title") is not None]
+    assert [each.findtext(f"{SVG}title") for each in uses] == dots
+    assert (silent.get("role"), spoken.get("role")) == ("img", "group")
+    hidden = [each for each in spoken.iter(f"{SVG}g") if each.get("aria-hidden")]
+    assert len(hidden) == 2
+    assert gap.get_gid() == "gap"
 
 
 def test_it_is_small_and_has_no_outlines_of_letters(figure: Figure) -> None:

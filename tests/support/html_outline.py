@@ -90,7 +90,8 @@ class Outline(HTMLParser):
         if any(not figure.all("table") for figure in self.all("figure")):
             self.faults.append("a figure has no table")
         for picture in self.all("svg"):
-            if picture.attributes.get("role") != "img" or not picture.all("title")[0].words:
+            role, name = picture.attributes.get("role"), picture.all("title")[0]
+            if role not in ("img", "group") or not name.words:
                 self.faults.append("a picture has no text alternative")
 
     def _check_headings(self) -> None:

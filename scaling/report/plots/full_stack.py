@@ -25,6 +25,7 @@ from scaling.analysis.served.full_stack import (
 )
 from scaling.analysis.statistics.estimate import bounds_kind
 from scaling.analysis.table.labels import slug
+from scaling.base.formats import number
 from scaling.report.plots.borders import draw_regions, regions
 from scaling.report.plots.caption import caption, load_text
 from scaling.report.plots.panel import (
@@ -32,6 +33,7 @@ from scaling.report.plots.panel import (
     draw_medians,
     finish_y,
     highest,
+    median_words,
     round_ticks,
     short,
     write_beside,
@@ -44,6 +46,7 @@ from scaling.report.plots.style import (
     ROLES,
     SPARE,
 )
+from scaling.report.plots.svg import say
 from scaling.report.tables.full_stack import beside_text
 
 MS = 1e3
@@ -129,7 +132,8 @@ def _cpu_sheet(order: Sequence[tuple[Stack, Point]], workers: int, about: _About
 def _bar(axes: Axes, place: int, stack: Stack, point: Point) -> None:
     begin = 0.0
     for part, long_s in stack.parts_s(point.workers).items():
-        axes.barh(place, long_s * MS, BAR, left=begin, color=COLOURS[part], lw=0, gid=part)
+        bar = axes.barh(place, long_s * MS, BAR, left=begin, color=COLOURS[part], lw=0, gid=part)
+        say(bar.patches[0], f"{_label(stack)}, {part}: {number(long_s * MS)} ms")
         begin += long_s * MS
     total = cpu_s(point).scaled(MS, "ms")
     if total.bounds:
@@ -168,9 +172,16 @@ def _knee_sheet(lines: Sequence[Stack], about: _About) -> Sheet:
 
 def _line(axes: Axes, stack: Stack, colour: str) -> None:
     points = [point for point in stack.curve.points if point.throughput.n]
-    draw_medians(
-        axes, [p.workers for p in points], [p.throughput for p in points], colour, stack.curve.key
-    )
+    values = [p.throughput.scaled(1, "requests / s") for p in points]
+    words = [
+        median_words(
+            f"{_label(stack)}, N = {point.workers}",
+            value,
+            stack.curve.runs("throughput", point.workers),
+        )
+        for point, value in zip(points, values, strict=True)
+    ]
+    draw_medians(axes, [p.workers for p in points], values, colour, stack.curve.key, words)
     knee = stack.knee
     if knee:
         axes.plot(knee.workers, knee.throughput.point, mec=colour, gid="knee", zorder=6, **KNEE)

@@ -15,10 +15,12 @@ from scaling.analysis.arrays import Floats
 from scaling.analysis.comparison.ladder import Ladder, ladders
 from scaling.analysis.ratios import Ratio
 from scaling.base import formats
-from scaling.report.plots.panel import reaches, write_beside
+from scaling.report.plots.panel import median_words, reaches, write_beside
 from scaling.report.plots.plot import Plot, Subject
 from scaling.report.plots.sheet import Layout, Sheet
 from scaling.report.plots.style import BAND_ALPHA, INK, QUIET
+from scaling.report.plots.svg import say
+from scaling.report.tables.findings import named
 from scaling.report.tables.grid import Grid
 from scaling.report.tables.questions.arms import ladder_grids
 from scaling.study.questions import THREADS
@@ -128,7 +130,10 @@ def _bar(
     height = level * (factor.point - 1)
     values = factor.blocks[np.isfinite(factor.blocks)]
     fill = "white" if total else colour
-    axes.bar(place, height, BAR, bottom=level, color=fill, alpha=0.85, ec=colour, lw=1.6, zorder=3)
+    style: dict[str, Any] = {"color": fill, "alpha": 0.85, "ec": colour, "lw": 1.6, "zorder": 3}
+    bar = axes.bar(place, height, BAR, bottom=level, **style)
+    words = f"{named(factor.of)} over {factor.over.arm}"
+    say(bar.patches[0], median_words(words, factor, factor.blocks))
     axes.errorbar(
         place,
         level * factor.point,
@@ -138,7 +143,7 @@ def _bar(
         capsize=2.4,
         zorder=5,
     )
-    axes.scatter(
+    dots = axes.scatter(
         np.full(len(values), place + DOT_ASIDE),
         level * values,
         s=10,
@@ -148,6 +153,7 @@ def _bar(
         zorder=4,
         gid="runs",
     )
+    say(dots, f"{words}: blocks")
     top = level * max(1.0, factor.high, *values)
     text = f"×{formats.number(factor.point)}"
     weight = "bold" if total else "normal"

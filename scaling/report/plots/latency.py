@@ -20,7 +20,13 @@ from scaling.analysis.statistics.estimate import Estimate
 from scaling.base.formats import number
 from scaling.journal.record import Cell
 from scaling.report.plots.borders import name_above
-from scaling.report.plots.panel import finish_workers, reaches, short
+from scaling.report.plots.panel import (
+    configuration,
+    finish_workers,
+    median_words,
+    reaches,
+    short,
+)
 from scaling.report.plots.plot import MOST_COLUMNS, LoadPlot, LoadSubject
 from scaling.report.plots.sheet import Layout, Sheet, panel_in
 from scaling.report.plots.style import (
@@ -33,6 +39,7 @@ from scaling.report.plots.style import (
     REGION_SHADES,
 )
 from scaling.report.plots.style import line as linestyle
+from scaling.report.plots.svg import say
 from scaling.report.plots.sweep import Places
 from scaling.report.tables.questions.rates import rate_grids
 from scaling.report.tables.rated import AtRate, Line
@@ -100,6 +107,7 @@ def draw(subject: LoadSubject) -> Sheet:
                 [each.is_bound for each in line.at_rates],
                 line.key,
                 subject.about.colours[line.key.arm],
+                [f"N = {n}, {number(each.rate_per_s)} requests / s" for each in line.at_rates],
             )
         _finish_rates(axes, rated.rates_per_s, panels.columns)
         _shade(axes, own, rated.rates_per_s)
@@ -175,6 +183,7 @@ def draw_by_workers(subject: LoadSubject) -> Sheet:
                 [at.is_bound for _, at in known],
                 key,
                 subject.about.colours[key.arm],
+                [f"N = {n}, {number(rate)} requests / s" for n, _ in known],
             )
         finish_workers(axes, subject.about)
     return panels.sheet
@@ -208,8 +217,12 @@ def draw_latencies(
     bounds: Sequence[bool],
     key: Cell,
     colour: str,
+    places: Sequence[str],
 ) -> None:
-    """Medians in ms with their bars, joined; those that are lower `bounds` open."""
+    """Medians in ms with their bars, joined; those that are lower `bounds` open.
+
+    Each says its configuration and which of the `places` it is at.
+    """
     known = [place for place, value in enumerate(values) if value.n]
     if not known:
         return
@@ -232,7 +245,14 @@ def draw_latencies(
     for is_bound in (False, True):
         shown = [place for place, own in enumerate(known) if bounds[own] is is_bound]
         x_y = [at[place] for place in shown], [middle[place] for place in shown]
-        axes.plot(*x_y, **_mark(key.loop, colour, is_bound=is_bound))
+        (marks,) = axes.plot(*x_y, **_mark(key.loop, colour, is_bound=is_bound))
+        words = [
+            median_words(
+                f"{configuration(key)}, {places[known[place]]}", few[place], is_bound=is_bound
+            )
+            for place in shown
+        ]
+        say(marks, words)
 
 
 def _mark(loop: str, colour: str, *, is_bound: bool) -> dict[str, Any]:

@@ -13,11 +13,16 @@ from matplotlib.transforms import offset_copy
 from scaling.analysis.arrays import Floats
 from scaling.analysis.curves import Curve
 from scaling.analysis.statistics.estimate import Estimate
+from scaling.analysis.statistics.verdict import RATIO
+from scaling.base import formats
+from scaling.builds.runtimes.runtime import OWN_LOOP
 from scaling.journal.record import Cell
 from scaling.report.plots.borders import bends, draw_bends, draw_regions
 from scaling.report.plots.plot import Subject
 from scaling.report.plots.sheet import Sheet, panel_width_in
 from scaling.report.plots.style import BAND_ALPHA, INK, POINTS_PER_IN, line, marker_style
+from scaling.report.plots.svg import say
+from scaling.study.questions import BASE_LOOP
 
 HEAD_ROOM = 1.10  # of the highest run: so that no dot touches the frame
 DOTS_ASIDE = 4.5  # points of print right of the median
@@ -38,13 +43,52 @@ def draw_curves(
     """
     for curve in subject.on(loop, model):
         colour = subject.colours[curve.key.arm]
-        draw_runs(axes, curve.workers, curve.values[what], curve.values["outlier"], colour)
-        known = [point for point in curve.points if getattr(point, what).n]
-        ns = [point.workers for point in known]
-        estimates = [getattr(point, what) for point in known]
-        draw_medians(axes, ns, estimates, colour, curve.key)
+        runs, name = curve.values[what], configuration(curve.key)
+        draw_runs(axes, curve.workers, runs, curve.values["outlier"], colour, name)
+        known = [
+            (point, blocks)
+            for point, blocks in zip(curve.points, runs.T, strict=True)
+            if point.estimate(what).n
+        ]
+        ns = [point.workers for point, _ in known]
+        estimates = [_as_drawn(subject, what, point.estimate(what)) for point, _ in known]
+        words = [
+            median_words(f"{name}, N = {n}", value, blocks)
+            for n, value, (_, blocks) in zip(ns, estimates, known, strict=True)
+        ]
+        draw_medians(axes, ns, estimates, colour, curve.key, words)
         if np.isfinite(floor := subject.noise(what)):
             draw_band(axes, ns, estimates, colour, floor)
+
+
+def _as_drawn(subject: Subject, what: str, value: Estimate) -> Estimate:
+    """With the unit of its axis: throughput is in operations."""
+    return value.scaled(1, f"{subject.section.operation} / s") if what == "throughput" else value
+
+
+def configuration(key: Cell) -> str:
+    """`3.14t threads`; with a loop that is not asyncio's `3.14t threads on uvloop`."""
+    loop = "" if key.loop in (BASE_LOOP, OWN_LOOP) else f" on {key.loop}"
+    return f"{key.arm} {key.model}{loop}"
+
+
+def median_words(
+    name: str, value: Estimate, blocks: Iterable[float] = (), *, is_bound: bool = False
+) -> str:
+    """What a median says: `3.14t threads, N = 2: 41.2 MiB (40.9–41.5), 8 blocks: 41.0 41.3 …`.
+
+    `blocks` has the value of each block in order, NaN for none; the median may be a lower bound.
+    """
+    each = " ".join(map(formats.number, blocks)) if value.n > 1 else ""
+    figure = f"{'≥ ' * is_bound}{with_unit(value)}"
+    return f"{name}: {figure}, {formats.plural(value.n, 'block')}{f': {each}' if each else ''}"
+
+
+def with_unit(value: Estimate) -> str:
+    """`41.2 MiB (40.9–41.5)`, `1.93× (1.90–1.95)`."""
+    unit = value.unit if value.unit in ("", RATIO) else f" {value.unit}"
+    bounds = f" ({value.bounds})" if value.bounds else ""
+    return f"{formats.number(value.point)}{unit}{bounds}"
 
 
 def draw_band(
@@ -64,11 +108,15 @@ def draw_band(
     )
 
 
-def draw_runs(axes: Axes, at: Sequence[float], grid: Floats, outliers: Floats, colour: str) -> None:
+def draw_runs(
+    axes: Axes, at: Sequence[float], grid: Floats, outliers: Floats, colour: str, name: str
+) -> None:
     """A faint dot for each run, with a ring around it if it is an outlier.
 
-    `grid` and `outliers` have a column for each place on the x axis. Where the next place is so
-    near that dots beside a median would seem to belong to that, they are not moved.
+    `grid` and `outliers` have a column for each place on the x axis. The dots together say the
+    `name` of what was run: words for each would be a fifth of a file, and the median says their
+    values. Where the next place is so near that dots beside a median would seem to belong to that,
+    they are not moved.
     """
     known = np.isfinite(grid)
     far = known & (outliers == 1)
@@ -77,14 +125,15 @@ def draw_runs(axes: Axes, at: Sequence[float], grid: Floats, outliers: Floats, c
     has_room = np.broadcast_to(_gaps_in(axes, at) * POINTS_PER_IN > 2 * DOTS_ASIDE, grid.shape)
     dots: dict[str, Any] = {"color": colour, "alpha": 0.4, "linewidths": 0}
     rings: dict[str, Any] = {"facecolors": "none", "edgecolors": INK, "linewidths": 0.7}
-    for kind, size, style, name in ((known, 10, dots, "runs"), (far, RING, rings, "outliers")):
+    for kind, size, style, what in ((known, 10, dots, "runs"), (far, RING, rings, "outliers")):
         for where, transform in ((has_room, beside), (~has_room, axes.transData)):
             shown = kind & where
             if shown.any():
-                axes.scatter(
+                drawn = axes.scatter(
                     *(places[shown], grid[shown]),
-                    s=size, zorder=3, gid=name, transform=transform, **style,
+                    s=size, zorder=3, gid=what, transform=transform, **style,
                 )  # fmt: skip
+                say(drawn, f"{name}: {what}")
 
 
 def _gaps_in(axes: Axes, at: Sequence[float]) -> Floats:
@@ -100,11 +149,14 @@ def draw_medians(
     estimates: Sequence[Estimate],
     colour: str,
     key: Cell,
+    words: Sequence[str],
     *,
     joined: bool = True,
 ) -> None:
-    """A mark for each median with a bar from low to high, joined by the line of the model."""
-    axes.errorbar(
+    """A mark for each median with a bar from low to high, joined by the line of the model; each
+    says its `words`.
+    """
+    marks, _, _ = axes.errorbar(
         at,
         [value.point for value in estimates],
         yerr=reaches(estimates),
@@ -118,6 +170,7 @@ def draw_medians(
         zorder=4,
         label=f"{key.arm} {key.model}",
     )
+    say(marks, words)
 
 
 def reaches(estimates: Iterable[Estimate]) -> Floats:

@@ -55,6 +55,7 @@ def draw(subject: LoadSubject) -> Sheet:
                 [at.is_bound] * len(PLACES),
                 line.key,
                 subject.about.colours[line.key.arm],
+                [f"N = {n}, P{name}" for name in NAMES],
             )
         for column, several_s in subject.objectives_s.items():
             _draw_objectives(axes, PLACES[column], several_s)

@@ -18,9 +18,11 @@ from scaling.analysis.statistics.estimate import bounds_kind
 from scaling.analysis.table.empty_loop import WORKLOAD
 from scaling.base.vocabulary import SIZINGS
 from scaling.report.plots.caption import caption
+from scaling.report.plots.panel import median_words
 from scaling.report.plots.plot import Subject
 from scaling.report.plots.sheet import Draw, Layout, Sheet, bar_entry, new_sheet
 from scaling.report.plots.style import IDEAL_LINE, INK, QUIET, arm_colours
+from scaling.report.plots.svg import say
 from scaling.report.tables.primitives import Primitives, primitives
 
 NAME = "primitives"
@@ -73,12 +75,13 @@ def _panel(axes: Axes, rows: Primitives, colours: dict[str, str]) -> None:
     axes.axvline(1.0, color=INK, lw=0.9, zorder=1)
     axes.axvline(rows.workers, color=QUIET, lw=1.1, ls=IDEAL_LINE, zorder=1)
     step = SPREAD / max(1, len(rows.arms) - 1)
-    for place, gains in enumerate(rows.gains.values()):
+    for place, (name, gains) in enumerate(rows.gains.items()):
         for number, arm in enumerate(rows.arms):
             if gain := gains.get(arm):
                 at = place + step * (number - (len(rows.arms) - 1) / 2)
                 axes.plot([gain.low, gain.high], [at, at], color=colours[arm], lw=1.6, zorder=3)
-                axes.plot([gain.point], [at], "o", color=colours[arm], **LOOK)
+                (mark,) = axes.plot([gain.point], [at], "o", color=colours[arm], **LOOK)
+                say(mark, [median_words(f"{name}, {arm}, N = {rows.workers} ÷ N = 1", gain)])
     names = list(rows.gains)
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.set_yticks(range(len(names)), names)

@@ -3,21 +3,24 @@
 Text stays text, which can be searched; labels were fitted in a wide font, so other fonts take no
 more room. Coordinates have two decimals of a point, a hundredth of what can be seen. A style that
 several elements have is a class. Title and description are SVG's own, for readers who cannot see
-the picture.
+the picture. So is what a mark says (`say`): browsers show it where the mark is pointed at, and
+screen readers read it out; no script has a part in it.
 """
 
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from itertools import count, product
 from string import ascii_lowercase
 from typing import Any
+from weakref import WeakKeyDictionary
 from xml.etree import ElementTree as ET
 from xml.sax.saxutils import escape
 
+from matplotlib.artist import Artist
 from matplotlib.backend_bases import FigureCanvasBase
 from matplotlib.backends.backend_svg import RendererSVG
 from matplotlib.figure import Figure
@@ -36,6 +39,7 @@ AROUND_COMMANDS = re.compile(r"\s*([A-Za-z])\s*")
 NO_TURN = re.compile(r"^rotate\(-?0 [^)]*\)$")
 FONT_FAMILY = re.compile(r"font-family: [^;]*; ?")
 NUMBERS = ("x", "y", "width", "height", "transform")  # attributes that hold them, besides `d`
+WITH_TEXT = ("text", "title")
 DECIMALS = 2
 TAG = re.compile(r"<[^>]+>")
 NAMED = re.compile(r'( (?:id|class|aria-labelledby|aria-describedby)="|href="#|url\(#)')
@@ -43,6 +47,31 @@ CLASS = re.compile(r"\.(?=[a-z]+\{)")
 SHEET = re.compile(r"(?<=<style>)[^<]*")
 MOST_TEXTS = 4096  # whose size is kept
 UNTYPED_RENDERER: Any = RendererSVG
+AXIS = "matplotlib.axis_"  # how Matplotlib names the group of an axis, with a number
+_said: WeakKeyDictionary[Artist, str | tuple[str, ...]] = WeakKeyDictionary()
+
+
+def say(mark: Artist, words: str | Sequence[str]) -> None:
+    """Have a mark of a panel say something: each of its dots its own words, or all of it one text.
+
+    `words` are in the order of the dots.
+    """
+    _said[mark] = words if isinstance(words, str) else tuple(words)
+
+
+@contextmanager
+def _named(figure: Figure) -> Iterator[dict[str, str | tuple[str, ...]]]:
+    """Have the marks that say something drawn under ids of their own; yields the words by id."""
+    marks = [mark for axes in figure.axes for mark in axes.get_children() if mark in _said]
+    gids = [mark.get_gid() for mark in marks]
+    names = [f"said-{number}" for number in range(len(marks))]
+    for mark, name in zip(marks, names, strict=True):
+        mark.set_gid(name)
+    try:
+        yield {name: _said[mark] for name, mark in zip(names, marks, strict=True)}
+    finally:
+        for mark, gid in zip(marks, gids, strict=True):
+            mark.set_gid(gid)
 
 
 @lru_cache(MOST_TEXTS)
@@ -84,17 +113,19 @@ def small_svg(figure: Figure, title: str, description: str) -> str:
     """The figure as an SVG document; the same drawing gives the same text."""
     drawn = io.StringIO()
     renderer = _renderer(drawn, *figure.get_size_inches() * POINTS_PER_IN)
-    with in_points(figure):
+    with in_points(figure), _named(figure) as said:
         figure.draw(renderer)
     renderer.finalize()
     root = ET.fromstring(drawn.getvalue())
     _strip(root)
+    if said:
+        _write_words(root, said)
     _rename(root)
     for element in root.iter():
         _tidy(element)
     _unwrap(root)
     _share_styles(root)
-    _describe(root, title, description)
+    _describe(root, title, description, role="group" if said else "img")
     return ET.tostring(root, "unicode") + "\n"
 
 
@@ -102,12 +133,12 @@ def one_of_several(svg: str, prefix: str, note: str) -> str:
     """A small SVG for a document with several: `prefix` begins its ids and the names of its
     classes, and `note` ends its description.
     """
-    named = TAG.sub(lambda tag: _named(tag[0], prefix), svg)
-    named = SHEET.sub(lambda sheet: CLASS.sub(f".{prefix}", _named(sheet[0], prefix)), named)
+    named = TAG.sub(lambda tag: _prefixed(tag[0], prefix), svg)
+    named = SHEET.sub(lambda sheet: CLASS.sub(f".{prefix}", _prefixed(sheet[0], prefix)), named)
     return named.replace("</desc>", f"{escape(note)}</desc>")
 
 
-def _named(text: str, prefix: str) -> str:
+def _prefixed(text: str, prefix: str) -> str:
     return NAMED.sub(rf"\1{prefix}", text)
 
 
@@ -117,6 +148,28 @@ def _strip(root: ET.Element) -> None:
         for child in list(parent):
             if child.tag in (f"{SVG}metadata", f"{SVG}style"):
                 parent.remove(child)
+
+
+def _write_words(root: ET.Element, said: Mapping[str, str | tuple[str, ...]]) -> None:
+    """Put what marks say into them. Ticks are not read out between them: alone they say nothing.
+
+    Of a mark with a dot that is not drawn, such as one at infinity, no dot says anything.
+    """
+    for group in root.iter(f"{SVG}g"):
+        name = group.get("id", "")
+        if name.startswith(AXIS):
+            group.set("aria-hidden", "true")
+        words = said.get(name, ())
+        told = [(group, words)] if isinstance(words, str) else _dots(group, words)
+        for element, text in told:
+            title = ET.Element(f"{SVG}title")
+            title.text = text
+            element.insert(0, title)
+
+
+def _dots(group: ET.Element, words: Sequence[str]) -> list[tuple[ET.Element, str]]:
+    dots = group.findall(f".//{SVG}use") if words else []
+    return list(zip(dots, words, strict=True)) if len(dots) == len(words) else []
 
 
 def _names() -> Iterator[str]:
@@ -150,7 +203,7 @@ def _tidy(element: ET.Element) -> None:
     """The same element in fewer characters."""
     element.tag = element.tag.removeprefix(SVG)
     element.tail = None
-    if element.tag != "text":
+    if element.tag not in WITH_TEXT:
         element.text = None
     if path := element.get("d"):
         element.set("d", AROUND_COMMANDS.sub(r"\1", _short(path)).strip())
@@ -174,9 +227,8 @@ def _unwrap(parent: ET.Element) -> None:
     """Put the content of groups that say nothing in their place, and remove empty definitions."""
     for child in list(parent):
         _unwrap(child)
-        if (child.tag == "g" and not child.attrib) or (
-            child.tag in ("g", "defs") and not len(child)
-        ):
+        is_bare = not child.attrib and child.find("title") is None
+        if (child.tag == "g" and is_bare) or (child.tag in ("g", "defs") and not len(child)):
             place = list(parent).index(child)
             parent.remove(child)
             for offset, grandchild in enumerate(child):
@@ -197,11 +249,12 @@ def _share_styles(root: ET.Element) -> None:
     root.insert(0, sheet)
 
 
-def _describe(root: ET.Element, title: str, description: str) -> None:
+def _describe(root: ET.Element, title: str, description: str, role: str) -> None:
+    """Name the picture. Nothing inside of an `img` is read out; what is inside of a `group` is."""
     root.attrib.pop("version", None)
     root.set("xmlns", NAMESPACE)
     root.set("font-family", FALLBACK)
-    root.set("role", "img")
+    root.set("role", role)
     for place, (tag, text) in enumerate((("title", title), ("desc", description))):
         element = ET.Element(tag, {"id": tag})
         element.text = text

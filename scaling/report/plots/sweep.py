@@ -26,11 +26,13 @@ from scaling.base import formats
 from scaling.journal.record import ParameterValue, encode_line
 from scaling.report.plots.panel import (
     HEAD_ROOM,
+    configuration,
     draw_band,
     draw_medians,
     draw_runs,
     finish_y,
     highest,
+    median_words,
     short,
 )
 from scaling.report.plots.plot import MOST_COLUMNS, Subject, subject
@@ -173,19 +175,22 @@ def drawings(subjects: Iterable[Subject], sweeps: Iterable[Sweep]) -> Iterator[t
 
 
 class Drawn(NamedTuple):
-    """The measure of a sweep: its column, what it is called, its axis, and what makes its unit."""
+    """The measure of a sweep: its column, what it is called, its axis, its unit and what makes it.
+    """
 
     column: str
     name: str
     label: str
+    unit: str
     factor: float = 1.0
 
 
 def drawn_of(sweep: Sweep) -> Drawn:
     """Throughput; in an open loop, where that is what was asked for, P99."""
     if all(section.rate_per_s is not None for section in sweep.sections):
-        return Drawn("latency_p99_s", "P99 latency", "P99, ms", 1e3)
-    return Drawn("throughput", "throughput", f"{sweep.section.operation} / s")
+        return Drawn("latency_p99_s", "P99 latency", "P99, ms", "ms", 1e3)
+    unit = f"{sweep.section.operation} / s"
+    return Drawn("throughput", "throughput", unit, unit)
 
 
 def is_drawn(sweep: Sweep) -> bool:
@@ -219,7 +224,7 @@ def draw(sweep: Sweep, about: Subject) -> Sheet:
     panels = zip(sheet.all_panels, sweep.tracks, headings, strict=True)
     for axes, track, heading in panels:
         for n in track.workers:
-            _draw_n(axes, track, n, every_n, placed, about, measure)
+            _draw_n(axes, track, n, every_n, placed, about, measure, sweep)
         placed.draw(axes, sweep.parameter)
         finish_y(axes, measure.label, top)
         axes.set_title(heading)
@@ -234,6 +239,7 @@ def _draw_n(
     placed: Places,
     about: Subject,
     measure: Drawn,
+    sweep: Sweep,
 ) -> None:
     """The runs, medians and noise of one N at every value."""
     place = every_n.index(n)
@@ -242,14 +248,23 @@ def _draw_n(
     aside = step * (place - (len(every_n) - 1) / 2)
     at = [x + aside for x in placed.at]
     runs = measure.factor * _runs(track, n, measure.column)
-    draw_runs(axes, at, runs, _runs(track, n, "outlier"), colour)
-    known = [
-        (x, point.estimate(measure.column).scaled(measure.factor, measure.label))
-        for x, point in zip(at, track.at(n), strict=True)
-        if point and point.estimate(measure.column).n
-    ]
+    name = f"{configuration(track.key)}, N = {n}"
+    draw_runs(axes, at, runs, _runs(track, n, "outlier"), colour, name)
+    known, words = [], []
+    for x, point, value, blocks in zip(at, track.at(n), sweep.values, runs.T, strict=True):
+        if point and (median := point.estimate(measure.column)).n:
+            figure = median.scaled(measure.factor, measure.unit)
+            known.append((x, figure))
+            where = f"{name}, {sweep.parameter} = {formats.parameter(value)}"
+            words.append(median_words(where, figure, blocks))
     draw_medians(
-        axes, [x for x, _ in known], [v for _, v in known], colour, track.key, joined=placed.joined
+        axes,
+        [x for x, _ in known],
+        [v for _, v in known],
+        colour,
+        track.key,
+        words,
+        joined=placed.joined,
     )
     floor = about.noise(measure.column)
     if not np.isfinite(floor):

@@ -25,15 +25,19 @@ from scaling.report.plots.latency import (
 from scaling.report.plots.memory import axis_label
 from scaling.report.plots.panel import (
     HEAD_ROOM,
+    configuration,
     finish_y,
     highest,
+    median_words,
     reaches,
     round_ticks,
+    with_unit,
     write_beside,
 )
 from scaling.report.plots.plot import Plot, Subject, columns_table
 from scaling.report.plots.sheet import Layout, Sheet, width_in
 from scaling.report.plots.style import BAND_ALPHA, BEHIND_TEXT, DPI, line, marker_style
+from scaling.report.plots.svg import say
 from scaling.report.tables.rated import AtRate, Rated
 from scaling.study.questions import without_rate
 
@@ -76,7 +80,7 @@ def draw(subject: Subject) -> Sheet:
         axes = next(panels)
         for curve in own:
             _draw_noise(axes, curve, subject)
-            _draw_curve(axes, curve, subject.colours[curve.key.arm])
+            _draw_curve(axes, curve, subject)
         finish_y(axes, f"{subject.section.operation} / s", most[1])
         axes.set_title(loop)
         written.append((axes, [_throughputs(curve) for curve in own]))
@@ -159,16 +163,18 @@ def _draw_p99s(axes: Axes, curves: Sequence[Curve], rated: Rated, subject: Subje
             [at.is_bound for at in found],
             curve.key,
             subject.colours[curve.key.arm],
+            [f"N = {at.point.workers}, {with_unit(at.point.memory)}" for at in found],
         )
 
 
-def _draw_curve(axes: Axes, curve: Curve, colour: str) -> None:
+def _draw_curve(axes: Axes, curve: Curve, subject: Subject) -> None:
     """Medians joined in the order of N, bars both ways, N beside each."""
+    colour = subject.colours[curve.key.arm]
     places = _throughputs(curve)
     if not places:
         return
-    x, y = ([each[at] for each in places] for at in (1, 2))
-    axes.errorbar(
+    x, y = [memory for _, memory, _ in places], [throughput for _, _, throughput in places]
+    marks, _, _ = axes.errorbar(
         [value.point for value in x],
         [value.point for value in y],
         xerr=reaches(x),
@@ -181,6 +187,14 @@ def _draw_curve(axes: Axes, curve: Curve, colour: str) -> None:
         zorder=4,
         gid=f"{curve.key.arm} {curve.key.model}",
     )
+    unit = f"{subject.section.operation} / s"
+    words = [
+        median_words(
+            f"{configuration(curve.key)}, N = {n}, {with_unit(memory)}", throughput.scaled(1, unit)
+        )
+        for n, memory, throughput in places
+    ]
+    say(marks, words)
 
 
 def _draw_noise(axes: Axes, curve: Curve, subject: Subject) -> None:

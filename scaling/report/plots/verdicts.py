@@ -10,8 +10,10 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
 
 from scaling.analysis.statistics.verdict import reach
+from scaling.report.plots.panel import median_words
 from scaling.report.plots.sheet import Layout, Sheet, new_sheet, wrapped
 from scaling.report.plots.style import BAND_ALPHA, INK, QUIET
+from scaling.report.plots.svg import say
 from scaling.report.tables.findings import Finding, bounds_heading
 
 LINE_IN, BETWEEN_IN, LONGEST_IN = 0.14, 0.12, 4.4
@@ -53,9 +55,10 @@ def _row(axes: Axes, place: int, each: Finding) -> None:
     band = axes.barh(place, high - low, 0.8, left=low, color=QUIET, alpha=BAND_ALPHA, lw=0)
     band.patches[0].set_gid("noise")
     axes.plot([value.low, value.high], [place, place], color=colour, lw=1.6, zorder=3)
-    axes.plot(
+    (mark,) = axes.plot(
         [value.point], [place], color=colour, marker="o", ms=5, mec="white", zorder=4, gid="ratio"
     )
+    say(mark, [f"{median_words(each.question, value)}, {value.verdict.word}"])
 
 
 def _finish_x(axes: Axes, found: Sequence[Finding]) -> None:

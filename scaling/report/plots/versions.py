@@ -15,10 +15,18 @@ from scaling.analysis.arrays import Floats
 from scaling.analysis.comparison.ladder import VersionLines, VersionPoint, version_lines
 from scaling.analysis.sections import Section
 from scaling.analysis.statistics.estimate import bounds_kind, median
+from scaling.analysis.statistics.verdict import RATIO
 from scaling.base.vocabulary import SIZINGS
 from scaling.builds.arms import rising
 from scaling.report.plots.caption import caption
-from scaling.report.plots.panel import HEAD_ROOM, draw_medians, draw_runs, finish_y
+from scaling.report.plots.panel import (
+    HEAD_ROOM,
+    configuration,
+    draw_medians,
+    draw_runs,
+    finish_y,
+    median_words,
+)
 from scaling.report.plots.plot import Subject
 from scaling.report.plots.primitives import is_row
 from scaling.report.plots.sheet import Layout, Sheet, key_entries, new_sheet, panel_in, width_in
@@ -115,7 +123,14 @@ def _panel(axes: Axes, line: VersionLines, which: str, versions: list[str]) -> N
         at = [versions.index(point.version) for point in known]
         runs = _runs(known, which)
         key = next(c.key for c in line.compared.curves if c.key.arm == known[0].arm)
-        draw_runs(axes, at, runs, np.zeros_like(runs), colour)
-        draw_medians(axes, at, [median(column, "") for column in runs.T], colour, key)
+        of_cost, of_gain = f"N = 1, over {line.oldest}", f"N = {line.workers}, over N = 1"
+        over = of_cost if which == "cost" else of_gain
+        medians = [median(column, RATIO) for column in runs.T]
+        words = [
+            median_words(f"{configuration(key.but(arm=point.arm))}, {over}", value, blocks)
+            for point, value, blocks in zip(known, medians, runs.T, strict=True)
+        ]
+        draw_runs(axes, at, runs, np.zeros_like(runs), colour, next(iter(named)))
+        draw_medians(axes, at, medians, colour, key, words)
     axes.set_xlim(-0.4, len(versions) - 0.4)
     axes.set_xticks(range(len(versions)), versions)

@@ -20,6 +20,7 @@ from scaling.report.plots.panel import round_ticks, write_beside
 from scaling.report.plots.plot import Plot, Subject
 from scaling.report.plots.sheet import Layout, Sheet, bar_entry
 from scaling.report.plots.style import BEHIND_TEXT, IDEAL_LINE, INK, QUIET
+from scaling.report.plots.svg import say
 from scaling.report.tables.grid import Grid
 from scaling.report.tables.losses import Unit, losses_grids, unit_of, words_of
 
@@ -101,16 +102,18 @@ def _panel(axes: Axes, each: Attribution, subject: Subject, unit: Unit) -> None:
     steps = [_in(unit, loss.loss) for loss in losses]
     levels = np.cumsum([one.point, *(step.point for step in steps)])
     top = max(levels.max(), many.high)
-    _total(axes, 0, one, unit.number(each.whole.at_one))
+    _total(axes, 0, each.whole.at_one, "N = 1", unit)
     spans = zip(losses, steps, pairwise(levels), strict=True)
     for place, (loss, step, (begin, end)) in enumerate(spans, start=1):
         fill = colour if end >= begin else "white"
-        axes.barh(place, end - begin, BAR, left=begin, color=fill, ec=colour, lw=1.0, zorder=3)
+        style: dict[str, Any] = {"color": fill, "ec": colour, "lw": 1.0, "zorder": 3}
+        bar = axes.barh(place, end - begin, BAR, left=begin, **style)
+        say(bar.patches[0], f"{words_of(loss.term, each)}: {unit.text(loss.loss)}")
         _bounds(axes, place, end, step)
         text = formats.signed(unit.number(loss.loss))
         _write(axes, place, max(begin, begin + step.high), text)
         axes.plot([begin, begin], [place - 1, place], color=QUIET, lw=0.6, zorder=1)
-    _total(axes, len(steps) + 1, many, unit.number(each.whole.at_n))
+    _total(axes, len(steps) + 1, each.whole.at_n, f"N = {each.workers}", unit)
     if each.shared is not None:
         at = one.point + _in(unit, each.shared.machine).point
         axes.axvline(at, color=QUIET, lw=1.1, ls=IDEAL_LINE, zorder=2, gid="processes")
@@ -132,10 +135,12 @@ def _in(unit: Unit, value: Estimate) -> Estimate:
     return value.scaled(unit.per_s, unit.name)
 
 
-def _total(axes: Axes, place: int, value: Estimate, text: str) -> None:
-    axes.barh(place, value.point, BAR, color=QUIET, alpha=0.55, lw=0, zorder=3, gid="total")
+def _total(axes: Axes, place: int, value_s: Estimate, name: str, unit: Unit) -> None:
+    value = _in(unit, value_s)
+    bar = axes.barh(place, value.point, BAR, color=QUIET, alpha=0.55, lw=0, zorder=3, gid="total")
+    say(bar.patches[0], f"{name}: {unit.text(value_s)}")
     _bounds(axes, place, value.point, value)
-    _write(axes, place, value.high, text)
+    _write(axes, place, value.high, unit.number(value_s))
 
 
 def _bounds(axes: Axes, place: float, at: float, value: Estimate) -> None:
