@@ -199,7 +199,7 @@ def report(session: nox.Session) -> None:
 
 @nox.session(python=False, default=False)
 def quotes(session: nox.Session) -> None:
-    """Update the pages: figures from published results, reference parts from registries."""
+    """Update the pages: figures from published results, reference parts, all studies on one."""
     python = python_for(session, ["3.14"], "tests")["3.14"]
     session.run(python, "-m", "tests.support.pages", external=True)
 

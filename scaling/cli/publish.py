@@ -19,7 +19,15 @@ def publish(
         bool, typer.Option("--replace", help="Replace another study that was published there.")
     ] = False,
 ) -> None:
-    """Copy a study to a folder that can be committed: packed journal, tables, plots, page."""
-    from scaling.report.publish import publish
+    """Copy a study to a folder that can be committed: packed journal, tables, plots, page.
+
+    Where DIR is PUBLISHED/MACHINE/STUDY, and PUBLISHED has a page of all studies, that is written
+    anew.
+    """
+    from scaling.report.index import is_index, write_index
+    from scaling.report.publish import PAGE, publish
 
     publish(results, folder, new_console(), replace=replace)
+    published = folder.absolute().parent.parent
+    if is_index(published / PAGE):
+        write_index(published)

@@ -76,8 +76,13 @@ def run_here(command: Sequence[str], variables: dict[str, str]) -> int:
 
 
 def publish_here(study: Path, folder: Path) -> None:
-    """Publish a study in a folder, in place of what is there. Raises `ScalingError`."""
+    """Publish a study in PUBLISHED/MACHINE/STUDY, in place of what is there, and write the page of
+    all studies anew. Raises `ScalingError`.
+    """
+    from scaling.report.index import write_index
+
     publish(study, folder, new_console(), replace=True)
+    write_index(folder.parent.parent)
 
 
 def machine_here() -> Machine:

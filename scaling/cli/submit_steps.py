@@ -27,6 +27,7 @@ from scaling.journal.file import FILE_NAME as JOURNAL
 from scaling.journal.folder import PUBLISHED_NAME
 from scaling.journal.protected_write import try_writing, write_text
 from scaling.report.claims import markdown
+from scaling.report.publish import PAGE
 from scaling.report.submission import Checked, check_study, files_of, pull_request, title_of
 from scaling.study.reference import reference_studies
 
@@ -59,6 +60,8 @@ class SubmitSteps:
             UsageError: no studies there, no clone, no name for the commit, no such branch name.
             ScalingError: a study fails a check.
         """
+        from scaling.report.index import write_index
+
         checked = self._checked()
         failed = [each for each in checked if each.problems]
         sound = [each for each in checked if not each.problems]
@@ -74,8 +77,10 @@ class SubmitSteps:
             clone.require_name(self.branch)
         machines = self._placed(sound)
         branch, title = self.branch or f"results-{next(iter(machines))}", title_of(machines)
-        for name, studies in machines.items():
-            self._write_claims(self.published / name, studies, clone.tracked(branch))
+        committed = self._committed(machines, clone.tracked(branch))
+        for name in machines:
+            self._write_claims(self.published / name, committed)
+        write_index(self.published, committed)
         commit = clone.commit([*self._files(machines)], branch, title)
         say(self.console, f"complete and sound, and nobody is named: {named(sound)}")
         if not commit and not clone.has(branch):
@@ -164,22 +169,26 @@ class SubmitSteps:
 
         return free_name(name, is_free)
 
-    def _write_claims(
-        self, machine: Path, studies: Sequence[Checked], tracked: Collection[Path]
-    ) -> None:
+    def _committed(
+        self, machines: Mapping[str, Sequence[Checked]], tracked: Collection[Path]
+    ) -> list[Path]:
+        """The studies of all machines that are committed, or will be."""
+        there = {file.parent.resolve() for file in self.published.glob(f"*/*/{PUBLISHED_NAME}")}
+        ours = {each.folder.resolve() for studies in machines.values() for each in studies}
+        return sorted(
+            folder for folder in there if folder in ours or folder / PUBLISHED_NAME in tracked
+        )
+
+    def _write_claims(self, machine: Path, committed: Sequence[Path]) -> None:
         """Write the claims as `scaling claims` does, judged by the studies that are committed."""
-        there = {file.parent.resolve() for file in machine.glob(f"*/{PUBLISHED_NAME}")}
-        ours = {each.folder.resolve() for each in studies}
-        journals = [
-            read_journal(folder)
-            for folder in sorted(there)
-            if folder in ours or folder / PUBLISHED_NAME in tracked
-        ]
+        here = machine.resolve()
+        journals = [read_journal(folder) for folder in committed if folder.parent == here]
         text = markdown(judge(journals, read_claims(None)))
         write_text(machine / CLAIMS, text, AGAIN)
 
     def _files(self, machines: Mapping[str, Sequence[Checked]]) -> Iterator[Path]:
         """What goes into the commit."""
+        yield self.published / PAGE
         for name, studies in machines.items():
             yield self.published / name / CLAIMS
             for each in studies:

@@ -25,7 +25,7 @@ from scaling.report.page.facts import FILE_NAME as STUDY_FILE
 from scaling.report.publish import FILE_NAME as ENVIRONMENT
 from scaling.report.publish import PUBLISHED, environment_text, names_in, unpacked
 from scaling.report.tables.grid import Cell, Chapter, Grid, chapters_markdown
-from scaling.report.tables.notes import machine_text
+from scaling.report.tables.notes import build_text, machine_text
 from scaling.study.parameters import scaled_to
 
 MIB = 2.0**20
@@ -187,8 +187,7 @@ def _builds(studies: Sequence[Checked]) -> list[str]:
     """Each build once: `3.14.7t with PGO (GCC 12.2.0)`."""
     arms = (arm for each in studies if each.study for arm in each.study.arms.values())
     found = {
-        f"{python.version}{'t' if python.free_threaded else ''} "
-        f"{'with' if python.pgo else 'without'} PGO ({python.compiler or 'compiler unknown'})"
+        f"{build_text(python)} ({python.compiler or 'compiler unknown'})"
         for python in (arm.description.python for arm in arms if arm.description)
     }
     return sorted(found) or ["none of Python"]

@@ -16,12 +16,14 @@ from scaling.report.page.render import page
 from scaling.report.publish import PAGE
 from tests.support.chromium import Chromium, Page, chromium
 from tests.support.once import made_once
+from tests.support.published import PUBLISHED
 from tests.support.served_studies import FakeAppStudy
 from tests.support.studies import FakeStudy
 from tests.support.terms import plus
 from tests.support.unrendered import unrendered
 
 PHONE, TABLET, LAPTOP, DESK, WALL = 390, 900, 1200, 1280, 1600  # CSS pixels
+WIDTHS = (400, 700, 900, 1200, 1600)
 READABLE, VISIBLE = 4.5, 3.0  # contrast of writing and of drawings (WCAG 2.2, 1.4.3 and 1.4.11)
 
 # Contrast of two colours that the page's style sheet names, as WCAG defines it.
@@ -186,6 +188,29 @@ def test_paper_shows_all_and_is_white(shown: Shown) -> None:
     )
     assert printed.value_of("document.querySelector('nav').checkVisibility()") is False
     assert printed.value_of("document.scrollingElement.scrollWidth") <= 700
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_of_the_page_of_all_studies_nothing_is_cut_off(
+    width: int, scheme: str, browser: Chromium
+) -> None:
+    """Where there is no room for columns, each figure says what it is."""
+    there = Page(browser, PUBLISHED / PAGE, width, scheme)
+    assert there.requests == [(PUBLISHED / PAGE).as_uri(), "data:,"]
+    assert there.value_of("document.scrollingElement.scrollWidth") <= width
+    assert there.value_of(CUT_OFF) == []
+    roles = [role for role, _ in there.heard]
+    figures = there.value_of("document.querySelectorAll('td a').length")
+    assert roles.count("table") == there.value_of("document.querySelectorAll('table').length")
+    assert {"columnheader", "rowheader", "row", "cell"} <= {*roles}
+    assert roles.count("link") > figures > 100
+
+
+def test_of_the_page_of_all_studies_paper_shows_all(browser: Chromium) -> None:
+    printed = Page(browser, PUBLISHED / PAGE, 700, "dark", "print")
+    assert printed.value_of("document.scrollingElement.scrollWidth") <= 700
+    assert printed.value_of("document.querySelector('nav').checkVisibility()") is False
 
 
 def test_it_can_be_listened_to(shown: Shown) -> None:

@@ -1,8 +1,9 @@
 """The pages of this repository, and their parts that are made from registries.
 
 A part stands between two comments that name it: `<!-- generated studies -->` and
-`<!-- end of studies -->`. `python -m tests.support.pages` (`nox -s quotes`) writes all parts and
-quoted figures as they are now. To add a part, add a function that yields its rows.
+`<!-- end of studies -->`. `python -m tests.support.pages` (`nox -s quotes`) writes all parts,
+quoted figures and the page of all published studies as they are now. To add a part, add a function
+that yields its rows.
 """
 
 import ast
@@ -21,6 +22,7 @@ from scaling.builds.settings import SETTINGS
 from scaling.builds.settings.setting import Setting
 from scaling.cli import COMMANDS
 from scaling.cli.program import app
+from scaling.report.index import write_index
 from scaling.report.quotes.check import quotes
 from scaling.study.definition import OPTIONS, Option
 from scaling.study.file import built_in_studies, built_in_summary
@@ -158,4 +160,5 @@ if __name__ == "__main__":
     for page, text in TEXTS.items():
         Path(page).write_text(rewritten(text), encoding="utf-8")
     published = ROOT / "results" / "published"
+    write_index(published)
     sys.exit(not quotes([*map(Path, TEXTS)], published, new_console(), write=True))

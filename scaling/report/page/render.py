@@ -163,8 +163,8 @@ def _measured(results: StudyResults) -> str:
     return f"{made} {', '.join(filter(None, parts))}, in {blocks} of runs in random order."
 
 
-def template() -> Template:
-    """What every page is made with: `page.html`, and how cells are shown in it."""
+def template(name: str = "page.html") -> Template:
+    """What every page is made with: `page.html` or what extends it, and how cells are shown."""
     environment = Environment(
         autoescape=True,
         loader=FileSystemLoader(Path(__file__).parent, encoding="utf-8"),
@@ -182,7 +182,7 @@ def template() -> Template:
     }
     environment.tests["text"] = lambda cell: isinstance(cell, str)
     environment.tests["verdict"] = lambda cell: isinstance(cell, VerdictCell)
-    return environment.get_template("page.html")
+    return environment.get_template(name)
 
 
 def _date(study: StudyLine) -> str:

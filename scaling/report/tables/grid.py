@@ -50,7 +50,8 @@ class Grid:
     """One table. The first `words` columns are aligned left, figures right; so is a verdict left.
 
     `note` is shown below, a line for each of its lines. In a `grouped` table rows with the same
-    first cell stand together, so that a narrow reader can show it once, above them.
+    first cell stand together, so that a narrow reader can show it once, above them. `pages` has for
+    each row the address of the page that it is from: on a page, its figures lead there.
     """
 
     title: str
@@ -59,6 +60,7 @@ class Grid:
     words: int = 1
     note: str = ""
     grouped: bool = False
+    pages: Sequence[str] = ()
 
     def of(self, what: str) -> "Grid":
         """The same table, its title beginning with what it is of."""

@@ -23,7 +23,7 @@ from scaling.analysis.table.shared_cores import SHARED_CORES
 from scaling.analysis.validity import watched_cpus
 from scaling.base import formats
 from scaling.builds.arms import switched
-from scaling.journal.record import Parameters, StudyLine
+from scaling.journal.record import Machine, Parameters, PythonFacts, StudyLine
 from scaling.report.tables.findings import named
 from scaling.report.tables.grid import Cell, Chapter, Grid
 from scaling.report.tables.rated import is_open_loop
@@ -50,7 +50,11 @@ def _outliers(frame: pd.DataFrame) -> str:
 
 def machine_text(study: StudyLine) -> str:
     """`Example CPU, 2 cores, 4 CPUs, 2 NUMA nodes, virtual machine (kvm), Linux 6.1`."""
-    machine = study.machine
+    return machine_words(study.machine)
+
+
+def machine_words(machine: Machine) -> str:
+    """The same of a machine."""
     cores, cpus = machine.physical_cores, machine.usable_cpus
     nodes, slower = machine.numa_nodes or 1, machine.efficiency_cpus or 0
     not_all_ours = machine.logical_cpus and watched_cpus(machine) is None
@@ -66,6 +70,12 @@ def machine_text(study: StudyLine) -> str:
         machine.kernel or "",
     ]
     return ", ".join(part for part in parts if part)
+
+
+def build_text(python: PythonFacts) -> str:
+    """`3.14.7t with PGO`."""
+    pgo = "with" if python.pgo else "without"
+    return f"{python.version}{'t' if python.free_threaded else ''} {pgo} PGO"
 
 
 def _virtual(virtualised: str | None) -> str:
