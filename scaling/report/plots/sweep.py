@@ -175,8 +175,7 @@ def drawings(subjects: Iterable[Subject], sweeps: Iterable[Sweep]) -> Iterator[t
 
 
 class Drawn(NamedTuple):
-    """The measure of a sweep: its column, what it is called, its axis, its unit and what makes it.
-    """
+    """The measure of a sweep: its column, name, axis and unit, and the factor to that unit."""
 
     column: str
     name: str
