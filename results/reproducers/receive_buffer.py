@@ -6,11 +6,11 @@ then shrinks it to what was received. Above 128 KiB mimalloc takes a fresh page 
 quiescent state (`_PyMem_mi_page_maybe_free`). So pages pile up, and each is faulted in again.
 
     python3.14t receive_buffer.py 1 262144    one loop: little, unless the machine is busy
-    python3.14t receive_buffer.py 4 262144    more loops than CPUs: tens of MiB more, and page faults
+    python3.14t receive_buffer.py 4 262144    more loops than CPUs: tens of MiB more, and faults
     python3.14t receive_buffer.py 4 131000    just below the limit: neither
     python3.14t receive_buffer.py 4 132000    just above it: both again
 
-With the GIL a block of that size is glibc's, which maps and unmaps it, until a larger one was freed.
+With the GIL such a block is glibc's, which maps and unmaps it until a larger one was freed.
 
     python3.14 receive_buffer.py 1 262144     four page faults a trip
     python3.14 receive_buffer.py 1 65536      none, and less CPU time

@@ -1,4 +1,4 @@
-"""A finding for maintainers has what an issue needs, in one order, and its reproducer's own words."""
+"""A finding for maintainers has what an issue needs, in one order, and its reproducer's words."""
 
 import ast
 import re
