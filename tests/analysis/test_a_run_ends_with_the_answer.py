@@ -16,7 +16,7 @@ from scaling.analysis.results import StudyResults
 from scaling.base.console import new_console
 from scaling.base.errors import ScalingError
 from scaling.journal.protected_write import try_writing
-from scaling.journal.record import Line, RunLine
+from scaling.journal.record import Line, ParameterValue, RunLine
 from scaling.report.output import finish, write_again
 from scaling.report.terminal.answer import LINES, MORE, WIDTH, print_answer, wrapped
 from scaling.run.progress import PlainLines
@@ -188,7 +188,9 @@ def test_nothing_is_cut_off_where_much_has_to_be_said() -> None:
 
 def test_names_that_are_too_long_lose_what_all_have_not_what_tells_them_apart() -> None:
     places = product(("dict", "lru_cache"), ("all", "each"), (5.0, 50.0))
-    parameters = [dict(zip(("cache", "of", "miss_us"), place, strict=True)) for place in places]
+    parameters: list[dict[str, ParameterValue]] = [
+        {"cache": cache, "of": of, "miss_us": miss_us} for cache, of, miss_us in places
+    ]
     models, arms = ("threads", "processes"), ("3.14", "3.14t")
     study = FakeStudy(
         variants={"cache": parameters}, arms=arms, models=models, workers=(1, 2), blocks=6

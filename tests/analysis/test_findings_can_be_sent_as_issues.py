@@ -1,4 +1,4 @@
-"""A finding for maintainers has what an issue needs, in one order, and its reproducer's words."""
+"""A finding for maintainers has what an issue needs, in order, and its reproducer's own words."""
 
 import ast
 import re

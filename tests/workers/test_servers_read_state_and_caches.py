@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from scaling.journal.record import Record
+from scaling.journal.record import ParameterValue, Record
 from scaling.run.services import Services
 from scaling.study.services import WORKERS, beside
 from tests.support.children import FREE_THREADED, Own, each_model, failure_of, record_of
@@ -20,7 +20,7 @@ from workers.workloads.state import State
 pytestmark = [pytest.mark.needs("servers")]
 
 KEYS, ENTRIES = 10_000, 1_000
-SIZES = {"keys": KEYS, "entries": ENTRIES, "miss_us": 1.0}
+SIZES: dict[str, ParameterValue] = {"keys": KEYS, "entries": ENTRIES, "miss_us": 1.0}
 
 
 def measured(workload: str, model: str, parameters: dict[str, Any], **cell: Any) -> Record:

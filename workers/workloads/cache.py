@@ -44,7 +44,7 @@ class Cache(Workload):
     """
 
     operation = "callbacks"
-    alone = None
+    alone: ClassVar[str | None] = None
     holds: ClassVar[Holds | None] = Holds(
         what="cache",
         count="entries",
@@ -193,9 +193,7 @@ class Cache(Workload):
         """How many values the calling thread has computed or fetched."""
         return self._look_ups.missed if self._look_ups else self._misses.count
 
-    async def _run_tasks(
-        self, worker: Worker, look_up_next: Callable[[], Awaitable[None]]
-    ) -> None:
+    async def _run_tasks(self, worker: Worker, look_up_next: Callable[[], Awaitable[None]]) -> None:
         async def task() -> None:
             while worker.running:
                 await look_up_next()

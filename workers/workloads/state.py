@@ -3,6 +3,7 @@
 from array import array
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from workers import Worker, parameter
 from workers.workloads.parts.lookups import drawn, part_of
@@ -27,7 +28,7 @@ class State(OnState):
     """
 
     operation = "callbacks"
-    alone = None
+    alone: ClassVar[str | None] = None
 
     read_percent: float = parameter(100.0, "share of the objects that is read, %", at_least=0)
     zipf: float = parameter(

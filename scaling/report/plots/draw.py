@@ -128,7 +128,9 @@ def subjects(results: StudyResults) -> dict[str, Subject]:
     for each in free_running(results):
         if each.compares and not each.is_across_loops:
             comparisons[section_of(each.group.first)].append(each)
-    under_load = {section_of(without_rate(each.section.curves[0].key)): each for each in rated(results)}
+    under_load = {
+        section_of(without_rate(each.section.curves[0].key)): each for each in rated(results)
+    }
     for section in results.sections:
         key = section.curves[0].key
         limits = ceilings_of(section, study, results.ceilings)

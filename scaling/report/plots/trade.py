@@ -5,16 +5,17 @@ median is as wide and as high as the A/A spread. Where requests were also due at
 the middle one stands beside.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from itertools import chain
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
-from scaling.analysis.curves import Curve
-from scaling.analysis.statistics.estimate import Estimate
+from scaling.analysis.curves import Curve, Point
 from scaling.base import formats
+from scaling.journal.record import Cell
 from scaling.report.plots.latency import (
     bound_key,
     draw_latencies,
@@ -47,34 +48,30 @@ SIZE, BESIDE = 7.5, (4, 3)  # an N: its letters, how far it is from its point, i
 HEIGHT = 10.0  # pixels of the drawing that it takes
 
 
-type Places = Sequence[tuple[int, Estimate, Estimate]]  # N, memory, and what it is against
-
-
 def draw(subject: Subject) -> Sheet:
     """The sheet: a panel for each loop, or two, with P99 on the right."""
     loops, rated = subject.loops, subject.rated
     curves = _worth_showing(subject)
-    rates = [each for curve in curves for each in _at_middle(curve, rated)] if rated else []
-    p99s = estimates_ms(rates, P99)
+    at_rate = {curve.key: _at_middle(curve, rated) for curve in curves}
+    rates = list(chain.from_iterable(at_rate.values()))
     beside = bool(rates)
-    layout = Layout(
-        len(loops) * (1 + beside), 2 if beside else min(len(loops), MOST_IN_A_ROW), 3.4, own_y=beside
-    )
+    columns = 2 if beside else min(len(loops), MOST_IN_A_ROW)
+    layout = Layout(len(loops) * (1 + beside), columns, 3.4, own_y=beside)
     note = [Line2D([], [], ls="", label=_one_arm(subject))] if subject.is_crowded else []
     sheet = subject.sheet(
         f"throughput{' and P99' * beside} against memory, N at the points",
         "",
         layout,
         curves,
-        drawn=[*subject.estimates("throughput", "memory", curves=curves), *p99s],
+        drawn=subject.estimates("throughput", "memory", curves=curves),
         dots="",
         noise=("memory", "throughput"),
         also=[*note, *bound_key(rates)],
     )
     most = [highest(curves, what) * HEAD_ROOM for what in ("memory", "throughput")]
-    most[0] = max(most[0], *(each.point.memory.high * HEAD_ROOM for each in rates), 0.0)
+    most[0] = max([most[0], *(each.point.memory.high * HEAD_ROOM for each in rates)])
     panels = iter(sheet.all_panels)
-    written: list[tuple[Axes, list[Places]]] = []
+    written: list[tuple[Axes, list[Curve]]] = []
     for loop in loops:
         own = [curve for curve in curves if curve.key.loop == loop]
         axes = next(panels)
@@ -83,21 +80,21 @@ def draw(subject: Subject) -> Sheet:
             _draw_curve(axes, curve, subject)
         finish_y(axes, f"{subject.section.operation} / s", most[1])
         axes.set_title(loop)
-        written.append((axes, [_throughputs(curve) for curve in own]))
+        written.append((axes, own))
         if rated and beside:
             axes = next(panels)
-            _draw_p99s(axes, own, rated, subject)
-            rate = formats.number(rated.middle_rate_per_s)
-            finish_latency_axis(axes, f"P99 at {rate}/s, ms", limits_ms(p99s, []))
-            axes.set_title(f"{loop}: P99 at {rate}/s")
-            written.append((axes, [_p99s(curve, rated) for curve in own]))
+            for curve in own:
+                _draw_p99(axes, curve.key, at_rate[curve.key], subject)
+            name = f"P99 at {formats.number(rated.middle_rate_per_s)}/s"
+            finish_latency_axis(axes, f"{name}, ms", limits_ms(estimates_ms(rates, P99), []))
+            axes.set_title(f"{loop}: {name}, N = {rated.headline_n}")
     for axes in sheet.all_panels:
         axes.set_xlim(0, most[0])
         axes.set_xlabel(axis_label(subject))
         round_ticks(axes.xaxis)
     sheet.lay_out()
-    for axes, places in written:
-        _write_workers(axes, places)
+    for axes, own in written:
+        _write_workers(axes, own)
     return sheet
 
 
@@ -129,51 +126,44 @@ def _peak(curve: Curve) -> float:
     return max((point.throughput.point for point in curve.points if point.throughput.n), default=0)
 
 
-def _throughputs(curve: Curve) -> Places:
+def _known(curve: Curve) -> list[Point]:
     """The points of a curve whose memory and throughput are known."""
-    points = [point for point in curve.points if point.throughput.n and point.memory.n]
-    return [(point.workers, point.memory, point.throughput) for point in points]
+    return [point for point in curve.points if point.throughput.n and point.memory.n]
 
 
-def _at_middle(curve: Curve, rated: Rated) -> Iterator[AtRate]:
-    """The same configurations at the middle rate, where P99 and memory are known."""
-    for each in rated.lines:
-        at = each.at(rated.middle_rate_per_s)
-        if each.key == without_rate(curve.key) and at and at.point.memory.n:
-            if at.point.figures[P99].n:
-                yield at
-
-
-def _p99s(curve: Curve, rated: Rated) -> Places:
-    """P99 at the middle rate, ms."""
-    found = list(_at_middle(curve, rated))
-    return [
-        (at.point.workers, at.point.memory, p99)
-        for at, p99 in zip(found, estimates_ms(found, P99), strict=True)
+def _at_middle(curve: Curve, rated: Rated | None) -> list[AtRate]:
+    """The configuration at the middle rate and the largest N with a core for each worker, if its
+    P99 and memory are known there: fewer workers may not keep up.
+    """
+    if rated is None:
+        return []
+    found = [
+        line.at(rated.middle_rate_per_s)
+        for line in rated.lines
+        if (line.key, line.workers) == (without_rate(curve.key), rated.headline_n)
     ]
+    return [at for at in found if at and at.point.memory.n and at.point.figures[P99].n]
 
 
-def _draw_p99s(axes: Axes, curves: Sequence[Curve], rated: Rated, subject: Subject) -> None:
-    for curve in curves:
-        found = list(_at_middle(curve, rated))
-        draw_latencies(
-            axes,
-            [at.point.memory.point for at in found],
-            estimates_ms(found, P99),
-            [at.is_bound for at in found],
-            curve.key,
-            subject.colours[curve.key.arm],
-            [f"N = {at.point.workers}, {with_unit(at.point.memory)}" for at in found],
-        )
+def _draw_p99(axes: Axes, key: Cell, found: Sequence[AtRate], subject: Subject) -> None:
+    draw_latencies(
+        axes,
+        [at.point.memory.point for at in found],
+        estimates_ms(found, P99),
+        [at.is_bound for at in found],
+        key,
+        subject.colours[key.arm],
+        [f"N = {at.point.workers}, {with_unit(at.point.memory)}" for at in found],
+    )
 
 
 def _draw_curve(axes: Axes, curve: Curve, subject: Subject) -> None:
     """Medians joined in the order of N, bars both ways, N beside each."""
     colour = subject.colours[curve.key.arm]
-    places = _throughputs(curve)
-    if not places:
+    points = _known(curve)
+    if not points:
         return
-    x, y = [memory for _, memory, _ in places], [throughput for _, _, throughput in places]
+    x, y = [point.memory for point in points], [point.throughput for point in points]
     marks, _, _ = axes.errorbar(
         [value.point for value in x],
         [value.point for value in y],
@@ -190,9 +180,10 @@ def _draw_curve(axes: Axes, curve: Curve, subject: Subject) -> None:
     unit = f"{subject.section.operation} / s"
     words = [
         median_words(
-            f"{configuration(curve.key)}, N = {n}, {with_unit(memory)}", throughput.scaled(1, unit)
+            f"{configuration(curve.key)}, N = {point.workers}, {with_unit(point.memory)}",
+            point.throughput.scaled(1, unit),
         )
-        for n, memory, throughput in places
+        for point in points
     ]
     say(marks, words)
 
@@ -219,16 +210,18 @@ def _draw_noise(axes: Axes, curve: Curve, subject: Subject) -> None:
             axes.add_patch(box)
 
 
-def _write_workers(axes: Axes, every: Sequence[Places]) -> None:
+def _write_workers(axes: Axes, curves: list[Curve]) -> None:
     """N beside the points: of each curve first the last, then the highest; not where it would be
     written over another, or over a point.
     """
-    points = [(n, (x.point, y.point)) for places in every for n, x, y in places]
-    ends = {(x.point, y.point) for places in every if places for _, x, y in places[-1:]}
-    order = sorted(points, key=lambda each: (each[1] not in ends, -each[1][1]))
-    taken = [tuple(axes.transData.transform(place)) for _, place in points]
-    for n, place in order:
-        text = str(n)
+    every = [_known(curve) for curve in curves]
+    points = [point for of_curve in every for point in of_curve]
+    ends = [of_curve[-1] for of_curve in every if of_curve]
+    order = sorted(points, key=lambda p: (p not in ends, -p.throughput.point))
+    places = {id(p): (p.memory.point, p.throughput.point) for p in points}
+    taken = [tuple(axes.transData.transform(place)) for place in places.values()]
+    for point in order:
+        text, place = str(point.workers), places[id(point)]
         x, y = axes.transData.transform(place)
         room = (width_in(text, SIZE) * DPI + BESIDE[0], HEIGHT)
         if any(
