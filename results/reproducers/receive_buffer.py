@@ -1,4 +1,4 @@
-"""Memory of asyncio loops in threads on free-threaded CPython: a 256 KiB buffer for every read.
+"""Memory of asyncio loops in threads, and page faults: a buffer of 256 KiB for every read.
 
 `asyncio` passes `max_size` (256 KiB) to `sock.recv`, which allocates a `bytes` of that size and
 then shrinks it to what was received. Above 128 KiB mimalloc takes a fresh page for every object
@@ -6,9 +6,14 @@ then shrinks it to what was received. Above 128 KiB mimalloc takes a fresh page 
 quiescent state (`_PyMem_mi_page_maybe_free`). So pages pile up, and each is faulted in again.
 
     python3.14t receive_buffer.py 1 262144    one loop: little, unless the machine is busy
-    python3.14t receive_buffer.py 2 262144    tens of MiB more, and about a page fault a trip
-    python3.14t receive_buffer.py 2 131000    just below the limit: neither
-    python3.14t receive_buffer.py 2 132000    just above it: both again
+    python3.14t receive_buffer.py 4 262144    more loops than CPUs: tens of MiB more, and faults
+    python3.14t receive_buffer.py 4 131000    just below the limit: neither
+    python3.14t receive_buffer.py 4 132000    just above it: both again
+
+With the GIL such a block is glibc's, which maps and unmaps it until a larger one was freed.
+
+    python3.14 receive_buffer.py 1 262144     four page faults a trip
+    python3.14 receive_buffer.py 1 65536      none, and less CPU time
 
 To mend in CPython: `asyncio.selector_events` (a smaller `max_size`, or one buffer that is read
 into), or the deferral of pages that hold no more than one object.

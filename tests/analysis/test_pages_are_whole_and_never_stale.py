@@ -53,7 +53,8 @@ def test_a_page_is_short_and_begins_with_its_contents(name: str) -> None:
     lines = TEXTS[name].splitlines()
     assert len(lines) < MOST_LINES
     sections = headings(TEXTS[name], "##")
-    if name in WITHOUT_CONTENTS or len(sections) < 2:
+    is_issue = "counterfactual" in sections  # test_findings_can_be_sent_as_issues.py
+    if name in WITHOUT_CONTENTS or is_issue or len(sections) < 2:
         return
     first = next(at for at, line in enumerate(lines) if line.startswith("## "))
     contents = [line for line in lines[:first] if "](#" in line]
