@@ -21,7 +21,7 @@ from tests.support.studies import FakeStudy
 from tests.support.terms import plus
 from tests.support.unrendered import unrendered
 
-PHONE, LAPTOP, DESK = 390, 1200, 1280  # CSS pixels
+PHONE, TABLET, LAPTOP, DESK, WALL = 390, 900, 1200, 1280, 1600  # CSS pixels
 READABLE, VISIBLE = 4.5, 3.0  # contrast of writing and of drawings (WCAG 2.2, 1.4.3 and 1.4.11)
 
 # Contrast of two colours that the page's style sheet names, as WCAG defines it.
@@ -120,7 +120,7 @@ def test_a_request_that_left_would_be_held_back_by_the_page(
     assert held_back.value_of("document.images[0].naturalWidth") == 0
 
 
-@pytest.mark.parametrize("width", [PHONE, DESK])
+@pytest.mark.parametrize("width", [PHONE, TABLET, DESK, WALL])
 def test_nothing_is_wider_than_the_screen(width: int, shown: Shown) -> None:
     there = shown(width, "light")
     assert there.value_of("innerWidth") == width
@@ -189,11 +189,18 @@ def test_paper_shows_all_and_is_white(shown: Shown) -> None:
 
 
 def test_it_can_be_listened_to(shown: Shown) -> None:
-    heard = shown(DESK, "light").heard
+    there = shown(DESK, "light")
+    heard = there.heard
     roles = {role for role, _ in heard}
-    assert {"banner", "navigation", "main", "contentinfo", "region", "heading", "image"} <= roles
-    named = [(role, name) for role, name in heard if role in ("image", "region", "heading")]
+    assert {"banner", "navigation", "main", "contentinfo", "region", "heading"} <= roles
+    named = [(role, name) for role, name in heard if role in ("region", "heading")]
     assert all(name.strip() for _, name in named)
-    pictures = [name for role, name in named if role == "image"]
+    pictures = there.value_of(
+        "[...document.querySelectorAll('svg > title')].map(t => t.textContent)"
+    )
     assert len(pictures) == len(set(pictures)) == 7
     assert "echo: throughput" in pictures
+    assert {("group", name) for name in pictures} <= set(heard)
+    dots = {name for _, name in heard if name.startswith("3.14t threads, N = 2: ")}
+    assert any(" round trips / s (" in name for name in dots)
+    assert any(" MiB (" in name for name in dots)

@@ -228,9 +228,7 @@ def _unwrap(parent: ET.Element) -> None:
     for child in list(parent):
         _unwrap(child)
         is_bare = not child.attrib and child.find("title") is None
-        if (child.tag == "g" and is_bare) or (
-            child.tag in ("g", "defs") and not len(child)
-        ):
+        if (child.tag == "g" and is_bare) or (child.tag in ("g", "defs") and not len(child)):
             place = list(parent).index(child)
             parent.remove(child)
             for offset, grandchild in enumerate(child):

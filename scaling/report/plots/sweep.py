@@ -175,8 +175,7 @@ def drawings(subjects: Iterable[Subject], sweeps: Iterable[Sweep]) -> Iterator[t
 
 
 class Drawn(NamedTuple):
-    """The measure of a sweep: its column, what it is called, its axis, its unit and what makes it.
-    """
+    """The measure of a sweep: its column, name, axis and unit, and the factor to that unit."""
 
     column: str
     name: str
@@ -251,11 +250,11 @@ def _draw_n(
     name = f"{configuration(track.key)}, N = {n}"
     draw_runs(axes, at, runs, _runs(track, n, "outlier"), colour, name)
     known, words = [], []
-    for x, point, value, blocks in zip(at, track.at(n), sweep.values, runs.T, strict=True):
+    for x, point, swept, blocks in zip(at, track.at(n), sweep.values, runs.T, strict=True):
         if point and (median := point.estimate(measure.column)).n:
             figure = median.scaled(measure.factor, measure.unit)
             known.append((x, figure))
-            where = f"{name}, {sweep.parameter} = {formats.parameter(value)}"
+            where = f"{name}, {sweep.parameter} = {formats.parameter(swept)}"
             words.append(median_words(where, figure, blocks))
     draw_medians(
         axes,

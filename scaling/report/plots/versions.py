@@ -123,7 +123,8 @@ def _panel(axes: Axes, line: VersionLines, which: str, versions: list[str]) -> N
         at = [versions.index(point.version) for point in known]
         runs = _runs(known, which)
         key = next(c.key for c in line.compared.curves if c.key.arm == known[0].arm)
-        over = f"N = 1, over {line.oldest}" if which == "cost" else f"N = {line.workers}, over N = 1"
+        of_cost, of_gain = f"N = 1, over {line.oldest}", f"N = {line.workers}, over N = 1"
+        over = of_cost if which == "cost" else of_gain
         medians = [median(column, RATIO) for column in runs.T]
         words = [
             median_words(f"{configuration(key.but(arm=point.arm))}, {over}", value, blocks)

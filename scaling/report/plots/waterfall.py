@@ -106,7 +106,8 @@ def _panel(axes: Axes, each: Attribution, subject: Subject, unit: Unit) -> None:
     spans = zip(losses, steps, pairwise(levels), strict=True)
     for place, (loss, step, (begin, end)) in enumerate(spans, start=1):
         fill = colour if end >= begin else "white"
-        bar = axes.barh(place, end - begin, BAR, left=begin, color=fill, ec=colour, lw=1.0, zorder=3)
+        style: dict[str, Any] = {"color": fill, "ec": colour, "lw": 1.0, "zorder": 3}
+        bar = axes.barh(place, end - begin, BAR, left=begin, **style)
         say(bar.patches[0], f"{words_of(loss.term, each)}: {unit.text(loss.loss)}")
         _bounds(axes, place, end, step)
         text = formats.signed(unit.number(loss.loss))
