@@ -197,8 +197,8 @@ def test_names_that_are_too_long_lose_what_all_have_not_what_tells_them_apart() 
     )
     lines = printed(study.results)
     names = [re.split(f"  +{RATIO}", line)[0] for line in lines if re.search(f"  {RATIO}", line)]
-    assert "cache · cache, of and miss_us:" in lines, "\n".join(lines)
-    assert {"dict · all · 5.0", "lru_cache · each · 50.0"} <= set(names)
+    assert "cache · asyncio · cache, miss_us and of:" in lines, "\n".join(lines)
+    assert {"dict · 5.0 · all", "lru_cache · 50.0 · each"} <= set(names)
     assert len(set(names)) == len(names)
 
 

@@ -190,7 +190,7 @@ def test_p99_at_the_middle_rate_stands_beside_what_memory_gives() -> None:
     assert (throughput.get_ylabel(), p99.get_ylabel()) == ("requests / s", "P99 at 400/s, ms")
     assert throughput.get_xlim() == p99.get_xlim()
     assert p99.get_title(loc="left").endswith("P99 at 400/s, N = 2")
-    at_rate = study.frame[study.frame["offered_per_s"].notna()]
+    at_rate = study.frame[study.frame["parameters"].astype(str).str.contains("400.0")]
     of_threads = at_rate[(at_rate["model"] == "threads") & (at_rate["workers"] == 2)]
     (bars,) = (each for each in bars_in(p99) if each.get_label() == "3.14t threads")
     assert y_of(bars.lines[0])[-1] == pytest.approx(1e3 * of_threads["latency_p99_s"].median())
