@@ -23,7 +23,7 @@ from tests.support.terms import plus
 from tests.support.unrendered import unrendered
 
 PHONE, TABLET, LAPTOP, DESK, WALL = 390, 900, 1200, 1280, 1600  # CSS pixels
-WIDTHS = (400, 700, 900, 1200, 1600)
+WIDTHS = (400, 700, 900, 1030, 1200, 1600)
 READABLE, VISIBLE = 4.5, 3.0  # contrast of writing and of drawings (WCAG 2.2, 1.4.3 and 1.4.11)
 
 # Contrast of two colours that the page's style sheet names, as WCAG defines it.
@@ -197,7 +197,8 @@ def test_of_the_page_of_all_studies_nothing_is_cut_off(
 ) -> None:
     """Where there is no room for columns, each figure says what it is."""
     there = Page(browser, PUBLISHED / PAGE, width, scheme)
-    assert there.requests == [(PUBLISHED / PAGE).as_uri(), "data:,"]
+    asked = [url for url in there.requests if not url.startswith("data:")]
+    assert asked == [(PUBLISHED / PAGE).as_uri()]
     assert there.value_of("document.scrollingElement.scrollWidth") <= width
     assert there.value_of(CUT_OFF) == []
     roles = [role for role, _ in there.heard]
