@@ -271,4 +271,6 @@ def test_what_changes_nothing_about_the_state_is_refused(
     assert reason in (parse_arm(arm).unfit(place) or "")
     other = Place(workload="echo", parameters={}, model="threads", loop="asyncio")
     if not arm.endswith("own-code"):
-        assert "it is for workloads state, state-pass and serve-state" in (parse_arm(arm).unfit(other) or "")
+        assert "it is for workloads state, state-pass and serve-state" in (
+            parse_arm(arm).unfit(other) or ""
+        )
