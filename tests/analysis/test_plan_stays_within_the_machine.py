@@ -336,7 +336,8 @@ def test_a_helper_raises_its_own_limit() -> None:
 def test_workloads_say_what_they_hold_open(described_here: Description) -> None:
     workloads = described_here.workloads
     holding = {name: facts.descriptors for name, facts in workloads.items() if facts.descriptors}
-    one = dict.fromkeys(("scrape", "fetch", "serve", "mix", "app", "web", "broadcast"), 1)
+    served = ("serve", "serve-cache", "serve-state", "mix", "app", "web", "broadcast")
+    one = dict.fromkeys(("scrape", "fetch", *served), 1)
     assert holding == {"echo": 2, "stream": 2, "gateway": 2, **one}
     assert workloads["fetch"].in_flight == "requests_in_flight"
 

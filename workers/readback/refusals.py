@@ -81,6 +81,10 @@ class Tried(NamedTuple):
 
 type Loaded = dict[Values, Tried]
 
+# How many threads a choice has started: what one workload has loaded (NumPy for `kind=frame`, say)
+# starts none for another one with the same choice.
+_started: dict[Values, int] = {}
+
 
 def load_choices(workload: type[Workload]) -> Loaded:
     """Load a workload with its defaults, and once for each other choice of a parameter.
@@ -97,7 +101,10 @@ def load_choices(workload: type[Workload]) -> Loaded:
         except (Exception, SystemExit) as error:  # whatever a user's code raises
             failure = failure or error
             refused = f"{type(error).__name__}: {error}"
-        loaded[values] = Tried(refused, (os_threads() or 0) - before)
+        started = (os_threads() or 0) - before
+        if values:
+            started = _started[values] = max(started, _started.get(values, 0))
+        loaded[values] = Tried(refused, started)
     if failure is not None and all(each.refused for each in loaded.values()):
         raise failure
     return loaded
