@@ -24,7 +24,7 @@ from scaling.base.formats import listed
 from scaling.cli.reference_steps import PUBLISHED, State, decoded, free_name, published_on
 from scaling.cli.reference_steps import STATE as STATE_FILE
 from scaling.journal.file import FILE_NAME as JOURNAL
-from scaling.journal.folder import PUBLISHED_NAME
+from scaling.journal.folder import PUBLISHED_NAME, published_in
 from scaling.journal.protected_write import try_writing, write_text
 from scaling.report.claims import markdown
 from scaling.report.publish import PAGE
@@ -173,7 +173,7 @@ class SubmitSteps:
         self, machines: Mapping[str, Sequence[Checked]], tracked: Collection[Path]
     ) -> list[Path]:
         """The studies of all machines that are committed, or will be."""
-        there = {file.parent.resolve() for file in self.published.glob(f"*/*/{PUBLISHED_NAME}")}
+        there = {each.resolve() for each in published_in(self.published)}
         ours = {each.folder.resolve() for studies in machines.values() for each in studies}
         return sorted(
             folder for folder in there if folder in ours or folder / PUBLISHED_NAME in tracked

@@ -1,7 +1,7 @@
 """Which folder a study is written to: a new one, or one whose study it resumes; and its hosts."""
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -15,6 +15,11 @@ from scaling.journal.reading import journal_in
 from scaling.journal.record import StudyLine
 
 PUBLISHED_NAME = f"{FILE_NAME}.gz"  # a published study is never written to
+
+
+def published_in(folder: Path) -> Iterator[Path]:
+    """The folders FOLDER/MACHINE/STUDY that hold a published study."""
+    return (file.parent for file in folder.glob(f"*/*/{PUBLISHED_NAME}"))
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from scaling.analysis.table.labels import Variant, short_labels, slug
 from scaling.base.errors import UsageError
 from scaling.base.files import text_in
 from scaling.base.formats import BLANK, listed
-from scaling.journal.folder import PUBLISHED_NAME
+from scaling.journal.folder import published_in
 from scaling.journal.protected_write import write_text
 from scaling.journal.record import Cell as CellOfStudy
 from scaling.journal.record import Machine, Parameters, PythonFacts
@@ -300,7 +300,6 @@ def write_index(folder: Path, studies: Iterable[Path] | None = None) -> None:
         ScalingError: the disk is full or fails.
     """
     if studies is None:
-        there = (file.parent for file in folder.glob(f"*/*/{PUBLISHED_NAME}"))
-        studies = (each for each in there if (each / ENVIRONMENT).is_file())
+        studies = (each for each in published_in(folder) if (each / ENVIRONMENT).is_file())
     page = index_page([read_study(each) for each in sorted(studies)])
     write_text(folder / PAGE, page, again="scaling publish")

@@ -112,6 +112,9 @@ class Workload:
     holds: ClassVar[Holds | None] = None
     divided: ClassVar[tuple[str, str] | None] = None
 
+    def __post_init__(self) -> None:
+        """Begin with what is no parameter; call it in yours, so that every base begins."""
+
     def __init_subclass__(cls) -> None:
         """Check that a workload that makes loops is finite: no loop of ours runs to stop it."""
         if cls.makes_loops and not cls.finite:

@@ -69,13 +69,14 @@ class Cache(Workload):
         50.0, "CPU work of a miss, nominal µs (30 turns of a loop each)", at_least=0
     )
     rows: int = parameter(1_000_000, "rows of the database, a key each", at_least=1)
-    lookups: int = parameter(10, "keys that a callback looks up", at_least=1)
+    lookups: int = parameter(10, "keys that an operation looks up", at_least=1)
     connections: int = parameter(
         4, "of each worker to server and database, one look-up in flight on each", at_least=1
     )
 
     def __post_init__(self) -> None:
         """Begin without a cache: a description loads every choice."""
+        super().__post_init__()
         self._caches = 0
         self._look_ups: LookUps | None = None
 

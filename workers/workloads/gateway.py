@@ -7,7 +7,7 @@ from typing import Any
 from workers import Worker, parameter
 from workers.services.postgres.table import letters
 from workers.workloads.parts.first_request import FirstAnswer, first_answer
-from workers.workloads.parts.served import Served
+from workers.workloads.parts.served import WITHOUT_HTTPTOOLS, Served
 from workers.workloads.parts.servers.base import BaseServer
 from workers.workloads.parts.work import share
 
@@ -71,7 +71,7 @@ class Gateway(Served):
     def refuses(self, model: str, loop: str) -> str | None:
         """Sub-interpreters load neither httptools nor asyncpg."""
         if model == "interpreters":
-            return "httptools, which uvicorn parses requests with, does not load there"
+            return WITHOUT_HTTPTOOLS
         return super().refuses(model, loop)
 
     def load(self) -> None:

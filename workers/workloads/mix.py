@@ -4,10 +4,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from workers import Worker, parameter
-from workers.workloads.parts.first_request import first_request
 from workers.workloads.parts.mixed import LIGHT, heavy_path
 from workers.workloads.parts.pool import pool_in_use, size_pool
-from workers.workloads.parts.served import Served
+from workers.workloads.parts.served import WITHOUT_HTTPTOOLS, Served
 from workers.workloads.parts.servers.base import BaseServer
 
 
@@ -70,7 +69,7 @@ class Mix(Served):
     def refuses(self, model: str, loop: str) -> str | None:
         """Sub-interpreters load neither httptools nor uvloop."""
         if model == "interpreters":
-            return "httptools, which uvicorn parses requests with, does not load there"
+            return WITHOUT_HTTPTOOLS
         if self.pool and (self.server != "loops" or self.heavy_in != "thread"):
             return "pool sizes the pools of loops: it needs server=loops and heavy_in=thread"
         if self.server != "loops":
@@ -95,8 +94,6 @@ class Mix(Served):
         application = Mixed(in_thread=self.heavy_in == "thread")
         size_pool(self.pool)
         server = make(worker, application)
-        self._server = server
-        await server.start()
-        facts = await first_request(server, self.client_scheme(), self._heavy)
+        facts = await self.begin(server, self._heavy)
         self._facts = {**facts, "heavy_in": application.heavy_in, **await pool_in_use(self.pool)}
         return server

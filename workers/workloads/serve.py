@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from workers import Worker, parameter
-from workers.workloads.parts.first_request import first_request
 from workers.workloads.parts.served import Served
 from workers.workloads.parts.servers import load_server
 from workers.workloads.parts.servers.base import BaseServer
@@ -68,10 +67,7 @@ class Serve(Served):
             work_us=self.work_us, wait_ms=self.wait_ms, garbage=self.garbage_per_request
         )
         server = self._kind.make(worker, per_request, self.response_bytes)
-        self._server = server
-        await server.start()
-        request = self.client_requests()[0]
-        self._facts = await first_request(server, self.client_scheme(), request)
+        self._facts = await self.begin(server, self.client_requests()[0])
         return server
 
     async def run(self, worker: Worker) -> None:

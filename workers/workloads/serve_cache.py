@@ -18,11 +18,6 @@ class ServeCache(OnAsgi, Cache):
     ASGI application on uvicorn with httptools; a body has 256 bytes.
     """
 
-    def __post_init__(self) -> None:
-        """Begin without a server and without a cache."""
-        OnAsgi.__post_init__(self)
-        Cache.__post_init__(self)
-
     async def prepare(self, worker: Worker) -> Callable[[], Awaitable[None]]:
         """Fill the cache; return what looks up the next keys."""
         await Cache.setup(self, worker)

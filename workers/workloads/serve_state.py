@@ -18,11 +18,6 @@ class ServeState(OnAsgi, State):
     bytes.
     """
 
-    def __post_init__(self) -> None:
-        """Begin without a server and without a state."""
-        OnAsgi.__post_init__(self)
-        State.__post_init__(self)
-
     async def prepare(self, worker: Worker) -> Callable[[], Awaitable[None]]:
         """Read the part once; return what reads the next objects."""
         await State.setup(self, worker)

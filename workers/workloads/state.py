@@ -34,7 +34,7 @@ class State(OnState):
     zipf: float = parameter(
         0.0, "how hot keys are: the exponent of a Zipf law; 0: all alike", at_least=0
     )
-    reads: int = parameter(100, "objects that a callback reads", at_least=1)
+    reads: int = parameter(100, "objects that an operation reads", at_least=1)
 
     def load(self) -> None:
         """Make the state, unless each loop makes its own, and draw the keys."""

@@ -51,7 +51,7 @@ def draw_curves(
             if point.estimate(what).n
         ]
         ns = [point.workers for point, _ in known]
-        estimates = [_as_drawn(subject, what, point.estimate(what)) for point, _ in known]
+        estimates = [as_drawn(subject, what, point.estimate(what)) for point, _ in known]
         words = [
             median_words(f"{name}, N = {n}", value, blocks)
             for n, value, (_, blocks) in zip(ns, estimates, known, strict=True)
@@ -61,7 +61,7 @@ def draw_curves(
             draw_band(axes, ns, estimates, colour, floor)
 
 
-def _as_drawn(subject: Subject, what: str, value: Estimate) -> Estimate:
+def as_drawn(subject: Subject, what: str, value: Estimate) -> Estimate:
     """With the unit of its axis: throughput is in operations."""
     return value.scaled(1, f"{subject.section.operation} / s") if what == "throughput" else value
 

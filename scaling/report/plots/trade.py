@@ -5,9 +5,6 @@ median is as wide and as high as the A/A spread. Where requests were also due at
 the middle one stands beside.
 """
 
-from collections.abc import Sequence
-from itertools import chain
-
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
@@ -26,6 +23,7 @@ from scaling.report.plots.latency import (
 from scaling.report.plots.memory import axis_label
 from scaling.report.plots.panel import (
     HEAD_ROOM,
+    as_drawn,
     configuration,
     finish_y,
     highest,
@@ -40,10 +38,9 @@ from scaling.report.plots.sheet import Layout, Sheet, width_in
 from scaling.report.plots.style import BAND_ALPHA, BEHIND_TEXT, DPI, line, marker_style
 from scaling.report.plots.svg import say
 from scaling.report.tables.rated import AtRate, Rated
-from scaling.study.questions import without_rate
+from scaling.study.questions import P99, without_rate
 
 MOST_IN_A_ROW = 2
-P99 = "latency_p99_s"
 SIZE, BESIDE = 7.5, (4, 3)  # an N: its letters, how far it is from its point, in points
 HEIGHT = 10.0  # pixels of the drawing that it takes
 
@@ -53,8 +50,8 @@ def draw(subject: Subject) -> Sheet:
     loops, rated = subject.loops, subject.rated
     curves = _worth_showing(subject)
     at_rate = {curve.key: _at_middle(curve, rated) for curve in curves}
-    rates = list(chain.from_iterable(at_rate.values()))
-    beside = bool(rates)
+    rates = [at for at in at_rate.values() if at]
+    p99s, beside = estimates_ms(rates, P99), bool(rates)
     columns = 2 if beside else min(len(loops), MOST_IN_A_ROW)
     layout = Layout(len(loops) * (1 + beside), columns, 3.4, own_y=beside)
     note = [Line2D([], [], ls="", label=_one_arm(subject))] if subject.is_crowded else []
@@ -84,9 +81,10 @@ def draw(subject: Subject) -> Sheet:
         if rated and beside:
             axes = next(panels)
             for curve in own:
-                _draw_p99(axes, curve.key, at_rate[curve.key], subject)
+                if at := at_rate[curve.key]:
+                    _draw_p99(axes, curve.key, at, subject)
             name = f"P99 at {formats.number(rated.middle_rate_per_s)}/s"
-            finish_latency_axis(axes, f"{name}, ms", limits_ms(estimates_ms(rates, P99), []))
+            finish_latency_axis(axes, f"{name}, ms", limits_ms(p99s, []))
             axes.set_title(f"{loop}: {name}, N = {rated.headline_n}")
     for axes in sheet.all_panels:
         axes.set_xlim(0, most[0])
@@ -131,29 +129,28 @@ def _known(curve: Curve) -> list[Point]:
     return [point for point in curve.points if point.throughput.n and point.memory.n]
 
 
-def _at_middle(curve: Curve, rated: Rated | None) -> list[AtRate]:
+def _at_middle(curve: Curve, rated: Rated | None) -> AtRate | None:
     """The configuration at the middle rate and the largest N with a core for each worker, if its
     P99 and memory are known there: fewer workers may not keep up.
     """
     if rated is None:
-        return []
-    found = [
-        line.at(rated.middle_rate_per_s)
-        for line in rated.lines
-        if (line.key, line.workers) == (without_rate(curve.key), rated.headline_n)
-    ]
-    return [at for at in found if at and at.point.memory.n and at.point.figures[P99].n]
+        return None
+    ours = without_rate(curve.key), rated.headline_n
+    line = next((each for each in rated.lines if (each.key, each.workers) == ours), None)
+    at = line.at(rated.middle_rate_per_s) if line else None
+    return at if at and at.point.memory.n and at.point.figures[P99].n else None
 
 
-def _draw_p99(axes: Axes, key: Cell, found: Sequence[AtRate], subject: Subject) -> None:
+def _draw_p99(axes: Axes, key: Cell, at: AtRate, subject: Subject) -> None:
+    memory = at.point.memory
     draw_latencies(
         axes,
-        [at.point.memory.point for at in found],
-        estimates_ms(found, P99),
-        [at.is_bound for at in found],
+        [memory.point],
+        estimates_ms([at], P99),
+        [at.is_bound],
         key,
         subject.colours[key.arm],
-        [f"N = {at.point.workers}, {with_unit(at.point.memory)}" for at in found],
+        [f"N = {at.point.workers}, {with_unit(memory)}"],
     )
 
 
@@ -177,11 +174,10 @@ def _draw_curve(axes: Axes, curve: Curve, subject: Subject) -> None:
         zorder=4,
         gid=f"{curve.key.arm} {curve.key.model}",
     )
-    unit = f"{subject.section.operation} / s"
     words = [
         median_words(
             f"{configuration(curve.key)}, N = {point.workers}, {with_unit(point.memory)}",
-            point.throughput.scaled(1, unit),
+            as_drawn(subject, "throughput", point.throughput),
         )
         for point in points
     ]

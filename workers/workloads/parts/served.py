@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -85,6 +85,8 @@ class Accepting:
 
 # ------------------------------------------------------------------------------------------- served
 
+WITHOUT_HTTPTOOLS = "httptools, which uvicorn parses requests with, does not load there"
+
 
 @dataclass
 class Served(Workload):
@@ -112,6 +114,7 @@ class Served(Workload):
 
     def __post_init__(self) -> None:
         """Begin with nothing that would have to be closed."""
+        super().__post_init__()
         self._server: BaseServer | None = None
         self._accepting: Accepting | None = None
         self._facts: dict[str, str] = {}
@@ -136,6 +139,16 @@ class Served(Workload):
         What it counts is forgotten. Once `_server` is set it is closed, whatever happens.
         """
         raise NotImplementedError(f"{type(self).__name__} has no start()")
+
+    async def begin(self, server: BaseServer, request: Mapping[str, Any]) -> dict[str, str]:
+        """Start a server, which is closed whatever happens; the facts that one request shows.
+
+        Raises:
+            RuntimeError: it does not start, or the answer is wrong.
+        """
+        self._server = server
+        await server.start()
+        return await first_request(server, self.client_scheme(), request)
 
     async def setup(self, worker: Worker) -> None:
         """Start the server, try it, then take connections."""
@@ -176,7 +189,7 @@ class OnAsgi(Served):
     def refuses(self, model: str, loop: str) -> str | None:
         """Sub-interpreters do not load httptools."""
         if model == "interpreters":
-            return "httptools, which uvicorn parses requests with, does not load there"
+            return WITHOUT_HTTPTOOLS
         return super().refuses(model, loop)
 
     def load(self) -> None:
@@ -195,9 +208,7 @@ class OnAsgi(Served):
     async def start(self, worker: Worker) -> BaseServer:
         """Prepare, start the server, and try it with one request."""
         per_request = Awaited(await self.prepare(worker))
-        server = self._server = self._asgi.make(worker, per_request, BODY_BYTES)
-        await server.start()
+        server = self._asgi.make(worker, per_request, BODY_BYTES)
         (request,) = self.client_requests()
-        own = super(Served, self).facts()
-        self._facts = own | await first_request(server, self.client_scheme(), request)
+        self._facts = super(Served, self).facts() | await self.begin(server, request)
         return server

@@ -45,6 +45,7 @@ class OnState(Workload):
 
     def __post_init__(self) -> None:
         """Begin without a state: a description loads every choice, and must not make them all."""
+        super().__post_init__()
         self.is_placed = False
 
     def placed(self, model: str, workers: int, index: int | None) -> None:
