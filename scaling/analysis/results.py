@@ -23,7 +23,7 @@ from scaling.analysis.ratios import Ratios, ratios
 from scaling.analysis.sections import RunIssue, Section, Sweep, run_issues, sections, sweeps
 from scaling.analysis.served.capacity import Capacity, capacities, with_capacities
 from scaling.analysis.served.course import Course, courses
-from scaling.analysis.served.ship import AppAnswer, app_answer, of_one_server
+from scaling.analysis.served.ship import AppAnswer, app_answer
 from scaling.analysis.statistics.drift import Drift, drift
 from scaling.analysis.statistics.noise import NoiseFloor
 from scaling.analysis.table.groups import CURVE, curve_cell, fell_behind
@@ -173,9 +173,7 @@ class StudyResults:
         """What a study of `scaling app` says of the application; None for any other study."""
         if "application" not in self.study.study or self.is_of_remedies:
             return None
-        frame = of_one_server(self.frame)
-        own = self if frame is self.frame else StudyResults(frame, self.study)
-        return app_answer(own.blocks, own.ratios, own.judged, own.capacities)
+        return app_answer(self.blocks, self.ratios, self.judged, self.capacities)
 
     @cached_property
     def outcomes(self) -> list[ControlOutcome]:

@@ -16,7 +16,7 @@ from scaling.analysis.table.load import read_journal
 from scaling.base.console import say
 from scaling.base.errors import UsageError
 from scaling.builds.arms import parse_arm
-from scaling.builds.settings.setting import OF_WSGI, Place
+from scaling.builds.settings.setting import GTHREAD, Place
 from scaling.cli.study_options import Asked
 from scaling.journal.record import Cell
 from scaling.machine.topology import default_worker_counts, read_topology
@@ -65,7 +65,7 @@ class RemedySteps:
         with self._without_any() as ready:
             if interface_of(ready) != WSGI:
                 return self
-        parameters = {**self.entry.parameters, "interface": WSGI, "server": OF_WSGI[0]}
+        parameters = {**self.entry.parameters, "interface": WSGI, "server": GTHREAD}
         return replace(self, entry=msgspec.structs.replace(self.entry, parameters=parameters))
 
     def measure(self) -> Found:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from scaling.base.errors import UsageError, unknown
-from scaling.builds.settings.setting import OF_WSGI
+from scaling.builds.settings.setting import GTHREAD
 from scaling.study.definition import ApplicationNote, WorkloadEntry
 from scaling.study.file import PresetTable, StudyFile
 from scaling.study.load import CLOSED
@@ -160,12 +160,11 @@ def _entries(asked: AppAsked, with_gil: tuple[str, str], free: str) -> Iterator[
 
 
 def _of_wsgi(asked: AppAsked, with_gil: tuple[str, str], free: str) -> StudyFile:
-    """N threads without loops against N processes, both by gunicorn."""
-    shared = _parameters(asked)
-    threads, processes = ({**shared, "server": server} for server in OF_WSGI)
+    """N threads without loops against N processes, all by gunicorn; forked ones by `--preload`."""
+    shared = _parameters(asked) | {"server": GTHREAD}
     entries = [
-        _entry(threads, arms=(free, with_gil[0]), models=("threads",)),
-        _entry(processes, arms=with_gil, models=("processes",)),
+        _entry(shared, arms=(free, with_gil[0]), models=("threads",)),
+        _entry(shared, arms=with_gil, models=("processes", "forked")),
     ]
     values: dict[str, Any] = {
         "name": study_name(asked.application),
@@ -244,7 +243,7 @@ def _budget(text: str) -> str:
 SERVE = "serve.py"  # what --write writes
 OF_UVICORN = "--worker-class uvicorn_worker.UvicornWorker"
 OF_AIOHTTP = "--worker-class aiohttp.GunicornWebWorker"
-GTHREAD = "--worker-class gthread"
+CLASS_GTHREAD = "--worker-class gthread"
 
 # By interface and model: the server, and its arguments. gunicorn calls a factory in each worker,
 # with --preload once for all of them.
@@ -266,8 +265,12 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         ),
     },
     "wsgi": {
-        "threads": ("gunicorn", f"-m gunicorn {{called}} {GTHREAD} --threads {{workers}}"),
-        "processes": ("gunicorn", f"-m gunicorn {{called}} {GTHREAD} --workers {{workers}}"),
+        "threads": ("gunicorn", f"-m gunicorn {{called}} {CLASS_GTHREAD} --threads {{workers}}"),
+        "processes": ("gunicorn", f"-m gunicorn {{called}} {CLASS_GTHREAD} --workers {{workers}}"),
+        "forked": (
+            "gunicorn",
+            f"-m gunicorn {{called}} --preload {CLASS_GTHREAD} --workers {{workers}}",
+        ),
     },
 }
 

@@ -123,7 +123,7 @@ def test_wsgi_is_served_by_threads_without_loops() -> None:
     assert made.loops == ("asyncio",)
     assert [(each.parameters["server"], each.models, each.arms) for each in made.workloads] == [
         ("gunicorn-gthread", ("threads",), ("3.14t", "3.14")),
-        ("gunicorn", ("processes",), ("3.14", "3.14+mimalloc")),
+        ("gunicorn-gthread", ("processes", "forked"), ("3.14", "3.14+mimalloc")),
     ]
 
 
@@ -140,14 +140,14 @@ def test_all_servers_of_an_application_get_the_same_rates() -> None:
         )
         for arm, model, server in (
             ("3.14t", "threads", "gunicorn-gthread"),
-            ("3.14", "processes", "gunicorn"),
+            ("3.14", "processes", "gunicorn-gthread"),
         )
         for workers in (1, 2)
     ]
     (needed,) = calibrations_for(cells)
     (baseline,) = needed.candidates
     assert (baseline.arm, baseline.model, baseline.workers) == ("3.14", "processes", 2)
-    assert baseline.parameters == {"server": "gunicorn", "rate_per_s": 0.0, "command": ""}
+    assert baseline.parameters == {"server": "gunicorn-gthread", "rate_per_s": 0.0, "command": ""}
 
 
 def test_requests_and_variables_are_part_of_what_is_asked(tmp_path: Path) -> None:

@@ -85,11 +85,10 @@ def test_the_remedy_that_helps_most_is_proven_and_no_control() -> None:
 
 
 def test_a_program_without_loops_says_that_it_has_no_terms() -> None:
-    servers = {"threads": "gunicorn-gthread", "processes": "gunicorn"}
     wsgi = app(
         "ledger",
         terms=None,
-        servers=servers,
+        parameters={"server": "gunicorn-gthread"},
         configurations=(("3.14t", "threads"), ("3.14", "processes")),
     )
     (ledger, shop) = found(wsgi, app("shop"))

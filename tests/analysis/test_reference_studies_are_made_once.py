@@ -268,7 +268,7 @@ def test_a_group_stands_for_its_studies_and_has_a_table_of_its_programs(tmp_path
     assert len(names) == 2 * len(outside_programs())
     assert names[0] == "outside-httpbin"
     assert "outside-httpbin-remedies" in names
-    assert reference_studies(["outside", "scale"])[0].name == "scale"
+    assert reference_studies(["outside", "serve"])[0].name == "serve"
     both = ("outside-shop", "outside-shop-remedies")
     session = Session(tmp_path, [study(name, group="outside") for name in both])
     steps = session.steps()

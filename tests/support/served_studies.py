@@ -190,10 +190,7 @@ class FakeServedStudy(FakeStudy):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FakeAppStudy(FakeServedStudy):
-    """A study of an application, at its peak and at 400 requests/s.
-
-    `servers` are what it is served by, by model, where that is not this project's own server.
-    """
+    """A study of an application, at its peak and at 400 requests/s."""
 
     name: str = "app-shop"
     configurations: Sequence[tuple[str, str]] = CONFIGURATIONS
@@ -204,14 +201,11 @@ class FakeAppStudy(FakeServedStudy):
     options: Mapping[str, Any] = field(
         default_factory=lambda: {"application": {}, "controls": False}
     )
-    servers: Mapping[str, str] = field(default_factory=dict)
 
     def run(self, cell: Cell, rng: random.Random, *, block: int = 0, position: int = 0) -> RunLine:
         """One measured run of the application."""
         run = super().run(cell, rng, block=block, position=position)
-        server = self.servers.get(cell.model, cell.parameters["server"])
-        parameters = {**cell.parameters, "server": server}
-        return with_(run, cell__workload="app", cell__parameters=parameters)
+        return with_(run, cell__workload="app")
 
     def _notes(self) -> dict[str, WorkloadNote]:
         (note,) = super()._notes().values()

@@ -77,7 +77,8 @@ def test_servers_without_loops_are_loaded_in_turn(shop: Path) -> None:
     asked = {"interface": "wsgi"}
     endings, _ = served_in_turn(
         [
-            cell("gunicorn", "processes", "shop:wsgi", parameters=asked),
+            cell("gunicorn-gthread", "processes", "shop:wsgi", parameters=asked),
+            cell("gunicorn-gthread", "forked", "shop:wsgi", parameters=asked),
             cell("gunicorn-gthread", "threads", "shop:wsgi", parameters=asked),
             own(f"{sys.executable} -m workers.outside.on_daphne shop:app --port {{port}} "
                 "--host 127.0.0.1 --workers {workers}"),

@@ -113,10 +113,11 @@ def _pounce(app: Hosted, workers: int, loop: str, model: str) -> str:
 
 
 def _gunicorn(app: Hosted, workers: int, loop: str, model: str) -> str:
-    """Workers in threads are those of one process."""
+    """Workers in threads are those of one process; forked ones find the application imported."""
     del loop
-    processes, threads = (workers, 1) if model == "processes" else (1, workers)
+    processes, threads = (1, workers) if model == "threads" else (workers, 1)
     count = f"--workers {processes} --threads {threads * app.threads}"
+    count += " --preload" if model == "forked" else ""
     options = f"--bind {LOOPBACK}:{{port}} --worker-class gthread {count}"
     more = f"--keep-alive {IDLE_S} --no-control-socket --log-level warning"
     return f"{PYTHON} -m gunicorn {_called(app)} {options} {more}"
@@ -175,16 +176,9 @@ SERVERS: Mapping[str, Server] = {
         supervising=1,
         interfaces=("asgi",),
     ),
-    "gunicorn": Server(
-        _gunicorn,
-        lambda: ("processes",),
-        loops=("asyncio",),
-        has_loops=False,
-        interfaces=("wsgi",),
-    ),
     "gunicorn-gthread": Server(
         _gunicorn,
-        lambda: ("threads", "processes"),
+        lambda: ("threads", "processes", "forked"),
         loops=("asyncio",),
         has_loops=False,
         interfaces=("wsgi",),

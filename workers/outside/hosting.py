@@ -142,7 +142,7 @@ class OutsideHost:
         line = command_line(app, cell.workers, cell.loop, cell.model)
         self._facts |= {**app.facts(), "server": app.server, "command": line}
         asked = {"folder": self._folder, "gc": cell.gc, "gc_threshold": cell.gc_threshold}
-        copies = cell.workers if cell.model == "processes" else 1
+        copies = 1 if cell.model == "threads" else cell.workers
         path = os.pathsep.join(filter(None, [HOOK, os.environ.get("PYTHONPATH")]))
         shares = share_variables(cell.workers, None, read_budgets(app.budgets), copies)
         try:

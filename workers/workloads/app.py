@@ -59,7 +59,6 @@ class App(Served, _Which):
         "granian",
         "hypercorn",
         "pounce",
-        "gunicorn",
         "gunicorn-gthread",
         "command",
     ] = parameter("loops", "what serves it")

@@ -30,7 +30,6 @@ from scaling.analysis.ratios import Ratio, Ratios, ratios
 from scaling.analysis.served.capacity import GIB_IN_MIB, Bound, Capacity
 from scaling.analysis.statistics.estimate import Estimate, median
 from scaling.base.formats import number
-from scaling.builds.settings.setting import OF_WSGI
 from scaling.journal.record import Cell, Parameters, StudyLine
 from scaling.study.application import WORKLOAD
 from scaling.study.load import RATE as RATE_PER_S
@@ -277,22 +276,6 @@ def _best_pools(every: Ratios, rate: float, loop: str, n: int) -> Iterator[BestP
             sign = -1 if measure == THROUGHPUT else 1
             proven = [each for each in found if each.verdict.word in THREADS_BETTER]
             yield BestPool(aim, min(proven or found, key=lambda each: sign * each.point))
-
-
-def of_one_server(frame: pd.DataFrame) -> pd.DataFrame:
-    """The runs with N threads and N processes of one WSGI server under one name.
-
-    Its threads and its processes are compared with each other.
-    """
-    texts = frame["parameters"].astype(str)
-    named = {text: _of_one_server(Parameters.read(text)).text for text in texts.unique()}
-    if all(text == name for text, name in named.items()):
-        return frame
-    return frame.assign(parameters=texts.map(named).astype("category"))
-
-
-def _of_one_server(parameters: Parameters) -> Parameters:
-    return parameters.but(server=OF_WSGI[-1]) if parameters.get("server") in OF_WSGI else parameters
 
 
 class _About(NamedTuple):

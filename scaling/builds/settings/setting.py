@@ -8,8 +8,8 @@ from scaling.builds.cpython import Build
 
 type Value = bool | int | float | str
 
-# Servers of WSGI, whose workers have no loop: N threads in one process; N processes.
-OF_WSGI = ("gunicorn-gthread", "gunicorn")
+# The server of WSGI, whose workers have no loop: N threads in one process, or N processes.
+GTHREAD = "gunicorn-gthread"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,8 +26,8 @@ class Place:
 
     @property
     def has_loops(self) -> bool:
-        """Whether its workers are loops of ours, not those of a server of WSGI."""
-        return self.parameters.get("server") not in OF_WSGI
+        """Whether its workers are loops of ours, not those of the server of WSGI."""
+        return self.parameters.get("server") != GTHREAD
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

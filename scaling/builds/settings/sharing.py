@@ -2,7 +2,7 @@
 
 from scaling.builds.cpython import Build
 from scaling.builds.settings.interpreter import free_from_314
-from scaling.builds.settings.setting import OF_WSGI, Place, Setting
+from scaling.builds.settings.setting import GTHREAD, Place, Setting
 
 _GUIDE = "https://docs.python.org/3/howto/free-threading-python.html"
 _WITH_FLAGS = 14  # thread_inherit_context and context_aware_warnings came with 3.14
@@ -194,8 +194,6 @@ IMMORTAL_DATA = Setting(
 
 # ------------------------------------------------------------------------------------------ serving
 # Where requests are answered: heavy ones beside the loop, or all in threads without one.
-
-GTHREAD, _ = OF_WSGI
 
 
 def _has_loops(place: Place) -> str | None:

@@ -8,7 +8,7 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.table.timed_runs import counting_lines
 from scaling.base.errors import UsageError
 from scaling.base.files import refusal
-from scaling.builds.settings.setting import OF_WSGI
+from scaling.builds.settings.setting import GTHREAD
 from scaling.journal.record import Cell, RunLine
 from scaling.report.tables.grid import Cell as GridCell
 from scaling.report.tables.grid import Grid
@@ -79,7 +79,7 @@ def deploy_json(results: StudyResults) -> list[dict[str, Any]]:
 
 def _interface(line: RunLine) -> str:
     """What the application of a run is; empty where that run does not show it."""
-    if line.cell.parameters.get("server") in OF_WSGI:
+    if line.cell.parameters.get("server") == GTHREAD:
         return "wsgi"
     served_by = line.record.facts.get("server", "") if line.record else ""
     is_own = line.cell.parameters.get("server") == "loops"

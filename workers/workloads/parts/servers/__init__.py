@@ -65,6 +65,5 @@ def server_of(interface: str, worker: Worker, application: Any, *, lifespan: str
 
         return OnAiohttp(worker, lambda: application)
     raise ApplicationError(
-        "an application of WSGI has no event loop: measure it with server = gunicorn-gthread, or "
-        "with gunicorn"
+        "an application of WSGI has no event loop: measure it with server = gunicorn-gthread"
     )
