@@ -120,6 +120,42 @@ def without_gain(run: RunLine) -> RunLine:
     return with_speed(run, 1 / run.cell.workers)
 
 
+def test_verdicts_over_one_are_counted_with_those_of_lines_that_are_left_out() -> None:
+    payloads = [{"payload_bytes": 2**size} for size in range(14)]
+
+    def as_asked(run: RunLine) -> RunLine:
+        is_large = int(str(run.cell.parameters.get("payload_bytes", 0))) >= 2**7
+        return without_gain(run) if is_large else run
+
+    study = FakeStudy(
+        variants={"echo": payloads},
+        arms=("3.14", "3.14t"),
+        models=("threads", "processes"),
+        workers=(1, 2),
+        blocks=8,
+        change=as_asked,
+    )
+    text = "\n".join(printed(study.results))
+    assert "and 4 more lines: see the tables" in text
+    assert "faster in 7 of 14 cases" in text
+
+
+def test_a_workload_with_one_n_has_its_line_over_processes() -> None:
+    both = FakeStudy(
+        variants={"echo": [{}], "stream": [{}]},
+        arms=("3.14", "3.14t"),
+        models=("threads", "processes"),
+        workers=(1, 2),
+    )
+    cells = [each for each in both.every_cell if each.workload == "echo" or each.workers == 2]
+    lines = printed(FakeStudy(cells=cells, blocks=8).results)
+    (echo,) = (line for line in lines if line.startswith("echo · asyncio  "))
+    (stream,) = (line for line in lines if line.startswith("stream · asyncio  "))
+    assert echo.count("(") == 2
+    assert stream.split()[3] == "–"
+    assert stream.count("(") == 1
+
+
 def first_command(change: Change = lambda run: run) -> list[str]:
     """The answer of a study like `nox -s scale-3.14t`: threads and processes on one build."""
 

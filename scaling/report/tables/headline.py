@@ -42,7 +42,9 @@ class Headline:
 
 
 def headlines(results: StudyResults) -> list[Headline]:
-    """One for each workload and loop with a gain; controls only where there is nothing else."""
+    """One for each workload and loop, where any has a gain; controls only where there is nothing
+    else. Without a gain (all of its cells have one N) it has the ratio over processes alone.
+    """
     on_one_loop = [each for each in free_running(results) if not each.is_across_loops]
     studied = [each for each in on_one_loop if not each.section.is_control]
     if not has_open_loop(results):
@@ -56,7 +58,9 @@ def headlines(results: StudyResults) -> list[Headline]:
         )
         for each in studied
     ]
-    return [each for each in found if each.gains]
+    if not any(each.gains for each in found):
+        return []
+    return [each for each in found if each.gains or each.processes]
 
 
 def _over_processes(compared: Compared) -> list[OverProcesses]:

@@ -130,7 +130,8 @@ class Answer:
         memory: list[str] = []
         for texts in (_over_each_kind(found), [] if has_memory else _memory(found)):
             memory += fitting(texts, width, min(MOST_MEMORY, room - len(memory)))
-        curve = list(_curve(found[0], width)) if found else []
+        first = next((each for each in found if each.gains), None)
+        curve = list(_curve(first, width)) if first else []
         curve = curve if len(curve) < room - len(memory) else []
         return [*lines, *memory, *trust, *curve]
 

@@ -67,16 +67,24 @@ class Named(NamedTuple):
 class Line(NamedTuple):
     """A line of the headline table, below the N that it is `at`.
 
-    `over` is None where no processes were measured. `memory` is what an extra worker of each side
-    takes, MiB; there is none at an N that is not the headline one.
+    `gain` is None where cells have one N alone, `over` where no processes were measured; `judged`
+    is the one that has room for its verdict. `memory` is what an extra worker of each side takes,
+    MiB; there is none at an N that is not the headline one.
     """
 
     at: str
     name: str
-    gain: Ratio
+    gain: Ratio | None
     over: OverProcesses | None
     memory: Sequence[Estimate]
     is_headline: bool
+
+    @property
+    def judged(self) -> Ratio:
+        """The ratio over processes, without one the gain."""
+        judged = self.over.throughput if self.over else self.gain
+        assert judged is not None
+        return judged
 
 
 def headline_lines(found: Sequence[Headline], width: int) -> tuple[list[str], bool]:
@@ -85,12 +93,12 @@ def headline_lines(found: Sequence[Headline], width: int) -> tuple[list[str], bo
     It has the headline N of each curve, and their other Ns if all are few.
     """
     lines, left = _chosen(found)
-    gains = [str(line.gain) for line in lines]
+    gains = [str(line.gain or formats.BLANK) for line in lines]
     ratios = [str(line.over.throughput) if line.over else "" for line in lines]
     gain_width, over_width = map(_widest, (gains, ratios))
     before = over_width + bool(over_width)  # the characters before a verdict
     room = width - gain_width - before - SHORTEST_VERDICT - GAPS
-    reasons = _widest([briefly(line.gain) for line in lines]) - SHORTEST_VERDICT
+    reasons = _widest([briefly(line.judged) for line in lines]) - SHORTEST_VERDICT
     if not over_width and _widest([line.name for line in lines]) <= room - reasons:
         room -= reasons
     shared, names, memory = _names_and_memory(lines, room)
@@ -107,26 +115,25 @@ def headline_lines(found: Sequence[Headline], width: int) -> tuple[list[str], bo
             shown.append(f"{at:<{name_width}}  {heads}".rstrip())
         heads = ""
         for line, name, gain, ratio, end in members:
-            judged = line.over.throughput if line.over else line.gain
-            verdict = fitting(judged, middle - before * bool(ratio))
+            verdict = fitting(line.judged, middle - before * bool(ratio))
             text = f"{ratio:<{over_width}} {verdict}" if ratio else verdict
             start = f"{_fitted(name, name_width)}  {gain:<{gain_width}}  {text:<{middle}}"
             shown.append(f"{start}{end:>{memory_width}}".rstrip())
-    shown += [f"and {formats.plural(left, 'more line')}: see the tables"] * bool(left)
+    shown += [f"and {formats.plural(len(left), 'more line')}: see the tables"] * bool(left)
     if over_width:
-        notes = f"{_over_one(lines)} {f'{_of_memory(found)}.' if any(memory) else ''}"
+        notes = f"{_over_one(lines, left)} {f'{_of_memory(found)}.' if any(memory) else ''}"
         shown += wrap(notes, width)
     return shown, any(memory)
 
 
-def _chosen(found: Sequence[Headline]) -> tuple[list[Line], int]:
-    """The lines that are shown, and how many of headline Ns are left out."""
-    lines = list(_lines(found))
+def _chosen(found: Sequence[Headline]) -> tuple[list[Line], list[Line]]:
+    """The lines that are shown, and those of headline Ns that are left out."""
+    lines = sorted(_lines(found), key=lambda line: not line.is_headline)
     if len(lines) + len({line.at for line in lines}) <= MOST_ROWS + 1:
-        return lines, 0
+        return lines, []
     headline = [line for line in lines if line.is_headline]
     most = MOST_ROWS - 2  # a line says how many are left out, and another may say what is shared
-    return headline[:most], max(0, len(headline) - most)
+    return headline[:most], headline[most:]
 
 
 def _names_and_memory(lines: Sequence[Line], room: int) -> tuple[str, list[str], list[str]]:
@@ -194,7 +201,7 @@ def ratio_lines(rows: Sequence[Row], heading: str, width: int) -> Iterator[str]:
 
 
 def _lines(found: Sequence[Headline]) -> Iterator[Line]:
-    """Those of the headline N first, then those of other Ns, ascending."""
+    """Those with a gain, of the headline N first and then ascending; then those without."""
     gains = [(each, top, gain) for each in found for top in each.gains for gain in _of(each, top)]
     models = {gain.of.model for _, _, gain in gains}
     arms = {gain.of.arm for _, _, gain in gains}
@@ -213,6 +220,9 @@ def _lines(found: Sequence[Headline]) -> Iterator[Line]:
             _slopes(each, gain, over) if gain is top else (),
             is_headline=gain is top,
         )
+    for each in found:
+        for over in () if each.gains else each.processes:
+            yield Line(f"N = {over.of.workers}", each.name, None, over, (), is_headline=True)
 
 
 def _of(each: Headline, top: Ratio) -> list[Ratio]:
@@ -242,7 +252,8 @@ def _title(found: Sequence[Headline], lines: Sequence[Line]) -> str:
     models, arms = ({getattr(of, name) for of in every} for name in ("model", "arm"))
     workers = models.pop() if len(models) == 1 else "workers"
     on = f" on {arms.pop()}" if len(arms) == 1 else ""
-    return f"Throughput of N {workers}{on} (ratio, {bounds_heading(line.gain for line in lines)})"
+    shown = bounds_heading(line.gain or line.judged for line in lines)
+    return f"Throughput of N {workers}{on} (ratio, {shown})"
 
 
 def _heads(
@@ -262,9 +273,10 @@ def _heads(
     return f"{'over one':<{gain_width}}  {over}{memory:>{max(0, rest - cell_len(over))}}"
 
 
-def _over_one(lines: Sequence[Line]) -> str:
-    """The verdicts of gains, which have no room in lines that have another one."""
-    return f"Over one: {counted([line.gain for line in lines if line.over])}."
+def _over_one(lines: Sequence[Line], left: Sequence[Line]) -> str:
+    """The verdicts of gains that are not shown: lines have room for one, and some are left out."""
+    hidden = [*(line for line in lines if line.over), *left]
+    return f"Over one: {counted([line.gain for line in hidden if line.gain])}."
 
 
 def _of_memory(found: Sequence[Headline]) -> str:
