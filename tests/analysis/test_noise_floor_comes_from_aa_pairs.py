@@ -270,16 +270,14 @@ def published() -> list[AAPair]:
 def test_published_pairs_are_unequal_no_more_often_than_chance(
     published: list[AAPair], measure: Noise
 ) -> None:
-    """The check of all verdicts: one p-value for each pair and measure, of all studies together."""
+    """The check of all verdicts: one p-value for each pair and measure, of all studies together,
+    and how many pairs the rule calls different.
+    """
     p_values = [pair.p_equal[measure] for pair in published]
     known = [p for p in p_values if not np.isnan(p)]
     assert len(known) > 20
     # Chance gives more in fewer than one of a hundred sets of studies.
-    assert sum(p < ERROR_RATE for p in known) <= binom.ppf(0.99, len(known), ERROR_RATE)
-
-
-def test_no_published_pair_is_called_different_so_no_verdict_is_withheld(
-    published: list[AAPair],
-) -> None:
-    for pair in published:
-        assert {each.verdict.side for each in pair.ratios.values()} == {0}, pair.name
+    most = binom.ppf(0.99, len(known), ERROR_RATE)
+    assert sum(p < ERROR_RATE for p in known) <= most
+    called = [pair for pair in published if pair.ratios[measure].verdict.side]
+    assert len(called) <= most, [pair.name for pair in called]
