@@ -143,10 +143,18 @@ def log():
     return with_globals(calls, LOG=logging.Logger("own", logging.WARNING))
 
 
-def pattern():
+def match():
+    return matches("GET /items/42 HTTP/1.1")
+
+
+def no_match():
+    return matches("GET")
+
+
+def matches(request):
     re.purge()
     made = re.compile(r"(\w+) (\S+) HTTP")
-    text = b"GET /items/42 HTTP/1.1".decode()
+    text = request.encode().decode()
 
     def calls():
         pattern, request = made, text
@@ -156,7 +164,7 @@ def pattern():
     return calls
 
 
-EVERY = (attribute, global_, module, closure, enum, context, abc, abc_and_class, lock, log, pattern)
+EVERY = (attribute, global_, module, closure, enum, context, abc, abc_and_class, lock, log, match, no_match)
 ROWS = {each.__name__.strip("_").replace("_", "-"): each for each in EVERY}
 
 

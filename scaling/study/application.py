@@ -48,8 +48,8 @@ FREE, GIL = "3.14t", "3.14"  # the builds that are compared unless others are gi
 # Half of the baseline's peak: busy, and not so busy that latency is all queueing.
 DEFAULT_RATE = "50%"
 
-# Twenty cells and two A/A pairs in six blocks are 132 runs of 3.4 s: 7.5 minutes, and a minute for
-# the environments, the trial and the calibration. A verdict needs six blocks.
+# Twenty cells (of WSGI 24) and two A/A pairs in six blocks are 132 runs of 3.4 s: 7.5 minutes, and
+# a minute for the environments, the trial and the calibration. A verdict needs six blocks.
 EFFORT = {
     "smoke": PresetTable({"blocks": 2, "window_s": 0.7}),
     "default": PresetTable({"blocks": 6, "window_s": 2.0}),

@@ -156,6 +156,23 @@ def test_a_workload_with_one_n_has_its_line_over_processes() -> None:
     assert stream.count("(") == 1
 
 
+def test_where_no_gain_is_hidden_none_is_counted() -> None:
+    both = FakeStudy(
+        variants={"echo": [{}], "stream": [{}]},
+        arms=("3.14", "3.14t"),
+        models=("threads", "processes"),
+        workers=(1, 2),
+    )
+    cells = [
+        each
+        for each in both.every_cell
+        if (each.model == "threads" if each.workload == "echo" else each.workers == 2)
+    ]
+    text = "\n".join(printed(FakeStudy(cells=cells, blocks=8).results))
+    assert "stream · asyncio  " in text
+    assert "Over one:" not in text
+
+
 def first_command(change: Change = lambda run: run) -> list[str]:
     """The answer of a study like `nox -s scale-3.14t`: threads and processes on one build."""
 

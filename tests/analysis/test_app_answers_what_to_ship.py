@@ -35,7 +35,7 @@ from tests.support.cli import Command
 from tests.support.html_outline import Outline
 from tests.support.printing import printed, printed_by
 from tests.support.runs import with_
-from tests.support.served_studies import FakeAppStudy
+from tests.support.served_studies import CONFIGURATIONS, FakeAppStudy
 from tests.support.studies import in_memory
 
 FASTER = FakeAppStudy(answers_per_s={("3.14t", "threads"): 1_600.0})
@@ -161,12 +161,14 @@ def test_a_percentile_is_named_only_where_runs_have_enough_requests() -> None:
 def test_threads_of_wsgi_are_compared_with_processes_of_the_same_server() -> None:
     wsgi = replace(
         FASTER,
-        configurations=(("3.14", "threads"), ("3.14", "processes"), ("3.14t", "threads")),
+        configurations=(*CONFIGURATIONS, ("3.14", "threads")),
         parameters={"server": "gunicorn-gthread"},
     )
     (throughput,) = (each for each in answer(wsgi).shipped if each.aim == "throughput")
     assert (throughput.ratio.of.arm, throughput.ratio.of.model) == ("3.14t", "threads")
-    assert (throughput.ratio.over.arm, throughput.ratio.over.model) == ("3.14", "processes")
+    over = throughput.ratio.over
+    assert (over.arm, over.model) in CONFIGURATIONS[:-1]
+    assert over.parameters["server"] == "gunicorn-gthread"
     assert throughput.ratio.verdict.word == "faster"
 
 
@@ -385,6 +387,10 @@ def test_what_comes_after_the_study_is_said_before(
         (
             *("wsgi", "3.14", "processes"),
             f"python3.14 -m gunicorn 'shop:make()' {WORKER} gthread --workers 2",
+        ),
+        (
+            *("wsgi", "3.14", "forked"),
+            f"python3.14 -m gunicorn 'shop:make()' --preload {WORKER} gthread --workers 2",
         ),
     ],
 )

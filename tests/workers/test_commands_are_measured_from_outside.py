@@ -93,6 +93,17 @@ def test_a_server_of_wsgi_is_measured(shop: Path, model: str, factory: bool) -> 
     assert record.workers[0].ticks.operations[-1] > 0
 
 
+@pytest.mark.one_build
+@pytest.mark.parametrize("model", ["processes", "forked"])
+def test_what_workers_share_is_divided_among_the_processes_of_a_command(
+    shop: Path, model: str
+) -> None:
+    lines = 'import os\nfrom shop import wsgi\nassert os.environ["SCALING_BUDGET_DB"] == "2"\n'
+    (shop / "sharing.py").write_text(lines)
+    asked = {"interface": "wsgi", "budgets": "db=5"}
+    assert measured(run(shop, "gunicorn-gthread", model, "sharing:wsgi", parameters=asked))
+
+
 CHECKING = """
     import os
     from shop import app as answering

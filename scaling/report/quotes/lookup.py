@@ -17,6 +17,7 @@ from scaling.analysis.statistics.hypotheses import ERROR_RATE
 from scaling.analysis.statistics.noise import COLUMNS, AAPair
 from scaling.analysis.statistics.verdict import Word
 from scaling.analysis.table.column import Noise
+from scaling.analysis.table.empty_loop import WORKLOAD as PRIMITIVES
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.base.errors import UsageError, unknown
 from scaling.journal.reading import NAMES
@@ -54,6 +55,8 @@ OF_CLAIMS: dict[str, ClaimWord | None] = {
 def count_verdicts(name: FigureName, studies: Sequence[StudyResults]) -> int:
     """How many ratios have the fields of a name, among those of some studies.
 
+    Rows of `primitives`, which no program consists of, count only where the name has a workload.
+
     Raises:
         UsageError: there is no such verdict, or no ratio that has all other fields.
     """
@@ -65,6 +68,7 @@ def count_verdicts(name: FigureName, studies: Sequence[StudyResults]) -> int:
     def fits(ratio: Ratio) -> bool:
         return (
             is_of(ratio, name.measure)
+            and (ratio.of.workload != PRIMITIVES or "workload" in name.cell)
             and name.beside.get(FAMILY) in (None, ratio.verdict.family)
             and not differing(ratio.of, name.cell)
             and not differing(ratio.over, name.over or {})

@@ -11,6 +11,7 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.served.capacity import Capacity, over_processes
 from scaling.analysis.statistics.verdict import RatioVerdict
 from scaling.base import formats
+from scaling.journal.record import Cell
 from scaling.report.tables.findings import Finding, builds_of, in_words, named, times, workers
 from scaling.report.tables.questions.registry import QUESTIONS
 from scaling.report.tables.rated import Rated, free_running, has_open_loop, is_served, rated
@@ -33,6 +34,11 @@ class Headline:
     is_served: bool = False
 
     @property
+    def cells(self) -> list[Cell]:
+        """Those that it is about."""
+        return [gain.of for gain in self.gains] or [ratio.of for ratio in self.processes]
+
+    @property
     def name(self) -> str:
         """`echo · asyncio`; a sizing other than weak is named, too."""
         section = self.compared.section
@@ -42,8 +48,8 @@ class Headline:
 
 
 def headlines(results: StudyResults) -> list[Headline]:
-    """One for each workload and loop, where any has a gain; controls only where there is nothing
-    else. Without a gain (all of its cells have one N) it has the ratio over processes alone.
+    """One for each workload and loop that has a gain or, with one N, a ratio over processes; none
+    where nothing has a gain. Controls only where there is nothing else.
     """
     on_one_loop = [each for each in free_running(results) if not each.is_across_loops]
     studied = [each for each in on_one_loop if not each.section.is_control]

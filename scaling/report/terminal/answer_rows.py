@@ -121,8 +121,8 @@ def headline_lines(found: Sequence[Headline], width: int) -> tuple[list[str], bo
             shown.append(f"{start}{end:>{memory_width}}".rstrip())
     shown += [f"and {formats.plural(len(left), 'more line')}: see the tables"] * bool(left)
     if over_width:
-        notes = f"{_over_one(lines, left)} {f'{_of_memory(found)}.' if any(memory) else ''}"
-        shown += wrap(notes, width)
+        notes = (_over_one(lines, left), f"{_of_memory(found)}." if any(memory) else "")
+        shown += wrap(" ".join(filter(None, notes)), width)
     return shown, any(memory)
 
 
@@ -202,27 +202,37 @@ def ratio_lines(rows: Sequence[Row], heading: str, width: int) -> Iterator[str]:
 
 def _lines(found: Sequence[Headline]) -> Iterator[Line]:
     """Those with a gain, of the headline N first and then ascending; then those without."""
-    gains = [(each, top, gain) for each in found for top in each.gains for gain in _of(each, top)]
-    models = {gain.of.model for _, _, gain in gains}
-    arms = {gain.of.arm for _, _, gain in gains}
-    gains.sort(key=lambda each: 0 if each[2] is each[1] else each[2].of.workers)
-    for each, top, gain in gains:
-        varies = [gain.of.arm] * (len(arms) > 1) + [gain.of.model] * (len(models) > 1)
-        point = each.compared.point(gain.of)
+    gains = [
+        (each, gain.of, gain, _over(each, gain), gain is top)
+        for each in found
+        for top in each.gains
+        for gain in _of(each, top)
+    ]
+    gains.sort(key=lambda one: 0 if one[-1] else one[1].workers)
+    others = [
+        (each, over.of, None, over, True)
+        for each in found
+        if not each.gains
+        for over in each.processes
+    ]
+    lines = [*gains, *others]
+    models, arms = ({getattr(of, name) for _, of, *_ in lines} for name in ("model", "arm"))
+    for each, of, gain, over, is_headline in lines:
+        varies = [of.arm] * (len(arms) > 1) + [of.model] * (len(models) > 1)
+        point = each.compared.point(of)
         beyond = REGIONS.get((point and point.region) or "", "")
-        ratios = (one for one in each.compared.over_processes if one.of == gain.of)
-        over = next(ratios, None)
         yield Line(
-            f"N = {gain.of.workers}{beyond}",
+            f"N = {of.workers}{beyond}",
             BETWEEN.join([each.name, *varies]),
             gain,
             over,
-            _slopes(each, gain, over) if gain is top else (),
-            is_headline=gain is top,
+            _slopes(each, gain, over) if gain and is_headline else (),
+            is_headline,
         )
-    for each in found:
-        for over in () if each.gains else each.processes:
-            yield Line(f"N = {over.of.workers}", each.name, None, over, (), is_headline=True)
+
+
+def _over(each: Headline, gain: Ratio) -> OverProcesses | None:
+    return next((one for one in each.compared.over_processes if one.of == gain.of), None)
 
 
 def _of(each: Headline, top: Ratio) -> list[Ratio]:
@@ -248,7 +258,7 @@ def _least_memory(each: Headline, over: OverProcesses | None) -> Cell | None:
 
 def _title(found: Sequence[Headline], lines: Sequence[Line]) -> str:
     """`Throughput of N threads on 3.14t (ratio, 95 % interval)`."""
-    every = [gain.of for each in found for gain in each.gains]
+    every = [of for each in found for of in each.cells]
     models, arms = ({getattr(of, name) for of in every} for name in ("model", "arm"))
     workers = models.pop() if len(models) == 1 else "workers"
     on = f" on {arms.pop()}" if len(arms) == 1 else ""
@@ -276,7 +286,8 @@ def _heads(
 def _over_one(lines: Sequence[Line], left: Sequence[Line]) -> str:
     """The verdicts of gains that are not shown: lines have room for one, and some are left out."""
     hidden = [*(line for line in lines if line.over), *left]
-    return f"Over one: {counted([line.gain for line in hidden if line.gain])}."
+    gains = [line.gain for line in hidden if line.gain]
+    return f"Over one: {counted(gains)}." if gains else ""
 
 
 def _of_memory(found: Sequence[Headline]) -> str:
