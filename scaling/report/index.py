@@ -20,6 +20,7 @@ import msgspec
 
 from scaling.analysis.statistics.hypotheses import Family
 from scaling.analysis.statistics.verdict import RATIO, RatioVerdict, Verdict, Word
+from scaling.analysis.table.empty_loop import WORKLOAD as PRIMITIVES
 from scaling.analysis.table.labels import Variant, short_labels, slug
 from scaling.base.errors import UsageError
 from scaling.base.files import text_in
@@ -235,10 +236,11 @@ def index_page(studies: Sequence[PublishedStudy]) -> str:
     """The HTML of some studies; the same files give the same page."""
     names = sorted({row.workload for each in studies for row in each.rows})
     grids = {name: found for name in names if (found := list(_grids(name, studies)))}
+    of_programs = [found for name, found in grids.items() if name != PRIMITIVES]
     return template("index.html").render(
         tables=[],
         parts=[
-            PageSection("answer", "The verdicts, counted", [_counts(grids.values())]),
+            PageSection("answer", "The verdicts, counted", [_counts(of_programs)]),
             *(
                 PageSection(f"of-{slug(name)}", name, [Block(grids=of_one)])
                 for name, of_one in grids.items()
