@@ -110,17 +110,17 @@ def application_study(asked: AppAsked) -> StudyFile:
         )
     gil, free = asked.builds
     with_gil = (gil, f"{gil}+mimalloc")
-    if asked.interface == WSGI:
-        return _of_wsgi(asked, with_gil, free)
+    is_wsgi = asked.interface == WSGI
+    entries = _of_wsgi(asked, with_gil, free) if is_wsgi else _entries(asked, with_gil, free)
     values: dict[str, Any] = {
         "name": study_name(asked.application),
-        "arms": (free,) if asked.threads_only else (*with_gil, free),
-        "loops": ("uvloop",),
+        "arms": (free,) if asked.threads_only and not is_wsgi else (*with_gil, free),
+        "loops": ("asyncio",) if is_wsgi else ("uvloop",),  # servers without loops run on asyncio
         "workers": (1, 2),
         "controls": False,
         "application": asked.note,
     }
-    return StudyFile(values, tuple(_entries(asked, with_gil, free)), EFFORT)
+    return StudyFile(values, tuple(entries), EFFORT)
 
 
 def _check_pools(asked: AppAsked) -> None:
@@ -159,22 +159,11 @@ def _entries(asked: AppAsked, with_gil: tuple[str, str], free: str) -> Iterator[
         yield _entry(command, arms=(with_gil[0], free), models=("processes",))
 
 
-def _of_wsgi(asked: AppAsked, with_gil: tuple[str, str], free: str) -> StudyFile:
+def _of_wsgi(asked: AppAsked, with_gil: tuple[str, str], free: str) -> Iterator[WorkloadEntry]:
     """N threads without loops against N processes, all by gunicorn; forked ones by `--preload`."""
     shared = _parameters(asked) | {"server": GTHREAD}
-    entries = [
-        _entry(shared, arms=(free, with_gil[0]), models=("threads",)),
-        _entry(shared, arms=with_gil, models=("processes", "forked")),
-    ]
-    values: dict[str, Any] = {
-        "name": study_name(asked.application),
-        "arms": (*with_gil, free),
-        "loops": ("asyncio",),  # where servers without loops are run
-        "workers": (1, 2),
-        "controls": False,
-        "application": asked.note,
-    }
-    return StudyFile(values, tuple(entries), EFFORT)
+    yield _entry(shared, arms=(free, with_gil[0]), models=("threads",))
+    yield _entry(shared, arms=with_gil, models=("processes", "forked"))
 
 
 def study_name(application: str) -> str:

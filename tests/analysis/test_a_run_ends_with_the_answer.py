@@ -140,14 +140,16 @@ def test_verdicts_over_one_are_counted_with_those_of_lines_that_are_left_out() -
     assert "faster in 7 of 14 cases" in text
 
 
+BOTH = FakeStudy(
+    variants={"echo": [{}], "stream": [{}]},
+    arms=("3.14", "3.14t"),
+    models=("threads", "processes"),
+    workers=(1, 2),
+)
+
+
 def test_a_workload_with_one_n_has_its_line_over_processes() -> None:
-    both = FakeStudy(
-        variants={"echo": [{}], "stream": [{}]},
-        arms=("3.14", "3.14t"),
-        models=("threads", "processes"),
-        workers=(1, 2),
-    )
-    cells = [each for each in both.every_cell if each.workload == "echo" or each.workers == 2]
+    cells = [each for each in BOTH.every_cell if each.workload == "echo" or each.workers == 2]
     lines = printed(FakeStudy(cells=cells, blocks=8).results)
     (echo,) = (line for line in lines if line.startswith("echo · asyncio  "))
     (stream,) = (line for line in lines if line.startswith("stream · asyncio  "))
@@ -157,15 +159,9 @@ def test_a_workload_with_one_n_has_its_line_over_processes() -> None:
 
 
 def test_where_no_gain_is_hidden_none_is_counted() -> None:
-    both = FakeStudy(
-        variants={"echo": [{}], "stream": [{}]},
-        arms=("3.14", "3.14t"),
-        models=("threads", "processes"),
-        workers=(1, 2),
-    )
     cells = [
         each
-        for each in both.every_cell
+        for each in BOTH.every_cell
         if (each.model == "threads" if each.workload == "echo" else each.workers == 2)
     ]
     text = "\n".join(printed(FakeStudy(cells=cells, blocks=8).results))

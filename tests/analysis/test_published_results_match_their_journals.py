@@ -18,7 +18,7 @@ import pandas as pd
 import pytest
 
 from scaling.analysis.claims import judge
-from scaling.analysis.table.empty_loop import WORKLOAD as PRIMITIVES
+from scaling.analysis.table.empty_loop import PRIMITIVES
 from scaling.analysis.table.labels import slug
 from scaling.journal.beside import NAMES as BESIDE
 from scaling.report.claims import markdown

@@ -13,7 +13,7 @@ import pandas as pd
 from scaling.analysis.arrays import Flags, Floats
 from scaling.journal.record import Parameters
 
-WORKLOAD, PARAMETER, EMPTY = "primitives", "primitive", "nothing"
+PRIMITIVES, PARAMETER, EMPTY = "primitives", "primitive", "nothing"
 THROUGHPUT, CPU = "throughput_per_s", "cpu_s_per_op"
 PLACE = ["sizing", "loop", "arm", "model", "workers"]
 
@@ -25,7 +25,7 @@ def without_loop(frame: pd.DataFrame) -> pd.DataFrame:
     there is none at all, nothing is. A row has no values if one of its valid runs was no slower
     than the loop: to leave out that run alone would be to select by result.
     """
-    ours = np.flatnonzero((frame["workload"] == WORKLOAD).to_numpy())
+    ours = np.flatnonzero((frame["workload"] == PRIMITIVES).to_numpy())
     if not ours.size:
         return frame
     runs = frame.iloc[ours]

@@ -15,7 +15,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from scaling.analysis.results import StudyResults
 from scaling.analysis.sections import Section
 from scaling.analysis.statistics.estimate import bounds_kind
-from scaling.analysis.table.empty_loop import WORKLOAD
+from scaling.analysis.table.empty_loop import PRIMITIVES
 from scaling.base.vocabulary import SIZINGS
 from scaling.report.plots.caption import caption
 from scaling.report.plots.panel import median_words
@@ -34,7 +34,7 @@ SPREAD = 0.6  # of a row, over which its marks are spread
 def is_row(subject: Subject) -> bool:
     """Whether it is one primitive of several, which have one picture together."""
     section = subject.section
-    return section.curves[0].key.workload == WORKLOAD and section.label != WORKLOAD
+    return section.curves[0].key.workload == PRIMITIVES and section.label != PRIMITIVES
 
 
 def drawings(results: StudyResults, warning: str) -> Iterator[tuple[str, Draw]]:

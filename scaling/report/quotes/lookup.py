@@ -17,7 +17,7 @@ from scaling.analysis.statistics.hypotheses import ERROR_RATE
 from scaling.analysis.statistics.noise import COLUMNS, AAPair
 from scaling.analysis.statistics.verdict import Word
 from scaling.analysis.table.column import Noise
-from scaling.analysis.table.empty_loop import WORKLOAD as PRIMITIVES
+from scaling.analysis.table.empty_loop import PRIMITIVES
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.base.errors import UsageError, unknown
 from scaling.journal.reading import NAMES

@@ -10,7 +10,7 @@ from scaling.analysis.comparison.compare import Compared
 from scaling.analysis.ratios import Ratio
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import median
-from scaling.analysis.table.empty_loop import EMPTY, PARAMETER, WORKLOAD
+from scaling.analysis.table.empty_loop import EMPTY, PARAMETER, PRIMITIVES
 from scaling.base import formats
 from scaling.journal.beside import FtScalingBenchRecord, read_ftscalingbench
 from scaling.report.tables.grid import Cell, Grid
@@ -47,13 +47,13 @@ class Primitives:
     @property
     def title(self) -> str:
         """What is compared."""
-        return f"{WORKLOAD}: gain of {self.workers} threads over one, {self.loop}"
+        return f"{PRIMITIVES}: gain of {self.workers} threads over one, {self.loop}"
 
 
 def primitives(results: StudyResults) -> Iterator[Primitives]:
     """The rows of a study, in its order: for each sizing, and each loop; without gains none."""
     for sweep in results.sweeps:
-        if (sweep.section.curves[0].key.workload, sweep.parameter) != (WORKLOAD, PARAMETER):
+        if (sweep.section.curves[0].key.workload, sweep.parameter) != (PRIMITIVES, PARAMETER):
             continue
         named = {
             id(each): str(value) for value, each in zip(sweep.values, sweep.sections, strict=True)

@@ -215,9 +215,8 @@ def _lines(found: Sequence[Headline]) -> Iterator[Line]:
         if not each.gains
         for over in each.processes
     ]
-    lines = [*gains, *others]
-    models, arms = ({getattr(of, name) for _, of, *_ in lines} for name in ("model", "arm"))
-    for each, of, gain, over, is_headline in lines:
+    models, arms = _models_and_arms(found)
+    for each, of, gain, over, is_headline in [*gains, *others]:
         varies = [of.arm] * (len(arms) > 1) + [of.model] * (len(models) > 1)
         point = each.compared.point(of)
         beyond = REGIONS.get((point and point.region) or "", "")
@@ -233,6 +232,12 @@ def _lines(found: Sequence[Headline]) -> Iterator[Line]:
 
 def _over(each: Headline, gain: Ratio) -> OverProcesses | None:
     return next((one for one in each.compared.over_processes if one.of == gain.of), None)
+
+
+def _models_and_arms(found: Sequence[Headline]) -> tuple[set[str], set[str]]:
+    """Those of all lines."""
+    every = [of for each in found for of in each.cells]
+    return {of.model for of in every}, {of.arm for of in every}
 
 
 def _of(each: Headline, top: Ratio) -> list[Ratio]:
@@ -258,8 +263,7 @@ def _least_memory(each: Headline, over: OverProcesses | None) -> Cell | None:
 
 def _title(found: Sequence[Headline], lines: Sequence[Line]) -> str:
     """`Throughput of N threads on 3.14t (ratio, 95 % interval)`."""
-    every = [of for each in found for of in each.cells]
-    models, arms = ({getattr(of, name) for of in every} for name in ("model", "arm"))
+    models, arms = _models_and_arms(found)
     workers = models.pop() if len(models) == 1 else "workers"
     on = f" on {arms.pop()}" if len(arms) == 1 else ""
     shown = bounds_heading(line.gain or line.judged for line in lines)
