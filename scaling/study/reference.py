@@ -82,7 +82,8 @@ class OutsideProgram(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
             f"--requests {self.source}/requests.jsonl"
         )
         asked = f"{self.application} {self.options} {files}"
-        remedies = f"remedies --app {asked} {self.remedies}"
+        # What a remedy brings to one worker would take a third of the time.
+        remedies = f"remedies --app {asked} {self.remedies} {WORKERS} {USUAL_COUNTS}"
         for suffix, command, minutes, batch in (
             ("", f"app {asked}", self.minutes, self.batch),
             ("-remedies", remedies, self.remedies_minutes, self.remedies_batch),
