@@ -164,6 +164,21 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands that measure in this process calibrate for a short time, and run nothing again.
+
+    Other tests disturb most of these runs; making them again for that is tested elsewhere.
+    """
+    from scaling.run.services import Services
+
+    short_s = 0.3
+    monkeypatch.setattr("scaling.run.calibrate.CALIBRATION_WINDOW_S", short_s)
+    monkeypatch.setattr(Services.ceiling, "__kwdefaults__", {"seconds": short_s})
+    monkeypatch.setattr("scaling.run.session.RETRIES", 0)
+    monkeypatch.setattr("scaling.run.time_left.ExtraTime.grant", lambda *_: None)
+
+
+@pytest.fixture
 def unrendered() -> Iterator[None]:
     """For tests that look at words: no figure is rendered."""
     with without_rendering():

@@ -44,6 +44,7 @@ DEPLOYED: Mapping[str, OtherServer] = {
 }
 WSGI = "wsgi"
 FREE, GIL = "3.14t", "3.14"  # the builds that are compared unless others are given
+ALLOCATORS = ("", "+mimalloc")  # of the build with the GIL; that without has mimalloc alone
 
 # Half of the baseline's peak: busy, and not so busy that latency is all queueing.
 DEFAULT_RATE = "50%"
@@ -109,7 +110,7 @@ def application_study(asked: AppAsked) -> StudyFile:
             "belongs, and {workers} where the number of workers does"
         )
     gil, free = asked.builds
-    with_gil = (gil, f"{gil}+mimalloc")
+    with_gil = tuple(gil + allocator for allocator in ALLOCATORS)
     is_wsgi = asked.interface == WSGI
     entries = _of_wsgi(asked, with_gil, free) if is_wsgi else _entries(asked, with_gil, free)
     values: dict[str, Any] = {
@@ -133,7 +134,7 @@ def _check_pools(asked: AppAsked) -> None:
             raise UsageError(f"--pool {size}: expected threads, 1 to {MOST_IN_A_POOL:,}")
 
 
-def _entries(asked: AppAsked, with_gil: tuple[str, str], free: str) -> Iterator[WorkloadEntry]:
+def _entries(asked: AppAsked, with_gil: tuple[str, ...], free: str) -> Iterator[WorkloadEntry]:
     """The entries; only what could be shipped, which comes first, has the whole grid of rates."""
     shared = _parameters(asked)
     pools: dict[str, Any] = {"pool": [int(size) for size in asked.pools]} if asked.pools else {}
@@ -159,7 +160,7 @@ def _entries(asked: AppAsked, with_gil: tuple[str, str], free: str) -> Iterator[
         yield _entry(command, arms=(with_gil[0], free), models=("processes",))
 
 
-def _of_wsgi(asked: AppAsked, with_gil: tuple[str, str], free: str) -> Iterator[WorkloadEntry]:
+def _of_wsgi(asked: AppAsked, with_gil: tuple[str, ...], free: str) -> Iterator[WorkloadEntry]:
     """N threads without loops against N processes, all by gunicorn; forked ones by `--preload`."""
     shared = _parameters(asked) | {"server": GTHREAD}
     yield _entry(shared, arms=(free, with_gil[0]), models=("threads",))

@@ -8,14 +8,11 @@ import pytest
 from scaling.base.console import new_console
 from scaling.cli.app_steps import AppSteps
 from scaling.run.prepare import ChildNeeds
-from scaling.study import application
 from scaling.study.application import AppAsked
 from tests.support.children import ROOT
 from tests.support.cli import Command
 
 pytestmark = pytest.mark.slow
-
-SHORT_S = 0.3  # for the peaks of calibrations, which nothing here depends on
 
 APPLICATION = """
 async def app(scope, receive, send):
@@ -25,19 +22,12 @@ async def app(scope, receive, send):
 """
 
 
-@pytest.mark.usefixtures("undrawn")
+@pytest.mark.usefixtures("undrawn", "hurried")
 def test_it_is_measured_and_answered_for(
     tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("scaling.run.calibrate.CALIBRATION_WINDOW_S", SHORT_S)
-    # Other tests disturb most of these runs; making them again for that is tested elsewhere.
-    monkeypatch.setattr("scaling.run.session.RETRIES", 0)
-    monkeypatch.setattr("scaling.run.time_left.ExtraTime.grant", lambda *_: None)
     # That it is measured with both allocators is tested on the plan.
-    every = application._entries
-    monkeypatch.setattr(
-        application, "_entries", lambda asked, arms, free: every(asked, arms[:1], free)
-    )
+    monkeypatch.setattr("scaling.study.application.ALLOCATORS", ("",))
     (tmp_path / "shop.py").write_text(APPLICATION)
     (tmp_path / "requests.jsonl").write_text('{"path": "/a"}\n{"path": "/b"}\n')
     done = command(

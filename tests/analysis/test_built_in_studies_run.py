@@ -23,7 +23,6 @@ from scaling.analysis.table.load import read_journal
 from scaling.builds.runtimes.runtime import RUNTIMES
 from scaling.cli.program import app
 from scaling.report.plots.caption import caption
-from scaling.run.services import Services
 from scaling.study.file import built_in_studies, load_study_file
 from scaling.study.parameters import scaled_to
 from tests.support.of_the_machine import judge_of_ours, require_none_is_ours
@@ -102,7 +101,6 @@ FEWER = {
 }
 
 RETRIES = 4  # a fault of ours shows in every attempt
-SHORT_S = 0.3  # for the peaks of calibrations and services, which nothing here depends on
 
 SOURCES = {
     "async-1m-io": "johal-2024",
@@ -139,7 +137,7 @@ def arms_of(study: str) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("undrawn")
+@pytest.mark.usefixtures("undrawn", "hurried")
 @pytest.mark.parametrize("study", ALL)
 def test_it_is_measured_on_both_builds(
     study: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -148,12 +146,8 @@ def test_it_is_measured_on_both_builds(
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setattr("scaling.run.session.RETRIES", RETRIES)
     monkeypatch.setattr("scaling.run.measure.judge_of", judge_of_ours)
-    monkeypatch.setattr("scaling.run.calibrate.CALIBRATION_WINDOW_S", SHORT_S)
-    monkeypatch.setattr(Services.ceiling, "__kwdefaults__", {"seconds": SHORT_S})
     # A load generator that shares two cores with workers and other tests sends late.
     monkeypatch.setattr("scaling.analysis.validity.served.SLIP_ALWAYS_S", math.inf)
-    # Other tests disturb most of these runs; making them again for that is tested elsewhere.
-    monkeypatch.setattr("scaling.run.time_left.ExtraTime.grant", lambda *_: None)
     out = tmp_path / "out"
     small = [*SMALL, *FEWER.get(study, ()), "--arm", arms_of(study)]
     command = ["run", "--study", study, *small, "--output", str(out)]

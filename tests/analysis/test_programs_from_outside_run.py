@@ -13,7 +13,6 @@ from scaling.study.reference import PROGRAMS_FOLDER, OutsideProgram, outside_pro
 from tests.support.children import ROOT
 from tests.support.cli import Command
 
-SHORT_S = 0.3  # for the peaks of calibrations, which nothing here depends on
 QUICKEST = "radicale"  # the one that the ordinary tests run
 SHORT = ("--workers", "1", "--blocks", "1", "--seconds", "0.2", "--json")
 
@@ -61,12 +60,10 @@ def without_key(file: Path) -> list[str]:
 
 
 @pytest.fixture
-def shortened(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From the clone, with a short calibration, and nothing that is made again."""
+def in_the_clone(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the list's commands are run, whose paths are relative; with one allocator each."""
     del command  # which stands in another folder: this one comes after it
-    monkeypatch.setattr("scaling.run.calibrate.CALIBRATION_WINDOW_S", SHORT_S)
-    monkeypatch.setattr("scaling.run.session.RETRIES", 0)
-    monkeypatch.setattr("scaling.run.time_left.ExtraTime.grant", lambda *_: None)
+    monkeypatch.setattr("scaling.study.application.ALLOCATORS", ("",))
     monkeypatch.chdir(ROOT)
 
 
@@ -82,13 +79,13 @@ every_program = pytest.mark.parametrize(
 
 @pytest.mark.slow
 @pytest.mark.one_build
-@pytest.mark.usefixtures("undrawn", "shortened")
+@pytest.mark.usefixtures("undrawn", "hurried", "in_the_clone")
 @every_program
 def test_each_is_checked_and_measured_as_the_list_says(
     program: OutsideProgram, tmp_path: Path, command: Command
 ) -> None:
     study, _ = program.studies()
-    done = command(*study.arguments, *SHORT, "--output", str(tmp_path / "out"))
+    done = command(*study.arguments, *SHORT, "--rate", "20", "--output", str(tmp_path / "out"))
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     models = {each["model"] for each in document["configurations"]}
@@ -99,7 +96,7 @@ def test_each_is_checked_and_measured_as_the_list_says(
 
 @pytest.mark.slow
 @pytest.mark.one_build
-@pytest.mark.usefixtures("undrawn", "shortened")
+@pytest.mark.usefixtures("undrawn", "hurried", "in_the_clone")
 @every_program
 def test_a_remedy_is_measured_where_its_threads_are(
     program: OutsideProgram, tmp_path: Path, command: Command

@@ -14,7 +14,6 @@ from scaling.base.errors import ScalingError
 from scaling.cli.program import app
 from scaling.journal.reading import read_lines
 from scaling.journal.record import RunLine
-from scaling.run.services import Services
 from workers.loops.registry import LOOPS
 from workers.worker.registry import built_in
 
@@ -35,7 +34,6 @@ SMALL = [
     ),
     *("--no-controls", "--no-aa-pairs", "--no-alternate", "--arm", ARM),
 ]
-SHORT_S = 0.3  # for the ceilings of services, which nothing here depends on
 MIB = 1 << 20
 # Parameters with which the defaults take long or much memory, and those that need a server.
 FEWER = {
@@ -77,6 +75,7 @@ CASES = [
 
 
 @pytest.mark.usefixtures("undrawn")
+@pytest.mark.usefixtures("hurried")
 @pytest.mark.parametrize(("workload", "loop", "models"), CASES)
 def test_it_runs_with_16_and_64_workers(
     workload: str,
@@ -87,10 +86,6 @@ def test_it_runs_with_16_and_64_workers(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setenv("SCALING_STATE", str(tmp_path / "state"))
-    monkeypatch.setattr("scaling.run.session.RETRIES", 0)
-    monkeypatch.setattr("scaling.run.calibrate.CALIBRATION_WINDOW_S", SHORT_S)
-    monkeypatch.setattr(Services.ceiling, "__kwdefaults__", {"seconds": SHORT_S})
-    monkeypatch.setattr("scaling.run.time_left.ExtraTime.grant", lambda *_: None)
     out = tmp_path / "out"
     sets = [text for each in FEWER.get(workload, []) for text in ("--set", each)]
     asked = ["--workload", workload, "--loop", loop, "--model", ",".join(models)]
