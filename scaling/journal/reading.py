@@ -9,6 +9,7 @@ import sys
 import zlib
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 from typing import BinaryIO
 
@@ -63,31 +64,33 @@ def read_lines(path: Path, note: Callable[[str], None], part: range = WHOLE) -> 
     """
     # A file must not wait for the collector to be closed.
     with closing(_raw_lines(path, part)) as lines:
-        yield from _lines_in(path, lines, note)
+        yield from _lines_in(path, part, lines, note)
 
 
 def _lines_in(
-    path: Path, lines: Iterator[tuple[int, bytes]], note: Callable[[str], None]
+    path: Path, part: range, lines: Iterator[bytes], note: Callable[[str], None]
 ) -> Iterator[Line]:
-    _, first = next(lines, (1, b""))
-    if not first.strip() and not any(raw.strip() for _, raw in lines):
+    first = next(lines, b"")
+    if not first.strip() and not any(raw.strip() for raw in lines):
         raise UsageError(f"{path}: the journal is empty; start the study again in another folder")
-    if is_torn_head(first) and not any(raw.strip(b"\0") for _, raw in lines):
+    if is_torn_head(first) and not any(raw.strip(b"\0") for raw in lines):
         raise UsageError(
             f"{path}: its only line was cut off, so nothing was measured. "
             f"Run the study again with the same --output DIR"
         )
     yield _study_line(path, first)
-    for number, raw in lines:
+    left_out = cache(lambda: _count_before(path, part))
+    for place, raw in enumerate(lines, start=2):
         try:
             line = decode_line(raw)
         except UNREADABLE as error:
             if raw.endswith(b"\n") and raw.strip():
-                note(f"{path}: line {number} skipped: {error}")
+                note(f"{path}: line {left_out() + place} skipped: {error}")
             continue
         if isinstance(line, StudyLine):
             raise UsageError(
-                f"{path}: a second study begins at line {number}; keep each in a file of its own"
+                f"{path}: a second study begins at line {left_out() + place}; "
+                "keep each in a file of its own"
             )
         if line is not None:
             yield line
@@ -132,20 +135,30 @@ def _study_line(path: Path, raw: bytes) -> StudyLine:
     return line
 
 
-def _raw_lines(path: Path, part: range) -> Generator[tuple[int, bytes]]:
-    """The first line and those that begin in `part`, with their numbers from 1."""
+def _raw_lines(path: Path, part: range) -> Generator[bytes]:
+    """The first line and those that begin in `part`; of a gzipped file, which must be unpacked from
+    its start, all that begin before the part's end.
+    """
     begins_at = 0
     try:
         with path.open("rb") as file:
-            lines = _unpacked_lines(file) if path.suffix == ".gz" else file
-            for number, line in enumerate(lines, start=1):
+            packed = path.suffix == ".gz"
+            for line in _unpacked_lines(file) if packed else file:
                 if begins_at >= part.stop:
                     break
-                if number == 1 or begins_at in part:
-                    yield number, line
+                yield line
                 begins_at += len(line)
+                if begins_at < part.start and not packed:
+                    file.seek(part.start - 1)
+                    begins_at = part.start - 1 + len(file.readline())
     except (OSError, zlib.error) as error:
         raise UsageError(f"{path}: cannot be read: {getattr(error, 'strerror', error)}") from None
+
+
+def _count_before(path: Path, part: range) -> int:
+    """How many lines there are between the first one and a part."""
+    with closing(_raw_lines(path, range(part.start))) as lines:
+        return max(0, sum(1 for _ in lines) - 1)
 
 
 def _unpacked_lines(file: BinaryIO) -> Iterator[bytes]:
