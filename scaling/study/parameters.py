@@ -71,6 +71,7 @@ EXPECTED = {
     "bool": "true or false",
 }
 EVERY = "*"  # stands for all choices of a parameter that has them
+RENAMED = {"gunicorn": "gunicorn-gthread"}  # choices of 1.0, and what they are called now
 
 
 def parse_override(text: str) -> Override:
@@ -139,6 +140,8 @@ def checked(facts: ParameterFacts, value: object, where: str) -> ParameterValue:
     finite = not isinstance(value, float) or math.isfinite(value)
     if typed is None or type(typed).__name__ != facts.type or not finite:
         raise UsageError(f"{where}: expected {EXPECTED.get(facts.type, facts.type)}, got {value!r}")
+    if facts.choices is not None and RENAMED.get(str(typed)) in facts.choices:
+        return RENAMED[str(typed)]
     if facts.choices is not None and typed not in facts.choices:
         raise unknown("value", str(typed), facts.choices, where=where)
     if facts.at_least is not None and not isinstance(typed, str) and typed < facts.at_least:

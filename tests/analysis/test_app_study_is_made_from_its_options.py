@@ -13,12 +13,13 @@ import pytest
 
 from scaling.base.errors import UsageError
 from scaling.journal.identity import Identity, identity
-from scaling.journal.record import Cell, Machine
+from scaling.journal.record import Cell, Machine, ParameterFacts
 from scaling.run.requests_file import read_requests_file
 from scaling.study.application import AppAsked, application_study
 from scaling.study.combine import study_from
 from scaling.study.definition import ApplicationNote, Study
 from scaling.study.options import Options
+from scaling.study.parameters import sweep
 from scaling.study.rates import calibrations_for
 from tests.support.cli import Command
 
@@ -125,6 +126,11 @@ def test_wsgi_is_served_by_threads_without_loops() -> None:
         ("gunicorn-gthread", ("threads",), ("3.14t", "3.14")),
         ("gunicorn-gthread", ("processes", "forked"), ("3.14", "3.14+mimalloc")),
     ]
+
+
+def test_a_server_may_be_called_what_1_0_called_it() -> None:
+    facts = ParameterFacts(type="str", default="loops", choices=["loops", "gunicorn-gthread"])
+    assert sweep(facts, ["gunicorn", "loops"], "server") == ("gunicorn-gthread", "loops")
 
 
 def test_all_servers_of_an_application_get_the_same_rates() -> None:
