@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import matplotlib as mpl
 import numpy as np
 import pytest
 
@@ -17,6 +18,8 @@ from scaling.journal.record import (
     RunLine,
     ServiceUse,
 )
+from scaling.report.plots.draw import drawings
+from scaling.report.plots.style import RC
 from scaling.report.terminal.answer import print_answer
 from scaling.study.parameters import sweep
 from scaling.study.plan.groups import Planned, why_alone
@@ -131,6 +134,13 @@ def test_the_first_screen_has_latency_of_threads_over_processes_with_a_broker() 
     text = printed_by(lambda to: print_answer(results, Path("x"), Path("x/report.html"), to), 80)
     assert re.search(r"3\.14t · threads +\S+ \(\S+\) ms +\d\.\d+×", text), text
     assert "× is over 3.14 · processes" in text
+
+
+def test_every_plot_of_threads_that_need_no_broker_is_drawn() -> None:
+    """What they are compared with is in another section than they are."""
+    results = replace(SERVED, workers=(2,), blocks=8, change=between_loops).results
+    with mpl.rc_context(RC):
+        assert all(draw().panels for _, draw in drawings(results))
 
 
 def test_memory_of_members_that_stall_is_not_that_of_a_connection() -> None:

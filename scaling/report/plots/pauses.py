@@ -115,7 +115,8 @@ def _shown(subject: LoadSubject) -> list[Shown]:
     wanted = dict.fromkeys([*compared, *one_each, *others])
     by_name = {(line.key.arm, line.key.model): line for line in lines}
     found = []
-    for line in (by_name[name] for name in wanted):
+    # What processes compare with may be in another section: a broker in the place of the loops.
+    for line in (by_name[name] for name in wanted if name in by_name):
         at = line.at(rate)
         course = subject.courses.get(at.curve.key.but(workers=n)) if at is not None else None
         if at is not None and course is not None:
