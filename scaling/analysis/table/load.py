@@ -189,7 +189,7 @@ def joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
 NO_TICKS = Ticks()
 CTRL_C = [signal.SIGINT]  # left to the process that waits for the others
 PART_BYTES = 64 << 20  # smaller ones take longer to hand over than to read
-HANDED_OVER = 0.1  # of the time to read a part: to skip what is before it, and to hand it over
+HANDED_OVER = 0.05  # of the time to read a part: to hand over what was read of it
 
 
 class Part(NamedTuple):
