@@ -189,7 +189,7 @@ def test_a_request_is_json_and_names_no_path_of_ours(tmp_path: Path) -> None:
     file.write_text('[[workloads]]\nname = "compute"\n')
     options = Options(study=str(file), workers=["1,2"])
     request = decode_request(Request.of(options, ChildNeeds(), "0" * 32, "a").encode())
-    assert request.study == "mine.toml"
+    assert request.options.study == "mine.toml"
     assert request.asked.workers == (1, 2)
     assert [each.name for each in request.asked.workloads] == ["compute"]
     assert str(tmp_path) not in request.encode()

@@ -1,8 +1,9 @@
 """What a host is asked to measure: a JSON document, so that no code is sent."""
 
 from collections.abc import Callable
+from copy import copy
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
 import msgspec
 from msgspec import Meta
@@ -30,14 +31,9 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
     results: Annotated[str, Meta(pattern="^[0-9a-f]{32}$")]
     label: Annotated[str, Meta(pattern=LABEL)]
-    study: str
+    options: Options
+    wanted: ChildNeeds
     study_text: str | None = None
-    workload: tuple[str, ...] = ()
-    set: tuple[str, ...] = ()
-    flags: dict[str, Any] = {}
-    paths: tuple[str, ...] = ()
-    requirements: tuple[str, ...] = ()
-    pgo: bool = False
 
     @classmethod
     def of(cls, options: Options, wanted: ChildNeeds, results: str, label: str) -> Self:
@@ -46,32 +42,19 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             UsageError: there is no such study file.
         """
-        study, flags = options.study or DEFAULT_STUDY, dict(options.flags)
+        study, sent = options.study or DEFAULT_STUDY, copy(options)
         built_in = study in built_in_studies()
-        if "arms" not in {**load_study_file(study).values, **flags}:
-            flags["arms"] = (running_build(),)  # ours: a host may run on another
+        sent.study = study if built_in else Path(study).name
+        if "arms" not in {**load_study_file(study).values, **options.flags}:
+            # Ours: a host may run on another.
+            sent.flags = {**options.flags, "arms": (running_build(),)}
         return cls(
             results=results,
             label=label,
-            study=study if built_in else Path(study).name,
+            options=sent,
+            wanted=wanted,
             study_text=None if built_in else text_in(Path(study)),
-            workload=options.workload,
-            set=options.set,
-            flags=flags,
-            paths=tuple(wanted.paths),
-            requirements=tuple(wanted.requirements),
-            pgo=wanted.pgo,
         )
-
-    @property
-    def options(self) -> Options:
-        """The options of the study."""
-        made = Options(study=self.study, workload=self.workload, set=self.set)
-        made.flags = {
-            key: tuple(value) if isinstance(value, list) else value
-            for key, value in self.flags.items()
-        }
-        return made
 
     @property
     def asked(self) -> Study:
@@ -81,11 +64,6 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
             UsageError: an unknown name or a value that makes no sense.
         """
         return study_from(self.options, running_build=running_build(), load_file=self.load_file)
-
-    @property
-    def wanted(self) -> ChildNeeds:
-        """What has to be prepared."""
-        return ChildNeeds(paths=self.paths, requirements=self.requirements, pgo=self.pgo)
 
     @property
     def load_file(self) -> Callable[[str], StudyFile]:
