@@ -21,11 +21,10 @@ from scaling.journal.reading import read_lines
 from scaling.journal.record import RunLine, encode_line
 from scaling.run.cluster import on_host
 from scaling.run.cluster.copies import JournalCopy
-from scaling.run.cluster.differences import differences, same_machines
 from scaling.run.cluster.engine import Host, joined, labelled, started
-from scaling.run.cluster.measure import measure_on_hosts
+from scaling.run.cluster.measure import differences, measure_on_hosts, same_machines
 from scaling.run.cluster.on_host import idle
-from scaling.run.cluster.request import Request, decode_request
+from scaling.run.cluster.request import Event, Request, decode_request
 from scaling.run.prepare import ChildNeeds
 from scaling.study.options import Options
 from tests.support.cli import BUILD, Command
@@ -126,9 +125,9 @@ def say_no_more_after_a_run() -> None:
     """On a host: it does not end by itself, however late the one who kills it is."""
     send = on_host._send
 
-    def once(worker: Any, topic: str, sent: on_host.Sent) -> None:
-        send(worker, topic, sent)
-        if '"kind":"run"' in sent.text:
+    def once(worker: Any, topic: str, event: Event) -> None:
+        send(worker, topic, event)
+        if '"kind":"run"' in event.journal:
             threading.Event().wait()
 
     on_host._send = once
@@ -143,19 +142,19 @@ def kill_after_a_run(pid: int, folder: Path) -> None:
 
 def test_a_copy_is_the_first_part_of_the_original(tmp_path: Path) -> None:
     with JournalCopy(tmp_path) as copy:
-        copy.add(0, "one\ntwo\n")
-        copy.add(4, "two\nthree\n")  # what it has already comes again
-        copy.add(100, "later\n")  # what comes before it is missing: it is asked for at the end
-        assert copy.text == "one\ntwo\nthree\n"
+        copy.add("one\ntwo\n")
+        copy.add("three\n")
+        assert (copy.text, copy.size_bytes) == ("one\ntwo\nthree\n", 14)
     with (tmp_path / "journal.jsonl").open("a") as file:
         file.write("torn")
     with JournalCopy(tmp_path) as copy:
         assert copy.text == "one\ntwo\nthree\n"
-        copy.add(copy.size_bytes, "torn, and whole\n")
+        assert copy.size_bytes == 14
+        copy.add("torn, and whole\n")
         with pytest.raises(UsageError, match="is being written by another command right now"):
             JournalCopy(tmp_path)
     with (tmp_path / "another").open("wb"):  # takes the number of the descriptor
-        copy.add(copy.size_bytes, "late\n")
+        copy.add("late\n")
     assert (tmp_path / "another").read_bytes() == b""
     assert (tmp_path / "journal.jsonl").read_text().endswith("three\ntorn, and whole\n")
 
@@ -164,7 +163,7 @@ def test_a_copy_knows_its_study(tmp_path: Path) -> None:
     with JournalCopy(tmp_path) as copy:
         assert (copy.fingerprint, copy.runs) == (None, 0)
         lines = FakeStudy(blocks=1, workers=(1, 2)).lines
-        copy.add(0, b"".join(map(encode_line, lines)).decode())
+        copy.add(b"".join(map(encode_line, lines)).decode())
         assert copy.runs == 2
 
 

@@ -3,15 +3,12 @@
 import contextlib
 import os
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from scaling.base.errors import ScalingError
 from scaling.journal.file import FILE_NAME, opened_alone
 from scaling.journal.reading import UNREADABLE
 from scaling.journal.record import StudyLine, decode_head, decode_line
-
-CLOSED = -1
 
 
 class JournalCopy:
@@ -22,23 +19,17 @@ class JournalCopy:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE_NAME
-        self._file = opened_alone(self.path, "command")
+        self._file = os.fdopen(opened_alone(self.path, "command"), "ab", buffering=0)
         whole, newline, _ = self.path.read_bytes().rpartition(b"\n")
         self.size_bytes = len(whole + newline)
-        os.ftruncate(self._file, self.size_bytes)
+        self._file.truncate(self.size_bytes)
 
     def __enter__(self) -> Self:
         """Return itself; leaving closes the file."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        os.close(self._file)
-        self._file = CLOSED
+    def __exit__(self, *error: object) -> None:
+        self._file.close()
 
     @property
     def text(self) -> str:
@@ -63,23 +54,23 @@ class JournalCopy:
                     count += decode_head(line).kind == "run"
         return count
 
-    def add(self, offset: int, text: str) -> None:
-        """Append what a host sent from its byte `offset` on; what is here already is left out.
-
-        So is what comes when the copy is closed: by then the descriptor may be another file's.
+    def add(self, text: str) -> None:
+        """Append what a host sent; nothing more once it is closed, as it is if that fails.
 
         Raises:
             ScalingError: the disk is full, say.
         """
-        data = text.encode()[self.size_bytes - offset :] if offset <= self.size_bytes else b""
-        if not data or self._file == CLOSED:
+        if self._file.closed:
             return
+        data = rest = text.encode()
         try:
-            written = os.write(self._file, data)
-            os.fsync(self._file)
+            while rest:  # a disk that is nearly full takes a part
+                rest = rest[self._file.write(rest) :]
+            os.fsync(self._file.fileno())
         except OSError as error:
+            self._file.close()
             raise ScalingError(
                 f"{self.path}: {error.strerror}. Make room and run the same command again: "
                 f"the host has the whole journal"
             ) from None
-        self.size_bytes += written
+        self.size_bytes += len(data)

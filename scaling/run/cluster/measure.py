@@ -6,8 +6,7 @@ own journal, and what it has is not measured again.
 
 import time
 import uuid
-from collections.abc import Callable
-from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,23 +14,24 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from scaling.base.errors import ScalingError, UsageError
+from scaling.base.formats import listed
 from scaling.builds.cache import Say
 from scaling.journal.folder import Hosts, Standing, State, read_hosts, write_hosts
 from scaling.journal.reading import journal_in
 from scaling.journal.record import StudyLine
 from scaling.run.cluster import on_host
 from scaling.run.cluster.copies import JournalCopy
-from scaling.run.cluster.differences import differences, same_machines
-from scaling.run.cluster.driver import INTERRUPTED, Event
 from scaling.run.cluster.engine import Cluster
-from scaling.run.cluster.request import RESOURCES, Request
+from scaling.run.cluster.request import RESOURCES, Event, Request
 from scaling.run.session import InterruptedStudyError
 
 if TYPE_CHECKING:
-    from distributed import Future as EngineFuture
+    from distributed import Client, Future
 
 SILENT_S = 300.0  # a run takes less, unless it hangs
 STOP_S = 30.0  # for hosts to end their runs after Ctrl-C
+LOOK_S = 0.1
+OF_A_BUILD = ("version", "compiler", "pgo", "lto", "openssl")
 
 type Ask = Callable[[str, str], Request]  # with the id of the results, and a label
 
@@ -44,22 +44,28 @@ def measure_on_hosts(cluster: Cluster, ask: Ask, folder: Path, say: Say) -> Host
         InterruptedStudyError: the user stopped it; what was measured is kept.
     """
     found = _opened(folder)
+    for label, why in cluster.absent.items():
+        say(f"{label}: not reached: {why}")
+        known = found.hosts.get(label, Standing(state="absent"))
+        found.hosts[label] = msgspec.structs.replace(known, state="absent")
     with ExitStack() as stack:
-        session = _Session(cluster, found, say)
+        hosts = []
         for label, address in cluster.addresses.items():
             copy = stack.enter_context(JournalCopy(folder / label))
-            session.add(ask(found.results, label), address, copy)
+            hosts.append(_Host(cluster.client, ask(found.results, label), address, copy, say))
         try:
-            session.prepare()
-            session.measure()
+            _stop_drivers(cluster, found)  # of a command that was killed
+            _measure(hosts, say)
         except KeyboardInterrupt:
             raise InterruptedStudyError(
                 f"interrupted: what each host has measured is in {folder}. "
                 f"The same command goes on from there"
             ) from None
         finally:
-            session.stop()
-            found.hosts |= session.standings
+            if _busy(hosts):
+                _stop_drivers(cluster, found)
+                _wait(hosts, time.monotonic() + STOP_S)
+            found.hosts |= {host.label: host.standing for host in hosts}
             write_hosts(folder, found)
     return found
 
@@ -79,120 +85,76 @@ def _opened(folder: Path) -> Hosts:
     return hosts
 
 
-class _Session:
-    """One study on the hosts of a cluster, from preparing them to the last line of a journal."""
+def _stop_drivers(cluster: Cluster, known: Hosts) -> None:
+    """Have every host end its run, and keep what it has sent."""
+    addresses = [*cluster.addresses.values()]
+    cluster.client.run(on_host.stop, known.results, workers=addresses, on_error="ignore")
 
-    def __init__(self, cluster: Cluster, known: Hosts, say: Say) -> None:
-        self._cluster = cluster
-        self._known = known
-        self._say = say
-        self._topic = f"scaling-{uuid.uuid4().hex}"
-        self._hosts: dict[str, _Host] = {}
-        cluster.client.subscribe_topic(self._topic, self._take)
-        for label, why in cluster.absent.items():
-            say(f"{label}: not reached: {why}")
 
-    def add(self, request: Request, address: str, copy: JournalCopy) -> None:
-        """A host that is there."""
-        host = _Host(self._cluster, request, address, copy, self._topic, self._say)
-        self._hosts[request.label] = host
+def _measure(hosts: "Collection[_Host]", say: Say) -> None:
+    """Prepare every host, say in what they differ, and measure on those that are prepared.
 
-    @property
-    def standings(self) -> dict[str, Standing]:
-        """How far each host is."""
-        absent = {
-            label: msgspec.structs.replace(
-                self._known.hosts.get(label, Standing(state="absent")), state="absent"
-            )
-            for label in self._cluster.absent
-        }
-        return absent | {label: host.standing for label, host in self._hosts.items()}
-
-    def prepare(self) -> None:
-        """Make what the study needs on every host, and say in what they differ.
-
-        Raises:
-            UsageError: two of them are one machine.
-        """
-        self._stop_drivers()  # of a command that was killed
-        self._on_each(_Host.prepare)
-        heads = {label: host.head for label, host in self._hosts.items() if host.head}
-        for labels in same_machines(heads):
-            raise UsageError(
-                f"{' and '.join(labels)} are one machine, and would disturb each other. "
-                f"Name only one of them"
-            )
-        for line in differences(heads):
-            self._say(line)
-
-    def measure(self) -> None:
-        """Measure on every host that is prepared."""
-        self._on_each(_Host.measure)
-
-    def stop(self) -> None:
-        """Have every host end its run, and keep what it has sent."""
-        if not any(host.is_busy for host in self._hosts.values()):
-            return
-        self._stop_drivers()
-        deadline = time.monotonic() + STOP_S
-        while time.monotonic() < deadline and any(host.is_busy for host in self._hosts.values()):
-            time.sleep(0.1)
-        for host in self._hosts.values():
-            host.cancel()
-
-    def _on_each(self, step: "Callable[[_Host], None]") -> None:
-        """Do a step on every host at once; those that fail are out, the others go on."""
-        hosts = [host for host in self._hosts.values() if host.state == "interrupted"]
-        pool = ThreadPoolExecutor(max(1, len(hosts)))
-        steps: list[Future[None]] = [pool.submit(step, host) for host in hosts]
-        try:
-            while not wait(steps, timeout=1.0).done.issuperset(steps):
-                for host in hosts:
-                    host.say_if_silent()
-        finally:
-            pool.shutdown(wait=False)
-        for each in steps:
-            each.result()
-
-    def _stop_drivers(self) -> None:
-        self._cluster.client.run(
-            on_host.stop,
-            self._known.results,
-            workers=[*self._cluster.addresses.values()],
-            on_error="ignore",
+    Raises:
+        UsageError: two of them are one machine.
+        ScalingError: what a host has sent cannot be written.
+    """
+    for host in hosts:
+        host.prepare()
+    _wait(hosts)
+    heads = {host.label: host.head for host in hosts if host.head}
+    for labels in same_machines(heads):
+        raise UsageError(
+            f"{' and '.join(labels)} are one machine, and would disturb each other. "
+            f"Name only one of them"
         )
+    for line in differences(heads):
+        say(line)
+    for host in hosts:
+        if host.head:
+            host.measure()
+    _wait(hosts)
+    for host in hosts:
+        if host.error:
+            raise host.error
 
-    def _take(self, event: tuple[float, str]) -> None:
-        """What a host has sent; called in the thread of the engine."""
-        sent = msgspec.json.decode(event[1], type=on_host.Sent)
-        self._hosts[sent.label].take(sent)
+
+def _wait(hosts: "Collection[_Host]", until: float = float("inf")) -> None:
+    """Wait until no host is busy, or until then by the monotonic clock."""
+    while (busy := _busy(hosts)) and time.monotonic() < until:
+        time.sleep(LOOK_S)
+        for host in busy:
+            host.look()
+
+
+def _busy(hosts: "Collection[_Host]") -> "list[_Host]":
+    return [host for host in hosts if host.is_busy]
 
 
 class _Host:
-    """One host. `state` is "interrupted" until it is known how it ended."""
+    """One host. `state` is "interrupted" until it is known how it ended.
+
+    `head` is the first line of its journal, once it is prepared; with an `error`, what it has sent
+    cannot be written.
+    """
 
     def __init__(
-        self,
-        cluster: Cluster,
-        request: Request,
-        address: str,
-        copy: JournalCopy,
-        topic: str,
-        say: Say,
+        self, client: "Client", request: Request, address: str, copy: JournalCopy, say: Say
     ) -> None:
+        self.label = request.label
         self.state: State = "interrupted"
         self.head: StudyLine | None = None
-        self._cluster = cluster
+        self.error: ScalingError | None = None
+        self._client = client
         self._request = request
         self._address = address
         self._copy = copy
-        self._topic = topic
-        self._label = request.label
         self._print = say
         self._total: int | None = None
         self._held_bytes = 0
         self._heard_at = time.monotonic()
-        self._under_way: EngineFuture[str] | None = None
+        self._under_way: Future[None] | None = None
+        self._topic = f"scaling-{uuid.uuid4().hex}"
+        client.subscribe_topic(self._topic, self._take)
 
     @property
     def standing(self) -> Standing:
@@ -205,83 +167,116 @@ class _Host:
         return self._under_way is not None
 
     def prepare(self) -> None:
-        """Make what the study needs there."""
-        event = self._step(on_host.prepare, self._topic)
-        if event is None or event.head is None:
-            return
-        head = msgspec.json.decode(event.head, type=StudyLine)
-        if self._copy.fingerprint not in (None, head.fingerprint):
-            self._ends("different", "choose another folder with --output DIR")
-            return
-        self.head = head
-        self._held_bytes = event.held_bytes or 0
+        """Have it make what the study needs."""
+        self._begin(self._request.encode())
 
     def measure(self) -> None:
-        """Measure what remains there."""
+        """Have it measure what remains, and send what the copy lacks."""
         copy = self._copy
         lost_its_own = self._held_bytes < copy.size_bytes
-        text = copy.text if lost_its_own else None
-        if self._step(on_host.measure, text, copy.size_bytes, self._topic) is None:
-            return
-        rest = self._step(on_host.rest, copy.size_bytes)
-        if rest is not None and rest.journal is not None:
-            copy.add(copy.size_bytes, rest.journal)
-            self._ends("complete", "")
+        line = msgspec.json.encode((copy.size_bytes, copy.text if lost_its_own else None))
+        self._begin(line.decode())
 
-    def take(self, sent: on_host.Sent) -> None:
-        """Write down what it has sent."""
-        self._heard_at = time.monotonic()
-        self._total = sent.total or self._total
-        if sent.text:
-            self._copy.add(sent.offset, sent.text)
-        if sent.say:
-            self._print(f"{self._label}: {sent.say}")
-
-    def say_if_silent(self) -> None:
-        """Say once that it is slow or cut off."""
-        if self.is_busy and time.monotonic() - self._heard_at > SILENT_S:
-            self._heard_at = float("inf")
-            self._print(
-                f"{self._label}: no sign of it for {SILENT_S / 60:.0f} min: it is slow or cut off. "
-                f"The others go on"
-            )
-
-    def cancel(self) -> None:
-        """Wait for it no longer."""
-        if self._under_way is not None:
-            self._under_way.cancel()
-
-    def _step(self, task: Callable[..., str], *arguments: object) -> Event | None:
-        """Have the engine do a task there; None if it failed, which is then reported."""
-        self._under_way = self._cluster.client.submit(
-            task,
-            self._request.encode(),
-            *arguments,
+    def _begin(self, line: str) -> None:
+        self._under_way = self._client.submit(
+            on_host.step,
+            self._request.name,
+            line,
+            self._topic,
             workers=[self._address],
             allow_other_workers=False,
             resources=RESOURCES,
             pure=False,
             retries=0,
         )
-        try:
-            event = msgspec.json.decode(self._under_way.result(), type=Event)
-        except CancelledError:
-            return None
-        except ScalingError:
-            raise
-        except Exception as error:  # of the engine, which has one for each way to lose a host
-            self._ends("lost", f"{type(error).__name__}. The same command measures what is missing")
-            return None
-        finally:
+
+    def look(self) -> None:
+        """See whether its step is over; say that it was lost, or once that it is silent."""
+        step = self._under_way
+        if step is None:
+            return
+        if step.done():  # what it has sent came before
             self._under_way = None
-        if event.error == INTERRUPTED:
-            return None
-        if event.error is not None:
-            self._ends("failed", event.error)
-            return None
-        return event
+            if step.status == "error" and self.state == "interrupted":
+                # The engine has an error for each way to lose a host.
+                why = type(step.exception()).__name__
+                self._ends("lost", f"{why}. The same command measures what is missing")
+        elif time.monotonic() - self._heard_at > SILENT_S:
+            self._heard_at = float("inf")
+            self._print(
+                f"{self.label}: no sign of it for {SILENT_S / 60:.0f} min: it is slow or cut off. "
+                f"The others go on"
+            )
+
+    def _take(self, sent: tuple[float, str]) -> None:
+        """Note what its driver has printed; called in the thread of the engine."""
+        event = msgspec.json.decode(sent[1], type=Event)
+        self._heard_at = time.monotonic()
+        self._total = event.total or self._total
+        if event.say:
+            self._print(f"{self.label}: {event.say}")
+        if event.journal:
+            try:
+                self._copy.add(event.journal)
+            except ScalingError as error:
+                self.error = error
+        if event.head is not None:
+            self._prepared(event.head, event.held_bytes)
+        elif event.state is not None and event.state != "interrupted" and not self.error:
+            self._ends(event.state, event.why)
+
+    def _prepared(self, head: StudyLine, held_bytes: int) -> None:
+        if self._copy.fingerprint in (None, head.fingerprint):
+            self.head, self._held_bytes = head, held_bytes
+        else:
+            self._ends("different", "choose another folder with --output DIR")
 
     def _ends(self, state: State, why: str) -> None:
         self.state = state
         words = str(self.standing)
-        self._print(f"{self._label}: {words}{f' ({why})' if why else ''}")
+        self._print(f"{self.label}: {words}{f' ({why})' if why else ''}")
+
+
+# -------------------------------------------------------------------------------------- differences
+# What differs between hosts, printed before anything is run on them. Machines may differ: they are
+# what is compared. Builds, packages and workloads should not.
+
+
+def same_machines(heads: Mapping[str, StudyLine]) -> Iterator[list[str]]:
+    """The labels of hosts that are one machine."""
+    for each in dict.fromkeys(head.machine.id for head in heads.values()):
+        labels = [label for label, head in heads.items() if head.machine.id == each]
+        if len(labels) > 1:
+            yield labels
+
+
+def differences(heads: Mapping[str, StudyLine]) -> Iterator[str]:
+    """A line for each host that differs from the first one.
+
+    host-2 differs from host-1 in: 3.14t version (3.14.5, not 3.14.7)
+    """
+    if not heads:
+        return
+    (first, one), *others = heads.items()
+    ours = _facts(one)
+    for label, head in others:
+        theirs = _facts(head)
+        found = [
+            f"{name} ({theirs.get(name, 'none')}, not {ours.get(name, 'none')})"
+            for name in {**ours, **theirs}
+            if ours.get(name) != theirs.get(name)
+        ]
+        if found:
+            yield f"{label} differs from {first} in: {listed(found)}"
+
+
+def _facts(head: StudyLine) -> dict[str, str]:
+    """All that should be the same, by what it is called."""
+    facts = {"scaling": head.scaling, "workloads": (head.workers_source or "")[:8]}
+    for name, arm in head.arms.items():
+        facts[name] = arm.runtime or arm.build
+        if arm.description is not None:
+            python = arm.description.python
+            facts |= {f"{name} {each}": str(getattr(python, each)) for each in OF_A_BUILD}
+            facts |= {f"{name} {p}": version for p, version in arm.description.packages.items()}
+    return {name: value for name, value in facts.items() if value}

@@ -1,4 +1,4 @@
-"""What a host is asked to measure: a JSON document, so that no code is sent."""
+"""What a host is asked to measure, and what it answers: JSON, so that no code is sent."""
 
 from collections.abc import Callable
 from copy import copy
@@ -9,6 +9,8 @@ import msgspec
 from msgspec import Meta
 
 from scaling.base.files import text_in
+from scaling.journal.folder import State
+from scaling.journal.record import StudyLine
 from scaling.machine.identity import state_folder
 from scaling.run.measure import running_build
 from scaling.run.prepare import ChildNeeds
@@ -75,6 +77,11 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         """The folder on the host that has its journal."""
         return state_folder(environment) / "hosts" / self.results / self.label
 
+    @property
+    def name(self) -> str:
+        """What its host calls it."""
+        return self.results + self.label
+
     def encode(self) -> str:
         """As JSON."""
         return msgspec.json.encode(self).decode()
@@ -87,3 +94,19 @@ def decode_request(text: str | bytes) -> Request:
         msgspec.DecodeError: it is none.
     """
     return msgspec.json.decode(text, type=Request)
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a driver prints, and its host sends. `total` runs will be in the journal, so far.
+
+    `head` is the first line that the journal has or will have, `held_bytes` its length so far, and
+    `journal` what it has got since. The last event has a `state`, and `why` for the user.
+    """
+
+    say: str | None = None
+    total: int | None = None
+    head: StudyLine | None = None
+    held_bytes: int = 0
+    journal: str = ""
+    state: State | None = None
+    why: str = ""
