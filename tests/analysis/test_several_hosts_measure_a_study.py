@@ -19,7 +19,7 @@ from scaling.base.errors import UsageError
 from scaling.journal.folder import folders_of
 from scaling.journal.reading import read_lines
 from scaling.journal.record import RunLine, encode_line
-from scaling.run.cluster import on_host
+from scaling.run.cluster import engine, on_host
 from scaling.run.cluster.copies import JournalCopy
 from scaling.run.cluster.engine import Host, joined, labelled, started
 from scaling.run.cluster.measure import differences, measure_on_hosts, same_machines
@@ -256,6 +256,7 @@ def test_without_the_engine_it_says_what_to_install(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
+    monkeypatch.delitem(sys.modules, engine.__name__)
     done = command("run", "--hosts", "one")
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()

@@ -12,11 +12,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
-from typing import IO, TYPE_CHECKING, Any, Self
+from typing import IO, Any
 
 import msgspec
 
@@ -24,11 +24,13 @@ from scaling.base.errors import ScalingError, UsageError
 from scaling.run.cluster.request import LABEL, SSH
 from scaling.run.redaction import LOOPBACK
 
-if TYPE_CHECKING:
-    from distributed import Client, Security
+try:
+    import dask
+    from distributed import Client, LocalCluster, Security
+except ImportError:
+    raise UsageError("dask.distributed is not installed: pip install distributed") from None
 
 MODULE = "scaling.run.cluster.worker"
-INSTALL = "dask.distributed is not installed: pip install distributed"
 RULES = {
     "distributed.scheduler.allowed-failures": 0,
     "distributed.scheduler.no-workers-timeout": "30s",  # a host that was there, and is gone
@@ -62,7 +64,7 @@ class Cluster:
     `absent` has the reason for each host that could not be started.
     """
 
-    client: "Client"
+    client: Client
     addresses: Mapping[str, str]
     absent: Mapping[str, str] = field(default_factory=dict)
 
@@ -72,12 +74,8 @@ def started(hosts: Sequence[Host]) -> Iterator[Cluster]:
     """A cluster of these hosts, ended when the context is left.
 
     Raises:
-        UsageError: the engine is not installed.
+        ScalingError: ssh is not installed.
     """
-    distributed = _engine()
-    import dask
-    from distributed import LocalCluster, Security
-
     security = Security.temporary()
     with ExitStack() as stack:
         stack.enter_context(dask.config.set(RULES))
@@ -92,11 +90,12 @@ def started(hosts: Sequence[Host]) -> Iterator[Cluster]:
                 silence_logs=50,
             )
         )
-        client = stack.enter_context(distributed.Client(cluster, security=security))
+        client = stack.enter_context(Client(cluster, security=security))
         port = int(cluster.scheduler_address.rpartition(":")[2])
-        starting = {
-            host.label: stack.enter_context(_Starting(host, port, security)) for host in hosts
-        }
+        starting: dict[str, _Starting] = {}
+        for host in hosts:
+            starting[host.label] = _Starting(host, port, security)
+            stack.callback(starting[host.label].end)
         for each in starting.values():
             stack.callback(each.leave)  # all at once, before any is waited for
         yield _arrived(client, starting)
@@ -107,19 +106,15 @@ def joined(address: str) -> Iterator[Cluster]:
     """A cluster that runs already: the workers of its scheduler that have the resource `host`.
 
     Raises:
-        UsageError: the engine is not installed, the address is not that of an encrypted one, or two
-            workers have the same name.
+        UsageError: the address is not that of an encrypted one, or two workers have the same name.
         ScalingError: it cannot be reached, or has no such worker.
     """
-    distributed = _engine()
-    import dask
-
     if not address.startswith("tls://"):
         raise UsageError(f"--cluster {address}: the address must begin with tls://")
     with dask.config.set(RULES):
         try:
-            security = distributed.Security(require_encryption=True)
-            client = distributed.Client(address, security=security, timeout=CONNECT_S)
+            security = Security(require_encryption=True)
+            client = Client(address, security=security, timeout=CONNECT_S)
         except (OSError, TypeError, ValueError) as error:
             raise ScalingError(f"--cluster {address}: {error}") from None
         with client, ExitStack() as stack:
@@ -158,39 +153,23 @@ def labelled(names: Mapping[str, str]) -> dict[str, str]:
 
 
 @contextmanager
-def _never_again(client: "Client") -> Iterator[None]:
+def _never_again(client: Client) -> Iterator[None]:
     """While the block runs, a user's scheduler gives up a task that has lost its worker once."""
-    before: int = client.run_on_scheduler(_allowing(0))
-    try:
-        yield
-    finally:
-        with suppress(OSError, RuntimeError):  # it is gone
-            client.run_on_scheduler(_allowing(before))
 
-
-def _allowing(failures: int) -> Callable[[Any], int]:
-    """A function for the scheduler: it sets how often a task may lose its worker.
-
-    It returns the number that was set before, and needs nothing of this project there.
-    """
-
-    def allow(dask_scheduler: Any) -> int:
+    def allow(failures: int, dask_scheduler: Any) -> int:  # needs nothing of this project there
         before: int = dask_scheduler.allowed_failures
         dask_scheduler.allowed_failures = failures
         return before
 
-    return allow
-
-
-def _engine() -> Any:
+    before = client.run_on_scheduler(allow, 0)
     try:
-        import distributed
-    except ImportError:
-        raise UsageError(INSTALL) from None
-    return distributed
+        yield
+    finally:
+        with suppress(OSError, RuntimeError):  # it is gone
+            client.run_on_scheduler(allow, before)
 
 
-def _arrived(client: "Client", starting: Mapping[str, "_Starting"]) -> Cluster:
+def _arrived(client: Client, starting: Mapping[str, "_Starting"]) -> Cluster:
     """Wait until each host is there, or will not be."""
     addresses: dict[str, str] = {}
     absent: dict[str, str] = {}
@@ -198,90 +177,85 @@ def _arrived(client: "Client", starting: Mapping[str, "_Starting"]) -> Cluster:
     while len(addresses) + len(absent) < len(starting):
         workers = client.scheduler_info(n_workers=-1)["workers"]
         addresses = {str(each["name"]): key for key, each in workers.items()}
+        late = f"no answer within {START_S:.0f} s" if time.monotonic() > deadline else None
         for label, each in starting.items():
-            if label not in addresses and (why := each.last_words or _late(deadline)):
+            if label not in addresses and (why := each.last_words or late):
                 absent[label] = why
         time.sleep(0.05)
     return Cluster(client, addresses, absent)
 
 
-def _late(deadline: float) -> str | None:
-    return f"no answer within {START_S:.0f} s" if time.monotonic() > deadline else None
-
-
-def _free_port() -> int:
-    with socket.create_server((LOOPBACK, 0)) as found:
-        port: int = found.getsockname()[1]
-    return port
-
-
 class _Starting:
-    """A worker that is being started on a host; it ends with the context."""
+    """A worker that is being started on a host.
 
-    def __init__(self, host: Host, scheduler_port: int, security: "Security") -> None:
-        self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `__exit__`
-        start = {
-            "label": host.label,
-            "scheduler": f"tls://{LOOPBACK}:{scheduler_port}",
-            "ca": security.tls_ca_file,
-            "certificate": security.tls_worker_cert,
-            "key": security.tls_worker_key,
+    Raises:
+        ScalingError: ssh is not installed.
+    """
+
+    def __init__(self, host: Host, scheduler_port: int, security: Security) -> None:
+        self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `end`
+        options = {
+            "scheduler_ip": f"tls://{LOOPBACK}:{scheduler_port}",
+            "name": host.label,
+            "security": {
+                "require_encryption": True,
+                "tls_ca_file": security.tls_ca_file,
+                "tls_worker_cert": security.tls_worker_cert,
+                "tls_worker_key": security.tls_worker_key,
+            },
         }
         command = list(host.command)
         if host.address:
             at_host, scheduler_at_host = random.sample(REMOTE_PORTS, 2)
-            here = _free_port()
+            with socket.create_server((LOOPBACK, 0)) as free:
+                here = free.getsockname()[1]
             command = [
                 *(*SSH, "-o", "ExitOnForwardFailure=yes"),
                 *("-R", f"{LOOPBACK}:{scheduler_at_host}:{LOOPBACK}:{scheduler_port}"),
                 *("-L", f"{LOOPBACK}:{here}:{LOOPBACK}:{at_host}"),
                 *(host.address, shlex.join([*shlex.split(host.python), "-m", MODULE])),
             ]
-            start |= {
-                "scheduler": f"tls://{LOOPBACK}:{scheduler_at_host}",
+            options |= {
+                "scheduler_ip": f"tls://{LOOPBACK}:{scheduler_at_host}",
                 "port": at_host,
-                "contact": f"tls://{LOOPBACK}:{here}",
+                "contact_address": f"tls://{LOOPBACK}:{here}",
             }
-        self._document = msgspec.json.encode(start) + b"\n"
-        self._command = command
-
-    def __enter__(self) -> Self:
         try:
-            self.process = subprocess.Popen(
-                self._command,
+            self._process = subprocess.Popen(
+                command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=self._errors,
                 start_new_session=True,  # Ctrl-C is ours alone
             )
         except OSError as error:
-            raise ScalingError(f"{self._command[0]} cannot be started: {error.strerror}") from None
-        assert self.process.stdin
+            raise ScalingError(f"{command[0]} cannot be started: {error.strerror}") from None
+        assert self._process.stdin
         with suppress(BrokenPipeError):  # it has ended: its last words say why
-            self.process.stdin.write(self._document)
-            self.process.stdin.flush()
-        return self
+            self._process.stdin.write(msgspec.json.encode(options) + b"\n")
+            self._process.stdin.flush()
 
     def leave(self) -> None:
         """Have it end."""
-        assert self.process.stdin
+        assert self._process.stdin
         with suppress(BrokenPipeError):
-            self.process.stdin.close()
+            self._process.stdin.close()
 
-    def __exit__(self, *error: object) -> None:
+    def end(self) -> None:
+        """Have it end, and wait for it."""
         self.leave()
         try:
-            self.process.wait(10)
+            self._process.wait(10)
         except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+            self._process.kill()
+            self._process.wait()
         self._errors.close()
 
     @property
     def last_words(self) -> str | None:
         """Why it has ended; None while it runs."""
-        if self.process.poll() is None:
+        if self._process.poll() is None:
             return None
         self._errors.seek(0)
         words = self._errors.read().decode(errors="replace").strip().rpartition("\n")[2]
-        return words or f"exit code {self.process.returncode}"
+        return words or f"exit code {self._process.returncode}"

@@ -1,26 +1,26 @@
 """`python -m scaling.run.cluster.worker [SCHEDULER LABEL]`: a host of a cluster.
 
 It is a worker of dask.distributed that does one thing at a time, and nothing in between but send
-heartbeats. It reads a `Start` on standard input, keys included (no file has them, nor `ps`), and
-ends when that ends. With the address of a scheduler it has the keys of dask's own configuration.
+heartbeats. It reads options of a `Worker` on standard input, as JSON, keys included (no file has
+them, nor `ps`), and ends when that ends. With the address of a scheduler it has the keys of dask's
+own configuration.
 """
 
 import asyncio
 import logging
 import sys
 import tempfile
-from typing import Annotated, BinaryIO
+from typing import BinaryIO
 
 try:
     import dask
     import msgspec
-    from distributed import Security, Worker
-    from msgspec import Meta
+    from distributed import Worker
 except ModuleNotFoundError as missing:
     python = sys.executable
     raise SystemExit(f"{missing.name} is missing: {python} -m pip install distributed") from None
 
-from scaling.run.cluster.request import LABEL, RESOURCES
+from scaling.run.cluster.request import RESOURCES
 from scaling.run.redaction import LOOPBACK
 
 # The engine would sample its own stacks every 10 ms, and look at its loop every 20.
@@ -40,32 +40,6 @@ QUIET = {
 PATIENCE_S = 100  # for the scheduler to answer; then the worker ends
 
 
-class Start(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a worker finds its scheduler and is found; on the loopback, with these keys in PEM.
-
-    `port` is the one that it listens on, and `contact` the address at which the scheduler reaches
-    it, if that is another: the other end of a tunnel.
-    """
-
-    label: Annotated[str, Meta(pattern=LABEL)]
-    scheduler: str
-    ca: str
-    certificate: str
-    key: str
-    port: int = 0
-    contact: str | None = None
-
-    @property
-    def security(self) -> Security:
-        """What both ends identify themselves with."""
-        return Security(
-            require_encryption=True,
-            tls_ca_file=self.ca,
-            tls_worker_cert=self.certificate,
-            tls_worker_key=self.key,
-        )
-
-
 async def serve(worker: Worker, stdin: BinaryIO | None) -> None:
     """Work for the scheduler until it is gone, or until `stdin` ends where it is given."""
     async with worker:
@@ -77,32 +51,23 @@ async def serve(worker: Worker, stdin: BinaryIO | None) -> None:
 
 async def main(arguments: list[str], stdin: BinaryIO) -> None:
     """Start as asked."""
+    if arguments:
+        scheduler, label = arguments
+        security = {"require_encryption": True}
+        options = {"scheduler_ip": scheduler, "name": label, "security": security}
+    else:
+        options = {"host": LOOPBACK} | msgspec.json.decode(stdin.readline())
     with tempfile.TemporaryDirectory() as folder, dask.config.set(QUIET):
-        common = {
-            "nthreads": 1,
-            "resources": RESOURCES,
-            "memory_limit": 0,
-            "local_directory": folder,
-            "death_timeout": PATIENCE_S,
-            "dashboard_address": f"{LOOPBACK}:0",
-            "silence_logs": logging.CRITICAL,
-        }
-        if arguments:
-            scheduler, label = arguments
-            security = Security(require_encryption=True)
-            worker = Worker(scheduler, name=label, security=security, **common)
-        else:
-            start = msgspec.json.decode(stdin.readline(), type=Start)
-            worker = Worker(
-                start.scheduler,
-                name=start.label,
-                security=start.security,
-                protocol="tls",
-                host=LOOPBACK,
-                port=start.port,
-                contact_address=start.contact,
-                **common,
-            )
+        worker = Worker(
+            **options,
+            nthreads=1,
+            resources=RESOURCES,
+            memory_limit=0,
+            local_directory=folder,
+            death_timeout=PATIENCE_S,
+            dashboard_address=f"{LOOPBACK}:0",
+            silence_logs=logging.CRITICAL,
+        )
         await serve(worker, None if arguments else stdin)
 
 
