@@ -11,19 +11,13 @@ from collections.abc import Sequence
 import msgspec
 
 from scaling.base.errors import ScalingError, UsageError
+from scaling.run.cluster.generator import Known
 from scaling.run.cluster.request import SSH
 from scaling.run.load import Elsewhere
 from scaling.run.measure import Reach
 
 MODULE = "scaling.run.cluster.generator"
 LIMIT_S = 1_800.0  # a build may have to be made
-
-
-class _Known(msgspec.Struct, frozen=True):
-    """What the host says: our address as it reaches us, None where ssh does not say; its cores."""
-
-    address: str | None
-    cores: int
 
 
 def reached(host: str, python: str) -> Reach:
@@ -50,7 +44,7 @@ def ready(command: Sequence[str], address: str | None = None) -> Elsewhere:
         answer = subprocess.run(
             command, stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT_S, check=True
         ).stdout
-        known = msgspec.json.decode(answer, type=_Known)
+        known = msgspec.json.decode(answer, type=Known)
         found = ipaddress.ip_address(address or known.address or "")
     except subprocess.CalledProcessError as error:
         why = error.stderr.decode(errors="replace").strip().rpartition("\n")[2]

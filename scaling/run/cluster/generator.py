@@ -4,9 +4,10 @@ Makes the environment of that build and group of pins, and becomes a generator w
 (`workers.services.load`). Without options it prints what the other host must know of this one.
 """
 
-import json
 import os
 import sys
+
+import msgspec
 
 from scaling.base.errors import ScalingError
 from scaling.builds import environments, interpreters
@@ -14,6 +15,13 @@ from scaling.builds.child_path import workers_folder
 
 MODULE = "workers.services.load"
 SSH_CLIENT = "SSH_CONNECTION"  # client's address and port, then ours, as sshd sets it
+
+
+class Known(msgspec.Struct, frozen=True):
+    """The other host's address as it reaches us, None where ssh does not say; and our cores."""
+
+    address: str | None
+    cores: int
 
 
 def main(build: str, group: str, *options: str) -> None:
@@ -32,14 +40,8 @@ def main(build: str, group: str, *options: str) -> None:
         from scaling.machine.topology import read_topology
 
         client = os.environ.get(SSH_CLIENT, "").split()
-        print(
-            json.dumps(
-                {
-                    "address": client[0] if client else None,
-                    "cores": int(read_topology().usable_cores),
-                }
-            )
-        )
+        known = Known(client[0] if client else None, int(read_topology().usable_cores))
+        print(msgspec.json.encode(known).decode())
         return
     # The folder of `workers` has `scaling` beside it, which the generator does not import.
     variables = {"PYTHONPATH": str(workers_folder().parent), "PYTHONSAFEPATH": "1"}
