@@ -1,6 +1,7 @@
 """`scaling run --hosts` and `--cluster`: a study is measured on several machines, and compared."""
 
 import re
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -31,7 +32,8 @@ def run_on_several(
     if hosts == "":
         raise UsageError("--hosts: expected hosts that ssh knows, such as one,user@two")
     labels = _labelled(hosts or "")
-    study = _request(asked, "0" * 32, "check").asked  # a mistake in it is found here
+    ask = partial(Request.of, asked.options, asked.wanted)
+    study = ask("0" * 32, "check").asked  # a mistake in it is found here
     from scaling.report.compare import finish_several
     from scaling.run.cluster.engine import Host, joined, started
     from scaling.run.cluster.measure import measure_on_hosts
@@ -44,12 +46,7 @@ def run_on_several(
         else started([Host(label, each, host_python) for label, each in labels.items()])
     )
     with opened as found:
-        ended = measure_on_hosts(
-            found,
-            lambda results, label: _request(asked, results, label),
-            folder,
-            lambda text: say(console, text),
-        )
+        ended = measure_on_hosts(found, ask, folder, lambda text: say(console, text))
     finish_several(folder, console)
     unfinished = [label for label, each in ended.hosts.items() if each.state != "complete"]
     if unfinished:
@@ -57,10 +54,6 @@ def run_on_several(
             f"{plural(len(unfinished), 'host')} of {len(ended.hosts)} did not finish the study "
             f"({', '.join(unfinished)}). The same command measures what is missing"
         )
-
-
-def _request(asked: Asked, results: str, label: str) -> Request:
-    return Request.of(asked.options, asked.wanted, results, label)
 
 
 def _labelled(text: str) -> dict[str, str]:

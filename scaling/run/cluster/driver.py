@@ -20,7 +20,7 @@ from scaling.base.console import new_console
 from scaling.base.errors import ScalingError, UsageError
 from scaling.journal.file import FILE_NAME
 from scaling.machine.identity import describe_machine
-from scaling.run.cluster.request import Event, decode_request
+from scaling.run.cluster.request import Event, Request
 from scaling.run.measure import Prepared, head, measure, prepared
 from scaling.run.progress import RUNS, PlainLines
 from scaling.run.session import InterruptedStudyError
@@ -85,7 +85,7 @@ def asked(descriptor: int) -> queue.SimpleQueue[bytes]:
 def main(lines: queue.SimpleQueue[bytes]) -> int:
     """Prepare a study, measure it when asked to; return the exit code."""
     try:
-        request = decode_request(lines.get())
+        request = msgspec.json.decode(lines.get(), type=Request)
         with prepared(
             request.options, request.wanted, lambda text: emit(Event(say=text)), request.load_file
         ) as ready:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 SILENT_S = 300.0  # a run takes less, unless it hangs
 STOP_S = 30.0  # for hosts to end their runs after Ctrl-C
-LOOK_S = 0.1
+LOOK_S = 0.2  # between two looks at hosts that are busy
 OF_A_BUILD = ("version", "compiler", "pgo", "lto", "openssl")
 
 type Ask = Callable[[str, str], Request]  # with the id of the results, and a label
@@ -168,20 +168,19 @@ class _Host:
 
     def prepare(self) -> None:
         """Have it make what the study needs."""
-        self._begin(self._request.encode())
+        self._begin(self._request)
 
     def measure(self) -> None:
         """Have it measure what remains, and send what the copy lacks."""
         copy = self._copy
         lost_its_own = self._held_bytes < copy.size_bytes
-        line = msgspec.json.encode((copy.size_bytes, copy.text if lost_its_own else None))
-        self._begin(line.decode())
+        self._begin((copy.size_bytes, copy.text if lost_its_own else None))
 
-    def _begin(self, line: str) -> None:
+    def _begin(self, asked: Request | tuple[int, str | None]) -> None:
         self._under_way = self._client.submit(
             on_host.step,
             self._request.name,
-            line,
+            msgspec.json.encode(asked).decode(),
             self._topic,
             workers=[self._address],
             allow_other_workers=False,

@@ -82,19 +82,6 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         """What its host calls it."""
         return self.results + self.label
 
-    def encode(self) -> str:
-        """As JSON."""
-        return msgspec.json.encode(self).decode()
-
-
-def decode_request(text: str | bytes) -> Request:
-    """The request in a JSON document.
-
-    Raises:
-        msgspec.DecodeError: it is none.
-    """
-    return msgspec.json.decode(text, type=Request)
-
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a driver prints, and its host sends. `total` runs will be in the journal, so far.
