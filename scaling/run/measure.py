@@ -149,6 +149,13 @@ class Prepared:
     requests: Sequence[Mapping[str, Any]] = ()
     elsewhere: Elsewhere | None = None
 
+    def first_line(self) -> StudyLine:
+        """That of its journal, if it begins now."""
+        machine = describe_machine(self.topology)
+        return head(
+            self.plan, self.arms, machine, pins=self.pins, workers_source=self.workers_source
+        )
+
 
 def running_build() -> str:
     """The build that this very process runs on: what a study is about if nothing names an arm."""
@@ -211,9 +218,7 @@ def measure(ready: Prepared, output: Path | None, display: Display, *, again: bo
         UsageError: the folder cannot be used.
         InterruptedStudyError: the user stopped it; what was measured is kept.
     """
-    asked, arms = ready.plan, ready.arms
-    machine = describe_machine(ready.topology)
-    first = head(asked, arms, machine, pins=ready.pins, workers_source=ready.workers_source)
+    asked, arms, first = ready.plan, ready.arms, ready.first_line()
     judge, rule = judge_of(first), precision_rule_of(asked.study, first)
     with services_of(ready, display.note) as services:
 
@@ -244,7 +249,7 @@ def measure(ready: Prepared, output: Path | None, display: Display, *, again: bo
                 display.note(note)
             if chosen.resumed:
                 display.note(f"resuming {folder}: {len(journal.runs)} runs are already measured")
-            extra = ExtraTime(busy_judge_of(first), quiet_on(watched_cpus(machine)))
+            extra = ExtraTime(busy_judge_of(first), quiet_on(watched_cpus(first.machine)))
             measure_ceilings(plan, journal, services, display.note)
             execute = executor(plan, journal.ceilings)
             drive(plan, journal, execute, judge, display, rule, extra, execute.together)

@@ -16,8 +16,7 @@ from scaling.base.formats import plural
 from scaling.journal.identity import identity_of
 from scaling.journal.reading import find_journal, read_lines
 from scaling.journal.record import Cell, RunLine, StudyLine
-from scaling.machine.identity import describe_machine
-from scaling.run.measure import Prepared, head, precision_rule_of
+from scaling.run.measure import Prepared, precision_rule_of
 from scaling.run.session import Key, Replay
 from scaling.run.time_left import Left, TimeLeft
 from scaling.study.file import StudyFile, study_file_of
@@ -99,10 +98,7 @@ def work_in(measured: Measured, ready: Prepared, *, same: bool) -> Work:
         UsageError: the journal is of another study.
     """
     plan, runs = ready.plan, measured.runs
-    machine = describe_machine(ready.topology)
-    asked = identity_of(
-        head(plan, ready.arms, machine, pins=ready.pins, workers_source=ready.workers_source)
-    )
+    asked = identity_of(ready.first_line())
     differences = asked.differences(identity_of(measured.head))
     of_study = [each for each in differences if each.startswith("the study")]
     if of_study and not same:

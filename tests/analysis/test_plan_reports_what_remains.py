@@ -13,8 +13,7 @@ from msgspec.structs import replace
 from scaling.builds.arms import parse_arm
 from scaling.builds.prepared_arm import PreparedArm
 from scaling.journal.record import Line, RunLine, encode_line
-from scaling.machine.identity import describe_machine
-from scaling.run.measure import Prepared, head
+from scaling.run.measure import Prepared
 from scaling.run.remaining_work import lines, read_runs, work_in
 from tests.support.cli import BUILD, Command
 from tests.support.descriptions import description
@@ -38,13 +37,11 @@ def ready(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Prepared:
 @pytest.fixture
 def whole(ready: Prepared) -> tuple[Line, list[RunLine]]:
     """The first line of its journal, and a valid run for each that is planned."""
-    machine = describe_machine(TWO_CORES)
-    first = head(ready.plan, ready.arms, machine, pins="pins", workers_source="source")
     made, rng = FakeStudy(window_s=1.0), random.Random(1)
     runs = [
         made.run(run.cell, rng, block=run.block, position=run.position) for run in ready.plan.runs
     ]
-    return first, runs
+    return ready.first_line(), runs
 
 
 def work(ready: Prepared, folder: Path, written: Sequence[Line]) -> tuple[list[int], str]:

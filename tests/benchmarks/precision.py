@@ -20,9 +20,8 @@ from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.table.load import judge_of, read_journal
 from scaling.journal.folder import choose
 from scaling.journal.record import Cell, RunLine
-from scaling.machine.identity import describe_machine
 from scaling.run.execute import Executor
-from scaling.run.measure import head, prepared, services_of
+from scaling.run.measure import prepared, services_of
 from scaling.run.prepare import ChildNeeds
 from scaling.run.progress import PlainLines
 from scaling.run.session import drive
@@ -140,14 +139,7 @@ def _measure(design: Design, output: Path, budget_s: float) -> None:
     console = Console(file=sys.stderr)
     with prepared(options, ChildNeeds(), lambda line: print(line, file=sys.stderr)) as found:
         ready = replace(found, plan=_in_order_of(found.plan, design))
-        machine = describe_machine(ready.topology)
-        first = head(
-            ready.plan,
-            ready.arms,
-            machine,
-            pins=ready.pins,
-            workers_source=ready.workers_source,
-        )
+        first = ready.first_line()
         journal = choose(output, first, lambda runs: False).journal
         with journal, services_of(ready) as services:
             execute = Executor(ready.plan, ready.arms, services)

@@ -19,9 +19,8 @@ import msgspec
 from scaling.base.console import new_console
 from scaling.base.errors import ScalingError, UsageError
 from scaling.journal.file import FILE_NAME
-from scaling.machine.identity import describe_machine
 from scaling.run.cluster.request import Event, Request
-from scaling.run.measure import Prepared, head, measure, prepared
+from scaling.run.measure import measure, prepared
 from scaling.run.progress import RUNS, PlainLines
 from scaling.run.session import InterruptedStudyError
 from scaling.run.time_left import Left
@@ -90,7 +89,8 @@ def main(lines: queue.SimpleQueue[bytes]) -> int:
             request.options, request.wanted, lambda text: emit(Event(say=text)), request.load_file
         ) as ready:
             journal = request.folder(dict(os.environ)) / FILE_NAME
-            emit(_prepared(ready, journal))
+            held_bytes = journal.stat().st_size if journal.exists() else 0
+            emit(Event(head=ready.first_line(), held_bytes=held_bytes))
             copied_bytes, copy = msgspec.json.decode(lines.get(), type=tuple[int, str | None])
             if copy is not None:
                 journal.parent.mkdir(parents=True, exist_ok=True)
@@ -108,15 +108,6 @@ def main(lines: queue.SimpleQueue[bytes]) -> int:
         emit(Event(state="failed", why=f"the request cannot be read ({error}): {why}"))
         return UsageError.exit_code
     return 0
-
-
-def _prepared(ready: Prepared, journal: Path) -> Event:
-    machine = describe_machine(ready.topology)
-    first = head(
-        ready.plan, ready.arms, machine, pins=ready.pins, workers_source=ready.workers_source
-    )
-    held_bytes = journal.stat().st_size if journal.exists() else 0
-    return Event(head=first, held_bytes=held_bytes)
 
 
 if __name__ == "__main__":
