@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 
 from scaling.analysis.arrays import Floats
-from scaling.analysis.laws import fit_usl, resample
+from scaling.analysis.laws import fits
+from scaling.analysis.laws.fits import Fit
 from scaling.analysis.laws.regions import region_laws
+from scaling.analysis.laws.solve import USL
 from scaling.analysis.results import StudyResults
 from scaling.journal.record import Cell
 from scaling.report.tables.export import markdown
@@ -64,12 +66,11 @@ def studies(
 
 @pytest.mark.parametrize("name", PLANTED)
 def test_intervals_hold_what_was_planted(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resample, "RESAMPLES", 200)
+    monkeypatch.setattr(fits, "RESAMPLES", 200)
     alpha, beta = PLANTED[name]
-    columns, rows = np.tile(np.array(NS, float), BLOCKS), np.repeat(np.arange(BLOCKS), len(NS))
     held = {"alpha": 0, "beta": 0}
     for found in studies((alpha, beta), (0.0, 0.0)):
-        fit = fit_usl(columns, found["threads"].ravel(), rows)
+        fit = Fit(USL, np.array(NS, float), found["threads"])
         for parameter, value in (("alpha", alpha), ("beta", beta)):
             low, high = fit.intervals[parameter]
             held[parameter] += low <= value <= high

@@ -5,7 +5,8 @@ import math
 import numpy as np
 
 from scaling.analysis.arrays import Floats
-from scaling.analysis.laws import fit_usl
+from scaling.analysis.laws.fits import Fit
+from scaling.analysis.laws.solve import USL
 
 SEED = 20261120
 SHAPES = {"both": (0.05, 0.002), "steep": (0.3, 0.01), "no coherency": (0.02, 0.0)}
@@ -47,11 +48,9 @@ def rates_held(shape: str, noise: str, blocks: int, studies: int) -> dict[str, f
     held = dict.fromkeys(truth, 0)
     rng = np.random.default_rng(SEED)
     ns = np.arange(1.0, 8)
-    columns, rows = np.tile(ns, blocks), np.repeat(np.arange(blocks), len(ns))
+    true = usl(ns, alpha, beta)
     for _ in range(studies):
-        true = usl(ns, alpha, beta)
-        runs = true + errors(noise, true, blocks, rng)
-        fit = fit_usl(columns, runs.ravel(), rows if blocks > 1 else None)
+        fit = Fit(USL, ns, true + errors(noise, true, blocks, rng))
         for name, value in truth.items():
             low, high = fit.intervals[name]
             held[name] += low <= value * (1 + 1e-12) and value <= high

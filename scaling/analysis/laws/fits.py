@@ -1,39 +1,99 @@
-"""Fits of the laws: parameters with intervals, what a law says of other Ns, and which to choose."""
+"""Fits of the laws: parameters with intervals, what a law says of other Ns, and which to choose.
+
+`fit = Fit(USL, workers, runs)` has `fit.alpha`, `fit.beta`, `fit.gamma`, `fit.peak`,
+`fit.predict(12)`, `fit.band(12)` and `fit.intervals["alpha"]`.
+
+Intervals are bootstrapped. With enough blocks, whole blocks are drawn with replacement. Otherwise
+the fit's own residuals are drawn and added to it. That needs no repeated runs and includes what the
+law does not describe, but assumes the same noise at every N.
+"""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
+from scipy.special import ndtr, ndtri, stdtrit
 
 from scaling.analysis.arrays import Floats
-from scaling.analysis.laws.observations import Observations, at_least_one, observe
-from scaling.analysis.laws.resample import Resamples, resample
-from scaling.analysis.laws.solve import AMDAHL, LAWS, LINEAR, UPPER, USL, Law, fit_one, throughput
+from scaling.analysis.laws.solve import (
+    LAWS,
+    UPPER,
+    USL,
+    Law,
+    fit_many,
+    fit_one,
+    slopes,
+    throughput,
+)
 from scaling.analysis.statistics.estimate import COVERAGE, Estimate
+from scaling.study.presets import FEWEST_FOR_INTERVAL
 
-SEED = 1
+FEWEST_N = 6
+"""Distinct Ns that a law needs. Three parameters and the spread leave two to spare, and AICc of the
+largest law exists from here on: its last term divides by n - 5."""
+
+SEED = 1  # of the bootstrap: the same runs have the same intervals
 EXACT = 1e-6  # of the throughput: no measurement is as good, so nearer fits are equally good
+RESAMPLES = 1000
+TAIL = (1 - COVERAGE) / 2
+MOST_LEVERAGE = 0.95  # a value that decides the fit all by itself has no residual to speak of
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Resamples:
+    """Resampled parameters: groups of (R, P), each refitted to R resamples.
+
+    The first group is of the law itself. Where its interval for alpha or beta reaches 0, the law
+    without that parameter is as likely, and a further group has refits of that law: refits that
+    stop at a bound half of the time understate how much the other parameters vary (D. W. K.
+    Andrews, Econometrica 68 (2), 2000, 399-405). An interval is what those of all groups cover
+    together.
+    """
+
+    groups: tuple[Floats, ...]
+    tail: float
+    method: str
+
+    def interval(self, of: Callable[[Floats], Floats]) -> tuple[Floats, Floats]:
+        """Low and high of what `of` makes of parameters (R, P): an array with R as its last axis.
+
+        Both are among the values found, which may be infinite.
+        """
+        found = [of(group) for group in self.groups]
+        low = [np.quantile(each, self.tail, axis=-1, method="lower") for each in found]
+        high = [np.quantile(each, 1 - self.tail, axis=-1, method="higher") for each in found]
+        return np.min(low, axis=0), np.max(high, axis=0)
 
 
 class Fit:
-    """A law fitted to observations. Its parameters are floats, with 95 % intervals in `intervals`.
+    """A law fitted to medians. Its parameters are floats, with 95 % intervals in `intervals`.
 
     `gamma` is in operations/s, `alpha` and `beta` are pure numbers, 0 where the law does not have
-    them. The intervals are bootstrapped when they are first asked for.
+    them. Of all gamma > 0, 0 ≤ alpha ≤ 1 and 0 ≤ beta ≤ 1 these are the ones with the smallest sum
+    of squared differences in throughput, as in Gunther's book and in R's package usl. The intervals
+    are bootstrapped when they are first asked for.
     """
 
-    def __init__(self, law: Law, seen: Observations, seed: int) -> None:
+    def __init__(self, law: Law, workers: Floats, runs: Floats) -> None:
+        """`workers` (K,) are distinct, in order, `FEWEST_N` or more.
+
+        `runs` (blocks, K) are operations/s: positive, NaN where one is missing, with one or more in
+        each row and column.
+        """
         self.law = law
-        self.seen = seen
-        self._seed = seed
-        self._found = fit_one(law, seen.workers, seen.values)
-        left = throughput(seen.workers, self._found) - seen.values
-        self._squares = float(left @ left)
+        self._workers = workers
+        # The highest throughput is the unit: a fit does not depend on what an operation is.
+        self._unit_per_s = float(np.nanmax(runs))
+        self._runs = runs / self._unit_per_s
+        self._values = np.nanmedian(self._runs, axis=0)
+        self._found = fit_one(law, workers, self._values)
         gamma, self.alpha, self.beta = [*map(float, self._found), 0.0, 0.0][:3]
-        self.gamma = gamma * seen.unit_per_s
+        self.gamma = gamma * self._unit_per_s
 
     @property
     def peak(self) -> float:
@@ -64,14 +124,51 @@ class Fit:
         Model Selection and Multimodel Inference, 2nd ed. (2002), 2.4. It takes noise to be the same
         at every N, as least squares do.
         """
-        n, k = len(self.seen.values), self.law.count + 1
-        spread = max(self._squares / n, EXACT**2 * float(np.mean(self.seen.values**2)))
+        n, k = len(self._values), self.law.count + 1
+        left = throughput(self._workers, self._found) - self._values
+        spread = max(float(left @ left) / n, EXACT**2 * float(np.mean(self._values**2)))
         return n * math.log(spread) + 2 * k + 2 * k * (k + 1) / (n - k - 1)
 
     @cached_property
     def resamples(self) -> Resamples:
-        """What the intervals are made of."""
-        return resample(self.law, self.seen, self._found, np.random.default_rng(self._seed))
+        """What the intervals are made of: the law fitted again to what might have been seen."""
+        law, runs, blocks = self.law, self._runs, len(self._runs)
+        rng = np.random.default_rng(SEED)
+        if blocks >= FEWEST_FOR_INTERVAL:
+            drawn = runs[rng.integers(0, blocks, (RESAMPLES, blocks))]
+            rows = pd.DataFrame(drawn.swapaxes(1, 2).reshape(-1, blocks))
+            values = rows.median(axis=1).to_numpy().reshape(RESAMPLES, -1)  # NaN: an N has no run
+            tail, method = _tail(blocks), f"bootstrap over {blocks} blocks"
+        else:
+            values = self._thrown_back(rng)
+            tail, method = TAIL, "bootstrap of residuals"
+
+        def refitted(absent: tuple[str, ...] = ()) -> Floats:
+            return fit_many(law, self._workers, values, self._found, absent)
+
+        own = refitted()
+        low, _ = Resamples((own[:, 1:],), tail, method).interval(np.transpose)  # not of gamma
+        doubtful = [name for name, least in zip(law.parameters[1:], low, strict=True) if least <= 0]
+        counts = range(1, len(doubtful) + 1)
+        without = (each for count in counts for each in combinations(doubtful, count))
+        return Resamples((own, *map(refitted, without)), tail, method)
+
+    def _thrown_back(self, rng: np.random.Generator) -> Floats:
+        """The fit plus its own residuals, drawn with replacement.
+
+        A residual is smaller than the error behind it, since the fit leans towards the value: it is
+        divided by the root of 1 - leverage (A. C. Davison, D. V. Hinkley, Bootstrap Methods and
+        their Application (1997), 6.2.3 and 7.6). Few residuals say little about their spread: they
+        are widened by the ratio of Student's t to the normal distribution.
+        """
+        fitted = throughput(self._workers, self._found)
+        inside = (self._found > 0) & (self._found < UPPER[: self.law.count])
+        basis = np.linalg.qr(slopes(self._workers, self._found)[:, inside])[0]
+        leverage = np.minimum(np.sum(basis**2, axis=1), MOST_LEVERAGE)
+        residuals = (self._values - fitted) / np.sqrt(1 - leverage)
+        wider = stdtrit(len(fitted) - self.law.count, TAIL) / ndtri(TAIL)
+        drawn = rng.choice(residuals - residuals.mean(), (RESAMPLES, len(fitted)))
+        return np.asarray(fitted + wider * drawn)
 
     @property
     def method(self) -> str:
@@ -82,7 +179,7 @@ class Fit:
     def intervals(self) -> Mapping[str, tuple[float, float]]:
         """The interval of each parameter and, of the Universal Scalability Law, of its peak."""
         low, high = self.resamples.interval(np.transpose)
-        low[0], high[0] = low[0] * self.seen.unit_per_s, high[0] * self.seen.unit_per_s
+        low[0], high[0] = low[0] * self._unit_per_s, high[0] * self._unit_per_s
         ends = zip(low.tolist(), high.tolist(), strict=True)
         found = dict(zip(self.law.parameters, ends, strict=True))
         if self.law is USL:
@@ -93,7 +190,7 @@ class Fit:
     def estimate(self, name: str) -> Estimate:
         """`gamma`, `alpha`, `beta` or `peak` with its interval, for tables."""
         point, unit = getattr(self, name), "operations/s" if name == "gamma" else ""
-        ends, n = self.intervals[name], len(self.seen.values)
+        ends, n = self.intervals[name], len(self._values)
         return Estimate(point, *ends, unit, n, self.method, coverage=COVERAGE)
 
     def predict(self, n: npt.ArrayLike) -> Floats:
@@ -102,7 +199,7 @@ class Fit:
         Raises:
             ValueError: NaN or infinity, or an N below 1.
         """
-        return self._at(n, self._found[None])[..., 0] * self.seen.unit_per_s
+        return self._at(n, self._found[None])[..., 0] * self._unit_per_s
 
     def band(self, n: npt.ArrayLike) -> tuple[Floats, Floats]:
         """The 95 % interval of the law at `n`: low and high, each in the shape of `n`.
@@ -113,49 +210,16 @@ class Fit:
             ValueError: NaN or infinity, or an N below 1.
         """
         low, high = self.resamples.interval(lambda parameters: self._at(n, parameters))
-        return low * self.seen.unit_per_s, high * self.seen.unit_per_s
+        return low * self._unit_per_s, high * self._unit_per_s
 
     def _at(self, n: npt.ArrayLike, parameters: Floats) -> Floats:
         """What each row of parameters says: the shape of `n`, then rows."""
         ns = np.asarray(n, dtype=np.float64)
         if not np.isfinite(ns).all():
             raise ValueError("n has NaN or infinity in it")
-        at_least_one(ns)
+        if (ns < 1).any():
+            raise ValueError(f"workers must be 1 or more; {ns.min():g} is among them")
         return throughput(ns.ravel(), parameters).T.reshape(*ns.shape, len(parameters))
-
-
-def fit_usl(
-    workers: npt.ArrayLike,
-    throughput: npt.ArrayLike,
-    blocks: npt.ArrayLike | None = None,
-    *,
-    seed: int = SEED,
-    law: Law = USL,
-) -> Fit:
-    """Fit the Universal Scalability Law by least squares, with intervals by bootstrap.
-
-    Of all gamma > 0, 0 ≤ alpha ≤ 1 and 0 ≤ beta ≤ 1 these are the ones with the smallest sum of
-    squared differences in throughput, as in Gunther's book and in R's package usl.
-
-    Args:
-        workers: N of each value, (K,): 1 or more, whole or not, in any order; an N may come again.
-        throughput: operations/s, or in any other unit, (K,): positive.
-        blocks: which block each value was run in, (K,), numbers or words. With them the law is
-            fitted to the median at each N, and from six blocks on the intervals are of blocks
-            drawn again; without, every value is fitted, and residuals are drawn.
-        seed: of the bootstrap. The same seed gives the same intervals.
-        law: one with fewer parameters: `fit_amdahl` holds beta at 0, `fit_linear` alpha as well.
-
-    Raises:
-        ValueError: an array is empty or not one-dimensional, they differ in length, there is NaN or
-            infinity, an N below 1 or a throughput that is not positive, fewer than six distinct N,
-            or two values of one block at one N.
-    """
-    return Fit(law, observe(workers, throughput, blocks), seed)
-
-
-fit_amdahl = partial(fit_usl, law=AMDAHL)
-fit_linear = partial(fit_usl, law=LINEAR)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -170,24 +234,15 @@ class Choice:
     weights: Mapping[str, float]
 
 
-def choose(
-    workers: npt.ArrayLike,
-    throughput: npt.ArrayLike,
-    blocks: npt.ArrayLike | None = None,
-    *,
-    seed: int = SEED,
-) -> Choice:
+def choose(workers: Floats, runs: Floats) -> Choice:
     """Fit all three laws and take the one with the lowest AICc; the simpler one of equals.
 
     With six values the Universal Scalability Law is charged 30 points more than Amdahl's and 40
     more than the line: it is taken only if it leaves less than a hundredth of their squares.
     With ten the charges are 6 and 10. Noise alone makes Amdahl's law of a line, or USL of Amdahl's
-    law, in about one case of twenty.
-
-    Takes and raises what `fit_usl` does; `blocks` make the values medians, one for each N.
+    law, in about one case of twenty. Takes what `Fit` does.
     """
-    seen = observe(workers, throughput, blocks)
-    fits = [Fit(law, seen, seed) for law in LAWS]
+    fits = [Fit(law, workers, runs) for law in LAWS]
     aicc = np.array([fit.aicc for fit in fits])
     likely = np.exp((aicc.min() - aicc) / 2)
     weights = (likely / likely.sum()).tolist()
@@ -198,3 +253,12 @@ def choose(
 def _peaks(alpha: Floats, beta: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(beta > 0, np.sqrt((1 - alpha) / beta), np.inf)
+
+
+def _tail(blocks: int) -> float:
+    """What to cut off so that few blocks do not make an interval too narrow.
+
+    T. C. Hesterberg, What teachers should know about the bootstrap, The American Statistician 69
+    (4), 2015, 371-386, 3.4.2: the expanded percentile interval.
+    """
+    return float(ndtr(stdtrit(blocks - 1, TAIL) * np.sqrt(blocks / (blocks - 1))))

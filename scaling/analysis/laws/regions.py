@@ -13,7 +13,7 @@ import numpy as np
 
 from scaling.analysis.arrays import Floats
 from scaling.analysis.curves import Curve
-from scaling.analysis.laws import FEWEST_N, Choice, choose, karp_flatt
+from scaling.analysis.laws.fits import FEWEST_N, Choice, choose
 from scaling.analysis.statistics.estimate import Estimate, median
 
 TOO_FEW = "not fitted: too few points"
@@ -57,10 +57,23 @@ def _law(curve: Curve, region: str | None, workers: tuple[int, ...]) -> RegionLa
 def _chosen(workers: tuple[int, ...], runs: bytes) -> Choice:
     """The choice for runs (blocks × N); tables, CSV and plots of a study ask for the same ones."""
     grid = np.frombuffer(runs).reshape(-1, len(workers))
-    blocks, columns = np.nonzero(grid > 0)  # NaN is not
-    return choose(np.array(workers)[columns], grid[blocks, columns], blocks)
+    known = grid > 0  # NaN is not
+    return choose(np.array(workers, float), np.where(known, grid, np.nan)[known.any(axis=1)])
 
 
 def _serial(n: int, speedups: Floats) -> Estimate:
     known = speedups[np.isfinite(speedups) & (speedups > 0)]
-    return median(karp_flatt(np.full(len(known), n), known) if len(known) else known, "")
+    return median(karp_flatt(n, known), "")
+
+
+def karp_flatt(n: int | Floats, speedup: Floats) -> Floats:
+    """The experimentally determined serial fraction at `n` workers, in the shape of `speedup`.
+
+        e = (1 / speedup - 1 / N) / (1 - 1 / N)
+
+    A. H. Karp, H. P. Flatt, Measuring parallel processor performance, Communications of the ACM 33
+    (5), 1990, 539-543. `speedup` is throughput over that of one worker, positive, `n` 2 or more. If
+    it rises with N, something besides a serial part holds the workers up; below 0 the speed-up is
+    more than N.
+    """
+    return np.asarray((1 / speedup - 1 / n) / (1 - 1 / n))
