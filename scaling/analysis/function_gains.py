@@ -21,7 +21,7 @@ import numpy as np
 from scaling.analysis.arrays import Floats
 from scaling.analysis.statistics.estimate import COVERAGE
 from scaling.analysis.statistics.hypotheses import corrected
-from scaling.journal.beside import FunctionGain, ProfilePart, SampleKind
+from scaling.journal.beside import FunctionGain, ProfiledRun, ProfilePart, SampleKind
 
 # ----------------------------------------------------------------------------------------- meanings
 # What the names of functions mean that profiles of competing threads show.
@@ -198,13 +198,12 @@ class Tally:
 class SampledRun:
     """One profiled run: what an operation took, and the samples, by the first kind of each part."""
 
-    cpu_ns_per_op: float
-    worker_ns_per_op: float
+    run: ProfiledRun
     tallies: Mapping[SampleKind, Tally]
 
     def base_ns(self, part: Part) -> float:
         """What the shares of a part are shares of."""
-        return self.cpu_ns_per_op if part.of == "cpu" else self.worker_ns_per_op
+        return self.run.cpu_ns_per_op if part.of == "cpu" else self.run.worker_ns_per_op
 
     def tally(self, part: Part) -> Tally:
         """The samples of a part; empty where its source saw nothing."""

@@ -12,7 +12,14 @@ from scaling.analysis.function_gains import SampledRun, Tally, differentials, me
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import read_journal
 from scaling.base.errors import UsageError
-from scaling.journal.beside import FunctionGain, Profile, ProfilePart, SampleKind, write_profile
+from scaling.journal.beside import (
+    FunctionGain,
+    Profile,
+    ProfiledRun,
+    ProfilePart,
+    SampleKind,
+    write_profile,
+)
 from scaling.journal.record import Cell, ThreadUse
 from scaling.report.page.figures import function_blocks
 from scaling.run.profile.choice import Chosen, cell_text, choose
@@ -26,8 +33,21 @@ from tests.support.studies import FakeStudy
 
 def run(cpu_ns: float, native: Mapping[str, int], **others: Tally) -> SampledRun:
     counts: dict[tuple[SampleKind, str], int] = {("native", name): n for name, n in native.items()}
-    tallies = {"native": Tally(counts, sum(native.values()), sum(native.values())), **others}
-    return SampledRun(cpu_ns, 2 * cpu_ns, tallies)  # type: ignore[arg-type]
+    tally = Tally(counts, sum(native.values()), sum(native.values()))
+    return sampled(cpu_ns, {"native": tally, **others})  # type: ignore[dict-item]
+
+
+def sampled(cpu_ns: float, tallies: Mapping[SampleKind, Tally]) -> SampledRun:
+    run = ProfiledRun(
+        pair=0,
+        workers=2,
+        throughput_per_s=1e9 / cpu_ns,
+        cpu_ns_per_op=cpu_ns,
+        worker_ns_per_op=2 * cpu_ns,
+        cpu_samples=0,
+        stack_samples=0,
+    )
+    return SampledRun(run, tallies)
 
 
 def pairs() -> list[tuple[SampledRun, SampledRun]]:
@@ -53,7 +73,7 @@ def test_shares_are_of_the_cpu_time_of_the_threads_that_are_sampled() -> None:
             configurations=[("3.14t", "threads")], workers=(2,), rates=(800.0,), blocks=1
         )
         line = of_workers(study.runs[0], lambda each: with_(each, use=use))
-        return measured(line, study.first_line, Sampling([], [])).sampled.cpu_ns_per_op
+        return measured(line, study.first_line, Sampling([], []), 0).run.cpu_ns_per_op
 
     assert cpu_ns_per_op(100.0) == cpu_ns_per_op(1.0) == pytest.approx(0.9e6, rel=0.1)
 
@@ -103,9 +123,8 @@ def test_a_handful_of_samples_proves_nothing() -> None:
 
 def test_functions_that_contain_each_other_have_no_sum() -> None:
     calls = Tally({("python_total", "main"): 10, ("python_total", "slow"): 6}, 10, 10)
-    found = [(a, SampledRun(b.cpu_ns_per_op, 1.0, {"python_total": calls})) for a, b in pairs()]
-    found = [(SampledRun(900.0, 1.0, {"python_total": calls}), several) for _, several in found]
-    (part,) = differentials(found)
+    alone, several = (sampled(cpu_ns, {"python_total": calls}) for cpu_ns in (900.0, 1400.0))
+    (part,) = differentials([(alone, several)] * 4)
     assert part.rest is None
     assert part.total is None
 

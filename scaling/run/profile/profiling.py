@@ -5,24 +5,19 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from scaling.analysis.function_gains import (
-    FEWEST_PAIRS,
-    SampledRun,
-    Tally,
-    differentials,
-)
+from scaling.analysis.function_gains import FEWEST_PAIRS, SampledRun, Tally, differentials
 from scaling.analysis.table.load import Rows, judge_of
 from scaling.analysis.table.stacks import NS_PER_S
 from scaling.base.errors import ScalingError
 from scaling.builds import cache
 from scaling.builds.prepared_arm import PreparedArm
 from scaling.journal.beside import Profile, ProfiledRun, SampleKind
-from scaling.journal.record import CeilingLine, Cell, RunLine, StudyLine
+from scaling.journal.record import CeilingLine, RunLine, StudyLine
 from scaling.run.calibrate import generator_processes
 from scaling.run.execute import Executor
 from scaling.run.measure import Prepared, generators_of, services_of
@@ -87,15 +82,6 @@ def profiled(
         finally:
             display.end()
     return _profile(chosen, work.operation, found, pairs, sampling)
-
-
-@dataclass(frozen=True)
-class Measured:
-    """One profiled run: what it did, and its samples."""
-
-    workers: int
-    throughput_per_s: float
-    sampled: SampledRun
 
 
 class Sampling:
@@ -215,7 +201,7 @@ class _Work:
         self._display = display
         self._time = TimeLeft(plan.inside_s, plan.overhead_s(chosen.several))
 
-    def pairs(self, count: int) -> Iterator[tuple[Measured, Measured]]:
+    def pairs(self, count: int) -> Iterator[tuple[SampledRun, SampledRun]]:
         """So many pairs of valid runs, N = 1 and N first in turn.
 
         One in which a run is invalid is made again, at most as many as were asked for.
@@ -226,8 +212,9 @@ class _Work:
         done, most = 0, (1 + RETRIES) * count
         for pair in range(most):
             order = self._cells if pair % 2 == 0 else self._cells[::-1]
-            runs = {cell.workers: self._run(pair, place, cell) for place, cell in enumerate(order)}
-            alone, several = (runs[cell.workers] for cell in self._cells)
+            planned = [PlannedRun(pair, place, cell) for place, cell in enumerate(order)]
+            runs = {run.cell: self._run(run, done) for run in planned}
+            alone, several = (runs[cell] for cell in self._cells)
             if alone and several:
                 done += 1
                 text = f"pair {done} of {count} done · {self._time.left}"
@@ -240,14 +227,15 @@ class _Work:
             if done == count:
                 return
 
-    def _run(self, pair: int, place: int, cell: Cell) -> Measured | None:
-        words = run_in_words(cell)
+    def _run(self, run: PlannedRun, pair: int) -> SampledRun | None:
+        """Do a run of a pair, the `pair`th that is valid; None if it is not."""
+        words = run_in_words(run.cell)
         self._display.running(words, self._time.left)
-        line, _ = self._execute(PlannedRun(pair, place, cell), 1)
-        self._time.done(cell)
+        line, _ = self._execute(run, 1)
+        self._time.done(run.cell)
         self._time.learn(line)
         reason = self._judge(line)
-        found = None if reason else measured(line, self._head, self._sampling)
+        found = None if reason else measured(line, self._head, self._sampling, pair)
         self._sampling.again()
         self._display.finished(words, figure_of(line, self.operation), self._time.left)
         if reason:
@@ -256,22 +244,24 @@ class _Work:
         return found
 
 
-def measured(line: RunLine, head: StudyLine, sampling: Sampling) -> Measured:
-    """A valid run that was sampled."""
+def measured(line: RunLine, head: StudyLine, sampling: Sampling, pair: int) -> SampledRun:
+    """A valid run of a pair, with its samples."""
     rows = Rows([line], head)
     per_s, operations = (float(rows[name][0]) for name in ("throughput_per_s", "operations"))
     # Of the loops' threads, which are sampled: `cpu_s_per_op` may have a pool's threads in it.
     cpu_s = float(rows["cpu_busy"][0]) / per_s
     workers = line.cell.workers
-    return Measured(
+    tallies = sampling.tallies(line, cpu_s * operations)
+    run = ProfiledRun(
+        pair=pair,
         workers=workers,
         throughput_per_s=per_s,
-        sampled=SampledRun(
-            cpu_ns_per_op=NS_PER_S * cpu_s,
-            worker_ns_per_op=NS_PER_S * workers / per_s,
-            tallies=sampling.tallies(line, cpu_s * operations),
-        ),
+        cpu_ns_per_op=NS_PER_S * cpu_s,
+        worker_ns_per_op=NS_PER_S * workers / per_s,
+        cpu_samples=tallies.get("native", Tally()).samples,
+        stack_samples=tallies.get("blocked", Tally()).samples,
     )
+    return SampledRun(run, tallies)
 
 
 def with_unseen(tallies: Mapping[SampleKind, Tally], cpu_s: float) -> Mapping[SampleKind, Tally]:
@@ -299,7 +289,7 @@ def with_unseen(tallies: Mapping[SampleKind, Tally], cpu_s: float) -> Mapping[Sa
 def _profile(
     chosen: Chosen,
     operation: str,
-    found: Sequence[tuple[Measured, Measured]],
+    found: Sequence[tuple[SampledRun, SampledRun]],
     asked: int,
     sampling: Sampling,
 ) -> Profile:
@@ -308,15 +298,15 @@ def _profile(
             f"no profile: {len(found)} of {asked} pairs of runs were valid, and it takes "
             f"{FEWEST_PAIRS}. Try again when the machine is quiet, with more --pairs"
         )
-    parts = differentials([(alone.sampled, several.sampled) for alone, several in found])
+    parts = differentials(found)
     if not parts:
         raise ScalingError(f"no profile: {'; '.join(sampling.notes)}")
-    speed = median(several.throughput_per_s for _, several in found) / chosen.per_s
+    speed = median(several.run.throughput_per_s for _, several in found) / chosen.per_s
     return Profile(
         cell=chosen.several,
         text=chosen.text,
         operation=operation,
-        runs=[_described(number, run) for number, pair in enumerate(found) for run in pair],
+        runs=[each.run for pair in found for each in pair],
         parts=parts,
         speed=speed,
         notes=[_without_folders(each) for each in sampling.notes],
@@ -327,18 +317,3 @@ def _without_folders(note: str) -> str:
     """What a program said, without the machine's folders: people publish such files."""
     folders = [tempfile.gettempdir(), str(cache.folder())]
     return without_paths(note.encode(), folders).decode(errors="replace")
-
-
-def _described(pair: int, run: Measured) -> ProfiledRun:
-    def count(kind: SampleKind) -> int:
-        return run.sampled.tallies.get(kind, Tally()).samples
-
-    return ProfiledRun(
-        pair=pair,
-        workers=run.workers,
-        throughput_per_s=run.throughput_per_s,
-        cpu_ns_per_op=run.sampled.cpu_ns_per_op,
-        worker_ns_per_op=run.sampled.worker_ns_per_op,
-        cpu_samples=count("native"),
-        stack_samples=count("blocked"),
-    )
