@@ -12,8 +12,14 @@ import pytest
 
 from scaling.builds.prepared_arm import PreparedArm
 from scaling.run.profile import perf, profiling, stacks
-from scaling.run.profile.perf import TRAMPOLINES, Perf, samples, tallies_of
-from scaling.run.profile.source import UnavailableError, file_shown
+from scaling.run.profile.perf import (
+    TRAMPOLINES,
+    Perf,
+    UnavailableError,
+    file_shown,
+    samples,
+    tallies_of,
+)
 from scaling.run.profile.stacks import StackSample
 
 FLAT = """\

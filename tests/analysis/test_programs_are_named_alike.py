@@ -7,8 +7,7 @@ import pytest
 from scaling.builds.arms import parse_arm
 from scaling.builds.runtimes.runtime import RUNTIMES
 from scaling.builds.settings import SETTINGS
-from scaling.run.profile.perf import Perf
-from scaling.run.profile.source import UnavailableError
+from scaling.run.profile.perf import Perf, UnavailableError
 from scaling.study.services import SERVICES
 from tests.analysis.test_examples_of_pages_work import of
 from tests.support.children import ROOT

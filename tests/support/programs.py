@@ -25,8 +25,7 @@ from scaling.builds.interpreters.libraries import NEEDS
 from scaling.builds.interpreters.libraries import is_there as can_be_compiled
 from scaling.builds.runtimes.runtime import RUNTIMES, AbsentRuntimeError, find
 from scaling.builds.settings import SETTINGS
-from scaling.run.profile.perf import Perf
-from scaling.run.profile.source import UnavailableError
+from scaling.run.profile.perf import Perf, UnavailableError
 from scaling.run.profile.stacks import _why as why_no_stacks
 from tests.support import cpython_source
 from tests.support.chromium import NAMES as BROWSERS

@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from scaling.analysis.function_gains import Tally
+from scaling.base.errors import ScalingError
 from scaling.journal.beside import SampleKind
-from scaling.run.profile.source import Thread, UnavailableError, python_name
 
 RATE_PER_S = 1999  # not in step with anything that happens every millisecond
 PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
@@ -41,6 +41,13 @@ TRAMPOLINE = "py::"
 TRAMPOLINES: tuple[SampleKind, str] = ("native", "[trampolines of -X perf]")
 NO_KERNEL = ("[vdso]", "[vsyscall]", "[unknown]", "[JIT]", "[heap]", "[stack")
 UNREADABLE = "native functions: perf cannot read its samples"
+LIBRARY = re.compile(r".*/(?:site-packages|dist-packages|python3\.\d+t?)/")
+
+type Thread = tuple[int, int]  # the ids of its process and of itself
+
+
+class UnavailableError(ScalingError):
+    """A source cannot sample here; the message says why, and what would permit it."""
 
 
 class Sample(NamedTuple):
@@ -55,7 +62,7 @@ class Sample(NamedTuple):
 
 
 class Perf:
-    """Samples with `perf record`; see `Source`."""
+    """Samples the workers of a run with `perf record`, from when they are ready to the end."""
 
     def __init__(
         self, folders: Sequence[str] = (), *, frame_pointers: bool = False, program: str = "perf"
@@ -74,15 +81,10 @@ class Perf:
         self._folders = folders
         self._calls = frame_pointers
         self._event = self._permitted()
-        self._process: subprocess.Popen[bytes] | None = None
-        self._pipes: list[int] = []
+        self._process: subprocess.Popen[bytes]
+        self._data: Path
         self._samples: list[Sample] | None = None
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
-
-    @property
-    def _data(self) -> Path:
-        assert self._folder
-        return Path(self._folder.name, "perf.data")
+        self._to_close = contextlib.ExitStack()
 
     @property
     def note(self) -> str:
@@ -105,11 +107,17 @@ class Perf:
         )
 
     def start(self, threads: Sequence[Thread]) -> None:
-        """Begin to sample; return when perf has reported that it has begun."""
-        self._folder = tempfile.TemporaryDirectory(prefix="scaling-perf-")
+        """Begin to sample these threads; return when perf has reported that it has begun.
+
+        Raises:
+            UnavailableError: it is not possible.
+        """
+        folder = tempfile.TemporaryDirectory(prefix="scaling-perf-")
+        self._data = Path(self._to_close.enter_context(folder), "perf.data")
         asked, asks = os.pipe()
         answer, answers = os.pipe()
-        self._pipes = [asks, answer]  # open while perf runs: it reads the one all the time
+        for pipe in (asks, answer):  # open while perf runs: it reads the one all the time
+            self._to_close.callback(os.close, pipe)
         command = [
             self._program, "record", "-q", "-e", self._event, "-F", str(RATE_PER_S),
             "-k", "CLOCK_MONOTONIC", "--no-buildid", "--no-buildid-cache",
@@ -126,6 +134,8 @@ class Perf:
                 pass_fds=(asked, answers),
                 start_new_session=True,  # Ctrl-C is the driver's
             )
+            self._to_close.callback(self._process.wait)
+            self._to_close.callback(self._process.kill)  # before it is waited for
             os.close(asked)
             os.close(answers)
             begun = b""
@@ -145,13 +155,18 @@ class Perf:
 
     def stop(self) -> None:
         """End sampling and have the samples written."""
-        if self._process:
-            self._process.send_signal(signal.SIGINT)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(STOP_S)
+        self._process.send_signal(signal.SIGINT)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(STOP_S)
 
     def tallies(self, opened_ns: int, closed_ns: int) -> Mapping[SampleKind, Tally]:
-        """Own CPU time by function; with callers, by the Python function that called it, too."""
+        """The samples in the window (monotonic ns), by the first kind of each part of a profile.
+
+        Own CPU time by function; with callers, by the Python function that called it, too.
+
+        Raises:
+            UnavailableError: they cannot be read.
+        """
         inside = [each for each in self._read() if opened_ns <= each.at_ns <= closed_ns]
         return tallies_of(inside, self._folders)
 
@@ -193,18 +208,23 @@ class Perf:
         return self._event == WITH_KERNEL
 
     def close(self) -> None:
-        """End perf and remove its files."""
-        if self._process and self._process.poll() is None:
-            self._process.kill()
-            self._process.wait()
-        self._process = None
-        for pipe in self._pipes:
-            os.close(pipe)
-        self._pipes = []
+        """End perf and remove its files; it can start again."""
+        self._to_close.close()
         self._samples = None
-        if self._folder:
-            self._folder.cleanup()
-        self._folder = None
+
+
+def file_shown(file: str, folders: Sequence[str]) -> str:
+    """A source file without the machine's folders: its place in a library or in one of these."""
+    for folder in folders:
+        if folder and file.startswith(f"{folder.rstrip('/')}/"):
+            return file[len(folder.rstrip("/")) + 1 :]
+    below = LIBRARY.sub("", file)
+    return below if below != file else Path(file).name
+
+
+def python_name(function: str, file: str, folders: Sequence[str]) -> str:
+    """`Handle._run (asyncio/events.py)`."""
+    return f"{function} ({file_shown(file, folders)})"
 
 
 def _how_to_permit() -> str:

@@ -22,8 +22,7 @@ from scaling.run.calibrate import generator_processes
 from scaling.run.execute import Executor
 from scaling.run.measure import Prepared, generators_of, services_of
 from scaling.run.profile.choice import Chosen
-from scaling.run.profile.perf import RATE_PER_S, UNSEEN, Perf
-from scaling.run.profile.source import Source, UnavailableError
+from scaling.run.profile.perf import RATE_PER_S, UNSEEN, Perf, UnavailableError
 from scaling.run.profile.stacks import Stacks
 from scaling.run.progress import Display, figure_of, run_in_words
 from scaling.run.redaction import without_paths
@@ -43,6 +42,8 @@ NO_CALLERS = (
     "pointers (CFLAGS=-fno-omit-frame-pointer); Python functions are those of sampled stacks"
 )
 SUB_INTERPRETERS = "Python functions: the stacks of sub-interpreters cannot be read from outside"
+
+type Source = Perf | Stacks
 
 
 def profiled(

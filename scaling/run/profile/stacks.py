@@ -16,8 +16,7 @@ from scaling.analysis.function_gains import Tally
 from scaling.base.formats import percent
 from scaling.builds.prepared_arm import PreparedArm
 from scaling.journal.beside import SampleKind
-from scaling.run.profile.perf import Perf
-from scaling.run.profile.source import Thread, UnavailableError, python_name
+from scaling.run.profile.perf import Perf, Thread, UnavailableError, python_name
 from scaling.run.waits import CALLS, RUNNING
 
 RATE_PER_S = 200
@@ -34,7 +33,7 @@ WHY = {
 
 
 class Stacks:
-    """Samples the Python stacks of a run's workers; see `Source`."""
+    """Samples the Python stacks of a run's workers, in the same steps as `Perf`."""
 
     def __init__(self, arm: PreparedArm, folders: Sequence[str], perf: Perf | None) -> None:
         """`folders` are those that a child imports from: they are left out of names.
