@@ -1,14 +1,19 @@
 """`scaling explain`: why it does not scale."""
 
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scaling.base.console import new_console
+from scaling.base.console import new_console, say
 from scaling.base.errors import UsageError
 from scaling.cli.program import Results, Texts, app
-from scaling.cli.study_options import PATH, WITH
+from scaling.cli.study_options import PATH, WITH, folder
+
+if TYPE_CHECKING:
+    from scaling.journal.beside import Profile
 
 PROFILE = "Names of functions (--profile)"
 PAIRS = 5
@@ -76,10 +81,48 @@ def explain(
     json_to = new_console() if as_json else None
     console = new_console(stderr=as_json)
     if profile:
-        from scaling.cli.profile_steps import profile_cell
-
         count = PAIRS if pairs is None else pairs
-        made = profile_cell(results, cell, count, paths=path or (), requirements=with_ or ())
+        made = _profiled(results, cell, count, path or (), with_ or ())
         show_profile(results, made, console, json_to=json_to)
     else:
         explain(results, console, json_to=json_to, details=details)
+
+
+def _profiled(
+    results: Path, cell: str | None, pairs: int, paths: Sequence[Path], requirements: Sequence[str]
+) -> "Profile":
+    """Sample a cell of a study in new runs, and write its profile beside the journal.
+
+    Raises:
+        UsageError: there is no such study or cell, or the study cannot be run here.
+        ScalingError: nothing can be sampled, or the file cannot be written.
+    """
+    from scaling.analysis.function_gains import FEWEST_PAIRS
+    from scaling.journal.beside import write_profile
+    from scaling.journal.reading import read_lines
+    from scaling.journal.record import CeilingLine
+    from scaling.run.measure import prepared
+    from scaling.run.prepare import ChildNeeds
+    from scaling.run.profile.choice import choose
+    from scaling.run.profile.profiling import profiled
+    from scaling.run.progress import display
+    from scaling.run.remaining_work import read_runs
+    from scaling.study.options import Options
+
+    if pairs < FEWEST_PAIRS:
+        raise UsageError(f"--pairs {pairs}: an interval takes {FEWEST_PAIRS} or more")
+    folders = [str(folder(path)) for path in paths]
+    errors = new_console(stderr=True)
+    note = partial(say, errors)
+    measured = read_runs(results, note)
+    chosen = choose(measured.head, measured.runs, cell)
+    note(f"profiling {chosen.text}: N = 1 against N = {chosen.several.workers}")
+    ceilings = [
+        line for line in read_lines(measured.path, lambda _: None) if isinstance(line, CeilingLine)
+    ]
+    wanted = ChildNeeds(paths=folders, requirements=tuple(requirements))
+    options = Options(arm=[chosen.several.arm])
+    with prepared(options, wanted, note, measured.load_file) as ready:
+        profile = profiled(ready, measured.head, ceilings, chosen, pairs, display(errors))
+    write_profile(measured.path.parent, profile)
+    return profile
