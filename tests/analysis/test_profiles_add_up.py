@@ -270,14 +270,6 @@ def test_words_that_no_cell_has_get_a_list_of_cells() -> None:
     assert "echo · asyncio · 3.14t · 2 threads" in str(raised.value)
 
 
-def test_cells_that_differ_in_a_parameter_are_listed_with_it() -> None:
-    study = FakeStudy(variants={"echo": [{"tls": "off"}, {"tls": "per-worker"}]})
-    with pytest.raises(UsageError) as raised:
-        chosen("per-worker", study)
-    assert "echo · asyncio · 3.14t · 2 threads · tls=per-worker" in str(raised.value)
-    assert chosen("tls=per-worker", study).several.parameters["tls"] == "per-worker"
-
-
 def test_every_name_that_is_listed_can_be_asked_for() -> None:
     study = FakeStudy(variants={"echo": [{"rate_per_s": 0.0}, {"rate_per_s": 400.0}]})
     with pytest.raises(UsageError) as raised:

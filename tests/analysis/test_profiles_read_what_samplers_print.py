@@ -139,25 +139,21 @@ def test_a_kernel_that_cannot_be_seen_is_noted(tmp_path: Path) -> None:
     assert "kernel.perf_event_paranoid" in found.note
 
 
-def test_a_sampler_that_ends_at_once_says_why(tmp_path: Path) -> None:
-    program = fake(tmp_path, 'case "$*" in *control*) echo "no such process" >&2; exit 1;; esac')
-    sampler = Perf(program=program)
-    with (
-        contextlib.closing(sampler),
-        pytest.raises(UnavailableError, match="perf did not begin: no such process"),
-    ):
-        sampler.start([(1, 1)])
-
-
-def test_a_sampler_that_never_answers_is_ended(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("script", "begin_s", "said"),
+    [
+        ('echo "no such process" >&2; exit 1', perf.BEGIN_S, "no such process"),
+        ("exec sleep 600", 0.1, "no answer"),
+    ],
+)
+def test_a_sampler_that_does_not_begin_says_why_and_is_ended(
+    script: str, begin_s: float, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(perf, "BEGIN_S", 0.1)
-    program = fake(tmp_path, 'case "$*" in *control*) exec sleep 600;; esac')
-    sampler = Perf(program=program)
+    monkeypatch.setattr(perf, "BEGIN_S", begin_s)
+    program = fake(tmp_path, f'case "$*" in *control*) {script};; esac')
     with (
-        contextlib.closing(sampler),
-        pytest.raises(UnavailableError, match="perf did not begin: no answer"),
+        contextlib.closing(Perf(program=program)) as sampler,
+        pytest.raises(UnavailableError, match=f"perf did not begin: {said}"),
     ):
         sampler.start([(1, 1)])
 
