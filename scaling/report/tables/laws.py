@@ -86,7 +86,7 @@ def _serial(law: RegionLaw) -> str:
 
 
 def _figure(value: Estimate, unit: str = "") -> str:
-    """As `wording.estimate`, with a unit, and ∞ for a peak that is nowhere."""
+    """As `str` of an estimate, with a unit, and ∞ for a peak that is nowhere."""
 
     def number(figure: float) -> str:
         return "∞" if figure == math.inf else formats.number(figure)
