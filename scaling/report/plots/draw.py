@@ -33,7 +33,7 @@ from scaling.report.plots import (
     waterfall,
 )
 from scaling.report.plots.caption import ceilings_of, load_text
-from scaling.report.plots.plot import LoadPlot, LoadSubject, Plot, Subject, load_subjects, subject
+from scaling.report.plots.plot import LoadPlot, LoadSubject, Plot, Subject, load_subjects
 from scaling.report.plots.sheet import FORMATS, Draw, Sheet
 from scaling.report.plots.style import RC
 from scaling.report.tables.rated import free_running, free_sweeps, rate_of, rated
@@ -135,15 +135,15 @@ def subjects(results: StudyResults) -> dict[str, Subject]:
         key = section.curves[0].key
         limits = ceilings_of(section, study, results.ceilings)
         stem = f"{slug(section.label)}-{section.sizing}"
-        found[_free(stem, found)] = subject(
+        found[_free(stem, found)] = Subject(
             section,
             study,
             warning,
-            comparisons[section_of(key)],
+            tuple(comparisons[section_of(key)]),
             limits,
             results.floor,
-            load_text(section, results),
-            [each for each in results.attributions if each.runs.section is section],
+            tuple(load_text(section, results)),
+            tuple(each for each in results.attributions if each.runs.section is section),
             under_load.get(section_of(without_rate(key))),
         )
     return found

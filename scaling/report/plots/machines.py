@@ -40,7 +40,7 @@ def _sheet(of: Mapping[str, Subject], loop: str) -> Sheet:
     shown = {label: each.on(loop, model) for label, each in of.items()}
     curves = [curve for some in shown.values() for curve in some]
     first = next(iter(of.values()))
-    colours = arm_colours(list(dict.fromkeys(curve.key.arm for curve in curves)))
+    arms = tuple(dict.fromkeys(curve.key.arm for curve in curves))
     models = list(dict.fromkeys(curve.key.model for curve in curves))
     kind = bounds_kind([point.speedup for curve in curves for point in curve.points])
     band = NOISE if any(each.noise("speedup") > 0 for each in of.values()) else ""
@@ -49,13 +49,13 @@ def _sheet(of: Mapping[str, Subject], loop: str) -> Sheet:
     sheet = new_sheet(
         f"{first.section.label}: speed-up on {formats.plural(len(of), 'machine')}",
         f"{first.section.sizing} sizing · {formats.listed(models)} · {loop}",
-        key_entries(colours, models, kind, "ideal: N times as fast", band=band),
+        key_entries(arm_colours(arms), models, kind, "ideal: N times as fast", band=band),
         " ".join([*warnings, *places]),
         Layout(len(of), min(len(of), MOST_COLUMNS), efficiency.HEIGHT_IN),
     )
     top = HEAD_ROOM * highest(curves, "speedup")
     for axes, (label, each) in zip(sheet.all_panels, of.items(), strict=True):
-        drawn = replace(each, colours=colours)
+        drawn = replace(each, beside=arms)
         draw_curves(axes, drawn, loop, "speedup", model)
         efficiency.draw_ideal(axes, shown[label])
         finish(axes, drawn, label, efficiency.SPEEDUP, top)

@@ -5,6 +5,7 @@ the page shows it, and the section of the study that it shows.
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from matplotlib.lines import Line2D
 
@@ -37,21 +38,20 @@ MOST_CURVES = 6  # in one panel, that can still be distinguished
 MOST_COLUMNS = 3  # panels side by side that a README's width still shows well
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Subject:
     """A section with its study: curves by loop, colours by arm, borders by machine.
 
-    `warning` is what the figures must not be seen without, if there is anything; `comparisons`
-    are of the same section, one for each loop that has any; `ceilings` are of the services that
-    its workload talks to; `floor` is the study's noise floor; `load` says how a served workload was
-    loaded; `attributions` are those of its cells. `rated` is the same workload in an open loop, if
-    it was measured there, too.
+    `warning` is what the figures must not be seen without, if there is anything: it begins their
+    captions; `comparisons` are of the same section, one for each loop that has any; `ceilings` are
+    of the services that its workload talks to; `floor` is the study's noise floor; `load` says how
+    a served workload was loaded; `attributions` are those of its cells. `rated` is the same
+    workload in an open loop, if it was measured there, too. `beside` are the arms of all sections
+    that share their colours, if there are others.
     """
 
     section: Section
     study: StudyLine
-    colours: dict[str, str]
-    regions: list[Region]
     warning: str = ""
     comparisons: tuple[Compared, ...] = ()
     ceilings: tuple[CeilingLine, ...] = ()
@@ -59,6 +59,19 @@ class Subject:
     load: tuple[str, ...] = ()
     attributions: tuple[Attribution, ...] = ()
     rated: Rated | None = None
+    beside: tuple[str, ...] = ()
+
+    @cached_property
+    def colours(self) -> dict[str, str]:
+        """The colour of each arm."""
+        drawn = {curve.key.arm for curve in self.section.curves}
+        arms = [arm for arm in self.study.arms if arm in drawn]
+        return arm_colours(self.beside or [*arms, *sorted(drawn - set(self.study.arms))])
+
+    @cached_property
+    def regions(self) -> list[Region]:
+        """The regions of the machine that its curves reach."""
+        return regions(self.section.curves, self.study.machine)
 
     @property
     def loops(self) -> list[str]:
@@ -112,6 +125,11 @@ class Subject:
         variants = {(curve.key.workload, curve.key.parameters) for curve in self.section.curves}
         return max(self.floor.of(workload, what, each) for workload, each in variants)
 
+    def caption(self, *first: str) -> str:
+        """The small print; `first` comes before how a served workload was loaded."""
+        load = (*first, *self.load)
+        return caption(self.section, self.study, self.regions, self.warning, self.ceilings, load)
+
     def sheet(
         self,
         what: str,
@@ -140,38 +158,9 @@ class Subject:
             f"{self.section.label}: {what}",
             f"{_sizing_text(self.section.sizing)} · {on}",
             [*key_entries(colours, models, kind, ideal, dots, band), *also],
-            caption(self.section, self.study, self.regions, self.warning, self.ceilings, self.load),
+            self.caption(),
             layout,
         )
-
-
-def subject(
-    section: Section,
-    study: StudyLine,
-    warning: str = "",
-    comparisons: Iterable[Compared] = (),
-    ceilings: Iterable[CeilingLine] = (),
-    floor: NoiseFloor = NO_PAIRS,
-    load: Iterable[str] = (),
-    attributions: Iterable[Attribution] = (),
-    rated: Rated | None = None,
-) -> Subject:
-    """What the figures of a section need, worked out once; `warning` begins their captions."""
-    drawn = {curve.key.arm for curve in section.curves}
-    arms = [arm for arm in study.arms if arm in drawn] + sorted(drawn - set(study.arms))
-    return Subject(
-        section,
-        study,
-        arm_colours(arms),
-        regions(section.curves, study.machine),
-        warning,
-        tuple(comparisons),
-        tuple(ceilings),
-        floor,
-        tuple(load),
-        tuple(attributions),
-        rated,
-    )
 
 
 def _band_text(floors: list[float]) -> str:
@@ -228,16 +217,16 @@ def load_subjects(results: StudyResults, warning: str) -> list[LoadSubject]:
     return [
         LoadSubject(
             each,
-            subject(
+            Subject(
                 each.section,
                 results.study,
                 warning,
                 floor=results.floor,
-                load=[
+                load=(
                     *load_text(each.section, results),
                     collections_text(each.section, results),
                     noise_text(each.section, results.floor),
-                ],
+                ),
             ),
             objectives_s,
             results.courses,

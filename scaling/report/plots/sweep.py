@@ -35,7 +35,7 @@ from scaling.report.plots.panel import (
     median_words,
     short,
 )
-from scaling.report.plots.plot import MOST_COLUMNS, Subject, subject
+from scaling.report.plots.plot import MOST_COLUMNS, Subject
 from scaling.report.plots.sheet import Draw, Layout, Sheet, panel_in, width_in
 from scaling.report.plots.style import QUIET, RC
 
@@ -164,9 +164,16 @@ def drawings(subjects: Iterable[Subject], sweeps: Iterable[Sweep]) -> Iterator[t
     for sweep in sweeps:
         own = [each for each in by_section if any(each.section is one for one in sweep.sections)]
         ceilings = chain.from_iterable(each.ceilings for each in own)
-        distinct = {encode_line(each): each for each in ceilings}.values()
+        distinct = tuple({encode_line(each): each for each in ceilings}.values())
         one = own[0]
-        about = subject(sweep.section, one.study, one.warning, (), distinct, one.floor, one.load)
+        about = Subject(
+            sweep.section,
+            one.study,
+            one.warning,
+            ceilings=distinct,
+            floor=one.floor,
+            load=one.load,
+        )
         if is_drawn(sweep):
             stem = f"{slug(sweep.label)}-{sweep.section.sizing}-by-{slug(sweep.parameter)}"
             taken[stem] += 1
