@@ -70,7 +70,8 @@ class LatencyPanels[T]:
         self.columns = len(rows) if alone else len(across)
         layout = Layout(len(self._every), self.columns, own_y=alone)
         values = list(chain.from_iterable(self._values.values()))
-        self.sheet = subject.sheet(what, layout, values, load_key(subject, drawn))
+        key = load_key(subject, drawn)
+        self.sheet = subject.sheet(what, "", layout, drawn=values, dots="", also=key)
 
     def each(self, place: Callable[[T], str]) -> Iterator[tuple[Axes, str, str, T]]:
         """Each panel, with its loop, the column of its percentile, and which of `across` it is.
@@ -106,7 +107,7 @@ def draw(subject: LoadSubject) -> Sheet:
                 estimates_ms(line.at_rates, column),
                 [each.is_bound for each in line.at_rates],
                 line.key,
-                subject.about.colours[line.key.arm],
+                subject.colours[line.key.arm],
                 [f"N = {n}, {number(each.rate_per_s)} requests / s" for each in line.at_rates],
             )
         _finish_rates(axes, rated.rates_per_s, panels.columns)
@@ -182,10 +183,10 @@ def draw_by_workers(subject: LoadSubject) -> Sheet:
                 estimates_ms([at for _, at in known], column),
                 [at.is_bound for _, at in known],
                 key,
-                subject.about.colours[key.arm],
+                subject.colours[key.arm],
                 [f"N = {n}, {number(rate)} requests / s" for n, _ in known],
             )
-        finish_workers(axes, subject.about)
+        finish_workers(axes, subject)
     return panels.sheet
 
 

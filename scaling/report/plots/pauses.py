@@ -8,6 +8,7 @@ loops between.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -50,17 +51,18 @@ def draw(subject: LoadSubject) -> Sheet:
     rated = subject.rated
     layout = Layout(ROWS * len(shown), len(shown), panel_in=1.25)
     rate = formats.number(rated.middle_rate_per_s)
-    sheet = subject.sheet(
+    noted = replace(subject, load=(NOTE, *subject.load))
+    sheet = noted.sheet(
         f"pauses over time at {rate} requests/s, N = {rated.headline_n}",
+        "",
         layout,
-        [],
-        _key(shown),
         [at.curve for _, at, _ in shown],
-        NOTE,
+        dots="",
+        also=_key(shown),
     )
     tops = _tops(shown)
     for column, (line, _, course) in zip(zip(*sheet.panels, strict=True), shown, strict=True):
-        colour = subject.about.colours[line.key.arm]
+        colour = subject.colours[line.key.arm]
         clients, lag, collector = column
         _draw_clients(clients, course, colour, line.key.model)
         finish_latency_axis(clients, "latency, ms", _limits_ms(shown))

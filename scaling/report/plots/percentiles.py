@@ -43,7 +43,8 @@ def draw(subject: LoadSubject) -> Sheet:
     values = [value for column in PLACES for value in estimates_ms(drawn, column)]
     layout = Layout(len(every), len(ns), panel_in=3.0)
     what = f"percentiles of latency at {formats.number(rate)} requests/s"
-    sheet = subject.sheet(what, layout, values, load_key(subject, drawn))
+    key = load_key(subject, drawn)
+    sheet = subject.sheet(what, "", layout, drawn=values, dots="", also=key)
     objectives = [each for several in subject.objectives_s.values() for each in several]
     limits = limits_ms(values, objectives)
     for axes, (loop, n, lines) in zip(sheet.all_panels, shown, strict=True):
@@ -54,7 +55,7 @@ def draw(subject: LoadSubject) -> Sheet:
                 [value for column in PLACES for value in estimates_ms([at], column)],
                 [at.is_bound] * len(PLACES),
                 line.key,
-                subject.about.colours[line.key.arm],
+                subject.colours[line.key.arm],
                 [f"N = {n}, P{name}" for name in NAMES],
             )
         for column, several_s in subject.objectives_s.items():

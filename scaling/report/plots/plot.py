@@ -4,7 +4,7 @@ the page shows it, and the section of the study that it shows.
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 from matplotlib.lines import Line2D
@@ -177,35 +177,17 @@ def _sizing_text(sizing: str) -> str:
     return f"{sizing} sizing: {SIZINGS[sizing]}" if sizing in SIZINGS else f"{sizing} sizing"
 
 
-@dataclass(frozen=True, slots=True)
-class LoadSubject:
-    """One served workload in an open loop.
+@dataclass(frozen=True, kw_only=True)
+class LoadSubject(Subject):
+    """One served workload in an open loop, at all of its rates.
 
-    `about` is the subject of its curves at all rates; `objectives_s` are the study's objectives, in
-    s, by the column of the percentile that each is for; `courses` are the study's
-    (`StudyResults.courses`).
+    `objectives_s` are the study's objectives, in s, by the column of the percentile that each is
+    for; `courses` are the study's (`StudyResults.courses`).
     """
 
     rated: Rated
-    about: Subject
     objectives_s: dict[str, list[float]]
     courses: Mapping[Cell, Course]
-
-    def sheet(
-        self,
-        what: str,
-        layout: Layout,
-        drawn: Sequence[Estimate],
-        also: Iterable[Line2D],
-        shown: list[Curve] | None = None,
-        note: str = "",
-    ) -> Sheet:
-        """An empty sheet with the words about this workload on it, a `note` the first of them.
-
-        The key has the curves that are `shown`, by default all.
-        """
-        about = replace(self.about, load=(note, *self.about.load))
-        return about.sheet(what, "", layout, shown, drawn=drawn, dots="", also=also)
 
 
 def load_subjects(results: StudyResults, warning: str) -> list[LoadSubject]:
@@ -216,20 +198,18 @@ def load_subjects(results: StudyResults, warning: str) -> list[LoadSubject]:
         objectives_s.setdefault(column, []).append(objective.limit_s)
     return [
         LoadSubject(
-            each,
-            Subject(
-                each.section,
-                results.study,
-                warning,
-                floor=results.floor,
-                load=(
-                    *load_text(each.section, results),
-                    collections_text(each.section, results),
-                    noise_text(each.section, results.floor),
-                ),
+            each.section,
+            results.study,
+            warning,
+            floor=results.floor,
+            load=(
+                *load_text(each.section, results),
+                collections_text(each.section, results),
+                noise_text(each.section, results.floor),
             ),
-            objectives_s,
-            results.courses,
+            rated=each,
+            objectives_s=objectives_s,
+            courses=results.courses,
         )
         for each in rated(results)
     ]
