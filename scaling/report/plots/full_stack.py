@@ -26,8 +26,8 @@ from scaling.analysis.served.full_stack import (
 from scaling.analysis.statistics.estimate import bounds_kind
 from scaling.analysis.table.labels import slug
 from scaling.base.formats import number
-from scaling.report.plots.borders import draw_regions, regions
-from scaling.report.plots.caption import caption, load_text
+from scaling.report.plots.borders import draw_regions
+from scaling.report.plots.caption import load_text
 from scaling.report.plots.panel import (
     HEAD_ROOM,
     draw_medians,
@@ -38,14 +38,9 @@ from scaling.report.plots.panel import (
     short,
     write_beside,
 )
-from scaling.report.plots.plot import MOST_COLUMNS
+from scaling.report.plots.plot import MOST_COLUMNS, Subject
 from scaling.report.plots.sheet import Draw, Layout, Sheet, bar_entry, new_sheet
-from scaling.report.plots.style import (
-    FAINT,
-    INK,
-    ROLES,
-    SPARE,
-)
+from scaling.report.plots.style import FAINT, INK, ROLES, SPARE
 from scaling.report.plots.svg import say
 from scaling.report.tables.full_stack import beside_text
 
@@ -70,7 +65,7 @@ def drawings(results: StudyResults, warning: str) -> Iterator[tuple[str, Draw]]:
     found = stacks(results.sections)
     if not found:
         return
-    about = _About(found, results, warning)
+    about = _subject(found, results, warning)
     stem = slug(found[0].curve.key.workload)
     workers = headline_n(found)
     order = in_order(found, workers)
@@ -81,27 +76,17 @@ def drawings(results: StudyResults, warning: str) -> Iterator[tuple[str, Draw]]:
         yield f"{stem}-knees", partial(_knee_sheet, lines, about)
 
 
-class _About:
-    """The words of both: what was run, on what, under which load."""
-
-    def __init__(self, found: Sequence[Stack], results: StudyResults, warning: str) -> None:
-        curves = [each.curve for each in found]
-        sizing, operation = curves[0].key.sizing, "requests"
-        self.section = Section(curves[0].key.workload, sizing, operation, curves)
-        self.study = results.study
-        self.regions = regions(curves, results.study.machine)
-        # How connections are taken differs from stack to stack.
-        words = load_text(self.section, results)
-        self._load = [each for each in words if not each.startswith("connections ")]
-        self._warning = warning
-
-    def caption(self, *drawn: str) -> str:
-        """What is `drawn` comes first."""
-        words = [*drawn, *self._load]
-        return caption(self.section, self.study, self.regions, self._warning, load=words)
+def _subject(found: Sequence[Stack], results: StudyResults, warning: str) -> Subject:
+    """What both are about: what was run, on what, under which load."""
+    curves = [each.curve for each in found]
+    key = curves[0].key
+    section = Section(key.workload, key.sizing, "requests", curves)
+    # How connections are taken differs from stack to stack.
+    load = (each for each in load_text(section, results) if not each.startswith("connections "))
+    return Subject(section, results.study, warning, load=tuple(load))
 
 
-def _cpu_sheet(order: Sequence[tuple[Stack, Point]], workers: int, about: _About) -> Sheet:
+def _cpu_sheet(order: Sequence[tuple[Stack, Point]], workers: int, about: Subject) -> Sheet:
     """A bar for each stack, the least CPU time first, cut into its parts."""
     there = [part for part, column in PARTS.items() if _any(order, column)]
     key = [
@@ -145,7 +130,7 @@ def _bar(axes: Axes, place: int, stack: Stack, point: Point) -> None:
     write_beside(axes, text, (total.high, place), (5, 0), fontsize=LABEL_SIZE, gid="total")
 
 
-def _knee_sheet(lines: Sequence[Stack], about: _About) -> Sheet:
+def _knee_sheet(lines: Sequence[Stack], about: Subject) -> Sheet:
     """A panel for each arm and model: requests/s against N, a ring where it stops to rise."""
     panels = list(dict.fromkeys((each.curve.key.arm, each.curve.key.model) for each in lines))
     names = list(dict.fromkeys(each.name for each in lines))
