@@ -23,9 +23,7 @@ def draw(subject: Subject) -> Sheet:
         return _draw_models(subject)
     ideal = "ideal: N times as fast, efficiency 1"
     layout = Layout(2 * len(subject.loops), columns=2, panel_in=HEIGHT_IN, own_y=True)
-    drawn = subject.estimates("speedup", "efficiency")
-    noise = ("speedup",)
-    sheet = subject.sheet("speed-up and efficiency", ideal, layout, drawn=drawn, noise=noise)
+    sheet = subject.sheet("speed-up and efficiency", ideal, layout, measures=("speedup",))
     fastest = HEAD_ROOM * highest(subject.section.curves, "speedup")
     for (left, right), loop in zip(sheet.panels, subject.loops, strict=True):
         draw_curves(left, subject, loop, "speedup")
@@ -43,10 +41,8 @@ def is_there(subject: Subject) -> bool:
 
 def _draw_models(subject: Subject) -> Sheet:
     """A row for each loop, a column for each model."""
-    drawn = subject.estimates("efficiency")
     layout = subject.layout(HEIGHT_IN)
-    noise = ("efficiency",)
-    sheet = subject.sheet("efficiency", "ideal: efficiency 1", layout, drawn=drawn, noise=noise)
+    sheet = subject.sheet("efficiency", "ideal: efficiency 1", layout, measures=("efficiency",))
     for axes, loop, model, heading in panels_of(sheet, subject):
         _draw_efficiency(axes, subject, loop, heading, model)
     return sheet

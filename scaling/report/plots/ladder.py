@@ -46,9 +46,9 @@ def draw(subject: Subject) -> Sheet:
         "",
         layout,
         stepped_on,
+        measures=("throughput",),
         drawn=[factor for _, row in rows for ladder in row for factor in _factors(ladder)],
         dots="one block",
-        noise=("throughput",),
     )
     levels = [level for _, row in rows for ladder in row for level in _levels(ladder)]
     low, high = min(1.0, *levels) / FOOT_ROOM, max(1.0, *levels) * HEAD_ROOM

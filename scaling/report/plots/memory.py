@@ -22,8 +22,7 @@ def draw(subject: Subject) -> Sheet:
     loops = len(subject.loops)
     under_in = LINE_IN * (most + (most > 1))
     layout = Layout(loops, min(loops, MOST_COLUMNS), under_in=under_in)
-    drawn = subject.estimates("memory")
-    sheet = subject.sheet("memory", "", layout, drawn=drawn, noise=("memory",))
+    sheet = subject.sheet("memory", "", layout, measures=("memory",))
     top = HEAD_ROOM * highest(subject.section.curves, "memory")
     for axes, loop in zip(sheet.all_panels, subject.loops, strict=True):
         draw_curves(axes, subject, loop, "memory")

@@ -112,11 +112,6 @@ class Subject:
         """Whether any point of any curve has that estimate."""
         return any(p.estimate(what).n for curve in self.section.curves for p in curve.points)
 
-    def estimates(self, *whats: str, curves: Iterable[Curve] | None = None) -> list[Estimate]:
-        """These estimates of every point of the section, or of some of its `curves` only."""
-        chosen = self.section.curves if curves is None else curves
-        return [p.estimate(what) for curve in chosen for p in curve.points for what in whats]
-
     def noise(self, what: str) -> float:
         """The noise floor of an estimate of the section; NaN without A/A pairs.
 
@@ -137,23 +132,25 @@ class Subject:
         layout: Layout,
         shown: list[Curve] | None = None,
         *,
-        drawn: Iterable[Estimate] = (),
+        measures: Sequence[str] = (),
+        drawn: Iterable[Estimate] | None = None,
         dots: str = "one run",
-        noise: Sequence[str] = (),
         also: Iterable[Line2D] = (),
     ) -> Sheet:
         """An empty sheet with the section's words on it; `ideal` says what the dashed line is.
 
-        The key has the curves that are `shown`, by default all, of the bars at the estimates
-        that are `drawn`, of what a dot is, if there are any, of the band of the measures whose
-        `noise` is shown, and of what is `also` there.
+        The key has the curves that are `shown`, by default all, the bars at the estimates that are
+        `drawn`, by default those of the `measures`, what a dot is, if there are any, the band of
+        the noise of the `measures`, and what is `also` there.
         """
         curves = self.section.curves if shown is None else shown
+        if drawn is None:
+            drawn = (p.estimate(what) for c in curves for p in c.points for what in measures)
         arms = list(dict.fromkeys(curve.key.arm for curve in curves))
         models = list(dict.fromkeys(curve.key.model for curve in curves))
         colours = {arm: self.colours[arm] for arm in arms}
         on = f"{formats.listed(models)} · {formats.listed(self.loops)}"
-        kind, band = bounds_kind(drawn), _band_text([self.noise(what) for what in noise])
+        kind, band = bounds_kind(drawn), _band_text([self.noise(what) for what in measures])
         return new_sheet(
             f"{self.section.label}: {what}",
             f"{_sizing_text(self.section.sizing)} · {on}",

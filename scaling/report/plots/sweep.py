@@ -222,8 +222,7 @@ def draw(sweep: Sweep, about: Subject) -> Sheet:
         f"{measure.name} by {sweep.parameter}",
         "",
         layout,
-        drawn=about.estimates(measure.column),
-        noise=(measure.column,),
+        measures=(measure.column,),
         also=key,
     )
     top = HEAD_ROOM * measure.factor * highest(about.section.curves, measure.column)

@@ -34,8 +34,7 @@ def draw(subject: Subject) -> Sheet:
         "throughput",
         IDEAL,
         subject.layout(),
-        drawn=subject.estimates("throughput"),
-        noise=("throughput",),
+        measures=("throughput",),
         also=[*broad, *law_key(subject)],
     )
     top = HEAD_ROOM * highest(subject.section.curves, "throughput")

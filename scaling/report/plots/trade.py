@@ -60,9 +60,8 @@ def draw(subject: Subject) -> Sheet:
         "",
         layout,
         curves,
-        drawn=subject.estimates("throughput", "memory", curves=curves),
+        measures=("memory", "throughput"),
         dots="",
-        noise=("memory", "throughput"),
         also=[*note, *bound_key(rates)],
     )
     most = [highest(curves, what) * HEAD_ROOM for what in ("memory", "throughput")]
