@@ -54,7 +54,7 @@ def of_section(kind: str) -> Drawn:
 def of_load(kind: str) -> Drawn:
     about, *_ = loads(LOADED.results).values()
     plot = next(each for each in load_plots_of(about) if each.name == kind)
-    return plot.draw(about), plot.tables(about)
+    return plot.draw(about), plot.tables(about, "")
 
 
 def of_sweep(kind: str) -> Drawn:

@@ -266,7 +266,7 @@ def test_the_tables_behind_a_picture_have_its_figures() -> None:
         return [row[place].point for row in grid.rows]  # type: ignore[union-attr]
 
     about = under_load(LOADED)
-    tables = [plot.tables(about) for plot in load_plots_of(about)]
+    tables = [plot.tables(about, "") for plot in load_plots_of(about)]
     assert all(grid.rows for grids in tables for grid in grids)
     for grid, n in zip(tables[0], LOADED.workers, strict=True):
         assert grid.title.endswith(f"N = {n}")

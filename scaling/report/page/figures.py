@@ -80,7 +80,7 @@ def figure_parts(about: Mapping[str, Subject], pictures: Pictures) -> list[PageS
             blocks[VERSIONS].append(Block(figures=[PageFigure(shown, [])]))
         in_order = sorted(about.items(), key=lambda each: each[1].section.is_control)
         for number, (stem, subject) in enumerate(in_order, start=1):
-            drawn: dict[str, list[PageFigure]] = defaultdict(list)
+            drawn: dict[str | None, list[PageFigure]] = defaultdict(list)
             for plot in plots_of(subject):
                 draw = partial(plot.draw, subject)
                 shown = pictures.of(f"{stem}-{plot.name}", f"f{number}-{plot.name}", draw)
@@ -102,7 +102,7 @@ def figure_parts(about: Mapping[str, Subject], pictures: Pictures) -> list[PageS
     ]
 
 
-def _figure(plot: Plot, shown: Picture, subject: Subject) -> PageFigure:
+def _figure(plot: Plot[Subject], shown: Picture, subject: Subject) -> PageFigure:
     below = notes(subject.section) if plot.part != LOSSES else []  # those are means
     return PageFigure(shown, plot.tables(subject, shown.title), below)
 
@@ -226,7 +226,7 @@ def _load_block(
     for plot in load_plots_of(about):
         draw = partial(plot.draw, about)
         shown = pictures.of(f"{stem}-{plot.name}", f"{name}-{plot.name}", draw)
-        figures.append(PageFigure(shown, plot.tables(about)))
+        figures.append(PageFigure(shown, plot.tables(about, shown.title)))
     rated = about.rated
     grids = [*capacity_grids(rated, results.ratios), *at_rate_grids(rated, results)]
     return Block(rated.title, figures=figures, grids=grids)

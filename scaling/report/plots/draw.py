@@ -33,7 +33,7 @@ from scaling.report.plots import (
     waterfall,
 )
 from scaling.report.plots.caption import ceilings_of, load_text
-from scaling.report.plots.plot import LoadPlot, LoadSubject, Plot, Subject, load_subjects
+from scaling.report.plots.plot import LoadSubject, Plot, Subject, load_subjects
 from scaling.report.plots.sheet import FORMATS, Draw, Sheet
 from scaling.report.plots.style import RC
 from scaling.report.tables.rated import free_running, free_sweeps, rate_of, rated
@@ -94,7 +94,7 @@ def drawings(results: StudyResults) -> Iterator[tuple[str, Draw]]:
         yield versions.NAME, lambda: of_versions
 
 
-def plots_of(about: Subject) -> list[Plot]:
+def plots_of(about: Subject) -> list[Plot[Subject]]:
     """Which plots there are of a subject.
 
     In an open loop throughput is what the schedule asked for: `load_plots_of` has those of that.
@@ -105,7 +105,7 @@ def plots_of(about: Subject) -> list[Plot]:
     return [plot for plot in PLOTS if plot.is_there(about)]
 
 
-def load_plots_of(about: LoadSubject) -> list[LoadPlot]:
+def load_plots_of(about: LoadSubject) -> list[Plot[LoadSubject]]:
     """Which plots there are of a served workload at all of its rates."""
     return [plot for plot in LOAD_PLOTS if plot.is_there(about)]
 

@@ -65,4 +65,4 @@ def draw_ideal(axes: Axes, curves: Iterable[Curve], *, rises: bool = True) -> No
     axes.plot([1, last], ends, color=QUIET, lw=1.0, ls=IDEAL_LINE, zorder=2, gid="ideal")
 
 
-PLOT = Plot("efficiency", draw, is_there, "curves", columns_table("speedup", "efficiency"))
+PLOT = Plot("efficiency", draw, is_there, columns_table("speedup", "efficiency"), "curves")

@@ -179,4 +179,4 @@ def _tables(subject: Subject, title: str) -> list[Grid]:
     ]
 
 
-PLOT = Plot("ladder", draw, is_there, "ladder", _tables)
+PLOT = Plot("ladder", draw, is_there, _tables, "ladder")

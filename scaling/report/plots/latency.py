@@ -27,7 +27,7 @@ from scaling.report.plots.panel import (
     reaches,
     short,
 )
-from scaling.report.plots.plot import MOST_COLUMNS, LoadPlot, LoadSubject
+from scaling.report.plots.plot import MOST_COLUMNS, LoadSubject, Plot
 from scaling.report.plots.sheet import Layout, Sheet, panel_in
 from scaling.report.plots.style import (
     BORDER,
@@ -41,6 +41,7 @@ from scaling.report.plots.style import (
 from scaling.report.plots.style import line as linestyle
 from scaling.report.plots.svg import say
 from scaling.report.plots.sweep import Places
+from scaling.report.tables.grid import Grid
 from scaling.report.tables.questions.rates import rate_grids
 from scaling.report.tables.rated import AtRate, Line
 
@@ -326,10 +327,11 @@ def any_known(lines: Iterable[Line], columns: Iterable[str]) -> bool:
     )
 
 
-PLOT = LoadPlot("latency", draw, is_there, lambda subject: rate_grids(subject.rated))
-BY_WORKERS = LoadPlot(
-    "latency-by-workers",
-    draw_by_workers,
-    is_there_by_workers,
-    lambda subject: rate_grids(subject.rated),
-)
+def _tables(subject: LoadSubject, title: str) -> list[Grid]:
+    """The latencies at every rate."""
+    del title
+    return rate_grids(subject.rated)
+
+
+PLOT = Plot("latency", draw, is_there, _tables)
+BY_WORKERS = Plot("latency-by-workers", draw_by_workers, is_there_by_workers, _tables)

@@ -91,4 +91,4 @@ def _slopes(subject: Subject) -> Grid:
     return Grid(title, ["curve", f"{UNIT} ({subject.section.memory_kind})"], rows)
 
 
-PLOT = Plot("memory", draw, is_there, "memory", _tables)
+PLOT = Plot("memory", draw, is_there, _tables, "memory")

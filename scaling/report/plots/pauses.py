@@ -23,7 +23,7 @@ from scaling.builds.arms import free_arms
 from scaling.report.plots.latency import FOOT_ROOM, MS_PER_S, finish_latency_axis
 from scaling.report.plots.latency import HEAD_ROOM as LOG_HEAD_ROOM
 from scaling.report.plots.panel import HEAD_ROOM, finish_y
-from scaling.report.plots.plot import MOST_COLUMNS, LoadPlot, LoadSubject
+from scaling.report.plots.plot import MOST_COLUMNS, LoadSubject, Plot
 from scaling.report.plots.sheet import Layout, Sheet
 from scaling.report.plots.style import FAINT, QUIET
 from scaling.report.plots.style import line as linestyle
@@ -201,7 +201,8 @@ def _longest_ms(every: Iterable[Floats]) -> float:
     return max((float(values.max()) for values in every if len(values)), default=0.0) * MS_PER_S
 
 
-def _grids(subject: LoadSubject) -> list[Grid]:
+def _tables(subject: LoadSubject, title: str) -> list[Grid]:
+    del title
     headings = [
         *("configuration", "block", "P99 ms", "longest ms", "worst lag ms"),
         *("collections", "longest ms", "all of them ms"),
@@ -229,4 +230,4 @@ def _row(line: Line, course: Course) -> list[Cell]:
     ]
 
 
-PLOT = LoadPlot("pauses", draw, is_there, _grids)
+PLOT = Plot("pauses", draw, is_there, _tables)

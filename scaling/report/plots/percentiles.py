@@ -20,7 +20,7 @@ from scaling.report.plots.latency import (
     limits_ms,
     load_key,
 )
-from scaling.report.plots.plot import LoadPlot, LoadSubject
+from scaling.report.plots.plot import LoadSubject, Plot
 from scaling.report.plots.sheet import Layout, Sheet
 from scaling.report.plots.style import INK
 from scaling.report.tables.questions.rates import percentile_grids
@@ -106,4 +106,4 @@ def _finish_shares(axes: Axes) -> None:
     axes.tick_params(axis="x", labelsize=8)
 
 
-PLOT = LoadPlot("percentiles", draw, is_there, lambda subject: percentile_grids(subject.rated))
+PLOT = Plot("percentiles", draw, is_there, lambda subject, _: percentile_grids(subject.rated))

@@ -216,27 +216,18 @@ def load_subjects(results: StudyResults, warning: str) -> list[LoadSubject]:
 
 
 @dataclass(frozen=True, slots=True)
-class Plot:
+class Plot[S: Subject]:
     """One kind of plot. `name` ends its file names: `echo-weak-throughput.svg`.
 
     `tables` gives the tables of the values drawn; its second argument is the title of the plot.
+    `part` is where the page shows a section's; None for those of a `LoadSubject`.
     """
 
     name: str
-    draw: Callable[[Subject], Sheet]
-    is_there: Callable[[Subject], bool]
-    part: PagePart
-    tables: Callable[[Subject, str], list[Grid]]
-
-
-@dataclass(frozen=True, slots=True)
-class LoadPlot:
-    """One kind of plot of a served workload at all of its rates; its fields are those of `Plot`."""
-
-    name: str
-    draw: Callable[[LoadSubject], Sheet]
-    is_there: Callable[[LoadSubject], bool]
-    tables: Callable[[LoadSubject], list[Grid]]
+    draw: Callable[[S], Sheet]
+    is_there: Callable[[S], bool]
+    tables: Callable[[S, str], list[Grid]]
+    part: PagePart | None = None
 
 
 def values_table(subject: Subject, title: str, is_shown: Callable[[Measure], bool]) -> list[Grid]:

@@ -134,4 +134,4 @@ def _tables(subject: Subject, title: str) -> list[Grid]:
     return values_table(subject, title, lambda measure: measure.column not in ELSEWHERE)
 
 
-PLOT = Plot("throughput", draw, is_there, "curves", _tables)
+PLOT = Plot("throughput", draw, is_there, _tables, "curves")

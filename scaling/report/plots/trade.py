@@ -229,4 +229,4 @@ def _write_workers(axes: Axes, curves: list[Curve]) -> None:
         )
 
 
-PLOT = Plot("trade", draw, is_there, "processes", columns_table("throughput_per_s", "memory_mib"))
+PLOT = Plot("trade", draw, is_there, columns_table("throughput_per_s", "memory_mib"), "processes")

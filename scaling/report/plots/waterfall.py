@@ -166,4 +166,4 @@ def _tables(subject: Subject, title: str) -> list[Grid]:
     ]
 
 
-PLOT = Plot("losses", draw, is_there, "losses", _tables)
+PLOT = Plot("losses", draw, is_there, _tables, "losses")
