@@ -4,7 +4,6 @@ A loss is a full bar, a gain a hollow one; each begins where the one above it en
 is where as many processes end: what is right of it is the cost of sharing a process.
 """
 
-from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -12,11 +11,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from scaling.analysis.losses import Attribution, Loss
+from scaling.analysis.losses import Attribution
 from scaling.analysis.statistics.estimate import Estimate, bounds_kind
 from scaling.base import formats
 from scaling.builds.arms import free_arms
-from scaling.report.plots.panel import round_ticks, write_beside
+from scaling.report.plots.panel import reaches, round_ticks, write_beside
 from scaling.report.plots.plot import Plot, Subject
 from scaling.report.plots.sheet import Layout, Sheet, bar_entry
 from scaling.report.plots.style import BEHIND_TEXT, IDEAL_LINE, INK, QUIET
@@ -35,12 +34,12 @@ def draw(subject: Subject) -> Sheet:
     """The sheet: a panel for each loop and curve at its lowest, headline and highest N."""
     shown = _shown(subject)
     layout = Layout(len(shown), min(COLUMNS, len(shown)), panel_in=2.3)
-    longest_s = max(loss.at_n.point for each in shown for loss in _wholes(each))
-    unit = unit_of(longest_s)
+    unit = unit_of(max(each.whole.at_n.point for each in shown if each.whole))
+    cells = {(each.runs.loop, *_curve(each)) for each in shown}
     curves = [
         curve
         for curve in subject.section.curves
-        if any(_is_on(each, curve.key.loop, curve.key.arm, curve.key.model) for each in shown)
+        if (curve.key.loop, curve.key.arm, curve.key.model) in cells
     ]
     title = "where the time of an operation goes"
     sheet = subject.sheet(title, "", layout, curves, dots="", also=_key(shown))
@@ -71,15 +70,6 @@ def _ns(each: Attribution, among: list[Attribution]) -> set[int]:
 
 def _curve(each: Attribution) -> tuple[str, str]:
     return each.of.arm, each.of.model
-
-
-def _is_on(each: Attribution, *curve: str) -> bool:
-    return (each.runs.loop, *_curve(each)) == curve
-
-
-def _wholes(each: Attribution) -> Iterator[Loss]:
-    if each.whole is not None:
-        yield each.whole
 
 
 def _key(shown: list[Attribution]) -> list[Line2D]:
@@ -146,8 +136,9 @@ def _total(axes: Axes, place: int, value_s: Estimate, name: str, unit: Unit) -> 
 def _bounds(axes: Axes, place: float, at: float, value: Estimate) -> None:
     """The interval of a value whose point is drawn at `at`."""
     if value.n > 1:
-        around = [[value.point - value.low], [value.high - value.point]]
-        axes.errorbar(at, place, xerr=around, color=INK, elinewidth=0.9, capsize=2.0, zorder=5)
+        axes.errorbar(
+            at, place, xerr=reaches([value]), color=INK, elinewidth=0.9, capsize=2.0, zorder=5
+        )
 
 
 def _write(axes: Axes, place: int, after: float, text: str) -> None:
