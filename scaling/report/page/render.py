@@ -38,7 +38,7 @@ from scaling.report.page.figures import (
 from scaling.report.page.parts import Block, PageFigure, PageSection, Pictures, in_parts, picture
 from scaling.report.page.trust import law_blocks, noise_block, steadiness_block, validity_blocks
 from scaling.report.plots.draw import loads, subjects
-from scaling.report.plots.machines import machine_sheets
+from scaling.report.plots.efficiency import machine_sheets
 from scaling.report.plots.style import RC
 from scaling.report.reading import read
 from scaling.report.tables.comparison import warnings_of
@@ -237,9 +237,10 @@ def _blocks(chapters: list[Chapter]) -> list[Block]:
 
 
 def _pictures(machines: Mapping[str, StudyResults]) -> list[Block]:
+    about = {label: subjects(results) for label, results in machines.items()}
     with mpl.rc_context(RC):
         figures = [
-            PageFigure(picture(sheet, f"m-{name}"), []) for name, sheet in machine_sheets(machines)
+            PageFigure(picture(sheet, f"m-{name}"), []) for name, sheet in machine_sheets(about)
         ]
     return [Block(figures=figures)]
 
