@@ -3,8 +3,6 @@
 import io
 import re
 import shlex
-import tomllib
-from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
@@ -21,15 +19,11 @@ from scaling.report.output import finish, write_again
 from scaling.report.terminal.answer import LINES, MORE, WIDTH, print_answer, wrapped
 from scaling.run.progress import PlainLines
 from scaling.run.time_left import Left
-from tests.support.children import ROOT
 from tests.support.printing import printed_by
 from tests.support.published import FOLDERS, name_of, results_of
 from tests.support.runs import Change, crashed, with_, with_speed
 from tests.support.studies import FakeStudy, Variants, in_memory
 
-BUILT_IN = sorted((ROOT / "scaling" / "study" / "builtin").glob("*.toml"))
-OPEN_LOOP = "broadcast"  # all of it: test_broadcasts_are_compared_with_a_broker has its screen
-ALL = ("3.14", "3.14+mimalloc", "3.14t+gil", "3.14t")
 HOSTILE = "[red]:boom:|`\u202e日本語" * 6
 RATIO = r"\d\.\d+ \(\d\.\d+–\d\.\d+\)"
 
@@ -44,41 +38,6 @@ def printed(
 def fits(lines: list[str], width: int = WIDTH) -> bool:
     """Paths and commands, in the last three lines, are never cut."""
     return len(lines) <= LINES and all(cell_len(line) <= width for line in lines[:-3])
-
-
-def variants_of(document: dict[str, object]) -> Iterator[tuple[str, list[dict[str, object]]]]:
-    """The workloads of a study file, each with all combinations of its parameters."""
-    entries = document["workloads"]
-    assert isinstance(entries, list)
-    for entry in entries:
-        swept = {
-            name: values if isinstance(values, list) else [values]
-            for name, values in entry.get("parameters", {}).items()
-        }
-        rows = [dict(zip(swept, row, strict=True)) for row in product(*swept.values())]
-        yield entry["name"], rows[:8]
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    "file", [each for each in BUILT_IN if each.stem != OPEN_LOOP], ids=lambda file: file.stem
-)
-def test_every_built_in_study_has_a_first_screen(file: Path) -> None:
-    document = tomllib.loads(file.read_text(encoding="utf-8"))
-    study = FakeStudy(
-        name=file.stem,
-        variants=dict(variants_of(document)),  # type: ignore[arg-type]
-        arms=ALL,
-        loops=document.get("loops", ["asyncio", "uvloop"]),
-        models=document.get("models", ["threads", "processes"]),
-        workers=(1, 2, 4),
-        blocks=2,
-        aa_pairs=True,
-    )
-    lines = printed(study.results)
-    assert fits(lines), "\n".join(lines)
-    assert any("inconclusive" in line for line in lines)
-    assert lines[-1].startswith(("next:   the same with --preset", "next:   scaling doctor"))
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=name_of)
