@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from tests.benchmarks.figure import Effort
+from tests.benchmarks.load_against_queueing import run
 from tests.support.simulated_load import SECOND_NS, Server, Span, simulate
 from workers.services.load.arrivals import arrivals
 from workers.services.load.options import parser, read_options
@@ -121,6 +123,14 @@ def test_a_server_that_falls_behind_is_measured() -> None:
     assert summary["censored"] == pytest.approx(5_000, abs=10)
     assert summary["latency_ms"]["max"] == pytest.approx(5_000, rel=BUCKET)
     assert "the server fell behind" in printout(summary)
+
+
+@pytest.mark.slow
+def test_latency_is_what_a_real_server_logged_since_each_request_was_due() -> None:
+    """Holds on a busy machine, too: whatever delays sending or serving is in both."""
+    found = run(Effort(window_s=0.5), load=0.7, seed=1)
+    assert found.mean == pytest.approx(found.logged_mean, rel=0.05)
+    assert found.p99 == pytest.approx(found.logged_p99, rel=0.05)
 
 
 @pytest.mark.parametrize("connections", [64, 1])
