@@ -85,6 +85,7 @@ def test_parquet_is_the_frame_with_its_dtypes_units_and_what_the_controls_say(
     for name, column in COLUMNS.items():
         described = schema.field(name).metadata
         assert described[b"unit"].decode() == column.unit
+        assert described[b"better"].decode() == column.better
         assert described[b"definition"].decode() == column.definition
     assert schema.metadata[b"study"] == b"made"
     assert schema.metadata[b"cpu_model_name"] == b"Example CPU @ 3.00GHz"

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pyarrow.parquet as pq
 import pytest
 
 import scaling
@@ -18,7 +17,6 @@ from scaling.analysis.table.columns import COLUMNS, EVERY, GROUPS, MEASURES, SHO
 from scaling.analysis.table.labels import labels, short_labels, slug
 from scaling.analysis.table.run_fields import own_figures
 from scaling.journal.record import CeilingLine, Parameters, Record, RunLine, ThreadUse, WorkerRecord
-from scaling.report.export.formats import write_csv, write_parquet
 from scaling.report.plots.caption import load_text
 from scaling.report.tables.export import markdown, summary
 from scaling.report.tables.questions.rates import BACKGROUND_NOTE, rate_grids
@@ -209,15 +207,6 @@ def test_a_workloads_own_figures_are_averaged_but_for_a_largest_and_a_total(
     assert own_figures([record]) == [found]
 
 
-def test_the_frame_has_them() -> None:
-    row = FakeStudy(
-        workers=(2,),
-        blocks=1,
-        change=lambda run: of_workers(run, lambda each: with_(each, figures={"settle_s": 0.25})),
-    ).row
-    assert row["figures"] == {"settle_s": pytest.approx(0.25)}
-
-
 CELL = {"workload": "echo", "arm": "3.14t", "workers": 2}
 
 
@@ -248,17 +237,6 @@ def test_a_measure_that_is_shown_is_in_tables_where_it_has_values() -> None:
         there = bool(frame[name].notna().any() and not shown.finite_only)
         assert (shown.name in rows) == there, name
         assert (f" {shown.heading.format(operation='round trips')} |" in text) == there, name
-
-
-def test_exports_have_every_column(tmp_path: Path) -> None:
-    write_csv(STUDY.journal, tmp_path / "runs.csv")
-    assert (tmp_path / "runs.csv").read_text().splitlines()[0].split(",") == list(COLUMNS)
-    write_parquet(STUDY.journal, tmp_path / "runs.parquet")
-    schema = pq.read_schema(tmp_path / "runs.parquet")
-    for name, column in COLUMNS.items():
-        stored = schema.field(name).metadata
-        assert stored[b"unit"].decode() == column.unit
-        assert stored[b"better"].decode() == column.better
 
 
 def test_no_two_measures_take_the_same_place_or_name() -> None:
