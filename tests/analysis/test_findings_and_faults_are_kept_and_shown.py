@@ -27,6 +27,7 @@ from scaling.report.publish import publish
 from scaling.report.terminal.app_answer import AppLines
 from scaling.run.app_faults import record
 from scaling.run.deployed import Deployed, Sent
+from tests.support.printing import printed
 from tests.support.served_studies import FakeAppStudy
 
 SOUND = AppCheck(ok=True, findings=[])
@@ -45,16 +46,13 @@ def results_of(path: Path) -> StudyResults:
     return StudyResults.of(read_journal(path))
 
 
-def answer_of(path: Path, capsys: pytest.CaptureFixture[str]) -> str:
-    new_console().print(AppLines(results_of(path)), width=80)
-    return capsys.readouterr().out
+def answer_of(path: Path) -> str:
+    return printed(AppLines(results_of(path)))
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("unrendered")
-def test_findings_are_in_page_json_and_answer(
-    study: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_findings_are_in_page_json_and_answer(study: Path) -> None:
     write_check(study.parent, UNSAFE)
     shown = page(results_of(study))
     assert "What is wrong on several loops" in shown
@@ -70,23 +68,21 @@ def test_findings_are_in_page_json_and_answer(
             }
         ],
     }
-    assert "Check: 1 finding on several loops (mixed-up)." in answer_of(study, capsys)
+    assert "Check: 1 finding on several loops (mixed-up)." in answer_of(study)
 
 
 @pytest.mark.usefixtures("unrendered")
-def test_a_sound_application_is_said_to_be(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_sound_application_is_said_to_be(study: Path) -> None:
     write_check(study.parent, SOUND)
     assert "What is wrong on several loops" not in page(results_of(study))
-    assert "Check: its answers are the same" in answer_of(study, capsys)
+    assert "Check: its answers are the same" in answer_of(study)
 
 
-def test_without_a_check_nothing_is_claimed(
-    study: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_a_check_nothing_is_claimed(study: Path) -> None:
     (study.parent / CHECK).write_text("[torn")
     assert read_check(study.parent) is None
     assert json.loads(application_json(results_of(study)))["check"] is None
-    assert "Check:" not in answer_of(study, capsys)
+    assert "Check:" not in answer_of(study)
 
 
 @pytest.mark.usefixtures("undrawn")

@@ -10,13 +10,13 @@ import pytest
 
 from scaling.analysis.results import StudyResults
 from scaling.analysis.served.course import growth
-from scaling.base.console import new_console
 from scaling.base.errors import UsageError
 from scaling.base.typed import seconds_in
 from scaling.journal.beside import SoakRecord, read_soak, write_soak
 from scaling.report.application import application_json
 from scaling.report.page.render import page
 from scaling.report.terminal.app_answer import AppLines
+from tests.support.printing import printed
 from tests.support.served_studies import FakeAppStudy
 
 PARTS = 20
@@ -63,7 +63,7 @@ def test_a_part_that_could_not_be_read_moves_no_other() -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("unrendered")
-def test_page_json_and_answer_have_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_page_json_and_answer_have_it(tmp_path: Path) -> None:
     results = StudyResults.of(FakeAppStudy(blocks=2).read(tmp_path))
     limit = "stopped at the memory limit of 512 MiB"
     leaking = run([60.0, 300.0, 520.0], model="processes", requests=None, errors=None, ended=limit)
@@ -73,8 +73,7 @@ def test_page_json_and_answer_have_it(tmp_path: Path, capsys: pytest.CaptureFixt
     grows, stopped = json.loads(application_json(results))["soak"]
     assert grows["growth_mib_per_h_low"] > 0
     assert (stopped["ended"], stopped["requests"]) == (limit, None)
-    new_console().print(AppLines(results), width=80)
-    lines = capsys.readouterr().out.splitlines()
+    lines = printed(AppLines(results)).splitlines()
     shown = " ".join(" ".join(lines).split())
     assert "MiB after 1 min and 10 min at 400/s (growth per hour): threads 60" in shown
     assert f"processes {limit}" in shown
