@@ -62,6 +62,7 @@ def test_a_place_that_cannot_be_written(name: str, command: Command) -> None:
 WRONG = {
     "preset": (["plan", "--preset", "fast"], "smoke, default, rigorous"),
     "no results": (["plot", "nowhere"], "nowhere"),
+    "format": (["export", "study", "--to", "parqet"], "Did you mean 'parquet'?"),
     "workload": (["plan", "--arm", BUILD, "--workload", "no_such:Thing"], "No module named"),
     "page": (["show", "study/report.html"], "not a study folder, and not a journal of scaling"),
     "share": (["gate", "study", "--min-efficiency", "80"], "Did you mean 0.8?"),

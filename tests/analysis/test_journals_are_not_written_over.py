@@ -1,4 +1,4 @@
-"""Nothing is written over a journal, by whatever name or link it is reached; errors take a line."""
+"""Nothing is written over a journal, by whatever name or link it is reached."""
 
 import gzip
 import os
@@ -169,22 +169,3 @@ def test_a_folder_gets_the_file_by_the_name_of_its_format(results: Path, command
     assert done.stdout == "written: study/runs.csv\n"
     assert (results / "runs.csv").is_file()
     assert len(read_journal(results).frame) == 1
-
-
-@pytest.mark.usefixtures("results")
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (["study", "--to", "parqet"], "Did you mean 'parquet'?"),
-        (["nowhere", "--to", "csv"], "nowhere"),
-        (["study", "--to", "csv", "--output", "study/journal.jsonl"], "is a journal"),
-        (["study", "--to", "csv", "--output", "study/journal.jsonl/runs.csv"], "cannot be"),
-    ],
-)
-def test_errors_take_a_line_and_have_a_code(
-    arguments: list[str], told: str, command: Command
-) -> None:
-    done = command("export", *arguments)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert told in done.stderr
-    assert len(done.stderr.strip().splitlines()) <= 2
