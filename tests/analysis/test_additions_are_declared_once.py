@@ -1,24 +1,21 @@
 """A comparison, a check of the gate and the name of a figure are each written in one place."""
 
 from collections.abc import Iterator
-from io import StringIO
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 import scaling
 from scaling.analysis.gate.bounds import BOUNDS, Bound
 from scaling.analysis.gate.checked import BoundCheck, Checked
-from scaling.analysis.gate.checks import Limits
 from scaling.analysis.lookup.name import parse
-from scaling.report.gate import gate
 from scaling.report.page.render import page
 from scaling.report.quotes.lookup import figure_text
 from scaling.report.tables.comparison import chapters
 from scaling.report.tables.export import comparison_rows
 from scaling.report.tables.grid import chapters_markdown
 from scaling.study.questions import QUESTIONS, THROUGHPUT, Asked, Scope
+from tests.support.gates import gated
 from tests.support.studies import FakeStudy
 
 LAG = "lag_max_s"
@@ -55,11 +52,9 @@ def test_a_bound_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setitem(BOUNDS, "min_gain", Bound("--min-gain", "", 0.0, gain))
     speeds = {("3.14t", "threads", n): 1.0 * n for n in (1, 2)}
-    study = FakeStudy(workers=(1, 2), blocks=8, speeds=speeds, noise=0.005).read(tmp_path)
-    for least, code in ((0.9, 0), (1.0, 1)):
-        console = Console(file=StringIO(), width=120)
-        limits = Limits(min_gain=2 * least + 0.1 * code)
-        assert gate(study.path, limits, {}, console, environment={}) == code
+    study = FakeStudy(workers=(1, 2), blocks=8, speeds=speeds, noise=0.005)
+    assert gated(tmp_path, study, min_gain=1.8)[0] == 0
+    assert gated(tmp_path, study, min_gain=2.1)[0] == 1
 
 
 def test_a_figure_has_the_same_name_in_texts_and_notebooks(tmp_path: Path) -> None:
