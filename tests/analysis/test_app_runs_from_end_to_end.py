@@ -9,6 +9,7 @@ from scaling.base.console import new_console
 from scaling.cli.app_steps import AppSteps
 from scaling.run.prepare import ChildNeeds
 from scaling.study.application import AppAsked
+from tests.support.app_checks import hurry
 from tests.support.children import ROOT
 from tests.support.cli import Command
 
@@ -73,7 +74,10 @@ def test_other_servers_that_are_not_there_or_do_not_serve_it_are_left_out_with_a
     assert "hypercorn is not measured: on 3.14: 100 % of the requests failed (status 500)" in said
 
 
-def test_a_fault_ends_the_check_with_exit_code_1(tmp_path: Path, command: Command) -> None:
+def test_a_fault_ends_the_check_with_exit_code_1(
+    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hurry(monkeypatch)
     requests = tmp_path / "requests.jsonl"
     requests.write_text('{"path": "/stock"}')
     done = command(

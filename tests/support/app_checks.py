@@ -31,9 +31,17 @@ def check(
     """
     child = Child(sys.executable, environment(APPLICATIONS, *folders))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(app_check, "ALONE", alone)
-        patch.setattr(app_check, "FIRSTS", firsts)
-        patch.setattr(app_check, "ALONE_S", 0.1)
-        patch.setattr(app_check, "TOGETHER_S", 0.5)
+        hurry(patch, alone, firsts)
         asked = {"application": application, **parameters}
         return app_check.check_application(child, asked, requests, workers=workers)
+
+
+def hurry(patch: pytest.MonkeyPatch, alone: int = 1, firsts: int = 1) -> None:
+    """Have checks send for a short time, in so many runs at N = 1 and of first requests."""
+    for name, value in {
+        "ALONE": alone,
+        "FIRSTS": firsts,
+        "ALONE_S": 0.1,
+        "TOGETHER_S": 0.5,
+    }.items():
+        patch.setattr(app_check, name, value)
