@@ -72,8 +72,8 @@ def test_pgo_asked_for_is_pgo_given_and_our_own_is_for_who_asked() -> None:
 
 def way(asked: list[str], name: str, result: list[Interpreter] | ScalingError) -> Provider:
     def get(builds: Sequence[Build], *, pgo: bool, say: Say) -> dict[str, Interpreter]:
-        del pgo, say
-        asked.append(f"{name} {' '.join(build.name for build in builds)}")
+        del say
+        asked.append(f"{name} {' '.join(build.name for build in builds)}{' with PGO' * pgo}")
         if isinstance(result, ScalingError):
             raise result
         return {one.build: one for one in result if one.build in [b.name for b in builds]}
@@ -128,7 +128,9 @@ def test_a_way_can_be_chosen_and_a_wrong_setting_stops_at_once(
         ensure(["3.14"], say=say_nothing, providers=providers)
     monkeypatch.setenv("SCALING_INTERPRETERS", "built")
     assert ensure(["3.14"], say=say_nothing, providers=providers)["3.14"].version == "3.14.7"
-    assert asked == ["found 3.14", "built 3.14"]
+    monkeypatch.setenv("SCALING_PGO", "1")
+    ensure(["3.14"], say=say_nothing, providers=providers)
+    assert asked == ["found 3.14", "built 3.14", "built 3.14 with PGO"]
     monkeypatch.setenv("SCALING_INTERPRETERS", "conda")
     with pytest.raises(UsageError, match="any of found, built, got 'conda'"):
         ensure(["3.14"], say=say_nothing, providers=providers)
