@@ -17,7 +17,7 @@ from scaling.study.combine import DEFAULT_STUDY, study_from
 from scaling.study.file import built_in_studies
 from scaling.study.options import Options
 from scaling.study.plan.cells import Plan, make_plan
-from scaling.study.plan.table import plan_table
+from scaling.study.plan.table import PlanTable, plan_table
 from scaling.study.presets import FEWEST_FOR_INTERVAL
 from tests.support.plans import TWO_CORES
 
@@ -158,47 +158,41 @@ def test_other_runtimes_are_asked_for_on_their_own_loop_and_python_is_not(
     assert {(each.arm, each.loop) for each in made.refused} == {(r, OWN_LOOP) for r in RUNTIMES}
 
 
-PRESETS_TIMED = ("default", "smoke")
-SERVED = ("latency", "slo", "tail", "accept", "serve", "sync-or-async")
+# Minutes of the blocks, and of a whole session with --preset smoke.
+MINUTES = {
+    **dict.fromkeys(("latency", "slo", "tail", "accept", "serve", "sync-or-async"), (45, 5.5)),
+    "gateway": (60, 10),
+    "primitives": (25 / (1 + SHARE), 6 + 1 / 3),
+}
 
 
-@pytest.mark.parametrize("name", SERVED)
-def test_a_served_study_takes_45_minutes_and_its_smoke_five(
+@pytest.mark.parametrize("name", MINUTES)
+def test_a_study_takes_so_long_and_its_smoke_a_few_minutes(
     name: str, described_here: Description
 ) -> None:
-    default, smoke = (plan_table(planned(name, described_here, preset)) for preset in PRESETS_TIMED)
-    assert default.blocks >= FEWEST_FOR_INTERVAL
-    assert default.total_s < 45 * 60
-    # A smoke shows shapes: too few blocks for a verdict. Its whole session counts.
-    assert smoke.blocks < FEWEST_FOR_INTERVAL
-    assert (1 + SHARE) * smoke.total_s + 20 < 330
+    default, smoke = (
+        plan_table(planned(name, described_here, preset)) for preset in ("default", "smoke")
+    )
+    # A smoke shows shapes: too few blocks for a verdict.
+    assert default.blocks >= FEWEST_FOR_INTERVAL > smoke.blocks
+    minutes, of_smoke = MINUTES[name]
+    assert default.total_s < 60 * minutes
+    assert session_s(smoke) < 60 * of_smoke
     assert {row.model for row in smoke.rows} == {row.model for row in default.rows}
 
 
-def test_primitives_has_every_row_and_takes_25_minutes_and_its_smoke_six(
-    described_here: Description,
-) -> None:
+def session_s(table: PlanTable) -> float:
+    """Plots, the site's ceiling, descriptions and disturbed runs count, too."""
+    return (1 + SHARE) * table.total_s + 20
+
+
+def test_primitives_has_every_row(described_here: Description) -> None:
     made = planned("primitives", described_here)
     rows = described_here.workloads["primitives"].parameters["primitive"].choices
     assert rows
     for model in ("threads", "processes"):
         own = [each.parameters.get("primitive") for each in made.cells if each.model == model]
         assert [name for name in dict.fromkeys(own) if name] == rows
-    default, smoke = (
-        plan_table(planned("primitives", described_here, preset)) for preset in PRESETS_TIMED
-    )
-    assert default.blocks >= FEWEST_FOR_INTERVAL > smoke.blocks
-    assert (1 + SHARE) * default.total_s < 25 * 60
-    assert (1 + SHARE) * smoke.total_s < 6 * 60
-
-
-def test_the_gateway_takes_an_hour_and_its_smoke_ten_minutes(described_here: Description) -> None:
-    default, smoke = (
-        plan_table(planned("gateway", described_here, preset)) for preset in PRESETS_TIMED
-    )
-    assert default.blocks >= FEWEST_FOR_INTERVAL > smoke.blocks
-    assert default.total_s < 60 * 60
-    assert (1 + SHARE) * smoke.total_s + 20 < 600
 
 
 def test_the_peak_of_the_gateway_is_not_that_of_the_service_downstream(
@@ -247,5 +241,4 @@ def test_scale_is_done_in_about_five_minutes_on_two_cores_and_has_intervals(
 ) -> None:
     table = plan_table(scale(described_here, TWO_CORES))
     assert table.blocks >= FEWEST_FOR_INTERVAL
-    # The whole session counts: plots, the site's ceiling, descriptions and disturbed runs.
-    assert (1 + SHARE) * table.total_s + 20 < 330
+    assert session_s(table) < 330
