@@ -12,21 +12,16 @@ from scaling.journal.record import RunLine, Ticks
 from scaling.report.tables.comparison import chapters
 from scaling.report.tables.export import comparison_rows, markdown, summary
 from scaling.report.tables.grid import chapters_markdown
-from tests.support.runs import changing_ticks, with_
+from tests.support.runs import changing_ticks, keeping_memory, with_
 from tests.support.studies import FakeStudy, place
 
 ONE = FakeStudy(arms=("3.14",), workers=(1,))
 MADE = FakeStudy(arms=("3.14", "3.14t"), models=("interpreters", "processes"), workers=(1, 2))
 
 
-def keeps(ticks: Ticks) -> Ticks:
-    """Of a process that keeps its memory: it has no fault in the window. All else maps it anew."""
-    return with_(ticks, minor_faults=[900] * len(ticks.time_ns))
-
-
 def keeping(run: RunLine) -> RunLine:
     """The interpreters at N = 2 keep their memory."""
-    return changing_ticks(keeps)(run) if (run.cell.model, run.cell.workers) == ODD else run
+    return keeping_memory(run) if (run.cell.model, run.cell.workers) == ODD else run
 
 
 ODD = ("interpreters", 2)
@@ -40,7 +35,7 @@ def results() -> StudyResults:
 @pytest.mark.parametrize("odd_blocks", [(2,), (0, 1), (3, 4, 5)])
 def test_runs_of_a_cell_in_another_state_than_most_are_invalid(odd_blocks: tuple[int, ...]) -> None:
     def change(run: RunLine) -> RunLine:
-        return changing_ticks(keeps)(run) if run.block in odd_blocks else run
+        return keeping_memory(run) if run.block in odd_blocks else run
 
     for row in replace(ONE, blocks=6, change=change).rows:
         odd = row["block"] in odd_blocks

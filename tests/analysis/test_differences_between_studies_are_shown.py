@@ -13,7 +13,7 @@ from scaling.report.tables.grid import chapters_markdown
 from scaling.report.tables.terminal import Chapters
 from scaling.study.questions import CPU, THROUGHPUT
 from tests.support.printing import printed
-from tests.support.runs import changing, changing_ticks, throttled, with_
+from tests.support.runs import changing, keeping_memory, throttled, with_
 from tests.support.studies import FakeStudy
 
 STUDY = FakeStudy()
@@ -135,8 +135,7 @@ def test_what_changes_no_cell_is_no_difference() -> None:
 
 def test_another_allocator_state_is_reported() -> None:
     def keeping(run: RunLine) -> RunLine:
-        none = changing_ticks(lambda ticks: with_(ticks, minor_faults=[900] * len(ticks.time_ns)))
-        return none(run) if run.cell.workers == 2 else run
+        return keeping_memory(run) if run.cell.workers == 2 else run
 
     then = FakeStudy(arms=("3.14",), workers=(1, 2))
     found = compared(then, replace(then, change=keeping))

@@ -22,7 +22,7 @@ from scaling.report.tables.export import comparison_rows
 from scaling.report.tables.grid import Chapter
 from scaling.study.questions import THROUGHPUT
 from tests.support.drawn import BY_NAME
-from tests.support.runs import LOOP_FACTORS, changing_ticks, crashed, of_workers, with_
+from tests.support.runs import LOOP_FACTORS, crashed, keeping_memory, of_workers, with_
 from tests.support.studies import FakeStudy, place, runtime
 
 FACTOR = LOOP_FACTORS["uvloop"]
@@ -141,8 +141,7 @@ def test_rows_name_the_loops_of_both_ways() -> None:
 def test_a_ratio_across_allocator_states_names_the_loops() -> None:
     def keeping(run: RunLine) -> RunLine:
         """On uvloop no memory is mapped anew."""
-        none = changing_ticks(lambda ticks: with_(ticks, minor_faults=[900] * len(ticks.time_ns)))
-        return none(run) if run.cell.loop == "uvloop" else run
+        return keeping_memory(run) if run.cell.loop == "uvloop" else run
 
     made = FakeStudy(arms=("3.14",), loops=("asyncio", "uvloop"), workers=(2,))
     words = chapter(replace(made, change=keeping), LOOPS).grids[0].note

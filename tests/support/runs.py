@@ -323,3 +323,10 @@ def changing(**changes: Any) -> Change:
 def changing_ticks(change: Callable[[Ticks], Ticks]) -> Change:
     """Changes the ticks of every worker."""
     return lambda run: of_workers(run, lambda worker: with_(worker, ticks=change(worker.ticks)))
+
+
+def keeping_memory(run: RunLine) -> RunLine:
+    """The run of processes that keep their memory: they map none anew in the window, as the others
+    of glibc's malloc do.
+    """
+    return changing_ticks(lambda its: with_(its, minor_faults=[900] * len(its.time_ns)))(run)
