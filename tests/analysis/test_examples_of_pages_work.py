@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 from scaling.builds.cpython import parse_build
 from scaling.cli import COMMANDS
@@ -17,7 +18,6 @@ from tests.support.studies import FakeStudy
 
 ALL = "\n".join(TEXTS.values())
 NOXFILE = (ROOT / "noxfile.py").read_text(encoding="utf-8")
-RUN = re.compile(r"( *)(- )?run: *(.*)")
 EXPRESSION = re.compile(r"\$\{\{[^}|]*(?:\|\| '(.*?)' )?\}\}")  # its default, where it has one
 
 
@@ -39,28 +39,13 @@ def workflows() -> Iterator[str]:
 def commands(workflow: str) -> Iterator[list[str]]:
     """The words of every command, with the workflow's variables replaced."""
     variables = re.findall(r"^ +([A-Z]+): (.*)$", workflow, re.MULTILINE)
-    for block in blocks(workflow.splitlines()):
-        for line in block.splitlines():
+    steps = (step for job in yaml.safe_load(workflow)["jobs"].values() for step in job["steps"])
+    for step in steps:
+        for line in step.get("run", "").splitlines():
             filled = line
             for name, value in variables:
                 filled = filled.replace(f"${name}", value)
             yield shlex.split(EXPRESSION.sub(lambda found: found[1] or "x", filled))
-
-
-def blocks(lines: list[str]) -> Iterator[str]:
-    """The text of every `run:`; a folded one (`>`) is one line."""
-    for place, line in enumerate(lines):
-        if found := RUN.fullmatch(line):
-            inside, text = len(found[1]) + len(found[2] or ""), found[3]
-            if text not in (">", "|"):
-                yield text
-                continue
-            own = []
-            for each in lines[place + 1 :]:
-                if each.strip() and len(each) - len(each.lstrip()) <= inside:
-                    break
-                own.append(each.strip())
-            yield (" " if text == ">" else "\n").join(own)
 
 
 IN_WORKFLOWS = [words for workflow in workflows() for words in commands(workflow)]
