@@ -31,7 +31,6 @@ from scaling.report.tables.findings import times
 from scaling.report.terminal.app_answer import AppLines, figure_lines, print_app_answer
 from scaling.run.prepare import ChildNeeds
 from scaling.study.application import AppAsked
-from tests.support.cli import Command
 from tests.support.html_outline import Outline
 from tests.support.printing import printed, printed_by
 from tests.support.runs import with_
@@ -312,20 +311,6 @@ def test_json_has_every_configuration_with_bounds() -> None:
     assert shipped["configuration"] == {"arm": "3.14t", "model": "threads", "workers": 2}
     assert shipped["verdict"] == "faster"
     assert shipped["interval"][0] <= shipped["ratio"] <= shipped["interval"][1]
-
-
-@pytest.mark.slow
-def test_gate_works_on_the_journal_of_an_application(command: Command, tmp_path: Path) -> None:
-    two = (("3.14", "processes"), ("3.14t", "threads"))
-    for name, study in (("faster", FASTER), ("slower", ALIKE)):
-        replace(study, configurations=two, window_s=4.0).write(tmp_path / name)
-    replace(ALIKE, rates=(400.0,), blocks=2).write(tmp_path / "schedule")
-    bounds = ("--max-regression", "10%", "--min-efficiency", "0.5")
-    assert command("gate", "faster", "--against", "slower", *bounds).returncode == 0
-    assert command("gate", "slower", "--against", "faster", *bounds).returncode == 1
-    done = command("gate", "schedule", "--min-efficiency", "0.5")
-    assert done.returncode == 2
-    assert "nothing but open loops" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -78,6 +78,8 @@ def test_throughput_is_all_operations_over_the_time_to_the_last_finish() -> None
     assert found["cpu_s_per_op"] == pytest.approx(1.5 / 2000)
     assert found["cpu_busy"] == pytest.approx(0.75)
     assert found["minor_faults_per_op"] == pytest.approx(3)
+    assert found["fairness_min_max"] == pytest.approx(0.5)
+    assert found["fairness"] == pytest.approx(1500**2 / (2 * (1000**2 + 500**2)))
 
 
 def in_rounds(*finish_s: float) -> WorkerRecord:
@@ -121,12 +123,6 @@ def test_finite_work_that_slows_down_is_no_suspect() -> None:
     frame = rows([in_rounds(*[1.0] * 8, *[1.5] * 8)])
     assert frame["steadiness"].tolist() == ["slowing"]
     assert frame["validity"].tolist() == ["valid"]
-
-
-def test_workers_are_rated_by_their_own_time() -> None:
-    found = figures([worker(1.0), worker(2.0)])
-    assert found["fairness_min_max"] == pytest.approx(0.5)
-    assert found["fairness"] == pytest.approx(1500**2 / (2 * (1000**2 + 500**2)))
 
 
 def test_what_belongs_to_windows_is_blank() -> None:
