@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -17,44 +18,24 @@ from tests.support.studies import FakeStudy
 REPEATS = 30
 
 
+@cache
+def runs(blocks: int) -> pd.DataFrame:
+    """Of 24 cells."""
+    sizes = [{"payload_bytes": size} for size in range(1, 25)]
+    return FakeStudy(variants={"echo": sizes}, workers=(1,), blocks=blocks, ticks=2).frame
+
+
 def study(
-    seed: int,
-    *,
-    blocks: int = 8,
-    cells: int = 24,
-    noise: float = 0.02,
-    over_time: float = 0.0,
-    over_block: float = 0.0,
+    seed: int, *, blocks: int = 8, over_time: float = 0.0, over_block: float = 0.0
 ) -> pd.DataFrame:
-    """What `drift` needs of a frame; the drifts are those of the logarithm, from end to end."""
-    rng = np.random.default_rng(seed)
-    position = np.concatenate([rng.permutation(cells) for _ in range(blocks)])
-    block = np.repeat(np.arange(blocks), cells)
-    cell = np.tile(np.arange(cells), blocks)
+    """A frame with 2 % of noise; the drifts are those of the logarithm, from end to end."""
+    frame = runs(blocks)
+    cell = frame.groupby("parameters", observed=True).ngroup()
+    logs = np.log(1e3 * (1 + cell)) + 0.02 * np.random.default_rng(seed).normal(size=len(frame))
     # As far into the study as its block, so that `over_time` is from the first to the last.
-    logs = np.log(rng.uniform(1e3, 1e5, cells))[cell] + noise * rng.standard_normal(len(cell))
-    logs += over_time * block / (blocks - 1) + over_block * position / (cells - 1)
-    hours = block + position / cells
-    return pd.DataFrame(
-        {
-            "study": "made",
-            "workload": pd.Categorical([f"w{each}" for each in cell]),
-            "parameters": "{}",
-            "loop": "asyncio",
-            "arm": "3.14t",
-            "model": "threads",
-            "workers": 1,
-            "sizing": "weak",
-            "twin": False,
-            "block": block,
-            "position": position,
-            "attempt": 1,
-            "valid": True,
-            "at": pd.Timestamp("2026-11-20", tz="UTC") + pd.to_timedelta(hours, unit="h"),
-            "throughput_per_s": np.exp(logs),
-            "offered_per_s": np.nan,
-        }
-    )
+    logs += over_time * frame["block"] / (blocks - 1)
+    logs += over_block * frame["position"] / frame["position"].max()
+    return frame.assign(throughput_per_s=np.exp(logs))
 
 
 def covers(found: Drift, over_time: float, over_block: float) -> tuple[bool, bool]:
