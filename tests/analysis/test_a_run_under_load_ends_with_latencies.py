@@ -130,17 +130,6 @@ def by_accept(made: FakeServedStudy) -> StudyResults:
     return StudyResults.of(in_memory([made.first_line, *runs]))
 
 
-def test_of_several_tables_as_much_is_shown_as_there_are_lines_for() -> None:
-    found = by_accept(replace(OPEN, rates=(800.0,), workers=(2,)))
-    every = list(load_lines(found, 80, 20))
-    assert sum("P99" in line for line in every) == len(POLICIES)
-    shown = [list(load_lines(found, 80, room)) for room in range(len(every) + 1)]
-    assert all(len(lines) <= room for room, lines in enumerate(shown))
-    rows = [sum(" ms" in line for line in lines) for lines in shown]
-    assert rows == sorted(rows)
-    assert shown[-1] == every
-
-
 def test_a_closed_loop_ends_with_throughput_and_cpu_time() -> None:
     lines = answer(CLOSED.results)
     groups = [line for line in lines if "(ratio" in line]

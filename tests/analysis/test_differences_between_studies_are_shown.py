@@ -6,13 +6,10 @@ from typing import Any
 import pytest
 
 from scaling.analysis.between_studies import Across
-from scaling.base import formats
 from scaling.journal.record import RunLine
 from scaling.report.tables.across import across_chapters
 from scaling.report.tables.grid import chapters_markdown
-from scaling.report.tables.terminal import Chapters
 from scaling.study.questions import CPU, THROUGHPUT
-from tests.support.printing import printed
 from tests.support.runs import changing, keeping_memory, throttled, with_
 from tests.support.studies import FakeStudy
 
@@ -49,21 +46,6 @@ def test_the_margin_of_the_verdicts_is_reported() -> None:
     wider = replace(EIGHT_BLOCKS, margin=0.05)
     for both in ((EIGHT_BLOCKS, wider), (wider, EIGHT_BLOCKS)):
         assert "Verdicts use a margin of ±5 %" in text_of(compared(*both))
-
-
-def test_no_figure_is_cut_at_80_columns() -> None:
-    arms, models = ("3.14+mimalloc",), ("threads", "interpreters")
-    speeds = {(arms[0], model, n): 4.0 + n for model in models for n in (1, 16)}
-    study = FakeStudy(arms=arms, models=models, workers=(1, 16), speeds=speeds, noise=0.05)
-    found = compared(study, study)
-    text = printed(Chapters(across_chapters(found, "old", "new")))
-    assert max(map(len, text.splitlines())) <= 80
-    assert len(found.cells) == 4
-    for cell in found.cells:
-        ratios = [each for each in found.ratios if each.of == cell and each.measure != CPU]
-        assert len(ratios) == 2
-        for value in (found.then.points[cell].throughput, *ratios):
-            assert {formats.number(value.point), value.bounds} <= set(text.split())
 
 
 def test_doubts_of_both_come_first_even_if_each_has_one_arm() -> None:

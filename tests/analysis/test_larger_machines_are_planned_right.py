@@ -137,7 +137,7 @@ def test_a_study_is_planned_pinned_and_in_turn(
 
 
 @EACH
-@pytest.mark.parametrize("minutes", [10, 30, 120])
+@pytest.mark.parametrize("minutes", [10, 120])
 def test_a_study_that_fits_a_time_answers_the_primary_questions_first(
     name: str, minutes: int, topology: Topology, described_here: Description
 ) -> None:
@@ -159,7 +159,7 @@ def test_a_study_that_fits_a_time_answers_the_primary_questions_first(
 def test_more_time_never_gives_less(described_here: Description, tmp_path: Path) -> None:
     topology = MACHINES["two-sockets"].read(tmp_path)
     before = 0, 0
-    for minutes in (8, 15, 30, 60, 120, 600):
+    for minutes in (8, 30, 120, 600):
         plan = planned(topology, described_here, time=f"{minutes}min")
         now = len({cell.workers for cell in plan.cells}), len(plan.runs)
         assert now >= before
