@@ -53,12 +53,6 @@ def test_writer_sees_at_once_what_it_appended(path: Path) -> None:
         assert (opened.head, list(opened.runs)) == (HEAD, RUNS)
 
 
-def test_going_on_appends(path: Path) -> None:
-    write(path, *LINES[:2])
-    write(path, *LINES[2:])
-    assert replayed(path) == (HEAD, RUNS)
-
-
 def test_record_is_kept_as_the_child_printed_it(path: Path) -> None:
     run = RUNS[0]
     assert isinstance(run, RunLine)
