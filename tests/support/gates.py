@@ -26,7 +26,7 @@ def gated(
 
     `asked` are bounds by their names, and options of `gate`.
     """
-    old = against and against.write(folder / "old").parent
+    old = against.write(folder / "old").parent if against else None
     limits = Limits(old, **{name: asked.pop(name) for name in BOUNDS if name in asked})
     console = Console(width=width, file=StringIO(), record=True)
     results = new.write(folder / "new").parent
