@@ -10,7 +10,6 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from typer.main import get_command
 
 from scaling.analysis.claims.claim import Claim
 from scaling.analysis.claims.judging import cores_for_workers, judge
@@ -20,7 +19,6 @@ from scaling.analysis.lookup.figure import sides
 from scaling.analysis.table.columns import COLUMNS
 from scaling.base.errors import UsageError
 from scaling.builds.runtimes.runtime import OWN_LOOP, RUNTIMES
-from scaling.cli.program import app
 from scaling.cli.study_options import asked_from
 from scaling.journal.record import Cell, Description, Machine, Offer
 from scaling.machine.topology import Topology
@@ -28,6 +26,7 @@ from scaling.report.claims import markdown
 from scaling.study.combine import study_from
 from scaling.study.plan.cells import make_plan
 from tests.support.claims import CELL, SOURCE, claim, claims, judged
+from tests.support.pages import PROGRAM
 from tests.support.studies import FakeStudy, threads
 
 RULE = "at_least = 1.5"
@@ -259,9 +258,8 @@ def planned(described_here: Description) -> Callable[[str], list[Cell]]:
     def cells(command: str) -> list[Cell]:
         program, verb, *arguments = shlex.split(command)
         assert (program, verb) == ("scaling", "run")
-        commands = get_command(app).commands  # type: ignore[attr-defined]
-        given = commands[verb].make_context(verb, arguments).params
-        of_a_study = {each.name for each in commands["plan"].params} - {"output"}
+        given = PROGRAM.commands[verb].make_context(verb, arguments).params
+        of_a_study = {each.name for each in PROGRAM.commands["plan"].params} - {"output"}
         asked = asked_from({name: given[name] for name in of_a_study})
         study = study_from(asked.options, running_build="3.14t")
         arms = {arm: other if arm in RUNTIMES else described_here for arm in study.arms}

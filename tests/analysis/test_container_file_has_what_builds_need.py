@@ -8,12 +8,9 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-import typer
-
 from scaling.builds.interpreters import choose, libraries
-from scaling.cli.program import app
 from scaling.machine.identity import STATE_VARIABLE, state_folder
-from tests.analysis.test_examples_of_pages_work import NOXFILE
+from tests.analysis.test_examples_of_pages_work import NOXFILE, parsed
 from tests.analysis.test_programs_are_named_alike import PACKAGES
 from tests.support.children import ROOT
 from tests.support.pages import TEXTS
@@ -110,11 +107,8 @@ def test_its_commands_are_understood() -> None:
     asked = [shlex.split(each) for each in re.findall(r"-s reference -- (.*)", comment)]
     assert [words[0] for words in asked] == ["--hours", "--submit", "--list"]
     shown = [shlex.split(each) for each in re.findall(r"nox -s reference -- (.*)", PUBLISHING)]
-    group = typer.main.get_command(app)
     for words in [*asked, *shown]:
-        with group.make_context("scaling", ["reference", *words]) as context:
-            name, command, rest = group.resolve_command(context, ["reference", *words])  # type: ignore[attr-defined]
-            assert command.make_context(name, rest, parent=context).params
+        assert parsed(["reference", *words])
 
 
 def test_builds_have_pgo_and_are_found_where_the_first_stage_made_them() -> None:
