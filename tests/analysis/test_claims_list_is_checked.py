@@ -3,9 +3,7 @@
 The claims that come with the project name cells that exist, and commands that measure them."""
 
 import shlex
-from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -246,31 +244,21 @@ TESTABLE = [claim for claim in CLAIMS.claims if not claim.cannot]
 WORKED_OUT = (*OVER_ONE, "s_per_op", "memory_mib", SLOPE)
 
 
-@pytest.fixture(scope="session")
-def planned(described_here: Description) -> Callable[[str], list[Cell]]:
-    """Gives the cells that a `scaling run …` measures on 8 cores, without its controls.
+def planned(command: str, described: Description) -> tuple[Cell, ...]:
+    """The cells that a `scaling run …` measures on 8 cores, without its controls.
 
     A build can run all that this interpreter can; another runtime only has a loop of its own.
     """
-    other = msgspec.structs.replace(described_here, loops={OWN_LOOP: Offer()})
-
-    @cache
-    def cells(command: str) -> list[Cell]:
-        program, verb, *arguments = shlex.split(command)
-        assert (program, verb) == ("scaling", "run")
-        given = PROGRAM.commands[verb].make_context(verb, arguments).params
-        of_a_study = {each.name for each in PROGRAM.commands["plan"].params} - {"output"}
-        asked = asked_from({name: given[name] for name in of_a_study})
-        study = study_from(asked.options, running_build="3.14t")
-        arms = {arm: other if arm in RUNTIMES else described_here for arm in study.arms}
-        made = make_plan(
-            msgspec.structs.replace(study, controls=False),
-            arms,
-            Topology(logical_cpus=16, physical_cores=8),
-        )
-        return list(made.cells)
-
-    return cells
+    program, verb, *arguments = shlex.split(command)
+    assert (program, verb) == ("scaling", "run")
+    given = PROGRAM.commands[verb].make_context(verb, arguments).params
+    of_a_study = {each.name for each in PROGRAM.commands["plan"].params} - {"output"}
+    asked = asked_from({name: given[name] for name in of_a_study})
+    study = study_from(asked.options, running_build="3.14t")
+    other = msgspec.structs.replace(described, loops={OWN_LOOP: Offer()})
+    arms = {arm: other if arm in RUNTIMES else described for arm in study.arms}
+    topology = Topology(logical_cpus=16, physical_cores=8)
+    return make_plan(msgspec.structs.replace(study, controls=False), arms, topology).cells
 
 
 def names(claim: Claim) -> list[Fields]:
@@ -280,11 +268,15 @@ def names(claim: Claim) -> list[Fields]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("claim", TESTABLE, ids=lambda claim: claim.name)
-def test_its_command_measures_its_cells(claim: Claim, planned: Callable[[str], list[Cell]]) -> None:
-    for name in names(claim):
-        meant = {cell for cell in planned(claim.run) if not differing(cell, name)}
-        assert len(meant) == 1, f"{len(meant)} cells are {text(name)}"
+@pytest.mark.parametrize("command", dict.fromkeys(claim.run for claim in TESTABLE))
+def test_a_command_measures_the_cells_of_its_claims(
+    command: str, described_here: Description
+) -> None:
+    cells = planned(command, described_here)
+    for each in (one for one in TESTABLE if one.run == command):
+        for name in names(each):
+            meant = {cell for cell in cells if not differing(cell, name)}
+            assert len(meant) == 1, f"{each.name}: {len(meant)} cells are {text(name)}"
 
 
 def test_every_measure_is_one_of_its_workload() -> None:
