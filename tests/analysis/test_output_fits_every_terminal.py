@@ -27,7 +27,6 @@ from scaling.cli.reference_steps import ReferenceSteps
 from scaling.journal.record import Failure, Machine, RunLine
 from scaling.machine import snapshot
 from scaling.machine.doctor import examine, report
-from scaling.machine.topology import Topology
 from scaling.report.claims import print_claims
 from scaling.report.compare import compare
 from scaling.report.explain import explain
@@ -41,16 +40,13 @@ from scaling.report.terminal.app_answer import print_app_answer
 from scaling.report.terminal.show import show
 from scaling.run.progress import LiveLine, PlainLines
 from scaling.run.time_left import Left
-from scaling.study.combine import study_from
-from scaling.study.options import Options
-from scaling.study.plan.cells import make_plan
 from scaling.study.plan.table import PlanView
 from scaling.study.reference import reference_studies
 from tests.support.children import ROOT
 from tests.support.cli import Command
-from tests.support.descriptions import description
 from tests.support.fake_builds import interpreter
 from tests.support.once import made_once
+from tests.support.plans import planned
 from tests.support.runs import with_
 from tests.support.served_studies import FakeAppStudy, FakeServedStudy
 from tests.support.simulated_machine import STUDY, simulated
@@ -158,10 +154,8 @@ def print_doctor(_: Path, to: Console) -> None:
 
 
 def print_plan(_: Path, to: Console) -> None:
-    options = Options(arm=("3.14t",), workload=("echo,compute",), loop=("asyncio,uvloop",))
-    study = study_from(options, running_build="3.14t")
-    here = Topology(logical_cpus=2, physical_cores=2)
-    to.print(PlanView(make_plan(study, {"3.14t": description()}, here)))
+    asked = {"workload": ("echo,compute",), "loop": ("asyncio,uvloop",), "controls": None}
+    to.print(PlanView(planned(**asked)))
 
 
 def print_reference(folder: Path, to: Console) -> None:

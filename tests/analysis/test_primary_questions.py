@@ -4,8 +4,6 @@ It is gains and threads over processes, unless the study file names other questi
 other ratios of a study, whatever its loops and rates, are exploratory.
 """
 
-from typing import Any
-
 import pytest
 
 from scaling import capacity
@@ -14,17 +12,12 @@ from scaling.analysis.ratios import ratios
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.hypotheses import corrected
 from scaling.analysis.statistics.verdict import hypothesis
-from scaling.base.errors import UsageError
 from scaling.base.vocabulary import PRIMARY_QUESTIONS, QUESTIONS
 from scaling.report.tables.headline import headlines
-from scaling.study.combine import study_from
-from scaling.study.file import read_study
-from scaling.study.options import Options
 from scaling.study.questions import P99, at_rate
+from tests.support.plans import ECHO_FILE, asked
 from tests.support.served_studies import FakeServedStudy
 from tests.support.studies import FakeStudy
-
-FILE = "[[workloads]]\nname = 'echo'\n"
 
 
 def asking(*questions: str) -> StudyResults:
@@ -92,31 +85,12 @@ def test_the_headline_gains_are_the_primary_ones(
         assert any(name.endswith(f" {model}, N = {n} over 1") for name in names)
 
 
-def document(text: str) -> dict[str, Any]:
-    return study_from(
-        Options(study="mine"),
-        running_build="3.14t",
-        load_file=lambda name: read_study(f"{text}\n{FILE}", f"{name}.toml"),
-    ).document
-
-
 def test_the_journal_keeps_what_was_named() -> None:
-    assert document("primary = ['version', 'gain']")["primary"] == ("version", "gain")
-    assert "primary" not in document(""), "a study that names none is the one it was before"
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("primary = ['gian']", "mine.toml: primary: unknown question 'gian'. Did you mean 'gain'?"),
-        ("primary = []", "mine.toml: primary: the list is empty"),
-        ("primary = 'gain'", "mine.toml: primary: expected list"),
-    ],
-)
-def test_a_question_that_there_is_not_gets_a_one_line_error(text: str, message: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        document(text)
-    assert message in str(caught.value)
+    named, unnamed = (
+        asked(f"{text}\n{ECHO_FILE}") for text in ("primary = ['version', 'gain']", "")
+    )
+    assert named.document["primary"] == ("version", "gain")
+    assert "primary" not in unnamed.document, "a study that names none is the one it was before"
 
 
 def test_closed_and_open_loops_share_the_families_of_a_study() -> None:

@@ -10,16 +10,15 @@ from typing import Any
 import pytest
 
 from scaling.journal.record import Cell
-from scaling.machine.topology import Topology
 from scaling.study.combine import study_from
 from scaling.study.options import Options
 from scaling.study.plan.cells import Plan, make_plan
 from scaling.study.rates import calibrations_for
 from tests.support.cli import BUILD, Command
 from tests.support.descriptions import description
+from tests.support.plans import TWO_CORES
 from tests.support.studies import FakeStudy
 
-TOPOLOGY = Topology(logical_cpus=2, physical_cores=2)
 FACTORS = {"nogc": 1.2, "recv64k": 1.3}
 TOGETHER: dict[str, float] = {}  # of several, where it is not their product
 
@@ -40,7 +39,7 @@ def fabricated(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
         options: Options, _needs: object, _say: object, load_file: Callable[[str], Any]
     ) -> Iterator[Planned]:
         study = study_from(options, running_build="3.14t", load_file=load_file)
-        yield Planned(make_plan(study, dict.fromkeys(study.arms, description()), TOPOLOGY))
+        yield Planned(make_plan(study, dict.fromkeys(study.arms, description()), TWO_CORES))
 
     def measure(ready: Planned, output: Path, _display: object, *, again: bool) -> Path:
         assert not again
@@ -54,7 +53,7 @@ def fabricated(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
 
     monkeypatch.setattr("scaling.cli.remedy_steps.prepared", prepared)
     monkeypatch.setattr("scaling.cli.remedy_steps.measure", measure)
-    monkeypatch.setattr("scaling.cli.remedy_steps.read_topology", lambda: TOPOLOGY)
+    monkeypatch.setattr("scaling.cli.remedy_steps.read_topology", lambda: TWO_CORES)
     return studies
 
 

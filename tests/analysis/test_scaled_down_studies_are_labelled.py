@@ -1,23 +1,22 @@
 """`--scale` multiplies what a workload calls its amounts, and nothing hides that it was done."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from scaling.base.errors import UsageError
 from scaling.journal.record import ParameterFacts, WorkloadFacts
-from scaling.machine.topology import Topology
 from scaling.report.plots.caption import caption
 from scaling.report.tables.comparison import warnings_of
 from scaling.report.tables.export import markdown, summary
 from scaling.report.terminal.show import Results
-from scaling.study.combine import study_from
-from scaling.study.file import read_study
-from scaling.study.options import Options
 from scaling.study.parameters import scaled, scaled_to
-from scaling.study.plan.cells import Plan, make_plan
+from scaling.study.plan.cells import Plan
 from scaling.study.plan.table import PlanView
-from tests.support.descriptions import NAP, WORKLOADS, description
+from tests.support import plans
+from tests.support.descriptions import NAP
 from tests.support.printing import printed
 from tests.support.studies import FakeStudy
 
@@ -31,12 +30,8 @@ name = "echo"
 """
 
 
-def planned(options: Options, text: str = STUDY) -> Plan:
-    study = study_from(
-        options, running_build="3.14t", load_file=lambda name: read_study(text, name)
-    )
-    described = description(workloads={**WORKLOADS, "nap": NAP})
-    return make_plan(study, {"3.14t": described}, Topology(logical_cpus=2, physical_cores=2))
+def planned(text: str = STUDY, **options: Any) -> Plan:
+    return plans.planned(text, workloads={"nap": NAP}, **options)
 
 
 def parameters(plan: Plan, workload: str) -> dict[str, list[object]]:
@@ -46,7 +41,7 @@ def parameters(plan: Plan, workload: str) -> dict[str, list[object]]:
 
 @pytest.mark.parametrize("said", ["0.01", "1%", " 1 % "])
 def test_the_settled_study_holds_what_is_really_run(said: str) -> None:
-    plan = planned(Options(scale=said))
+    plan = planned(scale=said)
     assert parameters(plan, "nap") == {
         "naps": [1_000, 10_000],
         "in_flight": [100],
@@ -60,18 +55,16 @@ def test_the_settled_study_holds_what_is_really_run(said: str) -> None:
 
 
 def test_a_workload_that_names_no_amounts_is_left_alone() -> None:
-    assert parameters(planned(Options(scale="0.01")), "echo") == parameters(
-        planned(Options()), "echo"
-    )
+    assert parameters(planned(scale="0.01"), "echo") == parameters(planned(), "echo")
 
 
 def test_a_file_says_it_too_and_what_set_says_is_scaled_like_all_else() -> None:
-    plan = planned(Options(set=("nap.naps=5000",)), f"scale = '10%'\n{STUDY}")
+    plan = planned(f"scale = '10%'\n{STUDY}", set=("nap.naps=5000",))
     assert parameters(plan, "nap")["naps"] == [500]
 
 
 def test_values_that_become_one_are_run_once() -> None:
-    assert parameters(planned(Options(scale="0.000001")), "nap")["naps"] == [1]
+    assert parameters(planned(scale="0.000001"), "nap")["naps"] == [1]
 
 
 @given(st.integers(0, 10**9), st.floats(1e-9, 100), st.none() | st.integers(0, 5))
@@ -93,9 +86,9 @@ def test_an_amount_is_rounded_and_never_too_small(
 @pytest.mark.parametrize("said", ["0", "-1", "lots", "nan", "inf", "%"])
 def test_an_invalid_scale_is_an_error(said: str) -> None:
     with pytest.raises(UsageError, match=r"--scale: expected a factor above 0, .*got"):
-        planned(Options(scale=said))
-    with pytest.raises(UsageError, match=r"scale: scale: expected a factor above 0"):
-        planned(Options(), f"scale = '{said}'\n{STUDY}")
+        planned(scale=said)
+    with pytest.raises(UsageError, match=r"mine.toml: scale: expected a factor above 0"):
+        planned(f"scale = '{said}'\n{STUDY}")
 
 
 @pytest.mark.parametrize(
@@ -108,8 +101,8 @@ def test_it_is_said_in_per_cent(study: dict[str, float], words: str) -> None:
 
 
 def test_the_plan_prints_it() -> None:
-    assert "scaled to 1 %" in printed(PlanView(planned(Options(scale="1%"))), width=160)
-    assert "scaled to" not in printed(PlanView(planned(Options())), width=160)
+    assert "scaled to 1 %" in printed(PlanView(planned(scale="1%")), width=160)
+    assert "scaled to" not in printed(PlanView(planned()), width=160)
 
 
 @pytest.mark.parametrize(("scale", "told"), [(0.01, True), (1.0, False)])

@@ -12,7 +12,6 @@ from scaling.analysis.sections import run_issues, sections
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.journal.record import RefusedCells, RunLine, StudyLine, decode_line, encode_line
 from scaling.machine.identity import describe_machine
-from scaling.machine.topology import Topology
 from scaling.report.files import COMPARISON, LAWS, SUMMARY, tables_markdown, write_tables
 from scaling.report.page.render import page
 from scaling.report.tables.columns import estimate_columns
@@ -20,11 +19,8 @@ from scaling.report.tables.export import markdown, summary, write_csv
 from scaling.report.terminal.answer import LINES, Answer
 from scaling.report.terminal.show import Results
 from scaling.run.measure import head
-from scaling.study.combine import study_from
-from scaling.study.file import read_study
-from scaling.study.options import Options
-from scaling.study.plan.cells import Plan, make_plan
-from tests.support.descriptions import description
+from scaling.study.plan.cells import Plan
+from tests.support.plans import TWO_CORES, planned
 from tests.support.printing import printed
 from tests.support.runs import changing, crashed, throttled, with_, with_speed
 from tests.support.studies import FakeStudy, in_memory
@@ -207,7 +203,12 @@ def test_every_csv_file_has_the_same_columns_for_an_estimate(tmp_path: Path) -> 
         assert {*rows["scale"], *rows["controls"], *rows["study"]} == {0.25, "missing", "made"}
 
 
-TOPOLOGY = Topology(logical_cpus=2, physical_cores=2)
+UNFIT = """
+loops = ["asyncio", "uvloop"]
+models = ["threads", "interpreters"]
+[[workloads]]
+name = "echo"
+"""
 UVLOOP = RefusedCells(
     workload="echo",
     arms=("3.14t",),
@@ -226,36 +227,22 @@ MEINHELD = RefusedCells(
 )
 
 
-def planned() -> Plan:
-    text = """
-        loops = ["asyncio", "uvloop"]
-        models = ["threads", "interpreters"]
-        [[workloads]]
-        name = "echo"
-    """
-    study = study_from(
-        Options(arm=("3.14t",), controls=False),
-        running_build="3.14t",
-        load_file=lambda name: read_study(text, f"{name}.toml"),
-    )
-    return make_plan(study, {"3.14t": description()}, TOPOLOGY)
-
-
 def first_line(plan: Plan) -> StudyLine:
-    return head(plan, {}, describe_machine(TOPOLOGY), pins="", workers_source="")
+    return head(plan, {}, describe_machine(TWO_CORES), pins="", workers_source="")
 
 
 def test_a_journal_begins_with_what_cannot_be_run_without_a_path_of_the_user(
     tmp_path: Path,
 ) -> None:
-    line = first_line(planned())
+    plan = planned(UNFIT)
+    line = first_line(plan)
     assert line.refused == [UVLOOP]
     read = decode_line(encode_line(line))
     assert isinstance(read, StudyLine)
     assert read.refused == [UVLOOP]
-    (refused,) = planned().refused
+    (refused,) = plan.refused
     named = replace(refused, reason=f"ImportError: no name 'x' in 'y' ({tmp_path}/y.py)")
-    (each,) = first_line(replace(planned(), refused=(named,))).refused
+    (each,) = first_line(replace(plan, refused=(named,))).refused
     assert each.reason == "ImportError: no name 'x' in 'y' (y.py)"
 
 
