@@ -17,7 +17,7 @@ from scaling.report.tables.export import markdown
 from scaling.report.terminal.show import Results
 from tests.support.drawn import BY_NAME
 from tests.support.printing import printed
-from tests.support.runs import throttled, with_
+from tests.support.runs import throttled, with_speed
 from tests.support.studies import FakeStudy
 
 MADE = FakeStudy(workers=(1, 2), blocks=8)
@@ -25,13 +25,7 @@ MADE = FakeStudy(workers=(1, 2), blocks=8)
 
 def slow(run: RunLine) -> RunLine:
     """The run at N = 1 of one block does half of its work."""
-    if run.block != 3 or run.cell.workers != 1:
-        return run
-    assert run.record is not None
-    (worker,) = run.record.workers
-    first, *others = worker.ticks.operations
-    counts = [first, *(first + (count - first) // 2 for count in others)]
-    return with_(run, record__workers=[with_(worker, ticks__operations=counts)])
+    return with_speed(run, 0.5) if (run.block, run.cell.workers) == (3, 1) else run
 
 
 SLOWED = replace(MADE, change=slow)

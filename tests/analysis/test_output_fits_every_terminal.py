@@ -154,8 +154,7 @@ def print_doctor(_: Path, to: Console) -> None:
 
 
 def print_plan(_: Path, to: Console) -> None:
-    asked = {"workload": ("echo,compute",), "loop": ("asyncio,uvloop",), "controls": None}
-    to.print(PlanView(planned(**asked)))
+    to.print(PlanView(planned(workload=("echo,compute",), loop=("asyncio,uvloop",), controls=None)))
 
 
 def print_reference(folder: Path, to: Console) -> None:

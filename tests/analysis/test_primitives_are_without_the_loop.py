@@ -15,7 +15,7 @@ from scaling.report.plots.draw import drawings
 from scaling.report.plots.style import RC
 from scaling.report.tables.export import markdown
 from scaling.report.tables.primitives import primitives, primitives_grid
-from tests.support.runs import with_
+from tests.support.runs import crashed, with_, with_speed
 from tests.support.studies import FakeStudy
 
 LOOP_PER_S = 1000.0  # of one worker; the loop scales with workers
@@ -27,16 +27,10 @@ ARMS = ("3.13t", "3.14t")
 def planted(run: RunLine, calls: Mapping[str, Mapping[int, float]] = CALLS_PER_S) -> RunLine:
     """The run, whose every operation takes the loop's time and that of the call."""
     name, n = str(run.cell.parameters["primitive"]), run.cell.workers
-    assert run.record
     if name == "nothing":
         return run
     alone = calls[name][1] * n if run.cell.model == "processes" else calls[name][n]
-    slower = 1 / (1 / alone + 1 / (LOOP_PER_S * n)) / (LOOP_PER_S * n)
-    workers = [
-        with_(each, ticks__operations=[round(slower * k) for k in each.ticks.operations])
-        for each in run.record.workers
-    ]
-    return with_(run, record__workers=workers)
+    return with_speed(run, 1 / (1 / alone + 1 / (LOOP_PER_S * n)) / (LOOP_PER_S * n))
 
 
 def made(**changes: object) -> FakeStudy:
@@ -90,7 +84,7 @@ def test_gains_and_ratios_to_processes_are_those_of_the_calls(results: StudyResu
 def test_a_block_without_the_loop_has_that_of_the_others() -> None:
     def failing(run: RunLine) -> RunLine:
         if run.block == 0 and run.cell.parameters["primitive"] == "nothing":
-            return with_(run, outcome="crashed", record=None)
+            return crashed(run)
         return planted(run)
 
     frame = made(change=failing).frame
@@ -129,12 +123,7 @@ def test_an_invalid_run_that_is_no_slower_than_the_loop_takes_no_value_from_othe
         is_lock = run.cell.parameters["primitive"] == "lock"
         if not (is_lock and run.block == 0 and run.cell.workers == 2):
             return planted(run)
-        assert run.record
-        workers = [
-            with_(each, ticks__operations=[2 * k for k in each.ticks.operations])
-            for each in run.record.workers
-        ]
-        return with_(run, record__workers=workers, record__process__gil__closed=True)
+        return with_(with_speed(run, 2), record__process__gil__closed=True)
 
     frame = made(change=disturbed).frame
     locks = frame[frame["parameters"].astype(str).str.contains("lock") & (frame["workers"] == 2)]
