@@ -20,7 +20,6 @@ from scaling.analysis.remedies import Found, remedies_in
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import read_journal
 from scaling.base.console import new_console
-from scaling.builds.ready.package import Package, Readiness
 from scaling.builds.settings import SETTINGS
 from scaling.cli.encoding import HANDLER, print_in_any_encoding
 from scaling.cli.reference_steps import ReferenceSteps
@@ -42,6 +41,7 @@ from scaling.run.progress import LiveLine, PlainLines
 from scaling.run.time_left import Left
 from scaling.study.plan.table import PlanView
 from scaling.study.reference import reference_studies
+from tests.analysis.test_ready_says_what_blocks import LXML, OLD, SLOWER, SOUND, of
 from tests.support.children import ROOT
 from tests.support.cli import Command
 from tests.support.fake_builds import interpreter
@@ -96,14 +96,6 @@ REMEDIES = FakeStudy(
     options={"primary": ["setting"]},
 )
 READINGS = replace(STUDY, variants={"echo": [{}]}, arms=("3.14t",), loops=("asyncio",))
-PACKAGES = (
-    Package(name="anyio", version="4.16.0", has="pure"),
-    Package(name="lxml", version="6.1.3", has="wheel", gil_on=("lxml.etree",), needed_by=("a",)),
-    Package(name="cryptography", version="45.0.1", has="source", compiled_with_gil=True),
-)
-
-
-READY = Readiness(build="3.14t", version="3.14.7", packages=list(PACKAGES))
 
 
 def failing(run: RunLine) -> RunLine:
@@ -199,7 +191,7 @@ PRINTED: dict[str, Print] = {
     "remedies": print_measured_remedies,
     "plan": print_plan,
     "reference --list": print_reference,
-    "ready": lambda _, to: to.print(Chapters([ready_chapter([READY])])),
+    "ready": lambda _, to: to.print(Chapters([ready_chapter([of(SOUND, SLOWER, OLD, LXML)])])),
     "doctor": print_doctor,
     "interpreters": lambda _, to: to.print(interpreters_table([interpreter("3.14t", pgo=True)])),
 }
