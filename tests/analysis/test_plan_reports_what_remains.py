@@ -20,10 +20,11 @@ from tests.support.descriptions import description
 from tests.support.driving import small_plan
 from tests.support.measured import RUNS, TWO_BLOCKS, measured_study
 from tests.support.plans import TWO_CORES
-from tests.support.runs import with_
+from tests.support.runs import throttled, with_
 from tests.support.studies import FakeStudy, write
 
-THROTTLED = {"disturbance__throttled_s": 1.0}
+type Whole = tuple[Line, list[RunLine]]
+type Work = Callable[..., tuple[list[int], str]]
 
 
 @pytest.fixture
@@ -35,7 +36,7 @@ def ready(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Prepared:
 
 
 @pytest.fixture
-def whole(ready: Prepared) -> tuple[Line, list[RunLine]]:
+def whole(ready: Prepared) -> Whole:
     """The first line of its journal, and a valid run for each that is planned."""
     made, rng = FakeStudy(window_s=1.0), random.Random(1)
     runs = [
@@ -44,76 +45,68 @@ def whole(ready: Prepared) -> tuple[Line, list[RunLine]]:
     return ready.first_line(), runs
 
 
-def work(ready: Prepared, folder: Path, written: Sequence[Line]) -> tuple[list[int], str]:
+@pytest.fixture
+def work(ready: Prepared, tmp_path: Path) -> Work:
     """How many runs are measured, to do, to rerun and invalid; and what is said of them."""
-    path = write(written, folder / "journal.jsonl")
-    found = work_in(read_runs(path, pytest.fail), ready, same=True)
-    totals = [found.total(column) for column in ("valid", "to_do", "again", "lost")]
-    return totals, "\n".join(lines(found))
+
+    def of(*written: Line, folder: Path = tmp_path) -> tuple[list[int], str]:
+        path = write(written, folder / "journal.jsonl")
+        found = work_in(read_runs(path, pytest.fail), ready, same=True)
+        totals = [found.total(column) for column in ("valid", "to_do", "again", "lost")]
+        return totals, "\n".join(lines(found))
+
+    return of
 
 
-def test_a_complete_study_has_nothing_left(
-    ready: Prepared, whole: tuple[Line, list[RunLine]], tmp_path: Path
-) -> None:
+def test_a_complete_study_has_nothing_left(whole: Whole, work: Work) -> None:
     first, runs = whole
-    totals, said = work(ready, tmp_path, [first, *runs])
+    totals, said = work(first, *runs)
     assert totals == [len(runs), 0, 0, 0]
     assert f"{len(runs)} of {len(runs)} runs measured, 2 of 2 blocks complete" in said
     assert "nothing remains to be measured" in said
 
 
-def test_what_is_missing_is_to_do(
-    ready: Prepared, whole: tuple[Line, list[RunLine]], tmp_path: Path
-) -> None:
+def test_what_is_missing_is_to_do(whole: Whole, work: Work) -> None:
     first, runs = whole
-    totals, said = work(ready, tmp_path, [first, *runs[:-3]])
+    totals, said = work(first, *runs[:-3])
     assert totals == [len(runs) - 3, 3, 0, 0]
     assert f"{len(runs) - 3} of {len(runs)} runs measured, 1 of 2 blocks complete" in said
     assert "to do: 3 runs, " in said
     assert " s left" in said
 
 
-def test_an_invalid_run_is_to_be_run_again_once(
-    ready: Prepared, whole: tuple[Line, list[RunLine]], tmp_path: Path
-) -> None:
+def test_an_invalid_run_is_to_be_run_again_once(whole: Whole, work: Work) -> None:
     first, (one, two, *others) = whole
-    broken = [with_(one, **THROTTLED), with_(two, **THROTTLED)]
-    again = with_(two, attempt=2, **THROTTLED)
-    totals, said = work(ready, tmp_path, [first, *broken, *others, again])
+    again = throttled(with_(two, attempt=2))
+    totals, said = work(first, throttled(one), throttled(two), *others, again)
     assert totals == [len(others), 0, 1, 1]
     assert "1 of 2 blocks complete" in said
     assert "1 invalid run to run again: throttled" in said
     assert "1 run excluded: still invalid after a second attempt, or of a workload" in said
 
 
-def test_a_valid_first_attempt_counts_whatever_came_after(
-    ready: Prepared, whole: tuple[Line, list[RunLine]], tmp_path: Path
-) -> None:
+def test_a_valid_first_attempt_counts_whatever_came_after(whole: Whole, work: Work) -> None:
     """A disturbed run is made again at once; the figures have the last valid attempt."""
     first, (one, *others) = whole
-    disturbed = with_(one, attempt=2, **THROTTLED)
-    totals, said = work(ready, tmp_path, [first, one, disturbed, *others])
+    totals, said = work(first, one, throttled(with_(one, attempt=2)), *others)
     assert totals == [len(others) + 1, 0, 0, 0]
     assert "still invalid" not in said
 
 
-def test_what_would_not_be_resumed_is_said(
-    ready: Prepared, whole: tuple[Line, list[RunLine]], tmp_path: Path
-) -> None:
+def test_what_would_not_be_resumed_is_said(whole: Whole, work: Work) -> None:
     first, runs = whole
-    other = replace(first, workers_source="0" * 64)
-    totals, said = work(ready, tmp_path, [other, *runs[:3]])
+    totals, said = work(replace(first, workers_source="0" * 64), *runs[:3])
     assert totals[0] == 3
     assert "would start in another folder" in said
     assert "the source of the workers" in said
 
 
 def test_the_command_that_resumes_can_be_pasted_whatever_the_folder(
-    ready: Prepared, whole: tuple[Line, list[RunLine]], tmp_path: Path
+    whole: Whole, work: Work, tmp_path: Path
 ) -> None:
     folder = tmp_path / "my results/it's $x"
     folder.mkdir(parents=True)
-    _, said = work(ready, folder, [whole[0]])
+    _, said = work(whole[0], folder=folder)
     command = said.rpartition("resume with: ")[2].removesuffix(", and the same options")
     assert shlex.split(command) == ["scaling", "run", "--output", str(folder)]
 
@@ -157,7 +150,7 @@ def test_what_remains_of_a_study_that_was_really_begun_is_printed(
 
 @pytest.mark.slow
 def test_bad_input_gets_a_line(
-    measured: Path, tmp_path: Path, plan: Callable[..., Any], whole: tuple[Line, list[RunLine]]
+    measured: Path, tmp_path: Path, plan: Callable[..., Any], whole: Whole
 ) -> None:
     def refused(*options: str) -> str:
         done = plan(*options)
