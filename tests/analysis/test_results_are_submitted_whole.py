@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec import json, structs
@@ -14,11 +15,11 @@ from msgspec import json, structs
 from scaling.base.console import new_console
 from scaling.cli.reference_steps import FAILED, STATE, Ended, State
 from scaling.journal.identity import facts_of
-from scaling.journal.record import Line, RunLine
-from scaling.report.publish import packed, publish
+from scaling.journal.record import Line
+from scaling.report.publish import PAGE, packed, publish
 from tests.support.children import git
 from tests.support.cli import Command
-from tests.support.runs import with_
+from tests.support.runs import crashed
 from tests.support.studies import FakeStudy, write
 
 pytestmark = [
@@ -35,13 +36,14 @@ MACHINE = SOUND.first_line.machine
 ANOTHER = structs.replace(MACHINE, id="0ddba11")
 HERE, THERE = "results/published/epyc-64-cores", "measured/part/epyc-64-cores"
 TEXT = "results/reference/pull-request.md"
+PLOT = "plots/echo-weak-throughput.svg"
 
 
 def published(study: FakeStudy, folder: Path) -> Path:
     """A study as it is published; its plot is a file that is none."""
     journal = study.write(folder.parent / "measuring" / folder.name)
     publish(journal.parent, folder, new_console(quiet=True))
-    (folder / "plots" / "echo-weak-throughput.svg").write_text("<svg/>")
+    (folder / PLOT).write_text("<svg/>")
     shutil.rmtree(journal.parent.parent)
     return folder
 
@@ -116,7 +118,7 @@ def test_again_nothing_is_committed_and_more_is_added_to_the_branch(
     assert "has all of it already" in done.stdout
     assert git("rev-parse", "results-epyc-64-cores", at=clone) == first
 
-    (clone / HERE / "scale" / "plots" / "echo-weak-throughput.svg").unlink()
+    (clone / HERE / "scale" / PLOT).unlink()
     (clone / HERE / "scale" / "plots" / "echo-weak-latency.svg").write_text("<svg/>")
     published(SOUND, clone / HERE / "serve")
     assert command("reference", "--submit", HERE).returncode == 0
@@ -163,32 +165,28 @@ def test_what_was_measured_elsewhere_gets_its_place_and_a_name_that_no_other_mac
     assert (clone / f"{HERE}-2" / "scale" / "journal.jsonl.gz").is_file()
 
 
-def drop_last_run(folder: Path) -> None:
-    replaced(folder, SOUND.lines[:-1])
+type Plant = Callable[[Path], object]
 
 
-def cut_off(folder: Path) -> None:
-    file = folder / "journal.jsonl.gz"
-    file.write_bytes(file.read_bytes()[:400])
+def replaced(folder: Path, lines: Sequence[Line]) -> None:
+    """Publish a journal of these lines there."""
+    file = write(lines, folder.parent / "measuring.jsonl")
+    publish(file, folder, new_console(quiet=True), replace=True)
+    (folder / PLOT).write_text("<svg/>")
+    file.unlink()
 
 
-def no_scaling(folder: Path) -> None:
-    replaced(folder, replace(SOUND, speeds=FLAT).lines)
+def changed(**changes: Any) -> Plant:
+    """Another study in its place."""
+    return lambda folder: replaced(folder, replace(SOUND, **changes).lines)
 
 
-def simulate(folder: Path) -> None:
-    replaced(folder, replace(SOUND, head={"simulated": True}).lines)
+def without(name: str) -> Plant:
+    return lambda folder: (folder / name).unlink()
 
 
-def scale_down(folder: Path) -> None:
-    replaced(folder, replace(SOUND, options={"scale": 0.01}).lines)
-
-
-def fail_all(folder: Path) -> None:
-    def failed(run: RunLine) -> RunLine:
-        return with_(run, outcome="failed", record=None, exit_code=1)
-
-    replaced(folder, replace(SOUND, change=failed).lines)
+def with_text(name: str, text: str) -> Plant:
+    return lambda folder: (folder / name).write_text(text)
 
 
 def another_environment(folder: Path) -> None:
@@ -196,69 +194,67 @@ def another_environment(folder: Path) -> None:
     file.write_text(file.read_text().replace("Example CPU", "Better CPU"))
 
 
-def without_page(folder: Path) -> None:
-    (folder / "index.html").unlink()
+def repacked(change: Callable[[bytes], bytes]) -> Plant:
+    """Another journal, packed by hand: `scaling publish` would refuse it."""
+
+    def plant(folder: Path) -> None:
+        file = folder / "journal.jsonl.gz"
+        file.write_bytes(packed(change(gzip.decompress(file.read_bytes()))))
+
+    return plant
 
 
-def without_plots(folder: Path) -> None:
-    (folder / "plots" / "echo-weak-throughput.svg").unlink()
+def cut_off(folder: Path) -> None:
+    file = folder / "journal.jsonl.gz"
+    file.write_bytes(file.read_bytes()[:400])
 
 
-def another_machine(folder: Path) -> None:
-    replaced(folder, replace(SOUND, head={"machine": ANOTHER}).lines)
-
-
-def tell_in_tables(folder: Path) -> None:
-    (folder / "tables.md").write_text("measured\nin /home/ann/study\n")
-
-
-def tell_in_plot(folder: Path) -> None:
-    (folder / "plots" / "echo-weak-throughput.svg").write_text("<svg>C:\\Users\\ann</svg>")
-
-
-def tell_in_journal(folder: Path) -> None:
-    """Packed by hand: `scaling publish` would refuse it."""
-    told = replace(SOUND, change=lambda run: with_(run, stderr="see /home/ann/notes.txt"))
-    plain = write(told.lines, folder.parent / "told.jsonl")
-    (folder / "journal.jsonl.gz").write_bytes(packed(plain.read_bytes()))
-    plain.unlink()
-
-
-def replaced(folder: Path, lines: Sequence[Line]) -> None:
-    """Publish a journal of these lines there."""
-    file = write(lines, folder.parent / "measuring.jsonl")
-    publish(file, folder, new_console(quiet=True), replace=True)
-    (folder / "plots" / "echo-weak-throughput.svg").write_text("<svg/>")
-    file.unlink()
-
-
-PLANTED: dict[Callable[[Path], None], str] = {
-    drop_last_run: "incomplete: 23 of 24 runs",
-    cut_off: "",  # what zlib makes of it
-    no_scaling: "control compute · asyncio · 3.14t at N = 2: ",
-    simulate: "it is simulated",
-    scale_down: "its amounts are scaled to 1 %",
-    fail_all: "no run is valid",
-    another_environment: "environment.json is not what its journal says",
-    without_page: "index.html not there: scaling publish writes all of it",
-    without_plots: "no plot is there",
-    another_machine: "it was measured on another machine than scale",
-    tell_in_tables: "tables.md, line 2, names '/home/ann'",
-    tell_in_plot: r"plots/echo-weak-throughput.svg, line 1, names 'C:\\Users\\ann'",
-    tell_in_journal: "journal.jsonl.gz, line 2, names '/home/ann'",
+PLANTED: dict[str, tuple[Plant, str]] = {
+    "a run is missing": (
+        lambda folder: replaced(folder, SOUND.lines[:-1]),
+        "incomplete: 23 of 24 runs",
+    ),
+    "cut off": (cut_off, ""),  # what zlib makes of it
+    "no scaling": (changed(speeds=FLAT), "control compute · asyncio · 3.14t at N = 2: "),
+    "simulated": (changed(head={"simulated": True}), "it is simulated"),
+    "scaled down": (changed(options={"scale": 0.01}), "its amounts are scaled to 1 %"),
+    "all failed": (changed(change=crashed), "no run is valid"),
+    "another environment": (another_environment, "environment.json is not what its journal says"),
+    "no page": (without(PAGE), "index.html not there: scaling publish writes all of it"),
+    "no plots": (without(PLOT), "no plot is there"),
+    "another machine": (
+        changed(head={"machine": ANOTHER}),
+        "it was measured on another machine than scale",
+    ),
+    "a name in tables": (
+        with_text("tables.md", "measured\nin /home/ann/study\n"),
+        "tables.md, line 2, names '/home/ann'",
+    ),
+    "a name in a plot": (
+        with_text(PLOT, "<svg>C:\\Users\\ann</svg>"),
+        rf"{PLOT}, line 1, names 'C:\\Users\\ann'",
+    ),
+    "a name in the journal": (
+        repacked(lambda text: text.replace(b'"stderr":""', b'"stderr":"see /home/ann/notes"', 1)),
+        "journal.jsonl.gz, line 2, names '/home/ann'",
+    ),
+    "an unreadable line": (
+        repacked(lambda text: text.replace(b"\n", b"\n{not JSON\n", 1)),
+        "incomplete: 24 of 24 runs, 1 line cannot be read",
+    ),
 }
 
 
-@pytest.mark.parametrize("plant", PLANTED, ids=lambda plant: plant.__name__)
+@pytest.mark.parametrize(("plant", "said"), PLANTED.values(), ids=PLANTED)
 def test_what_is_planted_is_found_and_nothing_is_committed(
-    plant: Callable[[Path], None], clone: Path, command: Command
+    plant: Plant, said: str, clone: Path, command: Command
 ) -> None:
     for name in ("scale", "serve"):
         published(SOUND, clone / HERE / name)
     plant(clone / HERE / "serve")
     done = command("reference", "--submit", HERE)
     assert done.returncode == 1
-    assert f"{HERE}/serve: {PLANTED[plant]}" in done.stdout
+    assert f"{HERE}/serve: {said}" in done.stdout
     assert f"{HERE}/scale:" not in done.stdout
     assert "not submitted: serve. Measure them again, or leave them" in done.stderr
     assert len(done.stderr.splitlines()) == 1
@@ -273,15 +269,6 @@ def test_what_is_planted_is_found_and_nothing_is_committed(
     }
     left_out = (clone / TEXT).read_text(encoding="utf-8").partition("### Left out")[2]
     assert left_out.strip().startswith("- `serve`: ")
-
-
-def test_a_journal_with_a_line_that_cannot_be_read_is_found(clone: Path, command: Command) -> None:
-    file = published(SOUND, clone / HERE / "scale") / "journal.jsonl.gz"
-    first, second, rest = gzip.decompress(file.read_bytes()).split(b"\n", 2)
-    file.write_bytes(packed(b"\n".join([first, second, b"{not JSON", rest])))
-    done = command("reference", "--submit", HERE)
-    assert done.returncode == 1
-    assert "1 line cannot be read" in done.stdout
 
 
 def test_what_was_asked_for_and_is_not_there_is_found(clone: Path, command: Command) -> None:
@@ -320,8 +307,6 @@ WRONG = {
     "hours": (["--submit", HERE, "--hours", "2"], "--submit measures nothing: leave out --hours"),
     "a branch's name": (["--submit", HERE, "--branch", "a..b"], "a name that git takes"),
     "no submission": (["--list", "--branch", "mine"], "--branch is for --submit FOLDER"),
-    "no batch": (["--list", "--batch", "8"], "unknown batch '8'"),
-    "nothing in common": (["--list", "--batch", "1", "--only", "tail"], "no study in common"),
     "a word": (["--list", "--workers", "1,many"], "--workers: expected whole numbers or"),
 }
 
