@@ -77,22 +77,11 @@ def test_intervals_hold_what_was_planted(name: str, monkeypatch: pytest.MonkeyPa
     assert min(held.values()) / STUDIES >= 1 - ALLOWED, held
 
 
-@pytest.mark.parametrize("name", PLANTED)
-def test_equal_models_are_seldom_called_different(name: str) -> None:
-    """Of all Ns together: the study is wrong if one of its verdicts is."""
+def test_no_gain_is_given_a_word_that_the_planted_one_contradicts() -> None:
+    """Of one law, since a gain over the planted one is the noise, whatever was planted."""
+    gains = usl(np.array(NS[1:], float), *PLANTED["much"])
     wrong = 0
-    for found in studies(PLANTED[name], PLANTED[name]):
-        ratios = list((found["threads"] / found["processes"]).T)
-        words = {each.word for each in verdicts(ratios, [0.0] * len(NS))}
-        wrong += bool(words & {"faster", "slower"})
-    assert wrong / STUDIES <= ALLOWED
-
-
-@pytest.mark.parametrize("name", PLANTED)
-def test_no_gain_is_given_a_word_that_the_planted_one_contradicts(name: str) -> None:
-    gains = usl(np.array(NS[1:], float), *PLANTED[name])
-    wrong = 0
-    for found in studies(PLANTED[name], (0.0, 0.0)):
+    for found in studies(PLANTED["much"], (0.0, 0.0)):
         ratios = list((found["threads"][:, 1:] / found["threads"][:, :1] / gains).T)
         words = {each.word for each in verdicts(ratios, [0.0] * len(gains))}
         wrong += bool(words & {"faster", "slower"})
