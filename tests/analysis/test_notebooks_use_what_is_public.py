@@ -1,6 +1,7 @@
 """The notebooks are small, whole, and use the public front only.
 
-That they still say what is committed is what `nox -s notebooks` is for, which executes them.
+That their studies are there, and that they still say what is committed, is what `nox -s notebooks`
+is for, which executes them.
 """
 
 import ast
@@ -55,10 +56,6 @@ def source(cell: Cell) -> str:
     return "".join(cell["source"])
 
 
-def tree(cell: Cell) -> ast.Module:
-    return ast.parse(source(cell))
-
-
 def texts(name: str) -> Iterator[str]:
     """All that is read in a notebook, pictures left out."""
     for cell in notebook(name)["cells"]:
@@ -96,7 +93,7 @@ def test_figures_are_computed_and_not_typed(name: str) -> None:
 @each_notebook
 def test_it_imports_what_is_public(name: str) -> None:
     for cell in of_kind(name, "code"):
-        for node in ast.walk(tree(cell)):
+        for node in ast.walk(ast.parse(source(cell))):
             if isinstance(node, ast.Import):
                 assert {alias.name for alias in node.names} <= IMPORTED
             elif isinstance(node, ast.ImportFrom):
@@ -107,15 +104,3 @@ def test_it_imports_what_is_public(name: str) -> None:
                 assert not used.startswith("_")
                 if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "scaling":
                     assert used in scaling.__all__
-
-
-@each_notebook
-def test_its_studies_are_there(name: str) -> None:
-    named = {
-        node.value
-        for cell in of_kind(name, "code")
-        for node in ast.walk(tree(cell))
-        if isinstance(node, ast.Constant) and str(node.value).startswith("../")
-    }
-    assert named
-    assert all((FOLDER / str(path)).is_dir() for path in named)
