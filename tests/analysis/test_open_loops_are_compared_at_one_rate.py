@@ -19,7 +19,7 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.drift import drift
 from scaling.base.errors import ScalingError, UsageError
 from scaling.base.formats import BLANK, percents
-from scaling.journal.record import Cell, RunLine, Ticks
+from scaling.journal.record import RunLine, Ticks
 from scaling.report.export.pyperf_suite import suite
 from scaling.report.plots.caption import noise_text
 from scaling.report.quotes.lookup import Lookup
@@ -67,15 +67,6 @@ def over_processes(compared: Compared, workers: int) -> dict[str, Ratio]:
     return {each.figure: each for each in found}
 
 
-def primary(results: StudyResults) -> list[tuple[float | None, str, Cell]]:
-    return [
-        (each.section.rate_per_s, ratio.measure, ratio.of)
-        for each in results.judged
-        for ratio in each.ratios
-        if ratio.verdict.family == "primary"
-    ]
-
-
 def test_throughput_has_no_verdict(results: StudyResults) -> None:
     measures = {ratio.figure for each in results.judged for ratio in each.ratios}
     assert measures == {"latency_p99_s", "cpu_s_per_op", "memory"}
@@ -106,6 +97,8 @@ def test_each_figure_is_over_the_processes_that_are_best_at_it() -> None:
     assert place(found["memory"].over)[:2] == USUAL
     assert found["memory"].memory_kind == "PSS"
     assert place(found[P99].over)[:2] == MIMALLOC
+    assert found[P99].point == pytest.approx((1_200 - 300) / (1_000 - 300), rel=0.1)  # of M/M/1
+    assert found[P99].verdict.word == "slower"  # a longer latency
 
 
 def test_a_step_of_the_ladder_has_its_latency(results: StudyResults) -> None:
@@ -130,8 +123,13 @@ def test_those_that_fell_behind_less_are_the_best_at_p99() -> None:
 
 def test_the_middle_rate_is_the_primary_hypothesis(results: StudyResults) -> None:
     """Of four rates the second; at the headline N."""
-    ((rate, measure, of),) = primary(results)
-    assert (rate, measure, place(of)) == (400.0, P99, (*FREE, 2))
+    ((rate, ratio),) = [
+        (each.section.rate_per_s, ratio)
+        for each in results.judged
+        for ratio in each.ratios
+        if ratio.verdict.family == "primary"
+    ]
+    assert (rate, ratio.measure, place(ratio.of)) == (400.0, P99, (*FREE, 2))
 
 
 def test_with_an_objective_capacity_is_the_primary_one(with_slo: StudyResults) -> None:
@@ -156,16 +154,6 @@ def test_a_closed_loop_is_compared_as_usual() -> None:
     assert headline[0].throughput.verdict.family == "primary"
     assert headline[0].throughput.point == pytest.approx(1_000 / 1_200, rel=0.05)
     assert all(point.speedup.n for curve in found.curves for point in curve.points)
-
-
-def test_rows_for_other_programs_have_them(results: StudyResults) -> None:
-    rows = comparison_rows(results)
-    assert set(rows["question"]) == {"over processes", "step"}
-    assert set(rows["measure"]) == {"latency_p99_s", "cpu_s_per_op", "memory"}
-    ((question, measure, n),) = rows.loc[
-        rows["family"] == "primary", ["question", "measure", "workers"]
-    ].itertuples(index=False, name=None)
-    assert (question, measure, n) == ("over processes", "latency_p99_s", 2)
 
 
 def test_blocks_are_added_for_the_primary_ratio_alone(results: StudyResults) -> None:
@@ -247,14 +235,6 @@ def by_rate(study: FakeServedStudy = THREE_RATES) -> dict[tuple[float, int], Rat
     found = p99s(study.results)
     assert all((each.of.arm, each.of.model) == FREE for each in found)
     return {(rate_of(each), each.of.workers): each for each in found}
-
-
-def test_the_strongest_processes_are_the_baseline() -> None:
-    found = by_rate()[400.0, 1]
-    assert (found.over.arm, found.over.model, found.over.workers) == (*USUAL, 1)
-    expected = (1_500 - 400) / (1_000 - 400)  # latencies of M/M/1 queues
-    np.testing.assert_allclose(found.point, expected, rtol=0.1)
-    assert found.verdict.word == "slower"  # a longer latency
 
 
 def test_a_lower_bound_proves_only_what_is_beyond_it() -> None:
