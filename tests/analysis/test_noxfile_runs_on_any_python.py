@@ -120,15 +120,22 @@ class Session:
         raise SystemExit(message)
 
 
-def test_a_study_runs_on_its_build_and_takes_options(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = {}
+@pytest.fixture
+def built(monkeypatch: pytest.MonkeyPatch) -> dict[tuple[str, ...], bool]:
+    """The builds that were asked for, and whether with PGO; none is made."""
+    asked: dict[tuple[str, ...], bool] = {}
 
     def analysis_python(session: object, builds: Sequence[str], *, pgo: bool) -> str:
         asked[tuple(builds)] = pgo
         return "python"
 
     monkeypatch.setattr(noxfile, "analysis_python", analysis_python)
-    monkeypatch.delenv("SCALING_PGO", raising=False)
+    for name in ("SCALING_PGO", "SCALING_INTERPRETERS"):
+        monkeypatch.delenv(name, raising=False)
+    return asked
+
+
+def test_a_study_runs_on_its_build_and_takes_options(built: dict[tuple[str, ...], bool]) -> None:
     session = Session("--seconds", "1", "--pgo", "--preset", "default")
     noxfile.scale("3.13t")(session)  # type: ignore[arg-type]
     (command,) = session.commands
@@ -136,26 +143,25 @@ def test_a_study_runs_on_its_build_and_takes_options(monkeypatch: pytest.MonkeyP
         "python -m scaling run --arm 3.13t --preset smoke --output results/scale-3.13t"
         " --seconds 1 --preset default"
     )
-    assert asked == {("3.13t",): True}
+    assert built == {("3.13t",): True}
     assert session.environment == {"SCALING_PGO": "1"}
     # A study that Ctrl-C stops ends its child and says how far it has come: that takes a moment.
     assert all(seconds >= 5 for seconds in session.patience_s.values())
     assert set(session.patience_s) == {"interrupt_timeout", "terminate_timeout"}
 
 
-def test_an_arm_that_is_named_takes_the_place_of_the_build(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(noxfile, "analysis_python", lambda session, builds, *, pgo: "python")
+@pytest.mark.usefixtures("built")
+def test_an_arm_that_is_named_takes_the_place_of_the_build() -> None:
     session = Session("--arm=3.14t+gil")
     noxfile.scale("3.14t")(session)  # type: ignore[arg-type]
     (command,) = session.commands
     assert command.count("--arm") == 1
 
 
+@pytest.mark.usefixtures("built")
 def test_versions_are_all_that_can_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
     here = ["3.12", "3.13t", "3.14"]
     monkeypatch.setattr(interpreters, "available", lambda builds, *, pgo, say: here)
-    monkeypatch.setattr(noxfile, "analysis_python", lambda session, builds, *, pgo: "python")
-    monkeypatch.delenv("SCALING_INTERPRETERS", raising=False)
     session = Session("--blocks", "8")
     noxfile.versions(session)
     (command,) = session.commands
@@ -173,20 +179,13 @@ def test_versions_are_all_that_can_be_had(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_reference_session_says_what_it_will_do_before_it_builds(
-    monkeypatch: pytest.MonkeyPatch,
+    built: dict[tuple[str, ...], bool],
 ) -> None:
     """What measures is built with PGO by the first study that needs it."""
-    asked = []
-
-    def analysis_python(session: object, builds: Sequence[str], *, pgo: bool) -> str:
-        asked.append(pgo)
-        return "python"
-
-    monkeypatch.setattr(noxfile, "analysis_python", analysis_python)
     session = Session("--hours", "3")
     noxfile.reference(session)
     assert session.commands == ["python -m scaling reference --hours 3"]
-    assert asked == [False]
+    assert [*built.values()] == [False]
 
 
 @pytest.fixture

@@ -224,17 +224,11 @@ def p99s(results: StudyResults) -> Ratios:
     return results.ratios.where(OVER_PROCESSES, P99)
 
 
-def rate_of(ratio: Ratio) -> float:
-    rate = ratio.of.parameters["rate_per_s"]
-    assert isinstance(rate, float)
-    return rate
-
-
-def by_rate(study: FakeServedStudy = THREE_RATES) -> dict[tuple[float, int], Ratio]:
+def by_rate(study: FakeServedStudy) -> dict[tuple[float, int], Ratio]:
     """Those of P99 over processes, by rate and N."""
     found = p99s(study.results)
     assert all((each.of.arm, each.of.model) == FREE for each in found)
-    return {(rate_of(each), each.of.workers): each for each in found}
+    return {(float(str(each.of.parameters["rate_per_s"])), each.of.workers): each for each in found}
 
 
 def test_a_lower_bound_proves_only_what_is_beyond_it() -> None:
