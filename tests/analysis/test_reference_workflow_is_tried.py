@@ -32,7 +32,7 @@ EXPRESSION = re.compile(r"\$\{\{ *(.*?) *\}\}")
 VALUES = {
     "matrix.batch": "1",
     "inputs.hours || '4.5'": "0.5",
-    "inputs.workers || '1,2,cores'": "1,2",
+    "inputs.workers || '1,2,cores'": "1",
     "inputs.label || 'hosted'": "hosted",
     "github.run_id": "17",
     "github.run_attempt": "1",
@@ -42,7 +42,7 @@ STUDIES = f"""
 [[studies]]
 name = "echo"
 command = '''run --arm {BUILD} --workload echo --loop asyncio --model threads
---seconds 0.1 --blocks 2 --no-controls --no-aa-pairs'''
+--seconds 0.1 --blocks 1 --no-controls --no-aa-pairs'''
 minutes = 1
 pgo = false
 """
