@@ -100,18 +100,6 @@ def test_words_for_costs_are_others() -> None:
     assert [each.verdict.side for each in (*rates, *costs, *latencies)] == [1, -1] * 3
 
 
-@pytest.mark.parametrize("blocks", [0, 5])
-def test_too_few_blocks_are_inconclusive(blocks: int) -> None:
-    (found,) = verdicts([np.full(blocks, 7.0)], [MARGIN])
-    reason = "too few blocks" if blocks else "no value"
-    assert (found.word, found.reason) == ("inconclusive", reason)
-    assert found.why == (
-        f"too few blocks: leaning faster, 7.00; {blocks} of 6 blocks" if blocks else reason
-    )
-    assert math.isnan(found.p_differs)
-    assert math.isnan(found.p_same)
-
-
 def test_what_cannot_be_tested_is_no_member_of_the_family() -> None:
     steady = np.array([1.05, 1.06, 1.04, 1.05, 1.07, 1.05, 1.04, 1.06])
     alone, *_ = verdicts([steady], [MARGIN])
@@ -119,8 +107,10 @@ def test_what_cannot_be_tested_is_no_member_of_the_family() -> None:
         [steady, steady[:3], steady * np.nan, steady * 0], [0.02] * 4
     )
     assert first == alone
-    assert [each.word for each in (few, blank, zero)] == ["inconclusive"] * 3
-    assert zero.reason == "not above 0"
+    for each in (few, blank, zero):
+        assert each.word == "inconclusive"
+        assert math.isnan(each.p_differs)
+        assert math.isnan(each.p_same)
 
 
 @pytest.mark.parametrize(
@@ -232,6 +222,7 @@ def steady(low: float, high: float, blocks: int = 8) -> Floats:
         (steady(10.0, 12.1), "faster, 10.3 to 11.8 times"),
         (steady(1.65, 1.75), "faster, by 66 to 74 %"),
         (steady(0.997, 1.003), "same, within ±2 %"),
+        (np.full(5, 7.0), "inconclusive, too few blocks: leaning faster, 7.00; 5 of 6 blocks"),
         (
             steady(0.8, 0.874, 2),
             "inconclusive, too few blocks: leaning slower, 0.837; 2 of 6 blocks",
