@@ -107,10 +107,9 @@ def test_what_cannot_be_tested_is_no_member_of_the_family() -> None:
         [steady, steady[:3], steady * np.nan, steady * 0], [0.02] * 4
     )
     assert first == alone
-    for each in (few, blank, zero):
-        assert each.word == "inconclusive"
-        assert math.isnan(each.p_differs)
-        assert math.isnan(each.p_same)
+    assert [each.word for each in (few, blank, zero)] == ["inconclusive"] * 3
+    assert all(math.isnan(p) for each in (few, blank) for p in (each.p_differs, each.p_same))
+    assert zero.reason == "not above 0"
 
 
 @pytest.mark.parametrize(
