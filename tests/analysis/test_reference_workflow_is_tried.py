@@ -20,7 +20,6 @@ import pytest
 import yaml
 
 from scaling.study.reference import reference_studies
-from tests.analysis.test_programs_are_named_alike import OF_NPM, PACKAGES
 from tests.support.children import PATIENCE_S, ROOT, git
 from tests.support.cli import BUILD, environment
 
@@ -190,12 +189,3 @@ def test_a_month_measures_what_a_person_does_who_changes_no_input() -> None:
     assert {name for name, _ in asked} == set(INPUTS)
     for name, default in asked:
         assert default == INPUTS[name]["default"], name
-
-
-def test_packages_are_those_that_studies_know() -> None:
-    install = [line.split() for step in steps_of("measure") for line in step["run"].splitlines()]
-    apt = {name for words in install if words[1:3] == ["apt-get", "install"] for name in words[4:]}
-    assert apt
-    assert apt <= set(PACKAGES)
-    npm = [words[4:] for words in install if words[1:3] == ["npm", "install"]]
-    assert npm == [OF_NPM]
