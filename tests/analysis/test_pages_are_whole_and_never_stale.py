@@ -71,9 +71,3 @@ def test_generated_parts_are_what_the_registries_say(name: str) -> None:
 def test_each_part_is_on_one_page() -> None:
     there = [found[2] for text in TEXTS.values() for found in PART.finditer(text)]
     assert sorted(there) == sorted(PARTS)
-
-
-def test_a_page_that_is_stale_is_found() -> None:
-    text = "<!-- generated studies -->\nold\n<!-- end of studies -->\n"
-    assert "`sharing`" in rewritten(text)
-    assert rewritten(rewritten(text)) == rewritten(text)
