@@ -14,7 +14,6 @@ from scaling.report.tables.export import markdown, summary
 from scaling.report.terminal.show import Results
 from scaling.study.parameters import scaled, scaled_to
 from scaling.study.plan.cells import Plan
-from scaling.study.plan.table import PlanView
 from tests.support import plans
 from tests.support.descriptions import NAP
 from tests.support.printing import printed
@@ -98,11 +97,6 @@ def test_an_invalid_scale_is_an_error(said: str) -> None:
 )  # fmt: skip
 def test_it_is_said_in_per_cent(study: dict[str, float], words: str) -> None:
     assert scaled_to(study) == words
-
-
-def test_the_plan_prints_it() -> None:
-    assert "scaled to 1 %" in printed(PlanView(planned(scale="1%")), width=160)
-    assert "scaled to" not in printed(PlanView(planned()), width=160)
 
 
 @pytest.mark.parametrize(("scale", "told"), [(0.01, True), (1.0, False)])
