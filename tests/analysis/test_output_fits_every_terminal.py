@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from scaling.analysis.gate.checks import Limits
+from scaling.analysis.lookup.figure import results_of
 from scaling.analysis.remedies import Found, remedies_in
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import read_journal
@@ -26,6 +27,7 @@ from scaling.cli.reference_steps import ReferenceSteps
 from scaling.journal.record import Failure, Machine, RunLine
 from scaling.machine import snapshot
 from scaling.machine.doctor import examine, report
+from scaling.report import reading
 from scaling.report.claims import print_claims
 from scaling.report.compare import compare
 from scaling.report.explain import explain
@@ -134,9 +136,18 @@ def studies(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made_once(tmp_path_factory, "studies-that-are-printed", make_studies)
 
 
-@cache
+@pytest.fixture(autouse=True)
+def worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A study is read and worked out once for all commands and widths: that is not in doubt."""
+    monkeypatch.setattr(reading, "read_journal", journal)
+    monkeypatch.setattr(StudyResults, "of", results_of)
+
+
+journal = cache(read_journal)
+
+
 def results(folder: Path) -> StudyResults:
-    return StudyResults.of(read_journal(folder))
+    return results_of(journal(folder))
 
 
 def print_doctor(_: Path, to: Console) -> None:

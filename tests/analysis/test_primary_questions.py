@@ -4,6 +4,8 @@ It is gains and threads over processes, unless the study file names other questi
 other ratios of a study, whatever its loops and rates, are exploratory.
 """
 
+from dataclasses import replace
+
 import pytest
 
 from scaling import capacity
@@ -19,18 +21,21 @@ from tests.support.plans import ECHO_FILE, asked
 from tests.support.served_studies import FakeServedStudy
 from tests.support.studies import FakeStudy
 
+# Every question has a ratio, at two Ns.
+EVERY = FakeStudy(
+    arms=("3.13", "3.14", "3.14t", "3.14t+nogc"),
+    models=("threads", "processes"),
+    loops=("asyncio", "uvloop"),
+    workers=(1, 2),
+    blocks=6,
+    ticks=4,
+)
+
 
 def asking(*questions: str) -> StudyResults:
-    """A study in which every question has a ratio, at two Ns; some named as primary, if any."""
-    return FakeStudy(
-        arms=("3.13", "3.14", "3.14t", "3.14t+nogc"),
-        models=("threads", "processes"),
-        loops=("asyncio", "uvloop"),
-        workers=(1, 2),
-        blocks=6,
-        ticks=4,
-        options={"primary": list(questions)} if questions else {},
-    ).results
+    """The study with these questions named as primary, if any."""
+    options = {"primary": list(questions)} if questions else {}
+    return StudyResults(EVERY.frame, replace(EVERY, options=options).first_line)
 
 
 def primary(found: StudyResults) -> set[tuple[str, str, int]]:
