@@ -3,6 +3,7 @@ else.
 """
 
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,7 @@ def of_everything(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@cache
 def shown(results: Path, width: int = 80, *, details: bool = False) -> str:
     return printed_by(lambda console: show(results, console, details=details), width)
 
