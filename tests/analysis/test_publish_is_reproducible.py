@@ -3,9 +3,7 @@ of anything else.
 """
 
 import gzip
-import json
 import platform
-import tomllib
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +12,6 @@ import pytest
 from scaling.analysis.table.load import read_journal
 from scaling.base.console import new_console
 from scaling.base.errors import ScalingError, UsageError
-from scaling.report.page import facts
 from scaling.report.publish import PAGE, names_in, publish, unpacked
 from tests.support.cli import Command
 from tests.support.html_outline import Outline
@@ -163,32 +160,6 @@ def test_a_truncated_journal_gets_a_one_line_error(published: Path, tmp_path: Pa
     with pytest.raises(UsageError, match="cannot be unpacked"):
         publish(tmp_path, tmp_path / "out", QUIET)
     assert not (tmp_path / "out").exists()
-
-
-def test_environment_lists_machine_builds_and_settings(published: Path) -> None:
-    told = json.loads((published / "environment.json").read_text(encoding="utf-8"))
-    machine = STUDY.first_line.machine
-    assert told["machine"]["cpu_model"] == machine.cpu_model
-    assert told["machine"]["physical_cores"] == machine.physical_cores
-    assert told["arms"]["3.14t"]["python"]["config_args"] == ["--disable-gil"]
-    assert told["arms"]["3.14t"]["python"]["pgo"] is False
-    assert told["arms"]["3.14t"]["packages"] == {"aiohttp": "3.14.5", "uvloop": "0.23.0"}
-    assert (told["seed"], told["blocks"], told["runs"]) == (STUDY.seed, 1, 2)
-    assert told["settings"]["window_s"] == STUDY.window_s
-    assert (told["date"], told["ended"]) == ("2026-11-20", "2026-11-20T18:30:04Z")
-    assert told["minutes"] == pytest.approx(2 * 3 / 60)
-
-
-@pytest.mark.usefixtures("undrawn")
-def test_a_study_that_can_be_asked_for_again_has_its_file(tmp_path: Path) -> None:
-    asked = {"workloads": [{"name": "compute", "parameters": {}}], "blocks": 1, "seed": 1}
-    study = replace(STUDY, options=asked)
-    study.write(tmp_path)
-    publish(tmp_path, tmp_path / "out", QUIET)
-    told = json.loads((tmp_path / "out" / "environment.json").read_text(encoding="utf-8"))
-    assert told["command"] == facts.command(study.first_line) == "scaling run --study study.toml"
-    written = tomllib.loads((tmp_path / "out" / "study.toml").read_text(encoding="utf-8"))
-    assert written["workloads"] == [{"name": "compute", "parameters": {}}]
 
 
 @pytest.mark.usefixtures("undrawn")
