@@ -17,7 +17,7 @@ from scaling.run.session import is_complete
 from scaling.run.time_left import Ratios, precision_rule
 from scaling.study.definition import MAX_BLOCKS
 from scaling.study.plan.cells import Plan
-from scaling.study.plan.order import PlannedRun, in_blocks
+from scaling.study.plan.order import PlannedRun
 from scaling.study.plan.table import reservations
 from tests.support.driving import Pretended, believes, driven, enough_at, opened, small_plan
 from tests.support.plans import asked
@@ -58,12 +58,6 @@ def test_the_planned_blocks_come_whatever_the_rule_says(plan: Plan, tmp_path: Pa
     runs, told = driven(plan, tmp_path, rule=enough_at(1))
     assert runs.done == plan.runs
     assert told.added == []
-
-
-def test_added_blocks_are_those_that_a_longer_study_would_have_had(plan: Plan) -> None:
-    longer = list(in_blocks(plan.every_cell, 9, plan.study.seed))
-    assert plan.runs_of(9) == longer
-    assert longer[: len(plan.runs)] == plan.runs
 
 
 # --- the rule -----------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from scaling.analysis.statistics.forecast import PairScatter, expected_half_widt
 from scaling.analysis.table.latency import counted
 from scaling.base.formats import duration
 from scaling.journal.record import Cell, RunLine
-from scaling.run.progress import LiveLine, PlainLines, block_in_words
+from scaling.run.progress import LiveLine, block_in_words
 from scaling.run.session import Done, InterruptedStudyError
 from scaling.run.time_left import Left, TimeLeft
 from scaling.study.plan.cells import EXPECTED_OVERHEAD_S, Plan
@@ -315,16 +315,6 @@ def test_it_comes_after_every_block_but_the_last(plan: Plan, tmp_path: Path) -> 
     in_a_block = len(plan.every_cell)
     assert text.startswith(f"block 1 of 2 done · {in_a_block * RUN_S:.0f} s left · ")
     assert "±" in text
-
-
-def test_it_stands_in_a_log_once_a_block(plan: Plan, tmp_path: Path) -> None:
-    printed = io.StringIO()
-    driven(plan, tmp_path, Measured(), told=PlainLines(Console(file=printed, width=200)))
-    lines = printed.getvalue().splitlines()
-    count = len(plan.runs)
-    assert lines[0].startswith(f"[{count // 2}/{count}] block 1 of 2 done")
-    assert lines[1].startswith(f"[{count}/{count}] runs measured, the last one ")
-    assert len(lines) == 2
 
 
 def test_on_a_terminal_the_first_stays_and_the_others_are_there_for_a_run() -> None:
