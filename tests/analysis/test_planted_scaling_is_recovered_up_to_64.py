@@ -6,7 +6,6 @@ Nothing here was measured: runs are drawn in the order of a study, with noise th
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,16 +13,10 @@ import pytest
 from scaling.analysis.arrays import Floats
 from scaling.analysis.laws import fits
 from scaling.analysis.laws.fits import Fit
-from scaling.analysis.laws.regions import region_laws
 from scaling.analysis.laws.solve import USL
-from scaling.analysis.results import StudyResults
 from scaling.journal.record import Cell
-from scaling.report.tables.export import markdown
 from tests.support.noise import AFTER, Noise, simulated
 from tests.support.simulated_laws import usl
-from tests.support.simulated_machine import STUDY
-from tests.support.simulated_machine import simulated as simulated_journal
-from tests.support.studies import in_memory
 from tests.support.verdicts import verdicts
 
 pytestmark = [pytest.mark.slow, pytest.mark.one_build]
@@ -99,30 +92,3 @@ def test_planted_contention_is_found_where_it_is_and_not_where_it_is_not() -> No
     assert rate[1] <= ALLOWED
     assert rate[2] <= ALLOWED
     assert rate[64] >= 0.95
-
-
-def test_a_whole_simulated_study_gives_back_its_law_and_says_that_it_is_simulated() -> None:
-    alpha, beta = PLANTED["much"]
-    speeds = {("3.14t", "threads", n): float(usl(np.array([n], float), alpha, beta)[0]) for n in NS}
-    made = replace(
-        STUDY,
-        variants={"echo": [{"payload_bytes": 1024}]},
-        arms=("3.14t",),
-        loops=("asyncio",),
-        models=("threads",),
-        workers=NS,
-        speeds=speeds,
-        noise=0.01,
-    )
-    results = StudyResults.of(in_memory(simulated_journal(8, made)))
-    (section,) = [each for each in results.sections if each.curves[0].key.workload == "echo"]
-    (law,) = region_laws(section.curves[0])
-    assert law.region == "cores"
-    assert law.choice is not None
-    fit = law.choice.fit
-    assert fit.law.name == "USL"
-    for name, value in (("alpha", alpha), ("beta", beta)):
-        low, high = fit.intervals[name]
-        assert low <= value <= high
-    assert results.study.simulated
-    assert "simulated" in markdown(results).lower()
