@@ -11,8 +11,6 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from scaling.report.files import PLOTS, write_plots
-from scaling.report.page.parts import Pictures
 from scaling.report.page.render import page
 from scaling.report.publish import PAGE
 from tests.support.chromium import Chromium, Page, chromium
@@ -97,19 +95,6 @@ def shown(browser: Chromium, report: Path) -> Shown:
 def test_no_request_leaves_it(shown: Shown, report: Path) -> None:
     asked = shown(DESK, "light").requests
     assert [url for url in asked if not url.startswith("data:")] == [report.as_uri()]
-
-
-def test_a_published_page_asks_for_its_plots_alone(browser: Chromium, tmp_path: Path) -> None:
-    results = FakeStudy(workers=(1,), blocks=1).results
-    plots = write_plots(results, tmp_path / PLOTS, ["svg"])
-    file = tmp_path / PAGE
-    file.write_text(page(results, Pictures(tmp_path / PLOTS, beside=True)), encoding="utf-8")
-    shown = Page(browser, file, DESK)
-    asked = [url for url in shown.requests if not url.startswith("data:")]
-    assert set(asked) == {each.as_uri() for each in (file, *plots)}
-    widths = shown.value_of("[...document.images].map(each => each.naturalWidth)")
-    assert len(widths) == len(plots)
-    assert all(widths)
 
 
 def test_a_request_that_left_would_be_held_back_by_the_page(
