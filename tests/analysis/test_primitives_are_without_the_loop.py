@@ -134,6 +134,7 @@ def test_an_invalid_run_that_is_no_slower_than_the_loop_takes_no_value_from_othe
     np.testing.assert_allclose(threads[THROUGHPUT], CALLS_PER_S["lock"][2], rtol=0.01)
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_one_table_and_one_plot_show_all_primitives_on_every_build(results: StudyResults) -> None:
     (rows,) = primitives(results)
     grid = primitives_grid(rows)
