@@ -300,7 +300,10 @@ def head_of(output: Path) -> StudyLine:
 
 @pytest.mark.slow
 def test_a_resumed_study_keeps_its_rates_and_never_calibrates_again(
-    ready: Prepared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ready: Prepared,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     out = tmp_path / "study"
     before = measured(ready, out, monkeypatch, stop_at=7)
@@ -313,6 +316,7 @@ def test_a_resumed_study_keeps_its_rates_and_never_calibrates_again(
     )
     # The peak would be another now: the machine has become twice as fast.
     (after,) = measured(ready, out, monkeypatch, factor=2.0)
+    assert "resuming" in capsys.readouterr().err
     assert after.calibrated == []
     assert head_of(out) == begun
     rates = {run.cell.parameters["rate_per_s"] for run in after.measured}

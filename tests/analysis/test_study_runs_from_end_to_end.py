@@ -1,9 +1,8 @@
-"""One command measures, writes down, tabulates and draws; killed, it goes on where it stopped."""
+"""One command measures, writes down, tabulates and draws."""
 
 import json
 import math
 import re
-import signal
 from pathlib import Path
 
 import pandas as pd
@@ -11,13 +10,11 @@ import pytest
 
 import scaling as package
 from scaling.analysis.table.load import read_journal
-from tests.support.cli import BUILD, Command, scaling, start, stop_after
-from tests.support.measured import RUNS, SMALL, measured_study
+from tests.support.cli import BUILD, Command
+from tests.support.measured import RUNS, measured_study
 from tests.support.of_the_machine import MADE_AGAIN, require_none_is_ours
 
 pytestmark = pytest.mark.slow
-
-THREE_BLOCKS = ["run", *SMALL, "--blocks", "3", "--no-controls", "--no-aa-pairs"]
 
 RUN = ["block", "workload", "workers", "twin"]
 
@@ -115,42 +112,6 @@ def test_it_is_pinned_and_has_its_controls_if_nothing_else_is_said(measured: Pat
     ran = set(zip(journal.frame["workload"], journal.frame["workers"], strict=True))
     assert ran == {(name, n) for name in ("echo", "compute", "shared") for n in (1, 2)}
     assert '"pinning":[[' in (measured / "out" / "journal.jsonl").read_text()
-
-
-@pytest.mark.thorough
-def test_a_stopped_study_goes_on_and_a_complete_one_is_not_measured_into_again(
-    tmp_path: Path,
-) -> None:
-    """Killed in its second block, stopped by Ctrl-C in its third, it is complete in the end."""
-    journal = tmp_path / "out" / "journal.jsonl"
-    kept = b""
-    for done, how, code in ((1, signal.SIGKILL, -signal.SIGKILL), (2, signal.SIGINT, 130)):
-        process = start(*THREE_BLOCKS, "--output", "out", state=tmp_path)
-        said = stop_after(f"block {done} of 3", process, how)
-        assert process.returncode == code
-        assert ("resuming" in said) == bool(kept)
-        if how == signal.SIGINT:
-            assert "same command" in said
-            assert "Traceback" not in said
-        assert journal.read_bytes().startswith(kept)
-        found = journal.read_bytes()
-        kept = found[: found.rfind(b"\n") + 1]
-        assert kept.count(b'"kind":"run"') >= 2 * done
-    finished = scaling(*THREE_BLOCKS, "--output", "out", state=tmp_path)
-    assert finished.returncode == 0, finished.stderr
-    assert "resuming" in finished.stdout
-    assert journal.read_bytes().startswith(kept)
-    frame = package.load(tmp_path / "out")
-    assert len(first_attempts(frame)) == 2 * 3
-
-    whole = journal.read_bytes()
-    process = start(*THREE_BLOCKS, "--output", "out", state=tmp_path)
-    said = stop_after("block 1 of 3", process, signal.SIGINT)
-    assert "complete" in said
-    assert journal.read_bytes() == whole
-    elsewhere = read_journal(tmp_path / "out-2")
-    assert elsewhere.study.study == read_journal(tmp_path / "out").study.study
-    assert set(elsewhere.frame["block"]) <= {0, 1}
 
 
 @pytest.mark.usefixtures("undrawn")
