@@ -1,7 +1,6 @@
 """The noxfile and all that it imports run on Python 3.10 with nox's own dependencies."""
 
 import ast
-import re
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -219,15 +218,6 @@ def test_tests_that_measure_run_after_all_others() -> None:
     which = f"{of_workers} -m measures and not thorough"
     assert alone.endswith(f" {which}")
     assert alone_on_t == f"python3.14t -m pytest {which} and not one_build"
-
-
-@pytest.mark.usefixtures("both_builds")
-def test_one_build_that_fails_stops_no_other_and_is_reported() -> None:
-    session = Session(failing="python3.14t")
-    failed = re.escape("failed: tests on 3.14t, tests that measure on 3.14t")
-    with pytest.raises(SystemExit, match=f"{failed}$"):
-        noxfile.run_tests(session, ["3.14", "3.14t"])  # type: ignore[arg-type]
-    assert len(session.commands) == 4
 
 
 @pytest.mark.usefixtures("both_builds")

@@ -14,7 +14,7 @@ from scaling.analysis.comparison.compare import Compared
 from scaling.analysis.gate.checked import checked
 from scaling.analysis.lookup.figure import figure
 from scaling.analysis.precision import headline_precision
-from scaling.analysis.ratios import FELL_BEHIND, Ratio, Ratios, ratios
+from scaling.analysis.ratios import FELL_BEHIND, Ratio, Ratios
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.drift import drift
 from scaling.base.errors import ScalingError, UsageError
@@ -29,7 +29,7 @@ from scaling.report.tables.grid import chapters_markdown
 from scaling.report.tables.notes import spread_text
 from scaling.report.tables.rated import rated
 from scaling.study.load import is_open_loop
-from scaling.study.questions import OVER_PROCESSES, P99, THROUGHPUT, every_ratio
+from scaling.study.questions import OVER_PROCESSES, P99, THROUGHPUT
 from tests.support.runs import changing, changing_ticks, with_
 from tests.support.served_studies import FakeServedStudy
 from tests.support.studies import place
@@ -217,9 +217,6 @@ THREE_RATES = FakeServedStudy(
 )
 
 
-PERCENTILES = ("latency_p50_s", "latency_p90_s", "latency_p95_s", "latency_p99_s")
-
-
 def p99s(results: StudyResults) -> Ratios:
     return results.ratios.where(OVER_PROCESSES, P99)
 
@@ -302,20 +299,6 @@ def test_a_latency_that_is_a_lower_bound_is_no_noise() -> None:
     (pair,) = slow.results.floor.pairs
     assert pair.ratios["throughput"].n == THREE_RATES.blocks
     assert pair.ratios["latency_p99_s"].n == 0
-
-
-def test_each_percentile_has_its_own_noise_and_all_one_margin() -> None:
-    results = replace(THREE_RATES, aa_pairs=True).results
-    floors = {column: results.floor.of("serve", column) for column in PERCENTILES}
-    assert len(set(floors.values())) == len(PERCENTILES)
-    for column in floors:
-        asked = [
-            replace(each, measure=column)
-            for each in every_ratio(results.blocks)
-            if each.measure == P99
-        ]
-        found = ratios(results.blocks, asked)
-        assert {each.verdict.margin for each in found} == {0.02}
 
 
 ONE = (("3.14t", "threads"),)
