@@ -226,7 +226,11 @@ SAID: dict[tuple[str, str], tuple[str, ...]] = {
     ("steadiness", "eight-blocks"): ("first block to last",),
     ("validity", "eight-blocks"): ("The controls hold.",),
     ("validity", "void"): ("fails",),
-    ("validity", "some-invalid"): ("6 runs: 2 invalid, 4 valid.", "throttled", "every figure"),
+    ("validity", "some-invalid"): (
+        "6 runs: 2 invalid, 4 valid.",
+        "throttled",
+        "excluded from every figure",
+    ),
     ("validity", "all-invalid"): ("signal 11",),
 }
 
