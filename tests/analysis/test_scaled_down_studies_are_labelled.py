@@ -22,7 +22,7 @@ from tests.support.studies import FakeStudy
 STUDY = """
 workers = [1, 2]
 [[workloads]]
-name = "nap"
+name = "naps:Nap"
 parameters = { naps = [100_000, 1_000_000] }
 [[workloads]]
 name = "echo"
@@ -30,7 +30,7 @@ name = "echo"
 
 
 def planned(text: str = STUDY, **options: Any) -> Plan:
-    return plans.planned(text, workloads={"nap": NAP}, **options)
+    return plans.planned(text, workloads={"naps:Nap": NAP}, **options)
 
 
 def parameters(plan: Plan, workload: str) -> dict[str, list[object]]:
@@ -41,7 +41,7 @@ def parameters(plan: Plan, workload: str) -> dict[str, list[object]]:
 @pytest.mark.parametrize("said", ["0.01", "1%", " 1 % "])
 def test_the_settled_study_holds_what_is_really_run(said: str) -> None:
     plan = planned(scale=said)
-    assert parameters(plan, "nap") == {
+    assert parameters(plan, "naps:Nap") == {
         "naps": [1_000, 10_000],
         "in_flight": [100],
         "pause_us": [1_000],
@@ -58,12 +58,12 @@ def test_a_workload_that_names_no_amounts_is_left_alone() -> None:
 
 
 def test_a_file_says_it_too_and_what_set_says_is_scaled_like_all_else() -> None:
-    plan = planned(f"scale = '10%'\n{STUDY}", set=("nap.naps=5000",))
-    assert parameters(plan, "nap")["naps"] == [500]
+    plan = planned(f"scale = '10%'\n{STUDY}", set=("naps:Nap.naps=5000",))
+    assert parameters(plan, "naps:Nap")["naps"] == [500]
 
 
 def test_values_that_become_one_are_run_once() -> None:
-    assert parameters(planned(scale="0.000001"), "nap")["naps"] == [1]
+    assert parameters(planned(scale="0.000001"), "naps:Nap")["naps"] == [1]
 
 
 @given(st.integers(0, 10**9), st.floats(1e-9, 100), st.none() | st.integers(0, 5))
