@@ -2,7 +2,6 @@
 leaves it can pass for a whole measurement.
 """
 
-import gzip
 import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -191,14 +190,6 @@ def test_whatever_happened_to_the_journal(kind: str, tmp_path: Path, command: Co
     html = page(StudyResults.of(read_journal(folder)))
     assert html.count(said) == 2
     assert html.index(said) < html.index("<main>") < html.rindex(said)
-
-
-def test_a_packed_journal_that_was_cut_off(tmp_path: Path) -> None:
-    (tmp_path / "journal.jsonl.gz").write_bytes(gzip.compress(b"".join(LINES))[:-2_000])
-    found = read_journal(tmp_path)
-    assert 0 < len(found.frame) < 18
-    missing = incomplete(found.frame, found.study, found.notes)
-    assert missing == f"incomplete: {len(found.frame)} of 18 runs"
 
 
 def missing_of(study: FakeStudy, lost: int = 0) -> str:
