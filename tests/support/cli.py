@@ -16,14 +16,12 @@ def environment(state: Path) -> dict[str, str]:
     return {**os.environ, "SCALING_STATE": str(state), "PYTHONPATH": str(ROOT), "COLUMNS": "80"}
 
 
-def scaling(
-    *arguments: str, state: Path, patience_s: float = PATIENCE_S
-) -> subprocess.CompletedProcess[str]:
+def scaling(*arguments: str, state: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "scaling", *arguments],
         capture_output=True,
         text=True,
-        timeout=patience_s,
+        timeout=PATIENCE_S,
         env=environment(state),
         cwd=state,
     )
