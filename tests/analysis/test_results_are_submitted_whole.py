@@ -39,12 +39,14 @@ TEXT = "results/reference/pull-request.md"
 PLOT = "plots/echo-weak-throughput.svg"
 
 
-def published(study: FakeStudy, folder: Path) -> Path:
-    """A study as it is published; its plot is a file that is none."""
+def published(study: FakeStudy, folder: Path, *copies: Path) -> Path:
+    """A study as it is published, and copies of it; its plot is a file that is none."""
     journal = study.write(folder.parent / "measuring" / folder.name)
     publish(journal.parent, folder, new_console(quiet=True))
     (folder / PLOT).write_text("<svg/>")
     shutil.rmtree(journal.parent.parent)
+    for each in copies:
+        shutil.copytree(folder, each)
     return folder
 
 
@@ -76,8 +78,7 @@ def of_branch(clone: Path, branch: str = "results-epyc-64-cores") -> set[str]:
 def test_what_is_published_is_committed_beside_what_somebody_works_on(
     clone: Path, command: Command
 ) -> None:
-    for name in ("scale", "serve"):
-        published(SOUND, clone / HERE / name)
+    published(SOUND, clone / HERE / "scale", clone / HERE / "serve")
     (clone / HERE / "scale" / "NOTES.md").write_text("mine, at /home/ann")
     before = git("status", "--porcelain", at=clone)
     done = command("reference", "--submit", HERE)
@@ -249,8 +250,7 @@ PLANTED: dict[str, tuple[Plant, str]] = {
 def test_what_is_planted_is_found_and_nothing_is_committed(
     plant: Plant, said: str, clone: Path, command: Command
 ) -> None:
-    for name in ("scale", "serve"):
-        published(SOUND, clone / HERE / name)
+    published(SOUND, clone / HERE / "scale", clone / HERE / "serve")
     plant(clone / HERE / "serve")
     done = command("reference", "--submit", HERE)
     assert done.returncode == 1
@@ -302,10 +302,9 @@ def test_what_is_not_published_is_found(clone: Path, command: Command) -> None:
 
 WRONG = {
     "no folder": (["--submit", "nowhere"], "there is no such folder"),
-    "nothing in it": (["--submit", "results"], "expected the folder of a machine"),
+    "nothing in it": (["--submit", "empty"], "expected the folder of a machine"),
     "a study": (["--submit", f"{HERE}/scale"], "expected the folder of a machine"),
     "hours": (["--submit", HERE, "--hours", "2"], "--submit measures nothing: leave out --hours"),
-    "a branch's name": (["--submit", HERE, "--branch", "a..b"], "a name that git takes"),
     "no submission": (["--list", "--branch", "mine"], "--branch is for --submit FOLDER"),
     "a word": (["--list", "--workers", "1,many"], "--workers: expected whole numbers or"),
 }
@@ -314,9 +313,8 @@ WRONG = {
 @pytest.mark.parametrize("name", WRONG)
 def test_bad_usage_is_a_line_or_two(name: str, clone: Path, command: Command) -> None:
     given, message = WRONG[name]
-    if name not in ("no folder", "nothing in it"):
-        published(SOUND, clone / HERE / "scale")
-    (clone / "results").mkdir(exist_ok=True)
+    SOUND.write(clone / HERE / "scale")
+    (clone / "empty").mkdir()
     done = command("reference", *given)
     assert done.returncode == 2
     assert message in done.stderr
@@ -326,6 +324,9 @@ def test_bad_usage_is_a_line_or_two(name: str, clone: Path, command: Command) ->
 def test_without_a_clone_or_a_name_nothing_is_changed(clone: Path, command: Command) -> None:
     """Git would make up an address of the name of the machine."""
     published(SOUND, clone / HERE / "scale")
+    done = command("reference", "--submit", HERE, "--branch", "a..b")
+    assert done.returncode == 2
+    assert "a name that git takes" in done.stderr
     git("config", "--unset", "user.email", at=clone)
     done = command("reference", "--submit", HERE)
     assert done.returncode == 2
