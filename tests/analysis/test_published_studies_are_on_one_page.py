@@ -40,6 +40,7 @@ STUDY = FakeStudy(
     change=with_controls_that_hold,
 )
 VOID = replace(STUDY, change=with_controls_that_fail)
+SMALL = replace(STUDY, variants={"echo": [{}]}, models=("threads", "processes"), blocks=2)
 BREAKING = {"environment.json": ("{", "["), "comparison.csv": (",2,", ",two,")}
 # The columns of what is not loaded at a rate, with the question and measure of each.
 ASKED = {
@@ -202,7 +203,7 @@ def test_of_a_void_study_no_ratio_is_shown(root: Path) -> None:
 @pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("file", BREAKING)
 def test_a_file_that_cannot_be_read_is_named(file: str, root: Path) -> None:
-    published(STUDY, root / "epyc-64-cores" / "compare")
+    published(SMALL, root / "epyc-64-cores" / "compare")
     broken = root / "epyc-64-cores" / "compare" / file
     broken.write_text(broken.read_text().replace(*BREAKING[file]))
     with pytest.raises(UsageError, match=f"{file}: .* Publish that study again"):
@@ -217,7 +218,7 @@ def test_a_file_that_cannot_be_read_is_named(file: str, root: Path) -> None:
 def test_publish_writes_it_anew_where_there_is_one_and_no_other_page(
     root: Path, command: Command
 ) -> None:
-    results = STUDY.write(root.parent / "measured").parent
+    results = SMALL.write(root.parent / "measured").parent
     for place in ("compare", "scale"):
         assert command("publish", str(results), str(root / "mine" / place)).returncode == 0
         assert (root / PAGE).exists() == (place == "scale")
