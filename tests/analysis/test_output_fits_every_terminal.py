@@ -49,10 +49,9 @@ from tests.support.cli import Command
 from tests.support.fake_builds import interpreter
 from tests.support.once import made_once
 from tests.support.plans import planned
-from tests.support.runs import with_
+from tests.support.runs import with_, with_readings
 from tests.support.served_studies import FakeAppStudy, FakeServedStudy
-from tests.support.simulated_machine import STUDY, simulated
-from tests.support.studies import FakeStudy, write
+from tests.support.studies import FakeStudy
 
 WIDTHS = (60, 80, 120)
 WIDE = 400  # nothing is folded
@@ -97,7 +96,9 @@ REMEDIES = FakeStudy(
     ticks=4,
     options={"primary": ["setting"]},
 )
-READINGS = replace(STUDY, variants={"echo": [{}]}, arms=("3.14t",), loops=("asyncio",))
+READINGS = FakeStudy(
+    workers=(1, 2, 64), cores=64, logical=128, blocks=6, ticks=4, change=with_readings
+)
 
 
 def failing(run: RunLine) -> RunLine:
@@ -117,6 +118,7 @@ def make_studies(folder: Path) -> None:
         "ladder": LADDER,
         "later": replace(LADDER, seed=2, noise=0.1),
         "remedies": REMEDIES,
+        "readings": READINGS,
         "open-loop": FakeServedStudy(rates=(200.0, 1_300.0), window_s=4.0),
         "app": FakeAppStudy(answers_per_s={("3.14t", "threads"): 1_600.0}),
         **{
@@ -125,9 +127,6 @@ def make_studies(folder: Path) -> None:
         },
     }.items():
         study.write(folder / name)
-    (folder / "readings").mkdir()
-    readings = replace(READINGS, models=("threads",), workers=(1, 2, 64))
-    write(simulated(6, readings), folder / "readings" / "journal.jsonl")
 
 
 @pytest.fixture(scope="session")

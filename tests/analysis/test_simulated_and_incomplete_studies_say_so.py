@@ -16,7 +16,7 @@ from scaling.analysis.gate.checks import Limits
 from scaling.analysis.results import StudyResults, incomplete
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.base.console import new_console
-from scaling.journal.record import Line, RunLine, encode_line
+from scaling.journal.record import encode_line
 from scaling.report.compare import compare
 from scaling.report.explain import explain
 from scaling.report.export.formats import FORMATS, export
@@ -28,40 +28,18 @@ from scaling.report.terminal.answer import Answer
 from scaling.report.terminal.show import Results
 from tests.support.cli import Command
 from tests.support.printing import printed_by
-from tests.support.runs import with_
+from tests.support.runs import with_, with_readings
 from tests.support.served_studies import FakeServedStudy
-from tests.support.simulated_machine import STUDY, simulated
-from tests.support.studies import FakeStudy, in_memory, write
+from tests.support.studies import FakeStudy, in_memory
 
 QUIET = new_console(quiet=True)
-SMALL = replace(
-    STUDY,
-    variants={"echo": [{"payload_bytes": 1024}]},
-    arms=("3.14t",),
-    loops=("asyncio",),
-    models=("threads",),
-    workers=(1, 2, 8),
-)
-
-
-def without_controls(blocks: int) -> list[Line]:
-    head, *runs = simulated(blocks, SMALL)
-    return [
-        head,
-        *(run for run in runs if isinstance(run, RunLine) and run.cell.workload == "echo"),
-    ]
-
-
-def measured() -> list[bytes]:
-    """The same study as if it had been measured."""
-    head, *runs = without_controls(1)
-    return [encode_line(line) for line in (with_(head, simulated=False), *runs)]
+MEASURED = FakeStudy(workers=(1, 2, 8), cores=8, logical=8, blocks=2, ticks=4, change=with_readings)
+SIMULATED = replace(MEASURED, head={"simulated": True})
 
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Journal:
-    folder = tmp_path_factory.mktemp("simulated")
-    return read_journal(write(without_controls(2), folder / "journal.jsonl"))
+    return SIMULATED.read(tmp_path_factory.mktemp("simulated"))
 
 
 type Output = Callable[[Journal, Console], object]
@@ -84,7 +62,7 @@ def test_what_is_printed_of_a_simulated_study_says_it(name: str, study: Journal)
 
 
 def test_compared_with_a_measured_study_it_is_named(study: Journal, tmp_path: Path) -> None:
-    (tmp_path / "journal.jsonl").write_bytes(b"".join(measured()))
+    MEASURED.write(tmp_path)
     text = printed_by(lambda to: compare([tmp_path, study.path], None, to))
     assert "Simulated: nothing was measured" in " ".join(text.split())
 
@@ -119,7 +97,7 @@ def test_the_frame_has_it_and_no_claim_is_decided_by_it(study: Journal) -> None:
 
 
 def test_a_measured_study_does_not_say_it(tmp_path: Path) -> None:
-    (tmp_path / "journal.jsonl").write_bytes(b"".join(measured()))
+    MEASURED.write(tmp_path)
     export(tmp_path, "markdown", tmp_path / "tables.md", QUIET)
     text = environment_text(read_journal(tmp_path)) + (tmp_path / "tables.md").read_text()
     assert "simulated" not in text.lower()

@@ -30,7 +30,9 @@ from scaling.journal.record import (
     ServiceUse,
     Spans,
     Switch,
+    ThreadUse,
     Ticks,
+    Waits,
     WorkerRecord,
 )
 
@@ -293,6 +295,30 @@ def collecting(run: RunLine, every_s: float, pause_s: float) -> RunLine:
 
     process = with_(run.record.process, gc_spans=spans, gc_collections=len(starts))
     return of_workers(with_(run, record__process=process), late)
+
+
+def with_readings(run: RunLine) -> RunLine:
+    """The run with readings of where its workers' time went: they seldom wait, the more the more
+    there are.
+    """
+    if run.record is None:
+        return run
+    n = run.cell.workers
+
+    def read(worker: WorkerRecord) -> WorkerRecord:
+        assert worker.ticks.cpu_ns
+        cpu_ns = worker.ticks.cpu_ns[-1] or 0
+        use = ThreadUse(
+            user_ns=round(cpu_ns * 0.7),
+            system_ns=round(cpu_ns * 0.3),
+            run_queue_ns=0,
+            collector_ns=round(cpu_ns * 0.01),
+        )
+        return with_(worker, use=use)
+
+    calls = {"futex": min(60, n), "epoll_wait": 6, "running": 134}
+    waits = Waits(source="wchan", rate_per_s=100.0, calls=[calls] * n)
+    return with_(of_workers(run, read), waits=waits)
 
 
 def with_speed(run: RunLine, factor: float) -> RunLine:
