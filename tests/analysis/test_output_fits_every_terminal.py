@@ -51,7 +51,7 @@ from tests.support.once import made_once
 from tests.support.plans import planned
 from tests.support.runs import with_, with_readings
 from tests.support.served_studies import FakeAppStudy, FakeServedStudy
-from tests.support.studies import FakeStudy
+from tests.support.studies import FakeStudy, with_settings
 
 WIDTHS = (60, 80, 120)
 WIDE = 400  # nothing is folded
@@ -89,13 +89,6 @@ LADDER = FakeStudy(
     blocks=8,
     ticks=4,
 )
-REMEDIES = FakeStudy(
-    arms=("3.14t", "3.14t+nogc", "3.14t+deferred"),
-    workers=(1, 2),
-    blocks=6,
-    ticks=4,
-    options={"primary": ["setting"]},
-)
 READINGS = FakeStudy(
     workers=(1, 2, 64), cores=64, logical=128, blocks=6, ticks=4, change=with_readings
 )
@@ -117,7 +110,7 @@ def make_studies(folder: Path) -> None:
         "elsewhere": replace(named, head={"machine__id": "b"}),
         "ladder": LADDER,
         "later": replace(LADDER, seed=2, noise=0.1),
-        "remedies": REMEDIES,
+        "remedies": with_settings({"nogc": 1.2, "deferred": 1.0}),
         "readings": READINGS,
         "open-loop": FakeServedStudy(rates=(200.0, 1_300.0), window_s=4.0),
         "app": FakeAppStudy(answers_per_s={("3.14t", "threads"): 1_600.0}),

@@ -11,12 +11,10 @@ from scaling.report.compare import compare
 from scaling.report.tables.grid import chapters_markdown
 from scaling.report.tables.programs import programs_chapter
 from tests.support.served_studies import FakeAppStudy
-from tests.support.studies import FakeStudy
+from tests.support.studies import FakeStudy, with_settings
 from tests.support.terms import plus
 
 pytestmark = pytest.mark.one_build
-
-ARMS = ("3.14t", "3.14t+nogc", "3.14t+nopurge", "3.14t+tlbc0")
 
 
 def app(name: str, **more: Any) -> FakeAppStudy:
@@ -31,20 +29,10 @@ def app(name: str, **more: Any) -> FakeAppStudy:
 
 def helped(name: str, **factors: float) -> FakeStudy:
     """What `scaling remedies` measures of it: by how much each setting speeds up two threads."""
-    speeds = {
-        (arm, "threads", n): n * factors.get(arm.partition("+")[2], 1.0)
-        for arm in ARMS
-        for n in (1, 2)
-    }
-    return FakeStudy(
+    return with_settings(
+        dict.fromkeys(("nogc", "nopurge", "tlbc0"), 1.0) | factors,
         name=f"remedies-{name}",
         variants={"app": [{"application": f"{name}:app"}]},
-        arms=ARMS,
-        workers=(1, 2),
-        blocks=8,
-        noise=2e-3,
-        speeds=speeds,
-        options={"primary": ["setting"]},
     )
 
 

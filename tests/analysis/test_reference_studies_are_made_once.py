@@ -21,7 +21,7 @@ from scaling.study.application import AppAsked, application_study
 from scaling.study.file import built_in_studies, load_study_file
 from scaling.study.reference import ReferenceStudy, outside_programs, reference_studies
 from tests.support.served_studies import FakeAppStudy
-from tests.support.studies import FakeStudy
+from tests.support.studies import FakeStudy, with_settings
 
 HERE = Machine(id="a" * 32, cpu_model="AMD EPYC 7R13 Processor", physical_cores=2)
 MOST_MINUTES, MOST_MINUTES_IN_FULL = 25, 90
@@ -286,8 +286,4 @@ def of_shop(name: str) -> FakeStudy:
     """The study of an application, or that of its remedies."""
     if name == "outside-shop":
         return FakeAppStudy(parameters={"server": "loops", "application": "shop:app"})
-    return FakeStudy(
-        variants={"app": [{"application": "shop:app"}]},
-        arms=("3.14t", "3.14t+nogc"),
-        options={"primary": ["setting"]},
-    )
+    return with_settings({"nogc": 1.2}, variants={"app": [{"application": "shop:app"}]})

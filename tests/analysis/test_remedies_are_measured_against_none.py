@@ -21,7 +21,7 @@ from scaling.study.remedies import LeftOut, best_together, remedies_for, remedie
 from tests.support.printing import printed_by
 from tests.support.runs import with_
 from tests.support.served_studies import FakeServedStudy
-from tests.support.studies import FakeStudy
+from tests.support.studies import FakeStudy, with_settings
 
 BASE = "3.14t"
 ARMS = (BASE, "3.14t+recv64k", "3.14t+nogc", "3.14t+gc50k", "3.14t+eager", "3.14t+tlbc0")
@@ -31,20 +31,7 @@ PLACE = Place(workload="echo", parameters={"api": "protocol"}, model="threads", 
 
 def helping(**factors: float) -> FakeStudy:
     """Remedies that do so much more than none at N = 1 and N = 2."""
-    of = FACTORS | factors
-    speeds = {
-        (arm, "threads", n): n * of.get(arm.partition("+")[2], 1.0) for arm in ARMS for n in (1, 2)
-    }
-    return FakeStudy(
-        arms=ARMS,
-        workers=(1, 2),
-        blocks=8,
-        noise=2e-3,
-        ticks=4,
-        speeds=speeds,
-        aa_pairs=True,
-        options={"primary": ["setting"]},
-    )
+    return with_settings(FACTORS | factors, aa_pairs=True)
 
 
 HELPING = helping()

@@ -13,7 +13,7 @@ from scaling.report.terminal.pictures import FULL, MEDIAN, SHADED, SLIVER, bar
 from scaling.report.terminal.show import show
 from tests.support.printing import printed_by
 from tests.support.served_studies import FakeServedStudy
-from tests.support.studies import FakeStudy
+from tests.support.studies import FakeStudy, with_settings
 
 # Controls, parameters that vary, two loops, and more workers than there are CPUs.
 MADE = FakeStudy(
@@ -85,9 +85,7 @@ def test_of_an_open_loop_it_is_what_clients_saw(tmp_path: Path) -> None:
 
 
 def test_of_remedies_it_is_what_each_brings(tmp_path: Path) -> None:
-    arms = ("3.14t", "3.14t+nogc", "3.14t+deferred")
-    asked = {"primary": ["setting"]}
-    FakeStudy(arms=arms, workers=(1, 2), blocks=6, ticks=4, options=asked).write(tmp_path)
+    with_settings({"nogc": 1.2, "deferred": 1.0}).write(tmp_path)
     lines = shown(tmp_path).replace("\N{NO-BREAK SPACE}", " ").splitlines()
     assert re.match(r"remedy +N = 1 +N = 2", lines[1])
 

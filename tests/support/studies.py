@@ -307,3 +307,20 @@ def threads(factor: float = 1.0, **asked: Any) -> FakeStudy:
     speeds = {("3.14t", "threads", n): factor * each for n, each in ((1, 1.0), (2, 1.8), (4, 2.4))}
     usual = {"blocks": 8, "workers": (1, 2), "noise": 0.005, "ticks": 4, "speeds": speeds}
     return FakeStudy(**{**usual, **asked})
+
+
+def with_settings(factors: Mapping[str, float], **asked: Any) -> FakeStudy:
+    """A study of two threads on 3.14t alone and with each of these settings, which is the question:
+    it multiplies what they do by its factor.
+    """
+    arms = {"3.14t": 1.0, **{f"3.14t+{name}": factor for name, factor in factors.items()}}
+    usual = {
+        "arms": tuple(arms),
+        "workers": (1, 2),
+        "blocks": 8,
+        "noise": 0.002,
+        "ticks": 4,
+        "speeds": {(arm, "threads", n): n * arms[arm] for arm in arms for n in (1, 2)},
+        "options": {"primary": ["setting"]},
+    }
+    return FakeStudy(**{**usual, **asked})
