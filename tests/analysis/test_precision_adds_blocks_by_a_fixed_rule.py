@@ -1,6 +1,5 @@
 """`--precision`: blocks are added until headline ratios are known that well, by widths alone."""
 
-import random
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -17,9 +16,8 @@ from scaling.run.session import is_complete
 from scaling.run.time_left import Ratios, precision_rule
 from scaling.study.definition import MAX_BLOCKS
 from scaling.study.plan.cells import Plan
-from scaling.study.plan.order import PlannedRun
 from scaling.study.plan.table import reservations
-from tests.support.driving import Pretended, believes, driven, enough_at, opened, small_plan
+from tests.support.driving import Measured, believes, driven, enough_at, opened, small_plan
 from tests.support.plans import asked
 from tests.support.studies import FakeStudy
 
@@ -142,24 +140,12 @@ def test_a_curve_of_one_n_has_no_headline() -> None:
     assert headline_precision(made.frame, made.first_line) == {}
 
 
-class Noisy(Pretended):
-    """Measures, without any time passing, what a noisy machine would have."""
-
-    def __init__(self, noise: float) -> None:
-        super().__init__()
-        self._made, self._rng = FakeStudy(noise=noise), random.Random(1)
-
-    def line(self, run: PlannedRun, attempt: int) -> RunLine:
-        place = {"block": run.block, "position": run.position}
-        return self._made.run(run.cell, self._rng, **place)
-
-
 def blocks_of(noise: float, plan: Plan, folder: Path) -> tuple[int, str]:
     """How many blocks a study to ± 2 % takes with this noise, and what it ends with."""
     head = FakeStudy().first_line
     rule = precision_rule(0.02, 14, lambda runs: headline_precision(live_frame(runs, head), head))
     folder.mkdir()
-    runs, told = driven(plan, folder, Noisy(noise), rule=rule)
+    runs, told = driven(plan, folder, Measured(noise), rule=rule)
     return 1 + max(run.block for run in runs.done), told.notes[-1]
 
 

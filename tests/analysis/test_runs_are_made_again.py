@@ -4,7 +4,6 @@ A workload whose every run has failed is given up.
 """
 
 import io
-import random
 from collections import Counter
 from pathlib import Path
 
@@ -30,6 +29,7 @@ from tests.support.driving import (
     RUN_S,
     WHY_BUSY,
     Machine,
+    Measured,
     Pretended,
     Told,
     believes,
@@ -244,11 +244,11 @@ def test_progress_of_a_resumed_study_counts_what_was_run_again_before(
 # --- always failing: given up -------------------------------------------------------------------
 
 
-class Crashing(Pretended):
+class Crashing(Measured):
     """Measures `compute`; of `echo` only the runs number `works` of those that it was asked for."""
 
     def __init__(self, *works: int, stop_at: int | None = None) -> None:
-        super().__init__(stop_at)
+        super().__init__(stop_at=stop_at)
         self._works = works
 
     @property
@@ -258,11 +258,9 @@ class Crashing(Pretended):
         return [(run.block, attempt) for run, attempt in pairs if run.cell.workload == FAILING]
 
     def line(self, run: PlannedRun, attempt: int) -> RunLine:
-        place = {"block": run.block, "position": run.position}
-        line = FakeStudy().run(run.cell, random.Random(1), **place)
         is_failing = run.cell.workload == FAILING and len(self.failing) not in self._works
         crash = {"outcome": "crashed", "record": None, "signal": 11} if is_failing else {}
-        return with_(line, attempt=attempt, **crash)
+        return with_(super().line(run, attempt), **crash)
 
 
 def crashed(line: RunLine) -> str | None:

@@ -2,7 +2,6 @@
 
 import io
 import math
-import random
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,7 +22,7 @@ from scaling.run.time_left import Left, TimeLeft
 from scaling.study.plan.cells import EXPECTED_OVERHEAD_S, Plan
 from scaling.study.plan.order import PlannedRun
 from scaling.study.presets import PRESETS
-from tests.support.driving import RUN_S, Pretended, believes, driven, small_plan
+from tests.support.driving import RUN_S, Measured, Pretended, believes, driven, small_plan
 from tests.support.runs import with_
 from tests.support.served_studies import FakeServedStudy
 from tests.support.studies import FakeStudy
@@ -135,15 +134,6 @@ def test_durations_are_printed_in_fitting_units(seconds: float, words: str) -> N
 
 
 # --- the scatter of A/A pairs -------------------------------------------------------------------
-
-
-class Measured(Pretended):
-    """Measures without any time passing."""
-
-    def line(self, run: PlannedRun, attempt: int) -> RunLine:
-        rng = random.Random(len(self.done))
-        place = {"block": run.block, "position": run.position}
-        return with_(FakeStudy().run(run.cell, rng, **place), elapsed_s=RUN_S)
 
 
 def pair_scatter(runs: list[RunLine], invalid: Callable[[RunLine], object]) -> float:

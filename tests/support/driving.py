@@ -1,5 +1,6 @@
 """Studies that are driven through all their runs without measuring anything."""
 
+import random
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from scaling.run.time_left import ExtraTime, Left, Rule, Standing
 from scaling.study.plan.cells import Plan
 from scaling.study.plan.order import PlannedRun
 from tests.support.plans import planned
+from tests.support.runs import with_
 from tests.support.studies import FakeStudy
 
 type Key = tuple[int, Cell]
@@ -94,6 +96,20 @@ class Pretended:
     def together(self, attempts: Sequence[tuple[PlannedRun, int]]) -> list[Done]:
         """Do what a group has at once."""
         return [self(*each) for each in attempts]
+
+
+class Measured(Pretended):
+    """Measures, without any time passing, what a machine with this noise would have."""
+
+    def __init__(self, noise: float = 0.015, stop_at: int | None = None) -> None:
+        super().__init__(stop_at)
+        self._made, self._rng = FakeStudy(noise=noise), random.Random(1)
+
+    def line(self, run: PlannedRun, attempt: int) -> RunLine:
+        """A valid run."""
+        place = {"block": run.block, "position": run.position}
+        line = self._made.run(run.cell, self._rng, **place)
+        return with_(line, attempt=attempt, elapsed_s=RUN_S)
 
 
 class Machine:
