@@ -23,7 +23,7 @@ from scaling.study.plan.cells import EXPECTED_OVERHEAD_S, Plan
 from scaling.study.plan.order import PlannedRun
 from scaling.study.presets import PRESETS
 from tests.support.driving import RUN_S, Measured, Pretended, believes, driven, small_plan
-from tests.support.runs import with_
+from tests.support.runs import with_, with_speed
 from tests.support.served_studies import FakeServedStudy
 from tests.support.studies import FakeStudy
 
@@ -181,17 +181,8 @@ def test_a_pair_for_gains_is_no_forecast_of_ratios_in_turn() -> None:
 
 def test_scatter_is_the_root_mean_square_of_the_logarithms() -> None:
     runs = FakeStudy(workers=(2,), blocks=2, ticks=1, noise=0, tick_noise=0, aa_pairs=True).runs
-
-    def faster(run: RunLine, factor: float) -> RunLine:
-        assert run.record is not None
-        workers = [
-            with_(each, ticks__operations=[0, round(1_000_000 * factor)])
-            for each in run.record.workers
-        ]
-        return with_(run, record__workers=workers)
-
     factors = {(0, True): 1.1, (0, False): 1.0, (1, True): 1.0, (1, False): 1.2}
-    changed = [faster(run, factors[run.block, run.cell.twin]) for run in runs]
+    changed = [with_speed(run, factors[run.block, run.cell.twin]) for run in runs]
     expected = math.sqrt((math.log(1.1) ** 2 + math.log(1.2) ** 2) / 2)
     assert pair_scatter(changed, believes) == pytest.approx(expected, rel=0.01)
 
