@@ -1,12 +1,10 @@
 """A runtime other than Python is an arm like any other: planned, judged and reported."""
 
 import json
-from pathlib import Path
+from dataclasses import replace
 
 import pytest
-from msgspec.structs import replace
 
-from scaling import load
 from scaling.analysis.comparison.build_differences import build_differences
 from scaling.analysis.controls import soundness
 from scaling.analysis.validity.finding import expectation
@@ -19,11 +17,9 @@ from scaling.builds.runtimes.runtime import AbsentRuntimeError, Found, Runtime
 from scaling.journal.record import (
     ArmRecord,
     GilStates,
-    Line,
     ProcessFacts,
     ReadBack,
     RunLine,
-    StudyLine,
 )
 from scaling.machine.identity import describe_machine
 from scaling.report.plots.caption import builds_text
@@ -34,7 +30,8 @@ from scaling.study.settle import group_for
 from tests.support.descriptions import description
 from tests.support.fake_builds import say_nothing
 from tests.support.plans import TWO_CORES, asked, planned
-from tests.support.studies import FakeStudy, runtime, write
+from tests.support.runs import changing, with_
+from tests.support.studies import FakeStudy, arm, runtime
 from tests.workers.test_runtimes_run_the_same_program import LIKE
 
 STUDY = """
@@ -122,24 +119,22 @@ def test_helpers_run_on_a_python() -> None:
     assert services._python == "python3.14t"
 
 
-def without_python(line: RunLine) -> RunLine:
+def without_python(run: RunLine) -> RunLine:
     """A run as a runtime without GIL and pymalloc reports it."""
-    assert line.record is not None
-    if line.cell.arm != "go":
-        return line
-    return replace(line, record=replace(line.record, process=ProcessFacts()))
+    return with_(run, record__process=ProcessFacts()) if run.cell.arm == "go" else run
 
 
-def lines() -> list[Line]:
-    made = FakeStudy(
-        variants={"spawn": [{}]}, arms=("3.14t", "go"), workers=(1, 2), change=without_python
-    )
-    told = {**made.first_line.arms, "go": runtime("go", "go9.99")}
-    return [replace(made.first_line, arms=told), *made.runs]
+MEASURED = FakeStudy(
+    variants={"spawn": [{}]},
+    arms=("3.14t", "go"),
+    workers=(1, 2),
+    change=without_python,
+    head={"arms": {"3.14t": arm("3.14t"), "go": runtime("go", "go9.99")}},
+)
 
 
-def test_its_runs_are_believed(tmp_path: Path) -> None:
-    frame = load(write(lines(), tmp_path / "journal.jsonl"))
+def test_its_runs_are_believed() -> None:
+    frame = MEASURED.frame
     assert set(frame["arm"]) == {"3.14t", "go"}
     assert frame["reasons"].map(len).max() == 0
     assert frame["valid"].all()
@@ -147,25 +142,17 @@ def test_its_runs_are_believed(tmp_path: Path) -> None:
     assert gos["gil_enabled"].isna().all()
 
 
-def test_what_a_python_says_is_no_word_of_a_runtime(tmp_path: Path) -> None:
+def test_what_a_python_says_is_no_word_of_a_runtime() -> None:
     """A run of a Python must not pass under its name."""
-    study, *runs = lines()
     facts = ProcessFacts(gil=GilStates(started=False), allocator="mimalloc", gc_enabled=True)
-    wrong = [
-        replace(run, record=replace(run.record, process=facts))
-        for run in runs
-        if isinstance(run, RunLine) and run.record
-    ]
-    frame = load(write([study, *wrong], tmp_path / "journal.jsonl"))
+    frame = replace(MEASURED, change=changing(record__process=facts)).frame
     assert set(frame[frame["arm"] == "go"]["reasons"]) == {("settings-lost",)}
 
 
-def test_that_it_is_another_build_is_no_warning(tmp_path: Path) -> None:
-    study = lines()[0]
-    assert isinstance(study, StudyLine)
+def test_that_it_is_another_build_is_no_warning() -> None:
+    study = MEASURED.first_line
     assert build_differences(study) == []
-    frame = load(write(lines(), tmp_path / "journal.jsonl"))
-    assert "go" not in soundness(frame, study).text.split()
+    assert "go" not in soundness(MEASURED.frame, study).text.split()
 
 
 def test_only_its_loop_can_be_read_back_from_it() -> None:
