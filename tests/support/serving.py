@@ -1,27 +1,30 @@
-"""Runs served workloads in fresh children, each loaded by a generator of its own."""
+"""Runs workloads in fresh children: loaded by a generator, beside services, or in turn."""
 
 import random
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from scaling.journal.record import Disturbance
+from scaling.journal.record import Disturbance, Load, ServiceUse
 from scaling.run.alternation import in_turn
 from scaling.run.child import Child, Ending, Turn, run_child
 from scaling.run.load import Generator, GeneratorProgram
+from scaling.run.service_usage import ServiceUsage
+from scaling.run.services import Services
 from scaling.study.load import LoadAsked
-from tests.support.children import environment
+from scaling.study.services import WORKERS, beside
+from tests.support.children import environment, record_of
 
 WARMUP_S = 0.1
 # Time between the announcement of a window and its start: long enough for a busy machine.
 ANNOUNCED_S = 0.6
 
-type Program = GeneratorProgram
+type Cell = Mapping[str, Any]
 
 
-def program(processes: int = 1, python: str = sys.executable, **variables: str) -> Program:
+def program(processes: int = 1, python: str = sys.executable, **variables: str) -> GeneratorProgram:
     """How generators are started: by the interpreter that runs the tests."""
     return GeneratorProgram(
         python=python, environment=environment(**variables), processes=processes
@@ -80,24 +83,66 @@ def served(
     )
 
 
+def load_of(ending: Ending) -> Load:
+    """The load of a run that must succeed."""
+    record_of(ending)
+    assert ending.load
+    return ending.load
+
+
+def beside_services(
+    services: Services,
+    cell: Cell,
+    *folders: Path,
+    needs: Sequence[str] = (),
+    load: LoadAsked | None = None,
+    turn: Turn | None = None,
+    at: Callable[[str, ServiceUsage], None] = lambda _phase, _usage: None,
+) -> tuple[Ending, dict[str, ServiceUse]]:
+    """One run with the services that it `needs` and its parameters ask for, and what they used.
+
+    `at` is called at each phase. With a `turn`, the window is taken in slices.
+    """
+    asked = {**cell["parameters"], WORKERS: cell["workers"]}
+    in_slices = turn is not None
+    with services.during(beside(needs, asked), asked, in_slices=in_slices) as usage:
+
+        def watch(phase: str, facts: Mapping[str, Any]) -> None:
+            usage.watch(phase, facts)
+            at(phase, usage)
+
+        ending = run_child(
+            Child(sys.executable, environment(*folders)),
+            {**cell, "services": usage.urls, "alternating": in_slices},
+            services_cpu_s=usage.cpu_s,
+            generator=Generator(program(), load, in_slices=in_slices) if load else None,
+            front=usage.front,
+            watch=watch,
+            turn=turn,
+        )
+    return ending, usage.use()
+
+
+def taking_turns[T](
+    run: Callable[[Cell, Turn], T], cells: Iterable[Cell], window_s: float
+) -> tuple[list[T], Disturbance]:
+    """What `run` returns for each of these cells, all alive at the same time."""
+    return in_turn([partial(run, cell) for cell in cells], window_s, random.Random(1))
+
+
 def served_in_turn(
-    cells: Iterable[Mapping[str, Any]],
+    cells: Sequence[Cell],
     *folders: Path,
     connections: int = 8,
-    keep_alive: bool = True,
-    **variables: str,
 ) -> tuple[list[Ending], Disturbance]:
-    """Closed loops, all alive at the same time, each with a generator of its own."""
+    """Closed loops, each with a generator of its own."""
 
-    def job(cell: Mapping[str, Any], turn: Turn) -> Ending:
-        asked = load_asked(connections, keep_alive=keep_alive)
+    def run(cell: Cell, turn: Turn) -> Ending:
         return run_child(
-            Child(sys.executable, environment(*folders, **variables)),
+            Child(sys.executable, environment(*folders)),
             {"in_flight": connections, **cell, "alternating": True},
-            generator=Generator(program(), asked, in_slices=True),
+            generator=Generator(program(), load_asked(connections), in_slices=True),
             turn=turn,
         )
 
-    asked = list(cells)
-    window_s = asked[0]["window_s"]
-    return in_turn([partial(job, cell) for cell in asked], window_s, random.Random(1))
+    return taking_turns(run, cells, cells[0]["window_s"])

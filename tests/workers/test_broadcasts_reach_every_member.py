@@ -7,18 +7,15 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from scaling.journal.record import Load, ParameterValue, ServiceUse
-from scaling.run.child import Child, Ending, run_child
-from scaling.run.load import Generator
+from scaling.journal.record import ParameterValue, ServiceUse
+from scaling.run.child import Ending
 from scaling.run.services import Services
-from scaling.study.services import beside
-from tests.support.children import FREE_THREADED, environment
+from tests.support.children import FREE_THREADED, Own, environment, failure_of
 from tests.support.servers import kill_valkey, left_in
-from tests.support.serving import load_asked, program
+from tests.support.serving import beside_services, load_asked, load_of
 from workers import Worker
 from workers.host.models import MODELS
 from workers.readback.refusals import load_choices, refusals
@@ -81,7 +78,7 @@ def broadcast(
     model: str = "threads",
     workload: str = "broadcast",
     window_s: float = WINDOW_S,
-    at: Callable[[str], None] = lambda _phase: None,
+    at: Callable[[str, object], None] = lambda _phase, _usage: None,
 ) -> tuple[Ending, dict[str, ServiceUse]]:
     """One run of two workers; `at` is called at each phase."""
     asked = {**SIZES, **parameters}
@@ -98,26 +95,7 @@ def broadcast(
         "window_s": window_s,
         "ticks": 2,
     }
-    with services.during(beside((), asked), asked) as usage:
-
-        def watch(phase: str, facts: Mapping[str, Any]) -> None:
-            usage.watch(phase, facts)
-            at(phase)
-
-        ending = run_child(
-            Child(sys.executable, environment(*folders)),
-            cell | {"services": usage.urls},
-            services_cpu_s=usage.cpu_s,
-            generator=Generator(program(), load),
-            watch=watch,
-        )
-    return ending, usage.use()
-
-
-def load_of(ending: Ending) -> Load:
-    assert ending.outcome == "measured", (ending.stderr, ending.record and ending.record.failure)
-    assert ending.load
-    return ending.load
+    return beside_services(services, cell, *folders, load=load, at=at)
 
 
 @pytest.mark.parametrize(
@@ -161,10 +139,10 @@ def test_all_members_receive_each_message_once(
     ("way", "kind"), [("lose", "lost"), ("double", "doubled"), ("swap", "reordered")]
 )
 def test_what_is_lost_doubled_or_reordered_is_counted(
-    way: str, kind: str, services: Services, theirs: Callable[[str], str], tmp_path: Path
+    way: str, kind: str, services: Services, own: Own
 ) -> None:
-    found = broadcast(services, {"way": way}, tmp_path, workload=theirs(TAMPERS))
-    load = load_of(found[0])
+    ending, _ = broadcast(services, {"way": way}, own.folder, workload=own.write(TAMPERS))
+    load = load_of(ending)
     assert set(load.errors) == {kind}
     assert load.errors[kind] == pytest.approx(load.offered / 10, abs=load.rooms)
     assert load.completed + load.errors[kind] + sum(load.unfinished.count) == load.offered
@@ -195,18 +173,16 @@ def test_others_wait_for_a_member_that_stops_reading_only_if_sent_to_in_turn(
 def test_a_broker_that_dies_in_the_window_is_a_labelled_run(
     place: Path, services: Services
 ) -> None:
-    def kill(phase: str) -> None:
+    def kill(phase: str, _usage: object) -> None:
         if phase == "load":
             threading.Timer(0.5, kill_valkey, [place]).start()
 
     ending, used = broadcast(
         services, {"through": "broker"}, model="processes", window_s=3.0, at=kill
     )
-    assert ending.outcome == "failed"
-    assert ending.record
-    assert ending.record.failure
-    assert ending.record.failure.phase == "window"
-    assert "ConnectionError" in ending.record.failure.error
+    failure = failure_of(ending)
+    assert failure.phase == "window"
+    assert "ConnectionError" in failure.error
     assert "SIGKILL" in used["broker"].ended
     assert left_in(place) == []
 
@@ -251,7 +227,4 @@ def test_what_does_not_fit_says_what_to_do(
     parameters: dict[str, ParameterValue], said: str, services: Services
 ) -> None:
     ending, _ = broadcast(services, parameters)
-    assert ending.outcome == "failed"
-    assert ending.record
-    assert ending.record.failure
-    assert said in ending.record.failure.error
+    assert said in failure_of(ending).error

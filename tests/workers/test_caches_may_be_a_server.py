@@ -17,10 +17,10 @@ from valkey import Valkey
 
 from scaling.builds.installed import VALKEY
 from scaling.journal.record import ParameterValue, ServiceUse
-from scaling.run.child import Child, Ending, run_child
+from scaling.run.child import Ending
 from scaling.run.service_process import ServiceError, ServiceProcess, Usage
+from scaling.run.service_usage import ServiceUsage
 from scaling.run.services import Services
-from scaling.study.services import WORKERS, beside
 from tests.support.children import (
     FREE_THREADED,
     each_model,
@@ -30,6 +30,7 @@ from tests.support.children import (
     record_of,
 )
 from tests.support.servers import kill_valkey, left_in
+from tests.support.serving import beside_services
 from tests.workers.test_caches_hit_as_often_as_theory_says import POINTS, expected_hits
 from workers.services.native.folder import PREFIX
 from workers.workloads.parts.lookups import Rows
@@ -79,25 +80,11 @@ def measured(
     model: str,
     *,
     window_s: float = 0.4,
-    at: Callable[[str, Mapping[str, list[str]]], None] = lambda _phase, _urls: None,
+    at: Callable[[str, ServiceUsage], None] = lambda _phase, _usage: None,
     **parameters: ParameterValue,
 ) -> tuple[Ending, dict[str, ServiceUse]]:
-    """One run of two workers; `at` is called at each phase, with the URLs of services."""
-    asked = {**SIZES, **parameters}
-    names = beside((), asked)
-    with services.during(names, {**asked, WORKERS: 2}) as usage:
-
-        def watch(phase: str, facts: Mapping[str, Any]) -> None:
-            usage.watch(phase, facts)
-            at(phase, usage.urls)
-
-        ending = run_child(
-            Child(sys.executable, environment()),
-            cell(model, asked, window_s) | {"services": usage.urls},
-            services_cpu_s=usage.cpu_s,
-            watch=watch,
-        )
-    return ending, usage.use()
+    """One run of two workers; `at` is called at each phase."""
+    return beside_services(services, cell(model, SIZES | parameters, window_s), at=at)
 
 
 @each_model("threads", "processes", "forked")
@@ -106,7 +93,7 @@ def test_workers_share_a_server_that_is_measured(
 ) -> None:
     seen = []
     ending, used = measured(
-        services, model, cache="valkey", at=lambda _, urls: seen.append(urls["valkey"][0])
+        services, model, cache="valkey", at=lambda _, usage: seen.append(usage.urls["valkey"][0])
     )
     record = record_of(ending)
     assert {worker.errors for worker in record.workers} == {0}
@@ -125,9 +112,9 @@ def test_workers_share_a_server_that_is_measured(
 def test_it_has_memory_for_the_entries_that_are_asked(services: Services) -> None:
     held = []
 
-    def count(phase: str, urls: Mapping[str, list[str]]) -> None:
+    def count(phase: str, usage: ServiceUsage) -> None:
         if phase == "closed":
-            with Valkey.from_url(urls["valkey"][0]) as client:
+            with Valkey.from_url(usage.urls["valkey"][0]) as client:
                 held.append(client.dbsize())
 
     for entries in (5_000, 10_000):
@@ -162,7 +149,7 @@ def test_a_server_and_a_database_together(services: Services) -> None:
 def test_a_server_that_dies_in_the_window_is_a_labelled_run(
     place: Path, services: Services
 ) -> None:
-    def kill(phase: str, _urls: Mapping[str, list[str]]) -> None:
+    def kill(phase: str, _usage: ServiceUsage) -> None:
         if phase == "load":
             threading.Timer(0.4, kill_valkey, [place]).start()
 

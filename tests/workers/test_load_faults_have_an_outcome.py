@@ -15,13 +15,12 @@ from typing import Any
 import psutil
 import pytest
 
-from scaling.journal.record import Load
 from scaling.run import load as load_module
 from scaling.run.child import Ending
 from scaling.run.load import Generator
 from tests.support.children import ROOT, Own, environment, failure_of
 from tests.support.servers import gone
-from tests.support.serving import program, served
+from tests.support.serving import load_of, program, served
 from tests.support.waiting import wait_until
 from workers.services.load.generator import write_line
 
@@ -78,12 +77,6 @@ def run(own: Own) -> Callable[..., Ending]:
         return served(workload, own.folder, parameters={"way": way}, **other)
 
     return run
-
-
-def load_of(ending: Ending) -> Load:
-    assert ending.outcome == "measured", ending
-    assert ending.load is not None
-    return ending.load
 
 
 def why(ending: Ending) -> str:

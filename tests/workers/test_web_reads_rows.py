@@ -12,12 +12,10 @@ from typing import ClassVar, cast, get_args, get_type_hints
 import pytest
 
 from scaling.journal.record import ParameterValue, Record
-from scaling.run.child import Child, Ending, run_child
-from scaling.run.load import Generator
+from scaling.run.child import Ending
 from scaling.run.services import Services
-from scaling.study.services import beside
 from tests.support.children import FREE_THREADED, environment, record_of
-from tests.support.serving import ANNOUNCED_S, load_asked, program
+from tests.support.serving import ANNOUNCED_S, beside_services, load_asked, load_of
 from workers import Worker
 from workers.outside.commands import SERVERS, command_line
 from workers.services.postgres.table import letters
@@ -166,6 +164,7 @@ def test_loops_that_share_an_application_have_a_pool_each(monkeypatch: pytest.Mo
 
 @pytest.mark.slow
 @pytest.mark.needs("nginx", "pgbouncer")
+@pytest.mark.one_build
 def test_an_application_on_loops_answers_through_proxy_and_pooler() -> None:
     around = {"proxy": "nginx", "pooler": "pgbouncer"}
     ending, used = _run({"stack": "starlette/loops", "db_connections": 4, **around})
@@ -199,35 +198,22 @@ def test_every_stack_that_can_run_answers(stack: str) -> None:
 
 def _run(parameters: dict[str, ParameterValue], model: str = "threads") -> tuple[Ending, set[str]]:
     """One run of two workers."""
-    parameters = {**parameters, "rows": ROWS, "keep_alive": True}
-    asked = load_asked(4)
     cell = {
         "workload": "workers.workloads.web:Web",
-        "parameters": parameters,
+        "parameters": {**parameters, "rows": ROWS, "keep_alive": True},
         "workers": 2,
         "model": model,
         "in_flight": 4,
         "warmup_s": ANNOUNCED_S,
         "window_s": 0.5,
     }
-    names = beside(Web.services, parameters)
-    with (
-        Services(sys.executable, environment()) as services,
-        services.during(names, parameters) as usage,
-    ):
-        ending = run_child(
-            Child(sys.executable, environment()),
-            cell | {"services": usage.urls},
-            generator=Generator(program(), asked),
-            front=usage.front,
-            watch=usage.watch,
-        )
-    return ending, set(usage.use())
+    with Services(sys.executable, environment()) as services:
+        ending, used = beside_services(services, cell, needs=Web.services, load=load_asked(4))
+    return ending, set(used)
 
 
 def _is_right(ending: Ending) -> Record:
-    record = record_of(ending)
-    assert ending.load
-    assert ending.load.errors == {}
-    assert ending.load.completed > 0
-    return record
+    load = load_of(ending)
+    assert load.errors == {}
+    assert load.completed > 0
+    return record_of(ending)

@@ -1,0 +1,119 @@
+"""Runs with services take turns: each has services of its own, which are read in slices alone."""
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scaling.journal.record import ServiceUse
+from scaling.run import stopping
+from scaling.run.child import Ending, Turn
+from scaling.run.services import Services
+from tests.support.children import environment, record_of
+from tests.support.serving import WARMUP_S, beside_services, load_asked, load_of, taking_turns
+from workers.workloads.web import Web
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.one_build,
+    pytest.mark.skipif(not stopping.IS_POSSIBLE, reason=stopping.WHY_NOT),
+]
+
+WINDOW_S = 0.5
+CONNECTIONS = 4
+ROUNDED_S = 0.05  # CPU time of a whole service is read in ticks of 10 ms a process
+CELL = {"workers": 2, "warmup_s": WARMUP_S, "window_s": WINDOW_S}
+
+type Done = tuple[Ending, dict[str, ServiceUse]]
+
+
+@pytest.fixture
+def services(tmp_path: Path) -> Iterator[Services]:
+    with Services(sys.executable, environment(), data=tmp_path / "kept") as running:
+        yield running
+
+
+def together(
+    services: Services, cells: Sequence[Mapping[str, Any]], needs: Sequence[str]
+) -> list[Done]:
+    """Runs of two workers; those of a server are loaded."""
+
+    def run(cell: Mapping[str, Any], turn: Turn) -> Done:
+        keep_alive = cell["parameters"].get("keep_alive")
+        load = None if keep_alive is None else load_asked(CONNECTIONS, keep_alive=keep_alive)
+        return beside_services(services, {**CELL, **cell}, needs=needs, load=load, turn=turn)
+
+    return taking_turns(run, cells, WINDOW_S)[0]
+
+
+def test_clients_have_a_site_each(services: Services) -> None:
+    """They are stopped, it is not: what is in flight is answered while others have their turn."""
+    cell = {"workload": "scrape", "parameters": {"pages": 2}, "ticks": 8}
+    cells = [{**cell, "model": model} for model in ("threads", "processes")]
+    for ending, used in together(services, cells, ["site"]):
+        record = record_of(ending)
+        assert record.in_slices
+        for worker in record.workers:
+            assert (worker.errors, worker.error_samples) == (0, [])
+            assert worker.ticks.operations[-1] > worker.ticks.operations[0]
+        site = used["site"]
+        assert site.window_cpu_s is not None
+        assert site.cpu_s is not None
+        assert 0 < site.window_cpu_s < site.cpu_s
+        assert site.busy_fraction
+        assert ending.out_of_turn_cpu_s is not None
+        assert ending.out_of_turn_cpu_s < site.cpu_s  # no more than what is in flight
+
+
+def stack(model: str, *, keep_alive: bool = True, **parameters: str) -> dict[str, Any]:
+    """A cell of the full stack."""
+    asked = {"rows": 1_000, "db_connections": 4, "keep_alive": keep_alive, **parameters}
+    workload = "workers.workloads.web:Web"
+    return {"workload": workload, "model": model, "parameters": asked, "in_flight": CONNECTIONS}
+
+
+def is_right(done: Done) -> None:
+    ending, used = done
+    load = load_of(ending)
+    assert load.errors == {}
+    assert load.unfinished.count == []
+    assert record_of(ending).in_slices
+    for name, each in used.items():
+        assert each.window_cpu_s is not None, name
+        assert 0 < each.window_cpu_s <= (each.cpu_s or 0.0) + ROUNDED_S
+        assert each.busy_fraction
+    assert ending.out_of_turn_cpu_s is not None
+    assert ending.out_of_turn_cpu_s < ending.elapsed_s / 2
+
+
+@pytest.mark.needs("servers", "nginx", "pgbouncer")
+def test_stacks_are_loaded_in_turn(services: Services) -> None:
+    around = {"stack": "starlette/loops", "proxy": "nginx", "pooler": "pgbouncer"}
+    cells = [
+        stack("threads", **around),
+        stack("processes", **around),
+        stack("threads", stack="flask/gunicorn-gthread"),
+    ]
+    done = together(services, cells, Web.services)
+    for each in done:
+        is_right(each)
+    assert [len(used) for _, used in done] == [3, 3, 1]
+    for _, used in done:  # nobody else's
+        connections = used["postgres"].connections
+        assert connections is not None
+        assert 0 < connections <= 4
+
+
+@pytest.mark.needs("servers")
+def test_connections_of_one_request_are_made_in_turn(services: Services) -> None:
+    once = [
+        stack(model, stack="starlette/loops", keep_alive=False)
+        for model in ("threads", "processes")
+    ]
+    for done in together(services, once, Web.services):
+        is_right(done)
+        load = load_of(done[0])
+        assert not load.keep_alive
+        assert load.completed > 3 * CONNECTIONS
