@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -110,12 +110,6 @@ def machine_with_nothing(machine_with_everything: None, monkeypatch: pytest.Monk
 def own(tmp_path: Path) -> Own:
     """Runs a user's workload, whose module is in `tmp_path`."""
     return Own(tmp_path)
-
-
-@pytest.fixture
-def theirs(own: Own) -> Callable[[str], str]:
-    """Writes a user's module into `tmp_path`; gives the name of its class `Theirs` for a cell."""
-    return own.write
 
 
 @pytest.fixture

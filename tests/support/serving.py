@@ -1,5 +1,6 @@
 """Runs workloads in fresh children: loaded by a generator, beside services, or in turn."""
 
+import itertools
 import random
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -7,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from scaling.journal.record import Disturbance, Load, ServiceUse
+from scaling.journal.record import Disturbance, Load, Record, ServiceUse, WorkerRecord
 from scaling.run.alternation import in_turn
 from scaling.run.child import Child, Ending, Turn, run_child
 from scaling.run.load import Generator, GeneratorProgram
@@ -146,3 +147,24 @@ def served_in_turn(
         )
 
     return taking_turns(run, cells, cells[0]["window_s"])
+
+
+type Span = tuple[int, int]  # opened, closed, ns
+
+
+def true_slices(worker: WorkerRecord) -> list[Span]:
+    """The slices of a worker, as they were taken."""
+    assert worker.slices is not None
+    return list(zip(worker.slices.opened_ns, worker.slices.closed_ns, strict=True))
+
+
+def spans(record: Record) -> list[Span]:
+    """From the first worker's opening to the last one's closing, of each slice."""
+    every = zip(*(true_slices(worker) for worker in record.workers), strict=True)
+    return [(min(a for a, _ in each), max(b for _, b in each)) for each in every]
+
+
+def are_apart(records: Iterable[Record]) -> bool:
+    """Whether no two of these worked at the same time."""
+    every = sorted(span for record in records for span in spans(record))
+    return all(closed < opened for (_, closed), (opened, _) in itertools.pairwise(every))

@@ -1,6 +1,5 @@
 """Commands that serve are loaded in turn, and use nothing while others have their turn."""
 
-import itertools
 import sys
 import textwrap
 import time
@@ -15,8 +14,7 @@ from scaling.run import stopping
 from scaling.run.child import Ending
 from tests.support.children import FREE_THREADED, failure_of
 from tests.support.deployed import GRANIAN, left_of, measured
-from tests.support.serving import served_in_turn
-from tests.workers.test_runs_take_turns import spans
+from tests.support.serving import are_apart, served_in_turn, spans
 
 pytestmark = [
     pytest.mark.slow,
@@ -68,8 +66,7 @@ def test_commands_are_loaded_in_turn_with_loops(shop: Path) -> None:
         record = measured(ending)
         assert record.outside.workers == 2
         assert record.process.gil.seen == (not FREE_THREADED,) * 4
-    every = sorted(span for ending in endings for span in spans(measured(ending)))
-    assert all(closed < opened for (_, closed), (opened, _) in itertools.pairwise(every))
+    assert are_apart(map(measured, endings))
 
 
 @pytest.mark.one_build

@@ -2,10 +2,8 @@
 
 import asyncio
 import itertools
-import random
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +12,9 @@ import pytest
 from scaling.analysis.table.ticks import throughputs
 from scaling.journal.record import Record
 from scaling.run import alternation, stopping
-from scaling.run.alternation import in_turn
 from scaling.run.child import Child, Ending, Turn, run_child
-from tests.support.children import environment
+from tests.support.children import Own, environment, failure_of, record_of
+from tests.support.serving import are_apart, spans, taking_turns, true_slices
 from workers import Worker
 from workers.workloads import gather
 
@@ -39,27 +37,17 @@ def alone(cell: Mapping[str, Any], *folders: Path, turn: Turn | None = None) -> 
 
 
 def together(cells: Iterable[Mapping[str, Any]], *folders: Path) -> list[Ending]:
-    def job(cell: Mapping[str, Any], turn: Turn) -> Ending:
+    def run(cell: Mapping[str, Any], turn: Turn) -> Ending:
         return alone(cell, *folders, turn=turn)
 
-    return in_turn([partial(job, cell) for cell in cells], 1.0, random.Random(1))[0]
-
-
-def record_of(ending: Ending) -> Record:
-    assert ending.outcome == "measured", (ending.record and ending.record.failure, ending.stderr)
-    assert ending.record is not None
-    return ending.record
+    return taking_turns(run, cells, 1.0)[0]
 
 
 def rounds(record: Record) -> list[tuple[int, int]]:
     """From the release to the last finish of each."""
-    found = []
-    for worker in record.workers:
-        assert worker.slices is not None
-        found.append(list(zip(worker.slices.opened_ns, worker.slices.closed_ns, strict=True)))
-    every = list(zip(*found, strict=True))
+    every = zip(*map(true_slices, record.workers), strict=True)
     assert all(len({released for released, _ in each}) == 1 for each in every)
-    return [(each[0][0], max(finished for _, finished in each)) for each in every]
+    return spans(record)
 
 
 @pytest.fixture(scope="module")
@@ -70,8 +58,7 @@ def measured() -> list[Record]:
 
 
 def test_one_works_at_a_time(measured: list[Record]) -> None:
-    every = sorted(each for record in measured for each in rounds(record))
-    assert all(closed < opened for (_, closed), (opened, _) in itertools.pairwise(every))
+    assert are_apart(measured)
     counts = {len(rounds(record)) for record in measured}
     assert min(counts) >= 8
     assert max(counts) == min(counts)  # each has as many
@@ -187,12 +174,12 @@ SLOW = """
 
 
 @pytest.mark.one_build
-def test_a_users_own_work_takes_turns_too(theirs: Callable[[str], str], tmp_path: Path) -> None:
+def test_a_users_own_work_takes_turns_too(own: Own) -> None:
     """Rounds take about as long as slices, and one with few parts has none in some turns."""
-    workload = theirs(SLOW)
+    workload = own.write(SLOW)
     asked = [{"turns": 1_000}, {"turns": 1_000, "part": 125}]
     cells = [{"workload": workload, "parameters": each, "workers": 1} for each in asked]
-    fine, coarse = (rounds(record_of(each)) for each in together(cells, tmp_path))
+    fine, coarse = (rounds(record_of(each)) for each in together(cells, own.folder))
     lengths_s = [(finished - released) / 1e9 for released, finished in fine]
     assert sorted(lengths_s)[len(lengths_s) // 2] == pytest.approx(alternation.ROUND_S, rel=0.8)
     assert len(coarse) == 8
@@ -201,18 +188,16 @@ def test_a_users_own_work_takes_turns_too(theirs: Callable[[str], str], tmp_path
 
 
 @pytest.mark.one_build
-def test_one_that_fails_leaves_its_group(theirs: Callable[[str], str], tmp_path: Path) -> None:
-    workload = theirs(SLOW)
+def test_one_that_fails_leaves_its_group(own: Own) -> None:
+    workload = own.write(SLOW)
     cells = [
         {"workload": workload, "parameters": {"turns": 100, "fails": fails}, "workers": 1}
         for fails in (False, True)
     ]
-    good, bad = together(cells, tmp_path)
+    good, bad = together(cells, own.folder)
     assert len(rounds(record_of(good))) >= 8
-    assert bad.outcome == "failed"
-    assert bad.record is not None
-    assert bad.record.failure is not None
-    assert (bad.record.failure.phase, bad.record.failure.error) == ("work", "ValueError: planted")
+    failure = failure_of(bad)
+    assert (failure.phase, failure.error) == ("work", "ValueError: planted")
 
 
 def test_rounds_are_the_same_share_of_the_work_of_all() -> None:

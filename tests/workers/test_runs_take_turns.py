@@ -2,13 +2,12 @@
 
 import itertools
 import operator
-import random
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import psutil
@@ -16,13 +15,12 @@ import pytest
 
 from scaling.analysis.table.stacks import readings, stacks
 from scaling.analysis.table.ticks import throughputs
-from scaling.journal.record import Disturbance, Record, WorkerRecord
+from scaling.journal.record import Disturbance, Record
 from scaling.run import alternation, stopping
-from scaling.run.alternation import in_turn
 from scaling.run.child import Child, Ending, Turn, run_child
 from scaling.run.stopping import Tree
-from tests.support.children import environment
-from tests.support.serving import served_in_turn
+from tests.support.children import Own, environment, record_of
+from tests.support.serving import are_apart, served_in_turn, spans, taking_turns, true_slices
 from tests.support.waiting import wait_until
 from tests.workers.test_no_child_outlives_its_driver import gone
 
@@ -70,36 +68,18 @@ PLANTED = """
 
 
 def together(
-    cells: Iterable[Mapping[str, Any]],
-    *folders: Path,
-    window_s: float = WINDOW_S,
-    **variables: str,
+    cells: Iterable[Mapping[str, Any]], own: Own | None = None, window_s: float = WINDOW_S
 ) -> tuple[list[Ending], Disturbance]:
+    """Runs of these cells; `own` has the workload of some."""
+    folders, variables = ([own.folder], own.variables) if own else ([], {})
     child = Child(sys.executable, environment(*folders, **variables))
 
-    def job(cell: Mapping[str, Any], turn: Turn) -> Ending:
-        document = {**cell, "alternating": True}
+    def run(cell: Mapping[str, Any], turn: Turn) -> Ending:
+        document = {**CELL, **cell, "alternating": True}
         limit_s = document.pop("limit_s", None)
         return run_child(child, document, limit_s=limit_s, turn=turn)
 
-    return in_turn([partial(job, {**CELL, **cell}) for cell in cells], window_s, random.Random(1))
-
-
-def record_of(ending: Ending) -> Record:
-    assert ending.outcome == "measured", ending.stderr
-    assert ending.record is not None
-    return ending.record
-
-
-def true_slices(worker: WorkerRecord) -> list[tuple[int, int]]:
-    assert worker.slices is not None
-    return list(zip(worker.slices.opened_ns, worker.slices.closed_ns, strict=True))
-
-
-def spans(record: Record) -> list[tuple[int, int]]:
-    """From the first worker's opening to the last one's closing, of each slice."""
-    every = zip(*(true_slices(worker) for worker in record.workers), strict=True)
-    return [(min(a for a, _ in each), max(b for _, b in each)) for each in every]
+    return taking_turns(run, cells, window_s)
 
 
 @pytest.fixture(scope="module")
@@ -110,8 +90,7 @@ def measured() -> list[Record]:
 
 
 def test_one_works_at_a_time(measured: list[Record]) -> None:
-    every = sorted(span for record in measured for span in spans(record))
-    assert all(closed < opened for (_, closed), (opened, _) in itertools.pairwise(every))
+    assert are_apart(measured)
 
 
 def test_the_order_turns_round(measured: list[Record]) -> None:
@@ -154,9 +133,9 @@ def test_the_analysis_reads_them_as_any_other(measured: list[Record]) -> None:
         assert stack.window_s.ravel() == pytest.approx(counted_s)
 
 
-def test_collections_count_in_slices_alone(theirs: Callable[[str], str], tmp_path: Path) -> None:
+def test_collections_count_in_slices_alone(own: Own) -> None:
     """Each operation collects once, in slices and outside; those inside are counted."""
-    collecting = theirs("""
+    collecting = own.write("""
         import gc
 
         class Theirs(Workload):
@@ -170,7 +149,7 @@ def test_collections_count_in_slices_alone(theirs: Callable[[str], str], tmp_pat
                     await asyncio.sleep(0.002)
         """)
     cells = [{"workload": collecting, "model": each, "workers": 1} for each in MODELS[:2]]
-    endings, _ = together(cells, tmp_path)
+    endings, _ = together(cells, own)
     for ending in endings:
         record = record_of(ending)
         (worker,) = record.workers
@@ -228,18 +207,19 @@ def share(ending: Ending, *calls: str) -> float:
     return sum(found.get(each, 0) for each in calls) / sum(found.values())
 
 
-def test_a_planted_loss_is_found_in_slices_as_in_one_window(
-    theirs: Callable[[str], str], tmp_path: Path
-) -> None:
+@pytest.mark.one_build
+def test_a_planted_loss_is_found_in_slices_as_in_one_window(own: Own) -> None:
     """Waiting for the poll, waiting in a call, and page faults: of each about as much both ways."""
-    workload = theirs(LOSSES)
+    workload = own.write(LOSSES)
     cells = [
         {**CELL, "workload": workload, "parameters": {"loss": loss}, "workers": 1, "warmup_s": 0.0}
         for loss in ("none", "idle", "blocked", "faults")
     ]
-    child = Child(sys.executable, environment(tmp_path))
-    one_window = [run_child(child, {**cell, "window_s": 1.0}) for cell in cells]
-    in_slices, _ = together(cells, tmp_path, window_s=1.0)
+    child = Child(sys.executable, environment(own.folder))
+    with ThreadPoolExecutor() as at_once:
+        asked = ({**cell, "window_s": 1.0} for cell in cells)
+        one_window = list(at_once.map(partial(run_child, child), asked))
+    in_slices, _ = together(cells, own, window_s=1.0)
     for endings in (one_window, in_slices):
         none, idle, blocked, faults = endings
         assert share(none, "epoll_wait", "clock_nanosleep") < 0.1
@@ -265,17 +245,15 @@ def test_others_of_the_group_are_no_other_load() -> None:
 
 @pytest.mark.one_build
 @pytest.mark.parametrize("fault", ["crash", "raise", "block"])
-def test_one_that_fails_leaves_its_group(
-    theirs: Callable[[str], str], tmp_path: Path, fault: str
-) -> None:
+def test_one_that_fails_leaves_its_group(own: Own, fault: str) -> None:
     planted: dict[str, Any] = {
-        "workload": theirs(PLANTED),
+        "workload": own.write(PLANTED),
         "parameters": {"fault": fault},
         "model": "processes",
     }
     if fault == "block":
-        planted["limit_s"] = 5.0
-    endings, _ = together([{}, planted, {"model": "processes"}], tmp_path)
+        planted["limit_s"] = 3.0
+    endings, _ = together([{}, planted, {"model": "processes"}], own)
     assert [each.outcome for each in endings] == [
         "measured",
         {"crash": "failed", "raise": "failed", "block": "timed-out"}[fault],
@@ -297,13 +275,12 @@ def test_a_limit_counts_the_own_time_of_a_run(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.one_build
-def test_a_grandchild_in_a_session_of_its_own_is_stopped_too(
-    theirs: Callable[[str], str], tmp_path: Path
-) -> None:
-    alive = tmp_path / "alive"
-    forks = {"workload": theirs(PLANTED), "parameters": {"fault": "fork"}, "workers": 1}
+def test_a_grandchild_in_a_session_of_its_own_is_stopped_too(own: Own) -> None:
+    alive = own.folder / "alive"
+    own.variables["ALIVE"] = str(alive)
+    forks = {"workload": own.write(PLANTED), "parameters": {"fault": "fork"}, "workers": 1}
     forks |= {"model": "processes"}
-    endings, _ = together([forks, {"workers": 1}], tmp_path, ALIVE=str(alive))
+    endings, _ = together([forks, {"workers": 1}], own)
     theirs_, other = (spans(record_of(each)) for each in endings)
     lines = [line.split() for line in alive.read_text().splitlines()]
     stamps = [int(stamp) for stamp, _ in lines]
@@ -316,13 +293,11 @@ def test_a_grandchild_in_a_session_of_its_own_is_stopped_too(
     assert gone(int(lines[-1][1]))
 
 
-def test_one_that_ignores_signals_is_stopped_all_the_same(
-    theirs: Callable[[str], str], tmp_path: Path
-) -> None:
-    deaf = {"workload": theirs(PLANTED), "parameters": {"fault": "deaf"}, "model": "processes"}
-    endings, _ = together([deaf, {}], tmp_path)
-    every = sorted(span for each in endings for span in spans(record_of(each)))
-    assert all(closed < opened for (_, closed), (opened, _) in itertools.pairwise(every))
+@pytest.mark.one_build
+def test_one_that_ignores_signals_is_stopped_all_the_same(own: Own) -> None:
+    deaf = {"workload": own.write(PLANTED), "parameters": {"fault": "deaf"}, "model": "processes"}
+    endings, _ = together([deaf, {}], own)
+    assert are_apart(map(record_of, endings))
 
 
 def at_the_edges(record: Record, received: int) -> float:
@@ -348,10 +323,9 @@ def test_servers_are_loaded_in_turn() -> None:
         {"workload": "serve", "parameters": {"server": server}, "model": model}
         for server, model in (("tcp", "threads"), ("tcp", "processes"), ("aiohttp", "forked"))
     ]
-    endings, _ = served_in_turn((CELL | cell for cell in cells), connections=CONNECTIONS)
+    endings, _ = served_in_turn([CELL | cell for cell in cells], connections=CONNECTIONS)
     records = [record_of(each) for each in endings]
-    every = sorted(span for record in records for span in spans(record))
-    assert all(closed < opened for (_, closed), (opened, _) in itertools.pairwise(every))
+    assert are_apart(records)
     for ending, record in zip(endings, records, strict=True):
         (operations,) = (stack.done.sum() for stack in stacks([readings(record)]))
         load = ending.load
@@ -418,7 +392,7 @@ def test_slices_open_at_each_part_of_a_request() -> None:
     assert max(b - a for a, b in itertools.pairwise(ordered)) < 2 * 0.01 / len(waits_s)
 
 
-def test_a_process_is_stopped_when_all_its_threads_are(tmp_path: Path) -> None:
+def test_a_process_is_stopped_when_all_its_threads_are() -> None:
     code = """\
 import threading, time
 for _ in range(8):
