@@ -128,7 +128,7 @@ def test_a_figure_is_the_mean_over_rounds_of_different_lengths(
 def test_memory_is_that_of_work_done_at_once() -> None:
     """No round has more tasks alive than there would be, nor fewer: the peak is the same."""
     cell = {"workload": "gather", "workers": 1}
-    cell |= {"parameters": {"tasks": 400_000, "fan_out": 50_000}}
+    cell |= {"parameters": {"tasks": 200_000, "fan_out": 50_000}}
     at_once = alone(cell).memory
     (in_rounds, _) = (each.memory for each in together([cell, {**cell, "model": "processes"}]))
     assert at_once.peak_bytes is not None
