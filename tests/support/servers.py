@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 import psutil
 
+from scaling.run.process_tree import runs
 from tests.support.children import PATIENCE_S
 from workers.services.native.folder import PREFIX
 
@@ -133,19 +134,12 @@ def gone(processes: list[psutil.Process]) -> bool:
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         _, processes = psutil.wait_procs(processes, timeout=0.05)
-        processes = [each for each in processes if _alive(each)]
+        processes = [each for each in processes if runs(each)]
         if not processes:
             return True
     for each in processes:
         each.kill()
     return False
-
-
-def _alive(process: psutil.Process) -> bool:
-    try:
-        return process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
 
 
 def fetch(url: str, method: str = "GET") -> tuple[int, dict[str, str], bytes]:

@@ -5,10 +5,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 
 from scaling.run import child
-from scaling.run.process_tree import ended_within
+from scaling.run.process_tree import ended_within, runs
 from tests.support.children import PATIENCE_S
 
 
@@ -17,6 +18,14 @@ def wait_until(is_so: Callable[[], bool]) -> None:
     while not is_so():
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+def is_gone(pid: int) -> bool:
+    """Whether a process has ended; one that waits to be reaped has."""
+    try:
+        return not runs(psutil.Process(pid))
+    except psutil.NoSuchProcess:
+        return True
 
 
 def says(file: Path, lines: int = 1) -> bool:

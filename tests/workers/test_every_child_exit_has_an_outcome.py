@@ -25,7 +25,7 @@ from tests.support.children import (
     record_of,
 )
 from tests.support.halves import on_this_build
-from tests.support.waiting import limit_from, says
+from tests.support.waiting import is_gone, limit_from, says
 
 ENDS = """
     import ctypes, faulthandler
@@ -73,13 +73,6 @@ def last_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("scaling.run.process_tree.LAST_WORDS_S", 3.0)
 
 
-def alive(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
-
-
 def pids_in(own: Own) -> set[int]:
     """Workers, and the host where it is another process."""
     pids = {int(word) for word in (own.folder / "pids").read_text().split()}
@@ -93,7 +86,7 @@ def run(own: Own) -> Callable[..., Ending]:
 
     def run(way: str, source: str = ENDS, **cell: Any) -> Ending:
         ending = own.driven(source, **{"parameters": {"way": way}, **cell})
-        assert not [pid for pid in pids_in(own) if alive(pid)]
+        assert all(map(is_gone, pids_in(own)))
         return ending
 
     return run
@@ -115,7 +108,10 @@ def test_measured(run: Callable[..., Ending], own: Own) -> None:
 @pytest.mark.parametrize(
     ("way", "code", "number", "said"),
     [
-        ("abort", None, signal.SIGABRT, "Fatal Python error: Aborted"),
+        pytest.param(
+            *("abort", None, signal.SIGABRT, "Fatal Python error: Aborted"),
+            marks=pytest.mark.one_build,
+        ),
         ("segfault", None, signal.SIGSEGV, "in fall_over"),
         pytest.param("kill", None, signal.SIGKILL, "", marks=pytest.mark.one_build),
         pytest.param("exit", 7, None, "", marks=pytest.mark.one_build),
@@ -131,11 +127,12 @@ def test_an_end_without_a_record_is_a_crash(
 
 
 @pytest.mark.slow
-@pytest.mark.one_build
-def test_worker_process_that_crashes_fails_the_run(run: Callable[..., Ending]) -> None:
-    ending = run("segfault", model="processes")
+@each_model("processes", "forked")
+def test_worker_process_that_crashes_fails_the_run(run: Callable[..., Ending], model: str) -> None:
+    ending = run("segfault", model=model)
     assert ending.exit_code == 1
-    assert "worker 0 ended without reporting why" in failure_of(ending).error
+    error = "ChannelClosedError: worker 0 ended without reporting why"
+    assert failure_of(ending).error == error
     assert "in fall_over" in ending.stderr
 
 
@@ -159,7 +156,7 @@ def test_child_deaf_to_signals_is_ended(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr("scaling.run.process_tree.LAST_WORDS_S", 0.5)
     ending = fake_python(tmp_path, "trap '' USR1; echo $$ > pid; while :; do sleep 1; done", 0.2)
     assert (ending.outcome, ending.signal) == ("timed-out", signal.SIGKILL)
-    assert not alive(int(pid.read_text()))
+    assert is_gone(int(pid.read_text()))
 
 
 @pytest.mark.one_build
@@ -168,7 +165,7 @@ def test_what_left_its_session_and_its_parent_is_ended_with_the_run(tmp_path: Pa
     left = "setsid sh -c 'echo $$ > pid; exec sleep 30' &"
     ending = fake_python(tmp_path, f"({left}); while ! [ -s pid ]; do sleep 0.01; done")
     assert ending.outcome == "garbled"
-    assert not alive(int((tmp_path / "pid").read_text()))
+    assert is_gone(int((tmp_path / "pid").read_text()))
 
 
 @pytest.mark.slow

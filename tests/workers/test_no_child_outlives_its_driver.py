@@ -8,11 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import psutil
 import pytest
 
 from tests.support.children import Own, environment
-from tests.support.waiting import says, wait_until
+from tests.support.waiting import is_gone, says, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -57,19 +56,12 @@ run_child(Child(sys.executable, environment), json.loads(sys.argv[1]))
 """
 
 
-def gone(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return True
-
-
 @pytest.mark.parametrize(
     ("model", "loop", "when", "deaf"),
     [
         ("threads", "asyncio", "traffic", False),
         pytest.param("threads", "uvloop", "traffic", False, marks=IN_FULL),
-        ("threads", "asyncio", "setup", True),
+        pytest.param("threads", "asyncio", "setup", True, marks=ONE_BUILD),
         pytest.param("processes", "asyncio", "import", False, marks=ONE_BUILD),
         pytest.param("processes", "asyncio", "traffic", False, marks=IN_FULL),
         pytest.param("processes", "uvloop", "setup", True, marks=IN_FULL),
@@ -103,8 +95,8 @@ def test_all_end_when_the_driver_is_killed(
         wait_until(lambda: says(pids_file, lines=2))
         seen = {int(word) for word in pids_file.read_text().split()} - {driver.pid}
         assert len(seen) == (3 if model in ("processes", "forked") else 1)
-        assert not any(gone(pid) for pid in seen)
+        assert not any(map(is_gone, seen))
     finally:
         driver.kill()
         driver.wait()
-    wait_until(lambda: all(gone(pid) for pid in seen))
+    wait_until(lambda: all(map(is_gone, seen)))

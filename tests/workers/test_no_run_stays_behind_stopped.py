@@ -13,8 +13,7 @@ import pytest
 
 from scaling.run import stopping
 from tests.support.children import environment
-from tests.support.waiting import says, wait_until
-from tests.workers.test_no_child_outlives_its_driver import gone
+from tests.support.waiting import is_gone, says, wait_until
 from tests.workers.test_runs_take_turns import CELL, WINDOW_S
 
 pytestmark = [
@@ -74,7 +73,7 @@ def left_of(driver: int) -> set[int]:
     for process in psutil.process_iter():
         try:
             mark = process.environ().get("SCALING_RUN", "")
-            if mark.startswith(f"{driver}-") and not gone(process.pid):
+            if mark.startswith(f"{driver}-") and not is_gone(process.pid):
                 found.add(process.pid)
         except psutil.Error:
             continue
@@ -106,7 +105,7 @@ def test_a_driver_stopped_for_a_moment_goes_on(tmp_path: Path) -> None:
 
 
 def test_a_driver_stopped_for_long_measures_the_group_again(tmp_path: Path) -> None:
-    driver = start_driver(tmp_path, window_s=2.0, MOST_STOPPED_S="0.5")
+    driver = start_driver(tmp_path, window_s=1.0, MOST_STOPPED_S="0.5")
     wait_until(lambda: says(tmp_path / "said", lines=5))
     assert left_of(driver.pid)
     driver.send_signal(signal.SIGSTOP)

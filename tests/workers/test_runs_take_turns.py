@@ -21,8 +21,7 @@ from scaling.run.child import Child, Ending, Turn, run_child
 from scaling.run.stopping import Tree
 from tests.support.children import Own, environment, record_of
 from tests.support.serving import are_apart, served_in_turn, spans, taking_turns, true_slices
-from tests.support.waiting import wait_until
-from tests.workers.test_no_child_outlives_its_driver import gone
+from tests.support.waiting import is_gone, wait_until
 
 pytestmark = [
     pytest.mark.slow,
@@ -290,7 +289,7 @@ def test_a_grandchild_in_a_session_of_its_own_is_stopped_too(own: Own) -> None:
     ]
     assert all(inside[: len(theirs_) - 1])
     assert not any(inside[len(theirs_) - 1 :])
-    assert gone(int(lines[-1][1]))
+    assert is_gone(int(lines[-1][1]))
 
 
 @pytest.mark.one_build

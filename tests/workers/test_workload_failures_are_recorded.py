@@ -97,18 +97,6 @@ def test_what_failed_first_is_the_failure(own: Own) -> None:
     assert "teardown failed, too: AttributeError" in failure.traceback
 
 
-@each_model("processes", "forked")
-def test_worker_process_that_dies_is_named(own: Own, model: str) -> None:
-    dies = """
-        @dataclass
-        class Theirs(Workload):
-            async def run(self, worker: Worker) -> None:
-                os.kill(os.getpid(), signal.SIGKILL) if worker.index else await worker.stopped()
-        """
-    error = own.failure(dies, workers=2, model=model).error
-    assert error == "ChannelClosedError: worker 1 ended without reporting why"
-
-
 @pytest.mark.one_build
 @pytest.mark.parametrize(
     ("loop", "after", "answer", "phase", "error"),
@@ -227,7 +215,7 @@ workers.host.hosting.Host._order = impatiently
 """
 
 
-@each_model("threads", "processes", "forked")
+@each_model("threads", "forked")
 def test_hung_worker_is_given_up_with_its_stack(own: Own, model: str) -> None:
     hangs = """
         @dataclass
