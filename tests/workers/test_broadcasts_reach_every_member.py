@@ -102,16 +102,15 @@ def broadcast(
     ("model", "parameters"),
     [
         ("threads", {"server": "aiohttp", "protocol": "websocket"}),
-        ("threads", {"server": "aiohttp", "protocol": "sse"}),
         ("threads", {"server": "starlette", "protocol": "websocket", "sending": "in-turn"}),
         ("threads", {"server": "starlette", "protocol": "sse"}),
-        pytest.param(
-            *("processes", {"server": "aiohttp", "protocol": "sse", "through": "broker"}),
-            marks=pytest.mark.one_build,
-        ),
-        pytest.param(
-            *("forked", {"server": "starlette", "protocol": "websocket", "through": "broker"}),
-            marks=pytest.mark.one_build,
+        *(
+            pytest.param(*case, marks=pytest.mark.one_build)
+            for case in [
+                ("threads", {"server": "aiohttp", "protocol": "sse"}),
+                ("processes", {"server": "aiohttp", "protocol": "sse", "through": "broker"}),
+                ("forked", {"server": "starlette", "protocol": "websocket", "through": "broker"}),
+            ]
         ),
     ],
 )
@@ -206,6 +205,7 @@ def test_a_broker_may_be_silent_for_longer_than_its_client_waits_by_default(
         assert asyncio.run(wait(usage.urls["broker"][0]))
 
 
+@pytest.mark.one_build
 def test_the_plan_knows_of_two_choices_that_exclude_each_other() -> None:
     both = {"protocol": "sse", "sending": "in-turn"}
     path, loaded = "workers.workloads.broadcast:Broadcast", load_choices(Broadcast)
@@ -215,6 +215,7 @@ def test_the_plan_knows_of_two_choices_that_exclude_each_other() -> None:
     assert all("use sending=queues" in each for each in reasons.values())
 
 
+@pytest.mark.one_build
 @pytest.mark.parametrize(
     ("parameters", "said"),
     [

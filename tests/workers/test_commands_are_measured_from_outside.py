@@ -18,7 +18,7 @@ import pytest
 
 from scaling.run.child import Ending
 from scaling.run.load import Generator
-from tests.support.children import FREE_THREADED, PATIENCE_S, ROOT, failure_of
+from tests.support.children import FREE_THREADED, PATIENCE_S, ROOT, failure_of, without_gil
 from tests.support.deployed import GRANIAN, left_of, measured
 from tests.support.flips import compile_flips
 from tests.support.servers import environment, gone
@@ -47,9 +47,14 @@ def run(
 @pytest.mark.parametrize(
     ("server", "model", "loop", "made"),
     [
-        ("uvicorn", "processes", "asyncio", "asyncio.unix_events._UnixSelectorEventLoop"),
         ("granian", GRANIAN, "uvloop", "uvloop.Loop"),
-        ("hypercorn", "processes", "uvloop", "uvloop.Loop"),
+        *(
+            pytest.param(*case, marks=pytest.mark.one_build)
+            for case in [
+                ("uvicorn", "processes", "asyncio", "asyncio.unix_events._UnixSelectorEventLoop"),
+                ("hypercorn", "processes", "uvloop", "uvloop.Loop"),
+            ]
+        ),
         ("pounce", GRANIAN, "asyncio", "asyncio.unix_events._UnixSelectorEventLoop"),
     ],
 )
@@ -143,13 +148,13 @@ def test_any_command_is_measured(shop: Path) -> None:
     assert record.workers[0].cpus == [cpu]
 
 
+@without_gil
 @pytest.mark.needs("cc")
 def test_the_import_that_turns_the_gil_on_is_named(shop: Path) -> None:
     (compile_flips(shop) / "flipping.py").write_text("import flips\nfrom shop import app\n")
-    record = measured(run(shop, "uvicorn", "processes", "flipping:app"))
-    gil = record.process.gil
-    assert gil.seen == ((False, True, True, True) if FREE_THREADED else (True,) * 4)
-    assert gil.enabled_by == ("flips" if FREE_THREADED else None)
+    gil = measured(run(shop, "uvicorn", "processes", "flipping:app")).process.gil
+    assert gil.seen == (False, True, True, True)
+    assert gil.enabled_by == "flips"
 
 
 def test_settings_of_an_arm_reach_the_command_and_are_read_back(shop: Path) -> None:

@@ -24,7 +24,7 @@ from scaling.run.deployed import WHO, WORKERS, Deployed, Served, deployed, have
 from scaling.run.soak import PARTS, soak
 from scaling.study.application import COMMANDS
 from tests.support import serving
-from tests.support.children import MIB, ROOT, each_model
+from tests.support.children import MIB, ROOT
 from tests.support.descriptions import description
 
 pytestmark = pytest.mark.slow
@@ -97,7 +97,8 @@ def test_a_server_that_does_not_start_is_named_with_its_last_words(tmp_path: Pat
         Served(found)
 
 
-@each_model("threads", "processes")
+@pytest.mark.one_build
+@pytest.mark.parametrize("model", ["threads", "processes"])
 def test_only_requests_of_a_blocked_loop_wait(
     tmp_path: Path, model: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -122,6 +123,7 @@ def test_only_requests_of_a_blocked_loop_wait(
     assert (fault.lost, fault.refused) == (0, 0)
 
 
+@pytest.mark.one_build
 def test_threads_that_crash_are_gone_together_until_they_are_started_again(tmp_path: Path) -> None:
     fault = measured(tmp_path, "threads", "one worker killed")
     assert fault.lost + fault.refused

@@ -8,7 +8,7 @@ import pytest
 from tests.support.children import Own, pss_mib
 from workers.host.models import refusal
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.one_build]
 
 # Its module notes who imports it; each worker notes who it is and what it has, in a line each.
 TELLING = """
@@ -54,7 +54,6 @@ def test_modules_are_imported_once_and_each_worker_has_its_own_objects_and_files
     assert len({tuple(each[-2:]) for each in (*workers, *fresh)}) == 1
 
 
-@pytest.mark.one_build
 def test_a_further_worker_takes_less_memory_than_a_fresh_process(own: Own) -> None:
     """The module holds 16 MiB, of which a fresh process has a copy of its own."""
     own.variables["LOG"] = os.devnull

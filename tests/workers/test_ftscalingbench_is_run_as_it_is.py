@@ -28,6 +28,8 @@ from tests.support.cli import Command
 from tests.support.cpython_source import extracted
 from tests.support.studies import FakeStudy
 
+pytestmark = pytest.mark.one_build
+
 PRINTED = """\
 Running benchmarks with 2 threads
 object_cfunction           1.9x faster

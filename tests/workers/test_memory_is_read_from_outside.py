@@ -131,6 +131,7 @@ def test_figures_fit_together_and_are_of_one_moment(
     assert memory.window_rss_bytes / MIB < read["rss"] - 2
 
 
+@pytest.mark.one_build
 def test_what_a_workload_keeps_is_seen_and_what_is_gone_is_in_the_peak_alone(
     memory_of: Callable[..., Memory],
 ) -> None:

@@ -4,11 +4,12 @@ import ast
 import inspect
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
-from tests.support.children import finish, measured
+from tests.support.children import each_model, finish, measured
 from workers.worker.workload import ParameterError, build, parameters_of
 from workers.workloads import primitives
 from workers.workloads.primitives import FEW_TURNS, ROWS, TURNS, UNROLLED, Primitives, unrolled
@@ -91,9 +92,15 @@ def test_what_is_shared_is_counted_for_each_reader() -> None:
         del more
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ROWS)
 def test_a_row_runs_in_two_threads(name: str) -> None:
+    with ThreadPoolExecutor(2) as both:
+        assert [*both.map(ROWS[name].loop, [ROWS[name].turns] * 2)] == [None, None]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["attribute", "json"])  # of many turns, and of few
+def test_calls_are_counted_and_what_is_shared_is_recorded(name: str) -> None:
     cell = {"workload": "primitives", "workers": 2, "parameters": {"primitive": name}}
     record = measured(cell)
     assert record.facts == {"shares": ROWS[name].shares}
@@ -105,7 +112,7 @@ def test_a_row_runs_in_two_threads(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", ["processes", "forked", "interpreters"])
+@each_model("processes", "forked", "interpreters")
 def test_other_models_run_it(model: str) -> None:
     done = finish({"workload": "primitives", "workers": 2, "model": model})
     assert done.code == 0, done.stderr

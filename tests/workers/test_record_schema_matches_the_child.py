@@ -19,7 +19,7 @@ from scaling.journal.record import (
     encode_line,
 )
 from scaling.run.redaction import without_paths
-from tests.support.children import ROOT, Own, failure_of, finish, unknown_keys
+from tests.support.children import ROOT, Own, each_model, failure_of, finish, unknown_keys
 from tests.support.studies import FakeStudy
 
 
@@ -67,7 +67,7 @@ def test_a_record_is_kept_with_the_fields_that_we_do_not_know() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", ["threads", "processes"])
+@each_model("threads", "processes")
 def test_every_field_that_a_child_prints_is_known(model: str) -> None:
     cell = {"workload": "compute", "model": model, "workers": 2}
     printed = finish(cell).stdout

@@ -53,7 +53,10 @@ def test_requests_read_the_state(model: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "of", "entries"),
-    [("threads", "all", ENTRIES), pytest.param("processes", "all", ENTRIES // 2)],
+    [
+        ("threads", "all", ENTRIES),
+        pytest.param("processes", "all", ENTRIES // 2, marks=pytest.mark.one_build),
+    ],
 )
 def test_requests_hit_as_often_as_theory_says(model: str, of: str, entries: int) -> None:
     record = measured("serve-cache", model, {**SIZES, "of": of, "lookups": 100}, rate_per_s=None)
