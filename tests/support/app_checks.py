@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from scaling.journal.beside import AppCheck
-from scaling.run import app_check
+from scaling.run import app_check, app_checker
 from scaling.run.child import Child
 from tests.support.children import ROOT, environment
 
@@ -22,16 +22,18 @@ def check(
     workers: Sequence[int] = (2,),
     alone: int = app_check.ALONE,
     firsts: int = 1,
+    answer_s: float = app_checker.ANSWER_S,
     **parameters: Any,
 ) -> AppCheck:
     """Check an application; requests are sent at once for less long than for a user.
 
     Where answers do not change by themselves, one run `alone` is enough; where nothing is built at
-    the first request, none of `firsts` is needed.
+    the first request, none of `firsts` is needed. An answer may take `answer_s`.
     """
     child = Child(sys.executable, environment(APPLICATIONS, *folders))
     with pytest.MonkeyPatch.context() as patch:
         hurry(patch, alone, firsts)
+        patch.setattr(app_checker, "ANSWER_S", answer_s)
         asked = {"application": application, **parameters}
         return app_check.check_application(child, asked, requests, workers=workers)
 

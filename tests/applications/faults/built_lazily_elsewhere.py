@@ -1,4 +1,4 @@
-"""The schemas of `built_lazily` and of its sound twin, in aiohttp and WSGI applications."""
+"""The schema of `built_lazily` in aiohttp and WSGI applications; aiohttp's has its sound twin."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -30,12 +30,5 @@ def create_sound_aiohttp() -> web.Application:
 def wsgi(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
     """Answer with the title of the schema."""
     text = f"{built_lazily.title()} {environ['PATH_INFO']}"
-    start_response("200 OK", [("Content-Type", "text/plain")])
-    return [text.encode()]
-
-
-def sound_wsgi(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-    """The same, guarded by a lock."""
-    text = f"{built_once.title()} {environ['PATH_INFO']}"
     start_response("200 OK", [("Content-Type", "text/plain")])
     return [text.encode()]

@@ -2,6 +2,8 @@
 
 from flask import Flask
 
+from .work import work
+
 current = ""
 
 application = Flask(__name__)
@@ -12,6 +14,5 @@ def greet(name: str) -> dict[str, str]:
     """Greet a user, after some work."""
     global current  # noqa: PLW0603
     current = name
-    for _ in range(2_000):
-        pass
+    work()
     return {"greeting": f"hello {current}"}
