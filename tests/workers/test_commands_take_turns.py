@@ -74,7 +74,6 @@ def test_servers_without_loops_are_loaded_in_turn(shop: Path) -> None:
     asked = {"interface": "wsgi"}
     endings, _ = served_in_turn(
         [
-            cell("gunicorn-gthread", "processes", "shop:wsgi", parameters=asked),
             cell("gunicorn-gthread", "forked", "shop:wsgi", parameters=asked),
             cell("gunicorn-gthread", "threads", "shop:wsgi", parameters=asked),
             own(f"{sys.executable} -m workers.outside.on_daphne shop:app --port {{port}} "
@@ -160,6 +159,9 @@ def test_a_command_that_ignores_signals_is_gone_at_the_end(shop: Path) -> None:
         "server.handle_exit = lambda *_: None\n"
         "server.run()\n"
     )
+    (shop / "sitecustomize.py").write_text(
+        "import workers.outside.tree\nworkers.outside.tree.GRACE_S = 0.5\n"
+    )
     text = f"{sys.executable} {shop / 'serves.py'} {{port}}"
     endings, _ = served_in_turn([own(text, workers=1), cell("uvicorn", "processes")], shop)
     for ending in endings:
@@ -183,6 +185,9 @@ BUSY = """
 
 def test_what_a_command_does_out_of_turn_is_recorded_and_counts_as_other_load(shop: Path) -> None:
     (shop / "busy.py").write_text(textwrap.dedent(BUSY))
+    (shop / "sitecustomize.py").write_text(  # it never comes to rest
+        "import workers.outside.hosting\nworkers.outside.hosting.REST_MOST_S = 2.0\n"
+    )
     asked = cell("uvicorn", "processes", workers=1)
     busy = own(f"{sys.executable} -m uvicorn busy:app --port {{port}}", workers=1)
     (idle, never), disturbed = served_in_turn([asked, busy], shop)

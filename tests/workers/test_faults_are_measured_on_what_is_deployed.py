@@ -114,6 +114,7 @@ def test_only_requests_of_a_blocked_loop_wait(
         return record(*known)
 
     monkeypatch.setattr(app_faults, "record", noted)
+    monkeypatch.setattr(app_faults, "AFTER_S", 2.0)
     fault = measured(tmp_path, model, "one worker blocked for 1 s")
     assert fault.workers == WORKERS
     assert fault.own_max_ms
@@ -130,7 +131,10 @@ def test_threads_that_crash_are_gone_together_until_they_are_started_again(tmp_p
     assert fault.back_s
 
 
-def test_a_restart_of_threads_loses_no_request(tmp_path: Path) -> None:
+def test_a_restart_of_threads_loses_no_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(app_faults, "AFTER_S", 1.0)
     fault = measured(tmp_path, "threads", "graceful restart")
     assert (fault.lost, fault.refused) == (0, 0)
 
@@ -142,7 +146,8 @@ def test_a_fault_that_did_not_happen_is_no_figure(
     """No restart, and no crash."""
     monkeypatch.setattr(Served, "restart", lambda _: None)
     monkeypatch.setattr(app_faults, "KILL", WHO)
-    monkeypatch.setattr(app_faults, "REPLACED_S", app_faults.AFTER_S)
+    for limit in ("AFTER_S", "REPLACED_S"):
+        monkeypatch.setattr(app_faults, limit, 1.0)
     with pytest.raises(ScalingError, match="old workers"):
         measured(tmp_path, "threads", "graceful restart")
     with pytest.raises(ScalingError, match="no worker died"):
