@@ -3,9 +3,8 @@ are; what does not is noticed. A member that stops reading, and a broker that di
 """
 
 import asyncio
-import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ import pytest
 from scaling.journal.record import ParameterValue, ServiceUse
 from scaling.run.child import Ending
 from scaling.run.services import Services
-from tests.support.children import FREE_THREADED, Own, environment, failure_of
+from tests.support.children import FREE_THREADED, Own, failure_of
 from tests.support.servers import kill_valkey, left_in
 from tests.support.serving import beside_services, load_asked, load_of
 from workers import Worker
@@ -56,19 +55,6 @@ TAMPERS = """
 
             rooms.deliver = tamper
     """
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where brokers have their folders; paths of sockets must be short."""
-    return tmp_path_factory.mktemp("b")
-
-
-@pytest.fixture(scope="module")
-def services(place: Path) -> Iterator[Services]:
-    with Services(sys.executable, environment(TMPDIR=str(place))) as running:
-        yield running
-    assert left_in(place) == []
 
 
 def broadcast(

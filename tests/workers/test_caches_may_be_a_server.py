@@ -49,20 +49,6 @@ SIZES: dict[str, ParameterValue] = {
 }
 
 
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where servers have their folders; paths of sockets must be short."""
-    return tmp_path_factory.mktemp("v")
-
-
-@pytest.fixture(scope="module")
-def services(place: Path) -> Iterator[Services]:
-    variables = environment(TMPDIR=str(place))
-    with Services(sys.executable, variables, data=place / "kept") as running:
-        yield running
-    assert left_in(place) == []
-
-
 def cell(model: str, parameters: Mapping[str, ParameterValue], window_s: float = 0.4) -> Any:
     return {
         "workload": "cache",

@@ -7,10 +7,10 @@ import pytest
 from scaling.journal.record import ParameterValue, Record
 from scaling.run.services import Services
 from scaling.study.services import WORKERS, beside
-from tests.support.children import FREE_THREADED, Own, each_model, failure_of, record_of
+from tests.support.children import FREE_THREADED, each_model
+from tests.support.deployed import measured
 from tests.support.serving import served
 from tests.workers.test_caches_hit_as_often_as_theory_says import POINTS, expected_hits
-from tests.workers.test_caches_may_be_a_server import place, services  # noqa: F401
 from workers.worker.workload import parameters_of
 from workers.workloads.cache import Cache
 from workers.workloads.serve_cache import ServeCache
@@ -23,11 +23,10 @@ KEYS, ENTRIES = 10_000, 1_000
 SIZES: dict[str, ParameterValue] = {"keys": KEYS, "entries": ENTRIES, "miss_us": 1.0}
 
 
-def measured(workload: str, model: str, parameters: dict[str, Any], **cell: Any) -> Record:
+def run(workload: str, model: str, parameters: dict[str, Any], **cell: Any) -> Record:
     ending = served(workload, model=model, workers=2, parameters=parameters, **cell)
-    assert ending.load
-    assert ending.load.errors == {}
-    return record_of(ending)
+    record: Record = measured(ending)
+    return record
 
 
 @pytest.mark.parametrize(("ours", "theirs"), [(ServeState, State), (ServeCache, Cache)])
@@ -43,7 +42,7 @@ def test_parameters_are_those_of_the_loops_and_of_servers(ours: Any, theirs: Any
 @pytest.mark.slow
 @each_model("threads", "processes", "forked")
 def test_requests_read_the_state(model: str) -> None:
-    record = measured("serve-state", model, {"objects": 1_000, "read_percent": 10.0})
+    record = run("serve-state", model, {"objects": 1_000, "read_percent": 10.0})
     for worker in record.workers:
         assert worker.ticks.operations[-1] > 0
     assert record.facts["kind"] == "dicts"
@@ -59,7 +58,7 @@ def test_requests_read_the_state(model: str) -> None:
     ],
 )
 def test_requests_hit_as_often_as_theory_says(model: str, of: str, entries: int) -> None:
-    record = measured("serve-cache", model, {**SIZES, "of": of, "lookups": 100}, rate_per_s=None)
+    record = run("serve-cache", model, {**SIZES, "of": of, "lookups": 100}, rate_per_s=None)
     assert record.process.gil.seen == (not FREE_THREADED,) * 4
     assert record.facts["entries"] == str(entries)
     expected = expected_hits("lru_cache", KEYS, entries, 1.0)
@@ -69,28 +68,11 @@ def test_requests_hit_as_often_as_theory_says(model: str, of: str, entries: int)
 
 @pytest.mark.slow
 @pytest.mark.one_build
-def test_requests_wait_for_a_server(services: Services) -> None:  # noqa: F811
+def test_requests_wait_for_a_server(services: Services) -> None:
     asked = {**SIZES, "cache": "valkey", "connections": 4}
     with services.during(beside((), asked), {**asked, WORKERS: 2}) as usage:
-        record = measured("serve-cache", "threads", asked, services=usage.urls)
+        record = run("serve-cache", "threads", asked, services=usage.urls)
     assert all(20 < worker.figures["hit_percent"] < 95 for worker in record.workers)
-
-
-@pytest.mark.slow
-@pytest.mark.one_build
-def test_a_state_that_is_not_the_one_that_was_made_is_found(own: Own) -> None:
-    name = own.write("""
-        from workers.workloads.serve_state import ServeState
-
-        class Theirs(ServeState):
-            def state(self):
-                made = super().state()
-                made.objects[3]["id"] = 4
-                return made
-        """)
-    failure = failure_of(served(name, own.folder, model="threads", workers=2))
-    assert failure.phase == "setup"
-    assert failure.error == "RuntimeError: the state that was read is not the one that was made"
 
 
 def test_sub_interpreters_are_refused() -> None:

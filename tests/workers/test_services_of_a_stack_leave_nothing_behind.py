@@ -44,17 +44,10 @@ POOLED, ROUNDS = 5, 40
 ABORTED = 15
 
 
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where services of these tests have their folders, and what is left of them would be."""
-    return tmp_path_factory.mktemp("stack")
-
-
-@pytest.fixture(scope="module")
-def services(place: Path) -> Iterator[Services]:
-    variables = environment() | {"TMPDIR": str(place)}
-    with Services(sys.executable, variables, data=place / "kept") as running:
-        yield running
+@pytest.fixture(scope="module", autouse=True)
+def nothing_is_left(place: Path) -> Iterator[None]:
+    """Once the services of this file have ended."""
+    yield
     assert left_in(place) == []
 
 

@@ -1,8 +1,6 @@
 """Runs with services take turns: each has services of its own, which are read in slices alone."""
 
-import sys
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -11,7 +9,7 @@ from scaling.journal.record import ServiceUse
 from scaling.run import stopping
 from scaling.run.child import Ending, Turn
 from scaling.run.services import Services
-from tests.support.children import environment, record_of
+from tests.support.children import record_of
 from tests.support.serving import WARMUP_S, beside_services, load_asked, load_of, taking_turns
 from workers.workloads.web import Web
 
@@ -27,12 +25,6 @@ ROUNDED_S = 0.05  # CPU time of a whole service is read in ticks of 10 ms a proc
 CELL = {"workers": 2, "warmup_s": WARMUP_S, "window_s": WINDOW_S}
 
 type Done = tuple[Ending, dict[str, ServiceUse]]
-
-
-@pytest.fixture
-def services(tmp_path: Path) -> Iterator[Services]:
-    with Services(sys.executable, environment(), data=tmp_path / "kept") as running:
-        yield running
 
 
 def together(

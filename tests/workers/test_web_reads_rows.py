@@ -5,7 +5,6 @@ The runs are real ones: PostgreSQL, pgbouncer and nginx.
 
 import asyncio
 import json
-import sys
 import threading
 from typing import ClassVar, cast, get_args, get_type_hints
 
@@ -14,7 +13,7 @@ import pytest
 from scaling.journal.record import ParameterValue, Record
 from scaling.run.child import Ending
 from scaling.run.services import Services
-from tests.support.children import FREE_THREADED, environment, record_of
+from tests.support.children import FREE_THREADED, record_of
 from tests.support.serving import ANNOUNCED_S, beside_services, load_asked, load_of
 from workers import Worker
 from workers.outside.commands import SERVERS, command_line
@@ -165,9 +164,9 @@ def test_loops_that_share_an_application_have_a_pool_each(monkeypatch: pytest.Mo
 @pytest.mark.slow
 @pytest.mark.needs("nginx", "pgbouncer")
 @pytest.mark.one_build
-def test_an_application_on_loops_answers_through_proxy_and_pooler() -> None:
+def test_an_application_on_loops_answers_through_proxy_and_pooler(services: Services) -> None:
     around = {"proxy": "nginx", "pooler": "pgbouncer"}
-    ending, used = _run({"stack": "starlette/loops", "db_connections": 4, **around})
+    ending, used = _run(services, {"stack": "starlette/loops", "db_connections": 4, **around})
     assert used == {"postgres", *around.values()}
     _is_right(ending)
 
@@ -175,8 +174,8 @@ def test_an_application_on_loops_answers_through_proxy_and_pooler() -> None:
 @pytest.mark.slow
 @pytest.mark.needs("servers")
 @pytest.mark.one_build
-def test_an_application_without_a_loop_answers_in_threads() -> None:
-    ending, _ = _run({"stack": "flask/gunicorn-gthread", "db_connections": 4})
+def test_an_application_without_a_loop_answers_in_threads(services: Services) -> None:
+    ending, _ = _run(services, {"stack": "flask/gunicorn-gthread", "db_connections": 4})
     record = _is_right(ending)
     assert record.facts["driver"].startswith("psycopg ")
 
@@ -185,18 +184,20 @@ def test_an_application_without_a_loop_answers_in_threads() -> None:
 @pytest.mark.thorough
 @pytest.mark.needs("servers")
 @pytest.mark.parametrize("stack", STACKS)
-def test_every_stack_that_can_run_answers(stack: str) -> None:
+def test_every_stack_that_can_run_answers(stack: str, services: Services) -> None:
     web = build(Web, {"stack": stack})
     models = [each for each in ("threads", "processes") if web.refuses(each, "asyncio") is None]
     if not models:
         assert web.refuses("processes", "asyncio") in NOT_HERE.values()
         return
     for model in models:
-        ending, _ = _run({"stack": stack, "db_connections": 4}, model)
+        ending, _ = _run(services, {"stack": stack, "db_connections": 4}, model)
         assert _is_right(ending).process.gil.seen == (not FREE_THREADED,) * 4
 
 
-def _run(parameters: dict[str, ParameterValue], model: str = "threads") -> tuple[Ending, set[str]]:
+def _run(
+    services: Services, parameters: dict[str, ParameterValue], model: str = "threads"
+) -> tuple[Ending, set[str]]:
     """One run of two workers."""
     cell = {
         "workload": "workers.workloads.web:Web",
@@ -207,8 +208,7 @@ def _run(parameters: dict[str, ParameterValue], model: str = "threads") -> tuple
         "warmup_s": ANNOUNCED_S,
         "window_s": 0.5,
     }
-    with Services(sys.executable, environment()) as services:
-        ending, used = beside_services(services, cell, needs=Web.services, load=load_asked(4))
+    ending, used = beside_services(services, cell, needs=Web.services, load=load_asked(4))
     return ending, set(used)
 
 
