@@ -39,7 +39,6 @@ from tests.support.children import PATIENCE_S, QUICK, environment
 from tests.support.cli import BUILD, Command
 from tests.support.descriptions import COMPUTE, ECHO
 from tests.support.plans import ECHO_FILE, planned
-from tests.support.servers import environment as servers_environment
 from tests.support.servers import ready, responder_command
 from workers.services.load import options
 
@@ -325,7 +324,7 @@ def test_a_helper_raises_its_own_limit() -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env=servers_environment(),
+        env=environment(),
     ) as responder:
         url = ready(responder)["urls"][0]
         assert asyncio.run(asyncio.wait_for(ask(url), PATIENCE_S)) == 150

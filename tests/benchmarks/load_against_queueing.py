@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests.benchmarks.figure import Effort, Figure
-from tests.support.servers import environment, ready, start
+from tests.support.children import environment
+from tests.support.servers import ready, start
 from workers.services.load.arrivals import arrivals
 from workers.services.load.tally import Distribution
 

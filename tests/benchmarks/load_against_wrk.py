@@ -15,8 +15,9 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from tests.benchmarks.figure import Effort, Figure
+from tests.support.children import environment
 from tests.support.null_server import NGINX, running_nginx
-from tests.support.servers import environment, running_site
+from tests.support.servers import running_site
 from workers.services.load.timer import ask_for_slice
 
 CONNECTIONS = 64

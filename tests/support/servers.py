@@ -16,18 +16,12 @@ from urllib.parse import urlsplit
 import psutil
 
 from scaling.run.process_tree import runs
-from tests.support.children import PATIENCE_S
+from tests.support.children import PATIENCE_S, environment
 from workers.services.native.folder import PREFIX
 
-HERE = str(Path(__file__).parents[2])
 # Whatever Python would warn of (an unclosed socket, a task never awaited) is an error here.
 STRICT = ("-X", "dev", "-W", "error")
 GENERATOR = ("-m", "workers.services.load")
-
-
-def environment() -> dict[str, str]:
-    """What a process needs to find `workers`, wherever the tests are started."""
-    return os.environ | {"PYTHONPATH": HERE, "PYTHONSAFEPATH": "1"}
 
 
 def site_command(*options: str) -> list[str]:
@@ -59,7 +53,7 @@ def start(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env=environment() | variables,
+        env=environment(**variables),
         # A shell that starts us in the background has us, and so our children, ignore Ctrl-C.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     ) as site:

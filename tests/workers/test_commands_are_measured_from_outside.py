@@ -18,10 +18,16 @@ import pytest
 
 from scaling.run.child import Ending
 from scaling.run.load import Generator
-from tests.support.children import FREE_THREADED, PATIENCE_S, ROOT, failure_of, without_gil
+from tests.support.children import (
+    FREE_THREADED,
+    PATIENCE_S,
+    environment,
+    failure_of,
+    without_gil,
+)
 from tests.support.deployed import GRANIAN, left_of, measured
 from tests.support.flips import compile_flips
-from tests.support.servers import environment, gone
+from tests.support.servers import gone
 from tests.support.serving import served
 from tests.support.waiting import wait_until
 from workers.cell import Cell
@@ -303,7 +309,7 @@ def test_a_command_that_is_not_ready_ends_when_the_driver_is_gone(shop: Path) ->
         [sys.executable, "-m", "workers"],
         stdin=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        env=environment() | {"PYTHONPATH": f"{shop}:{ROOT}"},
+        env=environment(shop),
         pass_fds=(theirs.fileno(),),
     ) as host:
         theirs.close()

@@ -20,8 +20,8 @@ from scaling.run.load import Elsewhere, GeneratorProgram
 from scaling.run.service_process import ServiceError
 from scaling.run.services import Services
 from scaling.study.services import LOAD_GENERATOR
-from tests.support.children import ROOT
-from tests.support.servers import environment, fetch, running_site
+from tests.support.children import ROOT, environment
+from tests.support.servers import fetch, running_site
 from tests.support.serving import served
 from workers.services.null.server import Constant, http_answer, tcp_message
 

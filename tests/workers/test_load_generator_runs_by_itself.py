@@ -19,10 +19,9 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.support.children import PATIENCE_S
+from tests.support.children import PATIENCE_S, environment
 from tests.support.servers import (
     GENERATOR,
-    environment,
     family,
     generator_command,
     gone,

@@ -15,8 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.children import PATIENCE_S
-from tests.support.servers import environment
+from tests.support.children import PATIENCE_S, environment
 from workers.services.load.arrivals import KINDS, Overload, arrivals, overloaded, share
 from workers.services.load.lane import Lane
 from workers.services.load.options import parser, read_options

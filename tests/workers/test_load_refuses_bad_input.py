@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.children import PATIENCE_S
-from tests.support.servers import environment
+from tests.support.children import PATIENCE_S, environment
 from workers.services.load.__main__ import main
 from workers.services.load.driver import checked_instants
 from workers.services.load.requests_list import Request, read_requests
@@ -61,7 +60,7 @@ def run(url: str, *options: str, driver: str | None = None, **variables: str) ->
         input=driver,
         capture_output=True,
         text=True,
-        env=environment() | variables,
+        env=environment(**variables),
         timeout=PATIENCE_S,
     )
     return in_two_lines(done.returncode, done.stdout, done.stderr)

@@ -11,8 +11,8 @@ import pytest
 from aiohttp import web
 
 from tests.support.answering import answering
-from tests.support.children import PATIENCE_S
-from tests.support.servers import STRICT, environment, running_site
+from tests.support.children import PATIENCE_S, environment
+from tests.support.servers import STRICT, running_site
 from workers import Worker
 from workers.services.serving.listening import listen
 from workers.services.site.pages import Page, Shelf, item_page, list_page

@@ -17,8 +17,8 @@ from scaling.run import stopping
 from scaling.run.service_process import ServiceError, ServiceProcess, Usage
 from scaling.run.service_usage import ServiceUsage
 from scaling.run.services import Services
-from tests.support.children import PATIENCE_S
-from tests.support.servers import environment, fetch, gone
+from tests.support.children import PATIENCE_S, environment
+from tests.support.servers import fetch, gone
 from tests.support.waiting import wait_until
 from workers.services.site.pages import list_page
 from workers.services.site.stories import News

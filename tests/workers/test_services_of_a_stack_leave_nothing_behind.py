@@ -18,8 +18,7 @@ from scaling.journal.record import ParameterValue
 from scaling.run.service_process import ServiceError, ServiceProcess, Usage
 from scaling.run.services import Services
 from scaling.study.services import beside
-from tests.support.children import PATIENCE_S
-from tests.support.servers import environment
+from tests.support.children import PATIENCE_S, environment
 from tests.support.waiting import wait_until
 from workers.services.native.folder import Folder, own_folder, remove_abandoned
 from workers.services.native.process import NativeError, Program, done, serving
@@ -143,8 +142,9 @@ async def has_last_row(url: str) -> bool:
 
 def postgres(place: Path, *options: str, **variables: str) -> ServiceProcess:
     command = [sys.executable, "-m", "workers.services.postgres", f"--rows={ROWS}", "--until-eof"]
-    place_of = {"TMPDIR": str(place)}
-    return ServiceProcess("postgres", [*command, *options], environment() | place_of | variables)
+    return ServiceProcess(
+        "postgres", [*command, *options], environment(TMPDIR=str(place), **variables)
+    )
 
 
 @pytest.mark.slow
@@ -196,7 +196,7 @@ def test_one_that_refuses_its_configuration_says_why(
     command = [sys.executable, "-m", f"workers.services.{service}", "--until-eof"]
     command += [f"--program={program}", *["http://127.0.0.1:1"] * (service == "nginx")]
     with pytest.raises(ServiceError) as raised:
-        ServiceProcess(service, command, environment() | {POSTGRES: "postgresql://a@127.0.0.1:1/b"})
+        ServiceProcess(service, command, environment(**{POSTGRES: "postgresql://a@127.0.0.1:1/b"}))
     assert f"{service} does not start: {printed}" in str(raised.value)
 
 
@@ -212,9 +212,7 @@ def test_nothing_is_left_of_aborted_ones(place: Path, services: Services) -> Non
         return {*left_in(place)} - folders - ours
 
     script = [sys.executable, "-m", "tests.support.aborted", str(ABORTED), str(place / "kept")]
-    subprocess.run(
-        [*script, url, str(ROWS)], env=environment() | {"TMPDIR": str(place)}, check=True
-    )
+    subprocess.run([*script, url, str(ROWS)], env=environment(TMPDIR=str(place)), check=True)
     wait_until(lambda: of_aborted() <= set(map(str, place.glob("scaling-service-*"))))
     remove_abandoned(str(place))  # what every service does first
     assert of_aborted() == set()

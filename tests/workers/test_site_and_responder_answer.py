@@ -13,10 +13,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.support.children import PATIENCE_S
+from tests.support.children import PATIENCE_S, environment
 from tests.support.servers import (
     STRICT,
-    environment,
     fetch,
     last_words,
     ready,

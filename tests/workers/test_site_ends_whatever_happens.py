@@ -9,9 +9,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.children import PATIENCE_S
+from tests.support.children import PATIENCE_S, environment
 from tests.support.servers import (
-    environment,
     family,
     gone,
     last_words,
