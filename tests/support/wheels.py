@@ -1,7 +1,9 @@
-"""Wheels made here, for tests of what is installed: no index is asked for them."""
+"""Wheels and extension modules made here, for tests of what is installed: no index is asked."""
 
 import importlib.util
+import os
 import shutil
+import subprocess
 import sysconfig
 import zipfile
 from collections.abc import Mapping
@@ -9,6 +11,14 @@ from pathlib import Path
 from typing import Any
 
 SUFFIX = str(sysconfig.get_config_var("EXT_SUFFIX"))
+# As most old ones it says nothing about the GIL: a free-threaded build turns its own on for it.
+SILENT = """
+#include <Python.h>
+static PyModuleDef_Slot slots[] = {{0, NULL}};
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "flips", NULL, 0, NULL, slots, NULL, NULL, NULL};
+PyMODINIT_FUNC PyInit_flips(void) { return PyModuleDef_Init(&definition); }
+"""
 
 
 def wheel(folder: Path, name: str, files: Mapping[str, Any], tag: str = "") -> Path:
@@ -37,6 +47,22 @@ def extension(folder: Path) -> Path:
     assert found
     assert found.origin
     return Path(shutil.copy(found.origin, folder))
+
+
+def compile_flips(folder: Path) -> Path:
+    """Put the extension `flips` for the running build into a folder; return the folder.
+
+    It is for tests that are marked with `needs("cc")`.
+    """
+    (folder / "flips.c").write_text(SILENT)
+    compiler = os.environ.get("CC", "cc").split()
+    headers = sysconfig.get_path("include")
+    subprocess.run(
+        [*compiler, "-shared", "-fPIC", f"-I{headers}", "flips.c", "-o", f"flips{SUFFIX}"],
+        check=True,
+        cwd=folder,
+    )
+    return folder
 
 
 def _tag() -> str:

@@ -26,10 +26,10 @@ from tests.support.children import (
     without_gil,
 )
 from tests.support.deployed import GRANIAN, left_of, measured
-from tests.support.flips import compile_flips
 from tests.support.servers import gone
 from tests.support.serving import served
 from tests.support.waiting import wait_until
+from tests.support.wheels import compile_flips
 from workers.cell import Cell
 from workers.outside import hosting, readiness
 from workers.outside.hosting import OutsideHost

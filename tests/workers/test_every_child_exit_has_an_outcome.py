@@ -22,9 +22,9 @@ from tests.support.children import (
     Own,
     each_model,
     failure_of,
+    on_this_build,
     record_of,
 )
-from tests.support.halves import on_this_build
 from tests.support.waiting import is_gone, limit_from, says
 
 ENDS = """

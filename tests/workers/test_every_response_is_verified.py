@@ -9,8 +9,8 @@ import pytest
 from aiohttp import web
 
 from scaling.journal.record import Record
-from tests.support.answering import answering
 from tests.support.children import PATIENCE_S, finish
+from tests.support.in_process import answering
 from tests.support.servers import running_responder
 from workers import Worker
 from workers.services.serving.listening import listen, url_of

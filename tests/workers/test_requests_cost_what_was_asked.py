@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.in_process_server import ask, at_work, right_request
+from tests.support.in_process import ask, at_work, right_request
 from workers.workloads.parts import work
 from workers.workloads.parts.work import TURNS_PER_US, PerRequest, live_objects, make_garbage, share
 

@@ -16,8 +16,7 @@ from scaling.builds.ready import imports
 from scaling.builds.ready.examine import examine, examine_installed
 from scaling.builds.ready.package import REPLACEMENTS, Package, Readiness
 from scaling.builds.ready.resolve import Required
-from tests.support.flips import compile_flips
-from tests.support.wheels import SUFFIX, extension, wheel
+from tests.support.wheels import SUFFIX, compile_flips, extension, wheel
 
 pytestmark = pytest.mark.slow
 

@@ -10,8 +10,8 @@ from collections.abc import Callable
 import pytest
 from aiohttp import web
 
-from tests.support.answering import answering
 from tests.support.children import PATIENCE_S, environment
+from tests.support.in_process import answering
 from tests.support.servers import STRICT, running_site
 from workers import Worker
 from workers.services.serving.listening import listen

@@ -18,9 +18,15 @@ import pytest
 
 from scaling.run.child import Ending
 from scaling.run.load import Generator
-from tests.support.children import FREE_THREADED, PATIENCE_S, each_model, environment, record_of
-from tests.support.halves import on_this_build
-from tests.support.in_process_server import at_work
+from tests.support.children import (
+    FREE_THREADED,
+    PATIENCE_S,
+    each_model,
+    environment,
+    on_this_build,
+    record_of,
+)
+from tests.support.in_process import at_work
 from tests.support.serving import served
 from tests.support.waiting import wait_until
 from workers.cell import Cell

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.halves import on_this_build
-from tests.support.in_process_server import Answer, AtWork, ask, at_work, right_request
+from tests.support.children import on_this_build
+from tests.support.in_process import Answer, AtWork, ask, at_work, right_request
 from workers import Worker
 from workers.loops.runners import runner_for
 from workers.services.load.requests_list import Request

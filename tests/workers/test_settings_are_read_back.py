@@ -9,9 +9,16 @@ from pathlib import Path
 import pytest
 
 from scaling.journal.record import GilStates, ProcessFacts, Record, Switch
-from tests.support.children import FREE_THREADED, Own, each_model, finish, measured, without_gil
-from tests.support.flips import compile_flips
-from tests.support.halves import on_this_build
+from tests.support.children import (
+    FREE_THREADED,
+    Own,
+    each_model,
+    finish,
+    measured,
+    on_this_build,
+    without_gil,
+)
+from tests.support.wheels import compile_flips
 from workers.readback import gil
 from workers.readback.switches import Switches
 
