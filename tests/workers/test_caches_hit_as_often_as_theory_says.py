@@ -118,30 +118,21 @@ def cell(model: str, **parameters: object) -> dict[str, Any]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("model", "of", "entries"),
+    ("model", "of", "cache", "entries"),
     [
-        ("threads", "each", 1000),
-        pytest.param("processes", "all", 500, marks=pytest.mark.one_build),
-        pytest.param("forked", "each", 1000, marks=pytest.mark.one_build),
-        ("interpreters", "each", 1000),
+        *(("threads", "each", cache, 1000) for cache in MAKERS),
+        pytest.param("processes", "all", "lru_cache", 500, marks=pytest.mark.one_build),
+        pytest.param("forked", "each", "lru_cache", 1000, marks=pytest.mark.one_build),
+        ("interpreters", "each", "lru_cache", 1000),
     ],
 )
-def test_hits_of_workers_are_those_of_the_caches_that_they_have(
-    model: str, of: str, entries: int
+def test_hits_of_workers_are_those_of_the_caches_that_they_have_and_the_gil_stays_as_it_is(
+    model: str, of: str, cache: str, entries: int
 ) -> None:
-    record = measured(cell(model, of=of))
-    assert {worker.errors for worker in record.workers} == {0}
-    expected = expected_hits("lru_cache", 10_000, entries, 1.0)
-    for worker in record.workers:
-        assert worker.figures["hit_percent"] == pytest.approx(expected, abs=2 * POINTS)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("cache", MAKERS)
-def test_every_cache_is_shared_by_threads_that_leave_the_gil_as_it_is(cache: str) -> None:
-    record = measured(cell("threads", cache=cache))
+    record = measured(cell(model, of=of, cache=cache))
     assert record.process.gil.seen == (not FREE_THREADED,) * 4
-    expected = expected_hits(cache, 10_000, 1000, 1.0)
+    assert {worker.errors for worker in record.workers} == {0}
+    expected = expected_hits(cache, 10_000, entries, 1.0)
     for worker in record.workers:
         assert worker.figures["hit_percent"] == pytest.approx(expected, abs=2 * POINTS)
 

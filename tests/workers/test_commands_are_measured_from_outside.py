@@ -80,6 +80,7 @@ def test_servers_of_asgi_are_measured(
     assert record.process.free_threaded is FREE_THREADED
     assert ending.memory.rss_bytes
     assert ending.memory.pss_bytes
+    assert left_of(shop) == []
 
 
 @pytest.mark.one_build
@@ -226,13 +227,6 @@ def test_a_command_that_ends_under_load_is_a_failed_run(shop: Path) -> None:
     failure = failure_of(ending)
     assert failure.phase == "window"
     assert "the command ended with exit code 5" in failure.error
-
-
-@pytest.mark.one_build
-@pytest.mark.parametrize("application", ["shop:app", "dying:app"])
-def test_nothing_of_a_command_is_left(shop: Path, application: str) -> None:
-    (shop / "dying.py").write_text(textwrap.dedent(DYING))
-    run(shop, "uvicorn", "processes", application)
     assert left_of(shop) == []
 
 

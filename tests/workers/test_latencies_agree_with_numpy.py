@@ -95,11 +95,7 @@ SHARES_OF = {f"latency_{name}_s": share for name, share in SHARES.items()}
 
 def histogram(values_ns: list[int]) -> Latency:
     """The latencies as a worker reports them."""
-    counted = Histogram()
-    for value in values_ns:
-        counted.record(value)
-    document = counted.document()
-    return Latency(**document) if document else Latency()
+    return Latency(**counted(values_ns))
 
 
 def test_percentiles_are_numpys_to_a_bucket() -> None:

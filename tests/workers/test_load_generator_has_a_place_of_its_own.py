@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -21,34 +21,19 @@ from scaling.run.service_process import ServiceError
 from scaling.run.services import Services
 from scaling.study.services import LOAD_GENERATOR
 from tests.support.children import ROOT, environment
+from tests.support.machines import TWO_NODES
 from tests.support.servers import fetch, running_site
 from tests.support.serving import served
 from workers.services.null.server import Constant, http_answer, tcp_message
 
-# Two nodes with two cores of two siblings each; the system's numbering of siblings is far apart.
-CORES = ((0, 4), (1, 5), (2, 6), (3, 7))
-
-
-NODES = ((0, 2, 4, 6), (1, 3, 5, 7))
-
-
-def topology(affinity: Any = range(8), cpu_quota: float | None = None) -> Topology:
-    return Topology(
-        logical_cpus=8,
-        physical_cores=4,
-        cores=CORES,
-        numa_nodes=NODES,
-        affinity=None if affinity is None else tuple(affinity),
-        cpu_quota=cpu_quota,
-    )
-
 
 def test_the_generator_has_the_last_core_with_its_siblings_or_the_last_cpu_or_none() -> None:
-    assert apart(topology(), workers=1, generators=1) == ([0, 1, 2, 4, 5, 6], [3, 7])
-    assert apart(topology(), workers=2, generators=2) == ([0, 2, 4, 6], [1, 3, 5, 7])
-    assert apart(topology(), workers=4, generators=1) == ([0, 1, 2, 3, 4, 5, 6], [7])
-    for where in (topology(cpu_quota=1.5), topology(affinity=[3]), topology(affinity=None)):
-        assert apart(where, workers=1, generators=1) is None
+    assert apart(TWO_NODES, workers=1, generators=1) == ([0, 1, 2, 4, 5, 6], [3, 7])
+    assert apart(TWO_NODES, workers=2, generators=2) == ([0, 2, 4, 6], [1, 3, 5, 7])
+    assert apart(TWO_NODES, workers=4, generators=1) == ([0, 1, 2, 3, 4, 5, 6], [7])
+    assert apart(replace(TWO_NODES, cpu_quota=1.5), workers=1, generators=1) is None
+    for affinity in ((3,), None):
+        assert apart(replace(TWO_NODES, affinity=affinity), workers=1, generators=1) is None
 
 
 def test_on_two_cores_one_worker_has_one_of_its_own_and_two_share() -> None:
@@ -61,7 +46,7 @@ def test_on_two_cores_one_worker_has_one_of_its_own_and_two_share() -> None:
 def test_no_worker_is_pinned_to_a_cpu_of_the_generator(
     workers: int, generators: int, affinity: set[int]
 ) -> None:
-    where = topology(affinity=sorted(affinity))
+    where = replace(TWO_NODES, affinity=tuple(sorted(affinity)))
     places = apart(where, workers, generators)
     if places is None:
         assert workers + generators > len(affinity)

@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,39 +19,25 @@ from scaling.study.options import Options
 from scaling.study.plan.cells import Plan, make_plan
 from tests.support.children import Own, finish, measured
 from tests.support.descriptions import description
+from tests.support.machines import TWO_NODES
 from workers.cell import Cell as AskedCell
 from workers.cell import CellError, read_cell
 from workers.host.models import MODELS, refusal
 
 pytestmark = pytest.mark.one_build
 
-# Two nodes with two cores of two siblings each; the system's numbering of siblings is far apart.
-TWO_NODES = Topology(
-    logical_cpus=8,
-    physical_cores=4,
-    cores=((0, 4), (1, 5), (2, 6), (3, 7)),
-    numa_nodes=((0, 2, 4, 6), (1, 3, 5, 7)),
-    affinity=tuple(range(8)),
-)
-
-
-def topology(**other: Any) -> Topology:
-    facts = {name: getattr(TWO_NODES, name) for name in Topology.__slots__}
-    return Topology(**(facts | other))
-
 
 def test_cores_come_first_node_by_node_then_their_siblings() -> None:
     assert pinning((0, 2, 1), 5) == ((0,), (2,), (1,), (0,), (2,))  # it begins again
-    assert cpu_order(topology(affinity=(3, 4, 5, 7))) == (4, 5, 3, 7)
+    assert cpu_order(replace(TWO_NODES, affinity=(3, 4, 5, 7))) == (4, 5, 3, 7)
     assert cpu_order(Topology(logical_cpus=3, affinity=(0, 1, 2))) == (0, 1, 2)  # unknown cores
     assert cpu_order(TWO_NODES) == (0, 2, 1, 3, 4, 6, 5, 7)
 
 
 def test_efficiency_cores_are_the_last_cores() -> None:
-    hybrid = topology(
-        cores=((0, 4), (1, 5), (2,), (3,)), logical_cpus=6, efficiency_cpus=(2, 3), numa_nodes=()
-    )
-    assert cpu_order(topology(efficiency_cpus=(0, 4))) == (2, 1, 3, 0, 6, 5, 7, 4)
+    cores = ((0, 4), (1, 5), (2,), (3,))
+    hybrid = replace(TWO_NODES, cores=cores, logical_cpus=6, efficiency_cpus=(2, 3), numa_nodes=())
+    assert cpu_order(replace(TWO_NODES, efficiency_cpus=(0, 4))) == (2, 1, 3, 0, 6, 5, 7, 4)
     assert cpu_order(hybrid) == (0, 1, 2, 3, 4, 5)
 
 
@@ -58,7 +45,7 @@ def test_efficiency_cores_are_the_last_cores() -> None:
 def test_workers_share_a_core_only_when_the_region_says_so(
     workers: int, affinity: set[int]
 ) -> None:
-    where = topology(affinity=tuple(sorted(affinity)))
+    where = replace(TWO_NODES, affinity=tuple(sorted(affinity)))
     cpus = [cpu for (cpu,) in pinning(cpu_order(where), workers)]
     cores = [next(core for core in where.cores if cpu in core) for cpu in cpus]
     region = where.region(workers)
