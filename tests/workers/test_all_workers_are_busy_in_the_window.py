@@ -109,7 +109,9 @@ def test_all_follow_one_schedule_and_milestones_are_in_order(model: str) -> None
     given = [instant for instant in milestones if instant is not None]
     assert len(given) == len(milestones)
     assert given == sorted(given)
+    assert not record.finite
     for worker in record.workers:
+        assert (worker.released_ns, worker.figures, worker.latency) == (None, {}, None)
         columns = worker.ticks
         assert len(columns.time_ns) == 6
         for before, after in itertools.pairwise(columns.time_ns):

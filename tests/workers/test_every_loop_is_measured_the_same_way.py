@@ -122,6 +122,8 @@ def test_traffic_in_a_window(own: Own, loop: str, model: str) -> None:
     assert record.loop
     assert record.loop.name == loop
     assert (record.loop.version or "")[0].isdigit()
+    assert (record.loop.class_ or "").startswith(loop.rpartition("/")[2])
+    assert {worker.loop_class for worker in record.workers} == {record.loop.class_}
     assert len({tuple(worker.ticks.instant_ns) for worker in record.workers}) == 1
     for worker in record.workers:
         columns = worker.ticks

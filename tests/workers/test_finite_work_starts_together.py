@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from scaling.run.probe import Probe
-from tests.support.children import MIB, Own, each_model, measured, record_of
+from tests.support.children import MIB, Own, each_model, record_of
 
 pytestmark = pytest.mark.slow
 
@@ -78,14 +78,6 @@ def test_all_are_released_when_the_last_is_ready_and_each_records_its_finish(
     assert slow.finished_ns == phases.closed
     assert [worker.figures for worker in record.workers] == [{"settle_s": 0.5}, {"settle_s": 1.5}]
     assert [worker.serves for worker in record.workers] == [True, False]
-
-
-@pytest.mark.one_build
-def test_a_windowed_run_says_that_it_is_none() -> None:
-    record = measured({"workload": "compute"})
-    (worker,) = record.workers
-    assert not record.finite
-    assert (worker.released_ns, worker.figures, worker.latency) == (None, {}, None)
 
 
 @pytest.mark.one_build

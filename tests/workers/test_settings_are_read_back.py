@@ -15,7 +15,6 @@ from tests.support.children import (
     each_model,
     finish,
     measured,
-    on_this_build,
     without_gil,
 )
 from tests.support.wheels import compile_flips
@@ -95,10 +94,10 @@ def test_the_hash_seed_arrives(model: str, seed: str) -> None:
     assert {process.hash_seed for process in processes(record, model)} == {seed}
 
 
+@pytest.mark.one_build
 def test_allocator_of_the_c_library_arrives_where_there_is_one() -> None:
-    allocator = "mimalloc" if FREE_THREADED else "malloc"
-    record = measured(cell("threads"), PYTHONMALLOC=allocator)
-    assert record.process.allocator == allocator
+    record = measured(cell("threads"), PYTHONMALLOC="malloc")
+    assert record.process.allocator == "malloc"
 
 
 @pytest.mark.one_build
@@ -140,19 +139,6 @@ def test_a_switch_of_no_module_ends_the_run() -> None:
     failure = finish(cell("threads", switches={"no_such_module.switch": True})).failure
     assert failure.phase == "import"
     assert "no_such_module" in failure.error
-
-
-@pytest.mark.parametrize(
-    ("loop", "model"), on_this_build(["asyncio", "uvloop"], ["threads", "processes"])
-)
-def test_loop_in_use_is_named(loop: str, model: str) -> None:
-    record = measured(cell(model, loop=loop))
-    in_use = record.loop
-    assert in_use
-    assert in_use.name == loop
-    assert (in_use.class_ or "").startswith(loop)
-    assert {worker.loop_class for worker in record.workers} == {in_use.class_}
-    assert (in_use.version or "")[0].isdigit()
 
 
 @pytest.mark.one_build

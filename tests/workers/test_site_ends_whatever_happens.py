@@ -4,7 +4,6 @@ import contextlib
 import signal
 import socket
 import subprocess
-import sys
 from collections.abc import Callable
 
 import pytest
@@ -31,6 +30,7 @@ ONE_AND_TWO = pytest.mark.parametrize("processes", ["--processes=1", "--processe
 @pytest.mark.parametrize("command", [site_command, responder_command])
 @ONE_AND_TWO
 def test_the_end_of_its_input_ends_it(processes: str, command: Callable[..., list[str]]) -> None:
+    """As it ends with a parent that is killed: `test_services_are_there_for_a_run.py`."""
     with start("--until-eof", processes, command=command) as site:
         ready(site)
         members = family(site.pid)
@@ -57,28 +57,6 @@ def test_a_signal_ends_it(number: signal.Signals, processes: str) -> None:
         assert site.wait(PATIENCE_S) == 0
         assert last_words(site) == ""
     assert gone(members)
-
-
-@pytest.mark.slow
-@ONE_AND_TWO
-def test_a_killed_parent_takes_it_along(processes: str) -> None:
-    """The parent holds the other end of the site's input and gets no chance to close it."""
-    parent_code = f"""
-import subprocess, time
-site = subprocess.Popen({site_command("--until-eof", processes)!r}, stdin=subprocess.PIPE)
-time.sleep({PATIENCE_S})
-"""
-    with subprocess.Popen(
-        [sys.executable, "-c", parent_code],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment(),
-    ) as parent:
-        members = family(ready(parent)["pid"])
-        parent.kill()
-        assert gone(members)
-        assert last_words(parent) == ""
 
 
 @pytest.mark.slow
@@ -132,7 +110,7 @@ def test_the_responder_says_what_it_expected(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("processes", ["--processes=1", "--processes=2"])
+@ONE_AND_TWO
 def test_a_taken_port_is_named(processes: str) -> None:
     with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as taken:
         port = taken.getsockname()[1]

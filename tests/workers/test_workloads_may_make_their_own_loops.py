@@ -177,16 +177,6 @@ def test_every_worker_does_all_its_runs(model: str, way: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.one_build
-def test_the_loop_is_the_cells() -> None:
-    parameters = {"runs": 5, "pause_s": 0.0, "way": "run"}
-    record = measured({"workload": "lifecycle", "loop": "uvloop", "parameters": parameters})
-    assert record.loop
-    assert record.loop.class_ == "uvloop.Loop"
-    assert record.workers[0].ticks.operations == [0, 5]
-
-
-@pytest.mark.slow
-@pytest.mark.one_build
 @pytest.mark.parametrize(
     ("loop", "reason"),
     [
