@@ -6,7 +6,7 @@ import subprocess
 import sys
 import sysconfig
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -103,15 +103,23 @@ def finish(cell: dict[str, Any] | str, *folders: Path, **variables: str) -> Fini
     return ask([], document, *folders, **variables)
 
 
-def ask(arguments: list[str], document: str, *folders: Path, **variables: str) -> Finished:
-    done = subprocess.run(
-        [sys.executable, "-m", "workers", *arguments],
-        input=document,
+def captured(
+    command: Sequence[str], *folders: Path, stdin: str | None = None, **variables: str
+) -> "subprocess.CompletedProcess[str]":
+    """Run a command to its end; what it said and its exit code."""
+    return subprocess.run(
+        command,
+        input=stdin,
         capture_output=True,
         text=True,
         timeout=PATIENCE_S,
         env=environment(*folders, **variables),
     )
+
+
+def ask(arguments: list[str], document: str, *folders: Path, **variables: str) -> Finished:
+    command = [sys.executable, "-m", "workers", *arguments]
+    done = captured(command, *folders, stdin=document, **variables)
     return Finished(done.returncode, done.stdout, done.stderr)
 
 

@@ -1,8 +1,6 @@
 """A child finds `workers` alone and imports it, the standard library and what a workload needs."""
 
 import json
-import os
-import subprocess
 import sys
 import textwrap
 from collections.abc import Callable
@@ -12,7 +10,7 @@ from typing import Any
 import pytest
 
 from scaling.builds.child_path import workers_folder, workers_path, workers_source_hash
-from tests.support.children import BEGINNING, PATIENCE_S, ROOT, Own, environment, measured
+from tests.support.children import BEGINNING, Own, captured, measured
 
 pytestmark = [pytest.mark.slow, pytest.mark.one_build]
 
@@ -50,12 +48,8 @@ def loaded_in(own: Own, source: str, **cell: Any) -> list[set[str]]:
 @pytest.fixture
 def strangers(own: Own) -> Callable[[set[str]], set[str]]:
     """Packages that are neither the standard library's nor there when Python has just started."""
-    bare = subprocess.run(
-        [sys.executable, "-c", "import json, sys; print(json.dumps(sorted(sys.modules)))"],
-        check=True,
-        capture_output=True,
-        env=environment(own.folder),
-    ).stdout
+    program = "import json, sys; print(json.dumps(sorted(sys.modules)))"
+    bare = captured([sys.executable, "-c", program], own.folder).stdout
 
     def found(modules: set[str]) -> set[str]:
         tops = {name.partition(".")[0] for name in modules - set(json.loads(bare))}
@@ -110,15 +104,9 @@ def test_host_of_processes_does_not_import_the_workload(own: Own) -> None:
 
 def imports(folder: Path, name: str) -> bool:
     """Whether a process that has `folder` on its path can import `name`."""
-    answer = subprocess.run(
-        [sys.executable, "-c", f"import importlib.util as u; print(u.find_spec({name!r}))"],
-        env={**os.environ, "PYTHONPATH": str(folder)},
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return answer.stdout.strip() != "None"
+    done = captured([sys.executable, "-c", f"import {name}"], PYTHONPATH=str(folder))
+    assert done.returncode == 0 or f"No module named {name!r}" in done.stderr
+    return done.returncode == 0
 
 
 def test_workers_is_found_and_scaling_is_not() -> None:
@@ -127,7 +115,7 @@ def test_workers_is_found_and_scaling_is_not() -> None:
         assert not imports(folder, "scaling")
     program = "import sys; from scaling.builds.child_path import workers_folder; workers_folder(); "
     program += "sys.exit('workers' in sys.modules)"
-    subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT)
+    assert captured([sys.executable, "-c", program]).returncode == 0
 
 
 def test_a_driver_leaves_nothing_behind_but_one_link_in_the_cache(
@@ -226,12 +214,6 @@ print(json.dumps(sorted(set(sys.modules) - loaded)))
 
 @pytest.mark.parametrize("server", ["tcp", "aiohttp", "asgi", "fastapi"])
 def test_nothing_is_imported_by_a_worker(server: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", SERVE, server],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        env=environment(),
-    )
+    done = captured([sys.executable, "-W", "error", "-c", SERVE, server])
     assert done.returncode == 0, done.stderr
     assert set(json.loads(done.stdout)) <= LATER

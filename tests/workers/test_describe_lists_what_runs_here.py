@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 import textwrap
 from pathlib import Path
@@ -18,7 +17,7 @@ from tests.support.children import (
     FREE_THREADED,
     Own,
     ask,
-    environment,
+    captured,
     finish,
     unknown_keys,
 )
@@ -61,13 +60,8 @@ NAP = '''
 def part(code: str, *folders: Path, **variables: str) -> Any:
     """A part of what a child there describes."""
     program = f"import json; from workers.readback.describe import _loop, _python; print({code})"
-    done = subprocess.run(
-        [sys.executable, "-c", program.replace("print(", "print(json.dumps(") + ")"],
-        env=environment(*folders, **variables),
-        capture_output=True,
-        check=True,
-    )
-    return json.loads(done.stdout)
+    program = program.replace("print(", "print(json.dumps(") + ")"
+    return json.loads(captured([sys.executable, "-c", program], *folders, **variables).stdout)
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.support.children import PATIENCE_S, environment
+from tests.support.children import PATIENCE_S, captured, environment
 from tests.support.servers import (
     GENERATOR,
     family,
@@ -45,13 +45,7 @@ PART = ("-m", "workers.services.load.generator")
 
 def measured(*options: str) -> dict[str, Any]:
     """What `--json` prints. On a busy machine the result may be invalid (exit code 1)."""
-    done = subprocess.run(
-        generator_command("--json", *QUICK, *options),
-        capture_output=True,
-        text=True,
-        env=environment(),
-        timeout=PATIENCE_S,
-    )
+    done = captured(generator_command("--json", *QUICK, *options))
     assert quiet(done.stderr), done.stderr
     result: dict[str, Any] = json.loads(done.stdout)
     assert done.returncode == (1 if result["invalid"] else 0)

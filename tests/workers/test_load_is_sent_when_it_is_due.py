@@ -4,7 +4,6 @@ import asyncio
 import os
 import platform
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -15,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.children import PATIENCE_S, environment
+from tests.support.children import PATIENCE_S, captured
 from workers.services.load.arrivals import KINDS, Overload, arrivals, overloaded, share
 from workers.services.load.lane import Lane
 from workers.services.load.options import parser, read_options
@@ -288,9 +287,7 @@ print(ask_for_slice(300_000))
 
 def test_the_slice_is_what_the_kernel_has() -> None:
     """Granted from Linux 6.12; before, and elsewhere, whatever is read back is no promise."""
-    printed = subprocess.run(
-        [sys.executable, "-c", SLICE], capture_output=True, text=True, env=environment(), check=True
-    ).stdout.strip()
+    printed = captured([sys.executable, "-c", SLICE]).stdout.strip()
     version = platform.release().split(".")[:2]
     known = platform.machine() in ("x86_64", "aarch64", "riscv64")
     if sys.platform == "linux" and known and tuple(map(int, version)) >= (6, 12):

@@ -3,13 +3,12 @@
 import json
 import os
 import socket
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.support.children import PATIENCE_S, environment
+from tests.support.children import captured, environment
 from workers.services.load.__main__ import main
 from workers.services.load.driver import checked_instants
 from workers.services.load.requests_list import Request, read_requests
@@ -55,14 +54,8 @@ def test_a_bad_option_is_named(
 
 def run(url: str, *options: str, driver: str | None = None, **variables: str) -> str:
     """What it says on standard error, in its own process; `driver` is its standard input."""
-    done = subprocess.run(
-        [sys.executable, "-m", "workers.services.load", url, *options],
-        input=driver,
-        capture_output=True,
-        text=True,
-        env=environment(**variables),
-        timeout=PATIENCE_S,
-    )
+    command = [sys.executable, "-m", "workers.services.load", url, *options]
+    done = captured(command, stdin=driver, **variables)
     return in_two_lines(done.returncode, done.stdout, done.stderr)
 
 

@@ -3,14 +3,13 @@
 import asyncio
 import importlib
 import json
-import subprocess
 import sys
 from collections.abc import Callable
 
 import pytest
 from aiohttp import web
 
-from tests.support.children import PATIENCE_S, environment
+from tests.support.children import PATIENCE_S, captured
 from tests.support.in_process import answering
 from tests.support.servers import STRICT, running_site
 from workers import Worker
@@ -314,13 +313,7 @@ print(json.dumps({"pending": pending, "errors": worker.error_samples, **workload
 @pytest.mark.parametrize(("loop", "end"), [("uvloop", "stopped"), ("asyncio", "cancelled")])
 def test_nothing_is_left(loop: str, end: str) -> None:
     with running_site() as url:
-        done = subprocess.run(
-            [sys.executable, *STRICT, "-c", LIVE, loop, end, url],
-            capture_output=True,
-            text=True,
-            env=environment(),
-            timeout=PATIENCE_S,
-        )
+        done = captured([sys.executable, *STRICT, "-c", LIVE, loop, end, url])
     warnings = [line for line in done.stderr.splitlines() if " took " not in line]  # a busy machine
     assert warnings == []
     facts = json.loads(done.stdout)

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.support.children import PATIENCE_S, environment
+from tests.support.children import PATIENCE_S, captured
 from tests.support.servers import (
     STRICT,
     fetch,
@@ -206,13 +206,7 @@ def test_a_ceiling_of_pages_that_are_not_there_is_an_error(url: str) -> None:
 
 def ceiling(program: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, "-W", "error", "-m", f"workers.services.{program}.ceiling"]
-    return subprocess.run(
-        [*command, *arguments],
-        capture_output=True,
-        text=True,
-        env=environment(),
-        timeout=PATIENCE_S,
-    )
+    return captured([*command, *arguments])
 
 
 @pytest.mark.slow

@@ -3,12 +3,11 @@
 import contextlib
 import signal
 import socket
-import subprocess
 from collections.abc import Callable
 
 import pytest
 
-from tests.support.children import PATIENCE_S, environment
+from tests.support.children import PATIENCE_S, captured
 from tests.support.servers import (
     family,
     gone,
@@ -114,13 +113,7 @@ def test_the_responder_says_what_it_expected(
 def test_a_taken_port_is_named(processes: str) -> None:
     with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as taken:
         port = taken.getsockname()[1]
-        done = subprocess.run(
-            site_command(f"--port={port}", processes),
-            capture_output=True,
-            text=True,
-            env=environment(),
-            timeout=PATIENCE_S,
-        )
+        done = captured(site_command(f"--port={port}", processes))
     assert (done.returncode, done.stdout) == (2, "")
     assert f"port {port}" in done.stderr
     assert "Traceback" not in done.stderr
