@@ -1,11 +1,9 @@
 """`python -m workers --describe` lists what can be run here, and why the rest cannot."""
 
 import json
-import os
 import sys
 import textwrap
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
@@ -14,7 +12,6 @@ import workers.workloads.compute
 from scaling.journal.record import Description, ParameterFacts, decode_description
 from tests.support.children import (
     BEGINNING,
-    FREE_THREADED,
     Own,
     ask,
     captured,
@@ -24,6 +21,8 @@ from tests.support.children import (
 from tests.support.once import made_once
 from workers.loops.registry import LOOPS
 from workers.worker.registry import built_in, load_workload
+
+pytestmark = pytest.mark.one_build
 
 OURS = {name for name, loop in LOOPS.items() if loop.library == "asyncio"}
 
@@ -57,33 +56,9 @@ NAP = '''
     '''
 
 
-def part(code: str, *folders: Path, **variables: str) -> Any:
-    """A part of what a child there describes."""
-    program = f"import json; from workers.readback.describe import _loop, _python; print({code})"
-    program = program.replace("print(", "print(json.dumps(") + ")"
-    return json.loads(captured([sys.executable, "-c", program], *folders, **variables).stdout)
-
-
 @pytest.fixture
 def here(described_here: Description) -> Description:
     return described_here
-
-
-@pytest.mark.slow
-def test_interpreter_is_the_one_that_runs(here: Description) -> None:
-    python = here.python
-    assert python.version == ".".join(str(part) for part in sys.version_info[:3])
-    assert python.free_threaded == FREE_THREADED
-    assert python.gil_enabled == (not FREE_THREADED)
-    assert python.allocator == ("mimalloc" if FREE_THREADED else "pymalloc")
-    assert ("--disable-gil" in python.config_args) == FREE_THREADED
-    assert here.packages["uvloop"] == here.loops["uvloop"].version
-    assert not [argument for argument in python.config_args if os.sep in argument]  # no path
-
-
-def test_settings_of_the_arm_are_seen() -> None:
-    python = part("_python()", PYTHON_GIL="1", PYTHONMALLOC="mimalloc")
-    assert (python["gil_enabled"], python["allocator"]) == (True, "mimalloc")
 
 
 def test_built_in_workloads_with_their_parameters(here: Description) -> None:
@@ -153,12 +128,16 @@ def test_every_loop_is_listed_with_its_version(here: Description) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.one_build
 def test_every_loop_that_is_not_available_has_the_reason(tmp_path: Path) -> None:
     (tmp_path / "trio.py").write_text("raise ImportError('no luck')")
     (tmp_path / "rloop.py").write_text("1 / 0")
-    names = ["asyncio", "trio", "anyio/trio", "rloop"]
-    refused = part(f"[_loop(name)['refused'] for name in {names}]", tmp_path)
+    program = """
+import json
+from workers.readback.describe import _loop
+names = ["asyncio", "trio", "anyio/trio", "rloop"]
+print(json.dumps([_loop(name)["refused"] for name in names]))
+"""
+    refused = json.loads(captured([sys.executable, "-c", program], tmp_path).stdout)
     none = "not installed: no luck"
     assert refused == [None, none, none, "ZeroDivisionError: division by zero"]
 
@@ -278,7 +257,6 @@ def with_own(own_folder: Path) -> Description:
 
 
 @pytest.mark.slow
-@pytest.mark.one_build
 def test_own_workload_is_refused_with_the_choices_that_cannot_be_loaded(
     with_own: Description,
 ) -> None:
@@ -296,7 +274,6 @@ def test_own_workload_is_refused_with_the_choices_that_cannot_be_loaded(
 
 
 @pytest.mark.slow
-@pytest.mark.one_build
 def test_own_workload_by_module_and_name(with_own: Description) -> None:
     nap = with_own.workloads["nap:Theirs"]
     assert (nap.path, nap.summary, nap.operation) == ("nap:Theirs", "Naps.", "naps")
@@ -316,7 +293,6 @@ def test_own_workload_by_module_and_name(with_own: Description) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.one_build
 def test_own_workload_by_entry_point(own_folder: Path, with_own: Description) -> None:
     assert with_own.packages["nap"] == "1.0"
     assert with_own.workloads["nap"].operation == "naps"
@@ -325,7 +301,6 @@ def test_own_workload_by_entry_point(own_folder: Path, with_own: Description) ->
 
 
 @pytest.mark.slow
-@pytest.mark.one_build
 def test_imports_that_start_threads_are_refused_where_they_would_be_forked(
     with_own: Description, own: Own
 ) -> None:
@@ -353,7 +328,6 @@ def test_imports_that_start_threads_are_refused_where_they_would_be_forked(
 
 
 @pytest.mark.slow
-@pytest.mark.one_build
 def test_every_field_of_a_description_is_known(own_folder: Path, with_own: Description) -> None:
     printed = json.loads((own_folder / "description.json").read_bytes())
     assert unknown_keys(printed, msgspec.to_builtins(with_own)) == []

@@ -1,8 +1,11 @@
 """Every setting, and the GIL, is read back from inside every process that it applies to."""
 
 import asyncio
+import json
 import mmap
+import os
 import platform
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +15,7 @@ from scaling.journal.record import GilStates, ProcessFacts, Record, Switch
 from tests.support.children import (
     FREE_THREADED,
     Own,
+    captured,
     each_model,
     finish,
     measured,
@@ -139,6 +143,29 @@ def test_a_switch_of_no_module_ends_the_run() -> None:
     failure = finish(cell("threads", switches={"no_such_module.switch": True})).failure
     assert failure.phase == "import"
     assert "no_such_module" in failure.error
+
+
+DESCRIBES = (
+    "import json; from workers.readback.describe import _python; print(json.dumps(_python()))"
+)
+
+
+@pytest.mark.parametrize(
+    ("variables", "is_on", "allocator"),
+    [
+        ({}, not FREE_THREADED, "mimalloc" if FREE_THREADED else "pymalloc"),
+        ({"PYTHON_GIL": "1", "PYTHONMALLOC": "mimalloc"}, True, "mimalloc"),
+    ],
+)
+def test_a_description_of_the_interpreter_says_the_same(
+    variables: dict[str, str], is_on: bool, allocator: str
+) -> None:
+    python = json.loads(captured([sys.executable, "-c", DESCRIBES], **variables).stdout)
+    assert (python["gil_enabled"], python["allocator"]) == (is_on, allocator)
+    assert python["version"] == platform.python_version()
+    assert python["free_threaded"] == FREE_THREADED
+    assert ("--disable-gil" in python["config_args"]) == FREE_THREADED
+    assert not [each for each in python["config_args"] if os.sep in each]  # no path
 
 
 @pytest.mark.one_build
