@@ -7,7 +7,7 @@ from typing import Any
 from scaling.base.errors import ScalingError
 from tests.faults.attempt import Fault, Try
 from tests.faults.drivers import finished, start, study
-from tests.faults.judged import latest
+from tests.faults.records import latest
 
 OWN = Path(__file__).with_name("own")
 # What may be written down of each; the processes that a worker starts are ended, and cost nothing.

@@ -38,6 +38,7 @@ LIMIT_S = 5.0  # for a child to start and to end, in place of minutes
 IN_WINDOW_S = 0.4  # from ready workers to a time in their window
 READY = "> ready"
 TRACEBACK = 70  # the exit code of a driver that a user would have seen a traceback of
+SERVED = ("serve.server=tcp", "serve.connections=2", "serve.rate_per_s=200")  # a small load
 DERIVED = ("tmp", "said", FILE_NAME)
 
 

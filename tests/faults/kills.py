@@ -15,15 +15,14 @@ import psutil
 
 from scaling.journal.file import FILE_NAME
 from tests.faults.attempt import Fault, Try
-from tests.faults.drivers import finished, kept_in, outcome, remains, start, study
-from tests.faults.judged import judged
+from tests.faults.drivers import SERVED, finished, kept_in, outcome, remains, start, study
 from tests.faults.left_behind import unexpected
+from tests.faults.records import judged
 from tests.support.cli import BUILD, environment
 
 KILLS = 100
 COMMANDS = 8
 LONGEST_S = 2.5  # from the start of a driver to its end by force
-SERVED = {"set": ("serve.server=tcp", "serve.connections=2", "serve.rate_per_s=200")}
 TURNS: dict[str, Any] = {
     "arm": ("3.14t",),  # of which threads are compared with processes, so that they take turns
     "workload": ("echo",),
@@ -32,7 +31,7 @@ TURNS: dict[str, Any] = {
     "seconds": 0.4,
     "blocks": 2,
 }
-MIXED: dict[str, Any] = {"workload": ("compute", "scrape", "serve"), "blocks": 3, **SERVED}
+MIXED: dict[str, Any] = {"workload": ("compute", "scrape", "serve"), "blocks": 3, "set": SERVED}
 
 
 def at_random_instants(

@@ -18,8 +18,8 @@ from scaling.base.errors import ScalingError
 from tests.faults import namespaces
 from tests.faults.attempt import Fault, NotHereError, Try
 from tests.faults.drivers import PATIENCE_S, Driver, during, finished, send, start, study
-from tests.faults.judged import judged, latest
 from tests.faults.left_behind import left_behind
+from tests.faults.records import judged, latest
 from tests.support.cli import BUILD, environment
 
 SUSPENDED_S = (60.0, 3.0)  # in the first run's window, in the second's

@@ -1,12 +1,14 @@
-"""The records of a journal, counted: which runs it holds, and how often."""
+"""The runs that a journal holds: how often each, and what is wrong with it."""
 
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
+from scaling.analysis.table.load import judge_of
 from scaling.base.errors import ScalingError
+from scaling.journal.file import FILE_NAME
 from scaling.journal.reading import read_lines
-from scaling.journal.record import Cell, RunLine
+from scaling.journal.record import Cell, RunLine, StudyLine
 from tests.faults.attempt import Try
 
 type Key = tuple[int, Cell, int]  # block, cell, attempt
@@ -33,3 +35,21 @@ def compared(path: Path, expected: Iterable[Key], problem: str = "") -> Try:
         lost=len(set(expected) - set(found)),
         doubled=found.total() - len(found),
     )
+
+
+def judged(folder: Path) -> list[tuple[RunLine, str | None]]:
+    """Every run and why the driver judges it invalid, None where it does not.
+
+    Raises:
+        ScalingError: the journal cannot be read.
+    """
+    head, *lines = read_lines(folder / FILE_NAME, lambda note: None)
+    assert isinstance(head, StudyLine)
+    judge = judge_of(head)
+    return [(line, judge(line)) for line in lines if isinstance(line, RunLine)]
+
+
+def latest(folder: Path) -> list[tuple[RunLine, str | None]]:
+    """The last attempt at each of them."""
+    found = {(line.block, line.cell): (line, why) for line, why in judged(folder)}
+    return list(found.values())

@@ -13,14 +13,13 @@ import psutil
 from scaling.analysis.table.load import read_journal
 from scaling.base.errors import ScalingError
 from tests.faults.attempt import Fault, Try
-from tests.faults.drivers import Driver, during, send, study
-from tests.faults.judged import judged, latest
+from tests.faults.drivers import SERVED, Driver, during, send, study
+from tests.faults.records import judged, latest
 from workers.cell import LOOPBACK
 from workers.services.postgres.server import NAME
 
 TAKEN_S = 1.5  # long enough for the set-up of the next run, too short for its second attempt
 SLOW_S = 0.3  # how long it stops, again and again
-SERVED = ("serve.server=tcp", "serve.connections=2", "serve.rate_per_s=200")
 # What runs, by the module of its process, and a study that needs it.
 ROWS = ("web.rows=1000", "web.db_connections=2", "web.rate_per_s=100", "web.connections=2")
 WEB: dict[str, Any] = {"workload": ("web",), "set": ROWS}

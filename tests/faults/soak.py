@@ -29,7 +29,7 @@ from scaling.analysis.statistics.drift import theil_sen
 from scaling.run.measure import Prepared
 from tests.faults.__main__ import table
 from tests.faults.attempt import Row, Try
-from tests.faults.drivers import Driver, finished, kept_in, start, study
+from tests.faults.drivers import SERVED, Driver, finished, kept_in, start, study
 from tests.faults.left_behind import adopt_orphans
 
 LONGEST_S = 30.0  # of a driver, before it is stopped
@@ -38,7 +38,6 @@ DRIVERS_MOST = 50  # for one study
 WARM = 5  # runs, after which a driver has imported and allocated all that it needs
 ENOUGH = 5  # readings of its memory
 MOST_KIB = 8  # per run, while its allocator settles: a record of two workers takes 12
-SERVED = ("serve.server=tcp", "serve.connections=2", "serve.rate_per_s=200")
 MODELS = ("threads", "processes")
 STUDIES: dict[str, dict[str, Any]] = {
     "windowed": {"workload": ("compute", "echo", "stream"), "model": MODELS, "workers": ("1,2",)},

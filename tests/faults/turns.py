@@ -17,9 +17,9 @@ from tests.faults import namespaces
 from tests.faults.attempt import Fault, Try
 from tests.faults.child import OWN, judged_children
 from tests.faults.drivers import PATIENCE_S, finished, running, start, study
-from tests.faults.judged import judged, latest
 from tests.faults.kills import TURNS, both_models
 from tests.faults.quota import quota
+from tests.faults.records import judged, latest
 
 ROOM_KIB = (16, 32, 64, 128)
 THROTTLED_S = 0.5

@@ -59,9 +59,9 @@ def test_clients_have_a_site_each(services: Services) -> None:
         assert ending.out_of_turn_cpu_s < site.cpu_s  # no more than what is in flight
 
 
-def stack(model: str, *, keep_alive: bool = True, **parameters: str) -> dict[str, Any]:
+def stack(model: str, **parameters: str | bool) -> dict[str, Any]:
     """A cell of the full stack."""
-    asked = {"rows": 1_000, "db_connections": 4, "keep_alive": keep_alive, **parameters}
+    asked = {"rows": 1_000, "db_connections": 4, "keep_alive": True, **parameters}
     workload = "workers.workloads.web:Web"
     return {"workload": workload, "model": model, "parameters": asked, "in_flight": CONNECTIONS}
 
