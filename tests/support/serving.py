@@ -131,18 +131,23 @@ def taking_turns[T](
     return in_turn([partial(run, cell) for cell in cells], window_s, random.Random(1))
 
 
-def served_in_turn(
-    cells: Sequence[Cell],
-    *folders: Path,
-    connections: int = 8,
+def alternated(
+    cells: Sequence[Cell], *folders: Path, connections: int | None = None, **variables: str
 ) -> tuple[list[Ending], Disturbance]:
-    """Closed loops, each with a generator of its own."""
+    """Runs of these cells in turn; with `connections`, each is loaded in a closed loop of its own.
+
+    A cell may have a `limit_s`.
+    """
 
     def run(cell: Cell, turn: Turn) -> Ending:
+        document = {"in_flight": connections, **cell, "alternating": True}
+        limit_s = document.pop("limit_s", None)
+        load = load_asked(connections) if connections else None
         return run_child(
-            Child(sys.executable, environment(*folders)),
-            {"in_flight": connections, **cell, "alternating": True},
-            generator=Generator(program(), load_asked(connections), in_slices=True),
+            Child(sys.executable, environment(*folders, **variables)),
+            document,
+            limit_s=limit_s,
+            generator=Generator(program(), load, in_slices=True) if load else None,
             turn=turn,
         )
 

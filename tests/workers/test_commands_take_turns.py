@@ -14,7 +14,7 @@ from scaling.run import stopping
 from scaling.run.child import Ending
 from tests.support.children import FREE_THREADED, failure_of
 from tests.support.deployed import GRANIAN, left_of, measured
-from tests.support.serving import are_apart, served_in_turn, spans
+from tests.support.serving import alternated, are_apart, spans
 
 pytestmark = [
     pytest.mark.slow,
@@ -23,6 +23,7 @@ pytestmark = [
 ]
 
 WINDOW_S = 0.4
+CONNECTIONS = 8
 CELL = {"workload": "app", "workers": 2, "warmup_s": 0.1, "window_s": WINDOW_S, "ticks": 20}
 
 
@@ -61,7 +62,7 @@ def test_commands_are_loaded_in_turn_with_loops(shop: Path) -> None:
         cell("granian", GRANIAN, loop="uvloop"),
         cell("loops", "threads", loop="uvloop"),
     ]
-    endings, _ = served_in_turn(cells, shop)
+    endings, _ = alternated(cells, shop, connections=CONNECTIONS)
     for ending in endings[:2]:
         is_right(ending)
         record = measured(ending)
@@ -72,7 +73,7 @@ def test_commands_are_loaded_in_turn_with_loops(shop: Path) -> None:
 
 def test_servers_without_loops_are_loaded_in_turn(shop: Path) -> None:
     asked = {"interface": "wsgi"}
-    endings, _ = served_in_turn(
+    endings, _ = alternated(
         [
             cell("gunicorn-gthread", "forked", "shop:wsgi", parameters=asked),
             cell("gunicorn-gthread", "threads", "shop:wsgi", parameters=asked),
@@ -80,6 +81,7 @@ def test_servers_without_loops_are_loaded_in_turn(shop: Path) -> None:
                 "--host 127.0.0.1 --workers {workers}"),
         ],
         shop,
+        connections=CONNECTIONS,
     )  # fmt: skip
     for ending in endings:
         is_right(ending)
@@ -105,9 +107,9 @@ def test_answers_that_come_in_bunches_are_counted_as_often_as_they_come(shop: Pa
     (shop / "slow.py").write_text(textwrap.dedent(SLOW))
     servers = ("uvicorn", "loops")
     asked = [cell(each, "processes", "slow:app", workers=1, window_s=1.0) for each in servers]
-    endings, _ = served_in_turn(asked, shop, connections=8)
+    endings, _ = alternated(asked, shop, connections=CONNECTIONS)
     for rate_per_s in throughputs(list(map(measured, endings))):
-        assert 100 < rate_per_s < 1.05 * 8 / 0.02
+        assert 100 < rate_per_s < 1.05 * CONNECTIONS / 0.02
 
 
 DYING = """
@@ -129,7 +131,7 @@ def test_a_command_that_crashes_in_its_turn_leaves_the_group(shop: Path) -> None
     (shop / "dying.py").write_text(textwrap.dedent(DYING))
     dying = own(f"{sys.executable} -m uvicorn dying:app --port {{port}}", workers=1)
     other = cell("uvicorn", "processes", workers=1)
-    endings, _ = served_in_turn([other, dying, other], shop)
+    endings, _ = alternated([other, dying, other], shop, connections=CONNECTIONS)
     assert [each.outcome for each in endings] == ["measured", "failed", "measured"]
     failure = failure_of(endings[1])
     assert failure.phase == "window"
@@ -163,7 +165,8 @@ def test_a_command_that_ignores_signals_is_gone_at_the_end(shop: Path) -> None:
         "import workers.outside.tree\nworkers.outside.tree.GRACE_S = 0.5\n"
     )
     text = f"{sys.executable} {shop / 'serves.py'} {{port}}"
-    endings, _ = served_in_turn([own(text, workers=1), cell("uvicorn", "processes")], shop)
+    cells = [own(text, workers=1), cell("uvicorn", "processes")]
+    endings, _ = alternated(cells, shop, connections=CONNECTIONS)
     for ending in endings:
         is_right(ending)
     deadline = time.monotonic() + 5
@@ -190,7 +193,7 @@ def test_what_a_command_does_out_of_turn_is_recorded_and_counts_as_other_load(sh
     )
     asked = cell("uvicorn", "processes", workers=1)
     busy = own(f"{sys.executable} -m uvicorn busy:app --port {{port}}", workers=1)
-    (idle, never), disturbed = served_in_turn([asked, busy], shop)
+    (idle, never), disturbed = alternated([asked, busy], shop, connections=CONNECTIONS)
     assert (never.out_of_turn_cpu_s or 0.0) > 0.5 * WINDOW_S
     assert (idle.out_of_turn_cpu_s or 0.0) < 0.25 * (never.out_of_turn_cpu_s or 0.0)
     assert (disturbed.other_cpu_fraction or 0.0) > 0.1

@@ -2,7 +2,6 @@
 
 import asyncio
 import itertools
-import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,9 +11,9 @@ import pytest
 from scaling.analysis.table.ticks import throughputs
 from scaling.journal.record import Record
 from scaling.run import alternation, stopping
-from scaling.run.child import Child, Ending, Turn, run_child
-from tests.support.children import Own, environment, failure_of, record_of
-from tests.support.serving import are_apart, spans, taking_turns, true_slices
+from scaling.run.child import Ending
+from tests.support.children import Own, driven, failure_of, record_of
+from tests.support.serving import alternated, are_apart, spans, true_slices
 from workers import Worker
 from workers.workloads import gather
 
@@ -25,22 +24,15 @@ pytestmark = [
 
 MODELS = ("threads", "processes", "forked", "interpreters")
 CELL = {"workers": 2, "warmup_s": 0.0, "window_s": 1.0, "ticks": 1}
+LIMIT_S = 60.0
 GATHER = {"workload": "gather", "parameters": {"tasks": 10_050, "fan_out": 100}}
 CANCEL = {"workload": "cancel", "parameters": {"tasks": 5_050, "batch": 100}}
 FAN_OUTS, CANCELLED = 101, 5_050
 
 
-def alone(cell: Mapping[str, Any], *folders: Path, turn: Turn | None = None) -> Ending:
-    document = {**CELL, **cell, "alternating": turn is not None}
-    child = Child(sys.executable, environment(*folders))
-    return run_child(child, document, limit_s=60.0, turn=turn)
-
-
 def together(cells: Iterable[Mapping[str, Any]], *folders: Path) -> list[Ending]:
-    def run(cell: Mapping[str, Any], turn: Turn) -> Ending:
-        return alone(cell, *folders, turn=turn)
-
-    return taking_turns(run, cells, 1.0)[0]
+    whole = [{**CELL, **cell, "limit_s": LIMIT_S} for cell in cells]
+    return alternated(whole, *folders)[0]
 
 
 def rounds(record: Record) -> list[tuple[int, int]]:
@@ -129,7 +121,7 @@ def test_memory_is_that_of_work_done_at_once() -> None:
     """No round has more tasks alive than there would be, nor fewer: the peak is the same."""
     cell = {"workload": "gather", "workers": 1}
     cell |= {"parameters": {"tasks": 200_000, "fan_out": 50_000}}
-    at_once = alone(cell).memory
+    at_once = driven(CELL | cell, limit_s=LIMIT_S).memory
     (in_rounds, _) = (each.memory for each in together([cell, {**cell, "model": "processes"}]))
     assert at_once.peak_bytes is not None
     assert at_once.baseline_rss_bytes is not None

@@ -17,10 +17,10 @@ from scaling.analysis.table.stacks import readings, stacks
 from scaling.analysis.table.ticks import throughputs
 from scaling.journal.record import Disturbance, Record
 from scaling.run import alternation, stopping
-from scaling.run.child import Child, Ending, Turn, run_child
+from scaling.run.child import Child, Ending, run_child
 from scaling.run.stopping import Tree
 from tests.support.children import Own, environment, record_of
-from tests.support.serving import are_apart, served_in_turn, spans, taking_turns, true_slices
+from tests.support.serving import alternated, are_apart, spans, true_slices
 from tests.support.waiting import is_gone, wait_until
 
 pytestmark = [
@@ -67,18 +67,13 @@ PLANTED = """
 
 
 def together(
-    cells: Iterable[Mapping[str, Any]], own: Own | None = None, window_s: float = WINDOW_S
+    cells: Iterable[Mapping[str, Any]], own: Own | None = None
 ) -> tuple[list[Ending], Disturbance]:
     """Runs of these cells; `own` has the workload of some."""
-    folders, variables = ([own.folder], own.variables) if own else ([], {})
-    child = Child(sys.executable, environment(*folders, **variables))
-
-    def run(cell: Mapping[str, Any], turn: Turn) -> Ending:
-        document = {**CELL, **cell, "alternating": True}
-        limit_s = document.pop("limit_s", None)
-        return run_child(child, document, limit_s=limit_s, turn=turn)
-
-    return taking_turns(run, cells, window_s)
+    whole = [{**CELL, **cell} for cell in cells]
+    if own is None:
+        return alternated(whole)
+    return alternated(whole, own.folder, **own.variables)
 
 
 @pytest.fixture(scope="module")
@@ -210,15 +205,15 @@ def share(ending: Ending, *calls: str) -> float:
 def test_a_planted_loss_is_found_in_slices_as_in_one_window(own: Own) -> None:
     """Waiting for the poll, waiting in a call, and page faults: of each about as much both ways."""
     workload = own.write(LOSSES)
+    alone = {"workload": workload, "workers": 1, "warmup_s": 0.0, "window_s": 1.0}
     cells = [
-        {**CELL, "workload": workload, "parameters": {"loss": loss}, "workers": 1, "warmup_s": 0.0}
+        {**CELL, **alone, "parameters": {"loss": loss}}
         for loss in ("none", "idle", "blocked", "faults")
     ]
     child = Child(sys.executable, environment(own.folder))
     with ThreadPoolExecutor() as at_once:
-        asked = ({**cell, "window_s": 1.0} for cell in cells)
-        one_window = list(at_once.map(partial(run_child, child), asked))
-    in_slices, _ = together(cells, own, window_s=1.0)
+        one_window = list(at_once.map(partial(run_child, child), cells))
+    in_slices, _ = together(cells, own)
     for endings in (one_window, in_slices):
         none, idle, blocked, faults = endings
         assert share(none, "epoll_wait", "clock_nanosleep") < 0.1
@@ -322,7 +317,8 @@ def test_servers_are_loaded_in_turn() -> None:
         {"workload": "serve", "parameters": {"server": server}, "model": model}
         for server, model in (("tcp", "threads"), ("tcp", "processes"), ("aiohttp", "forked"))
     ]
-    endings, _ = served_in_turn([CELL | cell for cell in cells], connections=CONNECTIONS)
+    whole = [CELL | cell for cell in cells]
+    endings, _ = alternated(whole, connections=CONNECTIONS)
     records = [record_of(each) for each in endings]
     assert are_apart(records)
     for ending, record in zip(endings, records, strict=True):
