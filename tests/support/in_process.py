@@ -16,6 +16,7 @@ from workers.host.inbound import Inbound, socket_of
 from workers.loops.runners import runner_for
 from workers.services.load.requests_list import Request
 from workers.services.serving.listening import listen, url_of
+from workers.workloads.parts.served import Served
 from workers.workloads.serve import Serve
 
 ALL_LOOPS = ["asyncio", "uvloop", "trio", "anyio/asyncio", "anyio/trio"]
@@ -40,7 +41,7 @@ def run_alone(workload: Workload, loop: str = "asyncio", index: int = 0) -> Work
 class AtWork:
     """A worker whose server answers at `address` (host, port)."""
 
-    serve: Serve
+    serve: Any
     worker: Worker
     address: tuple[str, int]
 
@@ -58,9 +59,11 @@ class Answer:
 
 
 @contextlib.asynccontextmanager
-async def at_work(index: int = 0, workers: int = 1, **parameters: Any) -> AsyncIterator[AtWork]:
+async def at_work(
+    index: int = 0, workers: int = 1, kind: type[Served] = Serve, **parameters: Any
+) -> AsyncIterator[AtWork]:
     """One worker that takes connections while the block runs."""
-    serve = Serve(**parameters)
+    serve = kind(**parameters)
     serve.load()
     worker = Worker(index, workers, {})
     inbound = Inbound(serve.accept, 1)

@@ -16,9 +16,7 @@ from scaling.run.child import Child
 from scaling.run.openapi import PLACES, requests_in_schema, schema_in
 from tests.support.app_checks import APPLICATIONS, check
 from tests.support.children import environment, finish
-from workers import Worker
-from workers.host.inbound import Inbound, socket_of
-from workers.loops.runners import runner_for
+from tests.support.in_process import at_work
 from workers.outside import readiness as of_commands
 from workers.workloads.app import App
 from workers.workloads.parts.applications import ApplicationError, load_application
@@ -169,22 +167,13 @@ def test_a_factory_that_fails_is_named(name: str, says: str) -> None:
 
 def started(**parameters: Any) -> str:
     """What setting up an application in this process says."""
-    app, worker, inbound = App(**parameters), Worker(0, 1, {}), Inbound("port", 1)
-    worker.inbound = "port", socket_of(inbound.descriptor(0))
 
-    async def session() -> int:
-        try:
-            async with asyncio.timeout(30):
-                await app.setup(worker)
-        finally:
-            await app.teardown(worker)
-        return 0
+    async def start() -> None:
+        async with at_work(kind=App, **parameters):
+            pass
 
-    app.load()
     with pytest.raises(ApplicationError) as caught:
-        runner_for("asyncio").run(session)
-    inbound._listening[0].detach()
-    inbound.close()
+        asyncio.run(start())
     return str(caught.value)
 
 

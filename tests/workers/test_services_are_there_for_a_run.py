@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -90,23 +90,25 @@ def test_runs_that_are_alive_at_once_have_services_of_their_own() -> None:
 
 
 @dataclass
-class Pid:
-    """A service that is this process."""
+class AtWork:
+    """A service whose processes have used these CPU seconds at each reading."""
 
+    cpu_s: Callable[[], dict[int, float]]
     urls: list[str] = field(default_factory=list)
     facts: dict[str, str] = field(default_factory=dict)
 
     def usage(self) -> Usage:
-        return Usage(1, {os.getpid(): time.process_time()})
+        return Usage(1, self.cpu_s())
 
     def pids(self) -> list[int]:
-        return [os.getpid()]
+        return [*self.cpu_s()]
 
 
 @pytest.mark.skipif(not stopping.IS_POSSIBLE, reason=stopping.WHY_NOT)
 def test_in_turn_the_slices_count_and_nothing_in_between() -> None:
-    """The service works all the time, its run has two slices."""
-    usage = ServiceUsage({"site": cast(ServiceProcess, Pid())}, in_slices=True)
+    """The service is this process, which works all the time; its run has two slices."""
+    at_work = AtWork(lambda: {os.getpid(): time.process_time()})
+    usage = ServiceUsage({"site": cast(ServiceProcess, at_work)}, in_slices=True)
     usage.read()
     usage.watch("imported", {})
     began_s, opens_ns = time.process_time(), time.monotonic_ns()
@@ -126,18 +128,6 @@ def test_in_turn_the_slices_count_and_nothing_in_between() -> None:
     assert 0 < (used.busy_fraction or 0) < 1.2
 
 
-@dataclass
-class AtWork:
-    """A service whose processes have used these CPU seconds, one reading after the other."""
-
-    cpu_s: Iterator[dict[int, float]]
-    urls: list[str]
-    facts: dict[str, str] = field(default_factory=dict)
-
-    def usage(self) -> Usage:
-        return Usage(1, next(self.cpu_s))
-
-
 @pytest.mark.parametrize("idle_processes", [0, 3])
 def test_a_saturated_process_is_not_hidden_by_others_that_idle(
     monkeypatch: pytest.MonkeyPatch, idle_processes: int
@@ -145,8 +135,8 @@ def test_a_saturated_process_is_not_hidden_by_others_that_idle(
     now_s = iter([0.0, 1.0, 3.0, 9.0])
     monkeypatch.setattr("scaling.run.service_usage.time.monotonic", lambda: next(now_s))
     idle = dict.fromkeys(range(2, 2 + idle_processes), 0.0)
-    readings = [{1: used_s, **idle} for used_s in (0.0, 0.1, 1.7, 1.8)]
-    at_work = AtWork(iter(readings), ["http://127.0.0.1"])
+    readings = iter([{1: used_s, **idle} for used_s in (0.0, 0.1, 1.7, 1.8)])
+    at_work = AtWork(readings.__next__, ["http://127.0.0.1"])
     usage = ServiceUsage({"site": cast(ServiceProcess, at_work)})
     for _ in range(4):
         usage.read()
