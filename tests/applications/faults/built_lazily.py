@@ -1,6 +1,6 @@
 """A schema is built at the first request, and others see it before it is complete."""
 
-from .asgi import Message, Receive, Send, no_lifespan, respond
+from .asgi import answering
 from .work import work
 
 schema: dict[str, str] = {}
@@ -15,9 +15,7 @@ def title() -> str:
     return schema["title"]
 
 
-async def application(scope: Message, receive: Receive, send: Send) -> None:
+@answering
+async def application(path: str) -> object:
     """Answer with the title of the schema."""
-    if scope["type"] == "lifespan":
-        await no_lifespan(receive, send)
-        return
-    await respond(send, {"title": title(), "path": scope["path"]})
+    return {"title": title(), "path": path}

@@ -2,7 +2,7 @@
 
 import threading
 
-from .asgi import Message, Receive, Send, no_lifespan, respond
+from .asgi import answering
 from .work import work
 
 BUILDING = threading.Lock()
@@ -19,9 +19,7 @@ def title() -> str:
     return schema["title"]
 
 
-async def application(scope: Message, receive: Receive, send: Send) -> None:
+@answering
+async def application(path: str) -> object:
     """Answer with the title of the schema."""
-    if scope["type"] == "lifespan":
-        await no_lifespan(receive, send)
-        return
-    await respond(send, {"title": title(), "path": scope["path"]})
+    return {"title": title(), "path": path}

@@ -3,7 +3,7 @@
 import ctypes
 import threading
 
-from .asgi import Message, Receive, Send, no_lifespan, respond
+from .asgi import answering
 
 inside: list[str] = []
 first = threading.Lock()  # two crashes at once would hide where they are
@@ -19,10 +19,8 @@ def extension() -> None:
     inside.pop()
 
 
-async def application(scope: Message, receive: Receive, send: Send) -> None:
+@answering
+async def application(path: str) -> object:
     """Call the extension, then answer."""
-    if scope["type"] == "lifespan":
-        await no_lifespan(receive, send)
-        return
     extension()
-    await respond(send, {"path": scope["path"]})
+    return {"path": path}

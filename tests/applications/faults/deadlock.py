@@ -3,7 +3,7 @@
 import threading
 import time
 
-from .asgi import Message, Receive, Send, no_lifespan, respond
+from .asgi import answering
 
 STOCK, ORDERS = threading.Lock(), threading.Lock()
 
@@ -17,9 +17,7 @@ def count(stock_first: bool) -> int:
             return sum(range(100))
 
 
-async def application(scope: Message, receive: Receive, send: Send) -> None:
+@answering
+async def application(path: str) -> object:
     """Answer with what was counted."""
-    if scope["type"] == "lifespan":
-        await no_lifespan(receive, send)
-        return
-    await respond(send, {"count": count(scope["path"] == "/ada")})
+    return {"count": count(path == "/ada")}

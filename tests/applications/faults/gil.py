@@ -2,12 +2,10 @@
 
 import fontTools.cu2qu  # noqa: F401
 
-from .asgi import Message, Receive, Send, no_lifespan, respond
+from .asgi import answering
 
 
-async def application(scope: Message, receive: Receive, send: Send) -> None:
+@answering
+async def application(path: str) -> object:
     """A constant answer."""
-    if scope["type"] == "lifespan":
-        await no_lifespan(receive, send)
-        return
-    await respond(send, {"tea": 3})
+    return {"tea": 3}

@@ -2,7 +2,7 @@
 
 from contextvars import ContextVar
 
-from .asgi import Message, Receive, Send, no_lifespan, respond
+from .asgi import answering
 from .work import work
 
 current: ContextVar[dict[str, str]] = ContextVar("current")
@@ -20,11 +20,9 @@ def request() -> dict[str, str]:
 request()["user"] = "nobody"  # of the code that runs at import
 
 
-async def application(scope: Message, receive: Receive, send: Send) -> None:
+@answering
+async def application(path: str) -> object:
     """Greet the user whose name is the path."""
-    if scope["type"] == "lifespan":
-        await no_lifespan(receive, send)
-        return
-    request()["user"] = scope["path"].removeprefix("/")
+    request()["user"] = path.removeprefix("/")
     work()
-    await respond(send, {"greeting": f"hello {request()['user']}"})
+    return {"greeting": f"hello {request()['user']}"}

@@ -3,7 +3,7 @@
 import asyncio
 from contextvars import ContextVar
 
-from .asgi import Message, Receive, Send, no_lifespan, respond
+from .asgi import answering
 from .work import work
 
 user: ContextVar[str] = ContextVar("user", default="nobody")
@@ -15,11 +15,9 @@ def audited() -> str:
     return user.get()
 
 
-async def application(scope: Message, receive: Receive, send: Send) -> None:
+@answering
+async def application(path: str) -> object:
     """Answer with the user that the pool's thread sees."""
-    if scope["type"] == "lifespan":
-        await no_lifespan(receive, send)
-        return
-    user.set(scope["path"].removeprefix("/"))
+    user.set(path.removeprefix("/"))
     seen = await asyncio.get_running_loop().run_in_executor(None, audited)
-    await respond(send, {"path": scope["path"], "audited": seen})
+    return {"path": path, "audited": seen}

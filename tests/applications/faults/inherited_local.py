@@ -4,7 +4,7 @@ import asyncio
 
 from asgiref.local import Local
 
-from .asgi import Message, Receive, Send, no_lifespan, respond
+from .asgi import answering
 from .work import work
 
 current = Local()
@@ -16,11 +16,9 @@ def audited() -> str:
     return getattr(current, "user", "nobody")
 
 
-async def application(scope: Message, receive: Receive, send: Send) -> None:
+@answering
+async def application(path: str) -> object:
     """Answer with the user that the pool's thread sees."""
-    if scope["type"] == "lifespan":
-        await no_lifespan(receive, send)
-        return
-    current.user = scope["path"].removeprefix("/")
+    current.user = path.removeprefix("/")
     seen = await asyncio.get_running_loop().run_in_executor(None, audited)
-    await respond(send, {"path": scope["path"], "audited": seen})
+    return {"path": path, "audited": seen}

@@ -2,16 +2,14 @@
 
 import asyncio
 
-from .asgi import Message, Receive, Send, no_lifespan, respond
+from .asgi import answering
 
 LOCK = asyncio.Lock()
 
 
-async def application(scope: Message, receive: Receive, send: Send) -> None:
+@answering
+async def application(path: str) -> object:
     """Answer, one request at a time."""
-    if scope["type"] == "lifespan":
-        await no_lifespan(receive, send)
-        return
     async with LOCK:
         await asyncio.sleep(0.001)
-    await respond(send, {"path": scope["path"]})
+    return {"path": path}

@@ -1,6 +1,6 @@
 """The current user is a global: nothing awaits while it is used, so one loop never mixes it up."""
 
-from .asgi import Message, Receive, Send, no_lifespan, respond
+from .asgi import answering
 from .work import work
 
 current = ""
@@ -12,11 +12,9 @@ def greeting() -> str:
     return f"hello {current}"
 
 
-async def application(scope: Message, receive: Receive, send: Send) -> None:
+@answering
+async def application(path: str) -> object:
     """Greet the user whose name is the path."""
     global current  # noqa: PLW0603
-    if scope["type"] == "lifespan":
-        await no_lifespan(receive, send)
-        return
-    current = scope["path"].removeprefix("/")
-    await respond(send, {"greeting": greeting()})
+    current = path.removeprefix("/")
+    return {"greeting": greeting()}

@@ -4,7 +4,7 @@ import time
 
 from asgiref.sync import sync_to_async
 
-from .asgi import Message, Receive, Send, no_lifespan, respond
+from .asgi import answering
 
 
 @sync_to_async
@@ -14,9 +14,7 @@ def stock() -> int:
     return 3
 
 
-async def application(scope: Message, receive: Receive, send: Send) -> None:
+@answering
+async def application(path: str) -> object:
     """Answer with what synchronous code returned."""
-    if scope["type"] == "lifespan":
-        await no_lifespan(receive, send)
-        return
-    await respond(send, {"tea": await stock()})
+    return {"tea": await stock()}

@@ -3,7 +3,7 @@
 import asyncio
 from contextvars import ContextVar
 
-from .asgi import Message, Receive, Send, no_lifespan, respond
+from .asgi import answering
 from .work import work
 
 current: ContextVar[dict[str, str]] = ContextVar("current")
@@ -16,11 +16,9 @@ def audited() -> str:
     return current.get()["user"]
 
 
-async def application(scope: Message, receive: Receive, send: Send) -> None:
+@answering
+async def application(path: str) -> object:
     """Answer with the user that the pool's thread sees, in a copy of this request's context."""
-    if scope["type"] == "lifespan":
-        await no_lifespan(receive, send)
-        return
-    current.set({"user": scope["path"].removeprefix("/")})
+    current.set({"user": path.removeprefix("/")})
     work()
-    await respond(send, {"greeting": f"hello {await asyncio.to_thread(audited)}"})
+    return {"greeting": f"hello {await asyncio.to_thread(audited)}"}

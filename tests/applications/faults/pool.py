@@ -2,20 +2,18 @@
 
 import asyncio
 
-from .asgi import Message, Receive, Send, no_lifespan, respond
+from .asgi import answering
 
 POOL: asyncio.Queue[int] = asyncio.Queue()
 POOL.put_nowait(1)
 
 
-async def application(scope: Message, receive: Receive, send: Send) -> None:
+@answering
+async def application(path: str) -> object:
     """Answer with a connection from the pool."""
-    if scope["type"] == "lifespan":
-        await no_lifespan(receive, send)
-        return
     connection = await POOL.get()
     try:
         await asyncio.sleep(0.001)
     finally:
         POOL.put_nowait(connection)
-    await respond(send, {"path": scope["path"]})
+    return {"path": path}

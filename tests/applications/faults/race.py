@@ -2,7 +2,7 @@
 
 import time
 
-from .asgi import Message, Receive, Send, no_lifespan, respond
+from .asgi import answering
 
 free = [1]
 
@@ -16,10 +16,8 @@ def use() -> None:
         free.append(member)
 
 
-async def application(scope: Message, receive: Receive, send: Send) -> None:
+@answering
+async def application(path: str) -> object:
     """Use the pool, then answer."""
-    if scope["type"] == "lifespan":
-        await no_lifespan(receive, send)
-        return
     use()
-    await respond(send, {"path": scope["path"]})
+    return {"path": path}
