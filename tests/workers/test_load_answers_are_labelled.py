@@ -3,7 +3,7 @@
 import asyncio
 import socket
 import time
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import cycle
 
@@ -21,7 +21,7 @@ from workers.services.serving.program import new_event_loop
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
 HI = HEAD + b"Content-Length: 2\r\n\r\nhi"
-CLOSE, RESET, HANG = b"<close>", b"<reset>", b"<hang>"
+CLOSE, RESET, HANG, GONE = b"<close>", b"<reset>", b"<hang>", b"<gone>"
 
 FACTORIES = (asyncio.new_event_loop, new_event_loop)
 LOOPS = pytest.mark.parametrize("factory", FACTORIES)
@@ -88,6 +88,9 @@ async def _ask(
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
+    if GONE in script:
+        server.close()
+        await server.wait_closed()
     target = Target(scheme, "127.0.0.1", port, f"127.0.0.1:{port}", "/there")
     tally = Tally([0, time.monotonic_ns() + PATIENCE_S * 10**9])
     free = asyncio.Queue[Lane]()
@@ -245,23 +248,4 @@ def test_echoes_over_tcp(factory: Factory, case: tuple[list[bytes], dict[str, in
 def test_a_server_that_is_gone_is_an_error_each_time(
     factory: Factory,
 ) -> None:
-    async def refused() -> Window:
-        with socket.create_server(("127.0.0.1", 0)) as taken:
-            port = taken.getsockname()[1]
-        target = Target("http", "127.0.0.1", port, "here", "/")
-        tally = Tally([0, time.monotonic_ns() + PATIENCE_S * 10**9])
-        free = asyncio.Queue[Lane]()
-        lane = Lane(
-            [Message(b"", None, is_head=False)], opener(HttpConnection, target), keepalive=True
-        )
-        lane.attach(tally, free.put_nowait)
-        for _ in range(3):
-            lane.send(0, time.monotonic_ns(), tally.take(time.monotonic_ns()))
-            await free.get()
-        return tally.windows[0]
-
-    def run(main: Coroutine[None, None, Window]) -> Window:
-        with asyncio.Runner(loop_factory=factory) as runner:
-            return runner.run(main)
-
-    assert dict(run(refused()).errors) == {"connect": 3}
+    assert dict(ask(factory, GONE, times=3).window.errors) == {"connect": 3}
