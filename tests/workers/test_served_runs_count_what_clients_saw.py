@@ -132,9 +132,11 @@ def connections(ending: Ending) -> list[float]:
     ("model", "server"),
     [
         *(("threads", server) for server in SERVERS),
-        *(("interpreters", "tcp"), ("interpreters", "aiohttp")),
-        pytest.param("processes", "fastapi", marks=pytest.mark.one_build),
-        pytest.param("forked", "asgi", marks=pytest.mark.one_build),
+        ("interpreters", "tcp"),
+        *(
+            pytest.param(*case, marks=pytest.mark.one_build)
+            for case in [("interpreters", "aiohttp"), ("processes", "fastapi"), ("forked", "asgi")]
+        ),
     ],
 )
 def test_every_model_serves(model: str, server: str) -> None:

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -32,12 +32,6 @@ SMALL: dict[str, ParameterValue] = {
     "stories_in_flight": 8,
     "parser": "lexbor",
 }
-
-
-@pytest.fixture(scope="module")
-def services() -> Iterator[Services]:
-    with Services(sys.executable, environment()) as running:
-        yield running
 
 
 def children() -> set[int]:
