@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from scaling.builds.installed import program
+from workers.starting import free_port
 
 NGINX = program("nginx")
 LIMIT_S = 10
@@ -44,8 +45,7 @@ def running_nginx() -> Iterator[str]:
     """
     if NGINX is None:
         raise RuntimeError("nginx is not installed")
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+    port = free_port()
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "nginx.conf")
         file.write_text(CONFIGURATION.format(folder=folder, port=port))

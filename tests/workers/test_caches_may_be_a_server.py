@@ -5,7 +5,6 @@ The servers are real ones, but for those that answer wrongly.
 
 import asyncio
 import contextlib
-import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -33,6 +32,7 @@ from tests.support.servers import kill_valkey, left_in
 from tests.support.serving import beside_services
 from tests.workers.test_caches_hit_as_often_as_theory_says import POINTS, expected_hits
 from workers.services.native.folder import PREFIX
+from workers.starting import free_port
 from workers.workloads.parts.lookups import Rows
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("servers")]
@@ -262,10 +262,8 @@ def test_an_installed_server_is_used_while_it_is_empty_and_is_then_as_it_was(pla
 
 @pytest.mark.one_build
 def test_an_installed_server_that_is_none_is_refused_without_its_name(place: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as closed:
-        port = closed.getsockname()[1]
     with pytest.raises(ServiceError, match="try its URL with valkey-cli") as raised:
-        valkey(place, **{VALKEY: f"valkey://bob:s3cret@127.0.0.1:{port}/0"})
+        valkey(place, **{VALKEY: f"valkey://bob:s3cret@127.0.0.1:{free_port()}/0"})
     assert not {"bob", "s3cret"} & set(str(raised.value).replace(":", " ").split())
     with (
         answering(place, lambda _: b"HTTP/1.1 400 Bad Request\r\n\r\n") as url,

@@ -110,8 +110,7 @@ def test_a_figure_is_the_mean_over_rounds_of_different_lengths(
         for workload.tasks in (2, 6):
             await workload.run(worker)
 
-    with asyncio.Runner() as runner:
-        runner.run(do())
+    asyncio.run(do())
     assert worker.operations == 4
     assert worker.figures == {"ns_per_task": 1_000.0}
 

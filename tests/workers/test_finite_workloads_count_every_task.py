@@ -119,8 +119,7 @@ def test_eager_tasks_begin_at_once_and_only_in_the_block(loop: str) -> None:
         assert ran == ["eager"]
         await asyncio.wait([first, second])
 
-    with asyncio.Runner(loop_factory=load_loop(loop)) as runner:
-        runner.run(main())
+    asyncio.run(main(), loop_factory=load_loop(loop))
     assert ran == ["eager", "lazy"]
 
 

@@ -57,8 +57,7 @@ def ask(
         async with asyncio.timeout(PATIENCE_S):
             return await _ask(script, request or Request(), times, keepalive, scheme)
 
-    with asyncio.Runner(loop_factory=factory) as runner:
-        return runner.run(main())
+    return asyncio.run(main(), loop_factory=factory)
 
 
 async def _ask(

@@ -251,8 +251,7 @@ def test_a_timer_calls_at_each_time_it_is_set_to(
         for due, called in zip(due_ns, called_ns, strict=True):
             assert called >= due - early
 
-    with asyncio.Runner(loop_factory=factory) as runner:
-        runner.run(main())
+    asyncio.run(main(), loop_factory=factory)
 
 
 @LOOPS
@@ -266,8 +265,7 @@ def test_a_closed_timer_never_calls(factory: Callable[[], asyncio.AbstractEventL
         await asyncio.sleep(0.03)
         assert called == []
 
-    with asyncio.Runner(loop_factory=factory) as runner:
-        runner.run(main())
+    asyncio.run(main(), loop_factory=factory)
 
 
 def test_linux_has_the_exact_timer() -> None:

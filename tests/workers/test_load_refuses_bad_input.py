@@ -13,6 +13,7 @@ from workers.services.load.__main__ import main
 from workers.services.load.driver import checked_instants
 from workers.services.load.requests_list import Request, read_requests
 from workers.services.load.target import BadInputError, parse_target
+from workers.starting import free_port
 
 HERE = "http://127.0.0.1:9"
 
@@ -78,8 +79,7 @@ def test_a_bad_line_of_a_driver_is_named(line: str, reason: str) -> None:
 
 @pytest.mark.slow
 def test_a_server_that_cannot_be_reached_is_named() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        at = f"127.0.0.1:{taken.getsockname()[1]}"
+    at = f"127.0.0.1:{free_port()}"
     for options in (["--rate=1"], ["--rate=max", "--no-keepalive", "--processes=2"]):
         assert f"no server answers at {at}: Connection refused" in run(f"http://{at}", *options)
 

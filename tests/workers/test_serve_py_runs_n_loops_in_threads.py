@@ -19,6 +19,7 @@ from scaling.report.deploy import serve, serve_aiohttp
 from scaling.report.deploy.commands import write_program
 from tests.support.children import PATIENCE_S
 from tests.support.waiting import wait_until
+from workers.starting import free_port
 
 pytestmark = pytest.mark.slow
 
@@ -100,8 +101,7 @@ class Running:
         (folder / "shop.py").write_text(APPLICATIONS[interface])
         (folder / "deploy").mkdir(exist_ok=True)  # where the program is does not matter
         write_program(folder / "deploy" / "serve.py", interface)
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = port or free.getsockname()[1]
+        self.port = port or free_port()
         self.folder = folder
         options = ["--factory", "--workers", str(workers), "--port", str(self.port)]
         self.process = subprocess.Popen(

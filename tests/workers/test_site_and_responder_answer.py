@@ -7,7 +7,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from itertools import pairwise
 from urllib.parse import urlsplit
 
@@ -33,6 +33,7 @@ from workers.services.site.stories import FIRST_ID, News
 pytestmark = pytest.mark.one_build
 
 NEWS = News(seed=1, pages=2)
+LOOPS = pytest.mark.parametrize("factory", [asyncio.new_event_loop, new_event_loop])
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +107,7 @@ def test_a_connection_serves_many_requests(url: str) -> None:
         assert site.sock is kept
 
 
-@pytest.mark.parametrize("factory", [asyncio.new_event_loop, new_event_loop])
+@LOOPS
 def test_a_timer_that_fires_early_does_not_shorten_the_delay(
     factory: "type[asyncio.AbstractEventLoop]",
 ) -> None:
@@ -118,8 +119,7 @@ def test_a_timer_that_fires_early_does_not_shorten_the_delay(
 
         return min(await asyncio.gather(*(once() for _ in range(200))))
 
-    with asyncio.Runner(loop_factory=factory) as runner:
-        assert runner.run(shortest_s()) >= 0.0014
+    assert asyncio.run(shortest_s(), loop_factory=factory) >= 0.0014
 
 
 @pytest.mark.slow
@@ -136,9 +136,6 @@ def test_the_earlier_name_of_the_site_still_serves_it_and_the_summary_says_where
         site.terminate()
         assert last_words(site) == ""
     assert site.returncode == 0
-
-
-LOOPS = pytest.mark.parametrize("factory", [asyncio.new_event_loop, new_event_loop])
 
 
 ASK = b"GET /?id=%d HTTP/1.1\r\nHost: here\r\n\r\n"
@@ -163,14 +160,6 @@ async def connected(delay_s: float, connections: int = 1) -> AsyncIterator[list[
             writer.close()
             with contextlib.suppress(ConnectionError):
                 await writer.wait_closed()
-
-
-def run_on(factory: Callable[[], asyncio.AbstractEventLoop], coroutine: Awaitable[None]) -> None:
-    async def main() -> None:
-        await coroutine
-
-    with asyncio.Runner(loop_factory=factory) as runner:
-        runner.run(main())
 
 
 @pytest.mark.slow
@@ -231,7 +220,7 @@ def test_no_answer_comes_early_and_none_waits_for_another(
             apart_s = [late - early for early, late in pairwise(answered)]
             assert sum(each >= delay_s for each in apart_s) < connections / 4
 
-    run_on(factory, all_at_once())
+    asyncio.run(all_at_once(), loop_factory=factory)
 
 
 @LOOPS
@@ -247,7 +236,7 @@ def test_requests_in_pieces_and_several_in_one(
             assert whole == 2 * ANSWER
             assert (await reader.readline()).startswith(b"HTTP/1.1 405 ")
 
-    run_on(factory, in_pieces())
+    asyncio.run(in_pieces(), loop_factory=factory)
 
 
 def test_a_head_without_end_is_not_collected_for_ever() -> None:
@@ -257,4 +246,4 @@ def test_a_head_without_end_is_not_collected_for_ever() -> None:
             with contextlib.suppress(ConnectionResetError):
                 assert await reader.read() == b""
 
-    run_on(asyncio.new_event_loop, endless())
+    asyncio.run(endless())

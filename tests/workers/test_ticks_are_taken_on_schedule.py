@@ -80,8 +80,8 @@ def run(
         taken.append((instant_ns, clock.monotonic_ns()))
         after(len(taken))
 
-    with asyncio.Runner(loop_factory=lambda: Timed(clock)) as runner:
-        runner.run(runner_for("asyncio").take_ticks(instants_ns, tick))
+    ticks = runner_for("asyncio").take_ticks(instants_ns, tick)
+    asyncio.run(ticks, loop_factory=lambda: Timed(clock))
     return taken
 
 
