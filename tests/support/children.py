@@ -153,6 +153,14 @@ def failure_of(ending: Ending) -> Failure:
     return ending.record.failure
 
 
+def faults_per_operation(record: Record) -> float:
+    """Page faults of the first worker, for each of its operations."""
+    ticks = record.workers[0].ticks
+    assert ticks.minor_faults
+    found = (ticks.minor_faults[-1] or 0) - (ticks.minor_faults[0] or 0)
+    return found / (ticks.operations[-1] - ticks.operations[0])
+
+
 def unknown_keys(printed: Any, known: Any) -> list[str]:
     """Keys of one JSON document that the other, made from our shapes, does not have."""
     if isinstance(printed, dict) and isinstance(known, dict):

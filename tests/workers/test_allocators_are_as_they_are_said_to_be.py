@@ -15,8 +15,14 @@ from pathlib import Path
 import pytest
 
 from scaling.builds.settings.allocator import KEEP_BLOCKS
-from scaling.journal.record import Record
-from tests.support.children import FREE_THREADED, PATIENCE_S, Own, measured, without_gil
+from tests.support.children import (
+    FREE_THREADED,
+    PATIENCE_S,
+    Own,
+    faults_per_operation,
+    measured,
+    without_gil,
+)
 
 # A machine may stall for most of a second, and leave a shorter window no operation to divide by.
 WINDOW = {"window_s": 1.2, "warmup_s": 0.1}
@@ -26,15 +32,6 @@ ECHO = {"workload": "echo", **WINDOW}
 
 
 FEW = 0.1  # faults an operation: the heap has what is needed
-
-
-def faults_per_operation(record: Record) -> float:
-    (worker,) = record.workers
-    assert worker.ticks.minor_faults
-    first, *_, last = worker.ticks.minor_faults
-    assert first is not None
-    assert last is not None
-    return (last - first) / (worker.ticks.operations[-1] - worker.ticks.operations[0])
 
 
 @pytest.mark.slow

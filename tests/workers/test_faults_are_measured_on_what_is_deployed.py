@@ -5,6 +5,7 @@ import os
 import statistics
 import subprocess
 import sys
+import textwrap
 import threading
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,45 +26,33 @@ from scaling.run.soak import PARTS, soak
 from scaling.study.application import COMMANDS
 from tests.support import serving
 from tests.support.children import MIB, ROOT
+from tests.support.deployed import SHOP
 from tests.support.descriptions import description
 
 pytestmark = pytest.mark.slow
 
-APPLICATIONS = {
-    "asgi": """
-async def app(scope, receive, send):
-    assert scope["type"] == "http"
-    await send({"type": "http.response.start", "status": 200,
-                "headers": [(b"content-length", b"2")]})
-    await send({"type": "http.response.body", "body": b"ok"})
-""",
-    "aiohttp": """
-from aiohttp import web
+OF_AIOHTTP = """
+    def of_aiohttp():
+        from aiohttp import web
 
-async def answer(request):
-    return web.Response(text="ok")
+        async def answer(request):
+            return web.Response(text="ok")
 
-def app():
-    made = web.Application()
-    made.router.add_get("/", answer)
-    return made
-""",
-    "wsgi": """
-def app(environ, start_response):
-    start_response("200 OK", [("Content-Length", "2")])
-    return [b"ok"]
-""",
-}
-
-
+        made = web.Application()
+        made.router.add_get("/", answer)
+        return made
+"""
+NAMES = {"asgi": "shop:app", "wsgi": "shop:wsgi", "aiohttp": "shop:of_aiohttp"}
 CONFIGURATIONS = [(interface, model) for interface in COMMANDS for model in COMMANDS[interface]]
 
 
-def configuration(folder: Path, model: str, interface: str = "asgi") -> Deployed:
-    (folder / "shop.py").write_text(APPLICATIONS[interface])
+def configuration(
+    folder: Path, model: str, interface: str = "asgi", shop: str = SHOP + OF_AIOHTTP
+) -> Deployed:
+    (folder / "shop.py").write_text(textwrap.dedent(shop))
     path = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{folder}"}
     arm = PreparedArm(parse_arm("3.14"), sys.executable, path, description(), "PATH", {})
-    application = "shop:app", interface == "aiohttp"
+    application = NAMES[interface], interface == "aiohttp"
     (found,) = deployed({model: arm}, application, interface, PROGRAMS.get(interface))
     return found
 
@@ -200,17 +189,14 @@ async def app(scope, receive, send):
 """
 
 
-def watched(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, application: str, duration_s: float
-) -> SoakRecord:
-    monkeypatch.setitem(APPLICATIONS, "asgi", application)
-    with contextlib.closing(Served(configuration(folder, "threads"))) as served:
+def watched(folder: Path, shop: str, duration_s: float) -> SoakRecord:
+    with contextlib.closing(Served(configuration(folder, "threads", shop=shop))) as served:
         return soak(served, serving.program(), RATE, duration_s, limit_bytes=300 * MIB)
 
 
 @pytest.mark.one_build
-def test_every_part_has_its_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = watched(tmp_path, monkeypatch, APPLICATIONS["asgi"], duration_s=3.0)
+def test_every_part_has_its_memory(tmp_path: Path) -> None:
+    found = watched(tmp_path, SHOP, duration_s=3.0)
     assert len(found.memory_mib) == PARTS
     assert all(each is not None and 10 < each < 300 for each in found.memory_mib)
     assert found.requests
@@ -236,8 +222,8 @@ def test_a_reading_without_pss_is_left_out_where_others_have_it(
 
 
 @pytest.mark.one_build
-def test_a_leak_ends_at_its_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = watched(tmp_path, monkeypatch, LEAK, ENDS_LONG_BEFORE_S)
+def test_a_leak_ends_at_its_limit(tmp_path: Path) -> None:
+    found = watched(tmp_path, LEAK, ENDS_LONG_BEFORE_S)
     assert found.ended == "stopped at the memory limit of 300 MiB"
     assert found.requests is None
     memory = [each for each in found.memory_mib if each is not None]
@@ -246,7 +232,7 @@ def test_a_leak_ends_at_its_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.one_build
-def test_a_server_that_ends_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_ends_is_named(tmp_path: Path) -> None:
     crash = "kept.append(1 if len(kept) < 20 else os.kill(os.getpid(), signal.SIGKILL))"
-    found = watched(tmp_path, monkeypatch, LEAK.replace(KEEP, crash), ENDS_LONG_BEFORE_S)
+    found = watched(tmp_path, LEAK.replace(KEEP, crash), ENDS_LONG_BEFORE_S)
     assert found.ended == "ended by signal 9"

@@ -19,7 +19,7 @@ from scaling.journal.record import Disturbance, Record
 from scaling.run import alternation, stopping
 from scaling.run.child import Child, Ending, run_child
 from scaling.run.stopping import Tree
-from tests.support.children import Own, environment, record_of
+from tests.support.children import Own, environment, faults_per_operation, record_of
 from tests.support.serving import alternated, are_apart, spans, true_slices
 from tests.support.waiting import is_gone, wait_until
 
@@ -185,13 +185,6 @@ LOSSES = """
                 worker.operations += 1
                 await asyncio.sleep(0)
     """
-
-
-def faults_per_operation(record: Record) -> float:
-    ticks = record.workers[0].ticks
-    assert ticks.minor_faults is not None
-    found = (ticks.minor_faults[-1] or 0) - (ticks.minor_faults[0] or 0)
-    return found / (ticks.operations[-1] - ticks.operations[0])
 
 
 def share(ending: Ending, *calls: str) -> float:
