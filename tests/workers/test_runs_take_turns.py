@@ -73,7 +73,7 @@ def together(
     whole = [{**CELL, **cell} for cell in cells]
     if own is None:
         return alternated(whole)
-    return alternated(whole, own.folder, **own.variables)
+    return alternated(whole, own.folder, connections=None, **own.variables)
 
 
 @pytest.fixture(scope="module")

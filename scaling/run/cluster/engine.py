@@ -194,7 +194,7 @@ class _Starting:
 
     def __init__(self, host: Host, scheduler_port: int, security: Security) -> None:
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `end`
-        options = {
+        options: dict[str, Any] = {
             "scheduler_ip": f"tls://{LOOPBACK}:{scheduler_port}",
             "name": host.label,
             "security": {
