@@ -176,7 +176,7 @@ def test_paper_shows_all_and_is_white(shown: Shown) -> None:
     assert printed.value_of("document.scrollingElement.scrollWidth") <= 700
 
 
-@pytest.mark.parametrize(("width", "scheme"), zip(WIDTHS, cycle(["light", "dark"])))
+@pytest.mark.parametrize(("width", "scheme"), [*zip(WIDTHS, cycle(["light", "dark"]))])
 def test_of_the_page_of_all_studies_nothing_is_cut_off(
     width: int, scheme: str, browser: Chromium
 ) -> None:

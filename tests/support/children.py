@@ -18,7 +18,6 @@ from scaling.run.child import Child, Ending, run_child
 
 ROOT = Path(__file__).parents[2]
 FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
-without_gil = pytest.mark.skipif(not FREE_THREADED, reason="this build always has its GIL")
 PATIENCE_S = 240  # far above what any child here takes: it bounds a hang, it measures nothing
 # How a user's module begins.
 BEGINNING = """\

@@ -21,7 +21,6 @@ from tests.support.children import (
     Own,
     faults_per_operation,
     measured,
-    without_gil,
 )
 
 # A machine may stall for most of a second, and leave a shorter window no operation to divide by.
@@ -116,14 +115,18 @@ def test_connections_are_dealt_evenly_by_an_acceptor_alone() -> None:
     assert figures("shared_listener.py", "shared")[1] > 1.0
 
 
-@without_gil
 @pytest.mark.slow
 @pytest.mark.measures
 def test_the_free_threaded_collector_stops_others_for_longer_the_more_is_alive() -> None:
+    """With the GIL most collections visit young objects alone, and the longest stop is a wait for
+    the lock, whatever is alive.
+    """
     few_ms, of_few = figures("collector_stops.py", "100000")
     many_ms, of_many = figures("collector_stops.py", "3000000")
-    assert of_few > 3 * of_many > 0
-    assert many_ms > few_ms
+    assert of_many
+    assert (of_few > 3 * of_many) == FREE_THREADED
+    if FREE_THREADED:
+        assert many_ms > few_ms
 
 
 def grown_by_reading(*how: str) -> float:
