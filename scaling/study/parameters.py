@@ -71,7 +71,7 @@ EXPECTED = {
     "bool": "true or false",
 }
 EVERY = "*"  # stands for all choices of a parameter that has them
-RENAMED = {"gunicorn": "gunicorn-gthread"}  # choices of 1.0, and what they are called now
+RENAMED = {"gunicorn": "gunicorn-gthread"}  # a server as 1.0 called it, and its name now
 
 
 def parse_override(text: str) -> Override:
