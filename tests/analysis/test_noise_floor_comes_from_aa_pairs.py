@@ -6,6 +6,7 @@ from itertools import permutations
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,6 +20,7 @@ from scaling.analysis.statistics.noise import COLUMNS, NO_PAIRS, AAPair, NoiseFl
 from scaling.analysis.statistics.verdict import Margin, hypothesis, judge
 from scaling.analysis.table.column import Noise
 from scaling.analysis.table.groups import curve_cell
+from scaling.base.errors import UsageError
 from scaling.journal.record import Parameters, RunLine
 from scaling.report.tables.export import summary
 from scaling.study.plan.aa_pairs import repeats_of
@@ -222,6 +224,12 @@ def test_where_equal_cells_are_proven_to_differ_verdicts_are_withheld(
     memory = {each.verdict.word for each in found.where(measure="pss_bytes")}
     assert memory == {"same"}, "that equal cells do not differ in"
     assert any(each.startswith(WITHHELD) for each in now.results.caveats) == (spread > 1)
+
+
+def test_two_studies_have_no_common_floor() -> None:
+    one, other = FakeStudy(name="a"), FakeStudy(name="b")
+    with pytest.raises(UsageError, match="2 studies"):
+        noise_floor(pd.concat([one.frame, other.frame]), one.first_line)
 
 
 RATIO = st.floats(0.5, 2) | st.sampled_from([math.nan, math.inf, 1.0])

@@ -87,6 +87,19 @@ class Study:
     """Any object that something is worked out for."""
 
 
+def test_work_is_done_once_for_each_object() -> None:
+    asked: list[Study] = []
+
+    @once_for_each
+    def place(study: Study) -> int:
+        asked.append(study)
+        return len(asked)
+
+    one, other = Study(), Study()
+    assert [place(each) for each in (one, other, one, other)] == [1, 2, 1, 2]
+    assert asked == [one, other]
+
+
 def test_what_is_worked_out_goes_with_its_object() -> None:
     name = once_for_each(lambda study: f"{study}")
     study = Study()

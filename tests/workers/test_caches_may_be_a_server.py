@@ -126,6 +126,13 @@ def test_rows_are_read_where_a_cache_has_none_and_hits_are_those_of_theory(
 
 
 @pytest.mark.one_build
+def test_a_server_and_a_database_together(services: Services) -> None:
+    ending, used = measured(services, "processes", cache="valkey", miss="postgres")
+    record_of(ending)
+    assert used.keys() == {"postgres", "valkey"}
+
+
+@pytest.mark.one_build
 def test_a_server_that_dies_in_the_window_is_a_labelled_run(
     place: Path, services: Services
 ) -> None:

@@ -18,7 +18,6 @@ from tests.support.serving import alternated, are_apart, spans
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.one_build,
     pytest.mark.skipif(not stopping.IS_POSSIBLE, reason=stopping.WHY_NOT),
 ]
 
@@ -71,6 +70,7 @@ def test_commands_are_loaded_in_turn_with_loops(shop: Path) -> None:
     assert are_apart(map(measured, endings))
 
 
+@pytest.mark.one_build
 def test_servers_without_loops_are_loaded_in_turn(shop: Path) -> None:
     asked = {"interface": "wsgi"}
     endings, _ = alternated(
@@ -100,6 +100,7 @@ SLOW = """
 """
 
 
+@pytest.mark.one_build
 def test_answers_that_come_in_bunches_are_counted_as_often_as_they_come(shop: Path) -> None:
     """All are sent at once when the load goes on: slices that open after a part of the first 20 ms
     and have no whole number of them would have a bunch too many each, of five.
@@ -127,6 +128,7 @@ DYING = """
 """
 
 
+@pytest.mark.one_build
 def test_a_command_that_crashes_in_its_turn_leaves_the_group(shop: Path) -> None:
     (shop / "dying.py").write_text(textwrap.dedent(DYING))
     dying = own(f"{sys.executable} -m uvicorn dying:app --port {{port}}", workers=1)
@@ -141,6 +143,7 @@ def test_a_command_that_crashes_in_its_turn_leaves_the_group(shop: Path) -> None
     assert left_of(shop) == []
 
 
+@pytest.mark.one_build
 def test_a_command_that_ignores_signals_is_gone_at_the_end(shop: Path) -> None:
     """With a worker in a session of its own that has lost its parent."""
     (shop / "deaf.py").write_text(
@@ -186,6 +189,7 @@ BUSY = """
 """
 
 
+@pytest.mark.one_build
 def test_what_a_command_does_out_of_turn_is_recorded_and_counts_as_other_load(shop: Path) -> None:
     (shop / "busy.py").write_text(textwrap.dedent(BUSY))
     (shop / "sitecustomize.py").write_text(  # it never comes to rest

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import get_args
 
 import pytest
@@ -319,9 +320,15 @@ def test_rung_does_something_for_every_turn(sharing: str, monkeypatch: pytest.Mo
     assert touched == expected[sharing]
 
 
+@pytest.mark.parametrize("sharing", RUNGS)
+def test_rung_runs_in_two_threads(sharing: str) -> None:
+    with ThreadPoolExecutor(2) as both:
+        assert [*both.map(RUNGS[sharing], [1_000] * 2)] == [None, None]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("sharing", ["attribute-write", "lock"])
-def test_rung_runs_in_two_threads(sharing: str) -> None:
+def test_rung_is_measured_in_two_threads(sharing: str) -> None:
     cell = {"workload": "shared", "workers": 2, "parameters": {"sharing": sharing}}
     for worker in measured(cell).workers:
         assert worker.ticks.operations[-1] > 0
