@@ -104,7 +104,8 @@ class Answer:
         has_memory = False
         if found:
             table, has_memory = headline_lines(found, width)
-            lines += [*table, *_cpu_lines(found, width)]
+            # What all names share stands once.
+            lines += [*table, *(each for each in _cpu_lines(found, width) if each not in table)]
         elif others:
             rows = [Row(each.question, each.ratio, each.label) for each in others]
             lines += ratio_lines(rows, "Throughput", width)
