@@ -140,10 +140,11 @@ def checked(facts: ParameterFacts, value: object, where: str) -> ParameterValue:
     finite = not isinstance(value, float) or math.isfinite(value)
     if typed is None or type(typed).__name__ != facts.type or not finite:
         raise UsageError(f"{where}: expected {EXPECTED.get(facts.type, facts.type)}, got {value!r}")
-    if facts.choices is not None and RENAMED.get(str(typed)) in facts.choices:
-        return RENAMED[str(typed)]
     if facts.choices is not None and typed not in facts.choices:
-        raise unknown("value", str(typed), facts.choices, where=where)
+        renamed = RENAMED.get(str(typed))
+        if renamed not in facts.choices:
+            raise unknown("value", str(typed), facts.choices, where=where)
+        return renamed
     if facts.at_least is not None and not isinstance(typed, str) and typed < facts.at_least:
         raise UsageError(f"{where}: expected at least {facts.at_least:g}, got {typed!r}")
     return typed

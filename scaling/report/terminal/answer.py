@@ -104,8 +104,7 @@ class Answer:
         has_memory = False
         if found:
             table, has_memory = headline_lines(found, width)
-            # What all names share stands once.
-            lines += [*table, *(each for each in _cpu_lines(found, width) if each not in table)]
+            lines += [*table, *_cpu_lines(found, width, table)]
         elif others:
             rows = [Row(each.question, each.ratio, each.label) for each in others]
             lines += ratio_lines(rows, "Throughput", width)
@@ -160,15 +159,15 @@ def wrapped(text: str, width: int, most: int) -> list[str]:
     return lines[:most]
 
 
-def _cpu_lines(found: list[Headline], width: int) -> list[str]:
+def _cpu_lines(found: list[Headline], width: int, above: list[str]) -> list[str]:
     """What a request costs: of a server that shares the cores with its load, throughput says less.
 
-    Empty where nothing was served.
+    Empty where nothing was served. They stand below the lines `above`.
     """
     ratios = [(each, one) for each in found if each.is_served for one in each.processes]
     rows = [Row(each.name, one.cpu) for each, one in ratios if one.cpu is not None]
     heading = "CPU time per request, N threads over N processes"
-    return list(ratio_lines(rows, heading, width)) if rows else []
+    return list(ratio_lines(rows, heading, width, above)) if rows else []
 
 
 def _collected(results: StudyResults) -> str:

@@ -178,8 +178,13 @@ def _widest(texts: Sequence[str]) -> int:
     return max(map(cell_len, texts))
 
 
-def ratio_lines(rows: Sequence[Row], heading: str, width: int) -> Iterator[str]:
-    """A line for each ratio below the heading, and what these have beside them."""
+def ratio_lines(
+    rows: Sequence[Row], heading: str, width: int, above: Sequence[str] = ()
+) -> Iterator[str]:
+    """A line for each ratio below the heading, and what these have beside them.
+
+    What all names share is not said again where it stands `above`.
+    """
     ratios = max(cell_len(row.ratio) for row in rows)
     longest = max(SHORTEST_NAME, width - ratios - 6 - SHORTEST_VERDICT)
     shared, named = "", [Named("", row.whole, row) for row in rows]
@@ -187,7 +192,7 @@ def ratio_lines(rows: Sequence[Row], heading: str, width: int) -> Iterator[str]:
         shared, named = _shortened(rows)
     shown = _that_fit(named)
     names = min(longest, max(cell_len(each.name) for each in shown))
-    if shared:
+    if shared and f"{shared}:" not in above:
         yield f"{shared}:"
     yield f"{heading} (ratio, {bounds_heading(each.row.value for each in shown)})"
     for under, several in groupby(shown, key=lambda each: each.under):
