@@ -76,7 +76,7 @@ def answer_block(results: StudyResults) -> Block:
         sentences = [others_sentence(of_throughput)]
     sentences.append(load_sentence(results))
     table = findings_table(findings, "Verdicts", [ratios_note([each.ratio for each in findings])])
-    served = any(is_served(each, results.study) for each in results.sections)
+    served = any(is_served(each.curves[0].key, results.study) for each in results.sections)
     return Block(
         words=[" ".join(filter(None, sentences))],
         figures=[

@@ -162,7 +162,7 @@ def _ceiling(ceiling: CeilingLine, requests_per_s: float) -> str:
 def load_text(section: Section, results: StudyResults) -> list[str]:
     """Server, connections, window, cores, a part each; empty for what is not served."""
     key = section.curves[0].key
-    if not is_served(section, results.study):
+    if not is_served(key, results.study):
         return []
     parameters = key.parameters
     served = [(curve.key, with_settings(curve.key.arm, parameters)) for curve in section.curves]

@@ -36,7 +36,7 @@ from scaling.report.plots.caption import ceilings_of, load_text
 from scaling.report.plots.plot import LoadSubject, Plot, Subject, load_subjects
 from scaling.report.plots.sheet import FORMATS, Draw, Sheet
 from scaling.report.plots.style import RC
-from scaling.report.tables.rated import free_running, free_sweeps, rate_of, rated
+from scaling.report.tables.rated import free_running, free_sweeps, rated
 from scaling.study.questions import section_of, without_rate
 
 # In the order in which files are written and the page shows them.
@@ -100,7 +100,7 @@ def plots_of(about: Subject) -> list[Plot[Subject]]:
     In an open loop throughput is what the schedule asked for: `load_plots_of` has those of that.
     All primitives have one plot together.
     """
-    if rate_of(about.section, about.study) is not None or primitives.is_row(about):
+    if about.section.rate_per_s is not None or primitives.is_row(about):
         return []
     return [plot for plot in PLOTS if plot.is_there(about)]
 

@@ -17,7 +17,6 @@ from scaling.report.plots.plot import MOST_COLUMNS, Plot, Subject, columns_table
 from scaling.report.plots.sheet import Layout, Sheet, key_entries, new_sheet
 from scaling.report.plots.style import IDEAL_LINE, QUIET, arm_colours
 from scaling.report.tables.notes import machine_text
-from scaling.report.tables.rated import rate_of
 
 HEIGHT_IN = 2.3
 SPEEDUP = "throughput ÷ that at N = 1"
@@ -81,7 +80,7 @@ def machine_sheets(machines: Mapping[str, Mapping[str, Subject]]) -> Iterator[tu
     found: dict[str, dict[str, Subject]] = {}
     for label, subjects in machines.items():
         for name, subject in subjects.items():
-            if rate_of(subject.section, subject.study) is None and is_there(subject):
+            if subject.section.rate_per_s is None and is_there(subject):
                 found.setdefault(name, {})[label] = subject
     for name, of in found.items():
         for loop in dict.fromkeys(loop for each in of.values() for loop in each.loops):

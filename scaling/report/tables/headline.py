@@ -60,7 +60,7 @@ def headlines(results: StudyResults) -> list[Headline]:
             each,
             each.headline_gains,
             _over_processes(each),
-            is_served(each.section, results.study),
+            is_served(each.section.curves[0].key, results.study),
         )
         for each in studied
     ]

@@ -26,8 +26,9 @@ from scaling.builds.arms import switched
 from scaling.journal.record import Machine, Parameters, PythonFacts, StudyLine
 from scaling.report.tables.findings import named
 from scaling.report.tables.grid import Cell, Chapter, Grid
-from scaling.report.tables.rated import is_open_loop
+from scaling.report.tables.rated import is_served
 from scaling.study.controls import CONTROLS
+from scaling.study.load import open_loop_rate
 
 # -------------------------------------------------------------------------------------- study notes
 # Notes on a study as a whole: drift and outliers, above its tables; the machine it was run on.
@@ -229,7 +230,8 @@ def spread_text(results: StudyResults, *, brief: bool = False) -> str:
         return "Noise: no A/A pairs were run, so nothing checks the verdicts."
     spreads: dict[str, list[float]] = {}
     for each in pairs:
-        is_open = is_open_loop(each.key, results.study)
+        is_rated = open_loop_rate(each.key.parameters) is not None
+        is_open = is_rated and is_served(each.key, results.study)
         spread = each.floor("latency_p99_s" if is_open else "throughput")
         if math.isfinite(spread):
             name = f"{each.key.workload}{', P99' if is_open else ''}"

@@ -19,7 +19,7 @@ from scaling.analysis.sections import Section, Sweep
 from scaling.analysis.served.capacity import Capacity
 from scaling.analysis.table.labels import short_labels
 from scaling.journal.record import Cell, StudyLine
-from scaling.study.load import RATE, middle, open_loop_rate
+from scaling.study.load import RATE, middle
 from scaling.study.questions import OVER_PROCESSES, OVER_SERVER, P99, section_of, without_rate
 
 # Columns of percentiles, with their names and the share of the requests that are no slower.
@@ -121,26 +121,8 @@ def has_background(section: Section) -> bool:
     return any(point.figures["background_requests"].n for point in points)
 
 
-def is_served(section: Section, study: StudyLine) -> bool:
-    """Whether a load generator sent the section's requests."""
-    return _is_served(section.curves[0].key, study)
-
-
-def rate_of(section: Section, study: StudyLine) -> float | None:
-    """The rate at which a section's requests were due, per second; None for every other section.
-
-    Others are those in a closed loop and those without a load generator.
-    """
-    key = section.curves[0].key
-    return open_loop_rate(key.parameters) if _is_served(key, study) else None
-
-
-def is_open_loop(key: Cell, study: StudyLine) -> bool:
-    """Whether the requests of a curve were due at times fixed beforehand."""
-    return _is_served(key, study) and open_loop_rate(key.parameters) is not None
-
-
-def _is_served(key: Cell, study: StudyLine) -> bool:
+def is_served(key: Cell, study: StudyLine) -> bool:
+    """Whether a load generator sent the requests of a curve."""
     note = study.workloads.get(key.workload)
     return note is not None and note.served
 
@@ -149,7 +131,7 @@ def rated(results: StudyResults) -> list[Rated]:
     """What a study has of served workloads in an open loop, in the order of its sections."""
     groups: dict[Cell, list[tuple[float, Section]]] = defaultdict(list)
     for section in results.sections:
-        if (rate := rate_of(section, results.study)) is not None:
+        if (rate := section.rate_per_s) is not None:
             key = section_of(without_rate(section.curves[0].key))
             groups[key].append((rate, section))
     names = short_labels(
@@ -198,7 +180,7 @@ def _fell_behind(cell: Cell, results: StudyResults) -> bool:
 
 def has_open_loop(results: StudyResults) -> bool:
     """Whether requests were due at times fixed beforehand in any of a study's sections."""
-    return any(rate_of(each, results.study) is not None for each in results.sections)
+    return any(each.rate_per_s is not None for each in results.sections)
 
 
 def free_sections(results: StudyResults) -> list[Section]:
@@ -206,14 +188,13 @@ def free_sections(results: StudyResults) -> list[Section]:
 
     Controls are last.
     """
-    found = [each for each in results.sections if rate_of(each, results.study) is None]
+    found = [each for each in results.sections if each.rate_per_s is None]
     return sorted(found, key=lambda each: each.is_control)
 
 
 def free_running(results: StudyResults) -> list[Compared]:
     """The comparisons of those sections."""
-    study = results.study
-    found = [each for each in results.judged if rate_of(each.section, study) is None]
+    found = [each for each in results.judged if each.section.rate_per_s is None]
     return sorted(found, key=lambda each: each.section.is_control)
 
 
@@ -222,6 +203,5 @@ def free_sweeps(results: StudyResults) -> list[Sweep]:
     return [
         sweep
         for sweep in results.sweeps
-        if sweep.parameter != RATE
-        or all(rate_of(section, results.study) is None for section in sweep.sections)
+        if sweep.parameter != RATE or all(section.rate_per_s is None for section in sweep.sections)
     ]

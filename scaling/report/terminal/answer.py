@@ -178,7 +178,7 @@ def _collected(results: StudyResults) -> str:
 
 def _loaded(results: StudyResults) -> str:
     """`Load of serve: server tcp · 16 connections per worker …`: what all of its runs share."""
-    served = [each for each in results.sections if is_served(each, results.study)]
+    served = [each for each in results.sections if is_served(each.curves[0].key, results.study)]
     if not served:
         return ""
     every = [load_text(each, results) for each in served]
