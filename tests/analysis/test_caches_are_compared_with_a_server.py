@@ -84,9 +84,9 @@ def test_cpu_time_is_that_of_all_parts() -> None:
 def test_table_and_answer_name_the_caches() -> None:
     tables, said = [], []
     for compared in STUDY.results.compared:
-        tables += models.SERVERS.grids(compared, STUDY.first_line)
+        tables += models.SERVERS.grids(compared)
         said += [each.question for each in models.SERVERS.findings(compared)]
-        assert not registry.OTHERS.grids(compared, STUDY.first_line)
+        assert not registry.OTHERS.grids(compared)
     assert len(tables) == 2
     assert [row[1] for row in tables[0].rows] == ["dict\n3.14t\nthreads"] * 2
     assert [row[2] for row in tables[0].rows] == ["valkey\n3.14\nforked"] * 2

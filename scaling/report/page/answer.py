@@ -9,13 +9,11 @@ from dataclasses import replace
 
 import matplotlib as mpl
 
-from scaling.analysis.comparison.compare import Compared
 from scaling.analysis.remedies import bases_of, remedies_in
 from scaling.analysis.results import StudyResults
 from scaling.analysis.served.ship import AppAnswer
 from scaling.analysis.statistics.verdict import RatioVerdict
 from scaling.base import formats
-from scaling.journal.record import StudyLine
 from scaling.report.application import ship_grid, shipped_text
 from scaling.report.page.figures import PARTS
 from scaling.report.page.parts import Block, PageFigure, Picture, picture
@@ -38,7 +36,7 @@ from scaling.report.tables.headline import (
 )
 from scaling.report.tables.measures import again
 from scaling.report.tables.notes import machine_text, margins, spread_text, turns_text
-from scaling.report.tables.questions.registry import QUESTIONS
+from scaling.report.tables.questions.registry import QUESTIONS, question_grids
 from scaling.report.tables.rated import free_running, is_served, rated
 
 REACH = (
@@ -243,11 +241,7 @@ def _question_grid(title: str, asked: Sequence[tuple[str, Finding]]) -> Grid:
 def loop_blocks(results: StudyResults) -> list[Block]:
     """Loops over asyncio and other runtimes over Python, for each section that has any."""
     return [
-        Block(each.title, grids=[*answers(each), *_tables(each, results.study)])
+        Block(each.title, grids=[*answers(each), *question_grids(each)])
         for each in free_running(results)
         if each.is_across_loops
     ]
-
-
-def _tables(compared: Compared, study: StudyLine) -> list[Grid]:
-    return [grid for question in QUESTIONS for grid in question.grids(compared, study)]

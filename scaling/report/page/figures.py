@@ -113,7 +113,7 @@ def _grids(subject: Subject) -> dict[str, list[Grid]]:
     for compared in subject.comparisons:
         for question in QUESTIONS:
             if question.part != LADDER:  # those stand behind their picture
-                grids = question.grids(compared, subject.study)
+                grids = question.grids(compared)
                 found[question.part] += [grid.of(compared.title) for grid in grids]
     return found
 

@@ -10,7 +10,7 @@ from scaling.report.tables.grid import Chapter, Grid
 from scaling.report.tables.measures import again
 from scaling.report.tables.notes import collections_sentence, margins, refused_chapters, turns_text
 from scaling.report.tables.questions.rates import at_rate_grids, capacity_grids, rate_grids
-from scaling.report.tables.questions.registry import QUESTIONS
+from scaling.report.tables.questions.registry import QUESTIONS, question_grids
 from scaling.report.tables.rated import Rated, free_running, rated
 
 
@@ -22,7 +22,7 @@ def chapters(results: StudyResults, *, alone: bool = True) -> list[Chapter]:
     """
     study = results.study
     found = stack_chapters(results)
-    found += [_chapter(each, study) for each in free_running(results) if each.compares]
+    found += [_chapter(each) for each in free_running(results) if each.compares]
     found += [_under_load(each, results) for each in rated(results)]
     found += refused_chapters(study)
     shown = [chapter for chapter in found if chapter.grids]
@@ -75,8 +75,8 @@ def states(compared: Compared) -> list[str]:
     return [f"Across allocator states, which these ratios include: {'; '.join(pairs)}."]
 
 
-def _chapter(compared: Compared, study: StudyLine) -> Chapter:
-    grids = [grid for question in QUESTIONS for grid in question.grids(compared, study)]
+def _chapter(compared: Compared) -> Chapter:
+    grids = question_grids(compared)
     return Chapter(compared.title, [], [*answers(compared), *grids] if grids else [])
 
 

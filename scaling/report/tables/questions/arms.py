@@ -1,6 +1,6 @@
 """Arms, loops, runtimes and versions of Python over one another."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import groupby
 
 from scaling.analysis.comparison.build_differences import build_differences_of
@@ -17,15 +17,14 @@ from scaling.analysis.ratios import Ratio
 from scaling.analysis.statistics.estimate import median
 from scaling.base import formats
 from scaling.builds.arms import free_arms
-from scaling.journal.record import StudyLine
 from scaling.report.tables.findings import Finding, named, stacked, workers
 from scaling.report.tables.grid import Cell, Grid
 from scaling.report.tables.questions.question import (
     Question,
     at_headline_n,
     contrast_findings,
-    contrast_headings,
-    contrast_rows,
+    contrast_grids,
+    of_and_over,
 )
 from scaling.study.questions import CPU, THROUGHPUT
 
@@ -58,11 +57,6 @@ def _ladder_grid(names: list[str], alike: list[Ladder]) -> Grid:
     return Grid(title, headings, rows, note=note)
 
 
-def _ladder_grids(compared: Compared, study: StudyLine) -> list[Grid]:
-    del study
-    return ladder_grids(compared)
-
-
 def _ladder_findings(compared: Compared) -> list[Finding]:
     n = compared.headline_n
     return [each for ladder in ladders(compared) if ladder.workers == n for each in _of_one(ladder)]
@@ -87,30 +81,29 @@ def _of_one(ladder: Ladder) -> Iterator[Finding]:
             yield Finding(f"… of that, {step.name} ({steps})", step)
 
 
-LADDER = Question("ladder", _ladder_grids, _ladder_findings)
+LADDER = Question("ladder", ladder_grids, _ladder_findings)
 
 
 # ----------------------------------------------------------------------------------------- settings
 # Each arm with a setting beside the ladder over the same arm without it.
 
 
-def _settings_grids(compared: Compared, study: StudyLine) -> list[Grid]:
-    del study
+def _settings_grids(compared: Compared) -> list[Grid]:
     found = compared.ratios.where("setting")
-    rows = contrast_rows(found, lambda each: (stacked(each.of), stacked(each.over)))
-    headings = ["N", "with", "over", *contrast_headings(found)]
-    return [Grid("What a setting changes", headings, rows, 3)] if rows else []
+    return contrast_grids("What a setting changes", found, ["with", "over"])
 
 
-def _settings_findings(compared: Compared) -> list[Finding]:
-    return [
-        Finding(f"{named(each.of)} over {each.over.arm}", each)
-        for each in compared.ratios.where("setting")
-        if each.is_headline
-    ]
+def _over_arms(question: str) -> Callable[[Compared], list[Finding]]:
+    """What a question that compares arms is about first."""
+
+    def findings(compared: Compared) -> list[Finding]:
+        found = compared.ratios.where(question, keep=lambda each: each.is_headline)
+        return [Finding(f"{named(each.of)} over {each.over.arm}", each) for each in found]
+
+    return findings
 
 
-SETTINGS = Question("settings", _settings_grids, _settings_findings)
+SETTINGS = Question("settings", _settings_grids, _over_arms("setting"))
 
 
 # -------------------------------------------------------------------------------------------- loops
@@ -123,14 +116,16 @@ ANOTHER_LIBRARY = (
 )
 
 
-def _loops_grids(compared: Compared, study: StudyLine) -> list[Grid]:
-    del study
+def _loops_grids(compared: Compared) -> list[Grid]:
     found = compared.ratios.where("loop")
-    rows = contrast_rows(found, lambda each: (each.of.loop, stacked(each.of)))
-    headings = ["N", "loop", "on", *contrast_headings(found)]
     elsewhere = any(each.of.loop.startswith(OTHER_LIBRARIES) for each in found)
-    note = ANOTHER_LIBRARY if elsewhere else ""
-    return [Grid("What the loop changed: over asyncio", headings, rows, 3, note)] if rows else []
+    return contrast_grids(
+        "What the loop changed: over asyncio",
+        found,
+        ["loop", "on"],
+        lambda each: (each.of.loop, stacked(each.of)),
+        note=ANOTHER_LIBRARY if elsewhere else "",
+    )
 
 
 def _loops_findings(compared: Compared) -> list[Finding]:
@@ -166,15 +161,14 @@ ANOTHER_RUNTIME = (
 )
 
 
-def _runtimes_grids(compared: Compared, study: StudyLine) -> list[Grid]:
-    del study
-    found = compared.ratios.where("runtime")
-    rows = contrast_rows(
-        found, lambda each: (each.of.arm, f"{stacked(each.over)}\n{each.over.loop}")
+def _runtimes_grids(compared: Compared) -> list[Grid]:
+    return contrast_grids(
+        "Other runtimes over Python",
+        compared.ratios.where("runtime"),
+        ["runtime", "over"],
+        lambda each: (each.of.arm, f"{stacked(each.over)}\n{each.over.loop}"),
+        note=ANOTHER_RUNTIME,
     )
-    headings = ["N", "runtime", "over", *contrast_headings(found)]
-    title = "Other runtimes over Python"
-    return [Grid(title, headings, rows, 3, ANOTHER_RUNTIME)] if rows else []
 
 
 def _runtimes_findings(compared: Compared) -> list[Finding]:
@@ -199,25 +193,23 @@ RUNTIMES = Question("runtimes", _runtimes_grids, _runtimes_findings)
 MICROSECONDS = 1e6
 
 
-def _versions_grids(compared: Compared, study: StudyLine) -> list[Grid]:
+def _versions_grids(compared: Compared) -> list[Grid]:
     versions = compared.ratios.where("version")
-    if not versions:
-        return []
 
     def besides(each: Ratio) -> str:
-        found = build_differences_of(study, (each.of.arm, each.over.arm))
+        found = build_differences_of(compared.blocks.study, (each.of.arm, each.over.arm))
         return ", ".join(one.fact for one in found)
 
-    rows = contrast_rows(
-        versions,
-        lambda each: (stacked(each.of), stacked(each.over), besides(each) or "nothing else"),
-    )
     note = "Where builds differ in more than the version, the ratio includes that difference."
-    note = note if any(map(besides, versions)) else ""
-    headings = ["N", "version", "over", "builds differ in", *contrast_headings(versions)]
-    changed = Grid("What the versions changed", headings, rows, 4, note)
-    lines = version_lines(compared)
-    return [_version_builds(lines), changed] if lines else [changed]
+    changed = contrast_grids(
+        "What the versions changed",
+        versions,
+        ["version", "over", "builds differ in"],
+        lambda each: (*of_and_over(each), besides(each) or "nothing else"),
+        note=note if any(map(besides, versions)) else "",
+    )
+    lines = version_lines(compared) if changed else None
+    return [_version_builds(lines), *changed] if lines else changed
 
 
 def _version_builds(lines: VersionLines) -> Grid:
@@ -248,12 +240,4 @@ def _version_figures(lines: VersionLines, point: VersionPoint) -> list[Cell]:
     ]
 
 
-def _versions_findings(compared: Compared) -> list[Finding]:
-    return [
-        Finding(f"{named(each.of)} over {each.over.arm}", each)
-        for each in compared.ratios.where("version")
-        if each.is_headline
-    ]
-
-
-VERSIONS = Question("versions", _versions_grids, _versions_findings)
+VERSIONS = Question("versions", _versions_grids, _over_arms("version"))

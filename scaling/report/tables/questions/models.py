@@ -10,15 +10,13 @@ from scaling.analysis.ratios import Ratio
 from scaling.base import formats
 from scaling.base.vocabulary import MODELS
 from scaling.journal.record import Cell as CellOfStudy
-from scaling.journal.record import StudyLine
 from scaling.report.tables.findings import Finding, named, stacked, workers
 from scaling.report.tables.grid import Cell, Grid
 from scaling.report.tables.questions.question import (
     HEADINGS,
     Question,
     at_headline_n,
-    contrast_headings,
-    contrast_rows,
+    contrast_grids,
 )
 from scaling.study.questions import (
     CPU,
@@ -51,8 +49,7 @@ GAIN = Question("curves", findings=_gain_findings)
 SHOWN = ("throughput", "CPU per op", "memory")
 
 
-def _processes_grids(compared: Compared, study: StudyLine) -> list[Grid]:
-    del study
+def _processes_grids(compared: Compared) -> list[Grid]:
     found = compared.over_processes
     if not found:
         return []
@@ -126,8 +123,7 @@ PROCESSES = Question("processes", _processes_grids, _processes_findings)
 SERVERS_NOTE = "CPU time is that of all parts: workers, server, and database where there is one."
 
 
-def _servers_grids(compared: Compared, study: StudyLine) -> list[Grid]:
-    del study
+def _servers_grids(compared: Compared) -> list[Grid]:
     found = compared.ratios.where(OVER_SERVER)
     rows: list[list[Cell]] = [
         [
@@ -140,19 +136,8 @@ def _servers_grids(compared: Compared, study: StudyLine) -> list[Grid]:
         for each in found.where(measure=THROUGHPUT)
     ]
     title = "One cache for all threads over processes with a server"
-    return (
-        [
-            Grid(
-                title,
-                ["N", "of", "over", *(HEADINGS[each] for each in (THROUGHPUT, CPU))],
-                rows,
-                3,
-                SERVERS_NOTE,
-            )
-        ]
-        if rows
-        else []
-    )
+    headings = ["N", "of", "over", HEADINGS[THROUGHPUT], HEADINGS[CPU]]
+    return [Grid(title, headings, rows, 3, SERVERS_NOTE)] if rows else []
 
 
 def _of_all(compared: Compared, ratio: Ratio) -> Ratio | None:
@@ -182,19 +167,17 @@ SERVERS = Question("processes", _servers_grids, _servers_findings)
 # How many threads each loop's pool has, over the smallest size.
 
 
-def _pools_grids(compared: Compared, study: StudyLine) -> list[Grid]:
-    del study
-    found = compared.ratios.where(OVER_SMALLEST_POOL)
-    rows = contrast_rows(
-        found,
+def _pools_grids(compared: Compared) -> list[Grid]:
+    return contrast_grids(
+        "Threads in the pool of each loop",
+        compared.ratios.where(OVER_SMALLEST_POOL),
+        ["of", "threads"],
         lambda each: (
             stacked(each.of),
             f"{each.of.parameters[POOL]} over {each.over.parameters[POOL]}",
         ),
         first=(),
     )
-    headings = ["N", "of", "threads", *contrast_headings(found, first=())]
-    return [Grid("Threads in the pool of each loop", headings, rows, 3)] if rows else []
 
 
 POOLS = Question("settings", _pools_grids)
@@ -204,8 +187,7 @@ POOLS = Question("settings", _pools_grids)
 # What an extra worker takes, by arm and model.
 
 
-def _memory_grids(compared: Compared, study: StudyLine) -> list[Grid]:
-    del study
+def _memory_grids(compared: Compared) -> list[Grid]:
     if compared.is_across_loops or not compared.compares:
         return []
     curves = [curve for curve in compared.curves if curve.slope.n]
@@ -228,8 +210,7 @@ EXTRA_WORKERS = Question("memory", _memory_grids)
 # From how many threads without the GIL on they beat the best single worker with it.
 
 
-def _break_even_grids(compared: Compared, study: StudyLine) -> list[Grid]:
-    del study
+def _break_even_grids(compared: Compared) -> list[Grid]:
     return [_break_even_grid(each) for each in break_evens(compared)]
 
 

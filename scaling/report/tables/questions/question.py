@@ -1,27 +1,21 @@
 """What a module of this folder gives: the tables of one question, and its rows in the answer."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from scaling.analysis.comparison.compare import Compared
 from scaling.analysis.ratios import Ratio, Ratios
 from scaling.analysis.table.columns import MEASURES
 from scaling.analysis.table.run_fields import readable
 from scaling.journal.record import Cell as CellOfStudy
-from scaling.journal.record import StudyLine
-from scaling.report.tables.findings import Finding, named
+from scaling.report.tables.findings import Finding, stacked
 from scaling.report.tables.grid import Cell, Grid, PagePart
 from scaling.study.questions import CPU, MEMORY, P99, THROUGHPUT
 
 
-def no_tables(compared: Compared, study: StudyLine) -> list[Grid]:
-    """Of a question whose answer says it all."""
-    del compared, study
-    return []
-
-
-def no_findings(compared: Compared) -> list[Finding]:
-    """Of a question that has no ratio, or too many for an answer."""
+def nothing(compared: Compared) -> list[Any]:
+    """Tables of a question whose answer says it all, findings of one that has too many ratios."""
     del compared
     return []
 
@@ -33,8 +27,8 @@ class Question:
     """
 
     part: PagePart
-    grids: Callable[[Compared, StudyLine], list[Grid]] = no_tables
-    findings: Callable[[Compared], list[Finding]] = no_findings
+    grids: Callable[[Compared], list[Grid]] = nothing
+    findings: Callable[[Compared], list[Finding]] = nothing
 
 
 # ---------------------------------------------------------------------------------------- contrasts
@@ -44,48 +38,41 @@ HEADINGS = {THROUGHPUT: "throughput", CPU: "CPU per op", P99: "P99", MEMORY: "me
 FIRST = (THROUGHPUT, CPU)  # in every table of closed loops
 
 
-def contrast_headings(found: Ratios, first: Iterable[str] = FIRST) -> list[str]:
-    """The headings of the last columns: one for each measure that the ratios are of."""
-    return [_heading(each) for each in _measures(found, first)]
+def of_and_over(each: Ratio) -> tuple[str, ...]:
+    """Both cells, for a column each."""
+    return stacked(each.of), stacked(each.over)
 
 
-def contrast_rows(
-    found: Ratios, words: Callable[[Ratio], Iterable[str]], first: Iterable[str] = FIRST
-) -> list[list[Cell]]:
-    """A row for each two cells that a question compares: N, its `words`, a ratio for each measure.
+def contrast_grids(
+    title: str,
+    found: Ratios,
+    heads: Sequence[str],
+    words: Callable[[Ratio], Iterable[str]] = of_and_over,
+    *,
+    first: Iterable[str] = FIRST,
+    note: str = "",
+) -> list[Grid]:
+    """A table with a row for each two cells that a question compares; none without a ratio.
 
-    The measures are `first`, and whatever else the ratios are of.
+    A row has N, its `words` under `heads`, and a ratio for each measure: `first`, and whatever else
+    the ratios are of.
     """
     rows: dict[tuple[str, CellOfStudy, CellOfStudy], dict[str, Ratio]] = {}
     for each in found:
         rows.setdefault((each.question, each.of, each.over), {})[each.asked_measure] = each
-    measures = _measures(found, first)
-    return [
+    measures = list(dict.fromkeys([*first, *(each.asked_measure for each in found)]))
+    cells: list[list[Cell]] = [
         [str(of.workers), *words(next(iter(row.values()))), *(row.get(m, "") for m in measures)]
         for (_, of, _), row in rows.items()
     ]
+    headings = ["N", *heads, *map(heading, measures)]
+    return [Grid(title, headings, cells, 1 + len(heads), note)] if cells else []
 
 
-def _measures(found: Ratios, first: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys([*first, *(each.asked_measure for each in found)]))
-
-
-def _heading(measure: str) -> str:
+def heading(measure: str) -> str:
+    """What the column of a measure is called."""
     declared = MEASURES.get(measure)
     return HEADINGS.get(measure) or (declared and declared.words) or readable(measure)
-
-
-def headline_findings(found: Ratios) -> list[Finding]:
-    """What each question is about first; of a measure besides throughput with its name."""
-    return [
-        Finding(
-            f"{'' if each.measure == THROUGHPUT else f'{_heading(each.asked_measure)} of '}"
-            f"{named(each.of)} over {named(each.over)}",
-            each,
-        )
-        for each in found
-        if each.is_headline
-    ]
 
 
 def contrast_findings(question: str, found: Ratios, ratio: Ratio) -> list[Finding]:

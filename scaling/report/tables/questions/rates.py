@@ -6,7 +6,6 @@ from itertools import product
 from scaling.analysis.ratios import Ratios
 from scaling.analysis.results import StudyResults
 from scaling.analysis.served.capacity import Capacity, over_processes
-from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.table.column import Shown
 from scaling.analysis.table.columns import SHOWN
 from scaling.analysis.table.latency import BEYOND, fewest
@@ -14,7 +13,7 @@ from scaling.base import formats
 from scaling.report.tables.findings import named, ratios_note, stacked
 from scaling.report.tables.grid import Cell, Grid
 from scaling.report.tables.measures import SUSPECT
-from scaling.report.tables.questions.question import contrast_headings, contrast_rows
+from scaling.report.tables.questions.question import contrast_grids
 from scaling.report.tables.rated import PERCENTILES, AtRate, Line, Rated
 from scaling.study.questions import CPU, MEMORY, P99
 
@@ -34,16 +33,17 @@ def at_rate_grids(each: Rated, results: StudyResults) -> list[Grid]:
         if compared.section.rate_per_s == each.middle_rate_per_s
         and any(curve in each.section.curves for curve in compared.curves)
     }
-    return [_at_rate_grid(each, loop, ratios) for loop, ratios in sections.items() if ratios]
-
-
-def _at_rate_grid(each: Rated, loop: str, ratios: Ratios) -> Grid:
-    rows = contrast_rows(ratios, lambda each: (stacked(each.of), stacked(each.over)), FIRST)
     rate = formats.number(each.middle_rate_per_s)
-    title = f"{each.label} · {loop}, at {rate}/s: each over another"
-    note = ratios_note([cell for row in rows for cell in row if isinstance(cell, Estimate)])
-    headings = ["N", "of", "over", *contrast_headings(ratios, FIRST)]
-    return Grid(title, headings, rows, 3, note)
+    return [
+        grid.noted(ratios_note(grid.estimates))
+        for loop, ratios in sections.items()
+        for grid in contrast_grids(
+            f"{each.label} · {loop}, at {rate}/s: each over another",
+            ratios,
+            ["of", "over"],
+            first=FIRST,
+        )
+    ]
 
 
 # -------------------------------------------------------------------------------------------- rates

@@ -5,17 +5,11 @@ a `QUESTION` and name it here.
 """
 
 from scaling.analysis.comparison.compare import Compared
-from scaling.journal.record import StudyLine
-from scaling.report.tables.findings import Finding, stacked
+from scaling.report.tables.findings import Finding, named
 from scaling.report.tables.grid import Grid
 from scaling.report.tables.questions import arms, models
-from scaling.report.tables.questions.question import (
-    Question,
-    contrast_headings,
-    contrast_rows,
-    headline_findings,
-)
-from scaling.study.questions import OVER_PROCESSES, OVER_SERVER, OVER_SMALLEST_POOL
+from scaling.report.tables.questions.question import Question, contrast_grids, heading
+from scaling.study.questions import OVER_PROCESSES, OVER_SERVER, OVER_SMALLEST_POOL, THROUGHPUT
 
 # ------------------------------------------------------------------------------------------- others
 # Questions without a module of their own: a table for each, so that a new one is shown at once,
@@ -27,22 +21,29 @@ WITH_MODULES = (
 )
 
 
-def _grids(compared: Compared, study: StudyLine) -> list[Grid]:
-    del study
+def _grids(compared: Compared) -> list[Grid]:
     asked = dict.fromkeys(each.question for each in compared.ratios)
-    return [_grid(compared, name) for name in asked if name not in WITH_MODULES]
-
-
-def _grid(compared: Compared, question: str) -> Grid:
-    found = compared.ratios.where(question)
-    rows = contrast_rows(found, lambda each: (stacked(each.of), stacked(each.over)), first=())
-    headings = ["N", "of", "over", *contrast_headings(found, first=())]
-    return Grid(question.capitalize(), headings, rows, 3)
+    return [
+        grid
+        for name in asked
+        if name not in WITH_MODULES
+        for grid in contrast_grids(
+            name.capitalize(), compared.ratios.where(name), ["of", "over"], first=()
+        )
+    ]
 
 
 def _findings(compared: Compared) -> list[Finding]:
-    others = compared.ratios.where(keep=lambda each: each.question not in WITH_MODULES)
-    return headline_findings(others)
+    """What each question is about first; of a measure besides throughput with its name."""
+    return [
+        Finding(
+            f"{'' if each.measure == THROUGHPUT else f'{heading(each.asked_measure)} of '}"
+            f"{named(each.of)} over {named(each.over)}",
+            each,
+        )
+        for each in compared.ratios
+        if each.question not in WITH_MODULES and each.is_headline
+    ]
 
 
 OTHERS = Question("settings", _grids, _findings)
@@ -64,3 +65,8 @@ QUESTIONS = (
     OTHERS,
     models.EXTRA_WORKERS,
 )
+
+
+def question_grids(compared: Compared) -> list[Grid]:
+    """The tables of all questions."""
+    return [grid for question in QUESTIONS for grid in question.grids(compared)]
