@@ -306,8 +306,8 @@ def test_each_build_has_its_cost_and_its_gain() -> None:
 def test_one_picture_has_the_versions_side_by_side(workers: Sequence[int], rows: int) -> None:
     study = studied("3.12", "3.14", "3.13t", "3.14t", workers=workers)
     with mpl.rc_context(RC):
-        sheet = versions.sheet(subjects(study.results).values())
-    assert sheet is not None
+        ((_, draw),) = versions.drawings(subjects(study.results).values())
+        sheet = draw()
     assert len(sheet.panels) == rows
     for axes in sheet.all_panels:
         assert [label.get_text() for label in axes.get_xticklabels()] == ["3.12", "3.13", "3.14"]
@@ -318,7 +318,7 @@ def test_one_picture_has_the_versions_side_by_side(workers: Sequence[int], rows:
 
 def test_builds_of_one_version_are_no_picture() -> None:
     study = studied("3.14", "3.14t")
-    assert versions.sheet(subjects(study.results).values()) is None
+    assert not list(versions.drawings(subjects(study.results).values()))
 
 
 def test_a_backport_that_the_older_version_needs_is_a_part_of_it() -> None:

@@ -6,8 +6,7 @@ Below it every other question that the study answers, a table for each.
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
-
-import matplotlib as mpl
+from functools import partial
 
 from scaling.analysis.remedies import bases_of, remedies_in
 from scaling.analysis.results import StudyResults
@@ -17,7 +16,6 @@ from scaling.base import formats
 from scaling.report.application import ship_grid, shipped_text
 from scaling.report.page.figures import PARTS
 from scaling.report.page.parts import Block, PageFigure, Picture, picture
-from scaling.report.plots.style import RC
 from scaling.report.plots.verdicts import draw
 from scaling.report.remedies import notes
 from scaling.report.tables.comparison import answers, states
@@ -174,11 +172,9 @@ def _what(of_throughput: Sequence[Finding], of_load: Sequence[Finding]) -> str:
 
 
 def _picture(findings: Sequence[Finding], results: StudyResults, what: str) -> Picture:
-    with mpl.rc_context(RC):
-        study = results.study
-        words = (results.soundness.warning, *results.caveats, machine_text(study))
-        caption = " · ".join(filter(None, words))
-        return picture(draw(findings, caption, what), "answer-verdicts")
+    words = (results.soundness.warning, *results.caveats, machine_text(results.study))
+    caption = " · ".join(filter(None, words))
+    return picture(partial(draw, findings, caption, what), "answer-verdicts")
 
 
 def questions_block(results: StudyResults) -> Block:

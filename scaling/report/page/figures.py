@@ -6,8 +6,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
-import matplotlib as mpl
-
 from scaling.analysis.results import StudyResults
 from scaling.analysis.sections import Sweep
 from scaling.journal.beside import read_check, read_faults, read_profiles, read_soak
@@ -19,7 +17,6 @@ from scaling.report.plots import sweep, versions
 from scaling.report.plots.draw import load_plots_of, plots_of
 from scaling.report.plots.full_stack import drawings
 from scaling.report.plots.plot import LoadSubject, Plot, Subject
-from scaling.report.plots.style import RC
 from scaling.report.tables.faults import check_grids, check_sentence, faults_grid, soak_grid
 from scaling.report.tables.full_stack import stack_chapters
 from scaling.report.tables.grid import Grid, PagePart
@@ -74,28 +71,21 @@ def figure_parts(about: Mapping[str, Subject], pictures: Pictures) -> list[PageS
     compared = [found for each in about.values() for found in each.comparisons]
     has_processes = any(found.over_processes for found in compared)
     titles = PARTS if has_processes else PARTS | {PROCESSES: WITHOUT_PROCESSES}
-    with mpl.rc_context(RC):
-        if of_versions := versions.sheet(about.values()):
-            shown = pictures.of(versions.NAME, versions.NAME, lambda: of_versions)
-            blocks[VERSIONS].append(Block(figures=[PageFigure(shown, [])]))
-        in_order = sorted(about.items(), key=lambda each: each[1].section.is_control)
-        for number, (stem, subject) in enumerate(in_order, start=1):
-            drawn: dict[str | None, list[PageFigure]] = defaultdict(list)
-            for plot in plots_of(subject):
-                draw = partial(plot.draw, subject)
-                shown = pictures.of(f"{stem}-{plot.name}", f"f{number}-{plot.name}", draw)
-                drawn[plot.part].append(_figure(plot, shown, subject))
-            grids = _grids(subject)
-            words = {LOSSES: told(subject.attributions)}
-            for part in PARTS:
-                blocks[part].append(
-                    Block(
-                        subject.section.title,
-                        words.get(part, []),
-                        drawn[part],
-                        grids.get(part, []),
-                    )
-                )
+    for name, draw in versions.drawings(about.values()):
+        blocks[VERSIONS].append(Block(figures=[PageFigure(pictures.of(name, name, draw), [])]))
+    in_order = sorted(about.items(), key=lambda each: each[1].section.is_control)
+    for number, (stem, subject) in enumerate(in_order, start=1):
+        drawn: dict[str | None, list[PageFigure]] = defaultdict(list)
+        for plot in plots_of(subject):
+            draw = partial(plot.draw, subject)
+            shown = pictures.of(f"{stem}-{plot.name}", f"f{number}-{plot.name}", draw)
+            drawn[plot.part].append(_figure(plot, shown, subject))
+        grids = _grids(subject)
+        words = {LOSSES: told(subject.attributions)}
+        for part in PARTS:
+            blocks[part].append(
+                Block(subject.section.title, words.get(part, []), drawn[part], grids.get(part, []))
+            )
     return [
         PageSection(name, title, [block for block in blocks[name] if not block.is_empty], note)
         for name, (title, note) in titles.items()
@@ -130,11 +120,10 @@ def sweep_blocks(
     `about` are the subjects of all of the study's sections.
     """
     shown = list(filter(sweep.is_drawn, sweeps))
-    with mpl.rc_context(RC):
-        drawn = [
-            pictures.of(plot, f"s{number}-sweep", draw)
-            for number, (plot, draw) in enumerate(sweep.drawings(about, sweeps), start=1)
-        ]
+    drawn = [
+        pictures.of(plot, f"s{number}-sweep", draw)
+        for number, (plot, draw) in enumerate(sweep.drawings(about, sweeps), start=1)
+    ]
     return [_sweep_block(*each) for each in zip(shown, drawn, strict=True)]
 
 
@@ -147,11 +136,10 @@ def primitives_blocks(
     `about` are the subjects of all of the study's sections.
     """
     warning = next((each.warning for each in about), "")
-    with mpl.rc_context(RC):
-        drawn = [
-            pictures.of(plot, f"p{number}-primitives", draw)
-            for number, (plot, draw) in enumerate(primitives_plot.drawings(results, warning), 1)
-        ]
+    drawn = [
+        pictures.of(plot, f"p{number}-primitives", draw)
+        for number, (plot, draw) in enumerate(primitives_plot.drawings(results, warning), 1)
+    ]
     blocks = [
         Block(rows.title, figures=[PageFigure(shown, [primitives_grid(rows)], is_open=True)])
         for rows, shown in zip(primitives(results), drawn, strict=True)
@@ -172,11 +160,10 @@ def _sweep_block(sweep: Sweep, drawn: Picture) -> Block:
 def stack_blocks(results: StudyResults, pictures: Pictures) -> list[Block]:
     """A block with all stacks of the study; none where it has none."""
     drawn = drawings(results, results.soundness.warning)
-    with mpl.rc_context(RC):
-        figures = [
-            PageFigure(pictures.of(plot, f"stack-{number}", draw), [])
-            for number, (plot, draw) in enumerate(drawn, start=1)
-        ]
+    figures = [
+        PageFigure(pictures.of(plot, f"stack-{number}", draw), [])
+        for number, (plot, draw) in enumerate(drawn, start=1)
+    ]
     return [
         Block(words=chapter.words, figures=figures, grids=chapter.grids)
         for chapter in stack_chapters(results)
@@ -212,11 +199,10 @@ def load_blocks(
 
     `about` has them by the beginning of their file names.
     """
-    with mpl.rc_context(RC):
-        return [
-            _load_block(each, stem, f"l{number}", results, pictures)
-            for number, (stem, each) in enumerate(about.items(), start=1)
-        ]
+    return [
+        _load_block(each, stem, f"l{number}", results, pictures)
+        for number, (stem, each) in enumerate(about.items(), start=1)
+    ]
 
 
 def _load_block(

@@ -6,8 +6,10 @@ from pathlib import Path
 from urllib.parse import quote
 from xml.etree import ElementTree as ET
 
+import matplotlib as mpl
+
 from scaling.base import formats
-from scaling.report.plots.sheet import Draw, Sheet
+from scaling.report.plots.sheet import Draw
 from scaling.report.plots.style import BORDER, FAINT, INK, QUIET, RC, REGION_SHADES
 from scaling.report.plots.svg import SVG, one_of_several
 from scaling.report.tables.grid import Cell, Grid, VerdictCell, word_of
@@ -74,10 +76,10 @@ class Pictures:
     def of(self, plot: str, name: str, draw: Draw) -> Picture:
         """The plot whose files are called `plot`; `name` must be an id that nothing else has.
 
-        To be called inside of `RC`. Raises `OSError` where its file is not in `folder`.
+        Raises `OSError` where its file is not in `folder`.
         """
         if self.folder is None:
-            return picture(draw(), name)
+            return picture(draw, name)
         file = self.folder / f"{plot}.svg"
         svg = file.read_text(encoding="utf-8")
         root = ET.fromstring(svg)
@@ -89,12 +91,11 @@ class Pictures:
         return Picture(name, title, file=PlotFile(address, description, width, height))
 
 
-def picture(sheet: Sheet, name: str) -> Picture:
-    """The sheet as a picture; `name` must be an id that nothing else on the page has.
-
-    To be called inside of `RC`.
-    """
-    return _inside(sheet.svg(), name, sheet.title)
+def picture(draw: Draw, name: str) -> Picture:
+    """What is drawn as a picture; `name` must be an id that nothing else on the page has."""
+    with mpl.rc_context(RC):
+        sheet = draw()
+        return _inside(sheet.svg(), name, sheet.title)
 
 
 def _inside(svg: str, name: str, title: str) -> Picture:

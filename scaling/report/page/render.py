@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from operator import attrgetter
 from pathlib import Path
 
-import matplotlib as mpl
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 from rich.console import Console
@@ -38,8 +37,7 @@ from scaling.report.page.figures import (
 from scaling.report.page.parts import Block, PageFigure, PageSection, Pictures, in_parts, picture
 from scaling.report.page.trust import law_blocks, noise_block, steadiness_block, validity_blocks
 from scaling.report.plots.draw import loads, subjects
-from scaling.report.plots.efficiency import machine_sheets
-from scaling.report.plots.style import RC
+from scaling.report.plots.efficiency import machine_drawings
 from scaling.report.reading import read
 from scaling.report.tables.comparison import warnings_of
 from scaling.report.tables.grid import Chapter, VerdictCell, word_of
@@ -238,10 +236,7 @@ def _blocks(chapters: list[Chapter]) -> list[Block]:
 
 def _pictures(machines: Mapping[str, StudyResults]) -> list[Block]:
     about = {label: subjects(results) for label, results in machines.items()}
-    with mpl.rc_context(RC):
-        figures = [
-            PageFigure(picture(sheet, f"m-{name}"), []) for name, sheet in machine_sheets(about)
-        ]
+    figures = [PageFigure(picture(draw, f"m-{name}"), []) for name, draw in machine_drawings(about)]
     return [Block(figures=figures)]
 
 

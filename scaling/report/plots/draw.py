@@ -90,8 +90,7 @@ def drawings(results: StudyResults) -> Iterator[tuple[str, Draw]]:
     yield from full_stack.drawings(results, _warning(results))
     yield from sweep.drawings(found.values(), free_sweeps(results))
     yield from primitives.drawings(results, _warning(results))
-    if of_versions := versions.sheet(found.values()):
-        yield versions.NAME, lambda: of_versions
+    yield from versions.drawings(found.values())
 
 
 def plots_of(about: Subject) -> list[Plot[Subject]]:

@@ -6,6 +6,7 @@ several machines it is speed-up: a panel for each, with its own borders, on one 
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 
 from matplotlib.axes import Axes
 
@@ -14,7 +15,7 @@ from scaling.analysis.statistics.estimate import bounds_kind
 from scaling.base import formats
 from scaling.report.plots.panel import HEAD_ROOM, draw_curves, finish, highest, panels_of
 from scaling.report.plots.plot import MOST_COLUMNS, Plot, Subject, columns_table
-from scaling.report.plots.sheet import Layout, Sheet, key_entries, new_sheet
+from scaling.report.plots.sheet import Draw, Layout, Sheet, key_entries, new_sheet
 from scaling.report.plots.style import IDEAL_LINE, QUIET, arm_colours
 from scaling.report.tables.notes import machine_text
 
@@ -72,10 +73,10 @@ def draw_ideal(axes: Axes, curves: Iterable[Curve], *, rises: bool = True) -> No
     axes.plot([1, last], ends, color=QUIET, lw=1.0, ls=IDEAL_LINE, zorder=2, gid="ideal")
 
 
-def machine_sheets(machines: Mapping[str, Mapping[str, Subject]]) -> Iterator[tuple[str, Sheet]]:
+def machine_drawings(machines: Mapping[str, Mapping[str, Subject]]) -> Iterator[tuple[str, Draw]]:
     """A sheet for each section and loop with a speed-up, with a name for it.
 
-    `machines` has what there is to draw of each, by name. To be used inside of `RC`, as all sheets.
+    `machines` has what there is to draw of each, by name.
     """
     found: dict[str, dict[str, Subject]] = {}
     for label, subjects in machines.items():
@@ -84,7 +85,7 @@ def machine_sheets(machines: Mapping[str, Mapping[str, Subject]]) -> Iterator[tu
                 found.setdefault(name, {})[label] = subject
     for name, of in found.items():
         for loop in dict.fromkeys(loop for each in of.values() for loop in each.loops):
-            yield f"{name}-{loop.replace('/', '-')}", _draw_machines(of, loop)
+            yield f"{name}-{loop.replace('/', '-')}", partial(_draw_machines, of, loop)
 
 
 def _draw_machines(of: Mapping[str, Subject], loop: str) -> Sheet:

@@ -5,7 +5,8 @@ joins the builds with the GIL, another those without. All panels have the same v
 row one scale.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from itertools import batched
 
 import numpy as np
@@ -29,7 +30,15 @@ from scaling.report.plots.panel import (
 )
 from scaling.report.plots.plot import Subject
 from scaling.report.plots.primitives import is_row
-from scaling.report.plots.sheet import Layout, Sheet, key_entries, new_sheet, panel_in, width_in
+from scaling.report.plots.sheet import (
+    Draw,
+    Layout,
+    Sheet,
+    key_entries,
+    new_sheet,
+    panel_in,
+    width_in,
+)
 from scaling.report.plots.style import IDEAL_LINE, QUIET, RC, ROLES
 
 NAME = "versions"
@@ -37,12 +46,15 @@ WITH_GIL, FREE = {"with the GIL": ROLES[""]}, {"free-threaded": ROLES["t"]}
 MOST_COLUMNS = 5  # of workloads side by side, that leave room for four versions under each
 
 
-def sheet(subjects: Iterable[Subject]) -> Sheet | None:
-    """The sheet of a study; None where no two versions of Python are compared."""
+def drawings(subjects: Iterable[Subject]) -> Iterator[tuple[str, Draw]]:
+    """The sheet of a study with the name of its file; none where no two versions are compared."""
     about = [each for each in subjects if each.comparisons and not is_row(each)]
     every = [line for each in about for made in each.comparisons if (line := version_lines(made))]
-    if not every:
-        return None
+    if every:
+        yield NAME, partial(_draw, about[0], every)
+
+
+def _draw(about: Subject, every: Sequence[VersionLines]) -> Sheet:
     versions = rising(point.version for line in every for point in line.points)
     headings = _headings(every)
     columns = _columns(headings)
@@ -52,7 +64,7 @@ def sheet(subjects: Iterable[Subject]) -> Sheet | None:
         for which in ("cost", "gain")
         if np.isfinite(_all_runs((line for line, _ in few), which)).any()
     ]
-    drawn = _empty(about[0], every, Layout(len(rows) * columns, columns, panel_in=1.9))
+    drawn = _empty(about, every, Layout(len(rows) * columns, columns, panel_in=1.9))
     for panels, (few, which) in zip(list(drawn.panels), rows, strict=True):
         top = HEAD_ROOM * float(np.nanmax(_all_runs((line for line, _ in few), which)))
         for spare in panels[len(few) :]:
