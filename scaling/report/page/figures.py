@@ -27,33 +27,26 @@ from scaling.report.tables.primitives import primitives, primitives_grid, script
 from scaling.report.tables.questions.rates import at_rate_grids, capacity_grids
 from scaling.report.tables.questions.registry import QUESTIONS
 
-CURVES: PagePart = "curves"
-LOSSES: PagePart = "losses"
-LADDER: PagePart = "ladder"
-PROCESSES: PagePart = "processes"
-MEMORY: PagePart = "memory"
-VERSIONS: PagePart = "versions"
-SETTINGS: PagePart = "settings"
 PARTS: dict[PagePart, tuple[str, str]] = {
-    CURVES: ("How it scales", "Throughput, speed-up and efficiency against N."),
-    LOSSES: (
+    "curves": ("How it scales", "Throughput, speed-up and efficiency against N."),
+    "losses": (
         "What is lost",
         f"N workers should do N times the work of one. {LEGEND}",
     ),
-    LADDER: (
+    "ladder": (
         "What freed the speed",
         "Two builds differ in allocator, build options and GIL; each is a step of its own.",
     ),
-    PROCESSES: (
+    "processes": (
         "Threads or processes",
         "The baseline: as many processes on the best arm with the GIL.",
     ),
-    MEMORY: ("Memory", "Memory of the whole process tree, and what each worker adds."),
-    VERSIONS: (
+    "memory": ("Memory", "Memory of the whole process tree, and what each worker adds."),
+    "versions": (
         "Versions of Python",
         "Throughput of one loop on each build, and the gain of more; each version over the oldest.",
     ),
-    SETTINGS: ("Settings", "Each arm with a setting over the same arm without it."),
+    "settings": ("Settings", "Each arm with a setting over the same arm without it."),
 }
 # The same part of a study without processes to compare with.
 WITHOUT_PROCESSES = (
@@ -70,9 +63,9 @@ def figure_parts(about: Mapping[str, Subject], pictures: Pictures) -> list[PageS
     blocks: dict[str, list[Block]] = defaultdict(list)
     compared = [found for each in about.values() for found in each.comparisons]
     has_processes = any(found.over_processes for found in compared)
-    titles = PARTS if has_processes else PARTS | {PROCESSES: WITHOUT_PROCESSES}
+    titles = PARTS if has_processes else PARTS | {"processes": WITHOUT_PROCESSES}
     for name, draw in versions.drawings(about.values()):
-        blocks[VERSIONS].append(Block(figures=[PageFigure(pictures.of(name, name, draw), [])]))
+        blocks["versions"].append(Block(figures=[PageFigure(pictures.of(name, name, draw), [])]))
     in_order = sorted(about.items(), key=lambda each: each[1].section.is_control)
     for number, (stem, subject) in enumerate(in_order, start=1):
         drawn: dict[str | None, list[PageFigure]] = defaultdict(list)
@@ -81,7 +74,7 @@ def figure_parts(about: Mapping[str, Subject], pictures: Pictures) -> list[PageS
             shown = pictures.of(f"{stem}-{plot.name}", f"f{number}-{plot.name}", draw)
             drawn[plot.part].append(_figure(plot, shown, subject))
         grids = _grids(subject)
-        words = {LOSSES: told(subject.attributions)}
+        words = {"losses": told(subject.attributions)}
         for part in PARTS:
             blocks[part].append(
                 Block(subject.section.title, words.get(part, []), drawn[part], grids.get(part, []))
@@ -93,7 +86,7 @@ def figure_parts(about: Mapping[str, Subject], pictures: Pictures) -> list[PageS
 
 
 def _figure(plot: Plot[Subject], shown: Picture, subject: Subject) -> PageFigure:
-    below = notes(subject.section) if plot.part != LOSSES else []  # those are means
+    below = notes(subject.section) if plot.part != "losses" else []  # those are means
     return PageFigure(shown, plot.tables(subject, shown.title), below)
 
 
@@ -102,7 +95,7 @@ def _grids(subject: Subject) -> dict[str, list[Grid]]:
     found: dict[str, list[Grid]] = defaultdict(list)
     for compared in subject.comparisons:
         for question in QUESTIONS:
-            if question.part != LADDER:  # those stand behind their picture
+            if question.part != "ladder":  # those stand behind their picture
                 grids = question.grids(compared)
                 found[question.part] += [grid.of(compared.title) for grid in grids]
     return found
