@@ -182,23 +182,23 @@ def questions_block(results: StudyResults) -> Block:
     said again.
     """
     answered = set(map(_figures, _answered(results)))
-    asked: dict[PagePart, list[tuple[str, Finding]]] = defaultdict(list)
+    asked: dict[PagePart, list[Finding]] = defaultdict(list)
     notes: dict[str, list[str]] = defaultdict(list)  # each with the workloads that it is of
     for compared in (each for each in free_running(results) if not each.is_across_loops):
         label = Headline(compared, [], []).name
         own = [
-            (question.part, finding)
+            (question.part, replace(finding, label=label))
             for question in QUESTIONS
             for finding in _beside(answered, question.findings(compared))
         ]
         for part, finding in own:
-            asked[part].append((label, finding))
+            asked[part].append(finding)
         points = [point for curve in compared.curves for point in curve.points]
         said = [*(each.note for _, each in own), *margins(compared), *again(points)]
         said.append(turns_text(compared.ratios))
         for note in filter(None, said if own else []):
             notes[note].append(label)
-    labels = {label for rows in asked.values() for label, _ in rows}
+    labels = {each.label for found in asked.values() for each in found}
     return Block(
         grids=[_question_grid(PARTS[part][0], asked[part]) for part in PARTS if asked[part]],
         notes=[
@@ -226,11 +226,11 @@ def _figures(ratio: RatioVerdict) -> Figures:
     return ratio.point, ratio.low, ratio.high
 
 
-def _question_grid(title: str, asked: Sequence[tuple[str, Finding]]) -> Grid:
+def _question_grid(title: str, asked: Sequence[Finding]) -> Grid:
     """All rows have a ratio, so that none is left out."""
-    found = [replace(each, note="") for _, each in asked]
+    found = [replace(each, note="", label="") for each in asked]
     grid = findings_table(found, title, [ratios_note([each.ratio for each in found])])
-    rows = [[label, *row] for (label, _), row in zip(asked, grid.rows, strict=True)]
+    rows = [[each.label, *row] for each, row in zip(asked, grid.rows, strict=True)]
     return replace(grid, headings=["workload", *grid.headings], rows=rows, words=2)
 
 

@@ -87,11 +87,20 @@ VERDICT = "verdict"
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One ratio with the question that it answers; `note` is what must be said besides."""
+    """One ratio with the question that it answers; `note` is what must be said besides.
+
+    `label` is the workload with its parameters, where the question does not name it.
+    """
 
     question: str
     ratio: RatioVerdict
     note: str = ""
+    label: str = ""
+
+    @property
+    def name(self) -> str:
+        """The question with what it is about."""
+        return f"{self.label}: {self.question}" if self.label else self.question
 
     @property
     def is_throughput(self) -> bool:

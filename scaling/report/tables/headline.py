@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from scaling.analysis.comparison.compare import Compared, OverProcesses
 from scaling.analysis.ratios import Ratio
@@ -76,23 +75,10 @@ def _over_processes(compared: Compared) -> list[OverProcesses]:
     ]
 
 
-class Other(NamedTuple):
-    """A ratio of a study that has no gain: its workload with parameters, and what it answers."""
-
-    label: str
-    question: str
-    ratio: RatioVerdict
-
-    @property
-    def name(self) -> str:
-        """Both."""
-        return f"{self.label}: {self.question}"
-
-
-def other_ratios(results: StudyResults) -> list[Other]:
-    """The answers to all other questions of a study whose runs have one N."""
+def other_ratios(results: StudyResults) -> list[Finding]:
+    """The answers to all other questions of a study whose runs have one N, without their notes."""
     return [
-        Other(compared.section.label, finding.question, finding.ratio)
+        Finding(finding.question, finding.ratio, label=compared.section.label)
         for compared in free_running(results)
         if compared.compares and not (compared.section.is_control and has_open_loop(results))
         for question in QUESTIONS

@@ -20,7 +20,7 @@ from scaling.base import formats
 from scaling.base.console import say
 from scaling.base.vocabulary import WORKERS
 from scaling.report.plots.caption import load_text
-from scaling.report.tables.findings import reasons_text, times, with_bounds, worker_noun
+from scaling.report.tables.findings import Finding, reasons_text, times, with_bounds, worker_noun
 from scaling.report.tables.headline import NOTHING, Headline, headlines, other_ratios
 from scaling.report.tables.measures import curve_name
 from scaling.report.tables.notes import (
@@ -32,7 +32,7 @@ from scaling.report.tables.notes import (
     turns_text,
 )
 from scaling.report.tables.rated import has_open_loop, is_served, rated
-from scaling.report.terminal.answer_rows import Row, headline_lines, ratio_lines, stack_lines
+from scaling.report.terminal.answer_rows import headline_lines, ratio_lines, stack_lines
 from scaling.report.terminal.load_rows import BESIDE_RATIOS, MOST_ROWS, load_lines
 from scaling.report.terminal.pictures import bar
 from scaling.study.presets import DEFAULT_PRESET, FEWEST_FOR_INTERVAL
@@ -106,8 +106,7 @@ class Answer:
             table, has_memory = headline_lines(found, width)
             lines += [*table, *_cpu_lines(found, width, table)]
         elif others:
-            rows = [Row(each.question, each.ratio, each.label) for each in others]
-            lines += ratio_lines(rows, "Throughput", width)
+            lines += ratio_lines(others, "Throughput", width)
         trust = [] if doubt else wrapped(results.soundness.text or "Controls hold.", width, 2)
         trust += wrapped(few_cores(results), width, 2)
         room = self._most - len(lines) - len(trust)
@@ -165,7 +164,7 @@ def _cpu_lines(found: list[Headline], width: int, above: list[str]) -> list[str]
     Empty where nothing was served. They stand below the lines `above`.
     """
     ratios = [(each, one) for each in found if each.is_served for one in each.processes]
-    rows = [Row(each.name, one.cpu) for each, one in ratios if one.cpu is not None]
+    rows = [Finding(each.name, one.cpu) for each, one in ratios if one.cpu is not None]
     heading = "CPU time per request, N threads over N processes"
     return list(ratio_lines(rows, heading, width, above)) if rows else []
 

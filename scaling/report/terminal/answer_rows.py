@@ -21,6 +21,7 @@ from scaling.analysis.statistics.verdict import RatioVerdict
 from scaling.base import formats
 from scaling.journal.record import Cell
 from scaling.report.tables.findings import (
+    Finding,
     bounds_heading,
     briefly,
     builds_of,
@@ -38,30 +39,12 @@ SHORTEST_NAME, SHORTEST_VERDICT = 8, len("inconclusive")
 REGIONS = {"smt": ", more workers than cores", "oversubscribed": ", more workers than CPUs"}
 
 
-class Row(NamedTuple):
-    """One ratio. `label` is the workload with its parameters where the name does not have them."""
-
-    name: str
-    value: RatioVerdict
-    label: str = ""
-
-    @property
-    def whole(self) -> str:
-        """The name with everything."""
-        return f"{self.label}: {self.name}" if self.label else self.name
-
-    @property
-    def ratio(self) -> str:
-        """`1.88× (1.72–1.91)`."""
-        return with_bounds(self.value)
-
-
 class Named(NamedTuple):
-    """A row with its name as it is printed, and what it stands under, often nothing."""
+    """A ratio with its name as it is printed, and what it stands under, often nothing."""
 
     under: str
     name: str
-    row: Row
+    ratio: RatioVerdict
 
 
 class Line(NamedTuple):
@@ -179,28 +162,28 @@ def _widest(texts: Sequence[str]) -> int:
 
 
 def ratio_lines(
-    rows: Sequence[Row], heading: str, width: int, above: Sequence[str] = ()
+    found: Sequence[Finding], heading: str, width: int, above: Sequence[str] = ()
 ) -> Iterator[str]:
     """A line for each ratio below the heading, and what these have beside them.
 
     What all names share is not said again where it stands `above`.
     """
-    ratios = max(cell_len(row.ratio) for row in rows)
+    ratios = _widest([with_bounds(each.ratio) for each in found])
     longest = max(SHORTEST_NAME, width - ratios - 6 - SHORTEST_VERDICT)
-    shared, named = "", [Named("", row.whole, row) for row in rows]
-    if max(cell_len(each.name) for each in named) > longest:
-        shared, named = _shortened(rows)
+    shared, named = "", [Named("", each.name, each.ratio) for each in found]
+    if _widest([each.name for each in named]) > longest:
+        shared, named = _shortened(found)
     shown = _that_fit(named)
-    names = min(longest, max(cell_len(each.name) for each in shown))
+    names = min(longest, _widest([each.name for each in shown]))
     if shared and f"{shared}:" not in above:
         yield f"{shared}:"
-    yield f"{heading} (ratio, {bounds_heading(each.row.value for each in shown)})"
+    yield f"{heading} (ratio, {bounds_heading(each.ratio for each in shown)})"
     for under, several in groupby(shown, key=lambda each: each.under):
         if under:
             yield f" {under}"
         for each in several:
-            line = f"  {_fitted(each.name, names)}  {each.row.ratio:<{ratios}}  "
-            yield line + fitting(each.row.value, width - cell_len(line))
+            line = f"  {_fitted(each.name, names)}  {with_bounds(each.ratio):<{ratios}}  "
+            yield line + fitting(each.ratio, width - cell_len(line))
     if left := len(named) - len(shown):
         yield f"  and {formats.plural(left, 'more ratio')}: see the tables"
 
@@ -335,12 +318,14 @@ def _values_alone(shared: str, names: Sequence[str]) -> tuple[str, list[str]]:
     return BETWEEN.join(filter(None, [shared, formats.listed(given[0])])), values
 
 
-def _shortened(rows: Sequence[Row]) -> tuple[str, list[Named]]:
-    """What all rows are of, and their names without it; those of a label stand under it."""
-    shared, rest = _without_shared([row.label or row.name for row in rows])
+def _shortened(found: Sequence[Finding]) -> tuple[str, list[Named]]:
+    """What all ratios are of, and their names without it; those of a label stand under it."""
+    shared, rest = _without_shared([each.label or each.question for each in found])
     named = [
-        Named(own, row.name.partition(" (")[0], row) if row.label else Named("", own, row)
-        for own, row in zip(rest, rows, strict=True)
+        Named(own, each.question.partition(" (")[0], each.ratio)
+        if each.label
+        else Named("", own, each.ratio)
+        for own, each in zip(rest, found, strict=True)
     ]
     return shared, named
 
