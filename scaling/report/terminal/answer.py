@@ -95,10 +95,8 @@ class Answer:
         doubt = results.soundness.text if results.soundness.status in DOUBTFUL else ""
         lines += wrapped(doubt, width, 4)
         most = BESIDE_RATIOS if found or others else MOST_ROWS
-        of_stacks = list(
-            stack_lines(results, width)
-        )  # in place of ratios: it is their order that counts
-        if of_stacks:
+        of_stacks = list(stack_lines(results, width))
+        if of_stacks:  # in place of ratios: it is their order that counts
             found, others = [], []
         lines += of_stacks
         has_memory = False
@@ -108,30 +106,28 @@ class Answer:
         elif others:
             lines += ratio_lines(others, "Throughput", width)
         trust = [] if doubt else wrapped(results.soundness.text or "Controls hold.", width, 2)
+
+        def room() -> int:
+            return self._most - len(lines) - len(trust)
+
         trust += wrapped(few_cores(results), width, 2)
-        room = self._most - len(lines) - len(trust)
-        trust += wrapped(left_out(results), width, max(1, min(3, room - 2)))
-        room = self._most - len(lines) - len(trust)
-        trust += wrapped(turns_text(results.ratios), width, max(1, min(2, room - 1)))
-        room = self._most - len(lines) - len(trust)
-        noise = fitting([spread_text(results)], width, min(2, room))
+        trust += wrapped(left_out(results), width, max(1, min(3, room() - 2)))
+        trust += wrapped(turns_text(results.ratios), width, max(1, min(2, room() - 1)))
+        noise = fitting([spread_text(results)], width, min(2, room()))
         trust += noise or wrapped(spread_text(results, brief=True), width, 1)
-        room = self._most - len(lines) - len(trust)
-        under_load = list(load_lines(results, width, room, most))
+        under_load = list(load_lines(results, width, room(), most))
         lines += under_load
         if not (of_stacks or found or others or under_load):
             lines.append(NO_LATENCY if has_open_loop(results) else NOTHING)
-        refused = refused_sentence(results.study)
-        trust += wrapped(refused, width, min(1, self._most - len(lines) - len(trust)))
-        trust += wrapped(_collected(results), width, min(1, self._most - len(lines) - len(trust)))
-        trust += fitting([_loaded(results)], width, min(3, self._most - len(lines) - len(trust)))
-        room = self._most - len(lines) - len(trust)
+        trust += wrapped(refused_sentence(results.study), width, min(1, room()))
+        trust += wrapped(_collected(results), width, min(1, room()))
+        trust += fitting([_loaded(results)], width, min(3, room()))
         memory: list[str] = []
         for texts in (_over_each_kind(found), [] if has_memory else _memory(found)):
-            memory += fitting(texts, width, min(MOST_MEMORY, room - len(memory)))
+            memory += fitting(texts, width, min(MOST_MEMORY, room() - len(memory)))
         first = next((each for each in found if each.gains), None)
         curve = list(_curve(first, width)) if first else []
-        curve = curve if len(curve) < room - len(memory) else []
+        curve = curve if len(curve) < room() - len(memory) else []
         return [*lines, *memory, *trust, *curve]
 
 
