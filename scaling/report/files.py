@@ -5,6 +5,7 @@ made has changed.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from scaling.analysis.results import StudyResults
@@ -36,21 +37,18 @@ def write_tables(results: StudyResults, folder: Path) -> list[Path]:
         ScalingError: something cannot be written.
     """
     from scaling.report.tables.columns import write_rows
-    from scaling.report.tables.export import comparison_rows, write_csv
+    from scaling.report.tables.export import comparison_rows, summary
     from scaling.report.tables.laws import law_rows
     from scaling.report.tables.losses import loss_rows
 
     files: dict[str, Callable[[Path], object]] = {
         TABLES: lambda file: file.write_text(tables_markdown(results), encoding="utf-8"),
-        SUMMARY: lambda file: write_csv(results, file),
-        LAWS: lambda file: write_rows(law_rows(results), file),
+        SUMMARY: partial(write_rows, summary(results)),
+        LAWS: partial(write_rows, law_rows(results)),
     }
-    ratios = comparison_rows(results)
-    if len(ratios):
-        files[COMPARISON] = lambda file: write_rows(ratios, file)
-    losses = loss_rows(results)
-    if len(losses):
-        files[LOSSES] = lambda file: write_rows(losses, file)
+    for name, rows in {COMPARISON: comparison_rows(results), LOSSES: loss_rows(results)}.items():
+        if len(rows):
+            files[name] = partial(write_rows, rows)
     for name, write in files.items():
         write_file(folder / name, write, AGAIN)
     return [folder / name for name in files]

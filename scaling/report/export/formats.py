@@ -24,21 +24,6 @@ from scaling.report.files import tables_markdown
 from scaling.report.reading import read, say_incomplete
 from scaling.report.tables.notes import about
 
-# --------------------------------------------------------------------------------------------- text
-# Markdown: the tables of a study for a pull request, and what its exported columns mean.
-
-
-def write_markdown(journal: Journal, file: Path) -> None:
-    """Write the text that a run leaves beside its journal. Raises `OSError`."""
-    text = tables_markdown(StudyResults.of(journal))
-    file.write_text(text, encoding="utf-8")
-
-
-def write_columns(_: Journal, file: Path) -> None:
-    """Write what each column of CSV and Parquet files means. Raises `OSError`."""
-    file.write_text(f"{columns_markdown()}\n", encoding="utf-8")
-
-
 # --------------------------------------------------------------------------------------------- runs
 # The frame for other programs: a row for each run, as Parquet or as CSV.
 #
@@ -107,10 +92,12 @@ def _written(text: Callable[[Journal], str]) -> Callable[[Journal, Path], object
 FORMATS = {
     "parquet": Format("runs.parquet", write_parquet, is_text=False),
     "csv": Format("runs.csv", write_csv),
-    "columns": Format("columns.md", write_columns),
+    "columns": Format("columns.md", _written(lambda _: f"{columns_markdown()}\n")),
     "pyperf": Format("pyperf.json", write_suite),
     "hdr": Format("latencies.zip", write_percentiles, is_text=False),
-    "markdown": Format("tables.md", write_markdown),
+    "markdown": Format(
+        "tables.md", _written(lambda journal: tables_markdown(StudyResults.of(journal)))
+    ),
     "bencher": Format("bencher.json", _written(bencher)),
     "github-action-benchmark": Format(
         "bigger-is-better.json", _written(partial(github_action_benchmark, better="more"))

@@ -36,7 +36,6 @@ def study_columns(results: StudyResults) -> dict[str, object]:
     return about | ({"simulated": True} if study.simulated else {})
 
 
-def write_rows(rows: pd.DataFrame, path: Path) -> Path:
+def write_rows(rows: pd.DataFrame, path: Path) -> None:
     """Write a table as CSV, with more digits than are significant. Raises `OSError`."""
     rows.to_csv(path, index=False, float_format="%.6g", lineterminator="\n")
-    return path

@@ -1,7 +1,6 @@
 """The figures of a study as rows for other programs, and as Markdown for people's texts."""
 
 from collections.abc import Mapping
-from pathlib import Path
 
 import pandas as pd
 
@@ -10,7 +9,7 @@ from scaling.analysis.curves import Point
 from scaling.analysis.ratios import Ratio
 from scaling.analysis.results import StudyResults, incomplete
 from scaling.journal.record import Cell, Parameters, StudyLine
-from scaling.report.tables.columns import estimate_columns, study_columns, write_rows
+from scaling.report.tables.columns import estimate_columns, study_columns
 from scaling.report.tables.grid import chapters_markdown, pipe_table, unbroken
 from scaling.report.tables.measures import measures
 from scaling.report.tables.notes import study_notes
@@ -120,11 +119,6 @@ def summary(results: StudyResults) -> pd.DataFrame:
                     row |= estimate_columns(measure.column, measure.of(point))
                 rows.append(row | estimate_columns(SLOPE, curve.slope))
     return pd.DataFrame(rows)
-
-
-def write_csv(results: StudyResults, path: Path) -> Path:
-    """Write `summary` as CSV. Raises `OSError` as any writing does."""
-    return write_rows(summary(results), path)
 
 
 def markdown(results: StudyResults, comparison: str = "") -> str:
