@@ -37,7 +37,7 @@ from scaling.report.publish import PAGE
 from scaling.report.tables.findings import builds_of, named, ratios_note
 from scaling.report.tables.grid import Cell, Grid
 from scaling.report.tables.headline import counted
-from scaling.report.tables.notes import build_text, machine_words
+from scaling.report.tables.notes import build_text, machine_text
 from scaling.study.controls import is_control
 from scaling.study.questions import CPU, OVER_PROCESSES, OVER_SERVER, P99, THREADS
 
@@ -277,9 +277,7 @@ def _counts(grids: Iterable[Iterable[Grid]]) -> Block:
 
 def _list(studies: Sequence[PublishedStudy]) -> Block:
     """What each machine is, and a line for each study."""
-    machines = {
-        each.folder.parent.name: machine_words(each.environment.machine) for each in studies
-    }
+    machines = {each.folder.parent.name: machine_text(each.environment.machine) for each in studies}
     headings = ["study", "machine", "date", "builds", "controls", "blocks", "runs"]
     lines = [each.about for each in studies]
     grid = Grid("Studies", headings, lines, words=5, pages=[each.page for each in studies])

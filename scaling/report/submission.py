@@ -165,7 +165,7 @@ def _machine_chapter(name: str, studies: Sequence[Checked], known: Sequence[str]
     there = {each.name for each in studies}
     absent = [study for study in known if study not in there]
     words = [
-        f"{machine_text(first)}.",
+        f"{machine_text(first.machine)}.",
         f"Builds: {listed(_builds(studies))}.",
         f"{number(_bytes(studies) / MIB)} MiB.",
         f"Reference studies that are not here: {listed(absent)}." if absent else "",

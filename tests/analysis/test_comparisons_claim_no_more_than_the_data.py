@@ -140,9 +140,9 @@ def test_rows_bear_what_casts_doubt_on_them() -> None:
 
 
 def test_verdicts_come_with_their_margin() -> None:
-    (words,) = margins(compared(MANY))
+    (words,) = margins(compared(MANY).ratios)
     assert words == "Verdicts use a margin of ±2 %: what differs by less is the same."
-    assert margins(compared(FEW)) == []
+    assert margins(compared(FEW).ratios) == []
 
 
 def test_threads_over_processes_have_work_cpu_time_and_memory() -> None:

@@ -172,7 +172,7 @@ def _what(of_throughput: Sequence[Finding], of_load: Sequence[Finding]) -> str:
 
 
 def _picture(findings: Sequence[Finding], results: StudyResults, what: str) -> Picture:
-    words = (results.soundness.warning, *results.caveats, machine_text(results.study))
+    words = (results.soundness.warning, *results.caveats, machine_text(results.study.machine))
     caption = " · ".join(filter(None, words))
     return picture(partial(draw, findings, caption, what), "answer-verdicts")
 
@@ -194,7 +194,7 @@ def questions_block(results: StudyResults) -> Block:
         for part, finding in own:
             asked[part].append(finding)
         points = [point for curve in compared.curves for point in curve.points]
-        said = [*(each.note for _, each in own), *margins(compared), *again(points)]
+        said = [*(each.note for _, each in own), *margins(compared.ratios), *again(points)]
         said.append(turns_text(compared.ratios))
         for note in filter(None, said if own else []):
             notes[note].append(label)

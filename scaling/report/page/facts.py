@@ -50,7 +50,7 @@ def machine_block(study: StudyLine) -> Block:
     memory_bytes = study.machine.memory_bytes
     memory = f", {formats.number(memory_bytes / GIB)} GiB of memory" if memory_bytes else ""
     return Block(
-        words=[f"{machine_text(study)}{memory}.", *doubts(study)],
+        words=[f"{machine_text(study.machine)}{memory}.", *doubts(study)],
         grids=[_builds(study)],
         folded=[_packages(study)],
     )

@@ -61,7 +61,7 @@ def caption(
         warning,
         *caveats(study),
         *load,
-        machine_text(study),
+        machine_text(study.machine),
         builds_text({name: study.arms[name] for name in arms if name in study.arms}),
         study.started_at[:10] if study.started_at else "",
         blocks_text(study.blocks, points),

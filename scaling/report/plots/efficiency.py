@@ -98,7 +98,7 @@ def _draw_machines(of: Mapping[str, Subject], loop: str) -> Sheet:
     kind = bounds_kind([point.speedup for curve in curves for point in curve.points])
     band = NOISE if any(each.noise("speedup") > 0 for each in of.values()) else ""
     warnings = (f"{label}: {each.warning}." for label, each in of.items() if each.warning)
-    places = (f"{label}: {machine_text(each.study)}." for label, each in of.items())
+    places = (f"{label}: {machine_text(each.study.machine)}." for label, each in of.items())
     sheet = new_sheet(
         f"{first.section.label}: speed-up on {formats.plural(len(of), 'machine')}",
         f"{first.section.sizing} sizing · {formats.listed(models)} · {loop}",

@@ -16,7 +16,7 @@ from scaling.report.tables.comparison import warnings_of
 from scaling.report.tables.findings import ratios_note
 from scaling.report.tables.grid import Cell, Chapter, Grid
 from scaling.report.tables.measures import SUSPECT
-from scaling.report.tables.notes import margin_of
+from scaling.report.tables.notes import margins
 from scaling.study.questions import CPU, P99, THROUGHPUT
 
 # ---------------------------------------------------------------------------------------- sentences
@@ -121,7 +121,7 @@ def _chapter(found: Across, section: Section) -> Chapter | None:
     headings = ["curve", "N", f"{unit} then", "now", "ratio", "memory"]
     grid = Grid("", headings, rows, 2, _note(found, cells, ratios, pace))
     own = [each for each in ratios.values() if each.of in cells]
-    return Chapter(section.title, margin_of(own), [grid])
+    return Chapter(section.title, margins(own), [grid])
 
 
 def _row(

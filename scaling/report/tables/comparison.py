@@ -58,7 +58,7 @@ def answers(compared: Compared) -> list[Grid]:
         return []
     points = [point for curve in compared.curves for point in curve.points]
     shown = [each.ratio for each in found]
-    notes = [ratios_note([*shown]), *margins(compared), *states(compared), *again(points)]
+    notes = [ratios_note([*shown]), *margins(compared.ratios), *states(compared), *again(points)]
     notes += filter(None, [turns_text(compared.ratios)])
     return [findings_table(found, table.title, notes)]
 

@@ -57,7 +57,7 @@ def machines_chapter(
     """A line for each machine, then what casts doubt on it."""
     lines = []
     for label in dict.fromkeys([*machines, *standings]):
-        of = [machine_text(machines[label].study)] if label in machines else []
+        of = [machine_text(machines[label].study.machine)] if label in machines else []
         standing = standings.get(label)
         far = [str(standing)] if standing else []
         lines.append(f"{label}: {'; '.join([*of, *far])}.")

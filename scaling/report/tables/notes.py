@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from scaling.analysis.blocks import NO_TURNS, OTHER_N
-from scaling.analysis.comparison.compare import Compared
 from scaling.analysis.controls import soundness
 from scaling.analysis.ratios import Ratio
 from scaling.analysis.results import StudyResults
@@ -49,13 +48,8 @@ def _outliers(frame: pd.DataFrame) -> str:
     return f"{formats.plural(count, 'run')} {are}: labelled, and kept in every figure."
 
 
-def machine_text(study: StudyLine) -> str:
+def machine_text(machine: Machine) -> str:
     """`Example CPU, 2 cores, 4 CPUs, 2 NUMA nodes, virtual machine (kvm), Linux 6.1`."""
-    return machine_words(study.machine)
-
-
-def machine_words(machine: Machine) -> str:
-    """The same of a machine."""
     cores, cpus = machine.physical_cores, machine.usable_cpus
     nodes, slower = machine.numa_nodes or 1, machine.efficiency_cpus or 0
     not_all_ours = machine.logical_cpus and watched_cpus(machine) is None
@@ -189,15 +183,12 @@ def bound_text(found: dict[int, float]) -> str:
 # ------------------------------------------------------------------------------------------ margins
 
 
-def margins(compared: Compared) -> list[str]:
-    """The margin that the verdicts use; none without a verdict."""
-    return margin_of(compared.ratios)
-
-
-def margin_of(ratios: Iterable[Ratio]) -> list[str]:
+def margins(ratios: Iterable[Ratio]) -> list[str]:
     """The margin that these ratios are judged by; none without a verdict."""
-    used = [each.verdict.margin for each in ratios if each.coverage is not None]
-    return [_margin(used[0])] if used else []
+    used = next((each.verdict.margin for each in ratios if each.coverage is not None), None)
+    if used is None:
+        return []
+    return [f"Verdicts use a margin of ±{formats.percent(used)}: what differs by less is the same."]
 
 
 def turns_text(ratios: Iterable[Ratio]) -> str:
@@ -214,10 +205,6 @@ def turns_text(ratios: Iterable[Ratio]) -> str:
     told = [f"Measured in turn: {formats.listed(questions or ['nothing'])}"]
     told += [f"not: {formats.listed(names)} ({why})" for why, names in asked.items()]
     return f"{'; '.join(told)}."
-
-
-def _margin(share: float) -> str:
-    return f"Verdicts use a margin of ±{formats.percent(share)}: what differs by less is the same."
 
 
 def spread_text(results: StudyResults, *, brief: bool = False) -> str:
