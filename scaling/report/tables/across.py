@@ -1,7 +1,6 @@
 """Two studies compared, as chapters of words and tables."""
 
 from collections.abc import Sequence
-from itertools import groupby
 
 from scaling.analysis.between_studies import Across
 from scaling.analysis.blocks import MEMORY_KINDS
@@ -16,7 +15,7 @@ from scaling.report.tables.comparison import warnings_of
 from scaling.report.tables.findings import ratios_note
 from scaling.report.tables.grid import Cell, Chapter, Grid
 from scaling.report.tables.measures import SUSPECT
-from scaling.report.tables.notes import margins
+from scaling.report.tables.notes import issues_by_kind, margins
 from scaling.study.questions import CPU, P99, THROUGHPUT
 
 # ---------------------------------------------------------------------------------------- sentences
@@ -58,16 +57,11 @@ def changed(found: Across, figures: Sequence[Estimate]) -> list[str]:
 
 def doubted(name: str, found: list[RunIssue]) -> list[str]:
     """The suspect and invalid runs of a study: a sentence for each kind of issue."""
-
-    def kind(run_issue: RunIssue) -> tuple[str, str]:
-        return run_issue.validity, run_issue.reasons
-
     lines = []
-    for (validity, reasons), group in groupby(sorted(found, key=kind), key=kind):
-        first, *others = group
+    for first, *others in issues_by_kind(found):
         runs = formats.plural(first.runs + sum(each.runs for each in others), "run")
         more = f" and {formats.plural(len(others), 'more cell')}" if others else ""
-        lines.append(f"{name}: {runs} {validity} ({reasons}): {first.cell}{more}.")
+        lines.append(f"{name}: {runs} {first.validity} ({first.reasons}): {first.cell}{more}.")
     return lines
 
 

@@ -5,6 +5,8 @@ turns, few cores, few collections.
 import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable
+from itertools import groupby
+from operator import attrgetter
 
 import numpy as np
 import pandas as pd
@@ -13,7 +15,7 @@ from scaling.analysis.blocks import NO_TURNS, OTHER_N
 from scaling.analysis.controls import soundness
 from scaling.analysis.ratios import Ratio
 from scaling.analysis.results import StudyResults
-from scaling.analysis.sections import Section
+from scaling.analysis.sections import RunIssue, Section
 from scaling.analysis.served.course import FEWEST_COLLECTIONS
 from scaling.analysis.statistics.drift import Drift
 from scaling.analysis.table.groups import CELL, originals
@@ -46,6 +48,12 @@ def _outliers(frame: pd.DataFrame) -> str:
         return ""
     are = "is an outlier of its cell" if count == 1 else "are outliers of their cells"
     return f"{formats.plural(count, 'run')} {are}: labelled, and kept in every figure."
+
+
+def issues_by_kind(found: Iterable[RunIssue]) -> list[list[RunIssue]]:
+    """Run issues with the same validity and reasons together."""
+    kind = attrgetter("validity", "reasons")
+    return [list(group) for _, group in groupby(sorted(found, key=kind), key=kind)]
 
 
 def machine_text(machine: Machine) -> str:

@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Iterator
-from itertools import groupby
 from pathlib import Path
 
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -16,7 +15,7 @@ from scaling.base.console import say
 from scaling.report.reading import read, say_incomplete
 from scaling.report.remedies import print_factors
 from scaling.report.tables.comparison import chapters
-from scaling.report.tables.notes import study_notes
+from scaling.report.tables.notes import issues_by_kind, study_notes
 from scaling.report.tables.overview import figure_chapters, overview
 from scaling.report.tables.terminal import Chapters
 from scaling.report.terminal.answer import Answer
@@ -57,15 +56,11 @@ class Results:
 
 def _issue_lines(found: list[RunIssue]) -> Iterator[Text]:
     """A line for each kind of fault, and below it the first few cells that have it."""
-
-    def kind(run_issue: RunIssue) -> tuple[str, str]:
-        return run_issue.validity, run_issue.reasons
-
-    for (validity, reasons), group in groupby(sorted(found, key=kind), key=kind):
-        members = list(group)
+    for members in issues_by_kind(found):
+        first = members[0]
         runs = formats.plural(sum(member.runs for member in members), "run")
-        style = "red" if validity == "invalid" else "yellow"
-        yield Text.assemble((validity, style), f": {reasons}, {runs}")
+        style = "red" if first.validity == "invalid" else "yellow"
+        yield Text.assemble((first.validity, style), f": {first.reasons}, {runs}")
         for member in members[:CELLS_TOLD]:
             yield Text.assemble(f"  {member.cell}", (f": {member.detail}", "dim"))
         if len(members) > CELLS_TOLD:
