@@ -13,10 +13,16 @@ from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.statistics.verdict import RatioVerdict
 from scaling.base import formats
 from scaling.journal.record import Cell
-from scaling.report.tables.findings import bounds_heading, times, verdict_text
+from scaling.report.tables.findings import (
+    bounds_heading,
+    briefly,
+    times,
+    verdict_text,
+    with_bounds,
+)
 from scaling.report.tables.notes import bounds
 from scaling.report.tables.questions.rates import BOUND
-from scaling.report.tables.rated import PERCENTILES, AtRate, Line, Rated, rated
+from scaling.report.tables.rated import PERCENTILES, AtRate, Rated, rated
 from scaling.study.presets import FEWEST_FOR_INTERVAL
 
 MOST_ROWS = 10
@@ -143,7 +149,7 @@ def _latency(each: Rated, *, has_few_cores: bool) -> Iterator[Table]:
     yield Table(
         (f"{heading} ({kind})", heading, short),
         [
-            Row(_name(line, each), _latency_text(at, column), beside)
+            Row(_configuration(line.key, each), _latency_text(at, column), beside)
             for (line, at), beside in zip(rows, besides, strict=True)
         ],
         notes,
@@ -168,24 +174,16 @@ def _ratio(value: RatioVerdict) -> tuple[str, ...]:
     """The ratio with its verdict; below six blocks there is none."""
     if not value.n:
         return ()
-    beside = f" ({value.bounds})" if value.bounds else ""
+    ratio, word = with_bounds(value), value.verdict.word
     if value.n < FEWEST_FOR_INTERVAL:
-        return (f"{times(value)}{beside}",)
-    return (
-        f"{times(value)}{beside} {verdict_text(value)}",
-        f"{times(value)}{beside} {value.verdict.word}, {value.verdict.reason}".removesuffix(", "),
-        f"{times(value)}{beside} {value.verdict.word}",
-        f"{times(value)} {value.verdict.word}",
-    )
+        return (ratio,)
+    words = (verdict_text(value), briefly(value), word)
+    return (*(f"{ratio} {each}" for each in words), f"{times(value)} {word}")
 
 
 def _over(cells: Iterable[Cell]) -> list[str]:
     names = dict.fromkeys(f"{each.arm} · {each.model}" for each in cells)
     return [f"× is over {' or '.join(names)}"] if names else []
-
-
-def _name(line: Line, each: Rated) -> str:
-    return _configuration(line.key, each)
 
 
 def _configuration(cell: Cell, each: Rated) -> str:
