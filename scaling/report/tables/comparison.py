@@ -32,12 +32,6 @@ def chapters(results: StudyResults, *, alone: bool = True) -> list[Chapter]:
     return [Chapter("Before you read on", warnings), *shown]
 
 
-def load_grids(each: Rated, results: StudyResults) -> list[Grid]:
-    """What clients of a served workload saw: capacities, ratios at one rate, then every rate."""
-    ratios = at_rate_grids(each, results)
-    return [*capacity_grids(each, results.ratios), *ratios, *rate_grids(each)]
-
-
 def warnings_of(results: StudyResults) -> list[str]:
     """What casts doubt on all of a study: its controls, its caveats, then `doubts`."""
     controls = [results.soundness.text] if results.soundness.text else []
@@ -53,14 +47,13 @@ def doubts(study: StudyLine) -> list[str]:
 def answers(compared: Compared) -> list[Grid]:
     """The table of the answers at the headline N, with what must be known of them; or none."""
     found = [each for question in QUESTIONS for each in question.findings(compared)]
-    table = findings_table(found, "The answer")
-    if not table.rows:
+    if not any(each.ratio.n for each in found):
         return []
     points = [point for curve in compared.curves for point in curve.points]
     shown = [each.ratio for each in found]
     notes = [ratios_note([*shown]), *margins(compared.ratios), *states(compared), *again(points)]
     notes += filter(None, [turns_text(compared.ratios)])
-    return [findings_table(found, table.title, notes)]
+    return [findings_table(found, "The answer", notes)]
 
 
 def states(compared: Compared) -> list[str]:
@@ -81,5 +74,8 @@ def _chapter(compared: Compared) -> Chapter:
 
 
 def _under_load(each: Rated, results: StudyResults) -> Chapter:
+    """What clients of a served workload saw: capacities, ratios at one rate, then every rate."""
     words = filter(None, [collections_sentence(each.section, results)])
-    return Chapter(f"{each.title} · under load", [*words], load_grids(each, results))
+    ratios = at_rate_grids(each, results)
+    grids = [*capacity_grids(each, results.ratios), *ratios, *rate_grids(each)]
+    return Chapter(f"{each.title} · under load", [*words], grids)
