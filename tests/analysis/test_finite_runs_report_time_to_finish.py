@@ -225,7 +225,7 @@ STUDY = FakeStudy(
 
 def headings(study: FakeStudy) -> list[str]:
     (section,) = study.results.sections
-    return [measure.heading for measure in measures(section)]
+    return [measure.shown.heading for measure in measures(section)]
 
 
 def test_a_point_has_the_time_to_finish_and_the_workload_s_own_figures() -> None:

@@ -238,4 +238,4 @@ def values_table(subject: Subject, title: str, is_shown: Callable[[Measure], boo
 
 def columns_table(*columns: str) -> Callable[[Subject, str], list[Grid]]:
     """`Plot.tables` of a plot that shows exactly these columns."""
-    return lambda subject, title: values_table(subject, title, lambda m: m.column in columns)
+    return lambda subject, title: values_table(subject, title, lambda m: m.shown.name in columns)

@@ -131,7 +131,7 @@ def law_key(subject: Subject) -> list[Line2D]:
 
 def _tables(subject: Subject, title: str) -> list[Grid]:
     """Everything measured but for what other plots show."""
-    return values_table(subject, title, lambda measure: measure.column not in ELSEWHERE)
+    return values_table(subject, title, lambda measure: measure.shown.name not in ELSEWHERE)
 
 
 PLOT = Plot("throughput", draw, is_there, _tables, "curves")

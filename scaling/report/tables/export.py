@@ -116,7 +116,7 @@ def summary(results: StudyResults) -> pd.DataFrame:
                     **about,
                 }
                 for measure in shown:
-                    row |= estimate_columns(measure.column, measure.of(point))
+                    row |= estimate_columns(measure.shown.name, measure.of(point))
                 rows.append(row | estimate_columns(SLOPE, curve.slope))
     return pd.DataFrame(rows)
 

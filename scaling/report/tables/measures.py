@@ -1,13 +1,13 @@
 """Which figures a table shows of each cell, in what unit, under what heading."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from operator import attrgetter
+from dataclasses import dataclass, replace
+from operator import methodcaller
 
 from scaling.analysis.curves import MIB, READINGS, Curve, Point
 from scaling.analysis.sections import Section, Track
 from scaling.analysis.statistics.estimate import Estimate, bounds_kind, median
-from scaling.analysis.table.column import LAST, Shown
+from scaling.analysis.table.column import Shown
 from scaling.analysis.table.columns import SHOWN
 from scaling.analysis.table.run_fields import is_count, readable, unit_of
 from scaling.base import formats
@@ -25,23 +25,14 @@ NO_VALUE = median((), "")
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One column of figures. `column` is its name in a CSV file, unit and all, `heading` for eyes.
-
-    `read` has it in the unit of the frame, `factor` converts. The rest is as in
-    `scaling.analysis.table.column.Shown`.
-    """
+    """One column of figures: `read` has it in the unit of the frame, `shown` how tables have it."""
 
     read: Callable[[Point], Estimate]
-    column: str
-    heading: str
-    factor: float = 1.0
-    extra: bool = False
-    swept: bool = False
-    place: int = LAST
+    shown: Shown
 
     def of(self, point: Point) -> Estimate:
-        """The estimate of this measure, in this measure's unit."""
-        return self.read(point).scaled(self.factor, self.heading)
+        """The estimate of this measure, in the unit in which it is shown."""
+        return self.read(point).scaled(self.shown.factor, self.shown.heading)
 
 
 def measures(section: Section) -> list[Measure]:
@@ -51,33 +42,24 @@ def measures(section: Section) -> list[Measure]:
     """
     points = _points(section)
     finite = any(point.figures["finish_s"].n for point in points)
+    of_points = {
+        "speedup": Shown(heading="speed-up", name="speedup", swept=True, place=20),
+        "efficiency": Shown(heading="efficiency", name="efficiency", place=30),
+        "memory": Shown(heading=f"{section.memory_kind} MiB", name="memory_mib", place=50),
+    }
+    of_columns = {
+        name: replace(shown, heading=shown.heading.format(operation=section.operation))
+        for name, column in SHOWN.items()
+        if (shown := column.shown)
+        and name != READINGS[section.memory_kind]  # `memory` has it
+        and (finite or not shown.finite_only)
+        and (shown.always or any(point.figures[name].n for point in points))
+    }
     every = [
-        Measure(attrgetter("speedup"), "speedup", "speed-up", swept=True, place=20),
-        Measure(attrgetter("efficiency"), "efficiency", "efficiency", place=30),
-        Measure(attrgetter("memory"), "memory_mib", f"{section.memory_kind} MiB", place=50),
-        *(
-            _column_measure(name, shown, section.operation)
-            for name, column in SHOWN.items()
-            if (shown := column.shown)
-            and name != READINGS[section.memory_kind]  # `memory` has it
-            and (finite or not shown.finite_only)
-            and (shown.always or any(point.figures[name].n for point in points))
-        ),
-        *_own(points),
+        Measure(methodcaller("estimate", name), shown)
+        for name, shown in (of_points | of_columns).items()
     ]
-    return sorted(every, key=lambda measure: measure.place)
-
-
-def _column_measure(name: str, shown: Shown, operation: str) -> Measure:
-    return Measure(
-        lambda point: point.figures[name],
-        shown.name,
-        shown.heading.format(operation=operation),
-        shown.factor,
-        extra=shown.extra,
-        swept=shown.swept,
-        place=shown.place,
-    )
+    return sorted([*every, *_own(points)], key=lambda measure: measure.shown.place)
 
 
 def _own(points: Iterable[Point]) -> list[Measure]:
@@ -92,14 +74,14 @@ def _own_measure(name: str) -> Measure:
     unit, factor = READ_IN.get(own_unit, (own_unit, 1.0))
     column = name if factor == 1 else f"{name.rpartition('_')[0]}_{unit.lower()}"
     heading = f"{readable(name)} {unit}".replace(" /", "/").strip()
-    return Measure(
-        lambda point: point.own.get(name, NO_VALUE),
-        f"own_{column.strip('_')}",
-        heading,
-        factor,
+    shown = Shown(
+        heading=heading,
+        name=f"own_{column.strip('_')}",
+        factor=factor,
         swept=not is_count(name),
         place=OWN_PLACE,
     )
+    return Measure(lambda point: point.own.get(name, NO_VALUE), shown)
 
 
 def _points(section: Section) -> list[Point]:
@@ -120,7 +102,7 @@ def values_grid(
         for curve in section.curves
         for point in curve.points
     ]
-    headings = ["curve", "N", "runs", *(measure.heading for measure in shown)]
+    headings = ["curve", "N", "runs", *(measure.shown.heading for measure in shown)]
     return Grid(title, headings, rows, 2, note, grouped=True)
 
 

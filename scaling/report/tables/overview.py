@@ -88,8 +88,8 @@ def _figures(section: Section, curve: Curve, n: int) -> Iterator[Figure]:
     if n > 1:
         yield "speed-up", at[n].speedup
     for each in measures(section):
-        if each.column not in IN_FRONT and not each.extra:
-            yield each.heading, each.of(at[n])
+        if each.shown.name not in IN_FRONT and not each.shown.extra:
+            yield each.shown.heading, each.of(at[n])
 
 
 def _under_load(several: Sequence[Rated]) -> Chapter:
@@ -190,7 +190,7 @@ def sweep_grids(sweep: Sweep) -> list[Grid]:
     every = [
         measure
         for measure in measures(sweep.section)
-        if measure.swept and not (is_open and measure.column in OF_SCHEDULE)
+        if measure.shown.swept and not (is_open and measure.shown.name in OF_SCHEDULE)
     ]
     return [
         grid
@@ -207,7 +207,7 @@ def sweep_note(sweep: Sweep) -> str:
 
 def _known_grids(sweep: Sweep, track: Track, measure: Measure) -> Iterator[Grid]:
     """The table of a figure, if more than one value has it."""
-    ns = [n for n in track.workers if n > 1 or measure.column != "speedup"]
+    ns = [n for n in track.workers if n > 1 or measure.shown.name != "speedup"]
     points = [list(row) for row in zip(*(track.at(n) for n in ns), strict=True)]
     if sum(any(point and measure.of(point).n for point in row) for row in points) <= 1:
         return
@@ -217,7 +217,7 @@ def _known_grids(sweep: Sweep, track: Track, measure: Measure) -> Iterator[Grid]
     ]
     columns = zip(*points, strict=True)
     headings = [f"N = {_marked(column)}" for column in columns]
-    yield Grid(f"{curve_name(track)}: {measure.heading}", [sweep.parameter, *headings], rows)
+    yield Grid(f"{curve_name(track)}: {measure.shown.heading}", [sweep.parameter, *headings], rows)
 
 
 def _marked(points: tuple[Point | None, ...]) -> str:
@@ -239,7 +239,7 @@ def figure_chapters(results: StudyResults, *, extra: bool = True) -> Iterator[Ch
     for grid in script_grids(results):
         yield Chapter(grid.title, [], [grid])
     for section in free_sections(results):
-        shown = [measure for measure in measures(section) if extra or not measure.extra]
+        shown = [measure for measure in measures(section) if extra or not measure.shown.extra]
         below = [*_slopes(section), *law_lines(section), *notes(section)]
         yield Chapter(section.title, [], [values_grid(section, shown, note="\n".join(below))])
     for sweep in free_sweeps(results):
