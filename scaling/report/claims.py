@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
@@ -35,27 +35,20 @@ PLURALS: dict[Word, str] = {"holds": "hold", "does not hold": "do not hold"}
 WORD_WIDTH = len("does not hold")
 
 
-class View:
-    """All claims, to be printed by rich; the first column is as wide as a word."""
-
-    def __init__(self, judged: Sequence[JudgedClaim]) -> None:
-        self._judged = judged
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """A heading for each source, and its claims."""
-        del console, options
-        for source, claims in _by_source(self._judged):
-            yield Text(_heading(source), "bold")
-            if place := source.url or source.where:
-                yield Text(place, "dim")
-            yield Text()
-            shown = Table(box=None, show_header=False, padding=(0, 2, 1, 0), pad_edge=False)
-            shown.add_column(width=WORD_WIDTH)
-            shown.add_column(overflow="fold")
-            for each in claims:
-                shown.add_row(Text(each.word, STYLES[each.word]), _text(each))
-            yield shown
-            yield Text()
+def _printed(judged: Sequence[JudgedClaim]) -> Iterator[Text | Table]:
+    """A heading for each source, and its claims; the first column is as wide as a word."""
+    for source, claims in _by_source(judged):
+        yield Text(_heading(source), "bold")
+        if place := source.url or source.where:
+            yield Text(place, "dim")
+        yield Text()
+        shown = Table(box=None, show_header=False, padding=(0, 2, 1, 0), pad_edge=False)
+        shown.add_column(width=WORD_WIDTH)
+        shown.add_column(overflow="fold")
+        for each in claims:
+            shown.add_row(Text(each.word, STYLES[each.word]), _text(each))
+        yield shown
+        yield Text()
 
 
 def _text(each: JudgedClaim) -> Text:
@@ -183,7 +176,7 @@ def print_claims(
     listed = read_claims(claims)
     judged = judge(journals_in(results, console), listed)
     shown = [each for each in judged if everything or each.word != UNTESTED]
-    console.print(View(shown))
+    console.print(Group(*_printed(shown)))
     for what, command in missing(judged)[: None if everything else MOST_COMMANDS]:
         say(console, f"{what}:\n  {command}")
     left_out = _left_out(len(judged) - len(shown))
