@@ -8,12 +8,11 @@ from xml.etree import ElementTree as ET
 
 import matplotlib as mpl
 
-from scaling.base import formats
 from scaling.report.plots.sheet import Draw
 from scaling.report.plots.style import BORDER, FAINT, INK, QUIET, RC, REGION_SHADES
 from scaling.report.plots.svg import SVG, one_of_several
-from scaling.report.tables.grid import Cell, Grid, VerdictCell, word_of
-from scaling.report.tables.terminal import GAP, packed
+from scaling.report.tables.grid import Grid
+from scaling.report.tables.terminal import GAP, lines_of, packed
 
 # ------------------------------------------------------------------------------------------ picture
 # A plot on the page: an SVG inside it, or a file beside it.
@@ -180,13 +179,7 @@ def in_parts(grid: Grid) -> list[Grid]:
 
 def _least_width(grid: Grid, place: int) -> int:
     """Characters that a column needs: words can be broken into lines, figures cannot."""
-    lines = [line for row in grid.rows for line in _lines(row[place])]
+    lines = [line.text for row in grid.rows for line in lines_of(row[place])]
     if not grid.is_figure(place):
         lines = [word for line in lines for word in line.split()]
     return max(map(len, [*grid.headings[place].split(), *lines]), default=0)
-
-
-def _lines(cell: Cell) -> list[str]:
-    if isinstance(cell, str | VerdictCell):
-        return str(cell).split("\n")
-    return [formats.number(cell.point), cell.bounds, word_of(cell)]

@@ -8,7 +8,6 @@ our own pictures are taken as they are.
 """
 
 from collections.abc import Mapping
-from operator import attrgetter
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
@@ -173,7 +172,6 @@ def template(name: str = "page.html") -> Template:
     environment.filters |= {
         "number": formats.number,
         "in_parts": in_parts,
-        "bounds": attrgetter("bounds"),
         "verdict": word_of,
         "is_ours": Markup,  # pictures: made by us, and escaped where they were made
         "date": _date,

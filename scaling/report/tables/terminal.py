@@ -101,7 +101,7 @@ class GridView:
 
 def _parts_of(grid: Grid, room: int, most: int | None = None) -> Iterator[Text | Table]:
     """One table after the other, so many at `most`, and the note."""
-    rows = [list(map(_lines, row)) for row in grid.rows]
+    rows = [list(map(lines_of, row)) for row in grid.rows]
     texts = ([line.text for line in cell] for row in rows for cell in row)
     every = [*(heading.split("\n") for heading in grid.headings), *texts]
     count = len(grid.headings)
@@ -193,7 +193,7 @@ def _spaced(
     return table
 
 
-def _lines(cell: Cell) -> list[Line]:
+def lines_of(cell: Cell) -> list[Line]:
     """A text as it is; a verdict in its colour, what it rests on below; an estimate: the median
     above, its range or interval below; of a ratio, then the verdict.
     """
