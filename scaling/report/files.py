@@ -36,10 +36,10 @@ def write_tables(results: StudyResults, folder: Path) -> list[Path]:
     Raises:
         ScalingError: something cannot be written.
     """
-    from scaling.report.tables.columns import write_rows
     from scaling.report.tables.export import comparison_rows, summary
     from scaling.report.tables.laws import law_rows
     from scaling.report.tables.losses import loss_rows
+    from scaling.report.tables.measures import write_rows
 
     files: dict[str, Callable[[Path], object]] = {
         TABLES: lambda file: file.write_text(tables_markdown(results), encoding="utf-8"),

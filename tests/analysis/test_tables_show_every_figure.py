@@ -14,8 +14,8 @@ from scaling.journal.record import RefusedCells, StudyLine, decode_line, encode_
 from scaling.machine.identity import describe_machine
 from scaling.report.files import COMPARISON, LAWS, SUMMARY, tables_markdown, write_tables
 from scaling.report.page.render import page
-from scaling.report.tables.columns import estimate_columns
 from scaling.report.tables.export import markdown
+from scaling.report.tables.measures import estimate_columns
 from scaling.report.terminal.answer import LINES, Answer
 from scaling.report.terminal.show import Results
 from scaling.run.measure import head

@@ -9,9 +9,8 @@ from scaling.analysis.curves import Point
 from scaling.analysis.ratios import Ratio
 from scaling.analysis.results import StudyResults, incomplete
 from scaling.journal.record import Cell, Parameters, StudyLine
-from scaling.report.tables.columns import estimate_columns, study_columns
 from scaling.report.tables.grid import chapters_markdown, pipe_table, unbroken
-from scaling.report.tables.measures import measures
+from scaling.report.tables.measures import estimate_columns, measures, study_columns
 from scaling.report.tables.notes import study_notes
 from scaling.report.tables.overview import figure_chapters
 

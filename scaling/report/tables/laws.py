@@ -11,8 +11,7 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.sections import Section
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.base import formats
-from scaling.report.tables.columns import estimate_columns, study_columns
-from scaling.report.tables.measures import curve_name
+from scaling.report.tables.measures import curve_name, estimate_columns, study_columns
 
 SYMBOLS = {"gamma": "γ", "alpha": "α", "beta": "β"}
 

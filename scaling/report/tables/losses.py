@@ -15,9 +15,9 @@ from scaling.analysis.table.time_terms import NO_WAITS, POLLS
 from scaling.base import formats
 from scaling.journal.beside import FunctionGain, Profile, ProfilePart
 from scaling.journal.record import Parameters
-from scaling.report.tables.columns import estimate_columns, study_columns
 from scaling.report.tables.findings import named, workers
 from scaling.report.tables.grid import Cell, Chapter, Grid
+from scaling.report.tables.measures import estimate_columns, study_columns
 from scaling.study.presets import FEWEST_FOR_INTERVAL
 
 # ----------------------------------------------------------------------------------- loss sentences

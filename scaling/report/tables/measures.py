@@ -1,10 +1,14 @@
-"""Which figures a table shows of each cell, in what unit, under what heading."""
+"""Which figures a table shows of each cell, in what unit, under what heading; and in CSV files."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from operator import methodcaller
+from pathlib import Path
+
+import pandas as pd
 
 from scaling.analysis.curves import MIB, READINGS, Curve, Point
+from scaling.analysis.results import StudyResults
 from scaling.analysis.sections import Section, Track
 from scaling.analysis.statistics.estimate import Estimate, bounds_kind, median
 from scaling.analysis.table.column import Shown
@@ -170,3 +174,40 @@ def again(points: Iterable[Point]) -> list[str]:
     return [
         f"{made} (invalid or disturbed at first), and {counts} in the block of the first attempt."
     ]
+
+
+# ------------------------------------------------------------------------------------------ columns
+# How figures are written for other programs: the same columns in every CSV file.
+
+
+def estimate_columns(name: str, value: Estimate) -> dict[str, object]:
+    """An estimate as columns: `name` is the median, the others begin with it.
+
+    `_low` and `_high` are its bounds, `_n` is how many values it rests on, `_method` how the bounds
+    were made, `_coverage` the share of such intervals that hold the true median (blank for a
+    range), and `_spread` how far single values lie apart
+    (`scaling.analysis.statistics.estimate.Estimate`).
+    """
+    return {
+        name: value.point,
+        f"{name}_low": value.low,
+        f"{name}_high": value.high,
+        f"{name}_n": value.n,
+        f"{name}_method": value.method,
+        f"{name}_coverage": value.coverage,
+        f"{name}_spread": value.spread,
+    }
+
+
+def study_columns(results: StudyResults) -> dict[str, object]:
+    """What no figure of a study must be read without: what its `controls` say, its `scale`, and
+    that it is `simulated`, if it is.
+    """
+    study = results.study
+    about = {"controls": results.soundness.status, "scale": study.study.get("scale", 1.0)}
+    return about | ({"simulated": True} if study.simulated else {})
+
+
+def write_rows(rows: pd.DataFrame, path: Path) -> None:
+    """Write a table as CSV, with more digits than are significant. Raises `OSError`."""
+    rows.to_csv(path, index=False, float_format="%.6g", lineterminator="\n")
