@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from scaling.analysis.comparison.compare import Compared
 from scaling.analysis.ratios import Ratio, Ratios
@@ -14,21 +13,15 @@ from scaling.report.tables.grid import Cell, Grid, PagePart
 from scaling.study.questions import CPU, MEMORY, P99, THROUGHPUT
 
 
-def nothing(compared: Compared) -> list[Any]:
-    """Tables of a question whose answer says it all, findings of one that has too many ratios."""
-    del compared
-    return []
-
-
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`part` is the part of the page that shows the tables; both lists are empty where there is
-    nothing to show.
+    """`part` is the part of the page that shows the tables. There are no `grids` where the answer
+    says it all, and no `findings` where there is no ratio, or too many for an answer.
     """
 
     part: PagePart
-    grids: Callable[[Compared], list[Grid]] = nothing
-    findings: Callable[[Compared], list[Finding]] = nothing
+    grids: Callable[[Compared], list[Grid]] = lambda _: []
+    findings: Callable[[Compared], list[Finding]] = lambda _: []
 
 
 # ---------------------------------------------------------------------------------------- contrasts
