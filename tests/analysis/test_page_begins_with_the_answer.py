@@ -39,7 +39,7 @@ def test_without_processes_there_are_gains_alone_and_a_sentence_of_the_least_and
         f"echo · {loop}: 2 threads on 3.14t over 1 thread" for loop in TWO_LOOPS.loops
     ]
     found = headlines(results)
-    low, high = sorted(times(gain) for each in found for gain in each.gains)
+    low, high = sorted(times(gain) for each in found for gain in each.headline_gains)
     assert low < high
     assert headline_sentence(found) == (
         f"2 threads on 3.14t do {low} to {high} the work of 1 thread "

@@ -8,6 +8,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
+from scaling.analysis.comparison.compare import Compared
 from scaling.analysis.remedies import bases_of, remedies_in
 from scaling.analysis.results import StudyResults
 from scaling.analysis.served.ship import AppAnswer
@@ -23,12 +24,12 @@ from scaling.report.tables.findings import Finding, findings_table, in_words, na
 from scaling.report.tables.grid import Grid, PagePart
 from scaling.report.tables.headline import (
     NOTHING,
-    Headline,
     headline_findings,
     headline_sentence,
     headlines,
     load_findings,
     load_sentence,
+    name_of,
     other_ratios,
     others_sentence,
 )
@@ -90,7 +91,7 @@ def _states(results: StudyResults) -> Iterator[str]:
         yield from (f"{each.title}: {text}" for text in states(each))
 
 
-def _ratios(results: StudyResults) -> tuple[list[Headline], list[Finding], list[Finding]]:
+def _ratios(results: StudyResults) -> tuple[list[Compared], list[Finding], list[Finding]]:
     """The headlines, their ratios (or others, where a study has none), and those under load."""
     found = headlines(results)
     of_throughput = headline_findings(found) or [
@@ -185,7 +186,7 @@ def questions_block(results: StudyResults) -> Block:
     asked: dict[PagePart, list[Finding]] = defaultdict(list)
     notes: dict[str, list[str]] = defaultdict(list)  # each with the workloads that it is of
     for compared in (each for each in free_running(results) if not each.is_across_loops):
-        label = Headline(compared, [], []).name
+        label = name_of(compared)
         own = [
             (question.part, replace(finding, label=label))
             for question in QUESTIONS

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from scaling.analysis.comparison.compare import Compared, OverProcesses
 from scaling.analysis.ratios import Ratio
@@ -10,69 +9,39 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.served.capacity import Capacity, over_processes
 from scaling.analysis.statistics.verdict import RatioVerdict
 from scaling.base import formats
-from scaling.journal.record import Cell
 from scaling.report.tables.findings import Finding, builds_of, in_words, named, times, workers
 from scaling.report.tables.questions.registry import QUESTIONS
-from scaling.report.tables.rated import Rated, free_running, has_open_loop, is_served, rated
+from scaling.report.tables.rated import Rated, free_running, has_open_loop, rated
 from scaling.study.load import RATE
+from scaling.study.questions import THREADS
 
 NOTHING = "No headline ratio: a gain needs valid runs at more than one N."
-MODEL = "threads"
 
 
-@dataclass(frozen=True, slots=True)
-class Headline:
-    """The headline ratios of one workload and loop: `gains`, and threads over `processes`.
-
-    `is_served` is whether a load generator sent its requests.
-    """
-
-    compared: Compared
-    gains: list[Ratio]
-    processes: list[OverProcesses]
-    is_served: bool = False
-
-    @property
-    def cells(self) -> list[Cell]:
-        """Those that it is about."""
-        return [gain.of for gain in self.gains] or [ratio.of for ratio in self.processes]
-
-    @property
-    def name(self) -> str:
-        """`echo · asyncio`; a sizing other than weak is named, too."""
-        section = self.compared.section
-        sizing = section.sizing
-        parts = [section.label, self.compared.loop, *([sizing] if sizing != "weak" else [])]
-        return " · ".join(parts)
+def name_of(compared: Compared) -> str:
+    """`echo · asyncio`; a sizing other than weak is named, too."""
+    section = compared.section
+    sizing = [] if section.sizing == "weak" else [section.sizing]
+    return " · ".join([section.label, compared.loop, *sizing])
 
 
-def headlines(results: StudyResults) -> list[Headline]:
-    """One for each workload and loop that has a gain or, with one N, a ratio over processes; none
-    where nothing has a gain. Controls only where there is nothing else.
+def headlines(results: StudyResults) -> list[Compared]:
+    """Each workload and loop that has a gain or, with one N, threads over processes; none where
+    nothing has a gain. Controls only where there is nothing else.
     """
     on_one_loop = [each for each in free_running(results) if not each.is_across_loops]
     studied = [each for each in on_one_loop if not each.section.is_control]
     if not has_open_loop(results):
         studied = studied or on_one_loop
-    found = [
-        Headline(
-            each,
-            each.headline_gains,
-            _over_processes(each),
-            is_served(each.section.curves[0].key, results.study),
-        )
-        for each in studied
-    ]
-    if not any(each.gains for each in found):
+    if not any(each.headline_gains for each in studied):
         return []
-    return [each for each in found if each.gains or each.processes]
+    return [each for each in studied if each.headline_gains or threads_over_processes(each)]
 
 
-def _over_processes(compared: Compared) -> list[OverProcesses]:
-    n = compared.headline_n
-    return [
-        each for each in compared.over_processes if each.of.workers == n and each.of.model == MODEL
-    ]
+def threads_over_processes(compared: Compared) -> list[OverProcesses]:
+    """Threads over as many processes, at the headline N."""
+    subject = compared.headline_n, THREADS
+    return [each for each in compared.over_processes if (each.of.workers, each.of.model) == subject]
 
 
 def other_ratios(results: StudyResults) -> list[Finding]:
@@ -87,29 +56,27 @@ def other_ratios(results: StudyResults) -> list[Finding]:
     ]
 
 
-def headline_findings(found: Sequence[Headline]) -> list[Finding]:
+def headline_findings(found: Sequence[Compared]) -> list[Finding]:
     """The rows of the first table: gains first, then threads over processes."""
     gains = [
-        Finding(f"{each.name}: {named(gain.of)} over {workers(gain.over)}", gain)
+        Finding(f"{name_of(each)}: {named(gain.of)} over {workers(gain.over)}", gain)
         for each in found
-        for gain in each.gains
+        for gain in each.headline_gains
     ]
     processes = [
-        Finding(
-            f"{each.name}: {named(ratio.of)} over {named(ratio.throughput.over)}", ratio.throughput
-        )
+        Finding(f"{name_of(each)}: {named(ratio.of)} over {named(ratio.over)}", ratio)
         for each in found
-        for ratio in each.processes
+        for ratio in (one.throughput for one in threads_over_processes(each))
     ]
     return [*gains, *processes]
 
 
-def headline_sentence(found: Sequence[Headline]) -> str:
+def headline_sentence(found: Sequence[Compared]) -> str:
     """`2 threads on 3.14t do 1.88× (95 % interval 1.72–1.91) the round trips of 1 thread …`."""
-    gains = [(each, gain) for each in found for gain in each.gains]
+    gains = [(each, gain) for each in found for gain in each.headline_gains]
     if not gains:
         return NOTHING
-    processes = [(each, ratio) for each in found for ratio in each.processes]
+    processes = [one.throughput for each in found for one in threads_over_processes(each)]
     first = f"{_gain(gains)}."
     return f"{first} {_processes(processes)}." if processes else first
 
@@ -120,13 +87,14 @@ def others_sentence(found: Sequence[Finding]) -> str:
     return f"{formats.plural(len(ratios), 'ratio')} of throughput ({counted(ratios)})."
 
 
-def _gain(gains: list[tuple[Headline, Ratio]]) -> str:
+def _gain(gains: list[tuple[Compared, Ratio]]) -> str:
     each, gain = gains[0]
     ratios = [gain for _, gain in gains]
     over = workers(gain.over)
     if len(gains) == 1:
-        operation = each.compared.section.operation
-        return f"{each.name}: {named(gain.of)} do {in_words(ratios[0])} the {operation} of {over}"
+        operation = each.section.operation
+        done = f"{named(gain.of)} do {in_words(gain)} the {operation} of {over}"
+        return f"{name_of(each)}: {done}"
     subject = (
         named(gain.of)
         if len({(gain.of.arm, gain.of.model, gain.of.workers) for _, gain in gains}) == 1
@@ -136,7 +104,7 @@ def _gain(gains: list[tuple[Headline, Ratio]]) -> str:
     return f"{subject} do {_range(ratios)} the work of {one} (medians; {counted(ratios)})"
 
 
-def _common(gains: list[tuple[Headline, Ratio]]) -> str:
+def _common(gains: list[tuple[Compared, Ratio]]) -> str:
     """`2 workers`, or `N threads on 3.14t` where only N differs."""
     ns, arms, models = (
         {getattr(gain.of, name) for _, gain in gains} for name in ("workers", "arm", "model")
@@ -146,11 +114,10 @@ def _common(gains: list[tuple[Headline, Ratio]]) -> str:
     return f"{count} {noun}{f' on {arms.pop()}' if len(arms) == 1 else ''}"
 
 
-def _processes(processes: list[tuple[Headline, OverProcesses]]) -> str:
-    ratios = [ratio.throughput for _, ratio in processes]
-    if len(processes) == 1:
-        return f"Over {named(processes[0][1].throughput.over)} that is {in_words(ratios[0])}"
-    on = builds_of(ratio.throughput.over for _, ratio in processes)
+def _processes(ratios: list[Ratio]) -> str:
+    if len(ratios) == 1:
+        return f"Over {named(ratios[0].over)} that is {in_words(ratios[0])}"
+    on = builds_of(ratio.over for ratio in ratios)
     return (
         f"Over as many processes on {on}, throughput is "
         f"{_range(ratios)} (medians; {counted(ratios)})"

@@ -12,7 +12,7 @@ from textwrap import wrap
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
-from scaling.analysis.comparison.compare import OverProcesses
+from scaling.analysis.comparison.compare import Compared, OverProcesses
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.verdict import RatioVerdict
 from scaling.analysis.validity.served import LATE
@@ -21,7 +21,13 @@ from scaling.base.console import say
 from scaling.base.vocabulary import WORKERS
 from scaling.report.plots.caption import load_text
 from scaling.report.tables.findings import Finding, reasons_text, times, with_bounds, worker_noun
-from scaling.report.tables.headline import NOTHING, Headline, headlines, other_ratios
+from scaling.report.tables.headline import (
+    NOTHING,
+    headlines,
+    name_of,
+    other_ratios,
+    threads_over_processes,
+)
 from scaling.report.tables.measures import curve_name
 from scaling.report.tables.notes import (
     bound_text,
@@ -125,7 +131,7 @@ class Answer:
         memory: list[str] = []
         for texts in (_over_each_kind(found), [] if has_memory else _memory(found)):
             memory += fitting(texts, width, min(MOST_MEMORY, room() - len(memory)))
-        first = next((each for each in found if each.gains), None)
+        first = next((each for each in found if each.headline_gains), None)
         curve = list(_curve(first, width)) if first else []
         curve = curve if len(curve) < room() - len(memory) else []
         return [*lines, *memory, *trust, *curve]
@@ -154,13 +160,18 @@ def wrapped(text: str, width: int, most: int) -> list[str]:
     return lines[:most]
 
 
-def _cpu_lines(found: list[Headline], width: int, above: list[str]) -> list[str]:
+def _cpu_lines(found: list[Compared], width: int, above: list[str]) -> list[str]:
     """What a request costs: of a server that shares the cores with its load, throughput says less.
 
     Empty where nothing was served. They stand below the lines `above`.
     """
-    ratios = [(each, one) for each in found if each.is_served for one in each.processes]
-    rows = [Finding(each.name, one.cpu) for each, one in ratios if one.cpu is not None]
+    rows = [
+        Finding(name_of(each), one.cpu)
+        for each in found
+        if is_served(each.section.curves[0].key, each.blocks.study)
+        for one in threads_over_processes(each)
+        if one.cpu is not None
+    ]
     heading = "CPU time per request, N threads over N processes"
     return list(ratio_lines(rows, heading, width, above)) if rows else []
 
@@ -214,16 +225,16 @@ def left_out(results: StudyResults) -> str:
     return " ".join(sentences)
 
 
-def _memory(found: list[Headline]) -> list[str]:
+def _memory(found: list[Compared]) -> list[str]:
     """`MiB (PSS) per extra thread: echo · asyncio 2.1 (2.0–2.2).`, and the same without bounds.
 
     Empty where it is not known.
     """
     curves = [
-        (each.name, curve)
+        (name_of(each), curve)
         for each in found
-        for gain in each.gains
-        for curve in each.compared.curves
+        for gain in each.headline_gains
+        for curve in each.curves
         if curve.key == gain.of.but(workers=0) and curve.slope.n
     ]
     if not curves:
@@ -237,13 +248,18 @@ def _memory(found: list[Headline]) -> list[str]:
     return [f"MiB ({kinds}) per extra {nouns}: {amounts}." for amounts in every]
 
 
-def _over_each_kind(found: list[Headline]) -> list[str]:
+def _over_each_kind(found: list[Compared]) -> list[str]:
     """`Memory of threads over processes and over forked processes, N = 2: echo · asyncio 0.61×
     (0.60–0.62) and 1.2× (1.1–1.3).`, and the same without bounds.
 
     Empty where a study does not have both.
     """
-    both = [(each.name, one) for each in found for one in each.processes if len(one.memory) > 1]
+    both = [
+        (name_of(each), one)
+        for each in found
+        for one in threads_over_processes(each)
+        if len(one.memory) > 1
+    ]
     if not both:
         return []
     _, first = both[0]
@@ -260,11 +276,11 @@ def _amounts(of: OverProcesses, write: Callable[[RatioVerdict], str]) -> str:
     return " and ".join(write(each) for each in of.memory)
 
 
-def _curve(headline: Headline, width: int) -> Iterator[str]:
+def _curve(compared: Compared, width: int) -> Iterator[str]:
     """Bars of the first curve that the answer is about; of many Ns the first, middle and last."""
-    key = headline.gains[0].of.but(workers=0)
-    curve = next(one for one in headline.compared.curves if one.key == key)
-    section = headline.compared.section
+    key = compared.headline_gains[0].of.but(workers=0)
+    curve = next(one for one in compared.curves if one.key == key)
+    section = compared.section
     yield f"{section.label}, {curve_name(curve)}: {section.operation}/s at each N"
     points = [point for point in curve.points if point.throughput.n]
     shown = [points[place] for place in _spread(len(points))]

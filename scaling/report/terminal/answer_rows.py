@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 
-from scaling.analysis.comparison.compare import OverProcesses
+from scaling.analysis.comparison.compare import Compared, OverProcesses
 from scaling.analysis.ratios import Ratio
 from scaling.analysis.results import StudyResults
 from scaling.analysis.served.full_stack import cpu_s, headline_n, in_order, stacks, with_all_parts
@@ -29,7 +29,7 @@ from scaling.report.tables.findings import (
     with_bounds,
     worker_noun,
 )
-from scaling.report.tables.headline import Headline, counted
+from scaling.report.tables.headline import counted, name_of, threads_over_processes
 from scaling.study.questions import MEMORY
 
 MOST_ROWS = 12
@@ -70,7 +70,7 @@ class Line(NamedTuple):
         return judged
 
 
-def headline_lines(found: Sequence[Headline], width: int) -> tuple[list[str], bool]:
+def headline_lines(found: Sequence[Compared], width: int) -> tuple[list[str], bool]:
     """The headline table, and whether it has the memory of extra workers: that needs room.
 
     It has the headline N of each curve, and their other Ns if all are few.
@@ -109,7 +109,7 @@ def headline_lines(found: Sequence[Headline], width: int) -> tuple[list[str], bo
     return shown, any(memory)
 
 
-def _chosen(found: Sequence[Headline]) -> tuple[list[Line], list[Line]]:
+def _chosen(found: Sequence[Compared]) -> tuple[list[Line], list[Line]]:
     """The lines that are shown, and those of headline Ns that are left out."""
     lines = sorted(_lines(found), key=lambda line: not line.is_headline)
     if len(lines) + len({line.at for line in lines}) <= MOST_ROWS + 1:
@@ -188,29 +188,29 @@ def ratio_lines(
         yield f"  and {formats.plural(left, 'more ratio')}: see the tables"
 
 
-def _lines(found: Sequence[Headline]) -> Iterator[Line]:
+def _lines(found: Sequence[Compared]) -> Iterator[Line]:
     """Those with a gain, of the headline N first and then ascending; then those without."""
     gains = [
         (each, gain.of, gain, _over(each, gain), gain is top)
         for each in found
-        for top in each.gains
+        for top in each.headline_gains
         for gain in _of(each, top)
     ]
     gains.sort(key=lambda one: 0 if one[-1] else one[1].workers)
     others = [
         (each, over.of, None, over, True)
         for each in found
-        if not each.gains
-        for over in each.processes
+        if not each.headline_gains
+        for over in threads_over_processes(each)
     ]
     models, arms = _models_and_arms(found)
     for each, of, gain, over, is_headline in [*gains, *others]:
         varies = [of.arm] * (len(arms) > 1) + [of.model] * (len(models) > 1)
-        point = each.compared.point(of)
+        point = each.point(of)
         beyond = REGIONS.get((point and point.region) or "", "")
         yield Line(
             f"N = {of.workers}{beyond}",
-            BETWEEN.join([each.name, *varies]),
+            BETWEEN.join([name_of(each), *varies]),
             gain,
             over,
             _slopes(each, gain, over) if gain and is_headline else (),
@@ -218,38 +218,40 @@ def _lines(found: Sequence[Headline]) -> Iterator[Line]:
         )
 
 
-def _over(each: Headline, gain: Ratio) -> OverProcesses | None:
-    return next((one for one in each.compared.over_processes if one.of == gain.of), None)
+def _over(each: Compared, gain: Ratio) -> OverProcesses | None:
+    return next((one for one in each.over_processes if one.of == gain.of), None)
 
 
-def _models_and_arms(found: Sequence[Headline]) -> tuple[set[str], set[str]]:
+def _models_and_arms(found: Sequence[Compared]) -> tuple[set[str], set[str]]:
     """Those of all lines."""
-    every = [of for each in found for of in each.cells]
+    every = [
+        ratio.of for each in found for ratio in each.headline_gains or threads_over_processes(each)
+    ]
     return {of.model for of in every}, {of.arm for of in every}
 
 
-def _of(each: Headline, top: Ratio) -> list[Ratio]:
+def _of(each: Compared, top: Ratio) -> list[Ratio]:
     """All gains of the curve that has this one."""
     curve = top.of.but(workers=0)
-    gains = each.compared.ratios.where("gain")
+    gains = each.ratios.where("gain")
     return [gain for gain in gains if gain.of.but(workers=0) == curve]
 
 
-def _slopes(each: Headline, gain: Ratio, over: OverProcesses | None) -> list[Estimate]:
+def _slopes(each: Compared, gain: Ratio, over: OverProcesses | None) -> list[Estimate]:
     """MiB of an extra worker, and of one of those processes that need the least memory."""
     best = _least_memory(each, over)
-    slopes = {curve.key: curve.slope for curve in each.compared.curves}
+    slopes = {curve.key: curve.slope for curve in each.curves}
     return [slopes[side.but(workers=0)] for side in (gain.of, best) if side]
 
 
-def _least_memory(each: Headline, over: OverProcesses | None) -> Cell | None:
+def _least_memory(each: Compared, over: OverProcesses | None) -> Cell | None:
     """The processes, fresh or forked, that need the least memory."""
     if over is None:
         return None
-    return each.compared.blocks.strongest([one.over for one in over.memory], MEMORY)
+    return each.blocks.strongest([one.over for one in over.memory], MEMORY)
 
 
-def _title(found: Sequence[Headline], lines: Sequence[Line]) -> str:
+def _title(found: Sequence[Compared], lines: Sequence[Line]) -> str:
     """`Throughput of N threads on 3.14t (ratio, 95 % interval)`."""
     models, arms = _models_and_arms(found)
     workers = models.pop() if len(models) == 1 else "workers"
@@ -259,7 +261,7 @@ def _title(found: Sequence[Headline], lines: Sequence[Line]) -> str:
 
 
 def _heads(
-    found: Sequence[Headline],
+    found: Sequence[Compared],
     lines: Sequence[Line],
     gain_width: int,
     rest: int,
@@ -282,14 +284,14 @@ def _over_one(lines: Sequence[Line], left: Sequence[Line]) -> str:
     return f"Over one: {counted(gains)}." if gains else ""
 
 
-def _of_memory(found: Sequence[Headline]) -> str:
+def _of_memory(found: Sequence[Compared]) -> str:
     """`MiB (PSS) per extra thread`, and `… and per extra process` where these have a column."""
-    models = {gain.of.model for each in found for gain in each.gains}
-    best = [_least_memory(each, over) for each in found for over in each.processes]
+    models = {gain.of.model for each in found for gain in each.headline_gains}
+    best = [_least_memory(each, over) for each in found for over in threads_over_processes(each)]
     theirs = {worker_noun(of.model) for of in best if of}
     nouns = [worker_noun(models.pop()) if len(models) == 1 else "worker"]
     nouns += [theirs.pop() if len(theirs) == 1 else "process"] if theirs else []
-    kind = found[0].compared.memory_kind
+    kind = found[0].memory_kind
     return f"MiB ({kind}) per extra {' and per extra '.join(nouns)}"
 
 
