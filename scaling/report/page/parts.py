@@ -39,27 +39,21 @@ HEX = re.compile("|".join(COLOURS))
 
 
 @dataclass(frozen=True, slots=True)
-class PlotFile:
-    """A plot in a file beside the page.
-
-    `address` is relative to the page, `description` is for readers who cannot see the plot, `width`
-    and `height` are those of its view box.
-    """
-
-    address: str
-    description: str
-    width: str
-    height: str
-
-
-@dataclass(frozen=True, slots=True)
 class Picture:
-    """A figure of the page: its id, what it is called, and its SVG or the file that has it."""
+    """A figure of the page: its id, what it is called, and its SVG, or where the file is that has
+    it.
+
+    The `address` is relative to the page, the `description` is for readers who cannot see the plot,
+    `width` and `height` are those of its view box.
+    """
 
     name: str
     title: str
     svg: str = ""
-    file: PlotFile | None = None
+    address: str = ""
+    description: str = ""
+    width: str = ""
+    height: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +81,7 @@ class Pictures:
             return _inside(svg, name, title)
         *_, width, height = root.get("viewBox", "").split()
         address = quote(f"{self.folder.name}/{file.name}")
-        return Picture(name, title, file=PlotFile(address, description, width, height))
+        return Picture(name, title, "", address, description, width, height)
 
 
 def picture(draw: Draw, name: str) -> Picture:
