@@ -208,7 +208,7 @@ def _load_block(
         figures.append(PageFigure(shown, plot.tables(about, shown.title)))
     rated = about.rated
     grids = [*capacity_grids(rated, results.ratios), *at_rate_grids(rated, results)]
-    return Block(rated.title, figures=figures, grids=grids)
+    return Block(rated.section.title, figures=figures, grids=grids)
 
 
 # -------------------------------------------------------------------------------------- application

@@ -43,7 +43,7 @@ from scaling.report.plots.svg import say
 from scaling.report.plots.sweep import Places
 from scaling.report.tables.grid import Grid
 from scaling.report.tables.questions.rates import rate_grids
-from scaling.report.tables.rated import AtRate, Line
+from scaling.report.tables.rated import AtRate, Line, at_rate
 
 MS_PER_S = 1e3
 ROWS = (("latency_p99_s", "P99"), ("latency_p50_s", "P50"))
@@ -174,10 +174,9 @@ def draw_by_workers(subject: LoadSubject) -> Sheet:
     drawn = [at for line in rated.lines for rate in rates if (at := line.at(rate))]
     panels = LatencyPanels(subject, "latency against N", rates, drawn)
     for axes, loop, column, rate in panels.each(lambda rate: f" at {number(rate)}/s"):
-        own = [line for line in rated.lines if line.key.loop == loop and line.at(rate)]
-        for key, lines in groupby(own, key=lambda line: line.key):
-            pairs = [(line.workers, line.at(rate)) for line in lines]
-            known = [(n, at) for n, at in pairs if at is not None]
+        own = at_rate((line for line in rated.lines if line.key.loop == loop), rate)
+        for key, members in groupby(own, key=lambda each: each[0].key):
+            known = [(line.workers, at) for line, at in members]
             draw_latencies(
                 axes,
                 [n for n, _ in known],

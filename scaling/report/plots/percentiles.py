@@ -24,7 +24,7 @@ from scaling.report.plots.plot import LoadSubject, Plot
 from scaling.report.plots.sheet import Layout, Sheet
 from scaling.report.plots.style import INK
 from scaling.report.tables.questions.rates import percentile_grids
-from scaling.report.tables.rated import PERCENTILES, AtRate, Line
+from scaling.report.tables.rated import PERCENTILES, at_rate
 
 NAMES = [name.removeprefix("P") for name, _ in PERCENTILES.values()]
 PLACES = {column: 1 / (1 - share) for column, (_, share) in PERCENTILES.items()}
@@ -38,7 +38,7 @@ def draw(subject: LoadSubject) -> Sheet:
     ns = few(rated.workers)
     rate = rated.middle_rate_per_s
     every = list(product(rated.loops, ns))
-    shown = [(loop, n, _at(rated.on(loop, n), rate)) for loop, n in every]
+    shown = [(loop, n, at_rate(rated.on(loop, n), rate)) for loop, n in every]
     drawn = [at for _, _, few_lines in shown for _, at in few_lines]
     values = [value for column in PLACES for value in estimates_ms(drawn, column)]
     layout = Layout(len(every), len(ns), panel_in=3.0)
@@ -72,12 +72,8 @@ def is_there(subject: LoadSubject) -> bool:
     rate = subject.rated.middle_rate_per_s
     return any(
         sum(bool(at.point.figures[column].n) for column in PLACES) > 1
-        for _, at in _at(subject.rated.lines, rate)
+        for _, at in at_rate(subject.rated.lines, rate)
     )
-
-
-def _at(lines: list[Line], rate_per_s: float) -> list[tuple[Line, AtRate]]:
-    return [(line, at) for line in lines if (at := line.at(rate_per_s)) is not None]
 
 
 def _draw_objectives(axes: Axes, place: float, objectives_s: list[float]) -> None:

@@ -78,4 +78,4 @@ def _under_load(each: Rated, results: StudyResults) -> Chapter:
     words = filter(None, [collections_sentence(each.section, results)])
     ratios = at_rate_grids(each, results)
     grids = [*capacity_grids(each, results.ratios), *ratios, *rate_grids(each)]
-    return Chapter(f"{each.title} · under load", [*words], grids)
+    return Chapter(f"{each.section.title} · under load", [*words], grids)

@@ -31,6 +31,7 @@ from scaling.report.tables.rated import (
     AtRate,
     Line,
     Rated,
+    at_rate,
     free_sections,
     free_sweeps,
     rated,
@@ -98,9 +99,8 @@ def _under_load(several: Sequence[Rated]) -> Chapter:
     points, notes = [], []
     for own, each in zip(rest, several, strict=True):
         rate = each.middle_rate_per_s
-        for line in each.lines:
-            at = line.at(rate)
-            if at is not None and line.workers == each.headline_n:
+        for line, at in at_rate(each.lines, rate):
+            if line.workers == each.headline_n:
                 key = line.key
                 words = [own, f"at {formats.number(rate)}/s", key.loop, f"{key.arm}\n{key.model}"]
                 rows.append((words, _known([*_capacities(each, line), *_seen(at)])))

@@ -5,7 +5,7 @@ answer its queue grows for as long as the run lasts, so its latencies are lower 
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -71,11 +71,6 @@ class Rated:
     capacities: list[Capacity]
 
     @property
-    def title(self) -> str:
-        """What it is about."""
-        return self.section.title
-
-    @property
     def workers(self) -> list[int]:
         """Every N, ascending."""
         return sorted({line.workers for line in self.lines})
@@ -95,11 +90,6 @@ class Rated:
         """The largest N with a core for each worker."""
         return self.section.headline_n
 
-    @property
-    def has_background(self) -> bool:
-        """Whether some of the requests are in no latency but their own."""
-        return has_background(self.section)
-
     def ratio(self, line: Line, rate_per_s: float) -> Ratio | None:
         """P99 of a configuration at a rate over that of processes; None where there is none."""
         found = (
@@ -115,8 +105,15 @@ class Rated:
         return [line for line in self.lines if (line.key.loop, line.workers) == (loop, workers)]
 
 
+def at_rate(lines: Iterable[Line], rate_per_s: float) -> list[tuple[Line, AtRate]]:
+    """Those of some configurations that were run at a rate, with what they gave there."""
+    return [(line, at) for line in lines if (at := line.at(rate_per_s)) is not None]
+
+
 def has_background(section: Section) -> bool:
-    """Whether the load generator sent background requests, too."""
+    """Whether the load generator sent background requests, too, which are in no latency but their
+    own.
+    """
     points = (point for curve in section.curves for point in curve.points)
     return any(point.figures["background_requests"].n for point in points)
 

@@ -22,7 +22,7 @@ from scaling.report.tables.findings import (
 )
 from scaling.report.tables.notes import bounds
 from scaling.report.tables.questions.rates import BOUND
-from scaling.report.tables.rated import PERCENTILES, AtRate, Rated, rated
+from scaling.report.tables.rated import PERCENTILES, AtRate, Rated, at_rate, has_background, rated
 from scaling.study.presets import FEWEST_FOR_INTERVAL
 
 MOST_ROWS = 10
@@ -123,8 +123,7 @@ def _judged_over(found: Ratios, every: Sequence[Capacity]) -> list[str]:
 
 def _latency(each: Rated, *, has_few_cores: bool) -> Iterator[Table]:
     rate = each.middle_rate_per_s
-    at_rate = ((line, line.at(rate)) for line in each.lines if line.workers == each.headline_n)
-    rows = [(line, at) for line, at in at_rate if at is not None]
+    rows = at_rate((line for line in each.lines if line.workers == each.headline_n), rate)
     column = next((c for c in COLUMNS if any(at.point.figures[c].n for _, at in rows)), None)
     if column is None:
         return
@@ -133,7 +132,7 @@ def _latency(each: Rated, *, has_few_cores: bool) -> Iterator[Table]:
     name, _ = PERCENTILES[column]
     kind = _kind([at.point.figures[column] for _, at in rows])
     asked, n = formats.number(rate), f"N = {each.headline_n}"
-    of = " of foreground requests" if each.has_background else ""
+    of = " of foreground requests" if has_background(each.section) else ""
     heading = f"{each.label}: {name} latency{of} at {asked} {each.section.operation}/s, {n}"
     short = f"{each.label}: {name} at {asked}/s, {n}"
     ratios = [each.ratio(line, rate) if column == COLUMNS[0] else None for line, _ in rows]

@@ -14,7 +14,7 @@ from scaling.report.tables.findings import named, ratios_note, stacked
 from scaling.report.tables.grid import Cell, Grid
 from scaling.report.tables.measures import SUSPECT
 from scaling.report.tables.questions.question import contrast_grids
-from scaling.report.tables.rated import PERCENTILES, AtRate, Line, Rated
+from scaling.report.tables.rated import PERCENTILES, AtRate, Line, Rated, at_rate, has_background
 from scaling.study.questions import CPU, MEMORY, P99
 
 # ------------------------------------------------------------------------------------------ at rate
@@ -88,7 +88,7 @@ BLANK_NOTE = (
 def rate_grids(rated: Rated) -> list[Grid]:
     """A table for each loop and N: at each rate a row for each configuration."""
     return [
-        _grid(title, [row for rate in rated.rates_per_s for row in _at(lines, rate)], rated)
+        _grid(title, [row for rate in rated.rates_per_s for row in at_rate(lines, rate)], rated)
         for title, lines in _parts(rated)
     ]
 
@@ -98,13 +98,9 @@ def percentile_grids(rated: Rated) -> list[Grid]:
     rate = rated.middle_rate_per_s
     found = []
     for title, lines in _parts(rated):
-        if rows := _at(lines, rate):
+        if rows := at_rate(lines, rate):
             found.append(_grid(f"{title}, {formats.number(rate)}/s", rows, rated))
     return found
-
-
-def _at(lines: Iterable[Line], rate_per_s: float) -> list[tuple[Line, AtRate]]:
-    return [(line, at) for line in lines if (at := line.at(rate_per_s)) is not None]
 
 
 def _parts(rated: Rated) -> Iterable[tuple[str, list[Line]]]:
@@ -125,8 +121,9 @@ def _grid(title: str, rows: Sequence[tuple[Line, AtRate]], rated: Rated) -> Grid
     headings = [each.heading.format(operation=rated.section.operation) for each in shown.values()]
     ratios = [rated.ratio(line, at.rate_per_s) for line, at in rows]
     cells = [_row(line, at, shown) for line, at in rows]
-    notes = [NOTE.format(kind="foreground " if rated.has_background else "")]
-    notes += [BACKGROUND_NOTE] if rated.has_background else []
+    in_background = has_background(rated.section)
+    notes = [NOTE.format(kind="foreground " if in_background else "")]
+    notes += [BACKGROUND_NOTE] if in_background else []
     notes += [DECLINED_NOTE] if "refused_fraction" in shown else []
     notes += [BLANK_NOTE] if any(formats.BLANK in row for row in cells) else []
     notes += [BOUNDS_NOTE] if any(at.is_bound for _, at in rows) else []
