@@ -20,7 +20,6 @@ import msgspec
 
 from scaling.analysis.statistics.hypotheses import Family
 from scaling.analysis.statistics.verdict import RATIO, RatioVerdict, Verdict, Word
-from scaling.analysis.table.empty_loop import PRIMITIVES
 from scaling.analysis.table.labels import Variant, short_labels, slug
 from scaling.base.errors import UsageError
 from scaling.base.files import text_in
@@ -38,6 +37,7 @@ from scaling.report.tables.findings import builds_of, named, ratios_note
 from scaling.report.tables.grid import Cell, Grid
 from scaling.report.tables.headline import counted
 from scaling.report.tables.notes import build_text, machine_text
+from scaling.report.tables.primitives import is_counted
 from scaling.study.controls import is_control
 from scaling.study.questions import CPU, OVER_PROCESSES, OVER_SERVER, P99, THREADS
 
@@ -236,7 +236,7 @@ def index_page(studies: Sequence[PublishedStudy]) -> str:
     """The HTML of some studies; the same files give the same page."""
     names = sorted({row.workload for each in studies for row in each.rows})
     grids = {name: found for name in names if (found := list(_grids(name, studies)))}
-    of_programs = [found for name, found in grids.items() if name != PRIMITIVES]
+    of_programs = [found for name, found in grids.items() if is_counted(name)]
     return template("index.html").render(
         tables=[],
         parts=[

@@ -17,11 +17,11 @@ from scaling.analysis.statistics.hypotheses import ERROR_RATE
 from scaling.analysis.statistics.noise import COLUMNS, AAPair
 from scaling.analysis.statistics.verdict import Word
 from scaling.analysis.table.column import Noise
-from scaling.analysis.table.empty_loop import PRIMITIVES
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.base.errors import UsageError, unknown
 from scaling.journal.reading import NAMES
 from scaling.report.quotes.text import Form, form, keys_in, source_of
+from scaling.report.tables.primitives import is_counted
 
 # ------------------------------------------------------------------------------------------- counts
 # Counts that a text quotes of several studies: of ratios, of A/A pairs and of claims.
@@ -55,7 +55,7 @@ OF_CLAIMS: dict[str, ClaimWord | None] = {
 def count_verdicts(name: FigureName, studies: Sequence[StudyResults]) -> int:
     """How many ratios have the fields of a name, among those of some studies.
 
-    Rows of `primitives`, which no program consists of, count only where the name has a workload.
+    What is not counted without being named (`is_counted`) is where the name has a workload.
 
     Raises:
         UsageError: there is no such verdict, or no ratio that has all other fields.
@@ -68,7 +68,7 @@ def count_verdicts(name: FigureName, studies: Sequence[StudyResults]) -> int:
     def fits(ratio: Ratio) -> bool:
         return (
             is_of(ratio, name.measure)
-            and (ratio.of.workload != PRIMITIVES or "workload" in name.cell)
+            and (is_counted(ratio.of.workload) or "workload" in name.cell)
             and name.beside.get(FAMILY) in (None, ratio.verdict.family)
             and not differing(ratio.of, name.cell)
             and not differing(ratio.over, name.over or {})
