@@ -27,7 +27,7 @@ from scaling.run.child import Child
 from scaling.run.execute import Executor
 from scaling.run.measure import Prepared, generators_of, services_of
 from scaling.run.openapi import PLACES, requests_in_schema, schema_in
-from scaling.run.progress import figure_of
+from scaling.run.progress import failure_of
 from scaling.run.requests_file import sendable
 from scaling.study.definition import Sent
 from scaling.study.load import CLOSED, RATE
@@ -171,7 +171,7 @@ def problem_of(line: RunLine) -> str:
     if line.outcome != "measured" or line.record is None:
         failure = line.record.failure if line.record else None
         if failure is None:
-            what = figure_of(line, "requests")
+            what = failure_of(line)
             return what if line.signal else _with_last_words(what, line)
         kind, _, words = failure.error.partition(": ")
         return words if kind == "ApplicationError" else _with_last_words(failure.error, line)

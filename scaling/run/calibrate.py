@@ -178,7 +178,7 @@ def calibrate(
     made = []
     for needed in plan.calibrations:
         cells = calibration_runs([needed])
-        operation = plan.workloads[needed.workload].operation
+        workload = plan.workloads[needed.workload]
         left_s = sum(inside_s + plan.overhead_s(cell) for cell in cells)
         display.note(
             f"calibrating {_name(needed, plan)}: {plural(len(cells), 'run')}, {duration(left_s)}"
@@ -191,7 +191,7 @@ def calibrate(
                 display.running(words, Left(left_s))
                 lines.append(execute(PlannedRun(place, 0, cell), 1)[0])
                 left_s -= inside_s + plan.overhead_s(cell)
-                display.finished(words, figure_of(lines[-1], operation), Left(left_s))
+                display.finished(words, figure_of(lines[-1], workload), Left(left_s))
         except KeyboardInterrupt:
             raise InterruptedStudyError(
                 "interrupted while the rates were calibrated: nothing is measured yet. "
@@ -200,7 +200,7 @@ def calibrate(
         finally:
             display.end()
         made.append(_calibration(needed, lines, plan))
-        display.note(_in_words(made[-1], operation))
+        display.note(_in_words(made[-1], workload.operation))
     return made
 
 
@@ -211,7 +211,7 @@ def _calibration(needed: Needed, lines: list[RunLine], plan: Plan) -> Calibratio
         if line.outcome == "measured" and line.load and line.load.achieved_per_s > 0:
             found.setdefault(line.cell, []).append(line.load.achieved_per_s)
     if not found:
-        why = figure_of(lines[-1], plan.workloads[needed.workload].operation)
+        why = figure_of(lines[-1], plan.workloads[needed.workload])
         raise ScalingError(
             f"the rates of {needed.workload} cannot be calibrated: no run of the baseline was "
             f"measured ({why}). Name the rates: --set {needed.workload}.rate_per_s=1000,2000"

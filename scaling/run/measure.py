@@ -100,6 +100,7 @@ def head(
         workloads={
             name: WorkloadNote(
                 operation=facts.operation,
+                sent=facts.sent,
                 summary=facts.summary,
                 in_flight=facts.in_flight,
                 finite=facts.finite,

@@ -18,7 +18,7 @@ from scaling.analysis.table.ticks import throughputs
 from scaling.base.console import say
 from scaling.base.formats import number, plural
 from scaling.base.vocabulary import WORKER, WORKERS
-from scaling.journal.record import Cell, RunLine
+from scaling.journal.record import Cell, RunLine, WorkloadFacts
 from scaling.run.time_left import Left
 from scaling.study.presets import DEFAULT_PRESET, FEWEST_FOR_INTERVAL, PRESETS
 
@@ -33,18 +33,23 @@ def run_in_words(cell: Cell) -> str:
     return " · ".join([*parts, *([cell.sizing] if cell.sizing != "weak" else [])])
 
 
-def figure_of(line: RunLine, operation: str) -> str:
+def figure_of(line: RunLine, workload: WorkloadFacts) -> str:
     """A run's throughput with its unit, in an open loop its latency; or why there is none."""
     if line.outcome == "measured":
-        latency = _at_rate(line, operation)
+        latency = _at_rate(line, workload.sent)
         if latency is not None:
             return latency
         throughput = float(throughputs([line.record])[0])
-        return f"{number(throughput)} {operation}/s"
+        return f"{number(throughput)} {workload.operation}/s"
+    return failure_of(line)
+
+
+def failure_of(line: RunLine) -> str:
+    """Why a run has no figure."""
     return f"{line.outcome}: {_cause(line)}"
 
 
-def _at_rate(line: RunLine, operation: str) -> str | None:
+def _at_rate(line: RunLine, sent: str) -> str | None:
     """`P99 3.2 ms at 1,000 requests/s`, P50 if there were few; None if not in an open loop."""
     if line.load is None or line.load.rate_per_s is None:
         return None
@@ -52,7 +57,7 @@ def _at_rate(line: RunLine, operation: str) -> str | None:
     for words, name in (("P99", "latency_p99_s"), ("P50", "latency_p50_s")):
         if name in found:
             rate = number(line.load.rate_per_s)
-            return f"{words} {number(1e3 * found[name])} ms at {rate} {operation}/s"
+            return f"{words} {number(1e3 * found[name])} ms at {rate} {sent}/s"
     return None
 
 

@@ -272,7 +272,7 @@ class _Work:
             self._time.done(run.cell)
             reasons.append(self._judge(line))
             self.learn(line, reasons[-1])
-            figure = figure_of(line, self._plan.workloads[run.cell.workload].operation)
+            figure = figure_of(line, self._plan.workloads[run.cell.workload])
             self._display.finished(word, figure, self._time.left)
         lines = [line for line, _ in done]
         if not self._made_again_at_once(batch, lines, reasons) and any(reasons):

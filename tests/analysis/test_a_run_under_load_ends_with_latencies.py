@@ -10,6 +10,7 @@ import pytest
 from rich.cells import cell_len
 
 from scaling.analysis.results import StudyResults
+from scaling.journal.record import WorkloadFacts
 from scaling.report.files import tables_markdown
 from scaling.report.page.render import page
 from scaling.report.tables.comparison import chapters
@@ -215,11 +216,13 @@ def test_without_processes_the_answer_says_what_is_missing() -> None:
 
 
 def test_the_line_of_a_run_has_its_latency_in_an_open_loop() -> None:
+    facts = WorkloadFacts(path="serve", operation="deliveries", sent="messages")
+
     def words(made: FakeServedStudy) -> set[str]:
-        figures = [figure_of(run, "requests") for run in made.runs]
+        figures = [figure_of(run, facts) for run in made.runs]
         return {re.sub(r"[\d.,]+ ms|^[\d.,]+", "…", each) for each in figures}
 
-    every = {f"P99 … at {rate} requests/s" for rate in ("500", "800", "1,280")}
+    every = {f"P99 … at {rate} messages/s" for rate in ("500", "800", "1,280")}
     assert words(replace(OPEN, window_s=5.0, blocks=1)) == every
-    assert words(replace(OPEN, rates=(500.0,), window_s=1.0)) == {"P50 … at 500 requests/s"}
-    assert words(CLOSED) == {"… requests/s"}
+    assert words(replace(OPEN, rates=(500.0,), window_s=1.0)) == {"P50 … at 500 messages/s"}
+    assert words(CLOSED) == {"… deliveries/s"}

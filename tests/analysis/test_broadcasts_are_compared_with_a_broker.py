@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import matplotlib as mpl
+import msgspec
 import numpy as np
 import pytest
 
@@ -17,9 +18,11 @@ from scaling.journal.record import (
     ParameterValue,
     RunLine,
     ServiceUse,
+    WorkloadNote,
 )
 from scaling.report.plots.draw import drawings
 from scaling.report.plots.style import RC
+from scaling.report.tables.headline import load_findings
 from scaling.report.terminal.answer import print_answer
 from scaling.study.parameters import sweep
 from scaling.study.plan.groups import Planned, why_alone
@@ -101,7 +104,15 @@ def to_rooms(run: RunLine) -> RunLine:
     )
 
 
-SERVED = FakeServedStudy(
+class ToRooms(FakeServedStudy):
+    """One whose operations are not what is sent."""
+
+    def _notes(self) -> dict[str, WorkloadNote]:
+        (note,) = super()._notes().values()
+        return {"serve": msgspec.structs.replace(note, operation="deliveries", sent="messages")}
+
+
+SERVED = ToRooms(
     connections=CONNECTIONS,
     rates=(200.0,),
     workers=(1,),
@@ -134,6 +145,17 @@ def test_the_first_screen_has_latency_of_threads_over_processes_with_a_broker() 
     text = printed_by(lambda to: print_answer(results, Path("x"), Path("x/report.html"), to), 80)
     assert re.search(r"3\.14t · threads +\S+ \(\S+\) ms +\d\.\d+×", text), text
     assert "× is over 3.14 · processes" in text
+    assert "at 200 messages/s" in text
+
+
+def test_the_rate_is_of_messages_wherever_it_is_named() -> None:
+    results = replace(SERVED, workers=(2,), blocks=8, change=between_loops).results
+    assert {section.operation for section in results.sections} == {"deliveries"}
+    texts = [each.question for each in load_findings(results)]
+    with mpl.rc_context(RC):
+        texts += [draw().title for name, draw in drawings(results) if name.endswith("percentiles")]
+    assert texts
+    assert all("at 200 messages/s" in text for text in texts)
 
 
 def test_every_plot_of_threads_that_need_no_broker_is_drawn() -> None:

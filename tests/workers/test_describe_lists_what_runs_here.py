@@ -75,6 +75,8 @@ def test_built_in_workloads_with_their_parameters(here: Description) -> None:
     )
     assert echo.parameters["api"].choices == ["protocol", "buffered", "streams"]
     assert echo.parameters["work_us"].type == "float"
+    rooms = here.workloads["broadcast"]
+    assert (rooms.operation, rooms.sent) == ("deliveries", "messages")
     for workload in here.workloads.values():
         assert workload.summary
         for parameter in workload.parameters.values():

@@ -111,6 +111,7 @@ def _workload(
             "path": path,
             "summary": (workload.__doc__ or "").strip().partition("\n")[0],
             "operation": workload.operation,
+            "sent": workload.sent,
             "finite": workload.finite,
             "served": workload.served,
             "scaled": list(workload.scaled),

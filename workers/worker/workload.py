@@ -74,7 +74,8 @@ class Workload:
 
     A `finite` workload does a stated number of operations; others run until they are stopped.
     A `served` one answers requests that a load generator outside sends it: its server takes
-    connections from `worker.inbound`, and its traffic is to wait until it is stopped.
+    connections from `worker.inbound`, and its traffic is to wait until it is stopped. `sent` is
+    what they are called, in the plural, since the rate at which they are due is theirs.
     `scaled` are the int parameters that set how much a finite one does: a study can reduce them.
     `whole` is the parameter that is the size of one indivisible part: reduced or not, whole parts
     are done, at least one. A workload that `makes_loops` is finite and has `work` instead of
@@ -97,6 +98,7 @@ class Workload:
     """
 
     operation: ClassVar[str] = "operations"
+    sent: ClassVar[str] = "requests"
     in_flight: ClassVar[str | None] = None
     descriptors: ClassVar[int] = 0
     services: ClassVar[tuple[str, ...]] = ()

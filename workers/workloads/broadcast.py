@@ -40,6 +40,7 @@ class Broadcast(Served):
     """
 
     operation = "deliveries"
+    sent = "messages"
     keep_alive: ClassVar[bool] = True  # type: ignore[misc]  # they last as long as the run
 
     connections: int = parameter(50, "connections per worker", at_least=1)

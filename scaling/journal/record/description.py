@@ -96,6 +96,7 @@ class Rounds(msgspec.Struct, frozen=True, kw_only=True):
 class WorkloadFacts(msgspec.Struct, frozen=True, kw_only=True):
     """One workload as its class describes it; `refused` says why it could not be imported.
 
+    `operation` is what it counts, `sent` what a load generator sends it.
     `scaled` are the parameters that say how much is done, which `--scale` multiplies; it is done
     in multiples of the parameter `whole`, if there is one.
     `descriptors` are the open files that each unit in flight holds. `uneven` lists with which
@@ -108,6 +109,7 @@ class WorkloadFacts(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     summary: str = ""
     operation: str = "operations"
+    sent: str = "requests"
     finite: bool = False
     served: bool = False
     alone: str | None = "it does not say that it can be stopped"

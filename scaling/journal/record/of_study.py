@@ -64,9 +64,14 @@ class ArmRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WorkloadNote(msgspec.Struct, frozen=True, kw_only=True):
-    """What tables and figures need to know about a workload: above all the noun on the axes."""
+    """What tables and figures need to know about a workload: above all the noun on the axes.
+
+    `operation` is what it counts, and `sent` what a load generator sends it: rates of an open loop
+    are of that.
+    """
 
     operation: str = "operations"
+    sent: str = "requests"
     summary: str = ""
     in_flight: str | None = None
     finite: bool = False

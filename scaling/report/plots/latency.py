@@ -43,7 +43,7 @@ from scaling.report.plots.svg import say
 from scaling.report.plots.sweep import Places
 from scaling.report.tables.grid import Grid
 from scaling.report.tables.questions.rates import rate_grids
-from scaling.report.tables.rated import AtRate, Line, at_rate
+from scaling.report.tables.rated import AtRate, Line, Rated, at_rate
 
 MS_PER_S = 1e3
 ROWS = (("latency_p99_s", "P99"), ("latency_p50_s", "P50"))
@@ -109,9 +109,9 @@ def draw(subject: LoadSubject) -> Sheet:
                 [each.is_bound for each in line.at_rates],
                 line.key,
                 subject.colours[line.key.arm],
-                [f"N = {n}, {number(each.rate_per_s)} requests / s" for each in line.at_rates],
+                [f"N = {n}, {number(each.rate_per_s)} {rated.sent} / s" for each in line.at_rates],
             )
-        _finish_rates(axes, rated.rates_per_s, panels.columns)
+        _finish_rates(axes, rated, panels.columns)
         _shade(axes, own, rated.rates_per_s)
     return panels.sheet
 
@@ -123,11 +123,11 @@ def is_there(subject: LoadSubject) -> bool:
     )
 
 
-def _finish_rates(axes: Axes, rates_per_s: Sequence[float], columns: int) -> None:
+def _finish_rates(axes: Axes, rated: Rated, columns: int) -> None:
     """The offered rates on a logarithmic axis, each at its place."""
-    labels = [short(float(f"{rate:.3g}")) for rate in rates_per_s]
-    placed = Places(list(rates_per_s), labels, "log", joined=True, room_in=panel_in(columns))
-    placed.draw(axes, "offered requests / s")
+    labels = [short(float(f"{rate:.3g}")) for rate in rated.rates_per_s]
+    placed = Places(list(rated.rates_per_s), labels, "log", joined=True, room_in=panel_in(columns))
+    placed.draw(axes, f"offered {rated.sent} / s")
 
 
 def _shade(axes: Axes, lines: Sequence[Line], rates_per_s: Sequence[float]) -> None:
@@ -184,7 +184,7 @@ def draw_by_workers(subject: LoadSubject) -> Sheet:
                 [at.is_bound for _, at in known],
                 key,
                 subject.colours[key.arm],
-                [f"N = {n}, {number(rate)} requests / s" for n, _ in known],
+                [f"N = {n}, {number(rate)} {rated.sent} / s" for n, _ in known],
             )
         finish_workers(axes, subject)
     return panels.sheet

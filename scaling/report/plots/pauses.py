@@ -53,7 +53,7 @@ def draw(subject: LoadSubject) -> Sheet:
     rate = formats.number(rated.middle_rate_per_s)
     noted = replace(subject, load=(NOTE, *subject.load))
     sheet = noted.sheet(
-        f"pauses over time at {rate} requests/s, N = {rated.headline_n}",
+        f"pauses over time at {rate} {rated.sent}/s, N = {rated.headline_n}",
         "",
         layout,
         [at.curve for _, at, _ in shown],

@@ -42,7 +42,7 @@ def draw(subject: LoadSubject) -> Sheet:
     drawn = [at for _, _, few_lines in shown for _, at in few_lines]
     values = [value for column in PLACES for value in estimates_ms(drawn, column)]
     layout = Layout(len(every), len(ns), panel_in=3.0)
-    what = f"percentiles of latency at {formats.number(rate)} requests/s"
+    what = f"percentiles of latency at {formats.number(rate)} {rated.sent}/s"
     key = load_key(subject, drawn)
     sheet = subject.sheet(what, "", layout, drawn=values, dots="", also=key)
     objectives = [each for several in subject.objectives_s.values() for each in several]

@@ -174,7 +174,7 @@ def load_sentence(results: StudyResults) -> str:
 
 
 def _asked(each: Rated) -> str:
-    return f"at {formats.number(each.middle_rate_per_s)} {each.section.operation}/s"
+    return f"at {formats.number(each.middle_rate_per_s)} {each.sent}/s"
 
 
 def _p99(each: Rated, ratio: Ratio) -> str:

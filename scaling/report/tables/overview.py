@@ -113,13 +113,13 @@ def _under_load(several: Sequence[Rated]) -> Chapter:
 
 
 def _capacities(each: Rated, line: Line) -> Iterator[Figure]:
-    """The most requests/s that keep each objective."""
+    """The highest rates that keep each objective."""
     key = line.key
     for one in each.capacities:
         of = one.cell
         if (of.arm, of.model, of.loop, of.workers) == (key.arm, key.model, key.loop, line.workers):
             bound = f"{one.bound} {formats.number(one.estimate.point)}"
-            name = f"{each.section.operation}/s\n{one.objective.text}"
+            name = f"{each.sent}/s\n{one.objective.text}"
             yield name, bound if one.bound else one.estimate
 
 

@@ -60,10 +60,12 @@ class Rated:
     """One workload with one sizing and one set of parameters, at each rate.
 
     `label` names the workload with those of its other parameters that vary in the study; `section`
-    has the curves of all rates. `ratios` are of P99, `capacities` at the study's objectives.
+    has the curves of all rates, which are of what is `sent`, in the plural. `ratios` are of P99,
+    `capacities` at the study's objectives.
     """
 
     label: str
+    sent: str
     section: Section
     rates_per_s: list[float]
     lines: list[Line]
@@ -145,6 +147,7 @@ def rated(results: StudyResults) -> list[Rated]:
         found.append(
             Rated(
                 label,
+                results.study.workloads[key.workload].sent,
                 Section(label, key.sizing, operation, curves),
                 list(dict.fromkeys(rate for rate, _ in members)),
                 _lines(members, results),

@@ -133,7 +133,7 @@ def _latency(each: Rated, *, has_few_cores: bool) -> Iterator[Table]:
     kind = _kind([at.point.figures[column] for _, at in rows])
     asked, n = formats.number(rate), f"N = {each.headline_n}"
     of = " of foreground requests" if has_background(each.section) else ""
-    heading = f"{each.label}: {name} latency{of} at {asked} {each.section.operation}/s, {n}"
+    heading = f"{each.label}: {name} latency{of} at {asked} {each.sent}/s, {n}"
     short = f"{each.label}: {name} at {asked}/s, {n}"
     ratios = [each.ratio(line, rate) if column == COLUMNS[0] else None for line, _ in rows]
     if has_few_cores:  # what a request costs says more than a ratio that is not proven

@@ -82,7 +82,7 @@ def profiled(
             raise InterruptedStudyError("interrupted: no profile was written") from None
         finally:
             display.end()
-    return _profile(chosen, work.operation, found, pairs, sampling)
+    return _profile(chosen, work.workload.operation, found, pairs, sampling)
 
 
 class Sampling:
@@ -193,7 +193,7 @@ class _Work:
         display: Display,
     ) -> None:
         plan = ready.plan
-        self.operation = plan.workloads[chosen.several.workload].operation
+        self.workload = plan.workloads[chosen.several.workload]
         self._head = head
         self._judge = judge_of(head)
         self._cells = chosen.alone, chosen.several
@@ -238,7 +238,7 @@ class _Work:
         reason = self._judge(line)
         found = None if reason else measured(line, self._head, self._sampling, pair)
         self._sampling.again()
-        self._display.finished(words, figure_of(line, self.operation), self._time.left)
+        self._display.finished(words, figure_of(line, self.workload), self._time.left)
         if reason:
             self._sampling.note(f"a run was invalid ({words}): {reason}")
             self._display.note(f"invalid, its pair is made again: {words}: {reason}")

@@ -176,6 +176,7 @@ def capacity_grids(rated: Rated, found: Ratios) -> list[Grid]:
     return [
         _capacity_grid(
             f"{rated.label} · {loop}: capacity at {objective.text}",
+            rated.sent,
             [
                 each
                 for each in rated.capacities
@@ -187,7 +188,7 @@ def capacity_grids(rated: Rated, found: Ratios) -> list[Grid]:
     ]
 
 
-def _capacity_grid(title: str, every: list[Capacity], found: Ratios) -> Grid:
+def _capacity_grid(title: str, sent: str, every: list[Capacity], found: Ratios) -> Grid:
     rows = [_capacity_row(each, found) for each in every]
     over = [ratio.over for each in every if (ratio := over_processes(each, found))]
     notes = [CAPACITY_NOTE]
@@ -197,7 +198,7 @@ def _capacity_grid(title: str, every: list[Capacity], found: Ratios) -> Grid:
     if over:
         names = dict.fromkeys(named(each) for each in over)
         notes.append(f"Over processes: the strongest with the GIL, {' or '.join(names)}.")
-    headings = ["N", "configuration", "blocks", "requests/s", "up to", "per core", "per GiB"]
+    headings = ["N", "configuration", "blocks", f"{sent}/s", "up to", "per core", "per GiB"]
     headings += ["over processes"] * bool(over)
     shown = [place for place, heading in enumerate(headings) if late or heading != "up to"]
     rows = [[row[place] for place in shown] for row in rows]
