@@ -18,14 +18,12 @@ from scaling.base.formats import BLANK, listed
 from scaling.builds.settings import REMEDIES, SETTINGS
 from scaling.builds.settings.setting import Setting
 from scaling.report.tables.grid import Cell, Grid
+from scaling.report.tables.questions.question import HEADINGS
 from scaling.report.tables.terminal import GridView
+from scaling.study.questions import CPU, MEMORY, P99
 from scaling.study.remedies import LeftOut
 
-COLUMNS = {
-    "cpu_s_per_op": "CPU per op",
-    "latency_p99_s": "P99",
-    "memory": "memory",
-}
+BESIDE = (CPU, P99, MEMORY)  # throughput, at the headline N alone
 
 type Row = dict[tuple[str, int], Factor]
 
@@ -69,7 +67,7 @@ def grids(found: Remedies) -> Iterator[Grid]:
 
 def _grid(title: str, rows: dict[str, Row], headline_n: int) -> Grid:
     counts = sorted({n for row in rows.values() for figure, n in row if figure == "throughput"})
-    figures = [each for each in COLUMNS if any((each, headline_n) in row for row in rows.values())]
+    figures = [each for each in BESIDE if any((each, headline_n) in row for row in rows.values())]
 
     def speed(row: Row) -> float:
         best = row.get(("throughput", headline_n))
@@ -82,7 +80,7 @@ def _grid(title: str, rows: dict[str, Row], headline_n: int) -> Grid:
         name = f"{'+'.join(some.added)}{'\ncontrol' if some.is_control else ''}"
         return [name, *(each.ratio if each else BLANK for each in shown)]
 
-    headings = ["remedy", *(f"N = {n}" for n in counts), *(COLUMNS[each] for each in figures)]
+    headings = ["remedy", *(f"N = {n}" for n in counts), *(HEADINGS[each] for each in figures)]
     return Grid(title, headings, [*map(cells, sorted(rows.values(), key=speed, reverse=True))])
 
 
@@ -94,7 +92,7 @@ def notes(found: Remedies) -> Iterator[str]:
         f"N = {found.headline_n}. Throughput at N = {found.headline_n} is one family (Holm); all "
         f"other ratios are exploratory."
     )
-    if any(each.ratio.measure == "latency_p99_s" for each in found.factors):
+    if any(each.ratio.measure == P99 for each in found.factors):
         yield "P99 is at half of the peak of the arm without a remedy, in an open loop."
     for arm, fault in found.unmeasured.items():
         yield f"{arm}: no run is valid: {fault}"
