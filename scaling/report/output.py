@@ -1,8 +1,10 @@
 """What commands print of a study, and the files that they make from its journal."""
 
+import shlex
 from pathlib import Path
 
-from rich.console import Console
+from rich.console import Console, Group
+from rich.text import Text
 
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal
@@ -45,21 +47,65 @@ def answered(
     from scaling.report.application import application_json
     from scaling.report.page.parts import Pictures
     from scaling.report.page.render import FILE_NAME, write_page
-    from scaling.report.terminal.answer import print_answer
-    from scaling.report.terminal.app_answer import print_app_answer
 
     journal = read(folder, console)
     results = StudyResults.of(journal)
     write_derived(results, folder)
     page = folder / FILE_NAME
     write_page(results, page, pictures=Pictures(folder / PLOTS))  # as they were just drawn
-    if "application" not in results.study.study:
-        print_answer(results, folder, page, console)
-    elif json_to is None:
-        print_app_answer(results, folder, page, console, memory_bytes)
+    if json_to is None or not _is_of_application(results):
+        print_answer(results, folder, page, console, memory_bytes)
     else:
         say(json_to, application_json(results))
     return results
+
+
+def print_answer(
+    results: StudyResults,
+    folder: Path,
+    page: Path,
+    console: Console,
+    memory_bytes: float | None = None,
+) -> None:
+    """Print the answer; `folder` has the study's files, `page` is its page.
+
+    That of an application says how many workers fit into `memory_bytes`, if that is stated. Paths
+    and commands are there to be copied: they are printed whole, however long.
+    """
+    from scaling.report.terminal import answer, app_answer
+
+    is_app = _is_of_application(results)
+    next_command = app_answer.next_command if is_app else answer.next_command
+    where = {
+        "page": str(page),
+        "tables": f"scaling show {shlex.quote(str(folder))} --details",
+        "next": next_command(results, folder),
+    }
+    print_lines(results, console, answer.LINES - len(where), memory_bytes)
+    for name, text in where.items():
+        say(console, f"{name + ':':<8}{text}")
+
+
+def print_lines(
+    results: StudyResults,
+    console: Console,
+    most: int | None = None,
+    memory_bytes: float | None = None,
+) -> None:
+    """Print the figures of the answer, in at most so many lines."""
+    from scaling.report.terminal.answer import LINES, WIDTH, answer_lines
+    from scaling.report.terminal.app_answer import app_lines
+
+    width, most = min(WIDTH, console.width), LINES if most is None else most
+    if _is_of_application(results):
+        lines = app_lines(results, width, most, memory_bytes)
+    else:
+        lines = answer_lines(results, width, most)
+    console.print(Group(*(Text(line, no_wrap=True, overflow="ellipsis") for line in lines)))
+
+
+def _is_of_application(results: StudyResults) -> bool:
+    return "application" in results.study.study
 
 
 def without_figure(results: StudyResults) -> str:

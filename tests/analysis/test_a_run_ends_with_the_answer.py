@@ -15,8 +15,8 @@ from scaling.base.console import new_console
 from scaling.base.errors import ScalingError
 from scaling.journal.protected_write import try_writing
 from scaling.journal.record import Line, ParameterValue, RunLine
-from scaling.report.output import finish, write_again
-from scaling.report.terminal.answer import LINES, MORE, WIDTH, print_answer, wrapped
+from scaling.report.output import finish, print_answer, write_again
+from scaling.report.terminal.answer import LINES, MORE, WIDTH, wrapped
 from scaling.run.progress import PlainLines
 from scaling.run.time_left import Left
 from tests.support.printing import printed_by

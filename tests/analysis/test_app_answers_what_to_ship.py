@@ -24,15 +24,15 @@ from scaling.journal.record import Calibration, Cell, RunLine
 from scaling.report.application import application_grids, application_json
 from scaling.report.deploy import commands
 from scaling.report.deploy.commands import deploy_commands
-from scaling.report.output import finish
+from scaling.report.output import finish, print_answer
 from scaling.report.page.render import page
 from scaling.report.tables.comparison import chapters
 from scaling.report.tables.findings import times
-from scaling.report.terminal.app_answer import AppLines, figure_lines, print_app_answer
+from scaling.report.terminal.app_answer import app_lines, figure_lines
 from scaling.run.prepare import ChildNeeds
 from scaling.study.application import AppAsked
 from tests.support.html_outline import Outline
-from tests.support.printing import printed, printed_by
+from tests.support.printing import printed_by
 from tests.support.runs import with_
 from tests.support.served_studies import CONFIGURATIONS, FakeAppStudy
 from tests.support.studies import in_memory
@@ -50,7 +50,7 @@ def answer(study: FakeAppStudy) -> AppAnswer:
 
 
 def lines_of(results: StudyResults, memory_bytes: float | None = None) -> list[str]:
-    return printed(AppLines(results, memory_bytes)).splitlines()
+    return app_lines(results, memory_bytes=memory_bytes)
 
 
 def test_threads_are_shipped_where_they_are_faster() -> None:
@@ -199,7 +199,7 @@ def test_the_answer_has_24_lines_of_80_columns(tmp_path: Path) -> None:
 def test_where_an_aim_is_undecided_the_next_step_is_to_look_for_noise(
     study: FakeAppStudy, next_: str
 ) -> None:
-    text = printed_by(lambda to: print_app_answer(study.results, Path("x"), Path("y"), to, None))
+    text = printed_by(lambda to: print_answer(study.results, Path("x"), Path("y"), to))
     assert text.splitlines()[-1].startswith(f"next:   {next_} ")
 
 
@@ -207,7 +207,7 @@ def test_what_the_check_found_is_corrected_first(tmp_path: Path) -> None:
     crash = Finding(kind="crashed", request="", message="Segmentation fault", remedy="look for it")
     write_check(tmp_path, AppCheck(ok=False, findings=[crash]))
     results = StudyResults.of(FASTER.read(tmp_path))
-    text = printed_by(lambda to: print_app_answer(results, tmp_path, tmp_path / "x", to, None))
+    text = printed_by(lambda to: print_answer(results, tmp_path, tmp_path / "x", to))
     lines = text.splitlines()
     assert lines[1] == "Check: 1 finding on several loops (crashed)."  # before any figure
     assert "correct what the check found" in " ".join(lines[-2:])

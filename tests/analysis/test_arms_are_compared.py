@@ -24,9 +24,8 @@ from scaling.report.tables.comparison import chapters, doubts
 from scaling.report.tables.export import comparison_rows
 from scaling.report.tables.grid import Grid
 from scaling.report.tables.headline import other_ratios
-from scaling.report.terminal.answer import Answer
+from scaling.report.terminal.answer import answer_lines
 from scaling.study.questions import THROUGHPUT
-from tests.support.printing import printed
 from tests.support.runs import crashed, throttled, with_, with_speed
 from tests.support.studies import FakeStudy, arm, place, runtime
 
@@ -186,7 +185,7 @@ def test_a_study_of_switches_ends_with_a_ratio_for_each() -> None:
         "echo: 1 thread on 3.13+io-uring over 3.13",
     ]
     assert {each.ratio.verdict.family for each in other_ratios(results)} == {"exploratory"}
-    answer = printed(Answer(results))
+    answer = "\n".join(answer_lines(results))
     assert answer.count("over 3.13  ") == len(names)
     assert "No headline ratio" not in answer
     assert answer_block(results).figures

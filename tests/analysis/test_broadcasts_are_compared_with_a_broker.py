@@ -20,10 +20,10 @@ from scaling.journal.record import (
     ServiceUse,
     WorkloadNote,
 )
+from scaling.report.output import print_answer
 from scaling.report.plots.draw import drawings
 from scaling.report.plots.style import RC
 from scaling.report.tables.headline import load_findings
-from scaling.report.terminal.answer import print_answer
 from scaling.study.parameters import sweep
 from scaling.study.plan.groups import Planned, why_alone
 from scaling.study.questions import (

@@ -24,10 +24,9 @@ from scaling.journal.beside import (
 from scaling.report.application import application_json
 from scaling.report.page.render import page
 from scaling.report.publish import publish
-from scaling.report.terminal.app_answer import AppLines
+from scaling.report.terminal.app_answer import app_lines
 from scaling.run.app_faults import record
 from scaling.run.deployed import Deployed, Sent
-from tests.support.printing import printed
 from tests.support.served_studies import FakeAppStudy
 
 SOUND = AppCheck(ok=True, findings=[])
@@ -47,7 +46,7 @@ def results_of(path: Path) -> StudyResults:
 
 
 def answer_of(path: Path) -> str:
-    return printed(AppLines(results_of(path)))
+    return "\n".join(app_lines(results_of(path)))
 
 
 @pytest.mark.slow

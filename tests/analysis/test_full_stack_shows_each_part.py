@@ -14,9 +14,8 @@ from scaling.report.plots.full_stack import drawings
 from scaling.report.plots.sheet import Sheet
 from scaling.report.plots.style import RC
 from scaling.report.tables.full_stack import stack_chapters
-from scaling.report.terminal.answer import LINES, Answer
+from scaling.report.terminal.answer import LINES, answer_lines
 from scaling.report.terminal.answer_rows import stack_lines
-from tests.support.printing import printed
 from tests.support.runs import with_
 from tests.support.served_studies import FakeServedStudy
 from tests.support.studies import FakeStudy
@@ -108,10 +107,10 @@ def test_tables_have_a_column_for_each_part() -> None:
 def test_the_answer_is_the_order_of_the_stacks() -> None:
     (line,) = (line for line in stack_lines(STUDY.results, 80) if HEAVY in line)
     assert "3.14 processes" in line
-    text = printed(Answer(STUDY.results))
-    assert line in text
-    assert LIGHT not in text  # it has no proxy
-    assert len(text.splitlines()) <= LINES
+    lines = answer_lines(STUDY.results)
+    assert line in lines
+    assert LIGHT not in " ".join(lines)  # it has no proxy
+    assert len(lines) <= LINES
 
 
 def test_bars_are_cut_into_their_parts() -> None:

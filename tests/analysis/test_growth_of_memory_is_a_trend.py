@@ -15,8 +15,7 @@ from scaling.base.typed import seconds_in
 from scaling.journal.beside import SoakRecord, read_soak, write_soak
 from scaling.report.application import application_json
 from scaling.report.page.render import page
-from scaling.report.terminal.app_answer import AppLines
-from tests.support.printing import printed
+from scaling.report.terminal.app_answer import app_lines
 from tests.support.served_studies import FakeAppStudy
 
 PARTS = 20
@@ -73,7 +72,7 @@ def test_page_json_and_answer_have_it(tmp_path: Path) -> None:
     grows, stopped = json.loads(application_json(results))["soak"]
     assert grows["growth_mib_per_h_low"] > 0
     assert (stopped["ended"], stopped["requests"]) == (limit, None)
-    lines = printed(AppLines(results)).splitlines()
+    lines = app_lines(results)
     shown = " ".join(" ".join(lines).split())
     assert "MiB after 1 min and 10 min at 400/s (growth per hour): threads 60" in shown
     assert f"processes {limit}" in shown

@@ -32,12 +32,11 @@ from scaling.report.claims import print_claims
 from scaling.report.compare import compare
 from scaling.report.explain import explain
 from scaling.report.gate import gate
+from scaling.report.output import print_answer
 from scaling.report.remedies import print_remedies
 from scaling.report.tables.interpreters import interpreters_table
 from scaling.report.tables.ready import ready_chapter
 from scaling.report.tables.terminal import Chapters
-from scaling.report.terminal.answer import print_answer
-from scaling.report.terminal.app_answer import print_app_answer
 from scaling.report.terminal.show import show
 from scaling.run.progress import LiveLine, PlainLines
 from scaling.run.time_left import Left
@@ -190,7 +189,7 @@ PRINTED: dict[str, Print] = {
     "explain": lambda at, to: explain(at / "readings", to, details=True),
     "gate --against": print_gate,
     "claims": lambda at, to: print_claims([at / "ladder"], None, None, to, everything=True),
-    "app": lambda at, to: print_app_answer(results(at / "app"), at, at / "x", to, 2 * 2**30),
+    "app": lambda at, to: print_answer(results(at / "app"), at, at / "x", to, 2 * 2**30),
     "remedies": print_measured_remedies,
     "plan": print_plan,
     "reference --list": print_reference,

@@ -11,13 +11,13 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.served.course import course_of
 from scaling.journal.record import Overload, RunLine
 from scaling.report.files import tables_markdown
+from scaling.report.output import print_answer
 from scaling.report.page.render import page
 from scaling.report.plots.draw import drawings, drawn, load_plots_of, loads
 from scaling.report.plots.pauses import collected_text
 from scaling.report.plots.sheet import Sheet
 from scaling.report.plots.style import RC
 from scaling.report.tables.notes import collections_text
-from scaling.report.terminal.answer import print_answer
 from tests.support.html_outline import Outline
 from tests.support.printing import printed_by
 from tests.support.runs import collecting, of_workers, with_

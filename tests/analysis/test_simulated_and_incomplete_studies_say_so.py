@@ -22,9 +22,9 @@ from scaling.report.explain import explain
 from scaling.report.export.formats import FORMATS, export
 from scaling.report.files import write_derived
 from scaling.report.gate import gate
+from scaling.report.output import print_lines
 from scaling.report.page.render import page
 from scaling.report.publish import environment_text
-from scaling.report.terminal.answer import Answer
 from scaling.report.terminal.show import Results
 from tests.support.cli import Command
 from tests.support.printing import printed_by
@@ -45,7 +45,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Journal:
 type Output = Callable[[Journal, Console], object]
 
 PRINTED: dict[str, Output] = {
-    "run": lambda study, to: to.print(Answer(StudyResults.of(study))),
+    "run": lambda study, to: print_lines(StudyResults.of(study), to),
     "show": lambda study, to: to.print(Results(StudyResults.of(study))),
     "explain": lambda study, to: explain(study.path, to),
     "explain --json": lambda study, to: explain(study.path, to, json_to=to),

@@ -16,7 +16,7 @@ from scaling.report.files import COMPARISON, LAWS, SUMMARY, tables_markdown, wri
 from scaling.report.page.render import page
 from scaling.report.tables.export import markdown
 from scaling.report.tables.measures import estimate_columns
-from scaling.report.terminal.answer import LINES, Answer
+from scaling.report.terminal.answer import LINES, answer_lines
 from scaling.report.terminal.show import Results
 from scaling.run.measure import head
 from scaling.study.plan.cells import Plan
@@ -203,7 +203,7 @@ def test_tables_page_and_answer_show_what_cannot_be_run() -> None:
     shown = page(results)
     assert shown.count("What cannot be run") == 1
     assert all(each.reason in shown for each in (UVLOOP, MEINHELD))
-    answer = printed(Answer(results))
+    answer = answer_lines(results)
     assert "2 combinations cannot be run: see the tables." in answer
-    assert len(answer.splitlines()) <= LINES
+    assert len(answer) <= LINES
     assert "cannot be run" not in tables_markdown(whole.results)

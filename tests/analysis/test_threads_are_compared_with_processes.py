@@ -16,7 +16,7 @@ from scaling.report.tables.comparison import chapters
 from scaling.report.tables.export import comparison_rows
 from scaling.report.tables.grid import chapters_markdown
 from scaling.report.tables.questions.models import PROCESSES
-from scaling.report.terminal.answer import Answer
+from scaling.report.terminal.answer import answer_lines
 from tests.support.runs import changing_ticks, throttled, with_
 from tests.support.studies import FakeStudy, place
 
@@ -236,7 +236,7 @@ def test_rows_tables_page_and_terminal_have_both(results: StudyResults) -> None:
     assert all(each in text for each in of_answer)
     shown = page(results)
     assert all(each.removeprefix("… ") in shown for each in of_answer)
-    answer = " ".join(Answer(results)._figures(80))
+    answer = " ".join(answer_lines(results))
     both = "Memory of threads over processes and over forked processes, N = 2: echo · asyncio 0."
     assert both in answer
     assert "MiB (PSS) per extra thread and per extra forked process." in answer

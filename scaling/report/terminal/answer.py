@@ -9,15 +9,11 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from textwrap import wrap
 
-from rich.console import Console, ConsoleOptions, RenderResult
-from rich.text import Text
-
 from scaling.analysis.comparison.compare import Compared, OverProcesses
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.verdict import RatioVerdict
 from scaling.analysis.validity.served import LATE
 from scaling.base import formats
-from scaling.base.console import say
 from scaling.base.vocabulary import WORKERS
 from scaling.report.plots.caption import load_text
 from scaling.report.tables.findings import Finding, reasons_text, times, with_bounds, worker_noun
@@ -52,22 +48,7 @@ DOUBTFUL = ("void", "undecided")  # what the controls show comes before any figu
 BUSY = "machine-busy"  # the reason of runs that other load disturbed
 
 
-def print_answer(results: StudyResults, folder: Path, page: Path, console: Console) -> None:
-    """Print the answer; `folder` has the study's files, `page` is its page.
-
-    Paths and commands are there to be copied: they are printed whole, however long.
-    """
-    where = {
-        "page": str(page),
-        "tables": f"scaling show {shlex.quote(str(folder))} --details",
-        "next": _next(results, folder),
-    }
-    console.print(Answer(results, LINES - len(where)))
-    for name, text in where.items():
-        say(console, f"{name + ':':<8}{text}")
-
-
-def _next(results: StudyResults, folder: Path) -> str:
+def next_command(results: StudyResults, folder: Path) -> str:
     """The command that is most worth typing now."""
     if results.soundness.status in DOUBTFUL:
         return "scaling doctor (finds what disturbs this machine)"
@@ -80,61 +61,50 @@ def _next(results: StudyResults, folder: Path) -> str:
     return "scaling run --study compare (what freed the speed; processes with the GIL)"
 
 
-class Answer:
-    """The figures of an answer, printed by rich in at most so many `lines`."""
+def answer_lines(results: StudyResults, width: int = WIDTH, most: int = LINES) -> list[str]:
+    """Ratios, memory, whether they can be trusted, a curve: in at most so many lines.
 
-    def __init__(self, results: StudyResults, lines: int = LINES) -> None:
-        self._results = results
-        self._most = lines
+    What there is no room for is left to the tables.
+    """
+    found, others = headlines(results), other_ratios(results)
+    lines = [f"THE ANSWER of {results.study.name}", *results.caveats]
+    doubt = results.soundness.text if results.soundness.status in DOUBTFUL else ""
+    lines += wrapped(doubt, width, 4)
+    rows = BESIDE_RATIOS if found or others else MOST_ROWS
+    of_stacks = list(stack_lines(results, width))
+    if of_stacks:  # in place of ratios: it is their order that counts
+        found, others = [], []
+    lines += of_stacks
+    has_memory = False
+    if found:
+        table, has_memory = headline_lines(found, width)
+        lines += [*table, *_cpu_lines(found, width, table)]
+    elif others:
+        lines += ratio_lines(others, "Throughput", width)
+    trust = [] if doubt else wrapped(results.soundness.text or "Controls hold.", width, 2)
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Ratios, memory, whether they can be trusted, a curve."""
-        del console
-        for line in self._figures(min(WIDTH, options.max_width)):
-            yield Text(line, no_wrap=True, overflow="ellipsis")
+    def room() -> int:
+        return most - len(lines) - len(trust)
 
-    def _figures(self, width: int) -> list[str]:
-        """All lines; what there is no room for is left to the tables."""
-        results = self._results
-        found, others = headlines(results), other_ratios(results)
-        lines = [f"THE ANSWER of {results.study.name}", *results.caveats]
-        doubt = results.soundness.text if results.soundness.status in DOUBTFUL else ""
-        lines += wrapped(doubt, width, 4)
-        most = BESIDE_RATIOS if found or others else MOST_ROWS
-        of_stacks = list(stack_lines(results, width))
-        if of_stacks:  # in place of ratios: it is their order that counts
-            found, others = [], []
-        lines += of_stacks
-        has_memory = False
-        if found:
-            table, has_memory = headline_lines(found, width)
-            lines += [*table, *_cpu_lines(found, width, table)]
-        elif others:
-            lines += ratio_lines(others, "Throughput", width)
-        trust = [] if doubt else wrapped(results.soundness.text or "Controls hold.", width, 2)
-
-        def room() -> int:
-            return self._most - len(lines) - len(trust)
-
-        trust += wrapped(few_cores(results), width, 2)
-        trust += wrapped(left_out(results), width, max(1, min(3, room() - 2)))
-        trust += wrapped(turns_text(results.ratios), width, max(1, min(2, room() - 1)))
-        noise = fitting([spread_text(results)], width, min(2, room()))
-        trust += noise or wrapped(spread_text(results, brief=True), width, 1)
-        under_load = list(load_lines(results, width, room(), most))
-        lines += under_load
-        if not (of_stacks or found or others or under_load):
-            lines.append(NO_LATENCY if has_open_loop(results) else NOTHING)
-        trust += wrapped(refused_sentence(results.study), width, min(1, room()))
-        trust += wrapped(_collected(results), width, min(1, room()))
-        trust += fitting([_loaded(results)], width, min(3, room()))
-        memory: list[str] = []
-        for texts in (_over_each_kind(found), [] if has_memory else _memory(found)):
-            memory += fitting(texts, width, min(MOST_MEMORY, room() - len(memory)))
-        first = next((each for each in found if each.headline_gains), None)
-        curve = list(_curve(first, width)) if first else []
-        curve = curve if len(curve) < room() - len(memory) else []
-        return [*lines, *memory, *trust, *curve]
+    trust += wrapped(few_cores(results), width, 2)
+    trust += wrapped(left_out(results), width, max(1, min(3, room() - 2)))
+    trust += wrapped(turns_text(results.ratios), width, max(1, min(2, room() - 1)))
+    noise = fitting([spread_text(results)], width, min(2, room()))
+    trust += noise or wrapped(spread_text(results, brief=True), width, 1)
+    under_load = list(load_lines(results, width, room(), rows))
+    lines += under_load
+    if not (of_stacks or found or others or under_load):
+        lines.append(NO_LATENCY if has_open_loop(results) else NOTHING)
+    trust += wrapped(refused_sentence(results.study), width, min(1, room()))
+    trust += wrapped(_collected(results), width, min(1, room()))
+    trust += fitting([_loaded(results)], width, min(3, room()))
+    memory: list[str] = []
+    for texts in (_over_each_kind(found), [] if has_memory else _memory(found)):
+        memory += fitting(texts, width, min(MOST_MEMORY, room() - len(memory)))
+    first = next((each for each in found if each.headline_gains), None)
+    curve = list(_curve(first, width)) if first else []
+    curve = curve if len(curve) < room() - len(memory) else []
+    return [*lines, *memory, *trust, *curve]
 
 
 def fitting(texts: Iterable[str], width: int, most: int) -> list[str]:

@@ -7,14 +7,11 @@ from pathlib import Path
 from textwrap import wrap
 
 from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions, RenderResult
-from rich.text import Text
 
 from scaling.analysis.results import StudyResults
 from scaling.analysis.served.ship import AppAnswer, Factors, Figures, Shipped
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.base import formats
-from scaling.base.console import say
 from scaling.base.vocabulary import WORKERS
 from scaling.journal.beside import AppCheck, read_check, read_faults, read_soak
 from scaling.journal.record import Cell
@@ -50,24 +47,8 @@ AIMS = {"throughput": "requests/s", "latency": "P99", "memory": "memory"}
 GIB = 2.0**30
 
 
-def print_app_answer(
-    results: StudyResults, folder: Path, page: Path, console: Console, memory_bytes: float | None
-) -> None:
-    """Print the answer; with `memory_bytes` it says how many workers fit into that.
-
-    Paths and commands are there to be copied: they are printed whole, however long.
-    """
-    where = {
-        "page": str(page),
-        "tables": f"scaling show {shlex.quote(str(folder))} --details",
-        "next": _next(results, folder),
-    }
-    console.print(AppLines(results, memory_bytes, LINES - len(where)))
-    for name, text in where.items():
-        say(console, f"{name + ':':<8}{text}")
-
-
-def _next(results: StudyResults, folder: Path) -> str:
+def next_command(results: StudyResults, folder: Path) -> str:
+    """The command that is most worth typing now."""
     if (check := read_check(folder)) and check.findings:
         return "correct what the check found (the page has the remedies), then measure again"
     if int(results.frame["block"].nunique()) < FEWEST_FOR_INTERVAL:
@@ -79,62 +60,58 @@ def _next(results: StudyResults, folder: Path) -> str:
     return f"scaling gate {shlex.quote(str(folder))} --min-efficiency 0.8 (in CI)"
 
 
-class AppLines:
-    """The lines of the answer, printed by rich in at most so many `lines`."""
+def app_lines(
+    results: StudyResults,
+    width: int = WIDTH,
+    most: int = LINES,
+    memory_bytes: float | None = None,
+) -> list[str]:
+    """What to ship, the two factors, the figures of each configuration, the noise: in at most so
+    many lines.
 
-    def __init__(
-        self, results: StudyResults, memory_bytes: float | None = None, lines: int = LINES
-    ) -> None:
-        self._results = results
-        self._memory_bytes = memory_bytes
-        self._most = lines
+    With `memory_bytes` they say how many workers fit into that.
+    """
+    found = results.application
+    sound, wrong, faults, soaked = _beside(results)
+    title = f"THE ANSWER of {results.study.name}"
+    doubts = [*results.caveats, *wrapped(wrong, width, 2)]
+    if found is None:
+        nothing = [*wrapped(NOTHING, width, 2), *wrapped(left_out(results), width, 2)]
+        return [title, *doubts, *nothing][:most]
+    head = wrap(f"{title}, N = {found.workers}", width)
+    lines = [*head, *doubts, *ship_lines(found, width)]
+    for factors in found.factors:
+        lines += wrapped(factors_text(factors), width, 3)
+    texts = (
+        pools_text(found),
+        fitting_text(found, memory_bytes) if memory_bytes else "",
+        copied_text(found),
+        faults,
+        soaked,
+    )
+    later = [line for text in texts for line in wrapped(text, width, 2)]
+    room = most - len(lines) - len(later)
+    rows = ABOVE + min(len(found.at_n), FEWEST_ROWS)
+    trust = [sound, few_cores(results), left_out(results), spread_text(results)]
+    trust.append(refused_sentence(results.study))
+    noise = wrapped(" ".join(filter(None, trust)), width, max(1, min(3, room - rows)))
+    return [*lines, *figure_lines(found, width, room - len(noise)), *later, *noise][:most]
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """What to ship, the two factors, the figures of each configuration, the noise."""
-        del console
-        width = min(WIDTH, options.max_width)
-        for line in self._lines(width)[: self._most]:
-            yield Text(line, no_wrap=True, overflow="ellipsis")
 
-    def _lines(self, width: int) -> list[str]:
-        results, found = self._results, self._results.application
-        sound, wrong, faults, soaked = _beside(results)
-        title = f"THE ANSWER of {results.study.name}"
-        doubts = [*results.caveats, *wrapped(wrong, width, 2)]
-        if found is None:
-            nothing = [*wrapped(NOTHING, width, 2), *wrapped(left_out(results), width, 2)]
-            return [title, *doubts, *nothing]
-        head = wrap(f"{title}, N = {found.workers}", width)
-        lines = [*head, *doubts, *ship_lines(found, width)]
-        for factors in found.factors:
-            lines += wrapped(factors_text(factors), width, 3)
-        fitting = wrapped(self._fitting(found), width, 2)
-        copied = wrapped(copied_text(found), width, 2)
-        pools = wrapped(pools_text(found), width, 2)
-        later = [*pools, *fitting, *copied, *wrapped(faults, width, 2), *wrapped(soaked, width, 2)]
-        room = self._most - len(lines) - len(later)
-        rows = ABOVE + min(len(found.at_n), FEWEST_ROWS)
-        trust = [sound, few_cores(results), left_out(results), spread_text(results)]
-        trust.append(refused_sentence(results.study))
-        noise = wrapped(" ".join(filter(None, trust)), width, max(1, min(3, room - rows)))
-        return [*lines, *figure_lines(found, width, room - len(noise)), *later, *noise]
+def fitting_text(found: AppAnswer, memory_bytes: float) -> str:
+    """`Workers in 2 GiB, extrapolated from N ≤ 2: 3.14t threads 880–920, …`.
 
-    def _fitting(self, found: AppAnswer) -> str:
-        """`Workers in 2 GiB, extrapolated from N ≤ 2: 3.14t threads 880–920, …`.
-
-        Of what is compared.
-        """
-        if not self._memory_bytes:
-            return ""
-        known = [
-            f"{name_of(each.cell)} {_count(*fitting)}"
-            for each in _compared(found) or found.at_n
-            if (fitting := each.fitting(self._memory_bytes))
-        ]
-        start = f"Workers in {formats.number(self._memory_bytes / GIB)} GiB"
-        if not known:
-            return f"{start}: not known."
-        return f"{start}, extrapolated from N ≤ {found.largest_n}: {', '.join(known)}."
+    Of what is compared.
+    """
+    known = [
+        f"{name_of(each.cell)} {_count(*fitting)}"
+        for each in _compared(found) or found.at_n
+        if (fitting := each.fitting(memory_bytes))
+    ]
+    start = f"Workers in {formats.number(memory_bytes / GIB)} GiB"
+    if not known:
+        return f"{start}: not known."
+    return f"{start}, extrapolated from N ≤ {found.largest_n}: {', '.join(known)}."
 
 
 def pools_text(found: AppAnswer) -> str:

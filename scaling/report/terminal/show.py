@@ -12,14 +12,13 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.sections import RunIssue
 from scaling.base import formats
 from scaling.base.console import say
+from scaling.report.output import print_lines
 from scaling.report.reading import read, say_incomplete
 from scaling.report.remedies import print_factors
 from scaling.report.tables.comparison import chapters
 from scaling.report.tables.notes import issues_by_kind, study_notes
 from scaling.report.tables.overview import figure_chapters, overview
 from scaling.report.tables.terminal import Chapters
-from scaling.report.terminal.answer import Answer
-from scaling.report.terminal.app_answer import AppLines
 from scaling.report.terminal.pictures import Bars
 
 # ------------------------------------------------------------------------------------- results view
@@ -84,7 +83,7 @@ def show(results: Path, console: Console, *, details: bool = False) -> None:
     if study.is_of_remedies:
         print_factors(remedies_in(study, bases_of(study)), console)
     else:
-        console.print(AppLines(study) if "application" in study.study.study else Answer(study))
+        print_lines(study, console)
     console.print()
     if not details:
         console.print(Chapters(overview(study), in_short=True))
