@@ -99,8 +99,6 @@ def _profiled(
     """
     from scaling.analysis.function_gains import FEWEST_PAIRS
     from scaling.journal.beside import write_profile
-    from scaling.journal.reading import read_lines
-    from scaling.journal.record import CeilingLine
     from scaling.run.measure import prepared
     from scaling.run.prepare import ChildNeeds
     from scaling.run.profile.choice import choose
@@ -117,12 +115,9 @@ def _profiled(
     measured = read_runs(results, note)
     chosen = choose(measured.head, measured.runs, cell)
     note(f"profiling {chosen.text}: N = 1 against N = {chosen.several.workers}")
-    ceilings = [
-        line for line in read_lines(measured.path, lambda _: None) if isinstance(line, CeilingLine)
-    ]
     wanted = ChildNeeds(paths=folders, requirements=tuple(requirements))
     options = Options(arm=[chosen.several.arm])
     with prepared(options, wanted, note, measured.load_file) as ready:
-        profile = profiled(ready, measured.head, ceilings, chosen, pairs, display(errors))
+        profile = profiled(ready, measured.head, measured.ceilings, chosen, pairs, display(errors))
     write_profile(measured.path.parent, profile)
     return profile

@@ -15,7 +15,7 @@ from scaling.base.errors import UsageError
 from scaling.base.formats import plural
 from scaling.journal.identity import identity_of
 from scaling.journal.reading import find_journal, read_lines
-from scaling.journal.record import Cell, RunLine, StudyLine
+from scaling.journal.record import CeilingLine, Cell, RunLine, StudyLine
 from scaling.run.measure import Prepared, precision_rule_of
 from scaling.run.session import Key, Replay
 from scaling.run.time_left import Left, TimeLeft
@@ -25,11 +25,12 @@ from scaling.study.plan.cells import EXPECTED_OVERHEAD_S
 
 @dataclass(frozen=True)
 class Measured:
-    """The first line and the runs of a journal."""
+    """The first line, the runs and the ceilings of a journal."""
 
     path: Path
     head: StudyLine
     runs: list[RunLine]
+    ceilings: list[CeilingLine]
 
     def load_file(self, _name: str) -> StudyFile:
         """The study of the journal, as a study file asks for it.
@@ -85,10 +86,10 @@ def read_runs(output: Path, note: Callable[[str], None]) -> Measured:
         UsageError: there is none, or it cannot be read.
     """
     path = find_journal(output)
-    lines = list(read_lines(path, note))
-    first = lines[0]
+    first, *lines = read_lines(path, note)
     assert isinstance(first, StudyLine)  # or `read_lines` had raised
-    return Measured(path, first, [line for line in lines if isinstance(line, RunLine)])
+    runs = [line for line in lines if isinstance(line, RunLine)]
+    return Measured(path, first, runs, [line for line in lines if isinstance(line, CeilingLine)])
 
 
 def work_in(measured: Measured, ready: Prepared, *, same: bool) -> Work:

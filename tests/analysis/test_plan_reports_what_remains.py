@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from scaling.builds.arms import parse_arm
 from scaling.builds.prepared_arm import PreparedArm
-from scaling.journal.record import Line, RunLine, encode_line
+from scaling.journal.record import CeilingLine, Line, RunLine, encode_line
 from scaling.run.measure import Prepared
 from scaling.run.remaining_work import lines, read_runs, work_in
 from tests.support.cli import BUILD, Command
@@ -64,6 +64,18 @@ def test_a_complete_study_has_nothing_left(whole: Whole, work: Work) -> None:
     assert totals == [len(runs), 0, 0, 0]
     assert f"{len(runs)} of {len(runs)} runs measured, 2 of 2 blocks complete" in said
     assert "nothing remains to be measured" in said
+
+
+def test_a_journal_is_read_once_for_its_runs_and_its_ceilings(whole: Whole, tmp_path: Path) -> None:
+    """A line that is skipped is reported once."""
+    first, (one, *others) = whole
+    ceiling = CeilingLine(service="site", requests_per_s=9000.0)
+    path = write([first, one], tmp_path / "journal.jsonl")
+    with path.open("ab") as file:
+        file.write(b"{\n" + b"".join(map(encode_line, (ceiling, *others))))
+    skipped: list[str] = []
+    found = read_runs(path, skipped.append)
+    assert (found.runs, found.ceilings, len(skipped)) == ([one, *others], [ceiling], 1)
 
 
 def test_what_is_missing_is_to_do(whole: Whole, work: Work) -> None:
