@@ -8,6 +8,7 @@ studies of another one of its kind.
 
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -16,12 +17,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, count
 from pathlib import Path
+from typing import NoReturn
 
 import msgspec
 from rich.console import Console
 
 from scaling.base.console import new_console, say
-from scaling.base.errors import ScalingError, UsageError
+from scaling.base.errors import TERMINATED, ScalingError, UsageError
 from scaling.base.files import text_in
 from scaling.base.formats import duration, listed, now
 from scaling.builds import interpreters
@@ -69,10 +71,26 @@ class Where(msgspec.Struct, frozen=True):
 
 
 def run_here(command: Sequence[str], variables: dict[str, str]) -> int:
-    """Run `scaling` in a process of its own; return its exit code."""
-    return subprocess.run(
-        [sys.executable, "-m", "scaling", *command], env={**os.environ, **variables}, check=False
-    ).returncode
+    """Run `scaling` in a process of its own; return its exit code.
+
+    SIGTERM ends that process first, then this one.
+    """
+
+    def end(*_: object) -> NoReturn:
+        raise SystemExit(TERMINATED)
+
+    before = signal.signal(signal.SIGTERM, end)
+    words = [sys.executable, "-m", "scaling", *command]
+    try:
+        with subprocess.Popen(words, env={**os.environ, **variables}) as process:
+            try:
+                return process.wait()
+            except BaseException:
+                process.terminate()
+                process.wait()
+                raise
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def publish_here(study: Path, folder: Path) -> None:

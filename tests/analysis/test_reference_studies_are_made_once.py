@@ -3,6 +3,9 @@
 import io
 import os
 import re
+import signal
+import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +15,7 @@ from msgspec import json, to_builtins
 from msgspec.structs import replace
 from rich.console import Console
 
-from scaling.base.errors import ScalingError, UsageError
+from scaling.base.errors import TERMINATED, ScalingError, UsageError
 from scaling.builds import interpreters
 from scaling.cli.reference_steps import ReferenceSteps, newest
 from scaling.journal.record import Machine
@@ -20,13 +23,33 @@ from scaling.machine.identity import label
 from scaling.study.application import AppAsked, application_study
 from scaling.study.file import built_in_studies, load_study_file
 from scaling.study.reference import ReferenceStudy, outside_programs, reference_studies
+from tests.support.children import PATIENCE_S, ROOT
 from tests.support.served_studies import FakeAppStudy
 from tests.support.studies import FakeStudy, with_settings
+from tests.support.waiting import wait_until
 
 HERE = Machine(id="a" * 32, cpu_model="AMD EPYC 7R13 Processor", physical_cores=2)
 MOST_MINUTES, MOST_MINUTES_IN_FULL = 25, 90
 BATCH_MINUTES = 150
-ROOT = Path(__file__).parents[2]
+# In place of `scaling`: says that it runs, and when SIGTERM ends it, that it has ended.
+SLOW = """\
+#!{python}
+import os, signal, time
+from pathlib import Path
+def end(*_):
+    time.sleep(0.2)
+    Path("ended").touch()
+    os._exit(1)
+signal.signal(signal.SIGTERM, end)
+Path("running").touch()
+time.sleep({patience_s})
+"""
+SESSION = """
+import sys
+from scaling.cli.reference_steps import run_here
+sys.executable = {slow!r}
+run_here(["run"], {{}})
+"""
 
 
 def study(name: str, minutes: float = 10, **other: object) -> ReferenceStudy:
@@ -211,6 +234,19 @@ def test_a_study_that_was_begun_anew_is_the_one_published(tmp_path: Path) -> Non
         (tmp_path / name / "journal.jsonl").touch()
         os.utime(tmp_path / name / "journal.jsonl", (-age, -age))
     assert newest(tmp_path / "scale").name == "scale-2"
+
+
+def test_a_session_that_is_terminated_ends_the_study_that_it_runs(tmp_path: Path) -> None:
+    slow = tmp_path / "slow"
+    slow.write_text(SLOW.format(python=sys.executable, patience_s=PATIENCE_S))
+    slow.chmod(0o755)
+    words = [sys.executable, "-c", SESSION.format(slow=str(slow))]
+    paths = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(words, cwd=tmp_path, env=paths) as session:
+        wait_until((tmp_path / "running").exists)
+        session.send_signal(signal.SIGTERM)
+        assert session.wait(PATIENCE_S) == TERMINATED
+        assert (tmp_path / "ended").exists()
 
 
 @pytest.mark.parametrize(
