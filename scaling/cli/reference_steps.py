@@ -1,13 +1,15 @@
 """The steps of `scaling reference`: the plan, each study in a process of its own, its outcome.
 
 A complete, published study is the unit: none is measured twice, and a session that ends early
-leaves no half of one. The outcomes are kept in a file for each machine. A study during which the
-machine changed belongs to neither machine and is not published, and no machine publishes among the
-studies of another one of its kind.
+leaves no half of one. What is measured and could only not be drawn or published is published by the
+next session. The outcomes are kept in a file for each machine. A study during which the machine
+changed belongs to neither machine and is not published, and no machine publishes among the studies
+of another one of its kind.
 """
 
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -22,6 +24,8 @@ from typing import NoReturn
 import msgspec
 from rich.console import Console
 
+from scaling.analysis.results import StudyResults, incomplete
+from scaling.analysis.table.load import read_journal
 from scaling.base.console import new_console, say
 from scaling.base.errors import TERMINATED, ScalingError, UsageError
 from scaling.base.files import text_in
@@ -34,6 +38,7 @@ from scaling.journal.record import Machine
 from scaling.machine.identity import describe_machine, label
 from scaling.machine.topology import read_topology, worker_counts
 from scaling.report.compare import write_programs
+from scaling.report.output import without_figure
 from scaling.report.publish import FILE_NAME as ENVIRONMENT
 from scaling.report.publish import publish
 from scaling.report.tables.grid import Cell, Grid
@@ -58,10 +63,11 @@ class Ended(msgspec.Struct, frozen=True):
 
 
 class State(msgspec.Struct):
-    """The outcomes of the studies on one machine."""
+    """The outcomes of the studies on one machine, and the commands that `measured` all of one."""
 
     machine: Facts
     studies: dict[str, Ended] = {}
+    measured: dict[str, str] = {}
 
 
 class Where(msgspec.Struct, frozen=True):
@@ -234,15 +240,8 @@ class ReferenceSteps:
         """Measure a study and publish it; return its outcome."""
         folder = self.output / self.name / study.name
         try:
-            arms = self._every_version() if study.every_version else []
-            ways = interpreters.source_first() if study.every_version else {}
-            one_by_one = [] if self.alternate else ["--no-alternate"]
-            command = [*study.arguments, *arms, *one_by_one, "--output", str(folder)]
-            pgo = {"SCALING_PGO": "1" if self.pgo and study.pgo else "0"}
-            if self.run(command, {**ways, **pgo}) != 0:
-                return FAILED
-            if facts_of(self.here()) != self.machine:
-                return MOVED
+            if obstacle := self._measured(study, folder):
+                return obstacle
             target = self.published / self.name / study.name
             self.publish(newest(folder), target)
             if study.group:
@@ -251,6 +250,30 @@ class ReferenceSteps:
             say(self.console, f"{study.name}: {error}")
             return FAILED
         return PUBLISHED
+
+    def _measured(self, study: ReferenceStudy, folder: Path) -> str:
+        """Measure a study, unless this command has measured all of it; its outcome if that failed.
+
+        A study that is whole has not failed if it could not be drawn: that is part of publishing.
+        """
+        arms = self._every_version() if study.every_version else []
+        ways = interpreters.source_first() if study.every_version else {}
+        one_by_one = [] if self.alternate else ["--no-alternate"]
+        command = [*study.arguments, *arms, *one_by_one, "--output", str(folder)]
+        variables = {**ways, "SCALING_PGO": "1" if self.pgo and study.pgo else "0"}
+        asked = shlex.join([*(f"{name}={value}" for name, value in variables.items()), *command])
+        if self.state.measured.get(study.name) == asked and (newest(folder) / JOURNAL).is_file():
+            return ""
+        began = time.time()
+        code = self.run(command, variables)
+        if facts_of(self.here()) != self.machine:
+            return MOVED
+        # With --full, faults and a long load come after the runs.
+        if code != 0 and ("--full" in command or not is_whole(newest(folder), began)):
+            return FAILED
+        self.state.measured[study.name] = asked
+        self._write_state()
+        return ""
 
     def _every_version(self) -> list[str]:
         """The options for the arms that every version of Python gives."""
@@ -305,6 +328,18 @@ def free_name(wanted: str, is_free: Callable[[str], bool]) -> str:
     """That name, or the first of NAME-2, NAME-3, … that no other machine has."""
     names = chain([wanted], (f"{wanted}-{number}" for number in count(2)))
     return next(name for name in names if is_free(name))
+
+
+def is_whole(folder: Path, since: float) -> bool:
+    """Whether a study has all of its runs, the last of them later than `since`, and its figures."""
+    try:
+        if (folder / JOURNAL).stat().st_mtime < since - 1:  # clocks of file systems are coarse
+            return False
+        journal = read_journal(folder)
+    except (OSError, UsageError):
+        return False
+    lacks = incomplete(journal.frame, journal.study, journal.notes)
+    return not (lacks or without_figure(StudyResults.of(journal)))
 
 
 def newest(folder: Path) -> Path:

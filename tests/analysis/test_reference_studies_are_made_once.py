@@ -3,6 +3,7 @@
 import io
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -117,6 +118,72 @@ def test_each_is_measured_once_and_published_and_one_that_fails_is_tried_again(
     assert session.published() == ["scale", "serve"]
     session.steps().measure()
     assert len(session.ran) == 3
+
+
+def test_a_study_that_could_not_be_published_is_not_measured_again(tmp_path: Path) -> None:
+    session = Session(tmp_path, [study("scale")])
+    steps = session.steps()
+
+    def refuse(_: Path, folder: Path) -> None:
+        raise ScalingError(f"{folder}: no space left")
+
+    steps.publish = refuse
+    with pytest.raises(ScalingError, match=r"not published: scale \(failed\)"):
+        steps.measure()
+    session.steps().measure()
+    assert session.published() == ["scale"]
+    assert len(session.ran) == 1
+
+
+@pytest.mark.parametrize(
+    ("workers", "pgo", "is_gone"),
+    [(("1", "4"), True, False), ((), False, False), ((), True, True)],
+    ids=["other Ns", "other builds", "nothing there"],
+)
+def test_another_command_or_a_study_that_is_gone_is_measured(
+    tmp_path: Path, workers: Sequence[str], pgo: bool, is_gone: bool
+) -> None:
+    session = Session(tmp_path, [study("scale")])
+    steps = session.steps()
+    steps.publish = lambda _, folder: (tmp_path / "no such" / folder.name).touch()
+    with pytest.raises(FileNotFoundError):
+        steps.measure()
+    if is_gone:
+        shutil.rmtree(tmp_path / "reference" / "epyc-2-cores" / "scale")
+    steps = session.steps(workers=workers)
+    steps.pgo = pgo
+    steps.measure()
+    assert len(session.ran) == 2
+
+
+@pytest.mark.parametrize(
+    ("blocks", "options", "measured"),
+    [(3, "", 1), (2, "", 2), (3, "--full", 2)],
+    ids=["whole", "with runs to do", "with faults to try"],
+)
+def test_a_study_that_could_not_be_drawn_is_published(
+    tmp_path: Path, blocks: int, options: str, measured: int
+) -> None:
+    """One that lacks something is measured on."""
+    each = replace(study("scale"), command=f"run --study scale {options}")
+    session = Session(tmp_path, [each], failing="scale")
+    steps, run = session.steps(), session.run
+
+    def undrawn(command: Sequence[str], variables: dict[str, str]) -> int:
+        code = run(command, variables)
+        FakeStudy(blocks=blocks, head={"blocks": 3}).write(Path(command[-1]))
+        return code
+
+    steps.run = undrawn
+    if measured == 1:
+        steps.measure()
+    else:
+        with pytest.raises(ScalingError, match="not published: scale"):
+            steps.measure()
+    session.failing = ""
+    session.steps().measure()
+    assert len(session.ran) == measured
+    assert session.published() == ["scale"]
 
 
 def test_each_is_asked_for_as_its_session_is(
