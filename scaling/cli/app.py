@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from scaling.base.console import new_console, say
-from scaling.base.errors import UsageError
+from scaling.base.errors import ScalingError, UsageError
 from scaling.cli import program
 from scaling.cli.program import Texts
 from scaling.cli.study_options import folder, requirements_file, takes_flags
 
 if TYPE_CHECKING:
-    from scaling.builds.interpreters import Interpreter
     from scaling.journal.beside import AppCheck
 
 YOURS, LOAD, SHOWN = "The application", "How it is loaded", "What is shown"
@@ -221,7 +220,8 @@ def app(
         note=ApplicationNote.of(sent_note, variables),
     )
     if pythons:
-        asked = replace(asked, builds=(pythons[0].build, pythons[1].build))
+        gil, free = pythons
+        asked = replace(asked, builds=(gil, free))
     steps = (
         AppSteps(
             asked=asked,
@@ -231,7 +231,7 @@ def app(
                 requirement_files=[
                     str(requirements_file(each)) for each in with_requirements or ()
                 ],
-                pythons=_by_build(pythons, python_gil, python_ft),
+                pythons=pythons,
                 variables=variables,
             ),
             flags=flags,
@@ -291,13 +291,12 @@ def _variables(texts: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _pythons(gil: Path | None, free: Path | None) -> "tuple[Interpreter, Interpreter] | None":
-    """What the given interpreters are; None where none are given."""
-    from scaling.base.errors import ScalingError
+def _pythons(gil: Path | None, free: Path | None) -> dict[str, Path]:
+    """The given interpreters by their builds, that with the GIL first; empty if none are given."""
     from scaling.builds.interpreters import inspect
 
     if gil is None and free is None:
-        return None
+        return {}
     if gil is None or free is None:
         raise UsageError("--python-gil and --python-ft: give both, or neither")
     try:
@@ -313,13 +312,5 @@ def _pythons(gil: Path | None, free: Path | None) -> "tuple[Interpreter, Interpr
             f"--python-gil is {found[0].version} and --python-ft is {found[1].version}: the ratio "
             f"of two versions is not that of two builds. Give the same version of both"
         )
-    return found
-
-
-def _by_build(
-    found: "tuple[Interpreter, Interpreter] | None", gil: Path | None, free: Path | None
-) -> dict[str, Path]:
-    if not (found and gil and free):
-        return {}
     # Not the file behind the link: a link is what makes an environment one.
     return {found[0].build: gil.absolute(), found[1].build: free.absolute()}
