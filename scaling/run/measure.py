@@ -56,7 +56,6 @@ from scaling.study.file import load_study_file
 from scaling.study.options import Options
 from scaling.study.plan.cells import Plan, make_plan
 from scaling.study.plan.fit import fitted
-from scaling.study.plan.table import refused_cells
 from scaling.study.settle import group_for
 
 # ------------------------------------------------------------------------------------------- header
@@ -111,7 +110,7 @@ def head(
         },
         refused=[
             msgspec.structs.replace(each, reason=without_own_paths(each.reason))
-            for each in refused_cells(plan)
+            for each in plan.refused
         ],
         pins=pins,
         workers_source=workers_source,

@@ -104,7 +104,7 @@ def test_data_that_does_not_fit_is_left_out_with_the_limit() -> None:
     forked = [cell for cell in made.cells if (cell.arm, cell.model) == ("3.14t", "forked")]
     assert [cell.workers for cell in forked] == [1]
     (refused,) = (each for each in made.refused if "needs" in each.reason)
-    assert (refused.arm, refused.model) == ("3.14t", "forked")
+    assert (refused.arms, refused.model) == (("3.14t",), "forked")
     assert refused.reason == (
         "2 workers: the state needs up to 30.0 GiB (3 × 10.0 GiB), and the limit is 20.8 GiB, "
         "80 % of the memory here"

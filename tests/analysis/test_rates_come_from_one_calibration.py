@@ -109,7 +109,7 @@ def test_the_plan_counts_rates_and_calibration_without_measuring() -> None:
     table = plan_table(made)
     assert {row.parameters for row in table.rows} == {"rate_per_s=grid of 8"}
     assert {row.workers for row in table.rows} == {(1, 2, 4)}
-    assert table.cells == 3 * 2 * 3 * GRID_RATES
+    assert len(made.cells) == 3 * 2 * 3 * GRID_RATES
     assert table.calibrations == 2 * ROUNDS
     assert table.total_s == pytest.approx(
         table.calibration_s + table.runs * (SERVED_OVERHEAD_S + 0.3 + 1.0), rel=0.01

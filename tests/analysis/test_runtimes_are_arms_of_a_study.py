@@ -81,8 +81,8 @@ def test_it_is_planned_beside_pythons_and_what_is_absent_is_listed() -> None:
     assert spawned == {
         (arm, loop, n) for arm, loop in (("3.14t", "asyncio"), ("go", "own")) for n in (1, 2)
     }
-    (refused,) = {(each.arm, each.reason) for each in made.refused}
-    assert refused == ("bun", "bun is not on PATH")
+    (refused,) = {(each.arms, each.reason) for each in made.refused}
+    assert refused == (("bun",), "bun is not on PATH")
 
 
 def test_its_cells_have_the_parameters_of_pythons_and_no_control_is_asked_of_it() -> None:

@@ -50,6 +50,7 @@ def planned(
 def refusals(plan: Plan) -> dict[tuple[str, str, str, str, str], str]:
     """Why what the plan leaves out cannot be run, by workload, loop, arm, model and sizing."""
     return {
-        (each.workload, each.loop, each.arm, each.model, each.sizing): each.reason
+        (each.workload, each.loop, arm, each.model, each.sizing): each.reason
         for each in plan.refused
+        for arm in each.arms
     }

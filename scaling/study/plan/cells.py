@@ -5,6 +5,8 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from msgspec import structs
+
 from scaling.base.errors import UsageError
 from scaling.builds.arms import parse_arm
 from scaling.builds.runtimes.runtime import OWN_LOOP, RUNTIMES
@@ -15,6 +17,7 @@ from scaling.journal.record import (
     Cell,
     Description,
     ParameterValue,
+    RefusedCells,
     WorkloadFacts,
 )
 from scaling.machine.pinning import cpu_order, pinning
@@ -38,7 +41,6 @@ from scaling.study.plan.groups import (
 )
 from scaling.study.plan.order import IN_GROUPS, ORDER, PlannedRun, in_blocks, one_block
 from scaling.study.plan.refusals import (
-    Refused,
     held_bytes,
     in_flight,
     most_workers,
@@ -76,7 +78,7 @@ class Plan:
     cells: tuple[Cell, ...]
     asked: int
     repeats: tuple[Cell, ...]
-    refused: tuple[Refused, ...]
+    refused: tuple[RefusedCells, ...]
     workloads: Mapping[str, WorkloadFacts]
     groups: tuple[Group, ...] = ()
     needs: Mapping[Cell, int] = field(default_factory=dict)
@@ -275,7 +277,7 @@ def make_plan(
         cells=cells,
         asked=len(own),
         repeats=repeats,
-        refused=tuple(dict.fromkeys(each for each in found if isinstance(each, Refused))),
+        refused=_refused(found),
         workloads=workloads,
         groups=in_turn,
         needs=needs,
@@ -295,7 +297,7 @@ def _every(
     topology: Topology,
     order: tuple[int, ...],
     limits: tuple[int | None, int | None, float],
-) -> Iterator[Cell | Refused]:
+) -> Iterator[Cell | RefusedCells]:
     """All cells of a settled study and what it cannot have; `order`: of the CPUs to pin to.
 
     The `limits` are on open files of a process, ports of an address, and bytes of memory.
@@ -314,7 +316,7 @@ def _every(
                     **{**place, "loop": parse_arm(arm).loop(loop)},
                 )
                 if reason is not None:
-                    yield Refused(**place, arm=arm, reason=reason)
+                    yield RefusedCells(**place, arms=(arm,), reason=reason)
                     continue
                 facts = descriptions[arm].workloads[entry.name]
                 for workers in entry.counts:
@@ -337,7 +339,7 @@ def _every(
                         or too_few_ports(facts, cell, under_way, ports, elsewhere=elsewhere)
                         or too_much_memory(facts, cell, changed, memory_bytes)
                     )
-                    yield Refused(**place, arm=arm, reason=reason) if reason else cell
+                    yield RefusedCells(**place, arms=(arm,), reason=reason) if reason else cell
 
 
 def _places(entry: WorkloadEntry) -> Iterator[tuple[str, str, str, str]]:
@@ -348,9 +350,20 @@ def _places(entry: WorkloadEntry) -> Iterator[tuple[str, str, str, str]]:
             yield arm, *place
 
 
-def _distinct(found: Iterable[Cell | Refused]) -> tuple[Cell, ...]:
+def _distinct(found: Iterable[Cell | RefusedCells]) -> tuple[Cell, ...]:
     """The cells, each once, in the order in which they first come."""
     return tuple(dict.fromkeys(each for each in found if isinstance(each, Cell)))
+
+
+def _refused(found: Iterable[Cell | RefusedCells]) -> tuple[RefusedCells, ...]:
+    """What is left out, and why: once for all arms of which the same is said."""
+    arms: dict[RefusedCells, list[str]] = {}
+    for each in found:
+        if isinstance(each, RefusedCells):
+            arms.setdefault(structs.replace(each, arms=()), []).extend(each.arms)
+    return tuple(
+        structs.replace(each, arms=tuple(dict.fromkeys(names))) for each, names in arms.items()
+    )
 
 
 def _sweep(entry: WorkloadEntry, rates: int) -> Iterator[dict[str, ParameterValue]]:

@@ -1,7 +1,6 @@
 """What cannot be run: the plan gives the reason, before anything crashes."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from scaling.base.formats import number, percent, plural
 from scaling.base.vocabulary import PROCESSES
@@ -169,18 +168,6 @@ def too_few_ports(
 
 
 # ----------------------------------------------------------------------------------------- refusals
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refused:
-    """Cells that cannot be run, and the reason; it names the number of workers if that is why."""
-
-    workload: str
-    loop: str
-    arm: str
-    model: str
-    sizing: str
-    reason: str
 
 
 def refusal(

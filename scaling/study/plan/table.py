@@ -9,7 +9,7 @@ from rich.text import Text
 
 from scaling.base.formats import duration, listed, percent, plural
 from scaling.builds.arms import switched
-from scaling.journal.record import Cell, ParameterValue, RefusedCells, WorkloadFacts
+from scaling.journal.record import Cell, ParameterValue, WorkloadFacts
 from scaling.study.controls import arms_with_controls, is_control
 from scaling.study.load import RATE
 from scaling.study.parameters import MUCH, amount, scaled_to
@@ -46,11 +46,7 @@ class PlanTable:
     run, and `in_windows` the share of the total that is measured.
     """
 
-    name: str
     rows: tuple[PlanRow, ...]
-    refused: tuple[RefusedCells, ...]
-    cells: int
-    aa_pairs: int
     blocks: int
     runs: int
     finite: int
@@ -91,11 +87,7 @@ def plan_table(plan: Plan) -> PlanTable:
         plan.overhead_s(cell) + plan.study.warmup_s + CALIBRATION_WINDOW_S for cell in calibrating
     )
     return PlanTable(
-        name=plan.study.name,
         rows=rows,
-        refused=refused_cells(plan),
-        cells=len(plan.cells),
-        aa_pairs=len(plan.repeats),
         blocks=blocks,
         runs=runs,
         finite=runs - len(windowed) * blocks,
@@ -129,42 +121,22 @@ def changed_parameters(cell: Cell, workloads: Mapping[str, WorkloadFacts]) -> st
     return ", ".join(f"{name}={value}" for name, value in changed.items())
 
 
-def refused_cells(plan: Plan) -> tuple[RefusedCells, ...]:
-    """What the plan leaves out, and why."""
-    alike: dict[tuple[str, ...], list[str]] = {}
-    for each in plan.refused:
-        key = (each.workload, each.model, each.loop, each.sizing, each.reason)
-        alike.setdefault(key, []).append(each.arm)
-    return tuple(
-        RefusedCells(
-            workload=workload,
-            arms=tuple(arms),
-            model=model,
-            loop=loop,
-            sizing=sizing,
-            reason=reason,
-        )
-        for (workload, model, loop, sizing, reason), arms in alike.items()
-    )
-
-
 # ------------------------------------------------------------------------------------ on a terminal
 # A plan on a terminal: what is run, what cannot be, and how long it takes.
 
 
 def one_line(plan: Plan) -> str:
     """What a study is about to cost."""
-    table = plan_table(plan)
-    pairs = f" and {plural(table.aa_pairs, 'A/A pair')}" if table.aa_pairs else ""
-    refused = f"; {plural(len(table.refused), 'combination')} left out" if table.refused else ""
+    table, pairs, left_out = plan_table(plan), len(plan.repeats), len(plan.refused)
+    and_pairs = f" and {plural(pairs, 'A/A pair')}" if pairs else ""
+    refused = f"; {plural(left_out, 'combination')} left out" if left_out else ""
     return (
-        f"{table.name}: {plural(table.cells, 'cell')}{pairs} in {plural(table.blocks, 'block')} = "
-        f"{plural(table.runs, 'run')}{_cost(plan)}{refused}"
+        f"{plan.study.name}: {plural(len(plan.cells), 'cell')}{and_pairs} in "
+        f"{plural(table.blocks, 'block')} = {plural(table.runs, 'run')}{_cost(table)}{refused}"
     )
 
 
-def _cost(plan: Plan) -> str:
-    table = plan_table(plan)
+def _cost(table: PlanTable) -> str:
     windowed = f"of {table.run_s:.1f} s, about {duration(table.total_s)}"
     finite = "finite: their time is known after the first block"
     if not table.finite:
@@ -306,9 +278,9 @@ class PlanView:
                 "finite" if row.seconds is None else duration(row.seconds),
             )  # fmt: skip
         yield cells
-        if table.refused:
+        if self._plan.refused:
             yield Text("\ncannot be run", style="bold")
-        for refused in table.refused:
+        for refused in self._plan.refused:
             arms = ", ".join(refused.arms)
             what = f"{refused.workload} · {refused.loop} · {arms} · {refused.model}"
             yield Text(f"  {what}: {refused.reason}")
