@@ -27,7 +27,7 @@ def plan(
     from scaling.run.measure import prepared
     from scaling.run.remaining_work import WorkView, read_runs, work_in
     from scaling.study.file import load_study_file
-    from scaling.study.plan.table import PlanView
+    from scaling.study.plan.table import plan_view
 
     console, errors = new_console(), new_console(stderr=True)
 
@@ -36,7 +36,7 @@ def plan(
 
     if output is None:
         with prepared(asked.options, asked.wanted, progress) as ready:
-            console.print(PlanView(ready.plan))
+            console.print(plan_view(ready.plan))
         return
     measured = read_runs(output, progress)
     same = asked.options.is_empty

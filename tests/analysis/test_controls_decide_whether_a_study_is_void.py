@@ -25,7 +25,7 @@ from scaling.study.combine import study_from
 from scaling.study.controls import CONTROLS
 from scaling.study.options import Options
 from scaling.study.plan.cells import Plan, make_plan
-from scaling.study.plan.table import PlanView, controls_line
+from scaling.study.plan.table import controls_line, plan_view
 from tests.support.descriptions import WORKLOADS, description
 from tests.support.printing import printed
 from tests.support.runs import Change, of_workers, with_
@@ -254,7 +254,7 @@ def test_a_study_without_controls_gets_them_on_every_arm() -> None:
     ]
     assert plan.cells[-1].parameters["sharing"] == "attribute-write"
     assert "8 cells of these are controls (compute, shared)" in controls_line(plan)
-    assert "--no-controls" in printed(PlanView(plan), width=100)
+    assert "--no-controls" in printed(plan_view(plan), width=100)
 
 
 def test_controls_that_a_study_has_are_not_run_twice() -> None:

@@ -18,7 +18,7 @@ from scaling.run.execute import Executor
 from scaling.run.measure import head
 from scaling.run.services import Services
 from scaling.study.plan.cells import Plan
-from scaling.study.plan.table import PlanView, one_line, plan_table, reservations
+from scaling.study.plan.table import one_line, plan_table, plan_view, reservations
 from tests.support.descriptions import ECHO, NAP, description
 from tests.support.plans import ECHO_FILE, planned
 from tests.support.printing import printed
@@ -43,7 +43,7 @@ def test_the_plan_says_so() -> None:
     assert one_line(naps()).endswith(f"= 9 runs, {known}")
     assert one_line(naps(MIXED)).endswith(f"= 18 runs: 9 of 1.8 s, about 16 s; 9 {known}")
     assert "finite" not in one_line(planned())
-    assert "in windows" not in printed(PlanView(naps(MIXED)), width=120)
+    assert "in windows" not in printed(plan_view(naps(MIXED)), width=120)
 
 
 def test_a_large_one_is_warned_of_and_a_quick_look_offered() -> None:

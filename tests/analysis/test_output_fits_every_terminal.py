@@ -40,7 +40,7 @@ from scaling.report.tables.terminal import Chapters
 from scaling.report.terminal.show import show
 from scaling.run.progress import LiveLine, PlainLines
 from scaling.run.time_left import Left
-from scaling.study.plan.table import PlanView
+from scaling.study.plan.table import plan_view
 from scaling.study.reference import reference_studies
 from tests.analysis.test_ready_says_what_blocks import LXML, OLD, SLOWER, SOUND, of
 from tests.support.children import ROOT
@@ -148,7 +148,8 @@ def print_doctor(_: Path, to: Console) -> None:
 
 
 def print_plan(_: Path, to: Console) -> None:
-    to.print(PlanView(planned(workload=("echo,compute",), loop=("asyncio,uvloop",), controls=None)))
+    plan = planned(workload=("echo,compute",), loop=("asyncio,uvloop",), controls=None)
+    to.print(plan_view(plan))
 
 
 def print_reference(folder: Path, to: Console) -> None:

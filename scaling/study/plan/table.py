@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.console import RenderableType, group
 from rich.table import Table
 from rich.text import Text
 
@@ -254,45 +254,39 @@ def turns_lines(plan: Plan) -> Iterator[str]:
         yield f"not in turn: {listed(workloads)}: {reason}"
 
 
-class PlanView:
-    """Renders a plan; give it to a rich console."""
-
-    def __init__(self, plan: Plan) -> None:
-        self._plan = plan
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Render the cells, the refusals with their reasons, and the sum."""
-        del console, options
-        table = plan_table(self._plan)
-        cells = Table(box=None, header_style="bold", pad_edge=False)
-        for heading in ("workload", "arm", "loop", "model", "sizing"):
-            cells.add_column(heading, overflow="fold")
-        cells.add_column("N")
-        cells.add_column("runs", justify="right")
-        cells.add_column("time", justify="right")
-        for row in table.rows:
-            label = f"{row.workload} ({row.parameters})" if row.parameters else row.workload
-            counts = ", ".join(map(str, row.workers))
-            cells.add_row(
-                label, row.arm, row.loop, row.model, row.sizing, counts, str(row.runs),
-                "finite" if row.seconds is None else duration(row.seconds),
-            )  # fmt: skip
-        yield cells
-        if self._plan.refused:
-            yield Text("\ncannot be run", style="bold")
-        for refused in self._plan.refused:
-            arms = ", ".join(refused.arms)
-            what = f"{refused.workload} · {refused.loop} · {arms} · {refused.model}"
-            yield Text(f"  {what}: {refused.reason}")
-        yield Text()
-        for remark in (
-            *reservations(self._plan),
-            controls_line(self._plan),
-            aa_pairs_line(self._plan),
-            *turns_lines(self._plan),
-        ):
-            yield Text(remark, style="dim")
-        if self._plan.study.pin:
-            yield Text("each worker is pinned to a CPU of its own", style="dim")
-        measured = f", {table.in_windows:.0%} of it in windows" if not table.finite else ""
-        yield Text(f"\n{one_line(self._plan)}{measured}", style="bold")
+@group()
+def plan_view(plan: Plan) -> Iterator[RenderableType]:
+    """The cells, the refusals with their reasons, and the sum."""
+    table = plan_table(plan)
+    cells = Table(box=None, header_style="bold", pad_edge=False)
+    for heading in ("workload", "arm", "loop", "model", "sizing"):
+        cells.add_column(heading, overflow="fold")
+    cells.add_column("N")
+    cells.add_column("runs", justify="right")
+    cells.add_column("time", justify="right")
+    for row in table.rows:
+        label = f"{row.workload} ({row.parameters})" if row.parameters else row.workload
+        counts = ", ".join(map(str, row.workers))
+        cells.add_row(
+            label, row.arm, row.loop, row.model, row.sizing, counts, str(row.runs),
+            "finite" if row.seconds is None else duration(row.seconds),
+        )  # fmt: skip
+    yield cells
+    if plan.refused:
+        yield Text("\ncannot be run", style="bold")
+    for refused in plan.refused:
+        arms = ", ".join(refused.arms)
+        what = f"{refused.workload} · {refused.loop} · {arms} · {refused.model}"
+        yield Text(f"  {what}: {refused.reason}")
+    yield Text()
+    for remark in (
+        *reservations(plan),
+        controls_line(plan),
+        aa_pairs_line(plan),
+        *turns_lines(plan),
+    ):
+        yield Text(remark, style="dim")
+    if plan.study.pin:
+        yield Text("each worker is pinned to a CPU of its own", style="dim")
+    measured = f", {table.in_windows:.0%} of it in windows" if not table.finite else ""
+    yield Text(f"\n{one_line(plan)}{measured}", style="bold")
