@@ -15,7 +15,7 @@ from scaling.journal.record import Cell, RunLine
 from scaling.run.session import Attempt, Done, InterruptedStudyError, Replay, drive, is_complete
 from scaling.run.time_left import Standing
 from scaling.study.plan.cells import Plan
-from scaling.study.plan.order import PlannedRun, in_blocks
+from scaling.study.plan.order import PlannedRun, one_block
 from tests.support.driving import (
     Pretended,
     Told,
@@ -69,7 +69,7 @@ def test_a_study_that_adds_blocks_goes_on_as_if_it_had_not_stopped(
 @given(st.data())
 def test_wherever_a_study_stops_it_goes_on_as_if_it_had_not(data: st.DataObject) -> None:
     """The one order of runs and attempts, whatever was invalid, cut anywhere."""
-    runs = list(in_blocks(CELLS, 2, seed=3))
+    runs = [run for block in range(2) for run in one_block(CELLS, block, seed=3)]
     every = [(run, attempt) for run in runs for attempt in (1, 2)]
     judge = doubts(*data.draw(st.lists(st.sampled_from(every), unique=True)))
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from scaling.journal.record import Cell
 from scaling.study.plan.cells import Plan
-from scaling.study.plan.order import in_blocks, one_block
+from scaling.study.plan.order import one_block
 from tests.support.plans import ECHO_FILE, planned
 from workers.cell import Cell as ChildCell
 from workers.cell import read_cell
@@ -28,7 +28,8 @@ SEEDS = st.integers(-(2**64), 2**64)
 
 
 def order(blocks: int, seed: int, cells: list[Cell] = CELLS) -> list[tuple[int, int, Cell]]:
-    return [(run.block, run.position, run.cell) for run in in_blocks(cells, blocks, seed)]
+    runs = (run for block in range(blocks) for run in one_block(cells, block, seed))
+    return [(run.block, run.position, run.cell) for run in runs]
 
 
 @settings(max_examples=30)

@@ -117,9 +117,6 @@ def _in_order_of(plan: Plan, design: Design) -> Plan:
         def block(self, number: int) -> list[PlannedRun]:
             return list(one_block(self.every_cell, number, self.study.seed, levels=design.levels))
 
-        def runs_of(self, blocks: int) -> list[PlannedRun]:
-            return [run for number in range(blocks) for run in self.block(number)]
-
     return Ordered(**{field.name: getattr(plan, field.name) for field in fields(plan)})
 
 

@@ -39,7 +39,7 @@ from scaling.study.plan.groups import (
     slice_s,
     why_alone,
 )
-from scaling.study.plan.order import IN_GROUPS, ORDER, PlannedRun, in_blocks, one_block
+from scaling.study.plan.order import IN_GROUPS, ORDER, PlannedRun, one_block
 from scaling.study.plan.refusals import (
     held_bytes,
     in_flight,
@@ -92,8 +92,7 @@ class Plan:
 
     def runs_of(self, blocks: int) -> list[PlannedRun]:
         """Every run of the first `blocks` blocks."""
-        cells, seed = self.every_cell, self.study.seed
-        return list(in_blocks(cells, blocks, seed, self.groups))
+        return [run for number in range(blocks) for run in self.block(number)]
 
     def block(self, number: int) -> list[PlannedRun]:
         """The runs of one block; the first is number 0."""

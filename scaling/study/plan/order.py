@@ -51,17 +51,6 @@ def hash_seed(seed: int, block: int) -> int:
     return (seed * 1_000_003 + block) % 2**32
 
 
-def in_blocks(
-    cells: Sequence[Cell], blocks: int, seed: int, groups: Iterable[Sequence[Cell]] = ()
-) -> Iterator[PlannedRun]:
-    """Every cell once a block, in an order that depends on the seed, the block and the cells alone.
-
-    A block does not depend on how many there are.
-    """
-    for block in range(blocks):
-        yield from one_block(cells, block, seed, groups)
-
-
 def one_block(
     cells: Sequence[Cell],
     block: int,
@@ -71,6 +60,7 @@ def one_block(
 ) -> Iterator[PlannedRun]:
     """Every cell once, in the order of this block; with `groups` these stand together.
 
+    The order depends on the seed, the block and the cells alone, not on how many blocks there are.
     Cells that are alike at the first of the `levels` stand together, and so on level by level.
     """
     # Seeding by text and `random()` itself are the two parts of the module that Python promises to
