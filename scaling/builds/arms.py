@@ -7,7 +7,7 @@ name of an arm lists its settings in the order of the table, so one arm has one 
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import msgspec
 
@@ -17,8 +17,8 @@ from scaling.builds import installed
 from scaling.builds.cpython import Build, parse_build
 from scaling.builds.runtimes.runtime import RUNTIMES, Runtime
 from scaling.builds.settings import SETTINGS
-from scaling.builds.settings.setting import Place, Setting, Value
-from scaling.journal.record import ReadBack
+from scaling.builds.settings.setting import Setting, Value
+from scaling.journal.record import Cell, ReadBack
 
 # Variables of the user's shell that must not reach a child, since they would change an arm behind
 # its name (PYTHON_GIL, PYTHONMALLOC), what is imported (PYTHONPATH), the state of glibc's malloc
@@ -106,18 +106,18 @@ class Arm:
         """The loop that a cell on that loop really has: a setting may put another in its place."""
         return str(self.cell_fields.get("loop", asked))
 
-    def unfit(self, place: Place) -> str | None:
-        """Why a setting cannot be used there, or would change nothing; None if all can.
+    def unfit(self, cell: Cell) -> str | None:
+        """Why a setting cannot be used in a cell, or would change nothing; None if all can.
 
-        Each setting is asked about the place as the other settings leave it.
+        Each setting is asked about the cell as the other settings leave it.
         """
         for setting in self._every_setting:
             others = Arm(self.build, tuple(each for each in self.settings if each != setting.name))
-            loop, parameters = others.loop(place.loop), {**place.parameters, **others.parameters}
-            if setting.workloads and place.workload not in setting.workloads:
+            loop, parameters = others.loop(cell.loop), {**cell.parameters, **others.parameters}
+            if setting.workloads and cell.workload not in setting.workloads:
                 plural = "s" if len(setting.workloads) > 1 else ""
                 return f"{setting.name}: it is for workload{plural} {listed(setting.workloads)}"
-            if reason := setting.unfit(replace(place, loop=loop, parameters=parameters)):
+            if reason := setting.unfit(cell.but(loop=loop, parameters=parameters)):
                 return f"{setting.name}: {reason}"
         return None
 

@@ -16,7 +16,7 @@ from scaling.analysis.table.load import read_journal
 from scaling.base.console import say
 from scaling.base.errors import UsageError
 from scaling.builds.arms import parse_arm
-from scaling.builds.settings.setting import GTHREAD, Place
+from scaling.builds.settings.setting import GTHREAD
 from scaling.cli.study_options import Asked
 from scaling.journal.record import Cell
 from scaling.machine.topology import default_worker_counts, read_topology
@@ -74,11 +74,11 @@ class RemedySteps:
         Raises:
             UsageError: nothing of it can be measured here.
         """
-        place, served = self._place()
-        alone, left_out = self._each(place, served=served)
+        cell, served = self._cell()
+        alone, left_out = self._each(cell, served=served)
         base = self._bases[0]
         winners = alone.winners(base)
-        chosen = best_together(base, winners, place)
+        chosen = best_together(base, winners, cell)
         if len(chosen) < 2:
             return Found(alone=alone, together=None, best=tuple(winners[:1]), left_out=left_out)
         # The best one alone is in the same blocks: together they may do less than it does.
@@ -99,13 +99,13 @@ class RemedySteps:
         name = study_name(application) if application else self.entry.name.replace(":", "-")
         return f"remedies-{name}"
 
-    def _place(self) -> tuple[Place, bool]:
+    def _cell(self) -> tuple[Cell, bool]:
         """Where remedies are to be used, as the study settles it, and whether that is served."""
         with self._without_any() as ready:
             cell = ready.plan.cells[0]
-            return _place_of(cell), ready.plan.workloads[cell.workload].served
+            return cell, ready.plan.workloads[cell.workload].served
 
-    def _each(self, place: Place, *, served: bool) -> tuple[Remedies, list[LeftOut]]:
+    def _each(self, cell: Cell, *, served: bool) -> tuple[Remedies, list[LeftOut]]:
         """Every remedy that applies, alone; and those that do not.
 
         Raises:
@@ -119,7 +119,7 @@ class RemedySteps:
                 if isinstance(each, LeftOut):
                     left_out.append(each)
                     continue
-                reason = parse_arm(f"{base}+{each}").unfit(place)
+                reason = parse_arm(f"{base}+{each}").unfit(cell)
                 if reason is None:
                     added[base].append((each,))
                 else:
@@ -187,9 +187,3 @@ def entry_of(workloads: Sequence[str], application: str | None, *, factory: bool
     if len(workloads) != 1:
         raise UsageError("remedies: say what to measure: --workload echo, or --app shop.main:app")
     return WorkloadEntry(name=workloads[0])
-
-
-def _place_of(cell: Cell) -> Place:
-    return Place(
-        workload=cell.workload, parameters=cell.parameters, model=cell.model, loop=cell.loop
-    )

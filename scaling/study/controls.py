@@ -11,8 +11,7 @@ import msgspec
 from scaling.base.errors import UsageError
 from scaling.builds.arms import parse_arm
 from scaling.builds.runtimes.runtime import RUNTIMES
-from scaling.builds.settings.setting import Place
-from scaling.journal.record import Description, ParameterValue
+from scaling.journal.record import Cell, Description, ParameterValue
 from scaling.study.definition import Study, WorkloadEntry
 
 # Each control with the parameters that make it one; the others are as the workload has them.
@@ -41,9 +40,12 @@ def has_control(arm: str, name: str) -> bool:
     """
     if arm in RUNTIMES:
         return False
-    place = Place(workload=name, parameters=CONTROLS[name], model=MODEL, loop=LOOP)
+    parameters, workers = CONTROLS[name], max(COUNTS)
+    cell = Cell(
+        workload=name, parameters=parameters, model=MODEL, loop=LOOP, arm=arm, workers=workers
+    )
     try:
-        return parse_arm(arm).unfit(place) is None
+        return parse_arm(arm).unfit(cell) is None
     except UsageError:
         return True
 

@@ -11,7 +11,7 @@ from typing import Any
 from scaling.base.errors import UsageError, unknown
 from scaling.builds.arms import Arm, parse_arm
 from scaling.builds.settings import REMEDIES, SETTINGS
-from scaling.builds.settings.setting import Place
+from scaling.journal.record import Cell
 from scaling.study.definition import WorkloadEntry
 from scaling.study.file import PresetTable, StudyFile
 from scaling.study.load import CLOSED, RATE
@@ -113,7 +113,7 @@ def _at_rate(workload: WorkloadEntry, rate: float | str, workers: tuple[int, ...
     return WorkloadEntry(name=workload.name, parameters=parameters, workers=workers)
 
 
-def best_together(base: str, winners: Sequence[str], place: Place) -> tuple[str, ...]:
+def best_together(base: str, winners: Sequence[str], cell: Cell) -> tuple[str, ...]:
     """Those of the winners that can be had at once, the best first in `winners`.
 
     Of several that replace the same thing, the best one is taken.
@@ -123,6 +123,6 @@ def best_together(base: str, winners: Sequence[str], place: Place) -> tuple[str,
         groups = {SETTINGS[each].instead_of for each in chosen} - {""}
         if SETTINGS[name].control or SETTINGS[name].instead_of in groups:
             continue
-        if with_remedy(base, [*chosen, name]).unfit(place) is None:
+        if with_remedy(base, [*chosen, name]).unfit(cell) is None:
             chosen.append(name)
     return tuple(chosen)

@@ -16,7 +16,14 @@ from scaling.builds import installed
 from scaling.builds.arms import parse_arm
 from scaling.builds.installed import POSTGRES, URLS, VALKEY, program
 from scaling.builds.prepared_arm import PreparedArm
-from scaling.journal.record import Description, ParameterValue, RunLine, ServiceUse, WorkloadFacts
+from scaling.journal.record import (
+    Cell,
+    Description,
+    ParameterValue,
+    RunLine,
+    ServiceUse,
+    WorkloadFacts,
+)
 from scaling.run.child import Ending
 from scaling.run.execute import Executor
 from scaling.run.redaction import without_address
@@ -53,8 +60,15 @@ def test_what_workers_share_asks_for_its_server_and_misses_for_their_rows() -> N
 
 def refused(parameters: dict[str, ParameterValue], packages: dict[str, str]) -> str | None:
     here: Description = with_(description(workloads={"web": WEB}), packages=packages)
-    place = {"workload": "web", "model": "threads", "loop": "asyncio", "sizing": "weak"}
-    return refusal(here, parameters, **place)
+    cell = Cell(
+        workload="web",
+        parameters=parameters,
+        model="threads",
+        loop="asyncio",
+        arm="3.14t",
+        workers=2,
+    )
+    return refusal(here, cell)
 
 
 @pytest.mark.usefixtures("machine_with_nothing")

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from scaling.builds import environments
 from scaling.builds.describe import explained
 from scaling.builds.environments import OF_CHILDREN, ensure, groups, pins_file, pins_sha256
-from scaling.journal.record import Description, Offer, Refusal, WorkloadFacts
+from scaling.journal.record import Cell, Description, Offer, Refusal, WorkloadFacts
 from scaling.study.combine import study_from
 from scaling.study.definition import WorkloadEntry
 from scaling.study.options import Options
@@ -170,7 +170,15 @@ def test_a_choice_of_a_workload_is_refused_with_the_true_reason_too() -> None:
 
 
 def _refusal(found: Description, workload: str, loop: str, **parameters: str) -> str | None:
-    return refusal(found, parameters, workload=workload, model="threads", loop=loop, sizing="weak")
+    cell = Cell(
+        workload=workload,
+        parameters=parameters,
+        model="threads",
+        loop=loop,
+        arm="3.14t",
+        workers=2,
+    )
+    return refusal(found, cell)
 
 
 # --- pins ---------------------------------------------------------------------------------------

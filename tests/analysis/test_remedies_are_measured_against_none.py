@@ -12,8 +12,7 @@ from scaling.analysis.remedies import Found, Remedies, remedies_in
 from scaling.base.errors import UsageError
 from scaling.builds.arms import parse_arm
 from scaling.builds.settings import REMEDIES, SETTINGS
-from scaling.builds.settings.setting import Place
-from scaling.journal.record import RunLine
+from scaling.journal.record import Cell, RunLine
 from scaling.report.page.answer import answer_block
 from scaling.report.remedies import listing, print_remedies, remedies_json
 from scaling.study.definition import WorkloadEntry
@@ -26,7 +25,14 @@ from tests.support.studies import FakeStudy, with_settings
 BASE = "3.14t"
 ARMS = (BASE, "3.14t+recv64k", "3.14t+nogc", "3.14t+gc50k", "3.14t+eager", "3.14t+tlbc0")
 FACTORS = {"recv64k": 1.3, "nogc": 1.2, "gc50k": 1.15, "eager": 1.0, "tlbc0": 0.8}
-PLACE = Place(workload="echo", parameters={"api": "protocol"}, model="threads", loop="asyncio")
+ECHO = Cell(
+    workload="echo",
+    parameters={"api": "protocol"},
+    model="threads",
+    loop="asyncio",
+    arm=BASE,
+    workers=2,
+)
 
 
 def helping(**factors: float) -> FakeStudy:
@@ -123,9 +129,7 @@ def test_a_library_that_is_not_there_names_the_package() -> None:
     ],
 )
 def test_a_place_without_use_for_it_says_why(name: str, place: dict[str, Any], reason: str) -> None:
-    fields = {each: getattr(PLACE, each) for each in ("workload", "parameters", "model", "loop")}
-    where = Place(**{**fields, **place})
-    assert str(parse_arm(f"{BASE}+{name}").unfit(where)).startswith(reason)
+    assert str(parse_arm(f"{BASE}+{name}").unfit(ECHO.but(**place))).startswith(reason)
 
 
 def test_the_study_has_none_and_each_alone_and_a_rate_where_it_is_served() -> None:
@@ -191,11 +195,11 @@ def test_p99_stands_beside_the_figures_of_the_closed_loop() -> None:
 
 
 def test_of_remedies_in_place_of_each_other_the_best_is_taken() -> None:
-    assert best_together(BASE, ["recv64k", "nogc", "gc50k", "eager"], PLACE) == (
+    assert best_together(BASE, ["recv64k", "nogc", "gc50k", "eager"], ECHO) == (
         *("recv64k", "nogc", "eager"),
     )
-    assert best_together(BASE, ["uvloop", "recv64k", "eager"], PLACE) == ("uvloop", "eager")
-    assert best_together(BASE, ["tlbc0"], PLACE) == ()
+    assert best_together(BASE, ["uvloop", "recv64k", "eager"], ECHO) == ("uvloop", "eager")
+    assert best_together(BASE, ["tlbc0"], ECHO) == ()
 
 
 def test_it_ends_with_the_lines_to_paste() -> None:
@@ -254,10 +258,9 @@ def test_immortal_objects_are_refused_with_what_would_be_needed(arm: str, reason
 def test_what_changes_nothing_about_the_state_is_refused(
     arm: str, model: str, parameters: dict[str, object], reason: str
 ) -> None:
-    place = Place(workload="state", parameters=parameters, model=model, loop="asyncio")
-    assert reason in (parse_arm(arm).unfit(place) or "")
-    other = Place(workload="echo", parameters={}, model="threads", loop="asyncio")
+    state = ECHO.but(workload="state", parameters=parameters, model=model)
+    assert reason in (parse_arm(arm).unfit(state) or "")
     if not arm.endswith("own-code"):
         assert "it is for workloads state, state-pass and serve-state" in (
-            parse_arm(arm).unfit(other) or ""
+            parse_arm(arm).unfit(ECHO) or ""
         )

@@ -14,7 +14,6 @@ from scaling.builds.arms import Arm, parse_arm, parse_arms, switched
 from scaling.builds.cpython import BUILDS, parse_build
 from scaling.builds.settings import REMEDIES, SETTINGS
 from scaling.builds.settings.interpreter import NOT_IN_CPYTHON
-from scaling.builds.settings.setting import Place
 from scaling.journal.record import Cell, Machine, ReadBack, RunLine, StudyLine
 from tests.support.children import FREE_THREADED, measured
 from tests.support.cli import BUILD
@@ -158,9 +157,19 @@ def arm_with(*names: str) -> Arm:
     return parse_arm("+".join([BUILD, *names]))
 
 
+def echo(arm: Arm, **parameters: str) -> Cell:
+    return Cell(
+        workload="echo",
+        parameters=parameters,
+        loop="asyncio",
+        arm=arm.name,
+        model="threads",
+        workers=2,
+    )
+
+
 @cache
 def run(arm: Arm, tls: str = "off") -> RunLine:
-    cell = Cell(workload="echo", loop="asyncio", arm=arm.name, model="threads", workers=2)
     document = {
         "workload": "echo",
         "workers": 2,
@@ -168,7 +177,7 @@ def run(arm: Arm, tls: str = "off") -> RunLine:
         **arm.cell_fields,
     }
     record = measured(document, **arm.child_environment({}))
-    return RunLine(cell=cell, outcome="measured", block=0, position=0, record=record)
+    return RunLine(cell=echo(arm), outcome="measured", block=0, position=0, record=record)
 
 
 def lost(line: RunLine, arm: Arm) -> list[str]:
@@ -188,8 +197,7 @@ def lost(line: RunLine, arm: Arm) -> list[str]:
 def test_all_that_go_together_take_effect_together() -> None:
     names = [name for name in ALL if name not in (*APART, *OF_OTHERS)]
     arm = arm_with(*names)
-    place = Place(workload="echo", parameters={"api": "protocol"}, model="threads", loop="asyncio")
-    assert arm.unfit(place) is None
+    assert arm.unfit(echo(arm, api="protocol")) is None
     assert len(names) >= 7
     assert lost(run(arm), arm) == []
 
@@ -197,8 +205,7 @@ def test_all_that_go_together_take_effect_together() -> None:
 @pytest.mark.slow
 def test_another_loop_and_protocol_and_contexts_of_their_own_take_effect() -> None:
     arm = arm_with(*APART)
-    place = Place(workload="echo", parameters=SHARED_TLS, model="threads", loop="asyncio")
-    assert arm.unfit(place) is None
+    assert arm.unfit(echo(arm, **SHARED_TLS)) is None
     assert lost(run(arm, tls="shared"), arm) == []
 
 

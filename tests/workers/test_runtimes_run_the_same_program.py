@@ -14,7 +14,7 @@ from scaling.base.errors import UsageError
 from scaling.builds.arms import parse_arm
 from scaling.builds.prepared_arm import PreparedArm, prepare_runtime
 from scaling.builds.runtimes.runtime import OWN_LOOP, PROGRAMS, RUNTIMES, environment
-from scaling.journal.record import ParameterFacts, Record, WorkloadFacts
+from scaling.journal.record import Cell, ParameterFacts, Record, WorkloadFacts
 from scaling.run.child import Child, Ending, run_child
 from scaling.study.plan.refusals import refusal
 from tests.support.children import PATIENCE_S, record_of
@@ -58,9 +58,15 @@ def reason(
     loop: str = OWN_LOOP,
     **parameters: str,
 ) -> str | None:
-    return refusal(
-        arm.description, parameters, workload=workload, model=model, loop=loop, sizing="weak"
+    cell = Cell(
+        workload=workload,
+        parameters=parameters,
+        model=model,
+        loop=loop,
+        arm=arm.arm.name,
+        workers=2,
     )
+    return refusal(arm.description, cell)
 
 
 CELLS: dict[str, dict[str, Any]] = {

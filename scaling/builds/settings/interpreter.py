@@ -3,7 +3,8 @@ switches that a source describes and CPython does not have.
 """
 
 from scaling.builds.cpython import Build
-from scaling.builds.settings.setting import Place, Setting
+from scaling.builds.settings.setting import Setting, has_loops
+from scaling.journal.record import Cell
 
 # ------------------------------------------------------------------------------------------- ladder
 # The rungs of the ladder between `3.14` and `3.14t`: allocator, build, GIL.
@@ -57,8 +58,8 @@ def _with_gil(build: Build) -> str | None:
     return f"{build.name} has no GIL to hand over" if build.free_threaded else None
 
 
-def _in_threads(place: Place) -> str | None:
-    return None if place.model == "threads" else "only threads hand over a GIL"
+def _in_threads(cell: Cell) -> str | None:
+    return None if cell.model == "threads" else "only threads hand over a GIL"
 
 
 SHORT_SWITCHES = Setting(
@@ -129,8 +130,8 @@ RARE_COLLECTOR = Setting(
 )
 
 
-def _is_ours(place: Place) -> str | None:
-    return None if place.has_loops else "a server of WSGI does not say when its workers are warm"
+def _is_ours(cell: Cell) -> str | None:
+    return None if has_loops(cell) else "a server of WSGI does not say when its workers are warm"
 
 
 FREEZE = Setting(

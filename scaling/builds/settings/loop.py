@@ -1,6 +1,7 @@
 """Settings of the loop: how sockets are read, how tasks begin."""
 
-from scaling.builds.settings.setting import Place, Setting
+from scaling.builds.settings.setting import Setting, has_loops
+from scaling.journal.record import Cell
 
 SMALLER_BYTES = 65_536
 _OF_ASYNCIO = ("asyncio", "anyio/asyncio")
@@ -14,14 +15,14 @@ _ISSUE = "https://github.com/python/cpython/issues/85451"
 _NO_LOOP = "there is no loop: the server calls WSGI in its threads"
 
 
-def _needs_asyncio(place: Place) -> str | None:
-    if place.workload in _WITHOUT_SOCKETS:
+def _needs_asyncio(cell: Cell) -> str | None:
+    if cell.workload in _WITHOUT_SOCKETS:
         return "the workload reads no socket"
-    if not place.has_loops:
+    if not has_loops(cell):
         return _NO_LOOP
-    if place.loop not in _OF_ASYNCIO:
-        return f"it is an attribute of asyncio's transport, which {place.loop} does not use"
-    if place.parameters.get("api") == "buffered":
+    if cell.loop not in _OF_ASYNCIO:
+        return f"it is an attribute of asyncio's transport, which {cell.loop} does not use"
+    if cell.parameters.get("api") == "buffered":
         return "the protocol brings its own buffer (api=buffered)"
     return None
 
@@ -40,8 +41,8 @@ SMALLER_READS = Setting(
 )
 
 
-def _has_protocols(place: Place) -> str | None:
-    api = place.parameters.get("api")
+def _has_protocols(cell: Cell) -> str | None:
+    api = cell.parameters.get("api")
     return None if api == "protocol" else f"it is for api=protocol, not {api}"
 
 
@@ -62,12 +63,10 @@ OWN_BUFFER = Setting(
 )
 
 
-def _is_other_loop(place: Place) -> str | None:
-    if not place.has_loops:
+def _is_other_loop(cell: Cell) -> str | None:
+    if not has_loops(cell):
         return _NO_LOOP
-    return (
-        None if place.loop == "asyncio" else f"it takes the place of asyncio, not of {place.loop}"
-    )
+    return None if cell.loop == "asyncio" else f"it takes the place of asyncio, not of {cell.loop}"
 
 
 UVLOOP = Setting(
@@ -84,8 +83,8 @@ UVLOOP = Setting(
 )
 
 
-def _shares_contexts(place: Place) -> str | None:
-    if place.parameters.get("tls") == "shared":
+def _shares_contexts(cell: Cell) -> str | None:
+    if cell.parameters.get("tls") == "shared":
         return None
     return "no SSLContext is shared here (tls=shared has one for all workers)"
 
@@ -106,14 +105,14 @@ OWN_CONTEXTS = Setting(
 # How tasks begin.
 
 
-def _has_factory(place: Place) -> str | None:
-    if "trio" in place.loop or place.loop.startswith("anyio"):
-        return f"{place.loop} makes its tasks itself"
-    if place.workload == "lifecycle":
+def _has_factory(cell: Cell) -> str | None:
+    if "trio" in cell.loop or cell.loop.startswith("anyio"):
+        return f"{cell.loop} makes its tasks itself"
+    if cell.workload == "lifecycle":
         return "the workload makes its own loops"
-    if not place.has_loops:
+    if not has_loops(cell):
         return _NO_LOOP
-    if place.parameters.get("factory") == "eager":
+    if cell.parameters.get("factory") == "eager":
         return "tasks are eager already (factory=eager)"
     return None
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from scaling.builds.cpython import Build
+from scaling.journal.record import Cell
 
 type Value = bool | int | float | str
 
@@ -12,22 +13,9 @@ type Value = bool | int | float | str
 GTHREAD = "gunicorn-gthread"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """Where a setting is to be used: a workload with its parameters, under a model on a loop.
-
-    A parameter that is not known (a workload without it) is not there.
-    """
-
-    workload: str
-    parameters: Mapping[str, object]
-    model: str
-    loop: str
-
-    @property
-    def has_loops(self) -> bool:
-        """Whether its workers are loops of ours, not those of the server of WSGI."""
-        return self.parameters.get("server") != GTHREAD
+def has_loops(cell: Cell) -> bool:
+    """Whether its workers are loops of ours, not those of the server of WSGI."""
+    return cell.parameters.get("server") != GTHREAD
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +28,7 @@ class Setting:
     `reads_back` are the fields of `ReadBack` that it changes. `switches` have no effect that could
     be read back, so they are read back themselves, by name (`workers.readback.switches`).
 
-    `misfit` returns why a build cannot have it, `unfit` why a place cannot (or why it changes
+    `misfit` returns why a build cannot have it, `unfit` why a cell cannot (or why it changes
     nothing there), or None. `workloads` are those that alone can have it; empty: any.
 
     `source` is the page that recommends it, `lines` the lines of Python that a user writes for it;
@@ -57,7 +45,7 @@ class Setting:
     reads_back: Mapping[str, Any] = field(default_factory=dict)
     switches: Mapping[str, Value] = field(default_factory=dict)
     misfit: Callable[[Build], str | None] = lambda _build: None
-    unfit: Callable[[Place], str | None] = lambda _place: None
+    unfit: Callable[[Cell], str | None] = lambda _cell: None
     workloads: tuple[str, ...] = ()
     source: str = ""
     lines: tuple[str, ...] = ()

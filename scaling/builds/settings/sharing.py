@@ -2,7 +2,8 @@
 
 from scaling.builds.cpython import Build
 from scaling.builds.settings.interpreter import free_from_314
-from scaling.builds.settings.setting import GTHREAD, Place, Setting
+from scaling.builds.settings.setting import GTHREAD, Setting, has_loops
+from scaling.journal.record import Cell
 
 _GUIDE = "https://docs.python.org/3/howto/free-threading-python.html"
 _WITH_FLAGS = 14  # thread_inherit_context and context_aware_warnings came with 3.14
@@ -18,20 +19,20 @@ _AS_NEW = (
 )
 
 
-def _only_threads(place: Place) -> str | None:
-    return None if place.model == "threads" else "only workers in threads share code"
+def _only_threads(cell: Cell) -> str | None:
+    return None if cell.model == "threads" else "only workers in threads share code"
 
 
-def _shares_code(place: Place) -> str | None:
-    if not place.has_loops:
+def _shares_code(cell: Cell) -> str | None:
+    if not has_loops(cell):
         return _OURS
-    if place.workload == "app" and not place.parameters.get("factory"):
+    if cell.workload == "app" and not cell.parameters.get("factory"):
         return "own-app does that to an application that is an object"
-    if place.workload in ("shared", "cache", "serve-cache", *_STATE):
+    if cell.workload in ("shared", "cache", "serve-cache", *_STATE):
         return "the workload is about what is shared"
-    if place.parameters.get("tls") == "shared":
+    if cell.parameters.get("tls") == "shared":
         return "it would give each worker its own SSLContexts, too: own-ssl does that alone"
-    return _only_threads(place)
+    return _only_threads(cell)
 
 
 OWN_CODE = Setting(
@@ -46,12 +47,12 @@ OWN_CODE = Setting(
 )
 
 
-def _shares_application(place: Place) -> str | None:
-    if place.parameters.get("server", "loops") != "loops":
+def _shares_application(cell: Cell) -> str | None:
+    if cell.parameters.get("server", "loops") != "loops":
         return _OURS
-    if place.parameters.get("factory"):
+    if cell.parameters.get("factory"):
         return "the factory makes an application for each worker already"
-    return _only_threads(place)
+    return _only_threads(cell)
 
 
 OWN_APPLICATION = Setting(
@@ -108,8 +109,8 @@ NO_AWARE_WARNINGS = _flag(
 # ------------------------------------------------------------------------------ data
 
 
-def _has_objects(place: Place) -> str | None:
-    if place.parameters.get("kind") in ("array", "frame"):
+def _has_objects(cell: Cell) -> str | None:
+    if cell.parameters.get("kind") in ("array", "frame"):
         return "the state is in columns already, and has no object for each row"
     return None
 
@@ -130,10 +131,10 @@ COLUMNS = Setting(
 )
 
 
-def _shares_state(place: Place) -> str | None:
-    if place.parameters.get("made_by") == "loop":
+def _shares_state(cell: Cell) -> str | None:
+    if cell.parameters.get("made_by") == "loop":
         return "each loop has a copy of its own already (made_by=loop)"
-    if place.model in ("processes", "interpreters"):
+    if cell.model in ("processes", "interpreters"):
         return "each worker of this model has a copy of its own already"
     return None
 
@@ -151,9 +152,9 @@ OWN_DATA = Setting(
 )
 
 
-def _is_tracked(place: Place) -> str | None:
-    if place.parameters.get("kind", "dicts") in ("dicts", "dataclasses", "slots"):
-        return _only_threads(place)
+def _is_tracked(cell: Cell) -> str | None:
+    if cell.parameters.get("kind", "dicts") in ("dicts", "dataclasses", "slots"):
+        return _only_threads(cell)
     return "the collector does not track objects of this kind, so their counts cannot be deferred"
 
 
@@ -196,8 +197,8 @@ IMMORTAL_DATA = Setting(
 # Where requests are answered: heavy ones beside the loop, or all in threads without one.
 
 
-def _has_loops(place: Place) -> str | None:
-    return None if place.has_loops else "there is no loop to keep free"
+def _has_loops(cell: Cell) -> str | None:
+    return None if has_loops(cell) else "there is no loop to keep free"
 
 
 TO_THREAD = Setting(

@@ -5,18 +5,14 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from msgspec import structs
-
 from scaling.base.errors import UsageError
 from scaling.builds.arms import parse_arm
 from scaling.builds.runtimes.runtime import OWN_LOOP, RUNTIMES
-from scaling.builds.settings.setting import Place
 from scaling.journal.record import (
     SCHEMA,
     Calibration,
     Cell,
     Description,
-    ParameterValue,
     RefusedCells,
     WorkloadFacts,
 )
@@ -296,79 +292,86 @@ def _every(
     topology: Topology,
     order: tuple[int, ...],
     limits: tuple[int | None, int | None, float],
-) -> Iterator[Cell | RefusedCells]:
-    """All cells of a settled study and what it cannot have; `order`: of the CPUs to pin to.
+) -> Iterator[tuple[Cell, str | None]]:
+    """All cells of a settled study, and why it cannot have some; `order`: of the CPUs to pin to.
 
-    The `limits` are on open files of a process, ports of an address, and bytes of memory.
+    The `limits` are on open files of a process, ports of an address, and bytes of memory. What no
+    number of workers can have is one cell.
     """
     open_files, ports, memory_bytes = limits
     elsewhere = bool(study.load_elsewhere)
     for entry in study.workloads:
-        for arm, model, loop, sizing in _places(entry):
-            place = {"workload": entry.name, "model": model, "loop": loop, "sizing": sizing}
-            for parameters in _sweep(entry, study.rates):
-                wanted = Place(workload=entry.name, parameters=parameters, model=model, loop=loop)
-                changed = {**parameters, **parse_arm(arm).parameters}
-                reason = parse_arm(arm).unfit(wanted) or refusal(
-                    descriptions[arm],
-                    changed,
-                    **{**place, "loop": parse_arm(arm).loop(loop)},
+        for place in _places(entry, study.rates):
+            arm = parse_arm(place.arm)
+            run = place.but(
+                loop=arm.loop(place.loop), parameters={**place.parameters, **arm.parameters}
+            )
+            reason = arm.unfit(place) or refusal(descriptions[place.arm], run)
+            if reason is not None:
+                yield place, reason
+                continue
+            facts = descriptions[place.arm].workloads[entry.name]
+            for workers in entry.counts:
+                cell = place.but(
+                    workers=workers,
+                    region=topology.region(workers),
+                    pinning=pinning(order, workers) if order else None,
                 )
-                if reason is not None:
-                    yield RefusedCells(**place, arms=(arm,), reason=reason)
-                    continue
-                facts = descriptions[arm].workloads[entry.name]
-                for workers in entry.counts:
-                    cell = Cell(
-                        workload=entry.name,
-                        model=model,
-                        loop=loop,
-                        sizing=sizing,
-                        arm=arm,
-                        parameters=parameters,
-                        workers=workers,
-                        region=topology.region(workers),
-                        pinning=pinning(order, workers) if order else None,
-                    )
-                    under_way = in_flight(facts, cell, most_workers(study, entry.name))
-                    reason = (
-                        too_few_for_each(facts, cell)
-                        or unfit_for_rooms(cell, under_way)
-                        or too_many_open_files(facts, cell, under_way, open_files)
-                        or too_few_ports(facts, cell, under_way, ports, elsewhere=elsewhere)
-                        or too_much_memory(facts, cell, changed, memory_bytes)
-                    )
-                    yield RefusedCells(**place, arms=(arm,), reason=reason) if reason else cell
+                under_way = in_flight(facts, cell, most_workers(study, entry.name))
+                reason = (
+                    too_few_for_each(facts, cell)
+                    or unfit_for_rooms(cell, under_way)
+                    or too_many_open_files(facts, cell, under_way, open_files)
+                    or too_few_ports(facts, cell, under_way, ports, elsewhere=elsewhere)
+                    or too_much_memory(facts, cell, run.parameters, memory_bytes)
+                )
+                yield cell, reason
 
 
-def _places(entry: WorkloadEntry) -> Iterator[tuple[str, str, str, str]]:
-    """Arm, model, loop and sizing; a runtime other than Python has only its own loop."""
-    for arm in entry.arms or ():
-        loops = (OWN_LOOP,) if arm in RUNTIMES else entry.loops or ()
-        for place in itertools.product(entry.models or (), loops, entry.sizing or ()):
-            yield arm, *place
+def _places(entry: WorkloadEntry, rates: int) -> Iterator[Cell]:
+    """The cells of an entry but for their number of workers; a grid has so many `rates`.
 
-
-def _distinct(found: Iterable[Cell | RefusedCells]) -> tuple[Cell, ...]:
-    """The cells, each once, in the order in which they first come."""
-    return tuple(dict.fromkeys(each for each in found if isinstance(each, Cell)))
-
-
-def _refused(found: Iterable[Cell | RefusedCells]) -> tuple[RefusedCells, ...]:
-    """What is left out, and why: once for all arms of which the same is said."""
-    arms: dict[RefusedCells, list[str]] = {}
-    for each in found:
-        if isinstance(each, RefusedCells):
-            arms.setdefault(structs.replace(each, arms=()), []).extend(each.arms)
-    return tuple(
-        structs.replace(each, arms=tuple(dict.fromkeys(names))) for each, names in arms.items()
-    )
-
-
-def _sweep(entry: WorkloadEntry, rates: int) -> Iterator[dict[str, ParameterValue]]:
-    """Every combination of the values that the parameters take; a grid has so many `rates`."""
+    A runtime other than Python has only its own loop.
+    """
     taken = dict(entry.parameters)
     if RATE in taken:
         taken[RATE] = list(names_of(taken[RATE], rates))
-    for values in itertools.product(*taken.values()):
-        yield dict(zip(taken, values, strict=True))
+    for arm in entry.arms or ():
+        loops = (OWN_LOOP,) if arm in RUNTIMES else entry.loops or ()
+        for model, loop, sizing, *values in itertools.product(
+            entry.models or (), loops, entry.sizing or (), *taken.values()
+        ):
+            yield Cell(
+                workload=entry.name,
+                model=model,
+                loop=loop,
+                sizing=sizing,
+                arm=arm,
+                parameters=dict(zip(taken, values, strict=True)),
+                workers=0,
+            )
+
+
+def _distinct(found: Iterable[tuple[Cell, str | None]]) -> tuple[Cell, ...]:
+    """The cells that can be run, each once, in the order in which they first come."""
+    return tuple(dict.fromkeys(cell for cell, reason in found if reason is None))
+
+
+def _refused(found: Iterable[tuple[Cell, str | None]]) -> tuple[RefusedCells, ...]:
+    """What cannot be run, and why: once for all arms of which the same is said."""
+    arms: dict[tuple[str, ...], dict[str, None]] = {}
+    for cell, reason in found:
+        if reason is not None:
+            key = (cell.workload, cell.model, cell.loop, cell.sizing, reason)
+            arms.setdefault(key, {})[cell.arm] = None
+    return tuple(
+        RefusedCells(
+            workload=workload,
+            arms=tuple(names),
+            model=model,
+            loop=loop,
+            sizing=sizing,
+            reason=reason,
+        )
+        for (workload, model, loop, sizing, reason), names in arms.items()
+    )

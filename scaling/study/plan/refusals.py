@@ -170,39 +170,31 @@ def too_few_ports(
 # ----------------------------------------------------------------------------------------- refusals
 
 
-def refusal(
-    description: Description,
-    parameters: Mapping[str, ParameterValue],
-    *,
-    workload: str,
-    model: str,
-    loop: str,
-    sizing: str,
-) -> str | None:
-    """Why the environment cannot run this with these parameters; None if it can."""
-    facts = description.workloads.get(workload)
+def refusal(description: Description, cell: Cell) -> str | None:
+    """Why the environment cannot run a cell, as its arm changes it; None if it can."""
+    facts = description.workloads.get(cell.workload)
     if facts is None:
         return "this build's environment does not have the workload"
     if facts.refused is not None:
         return facts.refused
-    without = _without_service(facts, parameters, description.packages)
+    without = _without_service(facts, cell.parameters, description.packages)
     if without is not None:
         return without
     for what, name, offers in (
-        ("model", model, description.models),
-        ("loop", loop, description.loops),
+        ("model", cell.model, description.models),
+        ("loop", cell.loop, description.loops),
     ):
         if name not in offers:
             return f"this build's environment does not have the {what} {name}"
         reason = offers[name].refused
         if reason is not None:
             return reason
-    given = dict(parameters).items()
+    given = dict(cell.parameters).items()
     for each in facts.refusals:
-        if (each.model, each.loop) == (model, loop) and each.parameters.items() <= given:
+        if (each.model, each.loop) == (cell.model, cell.loop) and each.parameters.items() <= given:
             when = ", ".join(f"{name}={value}" for name, value in each.parameters.items())
             return f"{when}: {each.reason}" if when else each.reason
-    return _against_dealing_out(facts, parameters) if sizing == "strong" else None
+    return _against_dealing_out(facts, cell.parameters) if cell.sizing == "strong" else None
 
 
 def _without_service(
