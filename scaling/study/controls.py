@@ -13,6 +13,7 @@ from scaling.builds.arms import parse_arm
 from scaling.builds.runtimes.runtime import RUNTIMES
 from scaling.journal.record import Cell, Description, ParameterValue
 from scaling.study.definition import Study, WorkloadEntry
+from scaling.study.settle import facts_of
 
 # Each control with the parameters that make it one; the others are as the workload has them.
 CONTROLS: Mapping[str, Mapping[str, ParameterValue]] = {
@@ -110,14 +111,11 @@ def _holds(entry: WorkloadEntry, name: str, arms: Collection[str]) -> bool:
 def _entry(
     name: str, descriptions: Mapping[str, Description], arms: tuple[str, ...]
 ) -> WorkloadEntry:
-    known = [each.workloads[name] for each in descriptions.values() if name in each.workloads]
-    facts = next((each for each in known if each.refused is None), known[0])
-    defaults = {parameter: each.default for parameter, each in facts.parameters.items()}
+    known = facts_of(name, descriptions).parameters
+    values = {parameter: each.default for parameter, each in known.items()} | dict(CONTROLS[name])
     return WorkloadEntry(
         name=name,
-        parameters={
-            parameter: [value] for parameter, value in (defaults | dict(CONTROLS[name])).items()
-        },
+        parameters={parameter: [value] for parameter, value in values.items()},
         arms=arms,
         loops=(LOOP,),
         models=(MODEL,),

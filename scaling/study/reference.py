@@ -1,9 +1,8 @@
 """The studies that a reference session makes, as reference.toml lists them."""
 
 import shlex
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator
 from importlib import resources
-from typing import Any
 
 import msgspec
 
@@ -100,7 +99,7 @@ class OutsideProgram(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
 def outside_programs() -> list[OutsideProgram]:
     """The programs that others wrote, in the order of the list."""
-    return _programs(_document())
+    return _tables("programs", "program", OutsideProgram)
 
 
 def reference_studies(
@@ -111,10 +110,9 @@ def reference_studies(
     Raises:
         UsageError: there is no study or batch of such a name, or none that is of both.
     """
-    tables = _document()
-    studies = _converted(tables.get("studies", []), ReferenceStudy, "study")
-    of_programs = [study for program in _programs(tables) for study in program.studies()]
-    studies = sorted([*of_programs, *studies], key=lambda study: study.batch)
+    of_programs = [study for program in outside_programs() for study in program.studies()]
+    others = _tables("studies", "study", ReferenceStudy)
+    studies = sorted([*of_programs, *others], key=lambda study: study.batch)
     names = [study.name for study in studies]
     if len(set(names)) < len(names):
         raise UsageError(f"{FILE_NAME}: two studies have one name")
@@ -135,18 +133,12 @@ def reference_studies(
     return chosen
 
 
-def _document() -> dict[str, Any]:
-    return document((resources.files("scaling.study") / FILE_NAME).read_text("utf-8"), FILE_NAME)
-
-
-def _programs(tables: Mapping[str, Any]) -> list[OutsideProgram]:
-    return _converted(tables.get("programs", []), OutsideProgram, "program")
-
-
-def _converted[Kind: (ReferenceStudy, OutsideProgram)](
-    tables: Sequence[Any], kind: type[Kind], noun: str
+def _tables[Kind: (ReferenceStudy, OutsideProgram)](
+    key: str, noun: str, kind: type[Kind]
 ) -> list[Kind]:
+    """Those of that key; `noun` says in messages what each is."""
+    text = (resources.files("scaling.study") / FILE_NAME).read_text("utf-8")
     return [
         converted(table, kind, f"{FILE_NAME}: {title(noun, number, table)}")
-        for number, table in enumerate(tables, start=1)
+        for number, table in enumerate(document(text, FILE_NAME).get(key, []), start=1)
     ]
