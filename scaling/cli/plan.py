@@ -1,5 +1,6 @@
 """`scaling plan`: a study before it is measured, or how much of it is measured."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -29,11 +30,7 @@ def plan(
     from scaling.study.file import load_study_file
     from scaling.study.plan.table import plan_view
 
-    console, errors = new_console(), new_console(stderr=True)
-
-    def progress(text: str) -> None:
-        say(errors, text)
-
+    console, progress = new_console(), partial(say, new_console(stderr=True))
     if output is None:
         with prepared(asked.options, asked.wanted, progress) as ready:
             console.print(plan_view(ready.plan))

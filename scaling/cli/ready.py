@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -69,10 +70,7 @@ def ready(
         raise UsageError("name packages, a file of requirements with -r, or --app MODULE:NAME")
     required = Required(names=packages or (), files=files, constraints=constraints or ())
     errors = new_console(stderr=True)
-
-    def note(text: str) -> None:
-        say(errors, text)
-
+    note = partial(say, errors)
     interpreters = [ensure([FREE], say=note)[FREE], *survey([parse_build(NEXT)])[:1]]
     found = []
     for each in interpreters:
@@ -99,9 +97,7 @@ def say_what_blocks(
     from scaling.builds.ready.resolve import Required
     from scaling.report.tables.ready import blocking_lines
 
-    def note(text: str) -> None:
-        say(to, text)
-
+    note = partial(say, to)
     interpreter = inspect(python) if python else ensure([build], say=note)[build]
     try:
         if python:

@@ -16,7 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, count
 from pathlib import Path
 from typing import NoReturn
@@ -277,9 +277,7 @@ class ReferenceSteps:
 
     def _every_version(self) -> list[str]:
         """The options for the arms that every version of Python gives."""
-        builds = interpreters.available(
-            interpreters.VERSIONS, say=lambda text: say(self.console, text)
-        )
+        builds = interpreters.available(interpreters.VERSIONS, say=partial(say, self.console))
         return ["--arm", ",".join(builds)]
 
     def _is_ours(self, name: str) -> bool:

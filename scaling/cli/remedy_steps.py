@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -166,9 +167,7 @@ class RemedySteps:
             requests, sent = self.requests
             note = ApplicationNote(requests=sent)
             study = replace(study, values={**study.values, "application": note})
-        with prepared(
-            options, self.needs, lambda text: say(self.errors, text), lambda _: study
-        ) as ready:
+        with prepared(options, self.needs, partial(say, self.errors), lambda _: study) as ready:
             yield replace(ready, requests=requests)
 
 

@@ -1,6 +1,7 @@
 """`scaling run`: a study is measured, on this machine or on several."""
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -89,7 +90,7 @@ def run(
     from scaling.run.progress import display
     from scaling.study.plan.table import one_line, reservations
 
-    console, errors = new_console(), new_console(stderr=True)
+    console, note = new_console(), partial(say, new_console(stderr=True))
     if hosts is not None or cluster is not None:
         from scaling.cli.several import run_on_several
 
@@ -102,20 +103,18 @@ def run(
     reach = reached(load_from, host_python) if load_from is not None else None
     script = script_at(ftscalingbench) if ftscalingbench is not None else None
     failure = ""
-    with prepared(
-        asked.options, asked.wanted, lambda text: say(errors, text), reach=reach
-    ) as ready:
+    with prepared(asked.options, asked.wanted, note, reach=reach) as ready:
         arms = free_threaded([*ready.arms.values()]) if script else []
         for line in (one_line(ready.plan), *reservations(ready.plan)):
             say(console, line)
         folder = measure(ready, output, display(console))
         if script:
             blocks = ready.plan.study.blocks
-            found, failure = run_script(script, arms, blocks, lambda text: say(errors, text))
+            found, failure = run_script(script, arms, blocks, note)
             if found:
                 try_writing(folder, lambda: write_ftscalingbench(folder, found), "scaling run")
             if failure:
-                say(errors, failure)
+                note(failure)
     finish(folder, console)
     if failure:
         raise SystemExit(ScalingError.exit_code)

@@ -46,7 +46,7 @@ def run_on_several(
         else started([Host(label, each, host_python) for label, each in labels.items()])
     )
     with opened as found:
-        ended = measure_on_hosts(found, ask, folder, lambda text: say(console, text))
+        ended = measure_on_hosts(found, ask, folder, partial(say, console))
     finish_several(folder, console)
     unfinished = [label for label, each in ended.hosts.items() if each.state != "complete"]
     if unfinished:
