@@ -10,8 +10,7 @@ import hashlib
 import json
 import os
 import re
-import subprocess
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from scaling.builds import cache, uv_tool
 from scaling.builds.cache import Say
 from scaling.builds.cpython import NEWEST_MINOR
 from scaling.builds.interpreters.interpreter import Interpreter
+from scaling.builds.uv_tool import Uv
 
 PINS = Path(__file__).parent / "pins"
 
@@ -34,8 +34,6 @@ A package without a wheel is left out: the plan refuses what needs it, by name.
 # Every package has a hash, and a missing wheel is an error: nothing is compiled silently, since
 # what is measured must not depend on the local compiler.
 PINNED = ("--require-hashes", "--no-build")
-
-Uv = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 class NoWheelError(ScalingError):

@@ -13,12 +13,15 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import platformdirs
 
 from scaling.base.errors import ScalingError
+
+Uv = Callable[..., subprocess.CompletedProcess[str]]
+"""uv, called as `run` is."""
 
 # pip's option → uv's variable, and older names for the same.
 PASSED_ON = {

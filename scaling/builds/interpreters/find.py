@@ -8,8 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
@@ -19,6 +18,7 @@ from scaling.builds import cache, uv_tool
 from scaling.builds.cache import Say
 from scaling.builds.cpython import BUILDS, Build
 from scaling.builds.interpreters.interpreter import Interpreter, inspect
+from scaling.builds.uv_tool import Uv
 
 ORIGINS = ("PATH", "uv", "pyenv", "built")
 """Of two interpreters of one version, the one whose origin comes first is used."""
@@ -110,8 +110,6 @@ def _pyenv_root() -> Path:
 
 # One try instead of three with growing pauses: behind a package mirror the answer stays no.
 IMPATIENT = {"UV_HTTP_RETRIES": "0", "UV_HTTP_CONNECT_TIMEOUT": "5"}
-
-Uv = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 def download(builds: Sequence[Build], *, say: Say, uv: Uv = uv_tool.run) -> None:

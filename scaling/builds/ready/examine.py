@@ -25,7 +25,7 @@ from scaling.builds import cache, uv_tool
 from scaling.builds.arms import parse_arm
 from scaling.builds.cache import Say
 from scaling.builds.child_path import workers_path
-from scaling.builds.environments import Uv, make_empty, marker_variables, python_of
+from scaling.builds.environments import make_empty, marker_variables, python_of
 from scaling.builds.interpreters import Interpreter
 from scaling.builds.ready import imports
 from scaling.builds.ready.package import Package, Readiness
@@ -37,6 +37,7 @@ from scaling.builds.ready.resolve import (
     lock_file,
     resolve,
 )
+from scaling.builds.uv_tool import Uv
 
 FOUND = "found.json"
 NO_BYTECODE = {"PYTHONDONTWRITEBYTECODE": "1"}  # into folders of the user's

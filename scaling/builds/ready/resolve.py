@@ -25,9 +25,10 @@ from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel
 
 from scaling.base.errors import ScalingError, UsageError
 from scaling.builds import uv_tool
-from scaling.builds.environments import Uv, make_empty, marker_variables
+from scaling.builds.environments import make_empty, marker_variables
 from scaling.builds.interpreters import Interpreter, parse_build
 from scaling.builds.ready.package import Package
+from scaling.builds.uv_tool import Uv
 
 type Entry = Mapping[str, Any]
 """A package in uv's lock file (PEP 751)."""
