@@ -180,7 +180,7 @@ def test_a_study_takes_so_long_and_its_smoke_a_few_minutes(
     minutes, of_smoke = MINUTES[name]
     assert default.total_s < 60 * minutes
     assert session_s(smoke) < 60 * of_smoke
-    assert {row.model for row in smoke.rows} == {row.model for row in default.rows}
+    assert {row.cell.model for row in smoke.rows} == {row.cell.model for row in default.rows}
 
 
 def session_s(table: PlanTable) -> float:

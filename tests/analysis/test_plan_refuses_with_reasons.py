@@ -164,7 +164,7 @@ def test_the_table_adds_up_and_lists_the_refusals_once_per_arm() -> None:
         arm=("3.14", "3.14t"),
     )
     table = plan_table(made)
-    assert [(row.arm, row.loop, row.parameters, row.workers) for row in table.rows] == [
+    assert [(row.cell.arm, row.cell.loop, row.parameters, row.workers) for row in table.rows] == [
         (arm, "asyncio", parameters, (1, 2, 4))
         for arm in ("3.14", "3.14t")
         for parameters in ("", "payload_bytes=256")

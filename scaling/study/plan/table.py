@@ -21,17 +21,13 @@ from scaling.study.rates import CALIBRATION_WINDOW_S, calibration_runs, rate_in_
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanRow:
-    """Cells that differ in nothing but the number of workers; `seconds` are of all blocks.
+    """Cells that differ in nothing but the number of workers: `cell`, with `parameters` in words.
 
-    None for a finite workload: its time is not known beforehand.
+    `seconds` are of all blocks; None for a finite workload: its time is not known beforehand.
     """
 
-    workload: str
+    cell: Cell
     parameters: str
-    arm: str
-    model: str
-    loop: str
-    sizing: str
     workers: tuple[int, ...]
     runs: int
     seconds: float | None
@@ -60,24 +56,19 @@ class PlanTable:
 def plan_table(plan: Plan) -> PlanTable:
     """The plan's rows, in the study's order."""
     blocks = plan.study.blocks
-    alike: dict[tuple[str, ...], list[Cell]] = {}
-    for cell in plan.cells:
-        changed = changed_parameters(cell, plan.workloads)
-        key = (cell.workload, changed, cell.arm, cell.model, cell.loop, cell.sizing)
-        alike.setdefault(key, []).append(cell)
+    alike: dict[tuple[Cell, str], list[Cell]] = {}
+    for each in plan.cells:
+        cell = each.but(parameters={}, workers=0, pinning=None)
+        alike.setdefault((cell, changed_parameters(each, plan.workloads)), []).append(each)
     rows = tuple(
         PlanRow(
-            workload=workload,
+            cell=cell,
             parameters=parameters,
-            arm=arm,
-            model=model,
-            loop=loop,
-            sizing=sizing,
             workers=tuple(dict.fromkeys(cell.workers for cell in cells)),
             runs=len(cells) * blocks,
             seconds=_seconds(plan, cells),
         )
-        for (workload, parameters, arm, model, loop, sizing), cells in alike.items()
+        for (cell, parameters), cells in alike.items()
     )
     runs = len(plan.every_cell) * blocks
     windowed = [cell for cell in plan.every_cell if plan.inside_s(cell) is not None]
@@ -265,10 +256,11 @@ def plan_view(plan: Plan) -> Iterator[RenderableType]:
     cells.add_column("runs", justify="right")
     cells.add_column("time", justify="right")
     for row in table.rows:
-        label = f"{row.workload} ({row.parameters})" if row.parameters else row.workload
+        cell = row.cell
+        label = f"{cell.workload} ({row.parameters})" if row.parameters else cell.workload
         counts = ", ".join(map(str, row.workers))
         cells.add_row(
-            label, row.arm, row.loop, row.model, row.sizing, counts, str(row.runs),
+            label, cell.arm, cell.loop, cell.model, cell.sizing, counts, str(row.runs),
             "finite" if row.seconds is None else duration(row.seconds),
         )  # fmt: skip
     yield cells
