@@ -40,14 +40,16 @@ CELLS = [
     for model in ("threads", "processes")
 ]
 
+ANY = st.sampled_from(CELLS[:16])
+
 
 def names(found: Sequence[Sequence[Cell]]) -> list[list[int]]:
     """The places of the cells of each group in `CELLS`."""
     return [[CELLS.index(cell) for cell in group] for group in found]
 
 
-def ratio(of: int, over: int, *, primary: bool = False) -> Pair:
-    return Pair("setting", CELLS[of], CELLS[over], primary)
+def ratio(of: int, over: int) -> Pair:
+    return CELLS[of], CELLS[over]
 
 
 def test_cells_that_ratios_connect_are_together() -> None:
@@ -56,11 +58,11 @@ def test_cells_that_ratios_connect_are_together() -> None:
 
 
 def test_a_ratio_of_two_ns_makes_no_group() -> None:
-    assert names(groups([CELLS[0], CELLS[16]], [ratio(16, 0, primary=True)])) == [[0], [16]]
+    assert names(groups([CELLS[0], CELLS[16]], [ratio(16, 0)])) == [[0], [16]]
 
 
-def test_a_group_that_is_too_large_is_divided_and_primary_ratios_stay_whole() -> None:
-    chain = [ratio(k, k + 1, primary=k % 2 == 0) for k in range(11)]
+def test_a_group_that_is_too_large_is_divided_and_the_first_ratios_stay_whole() -> None:
+    chain = [ratio(k, k + 1) for k in (*range(0, 11, 2), *range(1, 11, 2))]
     found = names(groups(CELLS[:12], chain))
     assert max(map(len, found)) <= 8
     for first in range(0, 12, 2):
@@ -68,7 +70,7 @@ def test_a_group_that_is_too_large_is_divided_and_primary_ratios_stay_whole() ->
 
 
 def test_what_does_not_fit_into_memory_is_divided() -> None:
-    asked = [ratio(0, 1, primary=True), ratio(2, 3, primary=True), ratio(0, 2)]
+    asked = [ratio(0, 1), ratio(2, 3), ratio(0, 2)]
     needs = {cell: memory_bytes(cell, ECHO) for cell in CELLS[:4]}
     whole = sum(needs.values())
     assert names(groups(needs, asked, most_bytes=whole, needs=needs)) == [[0, 1, 2, 3]]
@@ -103,29 +105,25 @@ def test_a_stack_needs_its_services() -> None:
     assert whole > alone > plain + 256 * MIB  # of its buffers
 
 
-@given(
-    st.lists(st.tuples(st.sampled_from(range(16)), st.sampled_from(range(16)), st.booleans())),
-    st.integers(2, 8),
-)
-def test_every_cell_is_in_one_group(asked: list[tuple[int, int, bool]], most: int) -> None:
-    cells = CELLS[:16]
-    found = groups(cells, [ratio(a, b, primary=p) for a, b, p in asked], most_cells=most)
+@given(st.lists(st.tuples(ANY, ANY)), st.integers(2, 8))
+def test_every_cell_is_in_one_group(asked: list[Pair], most: int) -> None:
+    found = groups(CELLS[:16], asked, most_cells=most)
     assert sorted(itertools.chain.from_iterable(names(found))) == list(range(16))
     assert all(len(group) <= most for group in found)
 
 
 def test_threads_are_in_turn_with_processes_and_arms_with_the_one_they_differ_from() -> None:
-    of = {(each.question, CELLS.index(each.of), CELLS.index(each.over)) for each in pairs(CELLS)}
+    of = names(pairs(CELLS))
     threads, processes = range(0, 8, 2), range(1, 8, 2)  # by arm, N = 1, asyncio
-    assert ("over processes", threads[3], processes[0]) in of
-    assert ("over processes", threads[3], processes[1]) in of
-    assert ("over processes", threads[3], processes[3]) not in of  # they have no GIL
+    over_processes = [[threads[3], processes[0]], [threads[3], processes[1]]]
+    assert of[:2] == over_processes  # which a study is about
+    assert [threads[3], processes[3]] not in of  # they have no GIL
     for above, below in itertools.pairwise(reversed(threads)):
-        assert ("step", above, below) in of
-    assert ("headline", threads[3], threads[0]) in of
-    assert ("loop", 8, 0) in of
-    assert not any(CELLS[a].workers != CELLS[b].workers for _, a, b in of)
-    assert not any(a == b for _, a, b in of)
+        assert [above, below] in of
+    assert [threads[3], threads[0]] in of
+    assert [8, 0] in of
+    assert not any(CELLS[a].workers != CELLS[b].workers for a, b in of)
+    assert not any(a == b for a, b in of)
 
 
 def test_a_twin_is_in_the_group_of_its_cell() -> None:

@@ -237,7 +237,7 @@ def make_plan(
             why[cell] = reason
     may = [cell for cell in (*cells, *repeats) if cell not in why]
     if may:
-        asked_of = [*pairs(may)]
+        asked_of = pairs(may)
         every = groups(may, asked_of, most_bytes=free_bytes, needs=needs)
         # An A/A pair alone is in no group: then nothing is in turn whose noise it would show.
         in_turn = tuple(
@@ -260,7 +260,7 @@ def make_plan(
                 in_turn = (*in_turn[:place], group, *in_turn[place + 1 :])
         ours = {*cells, *repeats}
         together = {cell for group in in_turn for cell in group}
-        compared = {cell for pair in asked_of for cell in (pair.of, pair.over)}
+        compared = {cell for pair in asked_of for cell in pair}
         why |= {
             cell: TOO_LARGE if cell in compared and len(group) == 1 else NOT_COMPARED
             for group in every

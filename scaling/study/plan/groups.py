@@ -8,7 +8,6 @@ be stopped between slices of its window.
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from scaling.base.vocabulary import PROCESSES
 from scaling.builds.runtimes.runtime import RUNTIMES
@@ -50,15 +49,7 @@ NOT_COMPARED = "it is compared with no cell that has as many workers and can tak
 TOO_LARGE = "no group has room for it"
 
 type Group = tuple[Cell, ...]
-
-
-class Pair(NamedTuple):
-    """A ratio that is asked for. `primary` ones are those that a study is about."""
-
-    question: str
-    of: Cell
-    over: Cell
-    primary: bool = False
+type Pair = tuple[Cell, Cell]  # whose ratio is asked for
 
 
 def groups(
@@ -73,17 +64,17 @@ def groups(
 
     Both cells of a pair are in one group, if they have the same N, if the group has no more than
     `most_cells` then, and all of its runs together need no more than `most_bytes` of memory, of
-    what each `needs`. Where that is not possible for all pairs, it is for the primary ones first.
+    what each `needs`. Where that is not possible for all pairs, it is for the first ones.
     """
     known = needs or {}
     group_of = {cell: [cell] for cell in cells}
-    for pair in sorted(pairs, key=lambda pair: not pair.primary):
-        ours, theirs = (group_of.get(each) for each in (pair.of, pair.over))
+    for of, over in pairs:
+        ours, theirs = group_of.get(of), group_of.get(over)
         if ours is None or theirs is None or ours is theirs:
             continue
         both = ours + theirs
         if (
-            pair.of.workers == pair.over.workers
+            of.workers == over.workers
             and len(both) <= most_cells
             and sum(known.get(cell, 0) for cell in both) <= most_bytes
         ):
@@ -238,23 +229,24 @@ def _in_sections(cells: Iterable[Cell]) -> list[Cell]:
     return sorted(every, key=lambda cell: (*map(places.__getitem__, within(cell)), cell.workers))
 
 
-def pairs(cells: Sequence[Cell]) -> Iterator[Pair]:
-    """The pairs among these cells with the same N, each once; A/A pairs come last.
+def pairs(cells: Sequence[Cell]) -> list[Pair]:
+    """The pairs among these cells with the same N, each once.
 
-    Threads over processes are primary: they are what a study with both is about.
+    Threads over processes, which a study with both is about, come first, then A/A pairs.
     """
     scope = Planned(cells)
-    found: dict[tuple[Cell, Cell], Pair] = {}
+    found: dict[Pair, bool] = {}
     for asked in every_ratio(scope):
         for over in scope.measured(asked.among):
             if asked.of in scope.planned and asked.of.workers == over.workers:
                 both = scope.planned[asked.of], scope.planned[over]
-                is_primary = asked.question == OVER_PROCESSES
-                found.setdefault(both, Pair(asked.question, *both, is_primary))
-    yield from found.values()
-    for twin in cells:
-        if twin.twin and _plain(twin) in scope.planned:
-            yield Pair("A/A", twin, scope.planned[_plain(twin)], primary=True)
+                found.setdefault(both, asked.question == OVER_PROCESSES)
+    twins = [cell for cell in cells if cell.twin and _plain(cell) in scope.planned]
+    return [
+        *(pair for pair, is_primary in found.items() if is_primary),
+        *((twin, scope.planned[_plain(twin)]) for twin in twins),
+        *(pair for pair, is_primary in found.items() if not is_primary),
+    ]
 
 
 def _plain(cell: Cell) -> Cell:
