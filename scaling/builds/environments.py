@@ -10,8 +10,8 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -45,11 +45,7 @@ class ChildEnvironment:
     """A virtual environment that is ready for use."""
 
     python: Path
-    key: str
-    """Changes when anything that the environment is made from changes."""
-    packages: dict[str, str]
-    """Name → version of every installed package."""
-    left_out: dict[str, str]
+    left_out: Mapping[str, str] = field(default_factory=dict)
     """Name → reason, of the pinned packages that this interpreter cannot have."""
 
 
@@ -87,11 +83,8 @@ def ensure(
         left_out |= _too_new_for(interpreter, pins.read_text(encoding="utf-8"))
         if extra or files:
             _install_own(uv, install, extra, files, interpreter.build, say)
-        listing = uv(["pip", "list", "--python", str(python), "--format=json"])
-        listed = uv_tool.must(listing, "the list")
-        packages = {entry["name"]: entry["version"] for entry in json.loads(listed)}
-        document = {"packages": packages, "left_out": left_out}
-        (folder / "environment.json").write_text(json.dumps(document), encoding="utf-8")
+        text = json.dumps({"left_out": left_out})
+        (folder / "environment.json").write_text(text, encoding="utf-8")
         return folder
 
     def whole(folder: Path) -> bool:  # its interpreter may have been removed
@@ -99,12 +92,7 @@ def ensure(
 
     cache.make_whole(destination, fill, say=say, whole=whole)
     document = json.loads((destination / "environment.json").read_text(encoding="utf-8"))
-    return ChildEnvironment(python_of(destination), key, document["packages"], document["left_out"])
-
-
-def existing(python: Path) -> ChildEnvironment:
-    """An environment of the user's own, as it is."""
-    return ChildEnvironment(python, str(python), {}, {})
+    return ChildEnvironment(python_of(destination), document["left_out"])
 
 
 def ensure_any(

@@ -37,8 +37,7 @@ class PreparedArm:
     """An arm ready to be measured: the interpreter of its environment, and what can run there.
 
     A runtime other than Python has its own `program` and `arguments`; `runtime` is its version.
-    `origin` is where the build came from, `left_out` the packages without a wheel for it, with
-    reasons.
+    `origin` is where the build came from.
     """
 
     arm: Arm
@@ -46,7 +45,6 @@ class PreparedArm:
     environment: Mapping[str, str]
     description: Description
     origin: str
-    left_out: Mapping[str, str]
     arguments: tuple[str, ...] = ("-m", "workers")
     runtime: str | None = None
 
@@ -81,7 +79,6 @@ def prepare_runtime(arm: Arm, like: Description, say: Say) -> PreparedArm:
         environment=environment(),
         description=_description(arm.build, like, version, reason),
         origin=f"PATH, program {found.source}" if found else "absent",
-        left_out={},
         runtime=version,
     )
 

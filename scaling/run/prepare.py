@@ -11,6 +11,7 @@ from scaling.builds.arms import Arm, parse_arm
 from scaling.builds.cache import Say
 from scaling.builds.child_path import workers_source_hash
 from scaling.builds.describe import describe, described, explained
+from scaling.builds.environments import ChildEnvironment
 from scaling.builds.prepared_arm import PreparedArm, prepare_runtime
 from scaling.builds.runtimes.runtime import RUNTIMES
 from scaling.journal.record import Description
@@ -57,7 +58,7 @@ def prepare(
     given = wanted.pythons
     missing = [arm.build.name for arm in pythons if arm.build.name not in given]
     found = {build: interpreters.inspect(python, origin="yours") for build, python in given.items()}
-    made = {build: environments.existing(python) for build, python in given.items()}
+    made = {build: ChildEnvironment(python) for build, python in given.items()}
     if missing:
         found |= interpreters.ensure(missing, pgo=wanted.pgo, say=say)
     for build in dict.fromkeys(missing):
@@ -98,7 +99,6 @@ def prepare(
             environment=asked[arm][1],
             description=explained(description, environment.left_out),
             origin=interpreter.origin,
-            left_out=environment.left_out,
         )
 
     done = {arm: ready(arm) for arm in pythons}

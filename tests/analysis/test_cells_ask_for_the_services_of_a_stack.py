@@ -130,7 +130,7 @@ class Hanging(Services):
 def run_with(services: Services) -> tuple[RunLine, bytes | None]:
     here = with_(description(workloads={"web": WEB}), packages=WITH_POSTGRES)
     plan = planned("[[workloads]]\nname = 'web'", arms={"3.14t": here}, workers=("1",))
-    arm = PreparedArm(parse_arm("3.14t"), sys.executable, {}, here, "PATH", {})
+    arm = PreparedArm(parse_arm("3.14t"), sys.executable, {}, here, "PATH")
     (run, *_) = plan.runs
     cell = with_(run.cell, parameters={"pooler": "pgbouncer"})
     asked = run._replace(cell=cell)

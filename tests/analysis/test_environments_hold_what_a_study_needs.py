@@ -22,7 +22,7 @@ from scaling.study.plan.refusals import refusal
 from scaling.study.settle import group_for
 from tests.support.children import ROOT
 from tests.support.descriptions import description
-from tests.support.fake_builds import Uv, answer, interpreter, make_venv, say_nothing
+from tests.support.fake_builds import Uv, interpreter, make_venv, say_nothing
 
 # Each of these turns the GIL back on, or is no business of a child.
 NEVER_IN_A_CHILD = {
@@ -119,7 +119,7 @@ def test_a_package_for_newer_pythons_is_named_and_a_backport_is_not(
     monkeypatch.setenv("SCALING_CACHE", str(tmp_path / "cache"))
 
     def left_out(build: str, version: str) -> dict[str, str]:
-        uv = Uv(("venv ", make_venv), ("pip list", answer("[]")))
+        uv = Uv(("venv ", make_venv))
         one = interpreter(build, version)
         return ensure(one, group="loops", say=say_nothing, uv=uv).left_out
 

@@ -83,7 +83,7 @@ def limits_of(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> dict[str, float | 
         return Ending("crashed", 0.1)
 
     monkeypatch.setattr(execute, "run_child", run)
-    arm = PreparedArm(parse_arm("3.14t"), sys.executable, {}, description(), "PATH", {})
+    arm = PreparedArm(parse_arm("3.14t"), sys.executable, {}, description(), "PATH")
     with Services(sys.executable, {}) as services:
         executor = Executor(plan, {"3.14t": arm}, services)
         for each in plan.runs:

@@ -31,7 +31,7 @@ type Work = Callable[..., tuple[list[int], str]]
 def ready(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Prepared:
     """What a study of two blocks needs."""
     monkeypatch.setenv("SCALING_STATE", str(tmp_path / "state"))
-    arm = PreparedArm(parse_arm("3.14t"), "python", {}, description(), "PATH", {})
+    arm = PreparedArm(parse_arm("3.14t"), "python", {}, description(), "PATH")
     return Prepared(small_plan(), {"3.14t": arm}, TWO_CORES, "pins", "source")
 
 

@@ -269,7 +269,7 @@ def ready(monkeypatch: pytest.MonkeyPatch) -> Prepared:
     plan = planned(rates=2)
     described = description(workloads={"serve": SERVE})
     arms = {
-        name: PreparedArm(parse_arm(name), "python", {"PYTHONPATH": ""}, described, "found", {})
+        name: PreparedArm(parse_arm(name), "python", {"PYTHONPATH": ""}, described, "found")
         for name in plan.study.arms
     }
     return Prepared(plan, arms, plans.TWO_CORES, "pins", "source")

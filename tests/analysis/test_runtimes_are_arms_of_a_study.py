@@ -64,7 +64,6 @@ def arms() -> dict[str, PreparedArm]:
         environment={"PYTHONPATH": "workers"},
         description=LIKE,
         origin="PATH",
-        left_out={},
     )
     others = [prepare_runtime(parse_arm(name), LIKE, say_nothing) for name in ("go", "bun")]
     return {each.arm.name: each for each in (python, *others)}

@@ -51,7 +51,7 @@ def configuration(
 ) -> Deployed:
     (folder / "shop.py").write_text(textwrap.dedent(shop))
     path = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{folder}"}
-    arm = PreparedArm(parse_arm("3.14"), sys.executable, path, description(), "PATH", {})
+    arm = PreparedArm(parse_arm("3.14"), sys.executable, path, description(), "PATH")
     application = NAMES[interface], interface == "aiohttp"
     (found,) = deployed({model: arm}, application, interface, PROGRAMS.get(interface))
     return found

@@ -38,7 +38,7 @@ thread_local_read          1.3x slower
 
 
 def arm(described: Description, name: str = "3.14t") -> PreparedArm:
-    return PreparedArm(parse_arm(name), sys.executable, environment(), described, "yours", {})
+    return PreparedArm(parse_arm(name), sys.executable, environment(), described, "yours")
 
 
 @pytest.mark.slow
