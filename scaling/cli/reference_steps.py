@@ -186,7 +186,7 @@ class ReferenceSteps:
         try_writing(folder, lambda: folder.mkdir(parents=True, exist_ok=True), AGAIN)
         failed = []
         for study in self._chosen():
-            if not self._fits(study):
+            if 60 * study.minutes > self._left_s():
                 say(self.console, f"{study.name}: left out: not enough time is left")
                 continue
             say(self.console, f"\n{study.name}: {study.command}".replace("\n", " ").strip())
@@ -228,13 +228,8 @@ class ReferenceSteps:
         return not study.source or Path(study.source).is_dir()
 
     def _left_s(self) -> float:
-        return float("inf") if self.hours is None else 3600 * self.hours - self._elapsed_s()
-
-    def _elapsed_s(self) -> float:
-        return self.clock() - self._began
-
-    def _fits(self, study: ReferenceStudy) -> bool:
-        return 60 * study.minutes <= self._left_s()
+        elapsed_s = self.clock() - self._began
+        return float("inf") if self.hours is None else 3600 * self.hours - elapsed_s
 
     def _made(self, study: ReferenceStudy) -> str:
         """Measure a study and publish it; return its outcome."""

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from scaling.base.errors import UsageError
 
-# Percentiles of the latency that an objective can be about, with the share of requests below.
-PERCENTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
+# Percentiles of the latency that an objective can be about.
+PERCENTILES = ("p50", "p90", "p95", "p99", "p999")
 UNITS_S = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 
 # As a study file may write it, in regular expressions of both JSON Schema and Python.
@@ -21,11 +21,6 @@ class Objective:
     percentile: str
     limit_s: float
     text: str
-
-    @property
-    def share(self) -> float:
-        """The share of requests below the percentile: 0.99 for `p99`."""
-        return PERCENTILES[self.percentile]
 
 
 def parse_objective(text: str, where: str = "slo") -> Objective:

@@ -7,7 +7,7 @@ import pytest
 from scaling.base.errors import UsageError
 from scaling.study.definition import WorkloadEntry
 from scaling.study.file import study_file_of, study_schema
-from scaling.study.objective import PERCENTILES, Objective, parse_objective
+from scaling.study.objective import Objective, parse_objective
 from scaling.study.presets import PRESETS
 from tests.support.json_schema import faults
 from tests.support.plans import ECHO_FILE, asked
@@ -230,7 +230,6 @@ def test_the_schema_completes_it() -> None:
 def test_an_objective_is_a_percentile_and_a_limit(text: str, objective: Objective) -> None:
     found = parse_objective(text)
     assert found == objective
-    assert found.share == PERCENTILES[found.percentile]
     assert parse_objective(found.text) == found
 
 
