@@ -13,6 +13,7 @@ from scaling.run.child import Child
 from tests.support.children import ROOT, environment
 
 APPLICATIONS = ROOT / "tests" / "applications"
+TOGETHER_S = 0.5
 
 
 def check(
@@ -22,28 +23,32 @@ def check(
     workers: Sequence[int] = (2,),
     alone: int = app_check.ALONE,
     firsts: int = 1,
+    together_s: float = TOGETHER_S,
     answer_s: float = app_checker.ANSWER_S,
     **parameters: Any,
 ) -> AppCheck:
     """Check an application; requests are sent at once for less long than for a user.
 
     Where answers do not change by themselves, one run `alone` is enough; where nothing is built at
-    the first request, none of `firsts` is needed. An answer may take `answer_s`.
+    the first request, none of `firsts` is needed; where it does not matter which requests meet,
+    they may be sent `together_s` for a moment. An answer may take `answer_s`.
     """
     child = Child(sys.executable, environment(APPLICATIONS, *folders))
     with pytest.MonkeyPatch.context() as patch:
-        hurry(patch, alone, firsts)
+        hurry(patch, alone, firsts, together_s)
         patch.setattr(app_checker, "ANSWER_S", answer_s)
         asked = {"application": application, **parameters}
         return app_check.check_application(child, asked, requests, workers=workers)
 
 
-def hurry(patch: pytest.MonkeyPatch, alone: int = 1, firsts: int = 1) -> None:
+def hurry(
+    patch: pytest.MonkeyPatch, alone: int = 1, firsts: int = 1, together_s: float = TOGETHER_S
+) -> None:
     """Have checks send for a short time, in so many runs at N = 1 and of first requests."""
     for name, value in {
         "ALONE": alone,
         "FIRSTS": firsts,
         "ALONE_S": 0.1,
-        "TOGETHER_S": 0.5,
+        "TOGETHER_S": together_s,
     }.items():
         patch.setattr(app_check, name, value)
