@@ -43,6 +43,12 @@ POOLED, ROUNDS = 5, 40
 ABORTED = 15
 
 
+@pytest.fixture(scope="module")
+def kept(place: Path) -> Path:
+    """Its own, in which no other file makes a database meanwhile."""
+    return place / "kept"
+
+
 @pytest.fixture(scope="module", autouse=True)
 def nothing_is_left(place: Path) -> Iterator[None]:
     """Once the services of this file have ended."""
