@@ -193,7 +193,7 @@ BUSY = """
 def test_what_a_command_does_out_of_turn_is_recorded_and_counts_as_other_load(shop: Path) -> None:
     (shop / "busy.py").write_text(textwrap.dedent(BUSY))
     (shop / "sitecustomize.py").write_text(  # it never comes to rest
-        "import workers.outside.hosting\nworkers.outside.hosting.REST_MOST_S = 2.0\n"
+        "import workers.outside.hosting\nworkers.outside.hosting.REST_MOST_S = 0.5\n"
     )
     asked = cell("uvicorn", "processes", workers=1)
     busy = own(f"{sys.executable} -m uvicorn busy:app --port {{port}}", workers=1)
