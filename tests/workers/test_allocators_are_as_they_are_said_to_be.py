@@ -110,6 +110,7 @@ def test_forked_processes_copy_the_objects_that_they_read() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.one_build
 def test_connections_are_dealt_evenly_by_an_acceptor_alone() -> None:
     assert figures("shared_listener.py", "acceptor") == [1.0, 1.0]
     assert figures("shared_listener.py", "shared")[1] > 1.0
