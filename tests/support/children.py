@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from typing import Literal
 from workers import Rounds, Worker, Workload, parameter
 """
-QUICK = {"warmup_s": 0.05, "window_s": 0.1, "ticks": 2}
+QUICK = {"warmup_s": 0.02, "window_s": 0.1, "ticks": 2}
 MIB = 1 << 20
 # Four for a group of runs. A worker process is the same on each build.
 IN_A_GROUP = (
