@@ -6,7 +6,9 @@ import gzip
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -39,15 +41,24 @@ TEXT = "results/reference/pull-request.md"
 PLOT = "plots/echo-weak-throughput.svg"
 
 
-def published(study: FakeStudy, folder: Path, *copies: Path) -> Path:
-    """A study as it is published, and copies of it; its plot is a file that is none."""
-    journal = study.write(folder.parent / "measuring" / folder.name)
-    publish(journal.parent, folder, new_console(quiet=True))
-    (folder / PLOT).write_text("<svg/>")
-    shutil.rmtree(journal.parent.parent)
-    for each in copies:
-        shutil.copytree(folder, each)
-    return folder
+def published(study: FakeStudy, *folders: Path) -> None:
+    """A study as it is published, in each of these folders; its plot is a file that is none."""
+    for folder in folders:
+        for name, content in files_of(study).items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(content)
+
+
+@cache
+def files_of(study: FakeStudy) -> dict[str, bytes]:
+    """What is published of a study: made once for all tests."""
+    with TemporaryDirectory() as place:
+        measured, folder = Path(place, "measured", "scale"), Path(place, "scale")
+        study.write(measured)
+        publish(measured, folder, new_console(quiet=True))
+        (folder / PLOT).write_text("<svg/>")
+        files = [file for file in folder.rglob("*") if file.is_file()]
+        return {str(file.relative_to(folder)): file.read_bytes() for file in files}
 
 
 @pytest.fixture
