@@ -13,9 +13,9 @@ The runs of two studies were not made side by side: their ratios are unpaired, t
 exploratory, and their margin is the wider one of the two. Bounds are treated as above.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
-from typing import NamedTuple, overload
+from typing import NamedTuple
 
 import numpy as np
 
@@ -80,23 +80,10 @@ class Ratio(RatioVerdict):
         return MEMORY_KINDS.get(self.measure, "")
 
 
-class Ratios(Sequence[Ratio]):
+class Ratios(tuple[Ratio, ...]):
     """The ratios of a study, question by question inside each section."""
 
-    def __init__(self, every: Iterable[Ratio]) -> None:
-        self._every = list(every)
-
-    def __len__(self) -> int:
-        """How many there are."""
-        return len(self._every)
-
-    @overload
-    def __getitem__(self, at: int) -> Ratio: ...
-    @overload
-    def __getitem__(self, at: slice) -> "Ratios": ...
-    def __getitem__(self, at: int | slice) -> "Ratio | Ratios":
-        """One of them, or several."""
-        return Ratios(self._every[at]) if isinstance(at, slice) else self._every[at]
+    __slots__ = ()
 
     def where(
         self,
@@ -107,7 +94,7 @@ class Ratios(Sequence[Ratio]):
         """Those that answer a question, are of a measure, and are kept."""
         return Ratios(
             each
-            for each in self._every
+            for each in self
             if question in (None, each.question)
             and measure in (None, each.measure)
             and (keep is None or keep(each))
@@ -118,7 +105,7 @@ class Ratios(Sequence[Ratio]):
         return next(
             (
                 each
-                for each in self._every
+                for each in self
                 if each.measure == measure
                 and (each.question, each.of, each.over) == (ratio.question, ratio.of, ratio.over)
             ),
