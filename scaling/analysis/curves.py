@@ -155,6 +155,10 @@ class Curve:
         """The Ns of the points, ascending."""
         return [point.workers for point in self.points]
 
+    def at(self, workers: int) -> Point | None:
+        """Its point at N workers; None where it was not run."""
+        return next((point for point in self.points if point.workers == workers), None)
+
     def runs(self, measure: str, workers: int) -> Floats:
         """The values of one cell's runs, shape (blocks,); NaN where P99 is only a lower bound."""
         at = self.workers.index(workers)

@@ -38,10 +38,10 @@ def headline_precision(frame: pd.DataFrame, study: StudyLine) -> dict[str, Estim
     for compared in results.judged:
         if compared.section.rate_per_s is None and not compared.is_across_loops:
             for curve in compared.curves:
-                for point in curve.points:
-                    if point.workers == curve.headline_n:
-                        who = f"{curve.key.arm} {curve.key.model}, N = {point.workers} over 1"
-                        found[f"{compared.title}: {who}"] = point.speedup
+                n = curve.headline_n
+                if n is not None and (point := curve.at(n)) is not None:
+                    who = f"{curve.key.arm} {curve.key.model}, N = {n} over 1"
+                    found[f"{compared.title}: {who}"] = point.speedup
             for ratio in compared.ratios:
                 at_headline = ratio.of.workers == compared.headline_n
                 if at_headline and (ratio.question, ratio.measure) in AT_PEAK:

@@ -134,10 +134,7 @@ class Track:
 
     def at(self, n: int) -> list[Point | None]:
         """Its point at N workers for each value."""
-        return [
-            next((point for point in curve.points if point.workers == n), None) if curve else None
-            for curve in self.curves
-        ]
+        return [curve.at(n) if curve else None for curve in self.curves]
 
 
 @dataclass(frozen=True, slots=True)

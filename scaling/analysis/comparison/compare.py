@@ -101,16 +101,8 @@ class Compared:
 
     def point(self, cell: Cell) -> Point | None:
         """A cell's point on its curve; None where it was not run."""
-        return next(
-            (
-                point
-                for curve in self.curves
-                if curve.key == cell.but(workers=0)
-                for point in curve.points
-                if point.workers == cell.workers
-            ),
-            None,
-        )
+        key = cell.but(workers=0)
+        return next((each.at(cell.workers) for each in self.curves if each.key == key), None)
 
     @property
     def headline_gains(self) -> list[Ratio]:

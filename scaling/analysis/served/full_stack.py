@@ -5,6 +5,7 @@ loop. Its requests go through a proxy, the application, a pooler and the databas
 each has CPU time of its own.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -65,7 +66,7 @@ class Stack:
         Each part has its mean share over the blocks of the median total: medians of the parts would
         not add up.
         """
-        point = self.at(workers)
+        point = self.curve.at(workers)
         if point is None:
             return {}
         runs = {part: self.curve.runs(column, workers) for part, column in PARTS.items()}
@@ -76,10 +77,6 @@ class Stack:
         shares = (each_s / each_s.sum(axis=0)).mean(axis=1).tolist()
         of_all_s = cpu_s(point).point
         return {part: share * of_all_s for part, share in zip(PARTS, shares, strict=True) if share}
-
-    def at(self, workers: int) -> Point | None:
-        """Its point at N workers."""
-        return next((point for point in self.curve.points if point.workers == workers), None)
 
 
 def stacks(sections: Iterable[Section]) -> list[Stack]:
@@ -97,11 +94,8 @@ def stacks(sections: Iterable[Section]) -> list[Stack]:
 
 def headline_n(found: Iterable[Stack]) -> int:
     """The largest N that most of the stacks have: the one at which they are compared."""
-    counts: dict[int, int] = {}
-    for stack in found:
-        for point in stack.curve.points:
-            if point.throughput.n:
-                counts[point.workers] = counts.get(point.workers, 0) + 1
+    points = (point for stack in found for point in stack.curve.points)
+    counts = Counter(point.workers for point in points if point.throughput.n)
     return max(counts, key=lambda n: (counts[n], n), default=1)
 
 
@@ -114,7 +108,7 @@ def with_all_parts(found: Iterable[Stack]) -> list[Stack]:
 
 def in_order(found: Iterable[Stack], workers: int) -> list[tuple[Stack, Point]]:
     """The stacks at N workers, the least CPU time per request first."""
-    points = [(stack, point) for stack in found if (point := stack.at(workers))]
+    points = [(stack, point) for stack in found if (point := stack.curve.at(workers))]
     known = [each for each in points if cpu_s(each[1]).n]
     return sorted(known, key=lambda each: cpu_s(each[1]).point)
 

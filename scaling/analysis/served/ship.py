@@ -429,7 +429,7 @@ def _figures(
     is_ours = (frame["workload"] == WORKLOAD) & (frame["loop"] == peak.loop)
     of_loop = frame[is_ours & texts.map(of_server).to_numpy(np.bool_)]
     for curve in peak.curves:
-        first = next((each.memory.point for each in curve.points if each.workers == 1), math.nan)
+        alone = curve.at(1)
         for point in curve.points:
             cell = curve.key.but(workers=point.workers)
             loaded = at_rate.point(_at(cell, at_rate)) if at_rate else None
@@ -451,7 +451,7 @@ def _figures(
                 memory_mib=point.memory,
                 idle_mib=median(_idle_mib(mine), "MiB"),
                 extra_mib=curve.slope,
-                first_mib=first,
+                first_mib=alone.memory.point if alone else math.nan,
                 start_s=median(mine.loc[mine["valid"], "start_s"].to_numpy(np.float64), "s"),
                 errors=int(mine["load_errors"].fillna(0).sum()),
             )

@@ -82,7 +82,7 @@ def _knees(found: list[Stack]) -> list[Grid]:
     for stack in found:
         if len(stack.curve.points) < 3:
             continue
-        points = [stack.at(n) for n in every_n]
+        points = [stack.curve.at(n) for n in every_n]
         figures = [point.throughput if point else formats.BLANK for point in points]
         knee = stack.knee
         enough = str(knee.workers) if knee else f"more than {stack.curve.workers[-1]}"
