@@ -15,7 +15,7 @@ import psutil
 
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.table.load import busy_judge_of, judge_of
-from scaling.analysis.validity import watched_cpus
+from scaling.analysis.validity.finding import watched_cpus
 from scaling.base.formats import now
 from scaling.base.version import __version__
 from scaling.builds import cache

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from scaling.analysis.validity import CHECKS, SERVED_CHECKS
+from scaling.analysis.validity import CHECKS
+from scaling.analysis.validity.served import SERVED_CHECKS
 from scaling.journal.record import (
     Failure,
     GilStates,

@@ -7,7 +7,8 @@ import msgspec
 import pytest
 
 import scaling
-from scaling.analysis.validity import Expectation, expectation, other_build
+from scaling.analysis.validity.finding import Expectation, expectation
+from scaling.analysis.validity.promises import other_build
 from scaling.journal.record import ProcessFacts, PythonFacts, ReadBack, RunLine, Switch
 from tests.support.runs import changing, of_workers, with_
 from tests.support.studies import FakeStudy, arm

@@ -10,8 +10,8 @@ import pytest
 from scaling.analysis.table.generator import GENERATOR
 from scaling.analysis.table.load import Rows
 from scaling.analysis.table.shared_cores import SHARED
-from scaling.analysis.validity import SERVED_CHECKS
 from scaling.analysis.validity import served as limits
+from scaling.analysis.validity.served import SERVED_CHECKS
 from scaling.journal.record import Failure, Load, Record, RunLine
 from tests.support.runs import Change, changing, with_
 from tests.support.served_studies import FakeServedStudy, histogram

@@ -6,8 +6,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from scaling.analysis.validity import Batch, Expectation
-from scaling.analysis.validity.finding import processes
+from scaling.analysis.validity.finding import Batch, Expectation, processes
 from scaling.analysis.validity.promises import settings_lost
 from scaling.base.errors import UsageError
 from scaling.builds.arms import Arm, parse_arm, parse_arms, switched

@@ -20,7 +20,7 @@ import pandas as pd
 from scaling.analysis.arrays import Floats, Integers
 from scaling.analysis.statistics.estimate import COVERAGE, Estimate, median
 from scaling.analysis.table.groups import CELL, in_open_loop, require_one_study
-from scaling.analysis.validity import TOLERANCE
+from scaling.analysis.validity.finding import TOLERANCE
 from scaling.base import formats
 from scaling.study.presets import FEWEST_FOR_INTERVAL
 

@@ -17,12 +17,12 @@ import numpy as np
 
 from scaling.analysis.arrays import Integers
 from scaling.analysis.table.stacks import Readings, Stack, readings, stacks
-from scaling.analysis.validity import (
+from scaling.analysis.validity import judge
+from scaling.analysis.validity.finding import (
     Batch,
     Expectation,
     Finding,
     expectation,
-    judge,
     processes,
     watched_cpus,
 )

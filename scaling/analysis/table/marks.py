@@ -10,8 +10,7 @@ import pandas as pd
 from scaling.analysis.arrays import Flags, Floats
 from scaling.analysis.table.groups import CELL
 from scaling.analysis.table.processes import MAPPING_FAULTS, allocator_state
-from scaling.analysis.validity import TOLERANCE
-from scaling.analysis.validity.finding import Finding, Severity
+from scaling.analysis.validity.finding import TOLERANCE, Finding, Severity
 from scaling.analysis.validity.served import LATE, MOST_SLIP, SLIP, TOO_LATE, late_rows
 
 # ----------------------------------------------------------------------------------------- outliers

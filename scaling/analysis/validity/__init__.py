@@ -11,72 +11,17 @@ What shows only between runs of one cell is found by `scaling.analysis.table.mar
 import math
 from typing import Literal
 
-from scaling.analysis.validity.course import (
-    clock_stepped,
-    machine_busy,
-    memory_impossible,
-    not_all_busy,
-    not_steady,
-    service_busy,
-    service_gone,
-    slices_short,
-    tasks_left,
-    throttled,
-    uneven_finish,
-    worker_errors,
-)
-from scaling.analysis.validity.finding import (
-    TOLERANCE,
-    Batch,
-    Check,
-    Expectation,
-    Finding,
-    expectation,
-    processes,
-    watched_cpus,
-)
-from scaling.analysis.validity.promises import gil_flipped, other_build, settings_lost
+from scaling.analysis.validity.course import COURSE_CHECKS
+from scaling.analysis.validity.finding import Batch, Check, Finding
+from scaling.analysis.validity.promises import gil_flipped, settings_lost
 from scaling.analysis.validity.served import SERVED_CHECKS
 from scaling.base.formats import number
 from scaling.builds.interpreters.find import ISSUE, SOUND_SINCE, may_crash
 from scaling.journal.record import PythonFacts, RunLine
 
-__all__ = [
-    "CHECKS",
-    "SERVED_CHECKS",
-    "TOLERANCE",
-    "Batch",
-    "Check",
-    "Expectation",
-    "Finding",
-    "Validity",
-    "expectation",
-    "judge",
-    "other_build",
-    "processes",
-    "validity",
-    "watched_cpus",
-]
-
 type Validity = Literal["valid", "suspect", "invalid"]
 
-ALWAYS: tuple[Check, ...] = (
-    gil_flipped,
-    settings_lost,
-    not_all_busy,
-    clock_stepped,
-    throttled,
-    worker_errors,
-    machine_busy,
-    service_gone,
-    service_busy,
-    uneven_finish,
-    not_steady,
-    slices_short,
-    tasks_left,
-    memory_impossible,
-)
-
+ALWAYS: tuple[Check, ...] = (gil_flipped, settings_lost, *COURSE_CHECKS)
 CHECKS: tuple[Check, ...] = (*ALWAYS, *SERVED_CHECKS)
 
 FROM_OUTSIDE = (2, 9, 15)  # SIGINT, SIGKILL (for want of memory, say), SIGTERM: no crash

@@ -9,6 +9,7 @@ from scaling.analysis.validity.finding import (
     MOST_ERRORS,
     TOLERANCE,
     Batch,
+    Check,
     Finding,
     Found,
     error_samples,
@@ -224,3 +225,19 @@ def service_busy(batch: Batch) -> Found:
         name, share = next(each for each in busy if each[1] > MOST_SERVICE_BUSY)
         detail = f"the service {name} was busy: one of its processes used {share:.0%} of a core"
         yield row, Finding("service-busy", "suspect", detail)
+
+
+COURSE_CHECKS: tuple[Check, ...] = (
+    not_all_busy,
+    clock_stepped,
+    throttled,
+    worker_errors,
+    machine_busy,
+    service_gone,
+    service_busy,
+    uneven_finish,
+    not_steady,
+    slices_short,
+    tasks_left,
+    memory_impossible,
+)

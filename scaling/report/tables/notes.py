@@ -21,7 +21,7 @@ from scaling.analysis.statistics.drift import Drift
 from scaling.analysis.table.groups import CELL, originals
 from scaling.analysis.table.load import Journal
 from scaling.analysis.table.shared_cores import SHARED_CORES
-from scaling.analysis.validity import watched_cpus
+from scaling.analysis.validity.finding import watched_cpus
 from scaling.base import formats
 from scaling.builds.arms import switched
 from scaling.journal.record import Machine, Parameters, PythonFacts, StudyLine
