@@ -110,15 +110,6 @@ class Soundness:
         return f"controls {self.status}" if self.text else ""
 
 
-def soundness(frame: pd.DataFrame, study: StudyLine) -> Soundness:
-    """Judge the controls among the runs of a study (a frame of `scaling.load`).
-
-    Raises:
-        UsageError: the frame holds several studies.
-    """
-    return soundness_of(list(outcomes(frame, study)), study)
-
-
 def soundness_of(found: list[ControlOutcome], study: StudyLine) -> Soundness:
     """The status that follows from all controls of a study (`outcomes`)."""
     failed = [each.text for each in found if each.fails]

@@ -8,8 +8,7 @@ import pytest
 from rich.console import Console
 
 from scaling.analysis.between_studies import Across
-from scaling.analysis.blocks import blocks_of
-from scaling.analysis.controls import Soundness, soundness
+from scaling.analysis.controls import Soundness
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import joined
 from scaling.base.errors import UsageError
@@ -143,9 +142,10 @@ def test_one_run_proves_nothing_and_is_called_undecided() -> None:
 
 def test_several_studies_are_not_judged_as_one() -> None:
     one, other = ONE_ARM.frame, ONE_ARM.frame.assign(study="other")
-    for judge in (soundness, blocks_of, lambda *of: StudyResults(*of).compared):
+    both = StudyResults(joined([one, other]), ONE_ARM.first_line)
+    for judge in (lambda: both.soundness, lambda: both.blocks, lambda: both.compared):
         with pytest.raises(UsageError, match="the runs of 2 studies"):
-            judge(joined([one, other]), ONE_ARM.first_line)
+            judge()
 
 
 def test_workers_without_a_core_each_are_no_control() -> None:
@@ -189,13 +189,14 @@ def test_a_study_that_names_its_own_controls_says_on_which_arms() -> None:
     study = replace(ONE_ARM, arms=("3.14t", "3.14t+nogc"), change=scaled(GOOD))
     kept = study.frame[(study.frame["arm"] == "3.14t")]
     told = replace(study, options={"controls": False}).first_line
-    found = soundness(kept, told)
+    found = StudyResults(kept, told).soundness
     assert found.text == "Controls were run on 3.14t only, and hold there"
     assert found.warning == "controls on some arms"
-    assert soundness(kept, study.first_line).status == "missing"
-    assert soundness(kept[kept["workload"] != "shared"], told).status == "missing"
+    assert StudyResults(kept, study.first_line).soundness.status == "missing"
+    without = kept[kept["workload"] != "shared"]
+    assert StudyResults(without, told).soundness.status == "missing"
     crashed = kept.assign(valid=kept["valid"] & (kept["workload"] != "shared"))
-    assert soundness(crashed, told).status == "missing"
+    assert StudyResults(crashed, told).soundness.status == "missing"
 
 
 @pytest.mark.usefixtures("undrawn")

@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 
 from scaling.analysis.comparison.build_differences import build_differences
-from scaling.analysis.controls import soundness
 from scaling.analysis.validity.finding import expectation
 from scaling.base.errors import UsageError
 from scaling.builds.arms import parse_arm
@@ -151,7 +150,7 @@ def test_what_a_python_says_is_no_word_of_a_runtime() -> None:
 def test_that_it_is_another_build_is_no_warning() -> None:
     study = MEASURED.first_line
     assert build_differences(study) == []
-    assert "go" not in soundness(MEASURED.frame, study).text.split()
+    assert "go" not in MEASURED.results.soundness.text.split()
 
 
 def test_only_its_loop_can_be_read_back_from_it() -> None:

@@ -15,121 +15,15 @@ from scaling.analysis.claims.claim import Claim, Claims, Source
 from scaling.analysis.claims.reading import read_claims
 from scaling.analysis.claims.rules import ClaimTest, tests_of
 from scaling.analysis.comparison.build_differences import build_differences_of
-from scaling.analysis.controls import Soundness, soundness
 from scaling.analysis.lookup.cells import AbsentCellError
 from scaling.analysis.lookup.figure import Figure, find, results_of
+from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.verdict import Verdict
 from scaling.analysis.statistics.verdict import judge as judge_all
 from scaling.analysis.table.load import Journal
 from scaling.base.errors import UsageError
 from scaling.base.formats import plural
 from scaling.journal.record import Machine
-
-# ----------------------------------------------------------------------------------------- evidence
-# The figures that decide a claim, from one of the studies, or why there are none.
-#
-# Of several studies with a claim's cells the one with the most blocks is used, the first of equals;
-# a void one comes last. A study counts only if its machine has the cores that the claim needs.
-
-
-@dataclass(frozen=True, slots=True)
-class CheckedStudy:
-    """A journal with its controls judged, and the cores that its machine has for workers."""
-
-    journal: Journal
-    sound: Soundness
-    cores: float
-
-    @property
-    def name(self) -> str:
-        """The name of its folder, since several studies may have one name."""
-        return self.journal.path.resolve().parent.name or self.journal.study.name
-
-    @property
-    def worthless(self) -> str:
-        """Why none of its figures counts; empty if they do."""
-        if self.journal.study.simulated:
-            return "the study is simulated: nothing was measured"
-        return "the study is void: its controls fail" if self.sound.status == "void" else ""
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """The figures that decide a claim, from one study."""
-
-    study: CheckedStudy
-    figures: list[Figure]
-
-    @property
-    def rank(self) -> tuple[bool, int]:
-        """The evidence with the highest rank is used."""
-        return not self.study.worthless, min(each.estimate.n for each in self.figures)
-
-
-@dataclass(frozen=True, slots=True)
-class NoEvidence:
-    """Why there are no figures; `run` is the command that would measure them, if any."""
-
-    reason: str
-    run: str = ""
-
-
-def study_of(journal: Journal) -> CheckedStudy:
-    """A journal with what judging a claim needs.
-
-    Raises:
-        UsageError: its frame holds several studies.
-    """
-    cores = cores_for_workers(journal.study.machine)
-    return CheckedStudy(journal, soundness(journal.frame, journal.study), cores)
-
-
-def cores_for_workers(machine: Machine) -> float:
-    """How many workers can have a full core each, not an efficiency core; 0 if unknown."""
-    full = machine.physical_cores and machine.physical_cores - (machine.efficiency_cpus or 0)
-    return min(filter(None, (full, machine.usable_cpus, machine.cpu_quota)), default=0)
-
-
-def evidence(claim: Claim, studies: Sequence[CheckedStudy]) -> Evidence | NoEvidence:
-    """The best evidence that the studies have for a claim."""
-    if claim.cannot:
-        return NoEvidence(claim.cannot)
-    if not studies:
-        return NoEvidence("no study was given", claim.run)
-    needed, most = claim.cores_needed, max(study.cores for study in studies)
-    if most < needed:
-        there = f"the machine has {most:g}" if most else "the number of cores is unknown"
-        return NoEvidence(f"it takes {plural(needed, 'core')}; {there}")
-    found: list[Evidence] = []
-    missing: list[UsageError] = []
-    for study in studies:
-        if study.cores < needed:
-            continue
-        try:
-            results = results_of(study.journal)
-            found.append(Evidence(study, [find(results, name) for name in claim.figures]))
-        except UsageError as error:
-            missing.append(error)
-    if found:
-        return max(found, key=lambda each: each.rank)
-    nearest = min(missing, key=_distance)
-    reason = str(nearest)
-    if math.isinf(_distance(nearest)):
-        reason = f"no study here has the workload {claim.cells[0]['workload']}"
-    return NoEvidence(f"not measured: {reason}", claim.run)
-
-
-def builds_differ(claim: Claim, study: CheckedStudy) -> str:
-    """What else the builds of a claim's arms differ in: `compiler, PGO`, or nothing."""
-    arms = {str(cell.get("arm")) for cell in claim.cells}
-    return ", ".join(each.fact for each in build_differences_of(study.journal.study, arms))
-
-
-def _distance(error: UsageError) -> float:
-    return error.distance if isinstance(error, AbsentCellError) else 0
-
-
-# ------------------------------------------------------------------------------------------ judging
 
 type Word = Literal["holds", "does not hold", "inconclusive", "cannot be tested here"]
 
@@ -158,38 +52,118 @@ class JudgedClaim:
     run: str = ""
 
 
-def judge(journals: Sequence[Journal], claims: Claims | None = None) -> list[JudgedClaim]:
-    """Check claims against studies, source by source; by default those that come with the project.
+# ----------------------------------------------------------------------------------------- evidence
+# The figures that decide a claim, from one of the studies, or why there are none.
+#
+# Of several studies with a claim's cells the one with the most blocks is used, the first of equals;
+# a void one comes last. A study counts only if its machine has the cores that the claim needs.
 
-    Raises:
-        UsageError: a journal's frame holds several studies.
-    """
-    studies = [study_of(journal) for journal in journals]
-    listed = (claims or read_claims()).by_source
-    found = [(source, claim, evidence(claim, studies)) for source, some in listed for claim in some]
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The figures that decide a claim, from one study."""
+
+    study: StudyResults
+    figures: list[Figure]
+
+    @property
+    def folder(self) -> str:
+        """The name of the study's folder, since several studies may have one name."""
+        path = self.study.path
+        return (path.resolve().parent.name if path else "") or self.study.study.name
+
+    @property
+    def worthless(self) -> str:
+        """Why none of the study's figures counts; empty if they do."""
+        if self.study.study.simulated:
+            return "the study is simulated: nothing was measured"
+        is_void = self.study.soundness.status == "void"
+        return "the study is void: its controls fail" if is_void else ""
+
+    @property
+    def rank(self) -> tuple[bool, int]:
+        """The evidence with the highest rank is used."""
+        return not self.worthless, min(each.estimate.n for each in self.figures)
+
+
+def cores_for_workers(machine: Machine) -> float:
+    """How many workers can have a full core each, not an efficiency core; 0 if unknown."""
+    full = machine.physical_cores and machine.physical_cores - (machine.efficiency_cpus or 0)
+    return min(filter(None, (full, machine.usable_cpus, machine.cpu_quota)), default=0)
+
+
+def evidence(
+    claim: Claim, source: Source, studies: Sequence[StudyResults]
+) -> Evidence | JudgedClaim:
+    """The best evidence that the studies have for a claim; without any the claim, untested."""
+
+    def untested(reason: str, run: str = "") -> JudgedClaim:
+        return JudgedClaim(claim, source, UNTESTED, reason, run=run)
+
+    if claim.cannot:
+        return untested(claim.cannot)
+    if not studies:
+        return untested("no study was given", claim.run)
+    cores = [cores_for_workers(each.study.machine) for each in studies]
+    needed, most = claim.cores_needed, max(cores)
+    if most < needed:
+        there = f"the machine has {most:g}" if most else "the number of cores is unknown"
+        return untested(f"it takes {plural(needed, 'core')}; {there}")
+    found: list[Evidence] = []
+    missing: list[UsageError] = []
+    for study, its_cores in zip(studies, cores, strict=True):
+        if its_cores < needed:
+            continue
+        try:
+            found.append(Evidence(study, [find(study, name) for name in claim.figures]))
+        except UsageError as error:
+            missing.append(error)
+    if found:
+        return max(found, key=lambda each: each.rank)
+    nearest = min(missing, key=_distance)
+    reason = str(nearest)
+    if math.isinf(_distance(nearest)):
+        reason = f"no study here has the workload {claim.cells[0]['workload']}"
+    return untested(f"not measured: {reason}", claim.run)
+
+
+def _distance(error: UsageError) -> float:
+    return error.distance if isinstance(error, AbsentCellError) else 0
+
+
+# ------------------------------------------------------------------------------------------ judging
+
+
+def judge(journals: Sequence[Journal], claims: Claims | None = None) -> list[JudgedClaim]:
+    """Check claims against studies, source by source; by default those of the project."""
+    studies = [results_of(journal) for journal in journals]
+    found = [
+        (source, claim, evidence(claim, source, studies))
+        for source, some in (claims or read_claims()).by_source
+        for claim in some
+    ]
     parts = [_tests(claim, known) for _, claim, known in found]
     family = [part.question for some in parts for part in some]
     answers = iter(judge_all(family))
     tested = sum(math.isfinite(each.p_differs) for each in family)
     results = []
     for (source, claim, known), some in zip(found, parts, strict=True):
-        if isinstance(known, NoEvidence):
-            results.append(JudgedClaim(claim, source, UNTESTED, known.reason, run=known.run))
+        if isinstance(known, JudgedClaim):
+            results.append(known)
             continue
         verdicts = [next(answers).verdict for _ in some]
-        word, reason = (
-            _decided(some, verdicts, tested) if some else (WORDS[0], known.study.worthless)
-        )
+        word, reason = _decided(some, verdicts, tested) if some else (WORDS[0], known.worthless)
         study, ours = known.study, tuple(known.figures)
-        doubt = study.sound.status if study.sound.warning else ""
-        differ = builds_differ(claim, study)
-        results.append(JudgedClaim(claim, source, word, reason, ours, study.name, doubt, differ))
+        doubt = study.soundness.status if study.soundness.warning else ""
+        arms = {str(cell.get("arm")) for cell in claim.cells}
+        differ = ", ".join(each.fact for each in build_differences_of(study.study, arms))
+        results.append(JudgedClaim(claim, source, word, reason, ours, known.folder, doubt, differ))
     return results
 
 
-def _tests(claim: Claim, known: Evidence | NoEvidence) -> list[ClaimTest]:
+def _tests(claim: Claim, known: Evidence | JudgedClaim) -> list[ClaimTest]:
     """The claim's hypotheses; none of a study whose figures do not count."""
-    if isinstance(known, NoEvidence) or known.study.worthless:
+    if isinstance(known, JudgedClaim) or known.worthless:
         return []
     return tests_of(claim, known.figures)
 

@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 
 from scaling.analysis.blocks import NO_TURNS, OTHER_N
-from scaling.analysis.controls import soundness
 from scaling.analysis.ratios import Ratio
 from scaling.analysis.results import StudyResults
 from scaling.analysis.sections import RunIssue, Section
@@ -252,7 +251,7 @@ def about(journal: Journal) -> dict[str, str]:
         "seed": study.seed,
         "scale": study.study.get("scale", 1.0),
         "simulated": "true" if study.simulated else "",
-        "controls": soundness(journal.frame, study).status,
+        "controls": StudyResults.of(journal).soundness.status,
         "cpu_model_name": machine.cpu_model,
         "cpu_count": machine.logical_cpus,
         "platform": machine.kernel,
