@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from scaling.analysis.curves import curves as curves
     from scaling.analysis.laws.regions import region_laws as region_laws
     from scaling.analysis.lookup.figure import figure as figure
-    from scaling.analysis.lookup.latencies import latency as latency
+    from scaling.analysis.lookup.tables import capacity as capacity
+    from scaling.analysis.lookup.tables import latency as latency
     from scaling.analysis.results import StudyResults as StudyResults
-    from scaling.analysis.served.capacity import capacity as capacity
     from scaling.analysis.statistics.verdict import COST as COST
     from scaling.analysis.statistics.verdict import LATENCY as LATENCY
     from scaling.analysis.statistics.verdict import RATE as RATE
@@ -44,7 +44,7 @@ _HOMES = {
     "LATENCY": "scaling.analysis.statistics.verdict:LATENCY",
     "RATE": "scaling.analysis.statistics.verdict:RATE",
     "StudyResults": "scaling.analysis.results:StudyResults",
-    "capacity": "scaling.analysis.served.capacity:capacity",
+    "capacity": "scaling.analysis.lookup.tables:capacity",
     "claims_table": "scaling.analysis.claims.judging:table",
     "curves": "scaling.analysis.curves:curves",
     "explain": "scaling.report.tables.losses:loss_rows",
@@ -52,7 +52,7 @@ _HOMES = {
     "hypothesis": "scaling.analysis.statistics.verdict:hypothesis",
     "judge": "scaling.analysis.statistics.verdict:judge",
     "judge_claims": "scaling.analysis.claims.judging:judge",
-    "latency": "scaling.analysis.lookup.latencies:latency",
+    "latency": "scaling.analysis.lookup.tables:latency",
     "load": "scaling.analysis.table.load:load",
     "number": "scaling.base.formats:number",
     "percent": "scaling.base.formats:percent",

@@ -11,27 +11,23 @@ to` is where the latencies from the send cross the objective, and a verdict on a
 between the two. Ratios of capacities are taken as all others are (`scaling.analysis.ratios`).
 """
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from scaling.analysis.arrays import Flags, Floats
 from scaling.analysis.blocks import Blocks, Series
 from scaling.analysis.curves import MIB
-from scaling.analysis.ratios import Ratio, Ratios, ratios
+from scaling.analysis.ratios import Ratio, Ratios
 from scaling.analysis.statistics.estimate import Estimate, median
 from scaling.analysis.table.groups import fell_behind
 from scaling.analysis.table.latency import shortest_s
-from scaling.base.errors import UsageError
 from scaling.base.formats import number
-from scaling.journal.record import Cell, Parameters, Region, StudyLine
-from scaling.study import questions
+from scaling.journal.record import Cell, Region
 from scaling.study.load import RATE, is_open_loop
-from scaling.study.objective import Objective, parse_objective
+from scaling.study.objective import Objective
 from scaling.study.questions import CAPACITY, OVER_PROCESSES, without_rate
 
 # ----------------------------------------------------------------------------------------- crossing
@@ -43,18 +39,16 @@ from scaling.study.questions import CAPACITY, OVER_PROCESSES, without_rate
 # logarithm of the rate is interpolated. The highest rate of a single run that passed would
 # favour lucky runs.
 
-type Side = Literal["inside", "above", "below"]
-
 
 class Crossing(NamedTuple):
-    """A rate, and whether it is `inside` the grid; else it is the grid's end, and a bound.
+    """A rate inside the grid (`side` is 0), else the grid's end, which is a bound.
 
-    `above`: the objective holds at every rate, so capacity is at least the highest. `below`: it
-    holds at none, so capacity is less than the lowest.
+    1: the objective holds at every rate, so capacity is at least the highest. -1: it holds at none,
+    so capacity is less than the lowest.
     """
 
     rate_per_s: float
-    side: Side
+    side: int
 
 
 def crossing(rates_per_s: Floats, latencies_s: Floats, sound: Flags, limit_s: float) -> Crossing:
@@ -75,46 +69,51 @@ def crossing(rates_per_s: Floats, latencies_s: Floats, sound: Flags, limit_s: fl
     slow = int(np.searchsorted(fit, limit, side="right"))  # the first rate beyond the objective
     unsound = count if sound.all() else int(np.argmin(sound))
     if min(slow, unsound) == 0:
-        return Crossing(float(rates_per_s[0]), "below")
+        return Crossing(float(rates_per_s[0]), -1)
     if min(slow, unsound) == count:
-        return Crossing(float(rates_per_s[-1]), "above")
+        return Crossing(float(rates_per_s[-1]), 1)
     if unsound < slow:
-        return Crossing(float(rates_per_s[unsound - 1]), "inside")
+        return Crossing(float(rates_per_s[unsound - 1]), 0)
     part = (limit - fit[slow - 1]) / (fit[slow] - fit[slow - 1])
     low, high = np.log(rates_per_s[slow - 1 : slow + 1])
-    return Crossing(float(np.exp(low + part * (high - low))), "inside")
+    return Crossing(float(np.exp(low + part * (high - low))), 0)
 
 
 # ----------------------------------------------------------------------------------------- capacity
 
 GIB_IN_MIB = 1024.0
 UNIT = "requests/s"
-SIDES = {"below": -1, "inside": 0, "above": 1}
-
-type Bound = Literal["", "≥", "<"]
 
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
     """The capacity of a cell without its rate at an objective, in requests/s of all its workers.
 
-    `blocks` are the blocks that have a value, `crossings` the values of these, `at_most` those by
-    latencies from the send where the load generator was late. `bound` says that the estimate is
-    one: it lies outside the rates. `per_core` is per worker, each of which can have a core;
-    `per_gib` is per GiB of memory at the last rate that kept the objective (PSS; RSS where one of
-    the configurations that it is compared with has no PSS).
+    `series` has its values block by block, with what is known of the true ones, and `estimate` is
+    their median; `most` is that by latencies from the send, which differ where the load generator
+    was late, and `up_to` says so: `2,050/s`, `2,330/s or more`. `per_gib` is per GiB of memory at
+    the last rate that kept the objective (PSS; RSS where one of the configurations that it is
+    compared with has no PSS).
     """
 
     cell: Cell
     objective: Objective
     region: Region | None
-    blocks: tuple[int, ...]
-    crossings: tuple[Crossing, ...]
-    at_most: tuple[Crossing, ...]
+    series: Series
     estimate: Estimate
-    bound: Bound
-    per_core: Estimate
+    most: Estimate
+    up_to: str
     per_gib: Estimate
+
+    @property
+    def bound(self) -> str:
+        """`≥` or `<` where the estimate is a bound, because it lies outside the rates."""
+        return self.series.mark
+
+    @property
+    def per_core(self) -> Estimate:
+        """Per worker, each of which can have a core."""
+        return self.estimate.scaled(1 / self.cell.workers, f"{UNIT} per core")
 
     @property
     def text(self) -> str:
@@ -127,37 +126,9 @@ class Capacity:
         return f"{rate}, up to {self.up_to}" if self.up_to else rate
 
     @property
-    def most(self) -> Estimate:
-        """That by latencies from the send; the estimate itself where no run was sent late."""
-        return median(_rates(self.at_most), UNIT)
-
-    @property
-    def up_to(self) -> str:
-        """What it may be if the lateness of the load generator is left out: `2,050/s`, `2,330/s or
-        more`; empty where that is the estimate.
-        """
-        if self.bound == "≥" or self.at_most == self.crossings:
-            return ""
-        more = " or more" if _bound(self.at_most) == "≥" else ""
-        return f"{number(self.most.point)}/s{more}"
-
-    @property
     def outside(self) -> int:
         """In how many blocks it lay outside the rates."""
-        return sum(each.side != "inside" for each in self.crossings)
-
-    def series(self, every: Sequence[int]) -> Series:
-        """Its values in these blocks, with what is known of the true ones."""
-        empty = np.full(len(every), np.nan)
-        found = Series(empty, np.zeros(len(every), np.int64), empty.copy(), empty.copy())
-        at = np.searchsorted(every, self.blocks)
-        sides = [SIDES[each.side] for each in self.crossings]
-        beyond = [each.side == "above" for each in self.at_most]
-        found.values[at] = _rates(self.crossings)
-        found.side[at] = sides
-        found.least[at] = np.where(np.array(sides) < 0, 0.0, _rates(self.crossings))
-        found.most[at] = np.where(beyond, math.inf, _rates(self.at_most))
-        return found
+        return int((self.series.side != 0).sum())
 
 
 def capacities(blocks: Blocks, objectives: Iterable[Objective]) -> list[Capacity]:
@@ -180,7 +151,7 @@ def with_capacities(blocks: Blocks, found: Iterable[Capacity]) -> Blocks:
     regions = dict(blocks.regions)
     for each in found:
         measure = CAPACITY.format(each.objective.text)
-        derived.setdefault(measure, {})[each.cell] = each.series(blocks.blocks.tolist())
+        derived.setdefault(measure, {})[each.cell] = each.series
         regions[each.cell] = each.region
     return replace(blocks, derived=derived, regions=regions)
 
@@ -205,113 +176,46 @@ def _capacity(
     unanswered = table(frame[["load_errors", "load_declined"]].sum(axis=1).to_numpy(np.float64))
     behind = table(fell_behind(frame).astype(np.float64))
     memory_mib = table(frame[blocks.memory_column(rated[0])].to_numpy(np.float64)) / MIB
-    numbers, crossings, at_most, memory = [], [], [], []
-    for row, known in enumerate(latency_s > 0):
-        if not known.any():
-            continue
+    rows = np.flatnonzero((latency_s > 0).any(axis=1))
+    if not len(rows):
+        return None
+    crossings, at_most, memory = [], [], []
+    for row in rows:
+        known = latency_s[row] > 0
         at = rates[known]
         sound: Flags = ~((unanswered[row, known] > 0) | (behind[row, known] > 0))
         latencies = latency_s[row, known]
         found = crossing(at, latencies, sound, objective.limit_s)
         earliest = np.minimum(latencies, least_s[row, known])
-        numbers.append(int(blocks.blocks[row]))
         crossings.append(found)
         at_most.append(crossing(at, earliest, sound, objective.limit_s))
         kept = max(0, int((at <= found.rate_per_s).sum()) - 1)  # the last rate up to it
         memory.append(memory_mib[row, known][kept])
-    if not numbers:
-        return None
-    values = _rates(crossings)
-    estimate = median(values, UNIT)
-    return Capacity(
-        cell=cell,
-        objective=objective,
-        region=blocks.region(rated[0]),
-        blocks=tuple(numbers),
-        crossings=tuple(crossings),
-        at_most=tuple(at_most),
-        estimate=estimate,
-        bound=_bound(crossings),
-        per_core=estimate.scaled(1 / cell.workers, f"{UNIT} per core"),
-        per_gib=median(values / (np.array(memory) / GIB_IN_MIB), f"{UNIT} per GiB"),
+
+    def placed(values: Floats) -> Floats:
+        """A value for each of these rows as one for each block."""
+        every = np.full(len(latency_s), np.nan)
+        every[rows] = values
+        return every
+
+    (values, side), (late, late_side) = (np.array(each).T for each in (crossings, at_most))
+    series = Series(
+        placed(values),
+        np.nan_to_num(placed(side)).astype(np.int64),
+        placed(np.where(side < 0, 0.0, values)),
+        placed(np.where(late_side > 0, np.inf, late)),
     )
+    most, up_to = median(late, UNIT), ""
+    if series.bound <= 0 and at_most != crossings:
+        more = " or more" if 2 * (late_side > 0).sum() >= len(rows) else ""
+        up_to = f"{number(most.point)}/s{more}"
+    per_gib = median(values / (np.array(memory) / GIB_IN_MIB), f"{UNIT} per GiB")
+    estimate, region = median(values, UNIT), blocks.region(rated[0])
+    return Capacity(cell, objective, region, series, estimate, most, up_to, per_gib)
 
 
 def _rate(cell: Cell) -> float:
     return float(cell.parameters[RATE] or 0.0)
-
-
-def _rates(crossings: Iterable[Crossing]) -> Floats:
-    return np.array([each.rate_per_s for each in crossings], np.float64)
-
-
-def _bound(crossings: Sequence[Crossing]) -> Bound:
-    """Of the median: it is a bound where half of the values are."""
-    sides = [each.side for each in crossings]
-    if 2 * sides.count("above") >= len(sides):
-        return "≥"
-    return "<" if 2 * sides.count("below") >= len(sides) else ""
-
-
-# ----------------------------------------------------------------------------------- capacity table
-# `scaling.capacity`: the capacities of a study as a table for notebooks.
-
-
-class Measured(Protocol):
-    """A study's first line, runs and ratios: `StudyResults` has them."""
-
-    @property
-    def study(self) -> StudyLine:
-        """The first line."""
-
-    @property
-    def blocks(self) -> Blocks:
-        """The runs by block and cell."""
-
-    @property
-    def capacities(self) -> list[Capacity]:
-        """Those at the objectives that the study states."""
-
-    @property
-    def ratios(self) -> Ratios:
-        """Every ratio that the study asks for."""
-
-
-def capacity(results: Measured, slo: str | Sequence[str] | None = None) -> pd.DataFrame:
-    """Capacity at each objective, from `StudyResults`: requests/s of all workers together.
-
-    A row for each configuration and objective. `slo` are objectives such as `"p99<20ms"`; None is
-    for those that the study states; all ratios at others are exploratory. Columns:
-    `workload`, `parameters` (JSON, without the rate), `sizing`, `loop`, `arm`, `model`, `workers`,
-    `slo`; `capacity_per_s` with `_low` and `_high` (95 % interval, or range below six blocks), `n`
-    blocks, `outside` of which lie outside the rates; `bound`: `≥` or `<` where the capacity itself
-    does; `most_per_s`: that by latencies from the send where the load generator was late, else the
-    same; `per_core` and `per_gib`; `over` (the strongest processes at that N), `ratio` to them with
-    `_low`, `_high`, `verdict`, `family` and `why`. Where there is nothing to compare with, `over`
-    is empty and the ratio NaN.
-
-    Raises:
-        UsageError: no objective, one that cannot be read, or no run of an open loop.
-    """
-    stated = list(map(parse_objective, results.study.study.get("slo") or ()))
-    texts = [slo] if isinstance(slo, str) else slo
-    objectives = stated if texts is None else list(map(parse_objective, texts))
-    if not objectives:
-        raise UsageError(
-            f"the study {results.study.name} states no objective; name one, such as slo='p99<20ms'"
-        )
-    found, compared = results.capacities, results.ratios
-    if objectives != stated:  # not named before the study
-        found = capacities(results.blocks, objectives)
-        texts = [each.text for each in objectives]
-        blocks = replace(with_capacities(results.blocks, found), objectives=texts)
-        compared = ratios(blocks, questions.capacities(blocks), exploratory=True)
-    if not found:
-        raise UsageError(
-            f"the study {results.study.name} has no valid run at a rate (an open loop) with enough "
-            "requests for the percentile"
-        )
-    return pd.DataFrame([_row(each, over_processes(each, compared)) for each in found])
 
 
 def over_processes(of: Capacity, among: Ratios) -> Ratio | None:
@@ -319,35 +223,3 @@ def over_processes(of: Capacity, among: Ratios) -> Ratio | None:
     measure = CAPACITY.format(of.objective.text)
     found = among.where(OVER_PROCESSES, measure, lambda each: each.of == of.cell)
     return next(iter(found), None)
-
-
-def _row(each: Capacity, ratio: Ratio | None) -> dict[str, object]:
-    cell, estimate = each.cell, each.estimate
-    over = ratio.over if ratio else None
-    nan = float("nan")
-    return {
-        "workload": cell.workload,
-        "parameters": Parameters.of(cell.parameters).text,
-        "sizing": cell.sizing,
-        "loop": cell.loop,
-        "arm": cell.arm,
-        "model": cell.model,
-        "workers": cell.workers,
-        "slo": each.objective.text,
-        "capacity_per_s": estimate.point,
-        "capacity_per_s_low": estimate.low,
-        "capacity_per_s_high": estimate.high,
-        "bound": each.bound,
-        "most_per_s": each.most.point,
-        "n": estimate.n,
-        "outside": each.outside,
-        "per_core": each.per_core.point,
-        "per_gib": each.per_gib.point,
-        "over": f"{over.workers} {over.model} on {over.arm}" if over else "",
-        "ratio": ratio.point if ratio else nan,
-        "ratio_low": ratio.low if ratio else nan,
-        "ratio_high": ratio.high if ratio else nan,
-        "verdict": ratio.verdict.word if ratio else "",
-        "family": ratio.verdict.family if ratio else "",
-        "why": ratio.verdict.why if ratio else "",
-    }

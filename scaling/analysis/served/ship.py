@@ -27,7 +27,7 @@ from scaling.analysis.blocks import Blocks
 from scaling.analysis.comparison.compare import Compared, OverProcesses
 from scaling.analysis.curves import Curve, Point
 from scaling.analysis.ratios import Ratio, Ratios, ratios
-from scaling.analysis.served.capacity import GIB_IN_MIB, Bound, Capacity
+from scaling.analysis.served.capacity import GIB_IN_MIB, Capacity
 from scaling.analysis.statistics.estimate import Estimate, median
 from scaling.base.formats import number
 from scaling.journal.record import Cell, Parameters, StudyLine
@@ -75,7 +75,7 @@ class Shipped:
     measure: str
     ratio: Ratio
     figures: tuple[Estimate, Estimate]
-    bounds: tuple[Bound, Bound] = ("", "")
+    bounds: tuple[str, str] = ("", "")
 
     @property
     def cell(self) -> Cell | None:

@@ -215,7 +215,7 @@ def _capacity_row(each: Capacity, found: Ratios) -> list[Cell]:
     return [
         str(cell.workers),
         stacked(cell),
-        str(len(each.blocks)),
+        str(each.estimate.n),
         *figures,
         ratio or "",
     ]
