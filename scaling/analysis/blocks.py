@@ -71,6 +71,18 @@ class Series:
         sides = self.side[np.isfinite(self.values)]
         return next((s for s in (1, -1) if sides.any() and 2 * (sides == s).sum() >= len(sides)), 0)
 
+    def over(self, other: "Series") -> "Series":
+        """The ratios block by block; NaN where they are not known: of two bounds to the same side
+        or at one value.
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = self.values / other.values
+            least, most = self.least / other.most, self.most / other.least
+        both = (self.side != 0) & (other.side != 0)
+        unknown = both & ((self.side == other.side) | (self.values == other.values))
+        values = np.where(np.isfinite(ratio) & ~unknown, ratio, np.nan)
+        return Series(values, np.sign(self.side - other.side), least, most)
+
     @property
     def mark(self) -> str:
         """`≥` or `<` before a median that is a bound."""

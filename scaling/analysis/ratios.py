@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scaling.analysis.arrays import Flags, Floats
-from scaling.analysis.blocks import MEMORY_KINDS, OTHER_STUDY, PSS, RSS, Blocks, Series
+from scaling.analysis.arrays import Floats
+from scaling.analysis.blocks import MEMORY_KINDS, OTHER_STUDY, PSS, RSS, Blocks
 from scaling.analysis.statistics.hypotheses import Family
 from scaling.analysis.statistics.verdict import (
     COST,
@@ -185,24 +185,22 @@ def _paired(blocks: Blocks, asked: Asked, *, exploratory: bool) -> _Taken | None
     measure = asked.measure
     if measure == MEMORY:
         measure = blocks.memory_column(asked.of)
-    of, under = blocks.series(asked.of, measure), blocks.series(over, measure)
-    values = quotient(of, under)
+    ratio = blocks.series(asked.of, measure).over(blocks.series(over, measure))
+    values = ratio.values
     for each in asked.along:
         values = np.where(np.isfinite(blocks.series(each, measure).values), values, np.nan)
     if asked.apart_from:
         one, other = (blocks.series(each, measure) for each in asked.apart_from)
-        values = values / quotient(one, other)
+        values = values / one.over(other).values
     known = np.isfinite(values)
     if not known.any():
         return None
-    with np.errstate(divide="ignore", invalid="ignore"):
-        least, most = (of.least / under.most)[known], (of.most / under.least)[known]
     under_load = measure == P99 or measure in blocks.derived  # its headline is always primary
     named = asked.question in blocks.primary or under_load
     family: Family = "primary" if asked.headline and named and not exploratory else "exploratory"
     tested = hypothesis(values, blocks.margin(measure), direction_of(measure), family)
-    between = tuple(np.median([least, most], axis=1).tolist())
-    apart, sides = blocks.why_apart(asked.of, over), _sides(of, under, known)
+    between = tuple(np.median([ratio.least[known], ratio.most[known]], axis=1).tolist())
+    apart, sides = blocks.why_apart(asked.of, over), frozenset(ratio.side[known].tolist()) - {0}
     return _Taken(asked, measure, over, values, apart, sides, between, tested)
 
 
@@ -228,21 +226,8 @@ def _unpaired(now: Blocks, then: Blocks, asked: Asked) -> _Taken | None:
         least = np.median(of.least) / np.median(under.most)
         most = np.median(of.most) / np.median(under.least)
     between = float(least), float(most)
-    return _Taken(asked, measure, over, none, OTHER_STUDY, _sides(of, under), between, tested)
-
-
-def _sides(of: Series, under: Series, known: Flags | slice = slice(None)) -> frozenset[int]:
-    """On which sides of some of their ratios the true ones are."""
-    return frozenset({*of.side[known].tolist(), *(-under.side[known]).tolist()} - {0})
-
-
-def quotient(of: Series, under: Series) -> Floats:
-    """Block by block; NaN where it is not known: of two bounds to the same side or at one value."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        found = of.values / under.values
-    both = (of.side != 0) & (under.side != 0)
-    unknown = both & ((of.side == under.side) | (of.values == under.values))
-    return np.where(np.isfinite(found) & ~unknown, found, np.nan)
+    sides = frozenset({*of.side.tolist(), *(-under.side).tolist()}) - {0}
+    return _Taken(asked, measure, over, none, OTHER_STUDY, sides, between, tested)
 
 
 def direction_of(measure: str) -> Direction:

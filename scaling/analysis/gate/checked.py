@@ -12,7 +12,6 @@ from typing import Literal
 from scaling.analysis.between_studies import Across
 from scaling.analysis.blocks import Blocks
 from scaling.analysis.lookup.cells import Choice, is_chosen
-from scaling.analysis.ratios import quotient
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics import estimate
 from scaling.analysis.statistics.estimate import Estimate, median
@@ -109,13 +108,13 @@ class BoundCheck:
     why: str = ""
 
 
+@dataclass(frozen=True, eq=False)
 class Checked:
     """The cells that are checked, of a study and of an earlier one, if there is one."""
 
-    def __init__(self, cells: Sequence[Cell], now: StudyResults, across: Across | None) -> None:
-        self.cells = cells
-        self.now = now
-        self._across = across
+    cells: Sequence[Cell]
+    now: StudyResults
+    across: Across | None
 
     @cached_property
     def in_both(self) -> list[Cell]:
@@ -124,21 +123,21 @@ class Checked:
         Raises:
             UsageError: there is none.
         """
-        return in_both(self.cells, self._across.then.blocks.cells if self._across else ())
+        return in_both(self.cells, self.across.then.blocks.cells if self.across else ())
 
     def paired(
         self, what: str, of: Cell, over: Cell, least: float, *, per: float = 1.0
     ) -> BoundCheck:
         """That throughput of a cell over that of another, `per` so much, is `least` or more."""
-        blocks = self.now.blocks
-        values = quotient(blocks.series(of, THROUGHPUT), blocks.series(over, THROUGHPUT)) / per
+        ours, theirs = (self.now.blocks.series(each, THROUGHPUT) for each in (of, over))
+        values = ours.over(theirs).values / per
         tested = hypothesis(values / least, 0.0)
         return BoundCheck(self.now.names[of], what, median(values, ""), least, tested)
 
     def over_old(self, what: str, cell: Cell, least: float) -> BoundCheck:
         """That throughput of a cell over that of the earlier study is `least` or more."""
-        assert self._across is not None
-        studies = (self.now, self._across.then)
+        assert self.across is not None
+        studies = (self.now, self.across.then)
         ours, theirs = (each.blocks.series(cell, THROUGHPUT).values for each in studies)
         tested = unpaired_hypothesis(ours / least, theirs, 0.0)
         name = self.now.names[cell]

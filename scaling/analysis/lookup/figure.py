@@ -34,7 +34,7 @@ from scaling.analysis.lookup.cells import (
     wanted,
 )
 from scaling.analysis.lookup.name import FAULT_FIELD, OVER, QUESTION, FigureName, named
-from scaling.analysis.ratios import Ratio, quotient
+from scaling.analysis.ratios import Ratio
 from scaling.analysis.results import Extent, StudyResults, extent
 from scaling.analysis.served.capacity import Capacity
 from scaling.analysis.served.course import ends_mib, growth
@@ -211,15 +211,14 @@ def _figure(
         values = above.values
         return Figure(values, median(values, unit), margin, what, study, above.least, above.most)
     (under,) = below
-    ratio = quotient(above, under)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        least, most = above.least / under.most, above.most / under.least
+    ratio = above.over(under)
     over = part(
         wanted(changed(name.cell, name.over)) | {"parameters": name.over.get("parameters", {})},
         name.over,
     )
     what = f"{what}, over {over}"
-    return Figure(ratio, median(ratio, RATIO), margin, what, study, least, most)
+    estimate = median(ratio.values, RATIO)
+    return Figure(ratio.values, estimate, margin, what, study, ratio.least, ratio.most)
 
 
 def _between(series: Series, measure: str) -> Series:
