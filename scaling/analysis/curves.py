@@ -38,11 +38,6 @@ type MemoryKind = Literal["PSS", "RSS"]
 READINGS: dict[MemoryKind, str] = {"PSS": "pss_bytes", "RSS": "rss_bytes"}  # columns of a frame
 
 
-def readings(runs: pd.DataFrame) -> Floats:
-    """The `READINGS` of some runs of a frame, shape (2, runs)."""
-    return runs[list(READINGS.values())].to_numpy(np.float64).T
-
-
 def memory_kind(sides: Iterable[Floats]) -> MemoryKind:
     """PSS if each side that has any reading of RSS has one of PSS; else RSS.
 

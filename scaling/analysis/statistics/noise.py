@@ -200,30 +200,14 @@ def noise_floor(frame: pd.DataFrame, study: StudyLine) -> NoiseFloor:
         originals(valid)[figures], on=same_place, suffixes=("_twin", ""), sort=False
     )
     share = float(study.study.get("margin") or MARGIN)
-    cells = [
-        (
-            tuple(map(str, names[1:])),
-            np.column_stack([_ratios(runs, each) for each in COLUMNS.values()]),
-        )
-        for names, runs in both.groupby(list(CELL), observed=True, sort=False)
-    ]
-    columns = {name: [table[:, at] for _, table in cells] for at, name in enumerate(COLUMNS)}
-    judged = {
-        name: judge([hypothesis(each, share, DIRECTIONS.get(name, COST)) for each in own])
-        for name, own in columns.items()
-    }
-    p_equal = {
-        name: [hypothesis(each, 0.0).p_differs for each in own] for name, own in columns.items()
-    }
-    found = [
-        AAPair(
-            curve_cell(*key),
-            int(workers),
-            {name: of_all[at] for name, of_all in judged.items()},
-            {name: of_all[at] for name, of_all in p_equal.items()},
-        )
-        for at, ((*key, workers), _) in enumerate(cells)
-    ]
+    cells = list(both.groupby(list(CELL), observed=True, sort=False))
+    found = [AAPair(curve_cell(*key), int(workers), {}) for (_, *key, workers), _ in cells]
+    for name, column in COLUMNS.items():
+        ratios = [_ratios(runs, column) for _, runs in cells]
+        judged = judge([hypothesis(each, share, DIRECTIONS.get(name, COST)) for each in ratios])
+        for pair, verdict, each in zip(found, judged, ratios, strict=True):
+            pair.ratios[name] = verdict
+            pair.p_equal[name] = hypothesis(each, 0.0).p_differs
     order = {name: place for place, name in enumerate(study.workloads)}
     found.sort(key=lambda each: order.get(each.key.workload, len(order)))
     return NoiseFloor(tuple(found), share)
