@@ -5,11 +5,10 @@ intersection–union test (R. L. Berger, Technometrics 24 (1982)): each machine 
 level of a single test, and no correction is needed for how many there are.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from scaling.analysis.comparison.compare import Compared
 from scaling.analysis.ratios import Ratio
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.verdict import RatioVerdict
@@ -55,29 +54,18 @@ def conclusions(machines: Mapping[str, StudyResults]) -> list[Conclusion]:
     """The ratios of throughput (in an open loop: of P99) at an N that is the headline of some
     machine, in the order of the first that has them. A machine with fewer cores may lack some.
     """
-    titles: dict[object, str] = {}
-    ratios: dict[object, Ratio] = {}
-    found: dict[object, dict[str, RatioVerdict]] = {}
+    every: dict[object, Conclusion] = {}
     shown = set()
     for label, results in machines.items():
         for compared in results.judged:
-            for ratio in _of_throughput_and_p99(compared):
+            for ratio in compared.ratios.where(keep=lambda each: each.measure in (THROUGHPUT, P99)):
                 asked = _without_best(ratio)
                 place = asked.question, asked.measure, asked.name, asked.of, asked.over
-                titles.setdefault(place, compared.title)
-                ratios.setdefault(place, asked)
-                found.setdefault(place, {})[label] = ratio
+                new = Conclusion(compared.title, asked, {}, len(machines))
+                every.setdefault(place, new).found[label] = ratio
                 if ratio.of.workers == compared.headline_n:
                     shown.add(place)
-    return [
-        Conclusion(titles[place], ratios[place], values, len(machines))
-        for place, values in found.items()
-        if place in shown
-    ]
-
-
-def _of_throughput_and_p99(compared: Compared) -> Iterator[Ratio]:
-    yield from compared.ratios.where(keep=lambda each: each.measure in (THROUGHPUT, P99))
+    return [each for place, each in every.items() if place in shown]
 
 
 def _without_best(ratio: Ratio) -> Ratio:
