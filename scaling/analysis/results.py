@@ -36,6 +36,7 @@ from scaling.study.parameters import caveats
 from scaling.study.presets import FAILING_BLOCKS
 
 
+@dataclass(eq=False)
 class StudyResults:
     """One study's runs (a frame of `scaling.load`), its first line, and what follows from them.
 
@@ -44,19 +45,11 @@ class StudyResults:
     has sections, sweeps and run issues; every other property raises `UsageError` for it.
     """
 
-    def __init__(
-        self,
-        frame: pd.DataFrame,
-        study: StudyLine,
-        ceilings: Sequence[CeilingLine] = (),
-        notes: Sequence[str] = (),
-        path: Path | None = None,
-    ) -> None:
-        self.frame = frame
-        self.study = study
-        self.ceilings = ceilings
-        self.notes = notes
-        self.path = path
+    frame: pd.DataFrame
+    study: StudyLine
+    ceilings: Sequence[CeilingLine] = ()
+    notes: Sequence[str] = ()
+    path: Path | None = None
 
     @classmethod
     def of(cls, journal: Journal) -> Self:
