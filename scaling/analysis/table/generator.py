@@ -8,12 +8,12 @@ from collections.abc import Callable
 import numpy as np
 
 from scaling.analysis.arrays import Floats
-from scaling.analysis.table.column import OBJECT, Column, Read, Shown, SomeRuns
-from scaling.analysis.table.latency import SHARES, fewest, summary
+from scaling.analysis.table.column import Column, Read, Shown, SomeRuns
+from scaling.analysis.table.latency import SHARES, fewest, of_summary
 from scaling.analysis.table.run_fields import CONNECTIONS
 from scaling.analysis.table.stacks import NS_PER_S
 from scaling.analysis.validity.served import SLIP
-from scaling.journal.record import Latency, Load, RunLine
+from scaling.journal.record import Load, RunLine
 
 SLIP_SHOWN = Shown(heading="P99 slip ms", name="slip_p99_ms", factor=1e3, place=113, extra=True)
 
@@ -26,16 +26,6 @@ def of_load(figure: Callable[[Load], float | None]) -> Read:
         return np.nan if found is None else found
 
     return lambda rows: [of_run(run) for run in rows.runs]
-
-
-def _summaries(which: Callable[[Load], Latency], of: str) -> Read:
-    return lambda rows: [
-        {} if run.load is None else summary([which(run.load)], of) for run in rows.runs
-    ]
-
-
-def _in_summary(column: str, name: str) -> Read:
-    return lambda rows: [found.get(name, np.nan) for found in rows[column]]
 
 
 def _offered_per_s(rows: SomeRuns) -> Floats:
@@ -111,15 +101,9 @@ GENERATOR = {
             heading="max latency ms", name="latency_max_ms", factor=1e3, place=112, extra=True
         ),
     ),
-    "service_summary": Column(
-        read=_summaries(lambda load: load.service, "service"),
-        dtype=OBJECT,
-        definition="latencies from the send, a dict",
-        in_frame=False,
-    ),
     **{
         f"service_{name}_s": Column(
-            read=_in_summary("service_summary", f"service_{name}_s"),
+            read=of_summary(f"service_{name}_s"),
             unit="s",
             definition=f"{name.upper()} of the time from the send of a request to its answer, of "
             f"answered ones only, from {fewest(SHARES[name]):,} answers on",
@@ -128,15 +112,9 @@ GENERATOR = {
         )
         for name in ("p50", "p90", "p95", "p99")
     },
-    "background_summary": Column(
-        read=_summaries(lambda load: load.background, "background"),
-        dtype=OBJECT,
-        definition="latencies of background requests, a dict",
-        in_frame=False,
-    ),
     "background_requests": Column(
         read=lambda rows: [
-            found.get("background_count") or np.nan for found in rows["background_summary"]
+            found.get("background_count") or np.nan for found in rows["latency_summary"]
         ],
         definition="requests that load the server and are in no latency but their own; NaN if none",
         words="background requests",
@@ -146,7 +124,7 @@ GENERATOR = {
     ),
     **{
         f"background_{name}_s": Column(
-            read=_in_summary("background_summary", f"background_{name}_s"),
+            read=of_summary(f"background_{name}_s"),
             unit="s",
             definition=f"{name.upper()} of background requests, from the due time; so far where "
             f"unfinished. They are in no other latency. From {fewest(SHARES[name]):,} requests on",
@@ -162,15 +140,9 @@ GENERATOR = {
         )
         for name, place in {"p50": 108, "p99": 109}.items()
     },
-    "slip_summary": Column(
-        read=_summaries(lambda load: load.slip, "slip"),
-        dtype=OBJECT,
-        definition="how late the generator itself was, a dict",
-        in_frame=False,
-    ),
     **{
         f"slip_{name}_s": Column(
-            read=_in_summary("slip_summary", f"slip_{name}_s"),
+            read=of_summary(f"slip_{name}_s"),
             unit="s",
             definition="how late the load generator itself was: actual send − earliest possible "
             "send, " + ("mean" if name == "mean" else f"{name.upper()}"),

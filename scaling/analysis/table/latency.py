@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from scaling.analysis.arrays import Floats, Integers
-from scaling.analysis.table.column import COUNT, OBJECT, Column, Noise, Read, Shown, SomeRuns
+from scaling.analysis.table.column import COUNT, OBJECT, Column, Noise, Read, Shown
 from scaling.analysis.table.groups import fell_behind, p99_is_bound, sent_late
 from scaling.journal.record import Latency, RunLine
 
@@ -126,9 +126,15 @@ def histograms_of(run: RunLine) -> list[Latency]:
     return [worker.latency for worker in workers if worker.latency is not None]
 
 
-def _summaries(rows: SomeRuns) -> list[dict[str, float]]:
-    every = map(histograms_of, rows.runs)
-    return [summary(histograms) if histograms else {} for histograms in every]
+def _summary(run: RunLine) -> dict[str, float]:
+    """That of a run's latencies and, of a served one, from the send, of background and of slip."""
+    histograms, load = histograms_of(run), run.load
+    found = summary(histograms) if histograms else {}
+    if load is not None:
+        parts = {"service": load.service, "background": load.background, "slip": load.slip}
+        for of, each in parts.items():
+            found |= summary([each], of)
+    return found
 
 
 def middles_ns(edges: Integers) -> Floats:
@@ -138,7 +144,8 @@ def middles_ns(edges: Integers) -> Floats:
     return np.asarray(edges + (width - 1) / 2, dtype=np.float64)
 
 
-def _of_summary(name: str, otherwise: float = np.nan) -> Read:
+def of_summary(name: str, otherwise: float = np.nan) -> Read:
+    """Read a figure of the summary of the runs' latencies; NaN where there is none."""
     return lambda rows: [found.get(name, otherwise) for found in rows["latency_summary"]]
 
 
@@ -151,7 +158,7 @@ def _in_s(
     **how: bool,
 ) -> Column:
     return Column(
-        read=_of_summary(name),
+        read=of_summary(name),
         unit="s",
         definition=definition,
         words=f"{words} latency",
@@ -175,10 +182,13 @@ def _percentile(name: str, words: str, place: int, noise: Noise, **how: bool) ->
 
 LATENCY = {
     "latency_summary": Column(
-        read=_summaries, dtype=OBJECT, definition="all that follow, a dict", in_frame=False
+        read=lambda rows: list(map(_summary, rows.runs)),
+        dtype=OBJECT,
+        definition="all that follow, a dict",
+        in_frame=False,
     ),
     OPERATIONS: Column(
-        read=_of_summary(OPERATIONS, 0),
+        read=of_summary(OPERATIONS, 0),
         dtype=COUNT,
         definition="how many operations were timed, unfinished requests included; 0 but in timed "
         "and served cells",
