@@ -6,11 +6,10 @@ its release to its finish.
 """
 
 from scaling.analysis.table.column import COUNT, NUMBER, Column, where
-from scaling.analysis.table.generator import GENERATOR
+from scaling.analysis.table.generator import GENERATOR, ROOMS
 from scaling.analysis.table.latency import LATENCY
 from scaling.analysis.table.overload import OVERLOAD
 from scaling.analysis.table.processes import COLLECTOR_AND_THREADS, GIL_AND_ALLOCATOR
-from scaling.analysis.table.rooms import ROOMS
 from scaling.analysis.table.run_fields import JUDGED, MEMORY, OWN_FIGURES, REQUESTED, SURROUNDINGS
 from scaling.analysis.table.shared_cores import SERVICE_USE, SHARED
 from scaling.analysis.table.steadiness import STEADINESS

@@ -14,6 +14,7 @@ from scaling.analysis.table.run_fields import CONNECTIONS
 from scaling.analysis.table.stacks import NS_PER_S
 from scaling.analysis.validity.served import SLIP
 from scaling.journal.record import Load, RunLine
+from scaling.study.load import STALLED
 
 SLIP_SHOWN = Shown(heading="P99 slip ms", name="slip_p99_ms", factor=1e3, place=113, extra=True)
 
@@ -195,5 +196,54 @@ GENERATOR = {
         read=lambda rows: [_connections(run).count(0) for run in rows.runs],
         definition="workers of a served run that no connection reached",
         in_frame=False,
+    ),
+}
+
+
+# -------------------------------------------------------------------------------------------- rooms
+# Columns of messages that are sent to rooms of connections: what their members received.
+
+
+def _connection_bytes(rows: SomeRuns) -> Floats:
+    """Memory at the window's end over that before the first connection, for each of them.
+
+    NaN where members stall: what is kept for these is most of it.
+    """
+    connections = np.array(
+        of_load(lambda load: load.connections if load.rooms and load.connections else None)(rows)
+    )
+    ends = [
+        (None, None)
+        if run.cell.parameters.get(STALLED)
+        else (run.memory.pss_bytes, run.memory.idle_pss_bytes)
+        for run in rows.runs
+    ]
+    now, idle = np.array(ends, np.float64).reshape(-1, 2).T  # None is NaN
+    return np.asarray((now - idle) / connections)
+
+
+ROOMS = {
+    "delivered_per_s": Column(
+        read=of_load(lambda load: load.delivered_per_s),
+        unit="messages/s",
+        definition="messages that members of rooms received in the window, each by each of them, ÷ "
+        "its length; NaN where nothing is sent to rooms. A request is then a message that is "
+        "published, and its latency ends when the last member has it",
+        words="deliveries",
+        better="more",
+        shown=Shown(heading="delivered/s", name="delivered_per_s", place=5, extra=True),
+    ),
+    "connection_bytes": Column(
+        read=_connection_bytes,
+        unit="B",
+        definition="PSS of the workers at the window's end, less that before the first connection, "
+        "÷ connections, where these last as long as the run: their average, with what does not "
+        "depend on their number. The system's buffers are in neither; NaN where members stall",
+        words="memory for each connection",
+        better="less",
+        noise="PSS",
+        shown=Shown(
+            heading="KiB/connection", name="connection_kib", factor=2.0**-10, place=117, extra=True
+        ),
     ),
 }
