@@ -22,10 +22,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from scaling.analysis.arrays import Floats
 from scaling.analysis.blocks import Blocks
 from scaling.analysis.comparison.compare import Compared, OverProcesses
-from scaling.analysis.curves import Curve, Point
+from scaling.analysis.curves import MIB, Point
 from scaling.analysis.ratios import Ratio, Ratios, ratios
 from scaling.analysis.served.capacity import GIB_IN_MIB, Capacity
 from scaling.analysis.statistics.estimate import Estimate, median
@@ -51,7 +50,7 @@ from scaling.study.rates import GRID
 
 type Aim = Literal["throughput", "capacity", "memory", "latency"]
 
-MS, MIB = 1_000.0, 2.0**20
+MS = 1_000.0
 MANY_TIMES = 4  # as many workers as were measured: how memory grows
 SERVER = "loops"  # this project's server on each loop, of which all models run the same code
 PERCENTILES = {
@@ -131,7 +130,7 @@ class Figures:
 
         Extrapolated with the interval (or range) of what an extra worker adds.
         """
-        room_mib = memory_bytes / 2**20 - self.first_mib
+        room_mib = memory_bytes / MIB - self.first_mib
         if math.isnan(room_mib) or not (self.extra_mib.n and self.extra_mib.low > 0):
             return None
         if room_mib < 0:
@@ -243,7 +242,7 @@ def app_answer(
     peaks.sort(key=lambda each: each is not peak)
     over = next((each for each in peak.over_processes if _is_headline(each, n)), None)
     shipped = [] if over is None else list(_at_peak(peak, over))
-    about = _About(peak.loop, server_of(peak.curves), n)
+    about = _About(peak.loop, server_of(peak.group.first.parameters), n)
     shipped[1:1] = _capacity(every, capacities, about)
     shipped += _latency(blocks, every, own, rate, about)
     return AppAnswer(
@@ -287,7 +286,7 @@ class _About(NamedTuple):
 
     def has(self, of: Cell) -> bool:
         """Whether a ratio is of N threads of it."""
-        return (of.loop, _server(of), of.workers) == self and of.model == THREADS
+        return (of.loop, server_of(of.parameters), of.workers) == self and of.model == THREADS
 
 
 def stated_rates(study: StudyLine) -> set[float]:
@@ -302,22 +301,13 @@ def stated_rates(study: StudyLine) -> set[float]:
     return {rate for rate in named if rate > 0}
 
 
-def server_of(curves: Sequence[Curve]) -> str:
-    """What served the application in these runs."""
-    return _server(curves[0].key)
-
-
 def is_own(cell: Cell) -> bool:
     """Whether this project's server answered on each loop: the same code for all models."""
     return cell.parameters.get("server", SERVER) == SERVER
 
 
-def _server(cell: Cell) -> str:
-    return _served_by(cell.parameters)
-
-
-def _served_by(parameters: Mapping[str, object]) -> str:
-    """The server; with the size of each loop's pool where that was asked for."""
+def server_of(parameters: Mapping[str, object]) -> str:
+    """What serves the application; with the size of each loop's pool where that was asked for."""
     server, threads = str(parameters.get("server", SERVER)), parameters.get(POOL)
     return f"{server}, pool of {threads}" if threads else server
 
@@ -354,10 +344,9 @@ def _is_headline(each: OverProcesses, n: int) -> bool:
 
 def _at_peak(peak: Compared, over: OverProcesses) -> Iterator[Shipped]:
     def figures(ratio: Ratio, unit: str) -> tuple[Estimate, Estimate]:
-        return (
-            median(peak.of(ratio.of, ratio.measure), unit),
-            median(peak.of(ratio.over, ratio.measure), unit),
-        )
+        values = (peak.of(each, ratio.measure) for each in (ratio.of, ratio.over))
+        ours, theirs = (median(each, unit) for each in values)
+        return ours, theirs
 
     at_peak = figures(over.throughput, "requests/s")
     yield Shipped("throughput", "throughput at the peak", over.throughput, at_peak)
@@ -373,13 +362,8 @@ def _capacity(every: Ratios, capacities: Sequence[Capacity], about: _About) -> I
     for each in every.where(OVER_PROCESSES):
         if each.measure.startswith(CAPACITY.format("")) and about.has(each.of):
             ours, theirs = (found[each.measure, side] for side in (each.of, each.over))
-            yield Shipped(
-                "capacity",
-                each.measure,
-                each,
-                (ours.estimate, theirs.estimate),
-                (ours.bound, theirs.bound),
-            )
+            estimates, bounds = (ours.estimate, theirs.estimate), (ours.bound, theirs.bound)
+            yield Shipped("capacity", each.measure, each, estimates, bounds)
 
 
 def _latency(
@@ -414,7 +398,7 @@ def _at_rate(own: Sequence[Compared], rate: float, loop: str, server: str) -> Co
         for each in own
         if each.section.rate_per_s == rate
         and each.loop == loop
-        and server_of(each.curves) == server
+        and server_of(each.group.first.parameters) == server
     )
     return next(found, None)
 
@@ -422,22 +406,25 @@ def _at_rate(own: Sequence[Compared], rate: float, loop: str, server: str) -> Co
 def _figures(
     peak: Compared, own: Sequence[Compared], rate: float, frame: pd.DataFrame
 ) -> Iterator[Figures]:
-    server = server_of(peak.curves)
+    server = server_of(peak.group.first.parameters)
     at_rate = _at_rate(own, rate, peak.loop, server)
     texts = frame["parameters"].astype(str)
-    of_server = {text: _served_by(Parameters.read(text)) == server for text in texts.unique()}
+    of_server = {text: server_of(Parameters.read(text)) == server for text in texts.unique()}
     is_ours = (frame["workload"] == WORKLOAD) & (frame["loop"] == peak.loop)
     of_loop = frame[is_ours & texts.map(of_server).to_numpy(np.bool_)]
     for curve in peak.curves:
         alone = curve.at(1)
         for point in curve.points:
             cell = curve.key.but(workers=point.workers)
-            loaded = at_rate.point(_at(cell, at_rate)) if at_rate else None
+            loaded = None
+            if at_rate:
+                loaded = at_rate.point(cell.but(parameters=at_rate.group.first.parameters))
             mine = of_loop[
                 (of_loop["arm"] == cell.arm)
                 & (of_loop["model"] == cell.model)
                 & (of_loop["workers"] == cell.workers)
             ]
+            valid = mine[mine["valid"]]
             throughput, memory = peak.of(cell, THROUGHPUT), peak.of(cell, MEMORY)
             yield Figures(
                 cell=cell,
@@ -449,22 +436,12 @@ def _figures(
                 p99_ms=_latency_ms(loaded, P99),
                 cpu_ms_per_request=median(peak.of(cell, CPU), "s").scaled(MS, "ms"),
                 memory_mib=point.memory,
-                idle_mib=median(_idle_mib(mine), "MiB"),
+                idle_mib=median(valid["idle_pss_bytes"] / MIB, "MiB"),
                 extra_mib=curve.slope,
                 first_mib=alone.memory.point if alone else math.nan,
-                start_s=median(mine.loc[mine["valid"], "start_s"].to_numpy(np.float64), "s"),
+                start_s=median(valid["start_s"], "s"),
                 errors=int(mine["load_errors"].fillna(0).sum()),
             )
-
-
-def _idle_mib(runs: pd.DataFrame) -> Floats:
-    bytes_: Floats = runs.loc[runs["valid"], "idle_pss_bytes"].to_numpy(np.float64)
-    return bytes_ / MIB
-
-
-def _at(cell: Cell, compared: Compared) -> Cell:
-    """The same cell at the rate of another section."""
-    return cell.but(parameters=compared.group.first.parameters)
 
 
 def _latency_ms(point: Point | None, column: str) -> Estimate:
