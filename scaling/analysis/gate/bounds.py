@@ -1,7 +1,8 @@
-"""The bounds that the gate can check, each a function that is registered by `@bound`.
+"""The bounds that the gate can check, in one table: `BOUNDS`.
 
-To add one, add a function: its flag, its place in `--help` and its check follow from it. It yields
-a `BoundCheck` for each cell that is checked. Nothing here imports pandas: `--help` reads it.
+To add one, add a function and its entry: the flag, its place in `--help` and the check follow. The
+function yields a `BoundCheck` for each cell that is checked. Nothing here imports pandas: `--help`
+reads it.
 """
 
 from collections.abc import Callable, Iterator
@@ -30,27 +31,6 @@ class Bound:
     over_old: bool = False
 
 
-BOUNDS: dict[str, Bound] = {}  # by the name of the parameter: `min_efficiency`
-
-
-def bound(
-    flag: str, about: str, *, useless: float, over_old: bool = False
-) -> Callable[[Rule], Rule]:
-    """Register a bound."""
-
-    def register(rule: Rule) -> Rule:
-        name = flag.removeprefix("--").replace("-", "_")
-        BOUNDS[name] = Bound(flag, about, useless, rule, over_old)
-        return rule
-
-    return register
-
-
-@bound(
-    "--min-efficiency",
-    "Lowest throughput of N workers as a share of N times one: 0.8.",
-    useless=0.0,
-)
 def efficiency(checked: "Checked", least: float) -> Iterator["BoundCheck"]:
     """The efficiency of every cell above N = 1, which must be `least` or more.
 
@@ -68,12 +48,6 @@ def efficiency(checked: "Checked", least: float) -> Iterator["BoundCheck"]:
         yield checked.paired("efficiency", cell, one, least, per=cell.workers)
 
 
-@bound(
-    "--max-regression",
-    "Largest loss of throughput compared with OLD: 5%.",
-    useless=1.0,
-    over_old=True,
-)
 def regression(checked: "Checked", most: float) -> Iterator["BoundCheck"]:
     """Throughput over that of the same cell in OLD, which may be lower by the share `most`.
 
@@ -82,3 +56,21 @@ def regression(checked: "Checked", most: float) -> Iterator["BoundCheck"]:
     """
     for cell in checked.in_both:
         yield checked.over_old("throughput over OLD", cell, 1 - most)
+
+
+# By the name of the parameter.
+BOUNDS: dict[str, Bound] = {
+    "min_efficiency": Bound(
+        "--min-efficiency",
+        "Lowest throughput of N workers as a share of N times one: 0.8.",
+        0.0,
+        efficiency,
+    ),
+    "max_regression": Bound(
+        "--max-regression",
+        "Largest loss of throughput compared with OLD: 5%.",
+        1.0,
+        regression,
+        over_old=True,
+    ),
+}
