@@ -188,11 +188,6 @@ def _decided(
 # --------------------------------------------------------------------------------------- as a table
 # Judged claims as rows, for notebooks and other programs.
 
-COLUMNS = (
-    "name", "source", "claim", "word", "theirs", "ours", "low", "high", "n", "unit", "what",
-    "study", "builds_differ", "rule", "reason", "note", "run",
-)  # fmt: skip
-
 
 def table(judged: Sequence[JudgedClaim]) -> pd.DataFrame:
     """One row per claim, or one per figure where a claim names several.
@@ -202,36 +197,27 @@ def table(judged: Sequence[JudgedClaim]) -> pd.DataFrame:
     `builds_differ` names other differences between the builds. `run` is the command that measures
     what is missing.
     """
-    return pd.DataFrame([row for each in judged for row in _rows(each)], columns=list(COLUMNS))
+    return pd.DataFrame([_row(each, ours) for each in judged for ours in each.ours or [None]])
 
 
-def _rows(each: JudgedClaim) -> list[dict[str, object]]:
-    claim = each.claim
-    whole = {
+def _row(each: JudgedClaim, ours: Figure | None) -> dict[str, object]:
+    claim, found = each.claim, ours.estimate if ours else None
+    return {
         "name": claim.name,
         "source": claim.source,
         "claim": claim.claim,
         "word": each.word,
         "theirs": claim.theirs,
-        "unit": "",
-        "what": "",
+        "ours": found.point if found else math.nan,
+        "low": found.low if found else math.nan,
+        "high": found.high if found else math.nan,
+        "n": found.n if found else 0,
+        "unit": found.unit if found else "",
+        "what": ours.what if ours else "",
         "study": each.study,
         "builds_differ": each.builds_differ,
         "rule": claim.why,
         "reason": each.reason,
         "note": claim.note,
         "run": each.run,
-        "n": 0,
     }
-    figures = [
-        {
-            "ours": figure.estimate.point,
-            "low": figure.estimate.low,
-            "high": figure.estimate.high,
-            "n": figure.estimate.n,
-            "unit": figure.estimate.unit,
-            "what": figure.what,
-        }
-        for figure in each.ours
-    ]
-    return [whole | figure for figure in figures or [{}]]
