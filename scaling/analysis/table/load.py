@@ -28,7 +28,7 @@ from scaling.analysis.arrays import Integers
 from scaling.analysis.table.column import OBJECT, WORD, SomeRuns, expectations
 from scaling.analysis.table.columns import COLUMNS, EVERY
 from scaling.analysis.table.empty_loop import without_loop
-from scaling.analysis.table.marks import label_outliers, mark_between_runs, marked
+from scaling.analysis.table.marks import label_outliers, late_generators, marked, mixed_states
 from scaling.analysis.table.stacks import Readings, readings
 from scaling.analysis.validity.served import GeneratorKind, kind_of, unlike_generators
 from scaling.base.errors import UsageError
@@ -135,7 +135,9 @@ class FrameBuilder:
     def frame(self) -> pd.DataFrame:
         """All runs that were added, marked where one differs from others of its cell."""
         frame = pd.DataFrame({name: self._column(name) for name in COLUMNS})
-        frame = mark_between_runs(marked(frame, unlike_generators(self._generators)))
+        frame = marked(frame, unlike_generators(self._generators))
+        for find in (mixed_states, late_generators):  # each leaves out what was found before
+            frame = marked(frame, find(frame))
         frame = without_loop(frame)
         return frame.assign(outlier=label_outliers(frame))
 

@@ -157,16 +157,6 @@ def late_generators(frame: pd.DataFrame) -> Mapping[int, Finding]:
 
 # -------------------------------------------------------------------------------------------- marks
 
-BETWEEN_RUNS = (mixed_states, late_generators)
-"""Each gives findings for rows of the frame, by position, as the ones before it left the frame."""
-
-
-def mark_between_runs(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame with these findings among the reasons of its runs."""
-    for find in BETWEEN_RUNS:
-        frame = marked(frame, find(frame))
-    return frame
-
 
 def marked(frame: pd.DataFrame, found: Mapping[int, Finding]) -> pd.DataFrame:
     """The frame with the findings for some rows, by position."""

@@ -7,16 +7,15 @@ the overload to that moment. Before the overload and after that moment at least 
 must be due as a P99 takes. Moments are the borders of the parts of the window.
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from scaling.analysis.table.column import OBJECT, Column, Read, Shown, SomeRuns
+from scaling.analysis.table.column import OBJECT, Column, Read, Shown
 from scaling.analysis.table.generator import of_load
 from scaling.analysis.table.latency import SHARES, Counted, counted, fewest
 from scaling.analysis.table.stacks import NS_PER_S
-from scaling.journal.record import Load, RunLine, SubWindow
+from scaling.journal.record import RunLine, SubWindow
 
 REFUSED, MISSED = "status 503", "status 504"
 TIMES_CALM = 2.0  # of the P99 before the overload: below, latency is back
@@ -105,25 +104,15 @@ def _in_recovery(name: str) -> Read:
 
 
 def _share(kind: str) -> Read:
-    """Requests declined with this status ÷ those offered; NaN where none could be."""
+    """Requests declined with this status ÷ those offered; NaN of workloads that decline none."""
 
-    def of(load: Load) -> float | None:
-        return load.declined.get(kind, 0) / load.offered if load.offered else None
+    def of(run: RunLine) -> float:
+        may = not DECLINES.isdisjoint(run.cell.parameters)
+        if not may or run.load is None or not run.load.offered:
+            return np.nan
+        return run.load.declined.get(kind, 0) / run.load.offered
 
-    return _where_declined(of)
-
-
-def _where_declined(figure: Callable[[Load], float | None]) -> Read:
-    """Of the runs of workloads that decline requests at all."""
-    read = of_load(figure)
-
-    def of_rows(rows: SomeRuns) -> list[float]:
-        may = [DECLINES & run.cell.parameters.keys() for run in rows.runs]
-        return [
-            value if declines else np.nan for value, declines in zip(read(rows), may, strict=True)
-        ]
-
-    return of_rows
+    return lambda rows: list(map(of, rows.runs))
 
 
 OVERLOAD = {
