@@ -4,7 +4,7 @@ Two cells are compared inside a block, between runs made close together; the med
 those ratios, never a ratio of medians. Invalid runs have no value.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -38,6 +38,8 @@ OTHER_N = "they have another number of workers"
 OTHER_GROUP = "one group had no room for both"
 OTHER_STUDY = "they are of two studies"
 NO_TURNS = "each was measured after the other"
+
+type Read = Callable[[pd.DataFrame, str], "pd.Series[float]"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +111,7 @@ class Blocks:
     floor: NoiseFloor
     objectives: Sequence[str] = ()
     derived: dict[str, dict[Cell, Series]] = field(default_factory=dict)
-    _columns: dict[str, Floats] = field(default_factory=dict)
-    _bounds: dict[str, Floats] = field(default_factory=dict)
+    _columns: dict[tuple[str, Read | None], Floats] = field(default_factory=dict)
     _memory_columns: dict[Cell, str] = field(default_factory=dict)
 
     @cached_property
@@ -131,13 +132,16 @@ class Blocks:
         """Where the workers of a cell fit on the machine."""
         return self.regions.get(cell)
 
-    def of(self, cell: Cell, column: str) -> Floats:
-        """The values of a column of the frame in the runs of a cell, shape (blocks,)."""
-        if column not in self._columns:  # for all cells at once
-            values = self._read(column)[self.rows.T]
-            self._columns[column] = np.where(self.rows.T < 0, np.nan, values)
+    def of(self, cell: Cell, column: str, read: Read | None = None) -> Floats:
+        """The values of a column of the frame in the runs of a cell, shape (blocks,), or what
+        `read` makes of it.
+        """
+        if (column, read) not in self._columns:  # for all cells at once
+            every = self._read(column) if read is None else np.asarray(read(self.frame, column))
+            values = np.where(self.rows.T < 0, np.nan, every[self.rows.T])
+            self._columns[column, read] = values
         place = self.place.get(cell)
-        return self._none if place is None else self._columns[column][place]
+        return self._none if place is None else self._columns[column, read][place]
 
     def _read(self, column: str) -> Floats:
         """A column of the frame, or the runs' figures of that name; NaN for none."""
@@ -195,8 +199,7 @@ class Blocks:
     def series(self, cell: Cell, measure: str) -> Series:
         """A measure of a cell; memory in MiB is of one kind in each section."""
         if measure in self.derived:
-            none = Series.exact(np.full(len(self.blocks), np.nan))
-            return self.derived[measure].get(cell, none)
+            return self.derived[measure].get(cell, Series.exact(self._none))
         if measure == MEMORY:
             measure = self.memory_column(cell)
         if measure in (PSS, RSS):
@@ -204,15 +207,9 @@ class Blocks:
         values = self.of(cell, measure)
         if not may_be_one(measure):
             return Series.exact(values)
-        side = self.at(cell, self._has_no_most(measure)) == 1
-        least = self.at(cell, np.asarray(shortest_s(self.frame, measure), np.float64))
+        side = self.of(cell, measure, has_no_most) == 1
+        least = self.of(cell, measure, shortest_s)
         return Series(values, side.astype(np.int64), least, values)
-
-    def _has_no_most(self, measure: str) -> Floats:
-        """1 for each run of which it is a lower bound, shape (runs,)."""
-        if measure not in self._bounds:
-            self._bounds[measure] = np.asarray(has_no_most(self.frame, measure), np.float64)
-        return self._bounds[measure]
 
     def memory_column(self, cell: Cell) -> str:
         """The column of the kind of memory that is compared in the section of a cell."""

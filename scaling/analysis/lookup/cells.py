@@ -277,9 +277,8 @@ def _s_per_op(blocks: Blocks, cell: Cell) -> Series:
 
 
 def _speedup(blocks: Blocks, cell: Cell) -> Series:
-    one = cell.but(workers=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return Series.exact(blocks.of(cell, THROUGHPUT) / blocks.of(one, THROUGHPUT))
+    one = blocks.series(cell.but(workers=1), THROUGHPUT)
+    return blocks.series(cell, THROUGHPUT).over(one)
 
 
 def _efficiency(blocks: Blocks, cell: Cell) -> Series:
