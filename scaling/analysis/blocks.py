@@ -19,6 +19,7 @@ from scaling.analysis.table.columns import MEASURES
 from scaling.analysis.table.groups import (
     CELL,
     curve_cell,
+    fell_behind,
     in_order,
     require_one_study,
 )
@@ -39,7 +40,7 @@ OTHER_GROUP = "one group had no room for both"
 OTHER_STUDY = "they are of two studies"
 NO_TURNS = "each was measured after the other"
 
-type Read = Callable[[pd.DataFrame, str], "pd.Series[float]"]
+type Read = Callable[[pd.DataFrame, str], "pd.Series[float] | Floats"]  # a value for each run
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,14 +156,6 @@ class Blocks:
         figures = self.frame["figures"].to_numpy()
         return list(dict.fromkeys(name for row in rows if row >= 0 for name in figures[row]))
 
-    def at(self, cell: Cell, values: Floats) -> Floats:
-        """Of values of all runs, shape (runs,), those of a cell, shape (blocks,); NaN for none."""
-        place = self.place.get(cell)
-        if place is None:
-            return self._none
-        rows = self.rows[:, place]
-        return np.where(rows < 0, np.nan, values[rows])
-
     def why_apart(self, of: Cell, over: Cell) -> str:
         """Why two cells were not measured in turn with each other; empty where they were.
 
@@ -260,6 +253,11 @@ class Blocks:
             return median, found.bound
 
         return max(known, key=goodness, default=None)
+
+
+def server_behind(frame: pd.DataFrame, _: str) -> Floats:
+    """1 for each run whose server fell behind, 0 for the others: for `Blocks.of`."""
+    return fell_behind(frame).astype(np.float64)
 
 
 def cells_of(frame: pd.DataFrame) -> tuple[list[Cell], Integers]:

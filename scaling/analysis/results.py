@@ -13,7 +13,6 @@ from typing import Self
 import numpy as np
 import pandas as pd
 
-from scaling.analysis.arrays import Floats
 from scaling.analysis.blocks import Blocks, blocks_of
 from scaling.analysis.comparison.compare import Compared, compare
 from scaling.analysis.controls import ControlOutcome, Soundness, outcomes, soundness_of
@@ -26,7 +25,7 @@ from scaling.analysis.served.course import Course, courses
 from scaling.analysis.served.ship import AppAnswer, app_answer
 from scaling.analysis.statistics.drift import Drift, drift
 from scaling.analysis.statistics.noise import NoiseFloor
-from scaling.analysis.table.groups import CURVE, curve_cell, fell_behind
+from scaling.analysis.table.groups import CURVE, curve_cell
 from scaling.analysis.table.labels import labels, short_labels
 from scaling.analysis.table.load import Journal
 from scaling.base.formats import plural
@@ -115,11 +114,6 @@ class StudyResults:
     @cached_property
     def _runs(self) -> Blocks:
         return blocks_of(self.frame, self.study)
-
-    @cached_property
-    def behind(self) -> Floats:
-        """1 for each run whose server fell behind, else 0; shape (runs,)."""
-        return fell_behind(self.frame).astype(np.float64)
 
     @cached_property
     def ratios(self) -> Ratios:

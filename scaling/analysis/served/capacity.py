@@ -18,11 +18,10 @@ from typing import NamedTuple
 import numpy as np
 
 from scaling.analysis.arrays import Flags, Floats
-from scaling.analysis.blocks import Blocks, Series
+from scaling.analysis.blocks import Blocks, Read, Series, server_behind
 from scaling.analysis.curves import MIB
 from scaling.analysis.ratios import Ratio, Ratios
 from scaling.analysis.statistics.estimate import Estimate, median
-from scaling.analysis.table.groups import fell_behind
 from scaling.analysis.table.latency import shortest_s
 from scaling.base.formats import number
 from scaling.journal.record import Cell, Region
@@ -164,18 +163,14 @@ def _capacity(
     rated = sorted(rated, key=_rate)
     rates = np.array([_rate(each) for each in rated])
 
-    def table(values: Floats) -> Floats:
-        """Values of all runs as blocks × rates."""
-        return np.column_stack([blocks.at(each, values) for each in rated])
+    def table(column: str, read: Read | None = None) -> Floats:
+        """A column as blocks × rates."""
+        return np.column_stack([blocks.of(each, column, read) for each in rated])
 
-    frame = blocks.frame
-    latency_s, least_s = (
-        table(np.asarray(values, np.float64))
-        for values in (frame[column], shortest_s(frame, column))
-    )
-    unanswered = table(frame[["load_errors", "load_declined"]].sum(axis=1).to_numpy(np.float64))
-    behind = table(fell_behind(frame).astype(np.float64))
-    memory_mib = table(frame[blocks.memory_column(rated[0])].to_numpy(np.float64)) / MIB
+    latency_s, least_s = table(column), table(column, shortest_s)
+    faults = (table("load_errors"), table("load_declined"), table("reasons", server_behind))
+    is_sound = ~(np.array(faults) > 0).any(axis=0)
+    memory_mib = table(blocks.memory_column(rated[0])) / MIB
     rows = np.flatnonzero((latency_s > 0).any(axis=1))
     if not len(rows):
         return None
@@ -183,8 +178,7 @@ def _capacity(
     for row in rows:
         known = latency_s[row] > 0
         at = rates[known]
-        sound: Flags = ~((unanswered[row, known] > 0) | (behind[row, known] > 0))
-        latencies = latency_s[row, known]
+        sound, latencies = is_sound[row, known], latency_s[row, known]
         found = crossing(at, latencies, sound, objective.limit_s)
         earliest = np.minimum(latencies, least_s[row, known])
         crossings.append(found)

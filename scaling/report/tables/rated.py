@@ -11,6 +11,7 @@ from itertools import chain
 
 import numpy as np
 
+from scaling.analysis.blocks import server_behind
 from scaling.analysis.comparison.compare import Compared
 from scaling.analysis.curves import Curve, Point
 from scaling.analysis.ratios import Ratio
@@ -173,7 +174,7 @@ def _lines(members: Sequence[tuple[float, Section]], results: StudyResults) -> l
 
 def _fell_behind(cell: Cell, results: StudyResults) -> bool:
     """Whether half of its runs or more fell behind: its medians are lower bounds."""
-    behind = results.blocks.at(cell, results.behind)
+    behind = results.blocks.of(cell, "reasons", server_behind)
     known = behind[np.isfinite(behind)]
     return bool(len(known) and known.mean() >= 0.5)
 
