@@ -147,18 +147,15 @@ def outcomes(frame: pd.DataFrame, study: StudyLine) -> Iterator[ControlOutcome]:
     runs = frame[frame["workload"].isin(list(CONTROLS)) & (frame["model"] == MODEL)]
     controls, arms = list(CONTROLS), list(study.arms)
 
+    def is_judged(curve: Curve) -> bool:
+        return curve.key.arm in arms and is_control(curve.key.workload, curve.key.parameters)
+
     def place(curve: Curve) -> tuple[object, ...]:
         return controls.index(curve.key.workload), curve.key.loop, arms.index(curve.key.arm)
 
-    known = (curve for curve in curves(runs) if _is_judged(curve, study))
-    for curve in sorted(known, key=place):
+    for curve in sorted(filter(is_judged, curves(runs)), key=place):
         for point in curve.points:
             yield from _outcomes(curve, point, study)
-
-
-def _is_judged(curve: Curve, study: StudyLine) -> bool:
-    key = curve.key
-    return key.arm in study.arms and is_control(key.workload, key.parameters)
 
 
 def _outcomes(curve: Curve, point: Point, study: StudyLine) -> Iterator[ControlOutcome]:

@@ -35,7 +35,7 @@ from scaling.study.parameters import caveats
 from scaling.study.presets import FAILING_BLOCKS
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class StudyResults:
     """One study's runs (a frame of `scaling.load`), its first line, and what follows from them.
 

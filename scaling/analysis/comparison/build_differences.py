@@ -39,7 +39,10 @@ def build_differences(study: StudyLine) -> list[BuildDifference]:
     """
     known = {name: arm.description for name, arm in study.arms.items() if arm.description}
     found = [_compared(fact, of, known) for fact, of in FACTS.items()]
-    found += [_version(minor, arms) for minor, arms in _by_minor(study.arms).items()]
+    found += [
+        _compared(f"version of {minor}", lambda each: each.python.version, arms)
+        for minor, arms in _by_minor(study.arms).items()
+    ]
     packages = sorted({name for each in known.values() for name in each.packages} - BACKPORTS)
     found += [_compared(name, _package(name), known) for name in packages]
     differing = [each for each in found if len(each.values) > 1]
@@ -97,7 +100,3 @@ def _by_minor(arms: Mapping[str, ArmRecord]) -> dict[str, dict[str, Environment]
             minor = ".".join(arm.description.python.version.split(".")[:2])
             found[minor][name] = arm.description
     return found
-
-
-def _version(minor: str, arms: Mapping[str, Environment]) -> BuildDifference:
-    return _compared(f"version of {minor}", lambda each: each.python.version, arms)

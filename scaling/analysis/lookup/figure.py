@@ -9,8 +9,8 @@ duplicates, with ratios taken inside each block before their median.
 Besides measures of a cell these can be named: `date`, `blocks`, `runs` and `minutes` of the study;
 `noise.throughput workload=echo`, by how much A/A pairs differ in a measure; `capacity`,
 `capacity_per_core` and `capacity_per_gib` of a cell at the study's objective; `soak.FIGURE` and
-`fault.FIGURE` of the single runs beside a journal. Each kind is a function that is registered by
-`@kind`; the names it stands for are those of the registry, one ending in a dot takes any after it.
+`fault.FIGURE` of the single runs beside a journal. `KINDS` has the function that finds each; a name
+there that ends in a dot takes any after it.
 """
 
 import math
@@ -82,20 +82,6 @@ class Figure:
     least: Floats
     most: Floats
     written: str = ""
-
-
-type Kind = Callable[[StudyResults, FigureName], Figure]
-KINDS: dict[str, Kind] = {}  # by the names of measures, or what these begin with
-
-
-def kind(*names: str) -> Callable[[Kind], Kind]:
-    """Register what finds figures of these names."""
-
-    def register(find: Kind) -> Kind:
-        KINDS.update(dict.fromkeys(names, find))
-        return find
-
-    return register
 
 
 results_of = once_for_each(StudyResults.of)  # figures are looked up by the dozen
@@ -246,7 +232,6 @@ OF_A_STUDY: Mapping[str, Callable[[Extent], float]] = {
 }
 
 
-@kind("date", *OF_A_STUDY)
 def _of_study(results: StudyResults, name: FigureName) -> Figure:
     name.take_no_cell("a whole study")
     found = extent(results)
@@ -258,7 +243,6 @@ def _of_study(results: StudyResults, name: FigureName) -> Figure:
     return _fact(results, name, median([], ""), found.date)
 
 
-@kind("noise.")
 def _noise(results: StudyResults, name: FigureName) -> Figure:
     measure = name.measure.removeprefix("noise.")
     if measure not in NOISY:
@@ -280,7 +264,6 @@ OF_A_CAPACITY: Mapping[str, Callable[[Capacity], Estimate]] = {
 }
 
 
-@kind(*OF_A_CAPACITY)
 def _capacity(results: StudyResults, name: FigureName) -> Figure:
     """That at the one objective of a study, or its ratio to that of another cell."""
     if name.over is not None and name.measure != "capacity":
@@ -331,7 +314,6 @@ COUNTS = ("requests", "lost", "refused")
 OF_A_FAULT = (*COUNTS, "back_s", "own_p99_ms", "own_max_ms", "others_p99_ms", "others_max_ms")
 
 
-@kind("soak.")
 def _soak(results: StudyResults, name: FigureName) -> Figure:
     """Of a long load of an application."""
     what = name.measure.removeprefix("soak.")
@@ -341,7 +323,6 @@ def _soak(results: StudyResults, name: FigureName) -> Figure:
     return _fact(results, name, OF_A_SOAK[what](run))
 
 
-@kind("fault.")
 def _fault(results: StudyResults, name: FigureName) -> Figure:
     """Of a fault that was caused: the fields of `FaultRecord`."""
     what = name.measure.removeprefix("fault.")
@@ -377,3 +358,13 @@ def _run[Run: SoakRecord | FaultRecord](name: FigureName, runs: Sequence[Run]) -
 
 def _no_ratio(name: FigureName) -> UsageError:
     return UsageError(f"{name.measure} is of a single run: it has no ratio and no verdict")
+
+
+# By the names of measures, or what these begin with.
+KINDS: Mapping[str, Callable[[StudyResults, FigureName], Figure]] = {
+    **dict.fromkeys(("date", *OF_A_STUDY), _of_study),
+    "noise.": _noise,
+    **dict.fromkeys(OF_A_CAPACITY, _capacity),
+    "soak.": _soak,
+    "fault.": _fault,
+}

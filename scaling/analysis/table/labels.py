@@ -18,18 +18,11 @@ LONGEST_NAME = 120  # file systems take 255 bytes, and more is put around it
 type Variant = tuple[str, Mapping[str, ParameterValue]]  # workload and its parameters
 
 
-def variants(frame: pd.DataFrame) -> list[Variant]:
-    """Each workload with each of its sets of parameters, in the order of the frame."""
-    pairs = frame[["workload", "parameters"]].drop_duplicates().astype(str)
-    return [
-        (workload, Parameters.read(parameters))
-        for workload, parameters in pairs.itertuples(index=False, name=None)
-    ]
-
-
 def labels(frame: pd.DataFrame) -> dict[Variant, str]:
     """A label for each variant: `echo`, or `echo · payload_bytes=256` where there are several."""
-    return short_labels(variants(frame), simulated=bool(frame["simulated"].any()))
+    pairs = frame[["workload", "parameters"]].drop_duplicates().astype(str)
+    variants = ((each.workload, Parameters.read(each.parameters)) for each in pairs.itertuples())
+    return short_labels(variants, simulated=bool(frame["simulated"].any()))
 
 
 def short_labels(every: Iterable[Variant], *, simulated: bool) -> dict[Variant, str]:
@@ -43,7 +36,8 @@ def short_labels(every: Iterable[Variant], *, simulated: bool) -> dict[Variant, 
         by_workload[workload].append(parameters)
     short = {}
     for workload, sets in by_workload.items():
-        varying = [name for name in _names(sets) if len({repr(p.get(name)) for p in sets}) > 1]
+        names = dict.fromkeys(name for each in sets for name in each)
+        varying = [name for name in names if len({repr(p.get(name)) for p in sets}) > 1]
         for parameters in sets:
             parts = [parameter(name, parameters[name]) for name in varying if name in parameters]
             name = f"simulated {workload}" if simulated else workload
@@ -67,10 +61,6 @@ def parameter(name: str, value: object) -> str:
     if name == RATE and isinstance(value, int | float):
         return "closed loop" if value == CLOSED else f"at {value:.12g}/s"
     return f"{name}={plain(value)}"
-
-
-def _names(parameters: list[Mapping[str, ParameterValue]]) -> list[str]:
-    return list(dict.fromkeys(name for each in parameters for name in each))
 
 
 def plain(value: object) -> str:
