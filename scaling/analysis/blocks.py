@@ -40,7 +40,7 @@ OTHER_GROUP = "one group had no room for both"
 OTHER_STUDY = "they are of two studies"
 NO_TURNS = "each was measured after the other"
 
-type Read = Callable[[pd.DataFrame, str], "pd.Series[float] | Floats"]  # a value for each run
+type FromFrame = Callable[[pd.DataFrame, str], "pd.Series[float] | Floats"]  # a value for each run
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class Blocks:
     floor: NoiseFloor
     objectives: Sequence[str] = ()
     derived: dict[str, dict[Cell, Series]] = field(default_factory=dict)
-    _columns: dict[tuple[str, Read | None], Floats] = field(default_factory=dict)
+    _columns: dict[tuple[str, FromFrame | None], Floats] = field(default_factory=dict)
     _memory_columns: dict[Cell, str] = field(default_factory=dict)
 
     @cached_property
@@ -133,7 +133,7 @@ class Blocks:
         """Where the workers of a cell fit on the machine."""
         return self.regions.get(cell)
 
-    def of(self, cell: Cell, column: str, read: Read | None = None) -> Floats:
+    def of(self, cell: Cell, column: str, read: FromFrame | None = None) -> Floats:
         """The values of a column of the frame in the runs of a cell, shape (blocks,), or what
         `read` makes of it.
         """

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from scaling.analysis.arrays import Flags, Floats
-from scaling.analysis.blocks import Blocks, Read, Series, server_behind
+from scaling.analysis.blocks import Blocks, FromFrame, Series, server_behind
 from scaling.analysis.curves import MIB
 from scaling.analysis.ratios import Ratio, Ratios
 from scaling.analysis.statistics.estimate import Estimate, median
@@ -163,9 +163,9 @@ def _capacity(
     rated = sorted(rated, key=_rate)
     rates = np.array([_rate(each) for each in rated])
 
-    def table(column: str, read: Read | None = None) -> Floats:
-        """A column as blocks × rates."""
-        return np.column_stack([blocks.of(each, column, read) for each in rated])
+    def table(name: str, read: FromFrame | None = None) -> Floats:
+        """A column, or what is made of it, as blocks × rates."""
+        return np.column_stack([blocks.of(each, name, read) for each in rated])
 
     latency_s, least_s = table(column), table(column, shortest_s)
     faults = (table("load_errors"), table("load_declined"), table("reasons", server_behind))
