@@ -27,8 +27,6 @@ def _sorted_parameters(rows: SomeRuns) -> list[str]:
 
 
 def _busiest(run: RunLine) -> float | None:
-    if not run.services:
-        return None
     busy = [use.busy_fraction for use in run.services.values() if use.busy_fraction is not None]
     return max(busy, default=None)
 
@@ -115,9 +113,7 @@ REQUESTED = {
         definition="its window was taken in slices, in turn with cells that it is compared with",
     ),
     "group": Column(
-        read=lambda rows: [
-            math.nan if run.group is None else float(run.group) for run in rows.runs
-        ],
+        read=field("group"),
         definition="runs of a block with the same number took turns with each other",
     ),
     "alone": _word("alone", "why it took turns with no other run"),

@@ -31,8 +31,7 @@ CAN_ASK = {each.asked_by for each in SERVICES.values() if each.fresh}
 def _of(service: str, figure: Callable[[ServiceUse], float | None]) -> Read:
     def read(rows: SomeRuns) -> Floats:
         uses = [run.services.get(service) for run in rows.runs]
-        found = [None if use is None else figure(use) for use in uses]
-        return np.array([np.nan if each is None else each for each in found], np.float64)
+        return np.array([use and figure(use) for use in uses], np.float64)  # None is NaN
 
     return read
 
