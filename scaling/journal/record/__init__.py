@@ -3,120 +3,56 @@
 A file for each thing that is described; all of their names are here.
 """
 
-from scaling.journal.record.cell import Cell, Parameters, Region
-from scaling.journal.record.description import (
-    Description,
-    Environment,
-    Holds,
-    Offer,
-    ParameterFacts,
-    ParameterValue,
-    PythonFacts,
-    Refusal,
-    Rounds,
-    Uneven,
-    WorkloadFacts,
-)
-from scaling.journal.record.line import (
-    SCHEMA,
-    CeilingLine,
-    Line,
-    LineHead,
-    SetAsideLine,
-    decode_description,
-    decode_head,
-    decode_line,
-    decode_record,
-    encode_line,
-)
-from scaling.journal.record.of_child import (
-    Failure,
-    GilStates,
-    Instants,
-    Latency,
-    LoopFacts,
-    Outside,
-    ProcessFacts,
-    Record,
-    Spans,
-    Switch,
-    ThreadUse,
-    Ticks,
-    WorkerRecord,
-)
-from scaling.journal.record.of_run import (
-    Disturbance,
-    Load,
-    Memory,
-    Outcome,
-    Overload,
-    RunLine,
-    ServiceUse,
-    SubWindow,
-    Waits,
-)
-from scaling.journal.record.of_study import (
-    ArmRecord,
-    Calibration,
-    Machine,
-    ReadBack,
-    RefusedCells,
-    StudyLine,
-    WorkloadNote,
-)
-
-__all__ = [
-    "SCHEMA",
-    "ArmRecord",
-    "Calibration",
-    "CeilingLine",
-    "Cell",
-    "Description",
-    "Disturbance",
-    "Environment",
-    "Failure",
-    "GilStates",
-    "Holds",
-    "Instants",
-    "Latency",
-    "Line",
-    "LineHead",
-    "Load",
-    "LoopFacts",
-    "Machine",
-    "Memory",
-    "Offer",
-    "Outcome",
-    "Outside",
-    "Overload",
-    "ParameterFacts",
-    "ParameterValue",
-    "Parameters",
-    "ProcessFacts",
-    "PythonFacts",
-    "ReadBack",
-    "Record",
-    "Refusal",
-    "RefusedCells",
-    "Region",
-    "Rounds",
-    "RunLine",
-    "ServiceUse",
-    "SetAsideLine",
-    "Spans",
-    "StudyLine",
-    "SubWindow",
-    "Switch",
-    "ThreadUse",
-    "Ticks",
-    "Uneven",
-    "Waits",
-    "WorkerRecord",
-    "WorkloadFacts",
-    "WorkloadNote",
-    "decode_description",
-    "decode_head",
-    "decode_line",
-    "decode_record",
-    "encode_line",
-]
+from scaling.journal.record.cell import Cell as Cell
+from scaling.journal.record.cell import Parameters as Parameters
+from scaling.journal.record.cell import Region as Region
+from scaling.journal.record.description import Description as Description
+from scaling.journal.record.description import Environment as Environment
+from scaling.journal.record.description import Holds as Holds
+from scaling.journal.record.description import Offer as Offer
+from scaling.journal.record.description import ParameterFacts as ParameterFacts
+from scaling.journal.record.description import ParameterValue as ParameterValue
+from scaling.journal.record.description import PythonFacts as PythonFacts
+from scaling.journal.record.description import Refusal as Refusal
+from scaling.journal.record.description import Rounds as Rounds
+from scaling.journal.record.description import Uneven as Uneven
+from scaling.journal.record.description import WorkloadFacts as WorkloadFacts
+from scaling.journal.record.line import SCHEMA as SCHEMA
+from scaling.journal.record.line import CeilingLine as CeilingLine
+from scaling.journal.record.line import Line as Line
+from scaling.journal.record.line import LineHead as LineHead
+from scaling.journal.record.line import SetAsideLine as SetAsideLine
+from scaling.journal.record.line import decode_description as decode_description
+from scaling.journal.record.line import decode_head as decode_head
+from scaling.journal.record.line import decode_line as decode_line
+from scaling.journal.record.line import decode_record as decode_record
+from scaling.journal.record.line import encode_line as encode_line
+from scaling.journal.record.of_child import Failure as Failure
+from scaling.journal.record.of_child import GilStates as GilStates
+from scaling.journal.record.of_child import Instants as Instants
+from scaling.journal.record.of_child import Latency as Latency
+from scaling.journal.record.of_child import LoopFacts as LoopFacts
+from scaling.journal.record.of_child import Outside as Outside
+from scaling.journal.record.of_child import ProcessFacts as ProcessFacts
+from scaling.journal.record.of_child import Record as Record
+from scaling.journal.record.of_child import Spans as Spans
+from scaling.journal.record.of_child import Switch as Switch
+from scaling.journal.record.of_child import ThreadUse as ThreadUse
+from scaling.journal.record.of_child import Ticks as Ticks
+from scaling.journal.record.of_child import WorkerRecord as WorkerRecord
+from scaling.journal.record.of_run import Disturbance as Disturbance
+from scaling.journal.record.of_run import Load as Load
+from scaling.journal.record.of_run import Memory as Memory
+from scaling.journal.record.of_run import Outcome as Outcome
+from scaling.journal.record.of_run import Overload as Overload
+from scaling.journal.record.of_run import RunLine as RunLine
+from scaling.journal.record.of_run import ServiceUse as ServiceUse
+from scaling.journal.record.of_run import SubWindow as SubWindow
+from scaling.journal.record.of_run import Waits as Waits
+from scaling.journal.record.of_study import ArmRecord as ArmRecord
+from scaling.journal.record.of_study import Calibration as Calibration
+from scaling.journal.record.of_study import Machine as Machine
+from scaling.journal.record.of_study import ReadBack as ReadBack
+from scaling.journal.record.of_study import RefusedCells as RefusedCells
+from scaling.journal.record.of_study import StudyLine as StudyLine
+from scaling.journal.record.of_study import WorkloadNote as WorkloadNote
