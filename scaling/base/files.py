@@ -27,6 +27,14 @@ def text_in(path: Path, absent: str = "cannot be read (No such file)") -> str:
         raise UsageError(f"{path}: cannot be read: it is not UTF-8 text") from None
 
 
+def text_or_empty(path: Path) -> str:
+    """The text of one of the system's files, stripped; empty if it cannot be read."""
+    try:
+        return path.read_text(errors="replace").strip()
+    except OSError:
+        return ""
+
+
 def refusal(error: OSError) -> str:
     """Why the system refuses to write, in words that fit into brackets."""
     if isinstance(error, FileExistsError):

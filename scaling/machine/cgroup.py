@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
+from scaling.base.files import text_or_empty
+
 
 class _Mount(NamedTuple):
     """Where a hierarchy of control groups is mounted, and which of its groups is on top there."""
@@ -29,7 +31,7 @@ def cpu_folders(root: Path = Path("/")) -> list[Path]:
 def memory_limit_bytes(root: Path = Path("/")) -> float:
     """Bytes of memory that the strictest control group allows; infinite without a limit."""
     texts = (
-        _text(folder / name).strip()
+        text_or_empty(folder / name)
         for folder in _folders(root, "memory")
         for name in ("memory.max", "memory.limit_in_bytes")
     )
@@ -37,9 +39,9 @@ def memory_limit_bytes(root: Path = Path("/")) -> float:
 
 
 def _folders(root: Path, controller: str) -> list[Path]:
-    groups = _groups(_text(root / "proc/self/cgroup"), controller)
+    groups = _groups(text_or_empty(root / "proc/self/cgroup"), controller)
     folders = []
-    for mount in _mounts(_text(root / "proc/self/mountinfo"), controller):
+    for mount in _mounts(text_or_empty(root / "proc/self/mountinfo"), controller):
         if mount.version not in groups:
             continue
         group = groups[mount.version]
@@ -60,9 +62,9 @@ def cpu_quota(root: Path = Path("/")) -> float | None:
 
 
 def _quota(folder: Path) -> float | None:
-    words = _text(folder / "cpu.max").split() or [
-        _text(folder / "cpu.cfs_quota_us").strip(),
-        _text(folder / "cpu.cfs_period_us").strip(),
+    words = text_or_empty(folder / "cpu.max").split() or [
+        text_or_empty(folder / "cpu.cfs_quota_us"),
+        text_or_empty(folder / "cpu.cfs_period_us"),
     ]
     try:
         quota_us, period_us = map(int, words)
@@ -96,10 +98,3 @@ def _mounts(text: str, controller: str) -> Iterator[_Mount]:
             yield _Mount(top, at, version=2)
         elif kind[0] == "cgroup" and controller in kind[2].split(","):
             yield _Mount(top, at, version=1)
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text()
-    except (OSError, UnicodeDecodeError):
-        return ""

@@ -19,7 +19,7 @@ import platformdirs
 import psutil
 
 from scaling.base.errors import ScalingError
-from scaling.base.files import whole
+from scaling.base.files import text_or_empty, whole
 from scaling.base.formats import plural
 from scaling.journal.record import Machine
 from scaling.machine.topology import Topology
@@ -122,15 +122,15 @@ def _kept(file: Path, size: int, mode: int, what: str) -> str:
 
 def virtualised(root: Path = Path("/")) -> str | None:
     """The hypervisor that this machine runs under, `unknown` if it has no name, or None."""
-    xen = _text(root / "sys/hypervisor/type")
+    xen = text_or_empty(root / "sys/hypervisor/type")
     if xen:
         return xen
     # On x86 the CPU flags say whether the machine is virtual; on ARM only the DMI tables do.
-    flags = re.search(r"^flags\s*:(.*)$", _text(root / "proc/cpuinfo"), re.MULTILINE)
+    flags = re.search(r"^flags\s*:(.*)$", text_or_empty(root / "proc/cpuinfo"), re.MULTILINE)
     if flags and "hypervisor" not in flags[1].split():
         return None
     dmi = root / "sys/class/dmi/id"
-    vendor = f"{_text(dmi / 'sys_vendor')} {_text(dmi / 'product_name')}".casefold()
+    vendor = f"{text_or_empty(dmi / 'sys_vendor')} {text_or_empty(dmi / 'product_name')}".casefold()
     if "metal" in vendor:  # a cloud's machine without a hypervisor ("c7g.metal")
         return None
     named = (name for sign, name in HYPERVISORS.items() if sign in vendor)
@@ -138,15 +138,8 @@ def virtualised(root: Path = Path("/")) -> str | None:
 
 
 def _digits_in(file: Path, size: int) -> str:
-    text = _text(file)
+    text = text_or_empty(file)
     return text if re.fullmatch(rf"[0-9a-f]{{{2 * size}}}", text) else ""
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(errors="replace").strip()
-    except OSError:
-        return ""
 
 
 # -------------------------------------------------------------------------------------------- label

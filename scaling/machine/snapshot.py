@@ -12,6 +12,7 @@ from pathlib import Path
 
 import psutil
 
+from scaling.base.files import text_or_empty
 from scaling.builds.interpreters import Interpreter, survey
 from scaling.journal.record import Disturbance
 from scaling.machine.disturbance import MachineTimes, disturbance
@@ -44,11 +45,11 @@ class MachineSnapshot:
 
     def text(self, path: str) -> str:
         """The text of a file below `root`; empty if it cannot be read."""
-        return _text(self.root / path)
+        return text_or_empty(self.root / path)
 
     def texts(self, pattern: str) -> list[str]:
         """The texts of all files below `root` that match the pattern, sorted by name."""
-        found = (_text(path) for path in sorted(self.root.glob(pattern)))
+        found = (text_or_empty(path) for path in sorted(self.root.glob(pattern)))
         return [text for text in found if text]
 
 
@@ -104,10 +105,3 @@ def _swap_used() -> int | None:
         return psutil.swap_memory().used
     except (OSError, RuntimeError):  # a kernel without /proc/vmstat
         return None
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(errors="replace").strip()
-    except OSError:
-        return ""

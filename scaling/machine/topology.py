@@ -11,6 +11,7 @@ from pathlib import Path
 
 import psutil
 
+from scaling.base.files import text_or_empty
 from scaling.base.vocabulary import CountWord
 from scaling.journal.record import Region
 from scaling.machine.cgroup import cpu_quota
@@ -120,7 +121,7 @@ def read_topology(root: Path = Path("/"), *, affinity: Collection[int] | None = 
     """Read the topology under `root`; `affinity` is this process's own mask unless given."""
     if affinity is None and hasattr(os, "sched_getaffinity"):
         affinity = os.sched_getaffinity(0)
-    online = parse_cpus(_line(root / CPUS / "online"))
+    online = parse_cpus(text_or_empty(root / CPUS / "online"))
     cores = _cores(root, online)
     return Topology(
         logical_cpus=len(online) or psutil.cpu_count() or 1,
@@ -152,45 +153,37 @@ def _cores(root: Path, online: Iterable[int]) -> tuple[tuple[int, ...], ...]:
     for cpu in online:
         folder = root / CPUS / f"cpu{cpu}" / "topology"
         # The second is the first's name before Linux 5.3 (Documentation/ABI/stable/sysfs-devices…).
-        siblings = _line(folder / "core_cpus_list") or _line(folder / "thread_siblings_list")
+        siblings = text_or_empty(folder / "core_cpus_list") or text_or_empty(
+            folder / "thread_siblings_list"
+        )
         cores.add(parse_cpus(siblings))
     return () if () in cores else tuple(sorted(cores))
 
 
 def _numa_nodes(root: Path) -> tuple[tuple[int, ...], ...]:
     folder = root / "sys/devices/system/node"
-    lists = (parse_cpus(_line(node / "cpulist")) for node in folder.glob("node[0-9]*"))
+    lists = (parse_cpus(text_or_empty(node / "cpulist")) for node in folder.glob("node[0-9]*"))
     return tuple(sorted(cpus for cpus in lists if cpus))  # a node may have memory only
 
 
 def _caches(root: Path, online: Iterable[int]) -> tuple[tuple[int, ...], ...]:
     shared = "cache/index3/shared_cpu_list"  # index 2 is the second level, 0 and 1 the first
-    lists = {parse_cpus(_line(root / CPUS / f"cpu{cpu}" / shared)) for cpu in online}
+    lists = {parse_cpus(text_or_empty(root / CPUS / f"cpu{cpu}" / shared)) for cpu in online}
     return tuple(sorted(lists - {()}))
 
 
 def _efficiency_cpus(root: Path, online: Iterable[int]) -> tuple[int, ...]:
-    listed = parse_cpus(_line(root / "sys/devices/cpu_atom/cpus"))
+    listed = parse_cpus(text_or_empty(root / "sys/devices/cpu_atom/cpus"))
     if listed:
         return listed
-    capacities = {cpu: _line(root / CPUS / f"cpu{cpu}" / "cpu_capacity") for cpu in online}
+    capacities = {cpu: text_or_empty(root / CPUS / f"cpu{cpu}" / "cpu_capacity") for cpu in online}
     known = {cpu: int(text) for cpu, text in capacities.items() if text.isdecimal()}
     limit = EFFICIENCY_CAPACITY * max(known.values(), default=0)
     return tuple(sorted(cpu for cpu, capacity in known.items() if capacity < limit))
 
 
 def _cpu_model(root: Path) -> str | None:
-    try:
-        text = (root / "proc/cpuinfo").read_text(errors="replace")
-    except OSError:
-        return None
-    pairs = (line.partition(":") for line in text.splitlines())
+    lines = text_or_empty(root / "proc/cpuinfo").splitlines()
+    pairs = (line.partition(":") for line in lines)
     values = {key.strip(): value.strip() for key, _, value in pairs}
     return next((values[key] for key in MODEL_KEYS if values.get(key)), None)
-
-
-def _line(path: Path) -> str:
-    try:
-        return path.read_text().strip()
-    except (OSError, UnicodeDecodeError):
-        return ""

@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 from scaling.analysis.function_gains import Tally
 from scaling.base.errors import ScalingError
+from scaling.base.files import text_or_empty
 from scaling.journal.beside import SampleKind
 
 RATE_PER_S = 1999  # not in step with anything that happens every millisecond
@@ -229,12 +230,10 @@ def python_name(function: str, file: str, folders: Sequence[str]) -> str:
 
 def _how_to_permit() -> str:
     """The setting that would permit it, with what it is now."""
-    try:
-        now = f"it is {PARANOID.read_text().strip()}; "
-    except OSError:
-        now = ""
+    now = text_or_empty(PARANOID)
+    found = f"it is {now}; " if now else ""
     return (
-        f"sysctl kernel.perf_event_paranoid=1 permits it ({now}in a container, "
+        f"sysctl kernel.perf_event_paranoid=1 permits it ({found}in a container, "
         "--cap-add PERFMON does)"
     )
 

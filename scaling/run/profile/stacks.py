@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from scaling.analysis.function_gains import Tally
+from scaling.base.files import text_or_empty
 from scaling.base.formats import percent
 from scaling.builds.prepared_arm import PreparedArm
 from scaling.journal.beside import SampleKind
@@ -166,6 +167,6 @@ def _why(failed: str) -> str:
     reason = WHY.get(failed, f"Python functions: {failed}")
     if failed != "not permitted":
         return reason
-    now = PTRACE.read_text().strip() if PTRACE.exists() else ""
+    now = text_or_empty(PTRACE)
     scope = f"sysctl kernel.yama.ptrace_scope=0 permits it (it is {now}); " if now else ""
     return f"{reason}; {scope}in a container, --cap-add SYS_PTRACE does"
