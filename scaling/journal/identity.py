@@ -74,30 +74,12 @@ class Identity:
         )
 
 
-def identity(
-    *,
-    study: Mapping[str, Any],
-    machine: Machine,
-    arms: Mapping[str, ArmRecord],
-    pins: str | None,
-    workers_source: str | None,
-) -> Identity:
-    """The identity of a study about to be run, or of one from a journal (`identity_of`)."""
-    return Identity(
-        study=study,
-        machine=facts_of(machine),
-        builds={name: _build(arm) for name, arm in arms.items()},
-        pins=pins,
-        workers_source=workers_source,
-    )
-
-
 def identity_of(line: StudyLine) -> Identity:
     """The identity of the study in a journal's first line."""
-    return identity(
+    return Identity(
         study=line.study,
-        machine=line.machine,
-        arms=line.arms,
+        machine=facts_of(line.machine),
+        builds={name: _build(arm) for name, arm in line.arms.items()},
         pins=line.pins,
         workers_source=line.workers_source,
     )

@@ -26,7 +26,7 @@ from scaling.builds.environments import pins_sha256
 from scaling.builds.prepared_arm import PreparedArm
 from scaling.journal.file import JournalFile
 from scaling.journal.folder import choose
-from scaling.journal.identity import identity
+from scaling.journal.identity import identity_of
 from scaling.journal.record import (
     SCHEMA,
     ArmRecord,
@@ -71,7 +71,6 @@ def head(
     workers_source: str,
 ) -> StudyLine:
     """Describe a study before its first run; `pins` and `workers_source` are digests."""
-    study = plan.study.document
     records = {
         name: ArmRecord(
             build=prepared.arm.build.name,
@@ -84,14 +83,11 @@ def head(
         for name, prepared in arms.items()
         if prepared.is_there
     }
-    same = identity(
-        study=study, machine=machine, arms=records, pins=pins, workers_source=workers_source
-    )
-    return StudyLine(
+    line = StudyLine(
         schema=SCHEMA,
         name=plan.study.name,
         machine=machine,
-        study=study,
+        study=plan.study.document,
         seed=plan.study.seed,
         blocks=plan.study.blocks,
         order=plan.order,
@@ -114,10 +110,10 @@ def head(
         ],
         pins=pins,
         workers_source=workers_source,
-        fingerprint=same.fingerprint,
         scaling=__version__,
         started_at=now(),
     )
+    return msgspec.structs.replace(line, fingerprint=identity_of(line).fingerprint)
 
 
 def _described(arm: PreparedArm) -> Environment:

@@ -12,8 +12,8 @@ import msgspec
 import pytest
 
 from scaling.base.errors import UsageError
-from scaling.journal.identity import Identity, identity
-from scaling.journal.record import Cell, Machine, ParameterFacts
+from scaling.journal.identity import Identity, identity_of
+from scaling.journal.record import SCHEMA, Cell, Machine, ParameterFacts, StudyLine
 from scaling.run.requests_file import read_requests_file
 from scaling.study.application import AppAsked, application_study
 from scaling.study.combine import study_from
@@ -227,7 +227,7 @@ def identity_with(note: ApplicationNote) -> Identity:
     """The identity of the study of one application, on one machine."""
     document = study(AppAsked(application="shop:app", note=note)).document
     machine = Machine(id="0" * 32)
-    return identity(study=document, machine=machine, arms={}, pins=None, workers_source=None)
+    return identity_of(StudyLine(schema=SCHEMA, name="shop", study=document, machine=machine))
 
 
 def test_a_study_of_anything_else_says_nothing_of_applications() -> None:

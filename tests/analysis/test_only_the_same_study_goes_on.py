@@ -16,7 +16,7 @@ from scaling.base.errors import UsageError
 from scaling.builds.arms import parse_arm
 from scaling.journal.file import FILE_NAME, JournalFile
 from scaling.journal.folder import Chosen, choose
-from scaling.journal.identity import Identity, identity, identity_of
+from scaling.journal.identity import Identity, identity_of
 from scaling.journal.record import (
     SCHEMA,
     ArmRecord,
@@ -55,7 +55,7 @@ def parts(**changed: Any) -> dict[str, Any]:
 
 
 def made(**changed: Any) -> Identity:
-    return identity(**parts(**changed))
+    return identity_of(StudyLine(schema=SCHEMA, name="scale", **parts(**changed)))
 
 
 def test_two_ways_of_asking_for_one_study_are_one_study() -> None:
