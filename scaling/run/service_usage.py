@@ -6,8 +6,9 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from scaling.journal.record import ServiceUse
 from scaling.run.child import Front
@@ -17,14 +18,6 @@ from scaling.run.service_process import ServiceProcess, Usage, open_connections
 ENOUGH = 4  # readings: before, two inside the run, after
 GONE_S = 1.0  # for the thread that reads to end
 GONE = Usage(gone=True)
-
-
-@dataclass(frozen=True)
-class AtEnd:
-    """What is read of a service at the end of the window, when all connections are still open."""
-
-    memory_bytes: int | None
-    connections: int | None
 
 
 class ServiceUsage:
@@ -40,7 +33,8 @@ class ServiceUsage:
         self._services = dict(services)
         self._readings: list[tuple[float, dict[str, Usage]]] = []
         self._opened: dict[str, Usage] = {}
-        self._at_end: dict[str, AtEnd] = {}
+        # Read at the end of the window, when all connections are still open.
+        self._at_end: dict[str, ServiceUse] = {}
         # Of the window, or of each slice; None: it is over.
         self._instants_ns: queue.SimpleQueue[Sequence[int] | None] = queue.SimpleQueue()
         self._reading: threading.Thread | None = None
@@ -68,8 +62,9 @@ class ServiceUsage:
         elif phase == "closed":
             opened = open_connections() if self._services else None
             self._at_end = {
-                name: AtEnd(
-                    each.memory_bytes(), None if opened is None else each.connections(opened)
+                name: ServiceUse(
+                    memory_bytes=each.memory_bytes(),
+                    connections=None if opened is None else each.connections(opened),
                 )
                 for name, each in self._services.items()
             }
@@ -105,7 +100,7 @@ class ServiceUsage:
         for name, service in self._services.items():
             (began_s, before), (ended_s, after) = within[0], within[-1]
             inside = _busiest_s(before.get(name), after.get(name, GONE))
-            last, at_end = self._readings[-1][1][name], self._at_end.get(name)
+            last = self._readings[-1][1][name]
             busy, window_s = None, None
             if self._slices:
                 busy, window_s = self._slices.busy_fraction(name), self._slices.cpu_s(name)
@@ -114,13 +109,12 @@ class ServiceUsage:
                     busy = inside / (ended_s - began_s)
                 if name in self._opened:
                     window_s = _between_s(self._opened[name], after.get(name, GONE))
-            used[name] = ServiceUse(
+            used[name] = msgspec.structs.replace(
+                self._at_end.get(name, ServiceUse()),
                 rss_bytes=last.rss_bytes,
                 cpu_s=_between_s(self._readings[0][1].get(name), last),
                 busy_fraction=busy,
                 window_cpu_s=window_s,
-                memory_bytes=at_end.memory_bytes if at_end else None,
-                connections=at_end.connections if at_end else None,
                 ended=without_own_paths(service.last_words()) if last.gone else "",
                 facts=service.facts,
             )
