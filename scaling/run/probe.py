@@ -180,14 +180,6 @@ READ_AT = ("imported", "closed")  # phases; at others the child must not wait fo
 IDLE = "serving"  # the phase of servers that answer and have no load yet
 
 
-@dataclass
-class Sample:
-    """RSS of all processes of a run at an instant (monotonic ns)."""
-
-    at_ns: int
-    rss_bytes: int
-
-
 class Probe:
     """Watches one run from its imports to the end of its window.
 
@@ -210,7 +202,7 @@ class Probe:
         self._services_cpu_s = services_cpu_s
         self._on_phase = on_phase
         self.processes: frozenset[psutil.Process] = frozenset()
-        self._samples: list[Sample] = []
+        self._samples: list[tuple[int, int]] = []  # when (monotonic ns), and RSS of all processes
         self._baseline_bytes: int | None = None
         self._idle_pss_bytes: int | None = None
         self._full: dict[str, int | None] = {}
@@ -237,9 +229,9 @@ class Probe:
         processes since its imports.
         """
         inside = [
-            sample.rss_bytes
-            for sample in self._samples
-            if opened_ns and closed_ns and opened_ns <= sample.at_ns <= closed_ns
+            rss_bytes
+            for at_ns, rss_bytes in self._samples
+            if opened_ns and closed_ns and opened_ns <= at_ns <= closed_ns
         ]
         return Memory(
             baseline_rss_bytes=self._baseline_bytes,
@@ -257,7 +249,7 @@ class Probe:
         peak = self._full.get("peak")
         if peak is None:
             return None
-        seen = [each.rss_bytes for each in self._samples]
+        seen = [rss_bytes for _, rss_bytes in self._samples]
         return max(peak, self._baseline_bytes or 0, self._full.get("rss") or 0, *seen)
 
     def _watch(self) -> None:
@@ -319,7 +311,7 @@ class Probe:
     def _sample(self) -> None:
         rss = self._rss()
         if rss is not None:
-            self._samples.append(Sample(time.monotonic_ns(), rss))
+            self._samples.append((time.monotonic_ns(), rss))
 
     def _rss(self) -> int | None:
         try:
