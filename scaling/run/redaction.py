@@ -176,7 +176,7 @@ def without_paths(output: bytes, folders: Iterable[str]) -> bytes:
 
 
 def without_own_paths(text: str) -> str:
-    """What a service says, without the folders of temporary files and of the cache.
+    """What a service or sampler says, without the folders of temporary files and of the cache.
 
     Nor does it name a server of the user's.
     """

@@ -3,7 +3,6 @@
 import contextlib
 import os
 import subprocess
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,6 @@ from scaling.analysis.function_gains import FEWEST_PAIRS, SampledRun, Tally, dif
 from scaling.analysis.table.load import Rows, judge_of
 from scaling.analysis.table.stacks import NS_PER_S
 from scaling.base.errors import ScalingError
-from scaling.builds import cache
 from scaling.builds.prepared_arm import PreparedArm
 from scaling.journal.beside import Profile, ProfiledRun, SampleKind
 from scaling.journal.record import CeilingLine, RunLine, StudyLine
@@ -25,7 +23,7 @@ from scaling.run.profile.choice import Chosen
 from scaling.run.profile.perf import RATE_PER_S, UNSEEN, Perf, UnavailableError
 from scaling.run.profile.stacks import Stacks
 from scaling.run.progress import Display, figure_of, run_in_words
-from scaling.run.redaction import without_paths
+from scaling.run.redaction import without_own_paths
 from scaling.run.session import RETRIES, InterruptedStudyError
 from scaling.run.time_left import TimeLeft
 from scaling.study.plan.order import PlannedRun
@@ -310,11 +308,5 @@ def _profile(
         runs=[each.run for pair in found for each in pair],
         parts=parts,
         speed=speed,
-        notes=[_without_folders(each) for each in sampling.notes],
+        notes=[without_own_paths(each) for each in sampling.notes],
     )
-
-
-def _without_folders(note: str) -> str:
-    """What a program said, without the machine's folders: people publish such files."""
-    folders = [tempfile.gettempdir(), str(cache.folder())]
-    return without_paths(note.encode(), folders).decode(errors="replace")
