@@ -8,10 +8,11 @@ so its figures have none of the guards of a study: they stand beside one, labell
 import hashlib
 import re
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from scaling.base.errors import ScalingError, UsageError
+from scaling.builds.cache import Say
 from scaling.builds.prepared_arm import PreparedArm
 from scaling.journal.beside import FtScalingBenchRecord
 
@@ -20,8 +21,6 @@ IN_SOURCE = Path("Tools/ftscalingbench") / FILE_NAME
 LIMIT_S = 600.0  # of one run, which takes seconds
 THREADS = re.compile(r"Running benchmarks with (\d+) threads?")
 SPEEDUP = re.compile(r"(\w+) +(\d+(?:\.\d+)?)x (faster|slower)")
-
-type Say = Callable[[str], None]
 
 
 def script_at(path: Path) -> Path:
