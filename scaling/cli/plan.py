@@ -26,7 +26,7 @@ def plan(
 ) -> None:
     """Print what a study would run, what it cannot run and why, and how long it would take."""
     from scaling.run.measure import prepared
-    from scaling.run.remaining_work import WorkView, read_runs, work_in
+    from scaling.run.remaining_work import read_runs, shown, work_in
     from scaling.study.file import load_study_file
     from scaling.study.plan.table import plan_view
 
@@ -39,4 +39,4 @@ def plan(
     same = asked.options.is_empty
     load = measured.load_file if same else load_study_file
     with prepared(asked.options, asked.wanted, progress, load) as ready:
-        console.print(WorkView(work_in(measured, ready, same=same)))
+        console.print(shown(work_in(measured, ready, same=same)))

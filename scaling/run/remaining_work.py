@@ -1,12 +1,12 @@
 """How much of a study is measured in a journal, and what remains. Nothing is written."""
 
 import shlex
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
@@ -15,12 +15,14 @@ from scaling.base.errors import UsageError
 from scaling.base.formats import plural
 from scaling.journal.identity import identity_of
 from scaling.journal.reading import find_journal, read_lines
-from scaling.journal.record import CeilingLine, Cell, RunLine, StudyLine
+from scaling.journal.record import CeilingLine, RunLine, StudyLine
 from scaling.run.measure import Prepared, precision_rule_of
 from scaling.run.session import Key, Replay
 from scaling.run.time_left import Left, TimeLeft
 from scaling.study.file import StudyFile, study_file_of
 from scaling.study.plan.cells import EXPECTED_OVERHEAD_S
+
+COLUMNS = {"valid": "measured", "to_do": "to do", "again": "to rerun", "lost": "invalid"}
 
 
 @dataclass(frozen=True)
@@ -47,26 +49,16 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Row:
-    """Runs of one workload, arm, loop and model: done and valid, to do, to be run again, lost.
+class Work:
+    """What is done and what remains. `obstacles` are why `scaling run` would not resume it.
 
-    `lost` are runs that were invalid, were run again, and are invalid still; and those that were
-    not made, since every other run of the workload failed.
+    `rows` are the runs of each workload, arm, loop and model: how many are `valid`, `to_do`, to be
+    run `again` and `lost`. Those are lost that were invalid, were run again, and are invalid still;
+    and those that were not made, since every other run of the workload failed.
     """
 
-    name: tuple[str, ...]
-    valid: int
-    to_do: int
-    again: int
-    lost: int
-
-
-@dataclass(frozen=True)
-class Work:
-    """What is done and what remains. `obstacles` are why `scaling run` would not resume it."""
-
     path: Path
-    rows: list[Row]
+    rows: Mapping[tuple[str, ...], Counter[str]]
     blocks: int
     complete_blocks: int
     left: Left
@@ -76,7 +68,7 @@ class Work:
 
     def total(self, column: str) -> int:
         """The sum of a column of the rows."""
-        return sum(getattr(row, column) for row in self.rows)
+        return sum(row[column] for row in self.rows.values())
 
 
 def read_runs(output: Path, note: Callable[[str], None]) -> Measured:
@@ -127,10 +119,10 @@ def work_in(measured: Measured, ready: Prepared, *, same: bool) -> Work:
     for attempt in attempts:
         time.expect(attempt.run.cell)
     open_runs = {(each.run.block, each.run.cell): each.attempt > 1 for each in attempts}
-    counts: dict[tuple[str, ...], Counter[str]] = {}
+    rows: defaultdict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
     for run in planned:
         key = (run.block, run.cell)
-        row = counts.setdefault(_name(run.cell), Counter())
+        row = rows[run.cell.workload, run.cell.arm, run.cell.loop, run.cell.model]
         if key in open_runs:
             row["again" if open_runs[key] else "to_do"] += 1
         else:
@@ -138,10 +130,7 @@ def work_in(measured: Measured, ready: Prepared, *, same: bool) -> Work:
     unfinished = {block for block, _ in open_runs}
     return Work(
         path=measured.path,
-        rows=[
-            Row(name, row["valid"], row["to_do"], row["again"], row["lost"])
-            for name, row in counts.items()
-        ],
+        rows=rows,
         blocks=blocks,
         complete_blocks=blocks - len(unfinished),
         left=time.left,
@@ -151,35 +140,22 @@ def work_in(measured: Measured, ready: Prepared, *, same: bool) -> Work:
     )
 
 
-def _name(cell: Cell) -> tuple[str, ...]:
-    return (cell.workload, cell.arm, cell.loop, cell.model)
-
-
-class WorkView:
-    """Renders `Work`; give it to a rich console."""
-
-    def __init__(self, work: Work) -> None:
-        self._work = work
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Render the runs of each workload, arm, loop and model, and the sums."""
-        del console, options
-        table = Table(box=None, header_style="bold", pad_edge=False)
-        for heading in ("workload", "arm", "loop", "model"):
-            table.add_column(heading, overflow="fold")
-        for heading in ("measured", "to do", "to rerun", "invalid"):
-            table.add_column(heading, justify="right")
-        for row in self._work.rows:
-            table.add_row(*row.name, *map(str, (row.valid, row.to_do, row.again, row.lost)))
-        yield table
-        yield Text()
-        yield from (Text(line) for line in lines(self._work))
+def shown(work: Work) -> Group:
+    """The runs of each workload, arm, loop and model, and the sums, for a terminal."""
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for heading in ("workload", "arm", "loop", "model"):
+        table.add_column(heading, overflow="fold")
+    for heading in COLUMNS.values():
+        table.add_column(heading, justify="right")
+    for name, row in work.rows.items():
+        table.add_row(*name, *(str(row[column]) for column in COLUMNS))
+    return Group(table, Text(), *(Text(line) for line in lines(work)))
 
 
 def lines(work: Work) -> Iterator[str]:
     """The sums, and what can be done next, a line each."""
-    valid, to_do, again = (work.total(column) for column in ("valid", "to_do", "again"))
-    every = valid + to_do + again + work.total("lost")
+    valid, to_do, again, lost = map(work.total, COLUMNS)
+    every = valid + to_do + again + lost
     yield (
         f"{work.path}: {valid} of {plural(every, 'run')} measured, "
         f"{work.complete_blocks} of {plural(work.blocks, 'block')} complete"
@@ -187,7 +163,7 @@ def lines(work: Work) -> Iterator[str]:
     if again:
         causes = "; ".join(f"{reason} ({count}×)" for reason, count in work.reasons.most_common())
         yield f"{plural(again, 'invalid run')} to run again: {causes}"
-    if lost := work.total("lost"):
+    if lost:
         yield (
             f"{plural(lost, 'run')} excluded: still invalid after a second attempt, or of a "
             "workload whose every run failed"
