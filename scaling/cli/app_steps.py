@@ -16,7 +16,7 @@ from scaling.analysis.table.load import read_journal
 from scaling.base.console import say
 from scaling.base.formats import duration, listed, plural
 from scaling.cli.ready import say_what_blocks
-from scaling.journal.beside import AppCheck, write_check, write_faults, write_soak
+from scaling.journal.beside import CHECK_FILE, FAULTS_FILE, SOAK_FILE, AppCheck
 from scaling.report.deploy.commands import PROGRAMS
 from scaling.report.terminal.app_answer import finding_lines
 from scaling.run.app_faults import FAULT_S, FAULTS, measure_faults
@@ -128,7 +128,7 @@ class AppSteps:
                     say(self.console, line)
             measured = measure(ready, output, display(self.console))
             if found:
-                write_check(measured, found)
+                CHECK_FILE.write(measured, found)
             if self.asked.full or self.soak_s:
                 self._as_deployed(ready, measured)
             return measured
@@ -156,14 +156,14 @@ class AppSteps:
         served = list(deployed(arms, asked, self.interface, PROGRAMS.get(self.interface)))
         requests, rate_per_s = self.requests or [{"path": "/"}], found.rate_per_s
         if self.asked.full:
-            write_faults(folder, measure_faults(served, requests, rate_per_s, self._note))
+            FAULTS_FILE.write(folder, measure_faults(served, requests, rate_per_s, self._note))
         if self.soak_s:
             generators = replace(generators_of(ready, 1), requests=requests)
             limit_bytes = self.memory_bytes
             soaked = measure_soak(
                 served, generators, rate_per_s, self.soak_s, limit_bytes, self._note
             )
-            write_soak(folder, soaked)
+            SOAK_FILE.write(folder, soaked)
 
     def _note(self, text: str) -> None:
         say(self.errors, text)

@@ -81,7 +81,7 @@ def run(
     ] = None,
 ) -> None:
     """Measure a study, or resume an interrupted one; then print the answer."""
-    from scaling.journal.beside import write_ftscalingbench
+    from scaling.journal.beside import FTSCALINGBENCH_FILE
     from scaling.journal.protected_write import try_writing
     from scaling.report.output import finish
     from scaling.run.cluster.elsewhere import reached
@@ -112,7 +112,7 @@ def run(
             blocks = ready.plan.study.blocks
             found, failure = run_script(script, arms, blocks, note)
             if found:
-                try_writing(folder, lambda: write_ftscalingbench(folder, found), "scaling run")
+                try_writing(folder, lambda: FTSCALINGBENCH_FILE.write(folder, found), "scaling run")
             if failure:
                 note(failure)
     finish(folder, console)

@@ -4,6 +4,8 @@ The check of an application, what happened to its requests when something failed
 under a long load; what CPython's own script printed; a profile has a file of its own.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -12,27 +14,31 @@ import msgspec
 from scaling.base.files import whole
 from scaling.journal.record import Cell
 
-CHECK, FAULTS, SOAK, PROFILE = "check.json", "faults.json", "soak.json", "profile.json"
-FTSCALINGBENCH = "ftscalingbench.json"
-NAMES = (CHECK, FAULTS, SOAK, PROFILE, FTSCALINGBENCH)
 
+@dataclass(frozen=True)
+class Beside[T]:
+    """A file beside a journal: its name, the `kind` of what it has, and what is read without it."""
 
-def write_beside(folder: Path, name: str, value: Any) -> None:
-    """Write the file of that name beside the journal.
+    name: str
+    kind: Any
+    absent: Callable[[], T]
 
-    Raises:
-        OSError: it cannot be written.
-    """
-    with whole(folder / name) as file:
-        file.write_bytes(msgspec.json.format(msgspec.json.encode(value)))
+    def write(self, folder: Path, value: T) -> None:
+        """Write it beside the journal in this folder.
 
+        Raises:
+            OSError: it cannot be written.
+        """
+        with whole(folder / self.name) as file:
+            file.write_bytes(msgspec.json.format(msgspec.json.encode(value)))
 
-def read_beside[T](folder: Path, name: str, kind: type[T]) -> T | None:
-    """What the file has; None where there is none, or it cannot be read."""
-    try:
-        return msgspec.json.decode((folder / name).read_bytes(), type=kind)
-    except (OSError, msgspec.DecodeError):
-        return None
+    def read(self, folder: Path) -> T:
+        """What it has; what `absent` returns where there is no such file, or it cannot be read."""
+        try:
+            found: T = msgspec.json.decode((folder / self.name).read_bytes(), type=self.kind)
+        except (OSError, msgspec.DecodeError):
+            return self.absent()
+        return found
 
 
 type Kind = Literal[
@@ -72,14 +78,7 @@ class AppCheck(msgspec.Struct, frozen=True, kw_only=True):
     findings: list[Finding]
 
 
-def write_check(folder: Path, found: AppCheck) -> None:
-    """Write it beside the journal. Raises `OSError`."""
-    write_beside(folder, CHECK, found)
-
-
-def read_check(folder: Path) -> AppCheck | None:
-    """That of a study; None where nothing was checked, or the file cannot be read."""
-    return read_beside(folder, CHECK, AppCheck)
+CHECK_FILE = Beside[AppCheck | None]("check.json", AppCheck, lambda: None)
 
 
 class FaultRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,14 +105,7 @@ class FaultRecord(msgspec.Struct, frozen=True, kw_only=True):
     back_s: float | None = None
 
 
-def write_faults(folder: Path, faults: list[FaultRecord]) -> None:
-    """Write them. Raises `OSError`."""
-    write_beside(folder, FAULTS, faults)
-
-
-def read_faults(folder: Path) -> list[FaultRecord]:
-    """Those of a study; none where none were measured, or the file cannot be read."""
-    return read_beside(folder, FAULTS, list[FaultRecord]) or []
+FAULTS_FILE = Beside[list[FaultRecord]]("faults.json", list[FaultRecord], list)
 
 
 class SoakRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -144,14 +136,7 @@ class SoakRecord(msgspec.Struct, frozen=True, kw_only=True):
         return self.duration_s / self.parts
 
 
-def write_soak(folder: Path, found: list[SoakRecord]) -> None:
-    """Write them. Raises `OSError`."""
-    write_beside(folder, SOAK, found)
-
-
-def read_soak(folder: Path) -> list[SoakRecord]:
-    """Those of a study; none where none were measured, or the file cannot be read."""
-    return read_beside(folder, SOAK, list[SoakRecord]) or []
+SOAK_FILE = Beside[list[SoakRecord]]("soak.json", list[SoakRecord], list)
 
 
 class FtScalingBenchRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -168,14 +153,9 @@ class FtScalingBenchRecord(msgspec.Struct, frozen=True, kw_only=True):
     speedups: dict[str, list[float]]
 
 
-def write_ftscalingbench(folder: Path, found: list[FtScalingBenchRecord]) -> None:
-    """Write them. Raises `OSError`."""
-    write_beside(folder, FTSCALINGBENCH, found)
-
-
-def read_ftscalingbench(folder: Path) -> list[FtScalingBenchRecord]:
-    """Those of a study; none where the script was not run, or the file cannot be read."""
-    return read_beside(folder, FTSCALINGBENCH, list[FtScalingBenchRecord]) or []
+FTSCALINGBENCH_FILE = Beside[list[FtScalingBenchRecord]](
+    "ftscalingbench.json", list[FtScalingBenchRecord], list
+)
 
 
 # ------------------------------------------------------------------------------------------ profile
@@ -249,16 +229,19 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     notes: list[str] = []
 
 
+PROFILES_FILE = Beside[list[Profile]]("profile.json", list[Profile], list)
+
+
 def write_profile(folder: Path, profile: Profile) -> None:
     """Write it beside the journal; an earlier one of the same cell is replaced.
 
     Raises:
         OSError: the file cannot be written.
     """
-    others = [each for each in read_profiles(folder) if each.cell != profile.cell]
-    write_beside(folder, PROFILE, [*others, profile])
+    others = [each for each in PROFILES_FILE.read(folder) if each.cell != profile.cell]
+    PROFILES_FILE.write(folder, [*others, profile])
 
 
-def read_profiles(folder: Path) -> list[Profile]:
-    """Those of a study; none where none were made, or the file cannot be read."""
-    return read_beside(folder, PROFILE, list[Profile]) or []
+NAMES = tuple(
+    each.name for each in (CHECK_FILE, FAULTS_FILE, SOAK_FILE, PROFILES_FILE, FTSCALINGBENCH_FILE)
+)

@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from scaling.journal.beside import read_beside, write_beside
+from scaling.journal.beside import Beside
 from scaling.journal.file import FILE_NAME, JournalFile
 from scaling.journal.identity import identity_of
 from scaling.journal.reading import journal_in
@@ -103,8 +103,6 @@ def _reason_against(
 #
 # Hosts have labels here, no addresses.
 
-HOSTS_FILE = "hosts.json"
-
 type State = Literal["complete", "interrupted", "lost", "failed", "absent", "different"]
 
 IN_WORDS: dict[State, str] = {
@@ -139,22 +137,11 @@ class Hosts(msgspec.Struct, kw_only=True):
     hosts: dict[str, Standing] = {}
 
 
-def read_hosts(folder: Path) -> Hosts | None:
-    """What the folder says of its hosts; None where it is no such folder."""
-    return read_beside(folder, HOSTS_FILE, Hosts)
-
-
-def write_hosts(folder: Path, hosts: Hosts) -> None:
-    """Write it.
-
-    Raises:
-        OSError: it cannot be written.
-    """
-    write_beside(folder, HOSTS_FILE, hosts)
+HOSTS_FILE = Beside[Hosts | None]("hosts.json", Hosts, lambda: None)
 
 
 def folders_of(folder: Path) -> list[Path]:
     """The folders of its hosts that have a journal, by name; empty where it is no such folder."""
-    if read_hosts(folder) is None:
+    if HOSTS_FILE.read(folder) is None:
         return []
     return sorted(each for each in folder.iterdir() if each.is_dir() and journal_in(each))

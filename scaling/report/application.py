@@ -13,7 +13,7 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.served.ship import AppAnswer, CopiedOnWrite, Factors, Figures, Shipped, is_own
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.base import formats
-from scaling.journal.beside import read_check, read_faults, read_soak
+from scaling.journal.beside import CHECK_FILE, FAULTS_FILE, SOAK_FILE
 from scaling.journal.record import Cell as StudyCell
 from scaling.report.deploy.commands import deploy_json
 from scaling.report.tables.faults import soak_json
@@ -181,9 +181,9 @@ def application_json(results: StudyResults) -> str:
         document["factors"] = {each.whole.figure: _factors_json(each) for each in found.factors}
     document["deploy"] = deploy_json(results)
     folder = results.path.parent if results.path else None
-    document["check"] = msgspec.to_builtins(read_check(folder)) if folder else None
-    document["faults"] = msgspec.to_builtins(read_faults(folder)) if folder else []
-    document["soak"] = soak_json(read_soak(folder)) if folder else []
+    document["check"] = msgspec.to_builtins(CHECK_FILE.read(folder)) if folder else None
+    document["faults"] = msgspec.to_builtins(FAULTS_FILE.read(folder)) if folder else []
+    document["soak"] = soak_json(SOAK_FILE.read(folder)) if folder else []
     return json.dumps(document, indent=2)
 
 

@@ -17,7 +17,7 @@ from scaling.analysis.table.load import Journal
 from scaling.base.console import new_console, say
 from scaling.base.errors import ScalingError, UsageError
 from scaling.base.formats import listed
-from scaling.journal.folder import folders_of, read_hosts
+from scaling.journal.folder import HOSTS_FILE, folders_of
 from scaling.journal.protected_write import write_text
 from scaling.journal.reading import journal_in
 from scaling.report.files import write_tables
@@ -59,7 +59,7 @@ def finish_several(folder: Path, console: Console) -> None:
         machines[each.name] = results
     if not machines:
         raise ScalingError(f"no host has a valid run in {folder}, so there is no figure")
-    known = read_hosts(folder)
+    known = HOSTS_FILE.read(folder)
     found = machines_chapters(machines, known.hosts if known else {})
     console.print(Chapters(found))
     text = chapters_markdown(found) + "\n"
@@ -146,7 +146,7 @@ def _machines(studies: Mapping[str, StudyResults], results: Sequence[Path]) -> l
     standings = {
         label: standing
         for path in results
-        if (known := read_hosts(path)) is not None
+        if (known := HOSTS_FILE.read(path)) is not None
         for label, standing in known.hosts.items()
     }
     return machines_chapters(studies, standings)

@@ -18,7 +18,7 @@ from scaling.analysis.table.stacks import NS_PER_S
 from scaling.base.console import say
 from scaling.base.errors import UsageError
 from scaling.base.formats import plural
-from scaling.journal.beside import Profile, read_profiles
+from scaling.journal.beside import PROFILES_FILE, Profile
 from scaling.report.reading import read
 from scaling.report.tables.losses import LEGEND, profile_chapter, sentences
 from scaling.report.tables.terminal import Chapters
@@ -45,7 +45,7 @@ def explained_json(results: StudyResults) -> str:
 
 def _functions(path: Path | None) -> Iterator[dict[str, Any]]:
     """Every function named in the profiles beside the journal, and the sums of the others."""
-    for profile in read_profiles(path.parent) if path else ():
+    for profile in PROFILES_FILE.read(path.parent) if path else ():
         for part in profile.parts:
             for each in [*part.functions, *([part.rest] if part.rest else [])]:
                 cell = {"cell": profile.text, "workers": profile.cell.workers}
@@ -132,7 +132,7 @@ def explain(
         console.print(short)
         left = len(every) - short.shown
     console.print(LEGEND, style="dim")
-    for profile in read_profiles(study.path.parent) if study.path else ():
+    for profile in PROFILES_FILE.read(study.path.parent) if study.path else ():
         console.print()
         console.print(Chapters([profile_chapter(profile)]))
     if not details:

@@ -19,7 +19,7 @@ from scaling.analysis.table.timed_runs import counting_lines
 from scaling.base import formats
 from scaling.base.console import new_console
 from scaling.cli.app_steps import AppSteps
-from scaling.journal.beside import AppCheck, Finding, write_check
+from scaling.journal.beside import CHECK_FILE, AppCheck, Finding
 from scaling.journal.record import Calibration, Cell, RunLine
 from scaling.report.application import application_grids, application_json
 from scaling.report.deploy import commands
@@ -205,7 +205,7 @@ def test_where_an_aim_is_undecided_the_next_step_is_to_look_for_noise(
 
 def test_what_the_check_found_is_corrected_first(tmp_path: Path) -> None:
     crash = Finding(kind="crashed", request="", message="Segmentation fault", remedy="look for it")
-    write_check(tmp_path, AppCheck(ok=False, findings=[crash]))
+    CHECK_FILE.write(tmp_path, AppCheck(ok=False, findings=[crash]))
     results = StudyResults.of(FASTER.read(tmp_path))
     text = printed_by(lambda to: print_answer(results, tmp_path, tmp_path / "x", to))
     lines = text.splitlines()

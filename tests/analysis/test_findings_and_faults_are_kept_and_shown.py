@@ -10,17 +10,7 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import read_journal
 from scaling.base.console import new_console
 from scaling.base.errors import ScalingError
-from scaling.journal.beside import (
-    CHECK,
-    FAULTS,
-    AppCheck,
-    FaultRecord,
-    Finding,
-    read_check,
-    read_faults,
-    write_check,
-    write_faults,
-)
+from scaling.journal.beside import CHECK_FILE, FAULTS_FILE, AppCheck, FaultRecord, Finding
 from scaling.report.application import application_json
 from scaling.report.page.render import page
 from scaling.report.publish import publish
@@ -52,7 +42,7 @@ def answer_of(path: Path) -> str:
 @pytest.mark.slow
 @pytest.mark.usefixtures("unrendered")
 def test_findings_are_in_page_json_and_answer(study: Path) -> None:
-    write_check(study.parent, UNSAFE)
+    CHECK_FILE.write(study.parent, UNSAFE)
     shown = page(results_of(study))
     assert "What is wrong on several loops" in shown
     assert "no global" in shown
@@ -72,25 +62,25 @@ def test_findings_are_in_page_json_and_answer(study: Path) -> None:
 
 @pytest.mark.usefixtures("unrendered")
 def test_a_sound_application_is_said_to_be(study: Path) -> None:
-    write_check(study.parent, SOUND)
+    CHECK_FILE.write(study.parent, SOUND)
     assert "What is wrong on several loops" not in page(results_of(study))
     assert "Check: its answers are the same" in answer_of(study)
 
 
 def test_without_a_check_nothing_is_claimed(study: Path) -> None:
-    (study.parent / CHECK).write_text("[torn")
-    assert read_check(study.parent) is None
+    (study.parent / CHECK_FILE.name).write_text("[torn")
+    assert CHECK_FILE.read(study.parent) is None
     assert json.loads(application_json(results_of(study)))["check"] is None
     assert "Check:" not in answer_of(study)
 
 
 @pytest.mark.usefixtures("undrawn")
 def test_findings_are_published_with_the_journal(study: Path, tmp_path: Path) -> None:
-    write_check(study.parent, UNSAFE)
+    CHECK_FILE.write(study.parent, UNSAFE)
     publish(study, tmp_path / "published", new_console())
-    assert read_check(tmp_path / "published") == UNSAFE
+    assert CHECK_FILE.read(tmp_path / "published") == UNSAFE
     told = msgspec.structs.replace(MIXED_UP, message="/home/me/shop.py raises")
-    write_check(study.parent, AppCheck(ok=False, findings=[told]))
+    CHECK_FILE.write(study.parent, AppCheck(ok=False, findings=[told]))
     with pytest.raises(ScalingError, match=r"check\.json"):
         publish(study, tmp_path / "published", new_console())
 
@@ -139,10 +129,10 @@ def test_a_server_that_never_answers_again_has_no_time() -> None:
 def test_page_and_json_have_what_is_beside_the_journal(tmp_path: Path) -> None:
     path = FakeAppStudy(blocks=2).write(tmp_path)
     fault = found([Sent("a", 10.1, 10.2, "answered"), Sent("b", 10.1, 10.15, "lost")], "a")
-    write_faults(path.parent, [fault])
-    assert read_faults(path.parent) == [fault]
+    FAULTS_FILE.write(path.parent, [fault])
+    assert FAULTS_FILE.read(path.parent) == [fault]
     assert "Faults, N = 2, at 100/s" in page(results_of(path))
     (shown,) = json.loads(application_json(results_of(path)))["faults"]
     assert (shown["fault"], shown["lost"], shown["own_max_ms"]) == ("a fault", 1, 100.0)
-    (path.parent / FAULTS).write_text("[torn")
-    assert read_faults(path.parent) == []
+    (path.parent / FAULTS_FILE.name).write_text("[torn")
+    assert FAULTS_FILE.read(path.parent) == []

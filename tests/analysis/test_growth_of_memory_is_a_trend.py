@@ -12,7 +12,7 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.served.course import growth
 from scaling.base.errors import UsageError
 from scaling.base.typed import seconds_in
-from scaling.journal.beside import SoakRecord, read_soak, write_soak
+from scaling.journal.beside import SOAK_FILE, SoakRecord
 from scaling.report.application import application_json
 from scaling.report.page.render import page
 from scaling.report.terminal.app_answer import app_lines
@@ -66,8 +66,8 @@ def test_page_json_and_answer_have_it(tmp_path: Path) -> None:
     results = StudyResults.of(FakeAppStudy(blocks=2).read(tmp_path))
     limit = "stopped at the memory limit of 512 MiB"
     leaking = run([60.0, 300.0, 520.0], model="processes", requests=None, errors=None, ended=limit)
-    write_soak(tmp_path, [run(noisy(0.5, seed=1)), leaking])
-    assert read_soak(tmp_path)[1] == leaking
+    SOAK_FILE.write(tmp_path, [run(noisy(0.5, seed=1)), leaking])
+    assert SOAK_FILE.read(tmp_path)[1] == leaking
     assert limit in page(results)
     grows, stopped = json.loads(application_json(results))["soak"]
     assert grows["growth_mib_per_h_low"] > 0

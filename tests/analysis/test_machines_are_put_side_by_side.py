@@ -10,7 +10,7 @@ from scaling.analysis.machines import conclusions
 from scaling.analysis.results import StudyResults
 from scaling.base.console import new_console
 from scaling.base.errors import UsageError
-from scaling.journal.folder import Hosts, Standing, write_hosts
+from scaling.journal.folder import HOSTS_FILE, Hosts, Standing
 from scaling.report.compare import compare
 from scaling.report.page.render import machines_page
 from scaling.report.tables.grid import chapters_markdown
@@ -76,7 +76,7 @@ def test_a_results_folder_stands_for_its_machines(
         study(name, speeds=SCALES).write(tmp_path / name)
     with pytest.raises(UsageError):  # so far it only has folders of studies
         compare([tmp_path], None, new_console())
-    write_hosts(tmp_path, Hosts(hosts={"b": Standing(state="interrupted", runs=1)}))
+    HOSTS_FILE.write(tmp_path, Hosts(hosts={"b": Standing(state="interrupted", runs=1)}))
     compare([tmp_path], None, new_console())
     shown = capsys.readouterr().out
     assert "yes: faster" in shown

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from scaling.analysis.table.load import read_journal
-from scaling.journal.beside import read_profiles
+from scaling.journal.beside import PROFILES_FILE
 from tests.support.children import BEGINNING
 from tests.support.cli import BUILD, Command
 
@@ -79,7 +79,7 @@ def test_a_planted_function_is_named_first(
     shown = json.loads(done.stdout)["profile"]
     assert "slow_when_many (planted.py)" in {each["function"] for each in shown}
 
-    (found,) = read_profiles(tmp_path / "out")
+    (found,) = PROFILES_FILE.read(tmp_path / "out")
     python = next(
         part for part in found.parts if part.functions and part.functions[0].kind == "python"
     )

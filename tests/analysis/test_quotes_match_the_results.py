@@ -17,7 +17,7 @@ from scaling.analysis.statistics.estimate import Estimate
 from scaling.base import formats
 from scaling.base.console import new_console
 from scaling.base.errors import UsageError
-from scaling.journal.beside import FaultRecord, SoakRecord, write_faults, write_soak
+from scaling.journal.beside import FAULTS_FILE, SOAK_FILE, FaultRecord, SoakRecord
 from scaling.journal.record import ParameterValue
 from scaling.report.claims import STYLES
 from scaling.report.quotes.check import check, corrected, quotes
@@ -53,11 +53,13 @@ SOAK: dict[str, Any] = {"duration_s": 600.0, "parts": 20}
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("published")
     STUDY.write(folder / "made")
-    write_soak(folder / "made", [SoakRecord(**SERVED, **SOAK, memory_mib=[61.0, 62.0, 64.5, None])])
+    SOAK_FILE.write(
+        folder / "made", [SoakRecord(**SERVED, **SOAK, memory_mib=[61.0, 62.0, 64.5, None])]
+    )
     counts: dict[str, Any] = {"requests": 2_400, "lost": 11, "refused": 0}
     killed = FaultRecord(**SERVED, fault="one worker killed", **counts, back_s=0.527)
     restart = FaultRecord(**SERVED, fault="graceful restart", requests=2_400, lost=0, refused=0)
-    write_faults(folder / "made", [killed, restart])
+    FAULTS_FILE.write(folder / "made", [killed, restart])
     return folder
 
 
@@ -128,7 +130,7 @@ def test_the_growth_of_a_long_load_has_its_interval(tmp_path: Path) -> None:
     SMALL.write(tmp_path / "made")
     memory: list[float | None] = [60.0 + part + (part % 3) / 10 for part in range(20)]
     run = SoakRecord(**SERVED, **SOAK, memory_mib=memory)
-    write_soak(tmp_path / "made", [run])
+    SOAK_FILE.write(tmp_path / "made", [run])
     found = growth(run)
     assert found.bounds
     assert Lookup(tmp_path).figure("made: soak.growth model=threads") == (

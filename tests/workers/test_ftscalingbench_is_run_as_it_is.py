@@ -12,7 +12,7 @@ from scaling.analysis.results import StudyResults
 from scaling.base.errors import ScalingError, UsageError
 from scaling.builds.arms import parse_arm
 from scaling.builds.prepared_arm import PreparedArm
-from scaling.journal.beside import read_ftscalingbench, write_ftscalingbench
+from scaling.journal.beside import FTSCALINGBENCH_FILE
 from scaling.journal.record import Description
 from scaling.report.page.render import page
 from scaling.report.tables.export import markdown
@@ -72,8 +72,8 @@ def test_what_it_printed_is_shown_beside_the_study(
     assert script_at(tmp_path) == script
     found, failure = run_script(script, [arm(described_here)], 3, lambda _: None)
     assert not failure
-    write_ftscalingbench(folder, found)
-    (record,) = read_ftscalingbench(folder)
+    FTSCALINGBENCH_FILE.write(folder, found)
+    (record,) = FTSCALINGBENCH_FILE.read(folder)
     assert record.speedups["object_cfunction"] == [1.9, 1.9, 1.9]
     results = StudyResults.of(journal)
     for shown in (markdown(results), page(results)):
@@ -134,7 +134,7 @@ def test_a_script_that_fails_takes_no_answer_from_the_study(
     assert done.returncode == 1
     assert "ftscalingbench on 3.14t failed" in done.stderr
     assert "THE ANSWER" in done.stdout
-    (record,) = read_ftscalingbench(folder)
+    (record,) = FTSCALINGBENCH_FILE.read(folder)
     assert record.speedups["object_cfunction"] == [1.9]
 
 

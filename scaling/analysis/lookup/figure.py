@@ -46,7 +46,7 @@ from scaling.analysis.table.load import Journal
 from scaling.base.errors import UsageError, unknown
 from scaling.base.formats import percent
 from scaling.base.once import once_for_each
-from scaling.journal.beside import FaultRecord, SoakRecord, read_faults, read_soak
+from scaling.journal.beside import FAULTS_FILE, SOAK_FILE, FaultRecord, SoakRecord
 from scaling.study.questions import CAPACITY, CPU, P99, THROUGHPUT
 
 RATIO = "×"
@@ -319,7 +319,7 @@ def _soak(results: StudyResults, name: FigureName) -> Figure:
     what = name.measure.removeprefix("soak.")
     if what not in OF_A_SOAK:
         raise unknown("figure", what, OF_A_SOAK, where="soak.")
-    run = _run(name, read_soak(_folder(results)))
+    run = _run(name, SOAK_FILE.read(_folder(results)))
     return _fact(results, name, OF_A_SOAK[what](run))
 
 
@@ -328,7 +328,7 @@ def _fault(results: StudyResults, name: FigureName) -> Figure:
     what = name.measure.removeprefix("fault.")
     if what not in OF_A_FAULT:
         raise unknown("figure", what, OF_A_FAULT, where="fault.")
-    value = getattr(_run(name, read_faults(_folder(results))), what)
+    value = getattr(_run(name, FAULTS_FILE.read(_folder(results))), what)
     estimate = median([] if value is None else [value], "")
     return _fact(results, name, estimate, f"{value:,}" if what in COUNTS else "")
 

@@ -8,7 +8,7 @@ from functools import partial
 
 from scaling.analysis.results import StudyResults
 from scaling.analysis.sections import Sweep
-from scaling.journal.beside import read_check, read_faults, read_profiles, read_soak
+from scaling.journal.beside import CHECK_FILE, FAULTS_FILE, PROFILES_FILE, SOAK_FILE
 from scaling.report.application import application_grids
 from scaling.report.deploy.commands import deploy_grids
 from scaling.report.page.parts import Block, PageFigure, PageSection, Picture, Pictures
@@ -169,7 +169,7 @@ def stack_blocks(results: StudyResults, pictures: Pictures) -> list[Block]:
 
 def function_blocks(results: StudyResults) -> list[Block]:
     """A block for each profile beside the journal."""
-    profiles = read_profiles(results.path.parent) if results.path else []
+    profiles = PROFILES_FILE.read(results.path.parent) if results.path else []
     return [
         Block(
             each.text,
@@ -221,10 +221,10 @@ def application_block(results: StudyResults) -> Block:
     if results.path is None:
         return Block(grids=tables)
     folder = results.path.parent
-    check = read_check(folder)
+    check = CHECK_FILE.read(folder)
     tables += check_grids(check)
-    if faults := read_faults(folder):
+    if faults := FAULTS_FILE.read(folder):
         tables.append(faults_grid(faults))
-    if soaked := read_soak(folder):
+    if soaked := SOAK_FILE.read(folder):
         tables.append(soak_grid(soaked))
     return Block(words=[check_sentence(check)] if check else [], grids=tables)

@@ -12,7 +12,7 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import median
 from scaling.analysis.table.empty_loop import EMPTY, PARAMETER, PRIMITIVES
 from scaling.base import formats
-from scaling.journal.beside import FtScalingBenchRecord, read_ftscalingbench
+from scaling.journal.beside import FTSCALINGBENCH_FILE, FtScalingBenchRecord
 from scaling.report.tables.grid import Cell, Grid
 from scaling.study.questions import OVER_PROCESSES, THREADS, THROUGHPUT
 
@@ -101,7 +101,7 @@ def primitives_grid(rows: Primitives) -> Grid:
 
 def script_grids(results: StudyResults) -> list[Grid]:
     """What CPython's script printed beside this study, if it was run: a row for each benchmark."""
-    found = read_ftscalingbench(results.path.parent) if results.path else []
+    found = FTSCALINGBENCH_FILE.read(results.path.parent) if results.path else []
     return [_script_grid(found)] if found else []
 
 

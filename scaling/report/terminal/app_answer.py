@@ -13,7 +13,7 @@ from scaling.analysis.served.ship import AppAnswer, Factors, Figures, Shipped
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.base import formats
 from scaling.base.vocabulary import WORKERS
-from scaling.journal.beside import AppCheck, read_check, read_faults, read_soak
+from scaling.journal.beside import CHECK_FILE, FAULTS_FILE, SOAK_FILE, AppCheck
 from scaling.journal.record import Cell
 from scaling.report.application import NOT_DECIDED, aim_text, shipped_text, sides
 from scaling.report.tables.faults import check_sentence, faults_sentence, soak_sentence
@@ -49,7 +49,7 @@ GIB = 2.0**30
 
 def next_command(results: StudyResults, folder: Path) -> str:
     """The command that is most worth typing now."""
-    if (check := read_check(folder)) and check.findings:
+    if (check := CHECK_FILE.read(folder)) and check.findings:
         return "correct what the check found (the page has the remedies), then measure again"
     if int(results.frame["block"].nunique()) < FEWEST_FOR_INTERVAL:
         needed = f"a verdict needs {FEWEST_FOR_INTERVAL} blocks"
@@ -177,14 +177,14 @@ def _beside(results: StudyResults) -> tuple[str, str, str, str]:
     if results.path is None:
         return "", "", "", ""
     folder = results.path.parent
-    check = read_check(folder)
+    check = CHECK_FILE.read(folder)
     checked = check_sentence(check) if check else ""
     sound = check is None or check.ok
     return (
         checked if sound else "",
         "" if sound else checked,
-        faults_sentence(read_faults(folder)),
-        soak_sentence(read_soak(folder)),
+        faults_sentence(FAULTS_FILE.read(folder)),
+        soak_sentence(SOAK_FILE.read(folder)),
     )
 
 

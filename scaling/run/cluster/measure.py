@@ -16,7 +16,7 @@ import msgspec
 from scaling.base.errors import ScalingError, UsageError
 from scaling.base.formats import listed
 from scaling.builds.cache import Say
-from scaling.journal.folder import Hosts, Standing, State, read_hosts, write_hosts
+from scaling.journal.folder import HOSTS_FILE, Hosts, Standing, State
 from scaling.journal.reading import journal_in
 from scaling.journal.record import StudyLine
 from scaling.run.cluster import on_host
@@ -66,7 +66,7 @@ def measure_on_hosts(cluster: Cluster, ask: Ask, folder: Path, say: Say) -> Host
                 _stop_drivers(cluster, found)
                 _wait(hosts, time.monotonic() + STOP_S)
             found.hosts |= {host.label: host.standing for host in hosts}
-            write_hosts(folder, found)
+            HOSTS_FILE.write(folder, found)
     return found
 
 
@@ -76,10 +76,10 @@ def _opened(folder: Path) -> Hosts:
         raise UsageError(
             f"{folder} holds a study of one machine. Choose another folder with --output DIR"
         )
-    hosts = read_hosts(folder) or Hosts()
+    hosts = HOSTS_FILE.read(folder) or Hosts()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        write_hosts(folder, hosts)
+        HOSTS_FILE.write(folder, hosts)
     except OSError as error:
         raise UsageError(f"cannot write to {folder}: {error.strerror}") from None
     return hosts
