@@ -20,7 +20,6 @@ from scaling.journal.record.description import WorkloadFacts as WorkloadFacts
 from scaling.journal.record.line import SCHEMA as SCHEMA
 from scaling.journal.record.line import CeilingLine as CeilingLine
 from scaling.journal.record.line import Line as Line
-from scaling.journal.record.line import LineHead as LineHead
 from scaling.journal.record.line import SetAsideLine as SetAsideLine
 from scaling.journal.record.line import decode_description as decode_description
 from scaling.journal.record.line import decode_head as decode_head

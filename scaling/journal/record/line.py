@@ -49,9 +49,12 @@ _encoder = msgspec.json.Encoder()
 _lines: msgspec.json.Decoder[Line] = msgspec.json.Decoder(
     StudyLine | RunLine | CeilingLine | SetAsideLine,
 )
-_heads = msgspec.json.Decoder(LineHead)
-_records = msgspec.json.Decoder(Record)
-_descriptions = msgspec.json.Decoder(Description)
+
+# Each raises `msgspec.DecodeError` for anything else than kind and schema of a line of any version,
+# a child's record, the `--describe` document.
+decode_head = msgspec.json.Decoder(LineHead).decode
+decode_record = msgspec.json.Decoder(Record).decode
+decode_description = msgspec.json.Decoder(Description).decode
 
 
 def encode_line(line: Line, record: bytes | None = None) -> bytes:
@@ -75,21 +78,6 @@ def decode_line(data: bytes | str) -> Line | None:
     try:
         return _lines.decode(data)
     except msgspec.ValidationError:
-        if _heads.decode(data).kind in KINDS:
+        if decode_head(data).kind in KINDS:
             raise
         return None
-
-
-def decode_head(data: bytes | str) -> LineHead:
-    """Kind and schema of a line of any version. Raises `msgspec.DecodeError`."""
-    return _heads.decode(data)
-
-
-def decode_record(data: bytes | str) -> Record:
-    """A child's record. Raises `msgspec.DecodeError` if it is not one."""
-    return _records.decode(data)
-
-
-def decode_description(data: bytes | str) -> Description:
-    """The `--describe` document. Raises `msgspec.DecodeError` if it is not one."""
-    return _descriptions.decode(data)
