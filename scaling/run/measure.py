@@ -93,15 +93,7 @@ def head(
         order=plan.order,
         arms=records,
         workloads={
-            name: WorkloadNote(
-                operation=facts.operation,
-                sent=facts.sent,
-                summary=facts.summary,
-                in_flight=facts.in_flight,
-                finite=facts.finite,
-                served=facts.served,
-                services=facts.services,
-            )
+            name: msgspec.convert(facts, WorkloadNote, from_attributes=True)
             for name, facts in plan.workloads.items()
         },
         refused=[
