@@ -10,7 +10,6 @@ import shutil
 from array import array
 from collections.abc import Collection, Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import Literal, Self
 
 from scaling.base.errors import ScalingError, UsageError
@@ -130,12 +129,7 @@ class JournalFile:
         """Return itself; leaving closes the file."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Close the file."""
         self.close()
 
