@@ -79,14 +79,10 @@ class Executor:
 
         With `turn` it takes turns with others.
         """
-        cell = run.cell
-        arm, workload = self._arms[cell.arm], self._plan.workloads[cell.workload]
-        names = beside(workload.services, cell.parameters)
-        places = self._apart(cell) if workload.served else None
-        at = now()
+        cell, at = run.cell, now()
         use: dict[str, ServiceUse] = {}
         try:
-            ending, use = self._run(run, arm, names, places, turn)
+            ending, use = self._run(run, turn)
         except ServiceError as error:  # the study goes on: other cells may not need it
             ending = Ending("crashed", 0.0, stderr=without_own_paths(str(error)))
         line = RunLine(
@@ -111,21 +107,16 @@ class Executor:
         )
         return line, ending.raw_record
 
-    def _run(
-        self,
-        run: PlannedRun,
-        arm: PreparedArm,
-        names: Sequence[str],
-        places: Apart | None,
-        turn: Turn | None,
-    ) -> tuple[Ending, dict[str, ServiceUse]]:
-        """Run the cell in a child, beside the services of these names; what they used.
+    def _run(self, run: PlannedRun, turn: Turn | None) -> tuple[Ending, dict[str, ServiceUse]]:
+        """Run the cell in a child, beside its services; what they used.
 
         Raises:
             ServiceError: one of them cannot be started.
         """
         cell = run.cell
-        workload = self._plan.workloads[cell.workload]
+        arm, workload = self._arms[cell.arm], self._plan.workloads[cell.workload]
+        names = beside(workload.services, cell.parameters)
+        places = self._apart(cell) if workload.served else None
         asked = {**cell.parameters, WORKERS: cell.workers}
         with self._services.during(names, asked, in_slices=turn is not None) as usage:
 
