@@ -242,6 +242,11 @@ def write_profile(folder: Path, profile: Profile) -> None:
     PROFILES_FILE.write(folder, [*others, profile])
 
 
-NAMES = tuple(
-    each.name for each in (CHECK_FILE, FAULTS_FILE, SOAK_FILE, PROFILES_FILE, FTSCALINGBENCH_FILE)
+FILES: tuple[Beside[Any], ...] = (
+    CHECK_FILE,
+    FAULTS_FILE,
+    SOAK_FILE,
+    PROFILES_FILE,
+    FTSCALINGBENCH_FILE,
 )
+NAMES = tuple(each.name for each in FILES)
