@@ -32,7 +32,6 @@ from scaling.journal.record import (
     ArmRecord,
     CeilingLine,
     Environment,
-    Machine,
     RunLine,
     StudyLine,
     WorkloadNote,
@@ -58,62 +57,6 @@ from scaling.study.plan.cells import Plan, make_plan
 from scaling.study.plan.fit import fitted
 from scaling.study.settle import group_for
 
-# ------------------------------------------------------------------------------------------- header
-# The first line of a journal: the study, the machine and the builds.
-
-
-def head(
-    plan: Plan,
-    arms: Mapping[str, PreparedArm],
-    machine: Machine,
-    *,
-    pins: str,
-    workers_source: str,
-) -> StudyLine:
-    """Describe a study before its first run; `pins` and `workers_source` are digests."""
-    records = {
-        name: ArmRecord(
-            build=prepared.arm.build.name,
-            settings=list(prepared.arm.settings),
-            origin=prepared.origin,
-            runtime=prepared.runtime,
-            description=_described(prepared) if prepared.is_python else None,
-            expected=prepared.arm.expected,
-        )
-        for name, prepared in arms.items()
-        if prepared.is_there
-    }
-    line = StudyLine(
-        schema=SCHEMA,
-        name=plan.study.name,
-        machine=machine,
-        study=plan.study.document,
-        seed=plan.study.seed,
-        blocks=plan.study.blocks,
-        order=plan.order,
-        arms=records,
-        workloads={
-            name: msgspec.convert(facts, WorkloadNote, from_attributes=True)
-            for name, facts in plan.workloads.items()
-        },
-        refused=[
-            msgspec.structs.replace(each, reason=without_own_paths(each.reason))
-            for each in plan.refused
-        ],
-        pins=pins,
-        workers_source=workers_source,
-        scaling=__version__,
-        started_at=now(),
-    )
-    return msgspec.structs.replace(line, fingerprint=identity_of(line).fingerprint)
-
-
-def _described(arm: PreparedArm) -> Environment:
-    return Environment(python=arm.description.python, packages=arm.description.packages)
-
-
-# ------------------------------------------------------------------------------------------ measure
-
 RESULTS = Path("results")
 MOST_MEMORY = 0.5  # of what is available, for runs that are alive at once
 
@@ -138,11 +81,47 @@ class Prepared:
     elsewhere: Elsewhere | None = None
 
     def first_line(self) -> StudyLine:
-        """That of its journal, if it begins now."""
-        machine = describe_machine(self.topology)
-        return head(
-            self.plan, self.arms, machine, pins=self.pins, workers_source=self.workers_source
+        """That of its journal, if it begins now: the study, the machine and the builds."""
+        plan, study = self.plan, self.plan.study
+        records = {
+            name: ArmRecord(
+                build=prepared.arm.build.name,
+                settings=list(prepared.arm.settings),
+                origin=prepared.origin,
+                runtime=prepared.runtime,
+                description=_described(prepared) if prepared.is_python else None,
+                expected=prepared.arm.expected,
+            )
+            for name, prepared in self.arms.items()
+            if prepared.is_there
+        }
+        line = StudyLine(
+            schema=SCHEMA,
+            name=study.name,
+            machine=describe_machine(self.topology),
+            study=study.document,
+            seed=study.seed,
+            blocks=study.blocks,
+            order=plan.order,
+            arms=records,
+            workloads={
+                name: msgspec.convert(facts, WorkloadNote, from_attributes=True)
+                for name, facts in plan.workloads.items()
+            },
+            refused=[
+                msgspec.structs.replace(each, reason=without_own_paths(each.reason))
+                for each in plan.refused
+            ],
+            pins=self.pins,
+            workers_source=self.workers_source,
+            scaling=__version__,
+            started_at=now(),
         )
+        return msgspec.structs.replace(line, fingerprint=identity_of(line).fingerprint)
+
+
+def _described(arm: PreparedArm) -> Environment:
+    return Environment(python=arm.description.python, packages=arm.description.packages)
 
 
 def running_build() -> str:

@@ -12,15 +12,15 @@ import scaling.run.execute as execute
 from scaling.builds.arms import parse_arm
 from scaling.builds.prepared_arm import PreparedArm
 from scaling.builds.settings.interpreter import NOT_IN_CPYTHON
-from scaling.journal.record import Machine, ParameterFacts, WorkloadFacts, decode_line, encode_line
+from scaling.journal.record import ParameterFacts, WorkloadFacts, decode_line, encode_line
 from scaling.run.child import Child, Ending
 from scaling.run.execute import Executor
-from scaling.run.measure import head
+from scaling.run.measure import Prepared
 from scaling.run.services import Services
 from scaling.study.plan.cells import Plan
 from scaling.study.plan.table import one_line, plan_table, plan_view, reservations
 from tests.support.descriptions import ECHO, NAP, description
-from tests.support.plans import ECHO_FILE, planned
+from tests.support.plans import ECHO_FILE, TWO_CORES, planned
 from tests.support.printing import printed
 
 FINITE = "blocks = 3\nworkers = [1, 2]\n[[workloads]]\nname = 'nap'\n"
@@ -106,7 +106,7 @@ def test_it_has_an_hour_if_nothing_else_is_said(monkeypatch: pytest.MonkeyPatch)
 
 def test_the_study_line_records_which_workloads_are_finite() -> None:
     plan = naps(MIXED)
-    line = head(plan, {}, Machine(id="0"), pins="", workers_source="")
+    line = Prepared(plan, {}, TWO_CORES, "", "").first_line()
     assert {name: note.finite for name, note in line.workloads.items()} == {
         "nap": True,
         "echo": False,

@@ -20,9 +20,8 @@ from scaling.journal.record import (
     ReadBack,
     RunLine,
 )
-from scaling.machine.identity import describe_machine
 from scaling.report.plots.caption import builds_text
-from scaling.run.measure import Prepared, head
+from scaling.run.measure import Prepared
 from scaling.run.prepare import ChildNeeds, prepare
 from scaling.study.plan.cells import Plan
 from scaling.study.settle import group_for
@@ -91,7 +90,7 @@ def test_its_cells_have_the_parameters_of_pythons_and_no_control_is_asked_of_it(
 
 
 def test_the_journal_lists_what_is_there() -> None:
-    line = head(with_runtimes(), arms(), describe_machine(TWO_CORES), pins="", workers_source="")
+    line = Prepared(with_runtimes(), arms(), TWO_CORES, "", "").first_line()
     assert list(line.arms) == ["3.14t", "go"]
     go = line.arms["go"]
     assert go == ArmRecord(

@@ -11,14 +11,13 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.sections import run_issues, sections
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.journal.record import RefusedCells, StudyLine, decode_line, encode_line
-from scaling.machine.identity import describe_machine
 from scaling.report.files import COMPARISON, LAWS, SUMMARY, tables_markdown, write_tables
 from scaling.report.page.render import page
 from scaling.report.tables.export import markdown
 from scaling.report.tables.measures import estimate_columns
 from scaling.report.terminal.answer import LINES, answer_lines
 from scaling.report.terminal.show import Results
-from scaling.run.measure import head
+from scaling.run.measure import Prepared
 from scaling.study.plan.cells import Plan
 from tests.support.plans import TWO_CORES, planned
 from tests.support.printing import printed
@@ -176,7 +175,7 @@ MEINHELD = RefusedCells(
 
 
 def first_line(plan: Plan) -> StudyLine:
-    return head(plan, {}, describe_machine(TWO_CORES), pins="", workers_source="")
+    return Prepared(plan, {}, TWO_CORES, "", "").first_line()
 
 
 def test_a_journal_begins_with_what_cannot_be_run_without_a_path_of_the_user(
