@@ -53,7 +53,7 @@ def answered(
     write_derived(results, folder)
     page = folder / FILE_NAME
     write_page(results, page, pictures=Pictures(folder / PLOTS))  # as they were just drawn
-    if json_to is None or not _is_of_application(results):
+    if json_to is None or results.application is None:
         print_answer(results, folder, page, console, memory_bytes)
     else:
         say(json_to, application_json(results))
@@ -74,12 +74,11 @@ def print_answer(
     """
     from scaling.report.terminal import answer, app_answer
 
-    is_app = _is_of_application(results)
-    next_command = app_answer.next_command if is_app else answer.next_command
+    of = answer if results.application is None else app_answer
     where = {
         "page": str(page),
         "tables": f"scaling show {shlex.quote(str(folder))} --details",
-        "next": next_command(results, folder),
+        "next": of.next_command(results, folder),
     }
     print_lines(results, console, answer.LINES - len(where), memory_bytes)
     for name, text in where.items():
@@ -97,15 +96,11 @@ def print_lines(
     from scaling.report.terminal.app_answer import app_lines
 
     width, most = min(WIDTH, console.width), LINES if most is None else most
-    if _is_of_application(results):
-        lines = app_lines(results, width, most, memory_bytes)
-    else:
+    if results.application is None:
         lines = answer_lines(results, width, most)
+    else:
+        lines = app_lines(results, width, most, memory_bytes)
     console.print(Group(*(Text(line, no_wrap=True, overflow="ellipsis") for line in lines)))
-
-
-def _is_of_application(results: StudyResults) -> bool:
-    return "application" in results.study.study
 
 
 def without_figure(results: StudyResults) -> str:

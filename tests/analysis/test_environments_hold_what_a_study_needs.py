@@ -5,6 +5,7 @@ Its pins can be published and relied on: a hash for everything, and nobody's add
 
 import re
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -118,7 +119,7 @@ def test_a_package_for_newer_pythons_is_named_and_a_backport_is_not(
     monkeypatch.setattr(environments, "PINS", tmp_path)
     monkeypatch.setenv("SCALING_CACHE", str(tmp_path / "cache"))
 
-    def left_out(build: str, version: str) -> dict[str, str]:
+    def left_out(build: str, version: str) -> Mapping[str, str]:
         uv = Uv(("venv ", make_venv))
         one = interpreter(build, version)
         return ensure(one, group="loops", say=say_nothing, uv=uv).left_out

@@ -72,7 +72,7 @@ def test_a_journal_is_read_once_for_its_runs_and_its_ceilings(whole: Whole, tmp_
     ceiling = CeilingLine(service="site", requests_per_s=9000.0)
     path = write([first, one], tmp_path / "journal.jsonl")
     with path.open("ab") as file:
-        file.write(b"{\n" + b"".join(map(encode_line, (ceiling, *others))))
+        file.write(b"{\n" + encode_line(ceiling) + b"".join(map(encode_line, others)))
     skipped: list[str] = []
     found = read_runs(path, skipped.append)
     assert (found.runs, found.ceilings, len(skipped)) == ([one, *others], [ceiling], 1)

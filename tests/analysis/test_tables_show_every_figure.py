@@ -3,6 +3,7 @@
 from dataclasses import fields, replace
 from pathlib import Path
 
+import msgspec
 import pandas as pd
 import pytest
 
@@ -188,7 +189,9 @@ def test_a_journal_begins_with_what_cannot_be_run_without_a_path_of_the_user(
     assert isinstance(read, StudyLine)
     assert read.refused == [UVLOOP]
     (refused,) = plan.refused
-    named = replace(refused, reason=f"ImportError: no name 'x' in 'y' ({tmp_path}/y.py)")
+    named = msgspec.structs.replace(
+        refused, reason=f"ImportError: no name 'x' in 'y' ({tmp_path}/y.py)"
+    )
     (each,) = first_line(replace(plan, refused=(named,))).refused
     assert each.reason == "ImportError: no name 'x' in 'y' (y.py)"
 

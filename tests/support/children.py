@@ -28,12 +28,6 @@ from workers import Rounds, Worker, Workload, parameter
 """
 QUICK = {"warmup_s": 0.02, "window_s": 0.1, "ticks": 2}
 MIB = 1 << 20
-# Four for a group of runs. A worker process is the same on each build.
-IN_A_GROUP = (
-    ("threads", "interpreters") * 2
-    if FREE_THREADED
-    else ("threads", "processes", "forked", "interpreters")
-)
 # In sub-interpreters: what is written in Python.
 PORTABLE_LOOPS = ("asyncio", "trio", "anyio/asyncio", "anyio/trio")
 

@@ -12,7 +12,7 @@ from scaling.analysis.table.ticks import throughputs
 from scaling.journal.record import Record
 from scaling.run import alternation, stopping
 from scaling.run.child import Ending
-from tests.support.children import IN_A_GROUP, Own, driven, failure_of, record_of
+from tests.support.children import Own, driven, failure_of, record_of
 from tests.support.serving import alternated, are_apart, spans, true_slices
 from workers import Worker
 from workers.workloads import gather
@@ -22,6 +22,7 @@ pytestmark = [
     pytest.mark.skipif(not stopping.IS_POSSIBLE, reason=stopping.WHY_NOT),
 ]
 
+MODELS = ("threads", "processes", "forked", "interpreters")
 CELL = {"workers": 2, "warmup_s": 0.0, "window_s": 1.0, "ticks": 1}
 LIMIT_S = 60.0
 GATHER = {"workload": "gather", "parameters": {"tasks": 10_050, "fan_out": 100}}
@@ -44,7 +45,7 @@ def rounds(record: Record) -> list[tuple[int, int]]:
 @pytest.fixture(scope="module")
 def measured() -> list[Record]:
     """A group of both workloads under each model."""
-    cells = [{**each, "model": model} for each in (GATHER, CANCEL) for model in IN_A_GROUP]
+    cells = [{**each, "model": model} for each in (GATHER, CANCEL) for model in MODELS]
     return [record_of(each) for each in together(cells)]
 
 

@@ -19,7 +19,7 @@ from scaling.journal.record import Disturbance, Record
 from scaling.run import alternation, stopping
 from scaling.run.child import Child, Ending, run_child
 from scaling.run.stopping import Tree
-from tests.support.children import IN_A_GROUP, Own, environment, faults_per_operation, record_of
+from tests.support.children import Own, environment, faults_per_operation, record_of
 from tests.support.serving import alternated, are_apart, spans, true_slices
 from tests.support.waiting import is_gone, wait_until
 
@@ -30,6 +30,7 @@ pytestmark = [
 
 WINDOW_S = 0.4
 CONNECTIONS = 8
+MODELS = ("threads", "processes", "forked", "interpreters")
 CELL = {"workload": "echo", "workers": 2, "warmup_s": 0.05, "window_s": WINDOW_S, "ticks": 1}
 
 # Counts what it does each ms, and writes down when it does nothing for long.
@@ -78,7 +79,7 @@ def together(
 @pytest.fixture(scope="module")
 def measured() -> list[Record]:
     """A group of all models."""
-    endings, _ = together({"model": model} for model in IN_A_GROUP)
+    endings, _ = together({"model": model} for model in MODELS)
     return [record_of(each) for each in endings]
 
 
@@ -89,7 +90,7 @@ def test_one_works_at_a_time(measured: list[Record]) -> None:
 def test_the_order_turns_round(measured: list[Record]) -> None:
     turns = sorted((span, place) for place, record in enumerate(measured) for span in spans(record))
     places = [place for _, place in turns]
-    rounds = list(itertools.batched(places, len(IN_A_GROUP)))
+    rounds = list(itertools.batched(places, len(MODELS)))
     assert len(rounds) >= 3
     assert sorted(rounds[0]) == [0, 1, 2, 3]
     for one, other in itertools.pairwise(rounds):
@@ -141,9 +142,7 @@ def test_collections_count_in_slices_alone(own: Own) -> None:
                     worker.operations += 1
                     await asyncio.sleep(0.002)
         """)
-    cells = [
-        {"workload": collecting, "model": each, "workers": 1} for each in ("threads", "processes")
-    ]
+    cells = [{"workload": collecting, "model": each, "workers": 1} for each in MODELS[:2]]
     endings, _ = together(cells, own)
     for ending in endings:
         record = record_of(ending)

@@ -134,8 +134,8 @@ def test_memory_of_an_extra_worker_depends_on_who_shares_the_objects_and_who_has
 
     def memory_mib(model: str, workers: int, **parameters: object) -> float:
         cell = {"workload": "state", "parameters": {"objects": state, **parameters}}
-        cell["warmup_s"] = 0.1  # to have read many of them
-        return pss_mib(driven({**cell, "model": model, "workers": workers}))
+        warm = {"warmup_s": 0.1}  # to have read many of them
+        return pss_mib(driven({**cell, **warm, "model": model, "workers": workers}))
 
     whole = memory_mib("threads", 1) - memory_mib("threads", 1, objects=1)
     assert whole > 20

@@ -201,7 +201,7 @@ def noise_floor(frame: pd.DataFrame, study: StudyLine) -> NoiseFloor:
     )
     share = float(study.study.get("margin") or MARGIN)
     cells = list(both.groupby(list(CELL), observed=True, sort=False))
-    found = [AAPair(curve_cell(*key), int(workers), {}) for (_, *key, workers), _ in cells]
+    found = [AAPair(curve_cell(*key), int(str(workers)), {}) for (_, *key, workers), _ in cells]
     for name, column in COLUMNS.items():
         ratios = [_ratios(runs, column) for _, runs in cells]
         judged = judge([hypothesis(each, share, DIRECTIONS.get(name, COST)) for each in ratios])

@@ -21,7 +21,8 @@ type Variant = tuple[str, Mapping[str, ParameterValue]]  # workload and its para
 def labels(frame: pd.DataFrame) -> dict[Variant, str]:
     """A label for each variant: `echo`, or `echo · payload_bytes=256` where there are several."""
     pairs = frame[["workload", "parameters"]].drop_duplicates().astype(str)
-    variants = ((each.workload, Parameters.read(each.parameters)) for each in pairs.itertuples())
+    parameters = map(Parameters.read, pairs["parameters"])
+    variants = zip(pairs["workload"], parameters, strict=True)
     return short_labels(variants, simulated=bool(frame["simulated"].any()))
 
 

@@ -38,7 +38,7 @@ def comparison_rows(results: StudyResults) -> pd.DataFrame:
     about = study_columns(results)
     points: dict[Cell, Point | int] = {**results.points}
     for each in results.capacities:
-        points.setdefault(each.cell, len(each.blocks))
+        points.setdefault(each.cell, len(each.series.known.values))
     return pd.DataFrame([_row(each, points, results.study) | about for each in results.ratios])
 
 
