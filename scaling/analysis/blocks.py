@@ -256,7 +256,7 @@ class Blocks:
 
 
 def server_behind(frame: pd.DataFrame, _: str) -> Floats:
-    """1 for each run whose server fell behind, 0 for the others: for `Blocks.of`."""
+    """1 for each run whose server fell behind by its `reasons`, else 0: for `Blocks.of`."""
     return fell_behind(frame).astype(np.float64)
 
 

@@ -155,10 +155,15 @@ class StudyResults:
         """Whether the study is one of `scaling remedies`, which asks what each setting brings."""
         return list(self.study.study.get("primary") or ()) == ["setting"]
 
+    @property
+    def is_of_application(self) -> bool:
+        """Whether the study is one of `scaling app`, which asks how to ship a program."""
+        return "application" in self.study.study and not self.is_of_remedies
+
     @cached_property
     def application(self) -> AppAnswer | None:
         """What a study of `scaling app` says of the application; None for any other study."""
-        if "application" not in self.study.study or self.is_of_remedies:
+        if not self.is_of_application:
             return None
         return app_answer(self.blocks, self.ratios, self.judged, self.capacities)
 

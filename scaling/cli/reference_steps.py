@@ -79,24 +79,25 @@ class Where(msgspec.Struct, frozen=True):
 def run_here(command: Sequence[str], variables: dict[str, str]) -> int:
     """Run `scaling` in a process of its own; return its exit code.
 
-    SIGTERM ends that process first, then this one.
+    SIGTERM ends that process first, then this one. Ctrl-C reaches both.
     """
+    words = [sys.executable, "-m", "scaling", *command]
 
     def end(*_: object) -> NoReturn:
         raise SystemExit(TERMINATED)
 
-    before = signal.signal(signal.SIGTERM, end)
-    words = [sys.executable, "-m", "scaling", *command]
-    try:
-        with subprocess.Popen(words, env={**os.environ, **variables}) as process:
-            try:
-                return process.wait()
-            except BaseException:
-                process.terminate()
-                process.wait()
-                raise
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    with subprocess.Popen(words, env={**os.environ, **variables}) as process:
+        before = signal.signal(signal.SIGTERM, end)
+        try:
+            return process.wait()
+        except SystemExit:
+            process.terminate()
+            raise
+        except KeyboardInterrupt:
+            process.wait()  # it writes down what it has
+            raise
+        finally:
+            signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
 
 
 def publish_here(study: Path, folder: Path) -> None:
@@ -247,9 +248,10 @@ class ReferenceSteps:
         return PUBLISHED
 
     def _measured(self, study: ReferenceStudy, folder: Path) -> str:
-        """Measure a study, unless this command has measured all of it; its outcome if that failed.
+        """Measure a study; return its outcome if that failed.
 
-        A study that is whole has not failed if it could not be drawn: that is part of publishing.
+        What this command has measured in whole on this machine is not measured again. A study
+        that is whole has not failed if it could not be drawn: that is part of publishing.
         """
         arms = self._every_version() if study.every_version else []
         ways = interpreters.source_first() if study.every_version else {}
@@ -263,8 +265,8 @@ class ReferenceSteps:
         code = self.run(command, variables)
         if facts_of(self.here()) != self.machine:
             return MOVED
-        # With --full, faults and a long load come after the runs.
-        if code != 0 and ("--full" in command or not is_whole(newest(folder), began)):
+        # Other commands go on after the runs of their first study.
+        if code != 0 and not (command[0] == "run" and is_whole(newest(folder), began)):
             return FAILED
         self.state.measured[study.name] = asked
         self._write_state()
@@ -329,10 +331,10 @@ def is_whole(folder: Path, since: float) -> bool:
         if (folder / JOURNAL).stat().st_mtime < since - 1:  # clocks of file systems are coarse
             return False
         journal = read_journal(folder)
+        lacks = incomplete(journal.frame, journal.study, journal.notes)
+        return not (lacks or without_figure(StudyResults.of(journal)))
     except (OSError, UsageError):
         return False
-    lacks = incomplete(journal.frame, journal.study, journal.notes)
-    return not (lacks or without_figure(StudyResults.of(journal)))
 
 
 def newest(folder: Path) -> Path:

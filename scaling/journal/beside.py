@@ -16,7 +16,7 @@ from scaling.journal.record import Cell
 
 
 @dataclass(frozen=True)
-class Beside[T]:
+class FileBeside[T]:
     """A file beside a journal: its name, the `kind` of what it has, and what is read without it."""
 
     name: str
@@ -78,7 +78,7 @@ class AppCheck(msgspec.Struct, frozen=True, kw_only=True):
     findings: list[Finding]
 
 
-CHECK_FILE = Beside[AppCheck | None]("check.json", AppCheck, lambda: None)
+CHECK_FILE = FileBeside[AppCheck | None]("check.json", AppCheck, lambda: None)
 
 
 class FaultRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,7 +105,7 @@ class FaultRecord(msgspec.Struct, frozen=True, kw_only=True):
     back_s: float | None = None
 
 
-FAULTS_FILE = Beside[list[FaultRecord]]("faults.json", list[FaultRecord], list)
+FAULTS_FILE = FileBeside[list[FaultRecord]]("faults.json", list[FaultRecord], list)
 
 
 class SoakRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -136,7 +136,7 @@ class SoakRecord(msgspec.Struct, frozen=True, kw_only=True):
         return self.duration_s / self.parts
 
 
-SOAK_FILE = Beside[list[SoakRecord]]("soak.json", list[SoakRecord], list)
+SOAK_FILE = FileBeside[list[SoakRecord]]("soak.json", list[SoakRecord], list)
 
 
 class FtScalingBenchRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -153,7 +153,7 @@ class FtScalingBenchRecord(msgspec.Struct, frozen=True, kw_only=True):
     speedups: dict[str, list[float]]
 
 
-FTSCALINGBENCH_FILE = Beside[list[FtScalingBenchRecord]](
+FTSCALINGBENCH_FILE = FileBeside[list[FtScalingBenchRecord]](
     "ftscalingbench.json", list[FtScalingBenchRecord], list
 )
 
@@ -229,7 +229,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     notes: list[str] = []
 
 
-PROFILES_FILE = Beside[list[Profile]]("profile.json", list[Profile], list)
+PROFILES_FILE = FileBeside[list[Profile]]("profile.json", list[Profile], list)
 
 
 def write_profile(folder: Path, profile: Profile) -> None:
@@ -242,7 +242,7 @@ def write_profile(folder: Path, profile: Profile) -> None:
     PROFILES_FILE.write(folder, [*others, profile])
 
 
-FILES: tuple[Beside[Any], ...] = (
+FILES: tuple[FileBeside[Any], ...] = (
     CHECK_FILE,
     FAULTS_FILE,
     SOAK_FILE,

@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from scaling.journal.beside import Beside
+from scaling.journal.beside import FileBeside
 from scaling.journal.file import FILE_NAME, JournalFile
 from scaling.journal.identity import identity_of
 from scaling.journal.reading import journal_in
@@ -137,7 +137,7 @@ class Hosts(msgspec.Struct, kw_only=True):
     hosts: dict[str, Standing] = {}
 
 
-HOSTS_FILE = Beside[Hosts | None]("hosts.json", Hosts, lambda: None)
+HOSTS_FILE = FileBeside[Hosts | None]("hosts.json", Hosts, lambda: None)
 
 
 def folders_of(folder: Path) -> list[Path]:

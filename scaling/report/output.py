@@ -53,7 +53,7 @@ def answered(
     write_derived(results, folder)
     page = folder / FILE_NAME
     write_page(results, page, pictures=Pictures(folder / PLOTS))  # as they were just drawn
-    if json_to is None or results.application is None:
+    if json_to is None or not results.is_of_application:
         print_answer(results, folder, page, console, memory_bytes)
     else:
         say(json_to, application_json(results))
@@ -74,7 +74,7 @@ def print_answer(
     """
     from scaling.report.terminal import answer, app_answer
 
-    of = answer if results.application is None else app_answer
+    of = app_answer if results.is_of_application else answer
     where = {
         "page": str(page),
         "tables": f"scaling show {shlex.quote(str(folder))} --details",
@@ -96,10 +96,10 @@ def print_lines(
     from scaling.report.terminal.app_answer import app_lines
 
     width, most = min(WIDTH, console.width), LINES if most is None else most
-    if results.application is None:
-        lines = answer_lines(results, width, most)
-    else:
+    if results.is_of_application:
         lines = app_lines(results, width, most, memory_bytes)
+    else:
+        lines = answer_lines(results, width, most)
     console.print(Group(*(Text(line, no_wrap=True, overflow="ellipsis") for line in lines)))
 
 

@@ -157,15 +157,15 @@ def test_another_command_or_a_study_that_is_gone_is_measured(
 
 
 @pytest.mark.parametrize(
-    ("blocks", "options", "measured"),
-    [(3, "", 1), (2, "", 2), (3, "--full", 2)],
-    ids=["whole", "with runs to do", "with faults to try"],
+    ("blocks", "command", "measured"),
+    [(3, "run --study scale", 1), (2, "run --study scale", 2), (3, "remedies --app shop:app", 2)],
+    ids=["whole", "with runs to do", "perhaps with another study to do"],
 )
 def test_a_study_that_could_not_be_drawn_is_published(
-    tmp_path: Path, blocks: int, options: str, measured: int
+    tmp_path: Path, blocks: int, command: str, measured: int
 ) -> None:
     """One that lacks something is measured on."""
-    each = replace(study("scale"), command=f"run --study scale {options}")
+    each = replace(study("scale"), command=command)
     session = Session(tmp_path, [each], failing="scale")
     steps, run = session.steps(), session.run
 

@@ -42,8 +42,8 @@ from scaling.study.questions import CAPACITY, OVER_PROCESSES, without_rate
 class Crossing(NamedTuple):
     """A rate inside the grid (`side` is 0), else the grid's end, which is a bound.
 
-    1: the objective holds at every rate, so capacity is at least the highest. -1: it holds at none,
-    so capacity is less than the lowest.
+    `side` is 1 where the objective holds at every rate, so that capacity is at least the highest,
+    and -1 where it holds at none, so that capacity is less than the lowest.
     """
 
     rate_per_s: float

@@ -184,7 +184,7 @@ LATENCY = {
     "latency_summary": Column(
         read=lambda rows: list(map(_summary, rows.runs)),
         dtype=OBJECT,
-        definition="all that follow, a dict",
+        definition="all latencies of a run, a dict",
         in_frame=False,
     ),
     OPERATIONS: Column(

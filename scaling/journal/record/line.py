@@ -50,11 +50,10 @@ _lines: msgspec.json.Decoder[Line] = msgspec.json.Decoder(
     StudyLine | RunLine | CeilingLine | SetAsideLine,
 )
 
-# Each raises `msgspec.DecodeError` for anything else than kind and schema of a line of any version,
-# a child's record, the `--describe` document.
-decode_head = msgspec.json.Decoder(LineHead).decode
-decode_record = msgspec.json.Decoder(Record).decode
-decode_description = msgspec.json.Decoder(Description).decode
+# Each raises `msgspec.DecodeError` for anything else.
+decode_head = msgspec.json.Decoder(LineHead).decode  # kind and schema of a line of any version
+decode_record = msgspec.json.Decoder(Record).decode  # what a child wrote
+decode_description = msgspec.json.Decoder(Description).decode  # the `--describe` document
 
 
 def encode_line(line: Line, record: bytes | None = None) -> bytes:

@@ -329,7 +329,7 @@ def _every(
 
 
 def _places(entry: WorkloadEntry, rates: int) -> Iterator[Cell]:
-    """The cells of an entry but for their number of workers; a grid has so many `rates`.
+    """The cells of an entry, with 0 workers; a grid has so many `rates`.
 
     A runtime other than Python has only its own loop.
     """
