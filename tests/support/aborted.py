@@ -12,8 +12,7 @@ import time
 from collections.abc import Callable
 
 from scaling.builds.installed import program
-from workers.services.nginx import __main__ as nginx
-from workers.services.pgbouncer import __main__ as pgbouncer
+from workers.services import nginx, pgbouncer
 from workers.services.postgres import INSTALLED, data, installed  # noqa: F401 - imported when it starts, too
 from workers.services.postgres import __main__ as postgres
 

@@ -22,8 +22,8 @@ from tests.support.children import PATIENCE_S, environment
 from tests.support.waiting import wait_until
 from workers.services.native.folder import Folder, own_folder, remove_abandoned
 from workers.services.native.process import NativeError, Program, done, serving
-from workers.services.nginx.__main__ import require_proof
-from workers.services.pgbouncer.__main__ import ends_by
+from workers.services.nginx import require_proof
+from workers.services.pgbouncer import ends_by
 from workers.services.postgres.table import SEED, fill, letters
 
 pytestmark = pytest.mark.one_build

@@ -1,4 +1,7 @@
-"""`python -m workers.services.pgbouncer`: pool connections to the server in SCALING_POSTGRES."""
+"""pgbouncer in front of PostgreSQL: many connections of clients share few of the database's.
+
+To try it: `SCALING_POSTGRES=URL python -m workers.services.pgbouncer`.
+"""
 
 import os
 import signal
