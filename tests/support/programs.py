@@ -29,8 +29,7 @@ from scaling.run.profile.perf import Perf, UnavailableError
 from scaling.run.profile.stacks import _why as why_no_stacks
 from tests.support import cpython_source
 from tests.support.chromium import NAMES as BROWSERS
-from workers.services.native.folder import own_folder
-from workers.services.native.process import NO_NAMESPACE, NativeError, done
+from workers.services.native import NO_NAMESPACE, NativeError, done, own_folder
 
 REQUIRE = "SCALING_REQUIRE_PROGRAMS"
 COLLECTED = "SCALING_SKIPPED"

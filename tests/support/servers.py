@@ -17,7 +17,7 @@ import psutil
 
 from scaling.run.process_tree import runs
 from tests.support.children import PATIENCE_S, environment
-from workers.services.native.folder import PREFIX
+from workers.services.native import PREFIX
 
 # Whatever Python would warn of (an unclosed socket, a task never awaited) is an error here.
 STRICT = ("-X", "dev", "-W", "error")

@@ -20,8 +20,15 @@ from scaling.run.services import Services
 from scaling.study.services import beside
 from tests.support.children import PATIENCE_S, environment
 from tests.support.waiting import wait_until
-from workers.services.native.folder import Folder, own_folder, remove_abandoned
-from workers.services.native.process import NativeError, Program, done, serving
+from workers.services.native import (
+    Folder,
+    NativeError,
+    Program,
+    done,
+    own_folder,
+    remove_abandoned,
+    serving,
+)
 from workers.services.nginx import require_proof
 from workers.services.pgbouncer import ends_by
 from workers.services.postgres.table import SEED, fill, letters

@@ -9,9 +9,14 @@ import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
-from workers.services.native.folder import own_folder
-from workers.services.native.process import NativeError
-from workers.services.native.program import Announced, native_parser, run, run_program
+from workers.services.native import (
+    Announced,
+    NativeError,
+    native_parser,
+    own_folder,
+    run,
+    run_program,
+)
 from workers.services.valkey import INSTALLED
 
 

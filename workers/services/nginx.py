@@ -13,9 +13,15 @@ from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
 
 from workers.cell import LOOPBACK
-from workers.services.native.folder import own_folder
-from workers.services.native.process import Program, serving
-from workers.services.native.program import Announced, native_parser, run, run_program
+from workers.services.native import (
+    Announced,
+    Program,
+    native_parser,
+    own_folder,
+    run,
+    run_program,
+    serving,
+)
 
 PLACE = "/.scaling/proof"  # answered with a proof: another process may have the port
 ANSWER_S = 1.0  # limit

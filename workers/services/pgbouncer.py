@@ -12,9 +12,15 @@ from contextlib import asynccontextmanager
 from urllib.parse import unquote, urlsplit
 
 from workers.cell import LOOPBACK
-from workers.services.native.folder import own_folder
-from workers.services.native.process import Program, serving
-from workers.services.native.program import Announced, native_parser, run, run_program
+from workers.services.native import (
+    Announced,
+    Program,
+    native_parser,
+    own_folder,
+    run,
+    run_program,
+    serving,
+)
 from workers.services.postgres import INSTALLED
 
 NAME = "scaling"

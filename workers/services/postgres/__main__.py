@@ -7,12 +7,12 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from workers.cell import LOOPBACK
-from workers.services.native.folder import own_folder
-from workers.services.native.process import NativeError
-from workers.services.native.program import (
+from workers.services.native import (
     Announced,
+    NativeError,
     Running,
     native_parser,
+    own_folder,
     run,
     run_program,
     say,

@@ -7,8 +7,7 @@ import os
 import shutil
 from collections.abc import Callable
 
-from workers.services.native.folder import Folder, own_folder
-from workers.services.native.process import NativeError, done
+from workers.services.native import Folder, NativeError, done, own_folder
 from workers.services.postgres.server import (
     DATA,
     NAME,

@@ -7,8 +7,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
 
-from workers.services.native.process import NativeError
-from workers.services.native.program import Announced
+from workers.services.native import Announced, NativeError
 from workers.services.postgres.server import settings
 from workers.services.postgres.table import fill, is_complete
 

@@ -17,8 +17,7 @@ from typing import Any
 import asyncpg
 
 from workers.cell import LOOPBACK
-from workers.services.native.folder import Folder
-from workers.services.native.process import NativeError, Program, Server, serving
+from workers.services.native import Folder, NativeError, Program, Server, serving
 from workers.services.postgres.table import SEED, is_complete
 
 NAME = "scaling"  # of the user and of the database

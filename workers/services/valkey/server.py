@@ -15,8 +15,7 @@ from typing import Any
 from valkey.asyncio import Valkey
 from valkey.exceptions import ValkeyError
 
-from workers.services.native.folder import Folder
-from workers.services.native.process import NativeError, Program, Server, serving
+from workers.services.native import Folder, NativeError, Program, Server, serving
 from workers.services.valkey.values import VALUES
 
 ANSWER_S = 10.0  # by then it has answered, or it is no Valkey

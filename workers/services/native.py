@@ -1,24 +1,103 @@
-"""A program started, ready, ended, whatever happens to the process that starts it.
+"""What services that are programs of their own (not Python) have in common.
 
-The kernel ends it with its parent. PostgreSQL and pgbouncer refuse to run as root: when root starts
-them, they run in a user namespace in which they are another user. They can use root's files there,
-and nothing on the machine has to be changed.
+A small process in Python starts the program, reports that it answers, and ends it. It is a
+child of the driver, and the program is its child: each ends when its parent does.
 """
 
+import argparse
 import asyncio
 import contextlib
+import fcntl
+import json
 import os
 import pwd
+import shutil
 import signal
 import subprocess
+import sys
+import tempfile
 from asyncio.subprocess import DEVNULL, STDOUT, Process
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
 from typing import IO
 
-from workers.services.native.folder import Folder
 from workers.starting import ends_with_this_process, free_port
+
+# ------------------------------------------------------------------------------------------- folder
+# A folder for the time of one server: locked while it is in use, removed at the end.
+#
+# A service that is killed leaves its folder behind, without the lock. The next service removes it.
+
+PREFIX = "scaling-service-"
+
+
+@dataclass(frozen=True)
+class Folder:
+    """`lock` is a descriptor: the folder is in use as long as any process has it open."""
+
+    path: str
+    lock: int
+
+
+@contextlib.contextmanager
+def own_folder(parent: str | None = None, prefix: str = PREFIX) -> Iterator[Folder]:
+    """Have a new folder in `parent` (else where temporary files are) while the block runs.
+
+    Raises:
+        OSError: none can be made there.
+    """
+    place = parent or tempfile.gettempdir()
+    remove_abandoned(place, prefix)
+    made = _made(place, prefix)
+    while made is None:  # another process took it for an abandoned one
+        made = _made(place, prefix)
+    try:
+        yield made
+    finally:
+        shutil.rmtree(made.path, ignore_errors=True)
+        os.close(made.lock)
+
+
+def _made(place: str, prefix: str) -> Folder | None:
+    path = tempfile.mkdtemp(prefix=prefix, dir=place)
+    lock = _locked(path)
+    if lock is not None and os.path.exists(path):
+        return Folder(path, lock)
+    if lock is not None:
+        os.close(lock)
+    return None
+
+
+def remove_abandoned(place: str, prefix: str = PREFIX) -> None:
+    """Remove the folders of processes that have ended without doing so."""
+    for name in os.listdir(place):
+        path = os.path.join(place, name)
+        if name.startswith(prefix) and (lock := _locked(path)) is not None:
+            shutil.rmtree(path, ignore_errors=True)
+            os.close(lock)
+
+
+def _locked(path: str) -> int | None:
+    """Lock a folder; None if it is in use, gone, or another user's."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        return None
+    return descriptor
+
+
+# ------------------------------------------------------------------------------------------ process
+# A program started, ready, ended, whatever happens to the process that starts it.
+#
+# The kernel ends it with its parent. PostgreSQL and pgbouncer refuse to run as root: when root
+# starts them, they run in a user namespace in which they are another user. They can use root's
+# files there, and nothing on the machine has to be changed.
 
 LOG = "log"
 READY_S = 20.0
@@ -199,3 +278,102 @@ def _before_it_runs(ends_by: signal.Signals) -> Callable[[], None]:
         end_with_us()
 
     return prepare
+
+
+# ------------------------------------------------------------------------------------------ program
+# A service that starts a program: options, one line of JSON once it answers, its end.
+
+STDIN = 0
+CHUNK_BYTES = 4_096
+
+
+@dataclass(frozen=True)
+class Announced:
+    """Where a service answers, what runs there, and its server; None: one that was there before."""
+
+    urls: list[str]
+    facts: dict[str, str] = field(default_factory=dict)
+    server: Server | None = None
+
+
+type Running = Callable[[], AbstractAsyncContextManager[Announced]]
+
+
+def native_parser(module: str, description: str) -> argparse.ArgumentParser:
+    """Make the parser of `python -m MODULE`; a service adds its own options."""
+    parser = argparse.ArgumentParser(
+        prog=f"python -m {module}", description=description, allow_abbrev=False
+    )
+    parser.add_argument("--until-eof", action="store_true", help="end when standard input ends")
+    return parser
+
+
+def say(text: str) -> None:
+    """Report what takes a while; whoever waits then waits on."""
+    print(json.dumps({"doing": text}), flush=True)
+
+
+def run(parser: argparse.ArgumentParser, *, until_eof: bool, running: Running) -> int:
+    """Serve until asked to stop; return the exit code (1: failed, with one line that says why)."""
+    try:
+        asyncio.run(_run(running, until_eof=until_eof))
+    except (NativeError, OSError, subprocess.SubprocessError) as error:
+        parser.exit(1, f"{error}\n")
+    return 0
+
+
+async def _run(running: Running, *, until_eof: bool) -> None:
+    requested = _stop_requested(until_eof=until_eof)
+    serving = asyncio.create_task(_until_it_ends(running))
+    stop = asyncio.create_task(requested.wait())
+    await asyncio.wait([serving, stop], return_when=asyncio.FIRST_COMPLETED)
+    stop.cancel()
+    serving.cancel()  # harmless once it is done
+    try:
+        await serving
+    except asyncio.CancelledError:
+        return
+
+
+async def _until_it_ends(running: Running) -> None:
+    async with running() as announced:
+        server = announced.server
+        line = {
+            "urls": announced.urls,
+            "pid": server.process.pid if server else 0,
+            "facts": announced.facts,
+        }
+        print(json.dumps(line), flush=True)
+        if server:
+            raise NativeError(await server.ended())
+        await asyncio.Event().wait()
+
+
+def _stop_requested(*, until_eof: bool) -> asyncio.Event:
+    """Return an event that is set by a signal, or when standard input ends.
+
+    Without a thread, unlike `workers.services.serving.program`: this process forks.
+    """
+    loop, requested = asyncio.get_running_loop(), asyncio.Event()
+
+    def read() -> None:
+        if not os.read(STDIN, CHUNK_BYTES):
+            loop.remove_reader(STDIN)
+            requested.set()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, requested.set)
+    if until_eof:
+        try:
+            loop.add_reader(STDIN, read)
+        except OSError:  # a file, which cannot be waited for
+            requested.set()
+    return requested
+
+
+def run_program(main: Callable[[], int]) -> None:
+    """Call a service's `main`, and end the process with its exit code."""
+    try:
+        sys.exit(main())
+    except BrokenPipeError:  # whoever started it is gone
+        os._exit(1)
