@@ -15,7 +15,7 @@ from workers import Worker, Workload
 from workers.host.inbound import Inbound, socket_of
 from workers.loops.runners import runner_for
 from workers.services.load.requests_list import Request
-from workers.services.serving.listening import listen, url_of
+from workers.services.serving import listen, url_of
 from workers.workloads.parts.served import Served
 from workers.workloads.serve import Serve
 

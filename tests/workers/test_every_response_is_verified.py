@@ -13,7 +13,7 @@ from tests.support.children import PATIENCE_S, finish
 from tests.support.in_process import answering
 from tests.support.servers import running_responder
 from workers import Worker
-from workers.services.serving.listening import listen, url_of
+from workers.services.serving import listen, url_of
 from workers.workloads.fetch import Fetch
 
 type Answer = Callable[[int], web.StreamResponse | None]  # to the request of this number

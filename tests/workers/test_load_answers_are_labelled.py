@@ -17,7 +17,7 @@ from workers.services.load.lane import Lane, Message, opener
 from workers.services.load.requests_list import Request
 from workers.services.load.tally import Tally, Window
 from workers.services.load.target import Target
-from workers.services.serving.program import new_event_loop
+from workers.services.serving import new_event_loop
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
 HI = HEAD + b"Content-Length: 2\r\n\r\nhi"

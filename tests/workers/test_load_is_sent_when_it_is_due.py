@@ -21,7 +21,7 @@ from workers.services.load.options import parser, read_options
 from workers.services.load.sending import WAITING_MOST, WAKE_UP_NS, OpenLoop, early_ns
 from workers.services.load.tally import Tally, Window
 from workers.services.load.timer import LoopTimer, Timer, new_timer
-from workers.services.serving.program import new_event_loop
+from workers.services.serving import new_event_loop
 
 SEEDS = st.integers(0, 2**32)
 

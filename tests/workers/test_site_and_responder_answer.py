@@ -24,8 +24,7 @@ from tests.support.servers import (
     start,
 )
 from workers.services.responder.server import HEAD_MOST_BYTES, answer_with, serving
-from workers.services.serving.listening import listen
-from workers.services.serving.program import new_event_loop
+from workers.services.serving import listen, new_event_loop
 from workers.services.site.pages import Shelf, item_page, list_page
 from workers.services.site.server import at_least
 from workers.services.site.stories import FIRST_ID, News

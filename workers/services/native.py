@@ -352,7 +352,7 @@ async def _until_it_ends(running: Running) -> None:
 def _stop_requested(*, until_eof: bool) -> asyncio.Event:
     """Return an event that is set by a signal, or when standard input ends.
 
-    Without a thread, unlike `workers.services.serving.program`: this process forks.
+    Without a thread, unlike `workers.services.serving`: this process forks.
     """
     loop, requested = asyncio.get_running_loop(), asyncio.Event()
 

@@ -26,7 +26,7 @@ from workers.services.load.sending import ClosedLoop, OpenLoop, early_ns
 from workers.services.load.tally import Tally
 from workers.services.load.target import ROOMS
 from workers.services.load.timer import ask_for_slice
-from workers.services.serving.program import new_event_loop, stop_requested
+from workers.services.serving import new_event_loop, stop_requested
 
 if TYPE_CHECKING:
     from workers.services.load.rooms import Room

@@ -11,7 +11,7 @@ from workers.services.null.server import (
     serving,
     tcp_message,
 )
-from workers.services.serving.program import read_options, run_program, serve, server_parser
+from workers.services.serving import read_options, run_program, serve, server_parser
 
 BODY_MOST_BYTES = 1 << 30
 

@@ -6,7 +6,7 @@ import socket
 from collections.abc import AsyncIterator
 from typing import cast
 
-from workers.services.serving.listening import BACKLOG, url_of
+from workers.services.serving import BACKLOG, url_of
 
 MESSAGE_BYTES = 256
 TCP = "tcp"  # the server whose clients speak length-prefixed TCP; those of all others speak HTTP

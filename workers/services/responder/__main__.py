@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from workers.services.responder.server import serving
-from workers.services.serving.program import read_options, run_program, serve, server_parser
+from workers.services.serving import read_options, run_program, serve, server_parser
 
 BODY_BYTES = 1_024
 BODY_MOST_BYTES = 1 << 30

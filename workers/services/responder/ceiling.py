@@ -4,7 +4,7 @@ import itertools
 import sys
 from collections.abc import Iterator, Sequence
 
-from workers.services.serving.ceiling import ceiling_parser, print_ceiling
+from workers.services.ceiling import ceiling_parser, print_ceiling
 
 ANSWERS_PER_S = 100_000  # twice what one process delivers on machines of 2026
 

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import AsyncIterator
 from typing import cast
 
-from workers.services.serving.listening import BACKLOG, url_of
+from workers.services.serving import BACKLOG, url_of
 
 # --------------------------------------------------------------------------------------- delay line
 # A queue of answers: each is sent when its delay has passed, never before.

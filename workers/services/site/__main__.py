@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 
-from workers.services.serving.program import (
+from workers.services.serving import (
     Serving,
     count,
     read_options,

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import count
 
-from workers.services.serving.ceiling import ceiling_parser, print_ceiling
-from workers.services.serving.program import count as positive
+from workers.services.ceiling import ceiling_parser, print_ceiling
+from workers.services.serving import count as positive
 from workers.services.site.stories import FIRST_ID, ID_STEP, PAGES, STORIES_PER_PAGE
 
 PAGES_PER_S = 20_000  # twice what one process delivers on machines of 2026

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 from aiohttp import web
 
-from workers.services.serving.listening import BACKLOG, url_of
+from workers.services.serving import BACKLOG, url_of
 from workers.services.site.pages import HTML, Shelf, missing_page
 
 SHUTDOWN_S = 0.5  # for answers in progress when the site has to stop

@@ -1,1 +1,0 @@
-"""What all services have in common: options, sockets, processes, start and stop."""
