@@ -24,7 +24,7 @@ from tests.support.children import ROOT, environment
 from tests.support.machines import TWO_NODES
 from tests.support.servers import fetch, running_site
 from tests.support.serving import served
-from workers.services.null.server import Constant, http_answer, tcp_message
+from workers.services.null.__main__ import Constant, http_answer, tcp_message
 
 
 def test_the_generator_has_the_last_core_with_its_siblings_or_the_last_cpu_or_none() -> None:

@@ -23,7 +23,7 @@ from tests.support.servers import (
     running_site,
     start,
 )
-from workers.services.responder.server import HEAD_MOST_BYTES, answer_with, serving
+from workers.services.responder.__main__ import HEAD_MOST_BYTES, answer_with, serving
 from workers.services.serving import listen, new_event_loop
 from workers.services.site.pages import Shelf, item_page, list_page
 from workers.services.site.server import at_least
