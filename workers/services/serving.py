@@ -1,6 +1,4 @@
-"""A service as a program: its options, its socket, its processes, one line of JSON once it answers, its
-end.
-"""
+"""A service as a program: options, socket, processes, one line of JSON once it answers, its end."""
 
 import argparse
 import asyncio

@@ -14,8 +14,7 @@ from workers.services.native import (
     run,
     run_program,
 )
-from workers.services.valkey import INSTALLED
-from workers.services.valkey.values import VALUES
+from workers.services.valkey import INSTALLED, VALUES
 
 ENTRIES, CONNECTIONS = 10_000, 4
 

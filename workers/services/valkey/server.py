@@ -16,7 +16,7 @@ from valkey.asyncio import Valkey
 from valkey.exceptions import ValkeyError
 
 from workers.services.native import Folder, NativeError, Program, Server, serving
-from workers.services.valkey.values import VALUES
+from workers.services.valkey import VALUES
 
 ANSWER_S = 10.0  # by then it has answered, or it is no Valkey
 AT_ONCE = 50  # entries in a command

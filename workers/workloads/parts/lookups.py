@@ -12,7 +12,7 @@ from itertools import accumulate, islice
 from typing import Any, Protocol
 
 from workers.services.postgres.table import letters
-from workers.services.valkey.values import VALUES, computed
+from workers.services.valkey import VALUES, computed
 from workers.workloads.parts.stack.async_rows import AsyncpgPool
 from workers.workloads.parts.stack.database import Database
 from workers.workloads.parts.where import STATEMENTS
