@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from scaling.builds.installed import program
 from workers.services import nginx, pgbouncer
-from workers.services.postgres import INSTALLED, data, installed  # noqa: F401 - imported when it starts, too
+from workers.services.postgres import INSTALLED, data, server  # noqa: F401 - imported when it starts, too
 from workers.services.postgres import __main__ as postgres
 
 LATEST_S = 0.5  # a service takes 0.1 to 0.4 s to start

@@ -44,8 +44,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _running(options: argparse.Namespace) -> Running:
     from workers.services.postgres.data import provide
-    from workers.services.postgres.installed import installed
-    from workers.services.postgres.server import NAME, read_facts
+    from workers.services.postgres.server import NAME, installed, read_facts
     from workers.services.postgres.server import running as has
     from workers.services.postgres.table import SEED
 
