@@ -193,7 +193,7 @@ SERVE = """
 import asyncio, json, os, sys
 from workers import Worker
 from workers.host.inbound import Inbound, socket_of
-from workers.loops.runners import runner_for
+from workers.loops import runner_for
 from workers.workloads.serve import Serve
 
 serve = Serve(server=sys.argv[1])

@@ -12,8 +12,8 @@ from trio.testing import MockClock
 
 from tests.support.children import PORTABLE_LOOPS, Finished, Own
 from workers.host.hosting import schedule
+from workers.loops import runner_for
 from workers.loops.registry import LOOPS
-from workers.loops.runners import runner_for
 
 pytestmark = pytest.mark.slow
 
@@ -242,7 +242,7 @@ class TriosTime:
 
 def test_ticks_on_trio_are_taken_on_schedule(monkeypatch: pytest.MonkeyPatch) -> None:
     clock, jumping = TriosTime(), MockClock(autojump_threshold=0)
-    monkeypatch.setattr("workers.loops.runners.on_trio.time", clock)
+    monkeypatch.setattr("workers.loops.on_trio.time", clock)
     taken: list[tuple[int, int]] = []
 
     def tick(instant_ns: int) -> None:

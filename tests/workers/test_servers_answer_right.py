@@ -12,7 +12,7 @@ import pytest
 from tests.support.children import on_this_build
 from tests.support.in_process import Answer, AtWork, ask, at_work, right_request
 from workers import Worker
-from workers.loops.runners import runner_for
+from workers.loops import runner_for
 from workers.services.load.requests_list import Request
 from workers.workloads.parts.servers import load_server
 from workers.workloads.parts.servers.asgi import application

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.support.children import measured
 from tests.support.in_process import ALL_LOOPS, run_alone
 from workers.loops.libraries import Begin
-from workers.loops.libraries.on_asyncio import Asyncio
+from workers.loops.on_asyncio import Asyncio
 from workers.workloads.parts.timers import Lateness, Pauses, exponential_s
 from workers.workloads.parts.work import TURNS_PER_US
 from workers.workloads.sleep import Operation, Sleep, Tasks

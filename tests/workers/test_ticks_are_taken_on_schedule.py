@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from workers.host.hosting import schedule
-from workers.loops.runners import runner_for
+from workers.loops import runner_for
 from workers.outside.window import Window
 from workers.readback.gil import GilWatch
 from workers.readback.process import Readback
@@ -65,7 +65,7 @@ class Timed(asyncio.SelectorEventLoop):
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    for module in ("workers.worker.meter", "workers.loops.runners.on_asyncio"):
+    for module in ("workers.worker.meter", "workers.loops.on_asyncio"):
         monkeypatch.setattr(f"{module}.time", clock)
     return clock
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from workers.loops import runner_for
 from workers.loops.registry import load_loop
-from workers.loops.runners import runner_for
 
 if TYPE_CHECKING:
     import socket

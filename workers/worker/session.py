@@ -15,8 +15,9 @@ from workers.cell import Cell
 from workers.host.channel import Channel, Message
 from workers.host.inbound import socket_of
 from workers.host.open_files import raise_limit
+from workers.loops import runner_for
 from workers.loops.registry import import_loop, loop_version
-from workers.loops.runners import Runner, Traffic, runner_for
+from workers.loops.runners import Runner, Traffic
 from workers.readback.gil import GilWatch
 from workers.readback.process import Readback
 from workers.worker.handle import Worker

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from itertools import repeat
 
 from workers import Rounds, Worker, Workload, parameter
-from workers.loops.libraries import library
+from workers.loops import library
 
 
 @dataclass

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Literal
 
 from workers import Worker, Workload, parameter
-from workers.loops.libraries import library
+from workers.loops import library
 from workers.workloads.parts.timers import Lateness, Pauses, exponential_s
 from workers.workloads.parts.work import turns, turns_of
 

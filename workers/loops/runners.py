@@ -1,4 +1,4 @@
-"""What a session needs of what runs it, and what differs between asyncio and trio."""
+"""What a session needs of what runs it: `on_asyncio`, on any of its loops, or `on_trio`."""
 
 from __future__ import annotations
 
