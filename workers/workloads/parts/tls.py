@@ -8,6 +8,7 @@ import tempfile
 from functools import cache
 from typing import NamedTuple
 
+from workers.cell import LOOPBACK
 from workers.workloads.parts.loopback import Contexts
 
 LIMIT_S = 30.0  # for making a certificate, which takes 0.25 s
@@ -33,7 +34,7 @@ def certificate() -> Certificate:
     """
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "workers.workloads.parts.certificate"],
+            [sys.executable, "-m", "workers.workloads.parts.tls"],
             check=False,
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -73,3 +74,29 @@ def shared_contexts() -> Contexts:
 def are_shared(contexts: Contexts) -> bool:
     """Whether they are those that all workers share."""
     return shared_contexts.cache_info().currsize > 0 and contexts is shared_contexts()
+
+
+# -------------------------------------------------------------------------------------- certificate
+# `python -m workers.workloads.parts.tls`: make a test certificate for 127.0.0.1.
+#
+# It runs in a separate process, since what it imports (trustme on cryptography, with its own
+# OpenSSL) must not be in the memory of a measured process, and does not load in sub-interpreters.
+# Prints one line of JSON, `{"authority": PEM, "chain": PEM of private key and certificate}`.
+
+
+def main() -> int:
+    """Print a certificate; return the exit code (1: it could not be made, and why)."""
+    try:
+        import trustme
+    except ImportError as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        return 1
+    authority = trustme.CA()
+    chain = authority.issue_cert(LOOPBACK).private_key_and_cert_chain_pem
+    pems = {"authority": authority.cert_pem, "chain": chain}
+    print(json.dumps({name: pem.bytes().decode() for name, pem in pems.items()}))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
