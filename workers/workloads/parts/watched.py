@@ -6,17 +6,20 @@ Loops that share an application, or a process-wide part of a library, are noted 
 from __future__ import annotations
 
 import contextlib
+import random
 import sys
+import sysconfig
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from types import CodeType
+from typing import Any, ClassVar
 
 from workers import Worker, parameter
 from workers.workloads.app import App
 from workers.workloads.parts.applications import Application
-from workers.workloads.parts.interleaving import interleave, pause_at_first
 from workers.workloads.parts.servers.base import BaseServer
 from workers.workloads.parts.wsgi_on_loop import OnAsgi, Wsgi
 
@@ -273,3 +276,64 @@ def _watch_asgiref() -> None:
             return submit(*args, **kwargs)
 
         executor.submit = noted
+
+
+# -------------------------------------------------------------------------------------------- races
+# Makes races likely: threads now and then pause between two lines of the user's own code.
+#
+# On few cores, threads switch every few milliseconds, and a race of some microseconds would hardly
+# ever be seen. What is built at the first use is built in lines that run for the first time:
+# between these, longer pauses let other threads come in.
+
+TOOL = 4  # none of those that `sys.monitoring` names for debuggers, coverage and profilers
+SHARE = 0.02  # of lines that pause
+PAUSE_S = 50e-6
+FIRST_SHARE, FIRST_PAUSE_S = 0.8, 0.001  # of lines that run for the first time
+FIRST_MOST_S = 0.2  # in all: a large application has thousands of such lines
+NOT_THE_USERS = (
+    "<",
+    *(sysconfig.get_path(each) for each in ("stdlib", "purelib", "platlib")),
+    f"{__file__.rpartition('/workloads/')[0]}/",
+)
+
+
+class _FirstLines:
+    """Lines that have run, and how long threads may still pause before others: roughly."""
+
+    left_s: ClassVar[float] = 0.0
+    seen: ClassVar[set[tuple[CodeType, int]]] = set()
+
+
+def interleave() -> None:
+    """Pause from now on, in all threads; call it in one thread at a time."""
+    monitoring = sys.monitoring
+    if monitoring.get_tool(TOOL) is not None:
+        return
+    monitoring.use_tool_id(TOOL, "scaling app --check")
+    # Each place at which an event is disabled stops all threads: libraries have too many lines.
+    monitoring.register_callback(TOOL, monitoring.events.PY_START, _start)
+    monitoring.register_callback(TOOL, monitoring.events.LINE, _line)
+    monitoring.set_events(TOOL, monitoring.events.PY_START)
+
+
+def pause_at_first() -> None:
+    """From now on pause also between lines that run for the first time."""
+    _FirstLines.left_s = FIRST_MOST_S
+
+
+def _start(code: CodeType, offset: int) -> Any:
+    del offset
+    if not code.co_filename.startswith(NOT_THE_USERS):
+        sys.monitoring.set_local_events(TOOL, code, sys.monitoring.events.LINE)
+    return sys.monitoring.DISABLE
+
+
+def _line(code: CodeType, line: int) -> Any:
+    if _FirstLines.left_s > 0 and (code, line) not in _FirstLines.seen:
+        _FirstLines.seen.add((code, line))
+        if random.random() < FIRST_SHARE:
+            started = time.perf_counter()
+            time.sleep(FIRST_PAUSE_S)
+            _FirstLines.left_s -= time.perf_counter() - started  # longer on a busy machine
+    elif random.random() < SHARE:
+        time.sleep(PAUSE_S)
