@@ -33,7 +33,7 @@ ALONE_IN_IT = {"PYTHON_THREAD_INHERIT_CONTEXT": "0"}
 SHORTEST = {"warmup_s": 0.0, "window_s": 0.05, "ticks": 2}
 # What the host says of a worker whose process is gone (workers/host/channel.py).
 ENDED = "ended without reporting why"
-# What an application says that does not get ready (workers/workloads/parts/servers/readiness.py).
+# What an application says that does not get ready (workers/workloads/parts/first_request.py).
 HUNG = "timed-out"
 NOT_READY = "is --health the right path?"
 

@@ -19,8 +19,8 @@ from tests.support.children import environment, finish
 from tests.support.in_process import at_work
 from workers.outside import readiness as of_commands
 from workers.workloads.app import App
+from workers.workloads.parts import first_request
 from workers.workloads.parts.applications import ApplicationError, load_application
-from workers.workloads.parts.servers import readiness
 
 pytestmark = pytest.mark.one_build
 
@@ -237,11 +237,11 @@ def test_an_application_that_does_not_start_says_why(
     says: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for module in (readiness, of_commands):  # half of ten seconds is for the child to start
+    for module in (first_request, of_commands):  # half of ten seconds is for the child to start
         assert module.WRONG_S <= 5 < module.READY_S
-    monkeypatch.setattr(readiness, "STARTED_S", 0.1 if name == "waiting" else 60.0)
-    monkeypatch.setattr(readiness, "READY_S", 0.1)
-    monkeypatch.setattr(readiness, "WRONG_S", 0.05)
+    monkeypatch.setattr(first_request, "STARTED_S", 0.1 if name == "waiting" else 60.0)
+    monkeypatch.setattr(first_request, "READY_S", 0.1)
+    monkeypatch.setattr(first_request, "WRONG_S", 0.05)
     (shop / "broken.py").write_text(textwrap.dedent(LIFESPAN))
     assert says in started(application=f"broken:{name}", **parameters)
 

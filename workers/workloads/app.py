@@ -13,11 +13,11 @@ from workers.workloads.parts.applications import (
     read_budgets,
     share_variables,
 )
+from workers.workloads.parts.first_request import until_ready, until_started
 from workers.workloads.parts.pool import pool_in_use, size_pool
 from workers.workloads.parts.served import Served
 from workers.workloads.parts.servers import preload, server_of
 from workers.workloads.parts.servers.base import BaseServer
-from workers.workloads.parts.servers.readiness import until_ready, until_started
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""One request through a worker's server before anything is counted: is the answer right?
+"""Requests through a worker's server before anything is counted: is it ready, and is the answer right?
 
 It goes over a connection of its own, which no accept policy makes, and warms the loop up alone:
 what an application makes at its first request (a middleware stack, say) is made here.
@@ -6,12 +6,14 @@ what an application makes at its first request (a middleware stack, say) is made
 
 import asyncio
 import socket
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from workers.cell import LOOPBACK
 from workers.services.load.requests_list import Request
+from workers.workloads.parts.applications import ApplicationError
 from workers.workloads.parts.loopback import listen
 from workers.workloads.parts.servers.base import BaseServer
 
@@ -116,3 +118,57 @@ async def _receive(connection: socket.socket) -> bytes:
     if not data:
         raise RuntimeError("the server closed the connection of the first request")
     return data
+
+
+# ---------------------------------------------------------------------------------------- readiness
+# Waits until a worker's application has started and is ready: its health path answers.
+
+STARTED_S = READY_S = 30.0  # limits
+WRONG_S = 5.0  # for a path that gives no answer, or one that says that there is no such path
+AGAIN_S = 0.05  # between two tries
+FIRST_ERROR, FIRST_NOT_READY = 400, 500  # statuses
+
+
+async def until_started(server: BaseServer) -> None:
+    """Start the application.
+
+    Raises:
+        ApplicationError: it did not start, or not in time.
+    """
+    try:
+        async with asyncio.timeout(STARTED_S):
+            await server.start()
+    except TimeoutError:
+        raise ApplicationError(
+            f"the application did not start within {STARTED_S:.0f} s: its lifespan waits. Start "
+            "what it needs, or leave it out with --lifespan off"
+        ) from None
+
+
+async def until_ready(server: BaseServer, health: str) -> dict[str, str]:
+    """Ask for `health` until it is answered well; return the facts that the answer shows.
+
+    Without a path, `/` is asked for once, to read from its connection what is in use; any answer
+    will do.
+
+    Raises:
+        ApplicationError: it is not ready in time.
+    """
+    began = time.monotonic()
+    while True:
+        try:
+            async with asyncio.timeout(WRONG_S if health else None):
+                answer = await first_answer(server, "http", {"path": health or "/"})
+        except TimeoutError:
+            raise _not_ready(f"{health} was not answered within {WRONG_S:.0f} s") from None
+        if not health or answer.status < FIRST_ERROR:
+            return answer.facts
+        limit_s = READY_S if answer.status >= FIRST_NOT_READY else WRONG_S
+        if time.monotonic() - began > limit_s:
+            what = f"{health} was answered with status {answer.status} for {limit_s:.0f} s"
+            raise _not_ready(what)
+        await asyncio.sleep(AGAIN_S)
+
+
+def _not_ready(what: str) -> ApplicationError:
+    return ApplicationError(f"the application is not ready: {what}; is --health the right path?")
