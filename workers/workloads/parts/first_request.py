@@ -1,6 +1,6 @@
-"""Requests through a worker's server before anything is counted: is it ready, and is the answer right?
+"""Requests to a worker's server before anything is counted: is it ready, and is its answer right?
 
-It goes over a connection of its own, which no accept policy makes, and warms the loop up alone:
+They go over connections of their own, which no accept policy makes, and warm the loop up alone:
 what an application makes at its first request (a middleware stack, say) is made here.
 """
 
