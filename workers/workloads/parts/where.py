@@ -1,4 +1,4 @@
-"""Where a worker finds the services of its run, and an application in which variables."""
+"""Where a worker finds the services of its run, an application in which variables; its HTTP client."""
 
 from collections.abc import Mapping, Sequence
 
@@ -36,3 +36,16 @@ def service_url(worker: Worker, service: str, workload: str) -> str:
             f'its URLs into the cell: "services": {{"{service}": [...]}}'
         )
     return urls[worker.index % len(urls)]
+
+
+def client_facts() -> dict[str, str]:
+    """The HTTP client and its parser; aiohttp falls back to pure Python without a warning."""
+    import aiohttp  # only workloads that have it as their client
+    import aiohttp.http_parser
+
+    http = aiohttp.http_parser
+    pure = http.HttpResponseParser is http.HttpResponseParserPy
+    return {
+        "http_client": f"aiohttp {aiohttp.__version__}",
+        "http_parser": "python" if pure else "c",
+    }
