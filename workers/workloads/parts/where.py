@@ -1,4 +1,7 @@
-"""Where a worker finds the services of its run, an application in which variables; its HTTP client."""
+"""Where a worker finds the services of its run, and an application in which variables.
+
+What of aiohttp's client asks a service is said here, too.
+"""
 
 from collections.abc import Mapping, Sequence
 
