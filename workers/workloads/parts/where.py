@@ -1,7 +1,4 @@
-"""Where a worker finds the services of its run, and an application in which variables.
-
-What of aiohttp's client asks a service is said here, too.
-"""
+"""Services from a worker's side: URLs, an application's variables for them, the HTTP client."""
 
 from collections.abc import Mapping, Sequence
 
