@@ -83,7 +83,8 @@ def ensure(
         left_out |= _too_new_for(interpreter, pins.read_text(encoding="utf-8"))
         if extra or files:
             _install_own(uv, install, extra, files, interpreter.build, say)
-        text = json.dumps({"left_out": left_out})
+        # Versions up to 1.0 share this cache, and look for packages.
+        text = json.dumps({"packages": {}, "left_out": left_out})
         (folder / "environment.json").write_text(text, encoding="utf-8")
         return folder
 
