@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -49,15 +50,20 @@ def pytest_collection_finish() -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Slow tests come first: else cores are idle in the end, while the last of these go on.
 
-    Those of a published study come one after the other: the same process reads its journal once.
+    xdist gives each process a part of the list, so each part begins with slow ones. Those of a
+    published study, or of a file, stay together: the same process reads the journal once.
     """
     items.sort(key=_place)
+    together = [list(group) for _, group in groupby(items, _place)]
+    parts = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    items[:] = [item for part in range(parts) for group in together[part::parts] for item in group]
 
 
 def _place(item: pytest.Item) -> tuple[bool, str]:
     parameters = getattr(item, "callspec", None)
     published = str(parameters.params.get("folder", "")) if parameters else ""
-    return not (published or item.get_closest_marker("slow")), published
+    is_quick = not (published or item.get_closest_marker("slow"))
+    return is_quick, published or str(item.path)
 
 
 @pytest.hookimpl(tryfirst=True)
