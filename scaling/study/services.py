@@ -1,7 +1,7 @@
 """The services that workloads talk to: one entry each.
 
 Everything else follows from the entry: how a service is started, how its ceiling is measured, how
-many open files a run needs, what the journal keeps. To add one, write its package in
+many open files a run needs, what the journal keeps. To add one, write its module in
 `workers/services` and its entry here; workloads name it in their `services`.
 """
 
