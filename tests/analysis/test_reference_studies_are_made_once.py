@@ -158,7 +158,7 @@ def test_another_command_or_a_study_that_is_gone_is_measured(
 
 @pytest.mark.parametrize(
     ("blocks", "command", "measured"),
-    [(3, "run --study scale", 1), (2, "run --study scale", 2), (3, "remedies --app shop:app", 2)],
+    [(3, "run --study scale", 1), (2, "run --study scale", 2), (3, "remedies --study scale", 2)],
     ids=["whole", "with runs to do", "perhaps with another study to do"],
 )
 def test_a_study_that_could_not_be_drawn_is_published(

@@ -142,10 +142,12 @@ def parameters() -> Rows:
 @part("service", "what it is", "asked for by", "program or package")
 def services() -> Rows:
     for name, each in SERVICES.items():
-        folder = each.module.removeprefix("workers.").replace(".", "/")
-        about = _summary_of(ROOT / "workers" / folder / "__init__.py")
+        where = Path(each.module.removeprefix("workers.").replace(".", "/"))
+        package = ROOT / "workers" / where / "__init__.py"
+        file = where if package.is_file() else where.with_suffix(".py")
+        about = _summary_of(package if package.is_file() else ROOT / "workers" / file)
         asked = _code(f"{each.asked_by}={name}") if each.asked_by else "the workload itself"
-        yield f"[`{name}`]({folder})", about, asked, each.program or each.package
+        yield f"[`{name}`]({file.as_posix()})", about, asked, each.program or each.package
 
 
 @part("promise", "what is tested")
