@@ -3,8 +3,7 @@
 import shlex
 from pathlib import Path
 
-from rich.console import Console, Group
-from rich.text import Text
+from rich.console import Console
 
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal
@@ -73,6 +72,7 @@ def print_answer(
     and commands are there to be copied: they are printed whole, however long.
     """
     from scaling.report.terminal import answer, app_answer
+    from scaling.report.terminal.show import print_lines
 
     of = app_answer if results.is_of_application else answer
     where = {
@@ -83,24 +83,6 @@ def print_answer(
     print_lines(results, console, answer.LINES - len(where), memory_bytes)
     for name, text in where.items():
         say(console, f"{name + ':':<8}{text}")
-
-
-def print_lines(
-    results: StudyResults,
-    console: Console,
-    most: int | None = None,
-    memory_bytes: float | None = None,
-) -> None:
-    """Print the figures of the answer, in at most so many lines."""
-    from scaling.report.terminal.answer import LINES, WIDTH, answer_lines
-    from scaling.report.terminal.app_answer import app_lines
-
-    width, most = min(WIDTH, console.width), LINES if most is None else most
-    if results.is_of_application:
-        lines = app_lines(results, width, most, memory_bytes)
-    else:
-        lines = answer_lines(results, width, most)
-    console.print(Group(*(Text(line, no_wrap=True, overflow="ellipsis") for line in lines)))
 
 
 def without_figure(results: StudyResults) -> str:

@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.console import Console, ConsoleOptions, Group, RenderResult
 from rich.text import Text
 
 from scaling.analysis.remedies import bases_of, remedies_in
@@ -12,13 +12,14 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.sections import RunIssue
 from scaling.base import formats
 from scaling.base.console import say
-from scaling.report.output import print_lines
 from scaling.report.reading import read, say_incomplete
 from scaling.report.remedies import print_factors
 from scaling.report.tables.comparison import chapters
 from scaling.report.tables.notes import issues_by_kind, study_notes
 from scaling.report.tables.overview import figure_chapters, overview
 from scaling.report.tables.terminal import Chapters
+from scaling.report.terminal.answer import LINES, WIDTH, answer_lines
+from scaling.report.terminal.app_answer import app_lines
 from scaling.report.terminal.pictures import Bars
 
 # ------------------------------------------------------------------------------------- results view
@@ -94,3 +95,18 @@ def show(results: Path, console: Console, *, details: bool = False) -> None:
         if found := chapters(study, alone=False):
             console.print(Chapters(found))
     say_incomplete(journal, console)
+
+
+def print_lines(
+    results: StudyResults,
+    console: Console,
+    most: int = LINES,
+    memory_bytes: float | None = None,
+) -> None:
+    """Print the figures of the answer, in at most so many lines."""
+    width = min(WIDTH, console.width)
+    if results.is_of_application:
+        lines = app_lines(results, width, most, memory_bytes)
+    else:
+        lines = answer_lines(results, width, most)
+    console.print(Group(*(Text(line, no_wrap=True, overflow="ellipsis") for line in lines)))
