@@ -22,10 +22,9 @@ from scaling.report.explain import explain
 from scaling.report.export.formats import FORMATS, export
 from scaling.report.files import write_derived
 from scaling.report.gate import gate
-from scaling.report.output import print_lines
 from scaling.report.page.render import page
 from scaling.report.publish import environment_text
-from scaling.report.terminal.show import Results
+from scaling.report.terminal.show import Results, print_lines
 from tests.support.cli import Command
 from tests.support.printing import printed_by
 from tests.support.runs import with_, with_readings
