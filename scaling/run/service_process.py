@@ -9,7 +9,9 @@ import os
 import queue
 import re
 import signal
+import socket
 import subprocess
+import sys
 import tempfile
 import threading
 from collections import Counter
@@ -29,8 +31,8 @@ READY_S = 30.0  # a site needs about one second; a machine under load may need m
 END_S = 10.0  # to end by itself, then again after each signal
 STDERR_KEPT = 2_000
 CONNECTIONS, UNIX_CONNECTIONS = Path("/proc/net/tcp"), Path("/proc/net/unix")
-# Of each line the port at this end, if the state is 01.
-ESTABLISHED = re.compile(rb"\n *\d+: [0-9A-F]+:([0-9A-F]{4}) [0-9A-F]+:[0-9A-F]{4} 01 ")
+# Of each line address and port at this end, if the state is 01.
+ESTABLISHED = re.compile(rb"\n *\d+: ([0-9A-F]{8}):([0-9A-F]{4}) [0-9A-F]+:[0-9A-F]{4} 01 ")
 # Of each line the path at this end, if the state is 03.
 CONNECTED = re.compile(rb" 03 +\d+ (/.*)$", re.MULTILINE)
 
@@ -147,10 +149,11 @@ class ServiceProcess:
         """The ids of its processes."""
         return [each.pid for each in family(self._pid)] if self._pid else []
 
-    def connections(self, opened: Counter[int | str]) -> int | None:
+    def connections(self, opened: Counter[str]) -> int | None:
         """How many of the connections by place are to it; None for one that was there before."""
-        places = map(urlsplit, self.urls)
-        return sum(opened[each.port or each.path] for each in places) if self._pid else None
+        urls = map(urlsplit, self.urls)
+        places = (f"{each.hostname}:{each.port}" if each.port else each.path for each in urls)
+        return sum(map(opened.__getitem__, places)) if self._pid else None
 
     def close(self) -> None:
         """End it: by the end of its input, by a signal, by force. Harmless when it has ended."""
@@ -216,16 +219,20 @@ class ServiceProcess:
         return self._errors
 
 
-def open_connections() -> Counter[int | str] | None:
-    """How many connections there are at each TCP port and each Unix socket's path of this machine.
+def open_connections() -> Counter[str] | None:
+    """How many connections there are at each `127.0.0.1:5432` and each Unix socket's path here.
 
-    None where that is unknown.
+    A port alone would not do: clients on other addresses of the loopback range may have the same
+    one. None where that is unknown.
     """
     try:
         tcp, unix = CONNECTIONS.read_bytes(), UNIX_CONNECTIONS.read_bytes()
     except OSError:
         return None
-    opened: Counter[int | str] = Counter(int(port, 16) for port in ESTABLISHED.findall(tcp))
+    opened = Counter(
+        f"{socket.inet_ntoa(int(address, 16).to_bytes(4, sys.byteorder))}:{int(port, 16)}"
+        for address, port in ESTABLISHED.findall(tcp)
+    )
     opened.update(os.fsdecode(path) for path in CONNECTED.findall(unix))
     return opened
 

@@ -1,6 +1,7 @@
 """Services are started once, shared by runs with the same needs, measured, and always ended."""
 
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -14,7 +15,7 @@ import pytest
 from scaling.base.errors import ScalingError, UsageError
 from scaling.journal.record import ParameterValue, ServiceUse
 from scaling.run import stopping
-from scaling.run.service_process import ServiceError, ServiceProcess, Usage
+from scaling.run.service_process import ServiceError, ServiceProcess, Usage, open_connections
 from scaling.run.service_usage import ServiceUsage
 from scaling.run.services import Services
 from tests.support.children import PATIENCE_S, environment
@@ -258,3 +259,16 @@ time.sleep({PATIENCE_S})
         assert processes
         driver.kill()
         assert gone(processes)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux lists connections in /proc")
+def test_a_client_at_the_port_of_a_service_on_another_address_is_no_connection_to_it() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as service, socket.socket() as other:
+        port = service.getsockname()[1]
+        other.bind(("127.0.0.2", port))
+        with socket.create_server(("127.0.0.1", 0)) as elsewhere:
+            other.connect(elsewhere.getsockname())
+            with socket.create_connection(("127.0.0.1", port)):
+                opened = open_connections()
+    assert opened is not None
+    assert (opened[f"127.0.0.1:{port}"], opened[f"127.0.0.2:{port}"]) == (1, 1)
