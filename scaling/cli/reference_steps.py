@@ -84,15 +84,13 @@ def run_here(command: Sequence[str], variables: dict[str, str]) -> int:
     words = [sys.executable, "-m", "scaling", *command]
 
     def end(*_: object) -> NoReturn:
+        process.terminate()
         raise SystemExit(TERMINATED)
 
     with subprocess.Popen(words, env={**os.environ, **variables}) as process:
         before = signal.signal(signal.SIGTERM, end)
         try:
             return process.wait()
-        except SystemExit:
-            process.terminate()
-            raise
         except KeyboardInterrupt:
             process.wait()  # it writes down what it has
             raise
@@ -261,6 +259,8 @@ class ReferenceSteps:
         asked = shlex.join([*(f"{name}={value}" for name, value in variables.items()), *command])
         if self.state.measured.get(study.name) == asked and (newest(folder) / JOURNAL).is_file():
             return ""
+        self.state.measured.pop(study.name, None)  # another command may write another folder
+        self._write_state()
         began = time.time()
         code = self.run(command, variables)
         if facts_of(self.here()) != self.machine:

@@ -30,8 +30,8 @@ def check(
     """Check an application; requests are sent at once for less long than for a user.
 
     Where answers do not change by themselves, one run `alone` is enough; where nothing is built at
-    the first request, none of `firsts` is needed; where it does not matter which requests meet,
-    they may be sent `together_s` for a moment. An answer may take `answer_s`.
+    the first request, none of `firsts` is needed. Requests are sent at once for `together_s`: a
+    moment is enough where it does not matter which of them meet. An answer may take `answer_s`.
     """
     child = Child(sys.executable, environment(APPLICATIONS, *folders))
     with pytest.MonkeyPatch.context() as patch:

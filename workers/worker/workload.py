@@ -276,6 +276,9 @@ def _check(owner: str, name: str, value: object, expected: dict[str, Any]) -> No
         raise ParameterError(f"{owner}.{name}: expected at least {least:g}, got {value!r}")
 
 
+# --------------------------------------------------------------------------------------------- once
+# What the workers of a process share.
+
 _made: dict[Hashable, Any] = {}
 
 

@@ -72,7 +72,7 @@ async def serving(answer: bytes, scheme: str, listening: socket.socket) -> Async
 
 
 # ------------------------------------------------------------------------------------------ program
-# Its options.
+# Its options, and serving until asked to stop.
 
 BODY_MOST_BYTES = 1 << 30
 

@@ -20,11 +20,6 @@ from workers.services.serving import (
     url_of,
 )
 
-# ------------------------------------------------------------------------------------------- server
-# The responder's HTTP/1.1: only what a keep-alive GET needs, on a bare asyncio protocol.
-#
-# One process serves one port.
-
 # --------------------------------------------------------------------------------------- delay line
 # A queue of answers: each is sent when its delay has passed, never before.
 
@@ -86,6 +81,9 @@ class DelayLine:
 
 
 # ------------------------------------------------------------------------------------------- server
+# The responder's HTTP/1.1: only what a keep-alive GET needs, on a bare asyncio protocol.
+#
+# One process serves one port.
 
 END_OF_HEAD = b"\r\n\r\n"
 HEAD_MOST_BYTES = 65_536
@@ -180,7 +178,7 @@ async def _check(listening: socket.socket, answer: bytes) -> None:
 
 
 # ------------------------------------------------------------------------------------------ program
-# Its options.
+# Its options, and serving until asked to stop.
 
 BODY_BYTES = 1_024
 BODY_MOST_BYTES = 1 << 30
