@@ -43,6 +43,11 @@ NO_TURNS = "each was measured after the other"
 type FromFrame = Callable[[pd.DataFrame, str], "pd.Series[float] | Floats"]  # a value for each run
 
 
+def side_of_median(sides: Integers) -> int:
+    """On which side of its median the true one is: that of half of the values, 0 for none."""
+    return next((s for s in (1, -1) if sides.any() and 2 * (sides == s).sum() >= len(sides)), 0)
+
+
 @dataclass(frozen=True, slots=True)
 class Series:
     """One measure of a cell, block by block: arrays of shape (blocks,), NaN for no value.
@@ -70,9 +75,8 @@ class Series:
 
     @property
     def bound(self) -> int:
-        """The side of the median: it is a bound where half of the values are; 0 for none."""
-        sides = self.side[np.isfinite(self.values)]
-        return next((s for s in (1, -1) if sides.any() and 2 * (sides == s).sum() >= len(sides)), 0)
+        """The side of the median."""
+        return side_of_median(self.side[np.isfinite(self.values)])
 
     def over(self, other: "Series") -> "Series":
         """The ratios block by block; NaN where they are not known: of two bounds to the same side

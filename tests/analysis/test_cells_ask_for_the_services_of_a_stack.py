@@ -17,7 +17,6 @@ from scaling.builds.arms import parse_arm
 from scaling.builds.installed import POSTGRES, URLS, VALKEY, program
 from scaling.builds.prepared_arm import PreparedArm
 from scaling.journal.record import (
-    Cell,
     Description,
     ParameterValue,
     RunLine,
@@ -30,11 +29,10 @@ from scaling.run.redaction import without_address
 from scaling.run.service_process import ServiceError, Usage
 from scaling.run.service_usage import ServiceUsage
 from scaling.run.services import Services
-from scaling.study.plan.refusals import refusal
 from scaling.study.services import beside, in_front
 from tests.support.descriptions import description
 from tests.support.fake_builds import script
-from tests.support.plans import planned
+from tests.support.plans import planned, why_refused
 from tests.support.runs import with_
 from tests.support.served_studies import FakeServedStudy
 
@@ -60,15 +58,7 @@ def test_what_workers_share_asks_for_its_server_and_misses_for_their_rows() -> N
 
 def refused(parameters: dict[str, ParameterValue], packages: dict[str, str]) -> str | None:
     here: Description = with_(description(workloads={"web": WEB}), packages=packages)
-    cell = Cell(
-        workload="web",
-        parameters=parameters,
-        model="threads",
-        loop="asyncio",
-        arm="3.14t",
-        workers=2,
-    )
-    return refusal(here, cell)
+    return why_refused(here, "web", parameters)
 
 
 @pytest.mark.usefixtures("machine_with_nothing")

@@ -15,15 +15,15 @@ from msgspec.structs import replace
 from scaling.builds import environments
 from scaling.builds.describe import explained
 from scaling.builds.environments import OF_CHILDREN, ensure, groups, pins_file, pins_sha256
-from scaling.journal.record import Cell, Description, Offer, Refusal, WorkloadFacts
+from scaling.journal.record import Description, Offer, Refusal, WorkloadFacts
 from scaling.study.combine import study_from
 from scaling.study.definition import WorkloadEntry
 from scaling.study.options import Options
-from scaling.study.plan.refusals import refusal
 from scaling.study.settle import group_for
 from tests.support.children import ROOT
 from tests.support.descriptions import description
 from tests.support.fake_builds import Uv, interpreter, make_venv, say_nothing
+from tests.support.plans import why_refused
 
 # Each of these turns the GIL back on, or is no business of a child.
 NEVER_IN_A_CHILD = {
@@ -171,15 +171,7 @@ def test_a_choice_of_a_workload_is_refused_with_the_true_reason_too() -> None:
 
 
 def _refusal(found: Description, workload: str, loop: str, **parameters: str) -> str | None:
-    cell = Cell(
-        workload=workload,
-        parameters=parameters,
-        model="threads",
-        loop=loop,
-        arm="3.14t",
-        workers=2,
-    )
-    return refusal(found, cell)
+    return why_refused(found, workload, parameters, loop=loop)
 
 
 # --- pins ---------------------------------------------------------------------------------------

@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from scaling.journal.record import Description, WorkloadFacts
+from scaling.journal.record import Cell, Description, ParameterValue, WorkloadFacts
 from scaling.machine.topology import Topology
 from scaling.study.combine import study_from
 from scaling.study.definition import Study
 from scaling.study.file import read_study
 from scaling.study.options import Options
 from scaling.study.plan.cells import Plan, make_plan
+from scaling.study.plan.refusals import refusal
 from tests.support.descriptions import WORKLOADS, description
 
 ECHO_FILE = "[[workloads]]\nname = 'echo'\n"
@@ -54,3 +55,18 @@ def refusals(plan: Plan) -> dict[tuple[str, str, str, str, str], str]:
         for each in plan.refused
         for arm in each.arms
     }
+
+
+def why_refused(
+    found: Description,
+    workload: str,
+    parameters: Mapping[str, ParameterValue],
+    *,
+    model: str = "threads",
+    loop: str = "asyncio",
+) -> str | None:
+    """Why this environment cannot run two workers of a workload; None if it can."""
+    cell = Cell(
+        workload=workload, parameters=parameters, model=model, loop=loop, arm="3.14t", workers=2
+    )
+    return refusal(found, cell)

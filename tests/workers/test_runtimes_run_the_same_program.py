@@ -14,12 +14,12 @@ from scaling.base.errors import UsageError
 from scaling.builds.arms import parse_arm
 from scaling.builds.prepared_arm import PreparedArm, prepare_runtime
 from scaling.builds.runtimes.runtime import OWN_LOOP, PROGRAMS, RUNTIMES, environment
-from scaling.journal.record import Cell, ParameterFacts, Record, WorkloadFacts
+from scaling.journal.record import ParameterFacts, Record, WorkloadFacts
 from scaling.run.child import Child, Ending, run_child
-from scaling.study.plan.refusals import refusal
 from tests.support.children import PATIENCE_S, record_of
 from tests.support.descriptions import description
 from tests.support.fake_builds import say_nothing, script
+from tests.support.plans import why_refused
 
 pytestmark = pytest.mark.one_build
 
@@ -58,15 +58,7 @@ def reason(
     loop: str = OWN_LOOP,
     **parameters: str,
 ) -> str | None:
-    cell = Cell(
-        workload=workload,
-        parameters=parameters,
-        model=model,
-        loop=loop,
-        arm=arm.arm.name,
-        workers=2,
-    )
-    return refusal(arm.description, cell)
+    return why_refused(arm.description, workload, parameters, model=model, loop=loop)
 
 
 CELLS: dict[str, dict[str, Any]] = {

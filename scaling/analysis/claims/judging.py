@@ -18,6 +18,7 @@ from scaling.analysis.comparison.build_differences import build_differences_of
 from scaling.analysis.lookup.cells import AbsentCellError
 from scaling.analysis.lookup.figure import Figure, find, results_of
 from scaling.analysis.results import StudyResults
+from scaling.analysis.statistics.estimate import median
 from scaling.analysis.statistics.verdict import Verdict
 from scaling.analysis.statistics.verdict import judge as judge_all
 from scaling.analysis.table.load import Journal
@@ -188,6 +189,8 @@ def _decided(
 # --------------------------------------------------------------------------------------- as a table
 # Judged claims as rows, for notebooks and other programs.
 
+NO_FIGURE = median((), "")
+
 
 def table(judged: Sequence[JudgedClaim]) -> pd.DataFrame:
     """One row per claim, or one per figure where a claim names several.
@@ -201,18 +204,18 @@ def table(judged: Sequence[JudgedClaim]) -> pd.DataFrame:
 
 
 def _row(each: JudgedClaim, ours: Figure | None) -> dict[str, object]:
-    claim, found = each.claim, ours.estimate if ours else None
+    claim, found = each.claim, ours.estimate if ours else NO_FIGURE
     return {
         "name": claim.name,
         "source": claim.source,
         "claim": claim.claim,
         "word": each.word,
         "theirs": claim.theirs,
-        "ours": found.point if found else math.nan,
-        "low": found.low if found else math.nan,
-        "high": found.high if found else math.nan,
-        "n": found.n if found else 0,
-        "unit": found.unit if found else "",
+        "ours": found.point,
+        "low": found.low,
+        "high": found.high,
+        "n": found.n,
+        "unit": found.unit,
         "what": ours.what if ours else "",
         "study": each.study,
         "builds_differ": each.builds_differ,

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from scaling.analysis.arrays import Flags, Floats
-from scaling.analysis.blocks import Blocks, FromFrame, Series, server_behind
+from scaling.analysis.blocks import Blocks, FromFrame, Series, server_behind, side_of_median
 from scaling.analysis.curves import MIB
 from scaling.analysis.ratios import Ratio, Ratios
 from scaling.analysis.statistics.estimate import Estimate, median
@@ -201,7 +201,7 @@ def _capacity(
     )
     most, up_to = median(late, UNIT), ""
     if series.bound <= 0 and at_most != crossings:
-        more = " or more" if 2 * (late_side > 0).sum() >= len(rows) else ""
+        more = " or more" if side_of_median(late_side) > 0 else ""
         up_to = f"{number(most.point)}/s{more}"
     per_gib = median(values / (np.array(memory) / GIB_IN_MIB), f"{UNIT} per GiB")
     estimate, region = median(values, UNIT), blocks.region(rated[0])

@@ -28,7 +28,7 @@ from scaling.report.plots.sheet import Layout, Sheet
 from scaling.report.plots.style import FAINT, QUIET
 from scaling.report.plots.style import line as linestyle
 from scaling.report.tables.grid import Cell, Grid
-from scaling.report.tables.rated import AtRate, Line
+from scaling.report.tables.rated import AtRate, Line, at_rate
 
 ROWS = 3
 MODEL = "threads"
@@ -116,14 +116,10 @@ def _shown(subject: LoadSubject) -> list[Shown]:
     others = [(line.key.arm, line.key.model) for line in lines]
     wanted = dict.fromkeys([*compared, *one_each, *others])
     by_name = {(line.key.arm, line.key.model): line for line in lines}
-    found = []
     # What processes compare with may be in another section: a broker in the place of the loops.
-    for line in (by_name[name] for name in wanted if name in by_name):
-        at = line.at(rate)
-        course = subject.courses.get(at.curve.key.but(workers=n)) if at is not None else None
-        if at is not None and course is not None:
-            found.append((line, at, course))
-    return found[:MOST_COLUMNS]
+    found = at_rate((by_name[name] for name in wanted if name in by_name), rate)
+    courses = ((*each, subject.courses.get(each[1].curve.key.but(workers=n))) for each in found)
+    return [(line, at, course) for line, at, course in courses if course is not None][:MOST_COLUMNS]
 
 
 def _draw_clients(axes: Axes, course: Course, colour: str, model: str) -> None:

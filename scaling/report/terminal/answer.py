@@ -52,13 +52,20 @@ def next_command(results: StudyResults, folder: Path) -> str:
     """The command that is most worth typing now."""
     if results.soundness.status in DOUBTFUL:
         return "scaling doctor (finds what disturbs this machine)"
-    if int(results.frame["block"].nunique()) < FEWEST_FOR_INTERVAL:
-        needed = f"a verdict needs {FEWEST_FOR_INTERVAL} blocks"
-        return f"the same with --preset {DEFAULT_PRESET} ({needed})"
+    if more := more_blocks(results):
+        return more
     if len(results.study.arms) > 1:
         command = f"scaling claims {shlex.quote(str(folder))}"
         return f"{command} (which published claims these figures support)"
     return "scaling run --study compare (what freed the speed; processes with the GIL)"
+
+
+def more_blocks(results: StudyResults) -> str:
+    """What to run for a verdict; empty where there are blocks enough for one."""
+    if int(results.frame["block"].nunique()) >= FEWEST_FOR_INTERVAL:
+        return ""
+    needed = f"a verdict needs {FEWEST_FOR_INTERVAL} blocks"
+    return f"the same with --preset {DEFAULT_PRESET} ({needed})"
 
 
 def answer_lines(results: StudyResults, width: int = WIDTH, most: int = LINES) -> list[str]:

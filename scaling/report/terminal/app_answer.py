@@ -20,8 +20,14 @@ from scaling.report.tables.faults import check_sentence, faults_sentence, soak_s
 from scaling.report.tables.findings import bounds_heading, times, with_bounds
 from scaling.report.tables.grid import Cell as GridCell
 from scaling.report.tables.notes import refused_sentence, spread_text
-from scaling.report.terminal.answer import LINES, WIDTH, few_cores, left_out, wrapped
-from scaling.study.presets import DEFAULT_PRESET, FEWEST_FOR_INTERVAL
+from scaling.report.terminal.answer import (
+    LINES,
+    WIDTH,
+    few_cores,
+    left_out,
+    more_blocks,
+    wrapped,
+)
 from scaling.study.questions import POOL
 
 # ------------------------------------------------------------------------------------- app findings
@@ -51,9 +57,8 @@ def next_command(results: StudyResults, folder: Path) -> str:
     """The command that is most worth typing now."""
     if (check := CHECK_FILE.read(folder)) and check.findings:
         return "correct what the check found (the page has the remedies), then measure again"
-    if int(results.frame["block"].nunique()) < FEWEST_FOR_INTERVAL:
-        needed = f"a verdict needs {FEWEST_FOR_INTERVAL} blocks"
-        return f"the same with --preset {DEFAULT_PRESET} ({needed})"
+    if more := more_blocks(results):
+        return more
     found = results.application
     if found and any(each.cell is None for each in found.shipped):
         return "scaling doctor (not all is decided: what disturbs this machine?)"
