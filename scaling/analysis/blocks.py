@@ -68,6 +68,11 @@ class Series:
         return cls(values, np.zeros(len(values), np.int64), values, values)
 
     @property
+    def is_exact(self) -> bool:
+        """Whether no value was ever a bound."""
+        return self.values is self.least is self.most
+
+    @property
     def known(self) -> "Series":
         """Those of blocks that have a value."""
         known = np.isfinite(self.values)
@@ -84,6 +89,8 @@ class Series:
         """
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = self.values / other.values
+            if self.is_exact and other.is_exact:
+                return Series.exact(np.where(np.isfinite(ratio), ratio, np.nan))
             least, most = self.least / other.most, self.most / other.least
         both = (self.side != 0) & (other.side != 0)
         unknown = both & ((self.side == other.side) | (self.values == other.values))

@@ -139,7 +139,8 @@ class _Taken(NamedTuple):
     """A ratio whose verdict is not known yet.
 
     `sides` says on which sides of some ratios the true ones are: 1 for above, -1 for below.
-    `between` are the least and the greatest median that the lateness of a load generator allows.
+    `between` are the least and the greatest median that the lateness of a load generator allows,
+    None where values are exact.
     """
 
     asked: Asked
@@ -148,7 +149,7 @@ class _Taken(NamedTuple):
     values: Floats
     why_apart: str
     sides: frozenset[int]
-    between: tuple[float, float]
+    between: tuple[float, float] | None
     tested: Hypothesis
 
     def judged(self, found: RatioVerdict) -> Ratio:
@@ -157,7 +158,7 @@ class _Taken(NamedTuple):
         if (verdict.is_decided or not found.n) and not self.sides <= {verdict.side}:
             is_capacity = self.measure.startswith(CAPACITY.format(""))
             found = found.undecided("bound", BEYOND_RATES if is_capacity else FELL_BEHIND)
-        elif verdict.is_decided and not verdict.holds_between(*self.between):
+        elif verdict.is_decided and self.between and not verdict.holds_between(*self.between):
             found = found.undecided("bound", SENT_LATE)
         asked = self.asked
         return Ratio(
@@ -199,7 +200,8 @@ def _paired(blocks: Blocks, asked: Asked, *, exploratory: bool) -> _Taken | None
     named = asked.question in blocks.primary or under_load
     family: Family = "primary" if asked.headline and named and not exploratory else "exploratory"
     tested = hypothesis(values, blocks.margin(measure), direction_of(measure), family)
-    between = tuple(np.median([ratio.least[known], ratio.most[known]], axis=1).tolist())
+    ends = [ratio.least[known], ratio.most[known]]
+    between = None if ratio.is_exact else tuple(np.median(ends, axis=1).tolist())
     apart, sides = blocks.why_apart(asked.of, over), frozenset(ratio.side[known].tolist()) - {0}
     return _Taken(asked, measure, over, values, apart, sides, between, tested)
 

@@ -145,8 +145,13 @@ def _middle(ordered: Floats) -> Floats:
     """The median of each column; values are halved before they are added, so no sum overflows."""
     n = len(ordered)
     below, above = ordered[(n - 1) // 2], ordered[n // 2]
-    middle: Floats = np.clip(below / 2 + above / 2, below, above)  # the smallest cannot be halved
-    return middle
+    return _within(below / 2 + above / 2, below, above)  # the smallest cannot be halved
+
+
+def _within(values: Floats, least: Floats, most: Floats) -> Floats:
+    """`np.clip`, in a third of the time where there are few values."""
+    within: Floats = np.minimum(np.maximum(values, least), most)
+    return within
 
 
 def _bounds(ordered: Floats) -> tuple[Floats, Floats]:
@@ -161,9 +166,8 @@ def _bounds(ordered: Floats) -> tuple[Floats, Floats]:
     rank, inwards = _place(n)
 
     def between(outer: Floats, inner: Floats) -> Floats:
-        ends = np.minimum(outer, inner), np.maximum(outer, inner)
-        place: Floats = np.clip((1 - inwards) * outer + inwards * inner, *ends)
-        return place
+        place: Floats = (1 - inwards) * outer + inwards * inner
+        return _within(place, np.minimum(outer, inner), np.maximum(outer, inner))
 
     return between(ordered[rank - 1], ordered[rank]), between(ordered[-rank], ordered[-rank - 1])
 

@@ -52,12 +52,13 @@ class TwoStates(NamedTuple):
 
 def two_states(values: Floats, least: float) -> TwoStates | None:
     """The two groups that values of shape (n,) fall into, at least so far apart; None for one."""
-    n = len(values)
+    n, ordered = len(values), np.sort(values)
+    if n < FEWEST or np.diff(ordered).max() <= least:
+        return None  # soon known of most
     apart = splits(values, least)
     if not apart.any():
         return None
     size = _fewest(n) + int(np.argmax(apart))
-    ordered = np.sort(values)
     low, high = ordered[:size], ordered[size:]
     return TwoStates(float(np.median(low)), size, float(np.median(high)), n - size)
 

@@ -134,7 +134,9 @@ class FrameBuilder:
 
     def frame(self) -> pd.DataFrame:
         """All runs that were added, marked where one differs from others of its cell."""
-        frame = pd.DataFrame({name: self._column(name) for name in COLUMNS})
+        # Not copied: to bring all numbers of a large journal together takes longer than to keep
+        # them as they are.
+        frame = pd.DataFrame({name: self._column(name) for name in COLUMNS}, copy=False)
         frame = marked(frame, unlike_generators(self._generators))
         for find in (mixed_states, late_generators):  # each leaves out what was found before
             frame = marked(frame, find(frame))
@@ -365,7 +367,9 @@ def load(path: Source | Iterable[Source]) -> pd.DataFrame:
         for note in journal.notes:
             warnings.warn(note, JournalWarning, stacklevel=2)
     if len(journals) == 1:
-        return journals[0].frame
+        return journals[
+            0
+        ].frame.copy()  # all numbers together, so that columns can be added to them
     names = _numbered([journal.study.name for journal in journals])
     frames = [
         journal.frame.assign(study=name) for journal, name in zip(journals, names, strict=True)

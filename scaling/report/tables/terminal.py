@@ -6,7 +6,9 @@ from typing import Literal, NamedTuple
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
+from rich.control import strip_control_codes
 from rich.padding import Padding
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
@@ -61,6 +63,58 @@ class Line(NamedTuple):
     style: str = ""
 
 
+class _Spaced:
+    """A table of the columns at these places, as wide as stated; headings end on one line.
+
+    Its lines are printed as they are: rich would look in each for places to break it, which takes
+    most of the time of a long output.
+    """
+
+    def __init__(
+        self,
+        grid: Grid,
+        widths: Sequence[int],
+        rows: Sequence[Sequence[Sequence[Line]]],
+        places: Sequence[int],
+        *,
+        heads: bool,
+    ) -> None:
+        self._to_the_right = [grid.is_figure(at) for at in places]
+        self._widths = [widths[at] for at in places]
+        lines = [[row[at] for at in places] for row in rows]
+        if heads:
+            named = [
+                [Line(part, "bold") for part in grid.headings[at].split("\n")] for at in places
+            ]
+            most = max(map(len, named))
+            lines.insert(0, [[*[Line("")] * (most - len(each)), *each] for each in named])
+        self._lines = lines
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Line by line, in as few pieces as styles allow."""
+        del options
+        plain = ""
+        for cells in self._lines:
+            for parts in zip_longest(*cells, fillvalue=Line("")):
+                gap = 0
+                for part, width, right in zip(parts, self._widths, self._to_the_right, strict=True):
+                    if not part.text:
+                        gap += width + GAP
+                        continue
+                    room = width - cell_len(part.text)
+                    plain += " " * (gap + (room if right else 0))
+                    text = strip_control_codes(part.text)
+                    if part.style:
+                        yield Segment(plain)
+                        yield Segment(text, console.get_style(part.style))
+                        plain = ""
+                    else:
+                        plain += text
+                    gap = GAP + (0 if right else room)
+                plain += "\n"
+        yield Segment(plain)
+
+
 class Chapters:
     """Chapters to be printed by rich; every table fits 80 columns without a figure cut.
 
@@ -99,7 +153,7 @@ class GridView:
         yield from _parts_of(self._grid, options.max_width)
 
 
-def _parts_of(grid: Grid, room: int, most: int | None = None) -> Iterator[Text | Table]:
+def _parts_of(grid: Grid, room: int, most: int | None = None) -> Iterator[Text | _Spaced | Table]:
     """One table after the other, so many at `most`, and the note."""
     rows = [list(map(lines_of, row)) for row in grid.rows]
     texts = ([line.text for line in cell] for row in rows for cell in row)
@@ -143,12 +197,12 @@ def _table(
     room: int,
     *,
     heads: bool = True,
-) -> Text | Table:
+) -> _Spaced | Table:
     """Set by its widths; only where words must be broken, rich measures all cells again, which
     takes several times as long. Of a group only the last column is broken, so that groups align.
     """
     if sum(widths[place] for place in places) + GAP * (len(places) - 1) <= room:
-        return _spaced(grid, widths, rows, places, heads=heads)
+        return _Spaced(grid, widths, rows, places, heads=heads)
     table = Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False, show_header=heads)
     aligned = places[:-1] if grid.grouped else ()
     for place in places:
@@ -157,39 +211,6 @@ def _table(
         table.add_column(grid.headings[place], justify=justify, width=width, overflow="fold")
     for row in rows:
         table.add_row(*(Text("\n").join(Text(*line) for line in row[place]) for place in places))
-    return table
-
-
-def _spaced(
-    grid: Grid,
-    widths: Sequence[int],
-    rows: Sequence[Sequence[Sequence[Line]]],
-    places: Sequence[int],
-    *,
-    heads: bool,
-) -> Text:
-    """A table of the columns at these places, as wide as stated; headings end on one line."""
-    to_the_right = set(filter(grid.is_figure, places))
-    lines = [[row[at] for at in places] for row in rows]
-    if heads:
-        named = [[Line(part, "bold") for part in grid.headings[at].split("\n")] for at in places]
-        most = max(map(len, named))
-        lines.insert(0, [[*[Line("")] * (most - len(each)), *each] for each in named])
-    table = Text(end="", no_wrap=True, overflow="ignore")
-    for cells in lines:
-        for parts in zip_longest(*cells, fillvalue=Line("")):
-            if table:
-                table.append("\n")
-            gap = 0
-            for at, part in zip(places, parts, strict=True):
-                room = widths[at] - cell_len(part.text)
-                if part.text:
-                    table.append(" " * (gap + (room if at in to_the_right else 0)))
-                    table.append(part.text, part.style or None)
-                    gap = GAP + (0 if at in to_the_right else room)
-                else:
-                    gap += widths[at] + GAP
-    table.end = "\n"
     return table
 
 
