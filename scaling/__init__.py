@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from scaling.analysis.claims.judging import judge as judge_claims
     from scaling.analysis.claims.judging import table as claims_table
     from scaling.analysis.curves import curves as curves
-    from scaling.analysis.laws.regions import region_laws as region_laws
+    from scaling.analysis.laws import region_laws as region_laws
     from scaling.analysis.lookup.figure import figure as figure
     from scaling.analysis.lookup.tables import capacity as capacity
     from scaling.analysis.lookup.tables import latency as latency
@@ -58,7 +58,7 @@ _HOMES = {
     "percent": "scaling.base.formats:percent",
     "plot": "scaling.report.plots.draw:drawn",
     "read": "scaling.analysis.table.load:read_journal",
-    "region_laws": "scaling.analysis.laws.regions:region_laws",
+    "region_laws": "scaling.analysis.laws:region_laws",
     "remedies": "scaling.report.remedies:remedy_rows",
     "with_unit": "scaling.analysis.claims.claim:with_unit",
 }

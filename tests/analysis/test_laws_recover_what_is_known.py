@@ -18,17 +18,17 @@ from hypothesis import strategies as st
 from scipy.optimize import least_squares
 
 from scaling.analysis.arrays import Floats
-from scaling.analysis.laws import fits
-from scaling.analysis.laws.fits import Fit, choose
-from scaling.analysis.laws.regions import karp_flatt
-from scaling.analysis.laws.solve import (
+from scaling.analysis.laws import (
     AMDAHL,
     LAWS,
     LINEAR,
     USL,
+    Fit,
     Law,
+    choose,
     fit_many,
     fit_one,
+    karp_flatt,
     throughput,
 )
 from tests.support.simulated_laws import CASES, SEED, errors, rates_held, usl
@@ -40,7 +40,7 @@ LEAST = 0.95 - 3 * math.sqrt(0.95 * 0.05 / STUDIES)
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fits, "RESAMPLES", 400)
+    monkeypatch.setattr("scaling.analysis.laws.RESAMPLES", 400)
 
 
 def fitted(ns: npt.ArrayLike, runs: npt.ArrayLike, law: Law = USL) -> Fit:
@@ -295,7 +295,7 @@ def sensible(draw: st.DrawFn) -> Arrays:
 @given(sensible())
 def test_sensible_arrays_are_fitted_inside_the_bounds(arrays: Arrays) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fits, "RESAMPLES", 100)
+        patch.setattr("scaling.analysis.laws.RESAMPLES", 100)
         fit = fitted(*arrays)
     assert fit.gamma > 0
     assert 0 <= fit.alpha <= 1

@@ -11,9 +11,15 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 
 from scaling.analysis.curves import curves
-from scaling.analysis.laws.fits import Fit
-from scaling.analysis.laws.regions import NO_REGION, TOO_FEW, RegionLaw, karp_flatt, region_laws
-from scaling.analysis.laws.solve import AMDAHL
+from scaling.analysis.laws import (
+    AMDAHL,
+    NO_REGION,
+    TOO_FEW,
+    Fit,
+    RegionLaw,
+    karp_flatt,
+    region_laws,
+)
 from scaling.report.files import write_tables
 from scaling.report.plots import throughput
 from scaling.report.plots.draw import subjects

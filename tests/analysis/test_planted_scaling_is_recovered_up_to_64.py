@@ -11,9 +11,7 @@ import numpy as np
 import pytest
 
 from scaling.analysis.arrays import Floats
-from scaling.analysis.laws import fits
-from scaling.analysis.laws.fits import Fit
-from scaling.analysis.laws.solve import USL
+from scaling.analysis.laws import USL, Fit
 from scaling.journal.record import Cell
 from tests.support.noise import AFTER, Noise, simulated
 from tests.support.simulated_laws import usl
@@ -59,7 +57,7 @@ def studies(
 
 @pytest.mark.parametrize("name", PLANTED)
 def test_intervals_hold_what_was_planted(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fits, "RESAMPLES", 200)
+    monkeypatch.setattr("scaling.analysis.laws.RESAMPLES", 200)
     alpha, beta = PLANTED[name]
     held = {"alpha": 0, "beta": 0}
     for found in studies((alpha, beta), (0.0, 0.0)):

@@ -5,8 +5,7 @@ import math
 import numpy as np
 
 from scaling.analysis.arrays import Floats
-from scaling.analysis.laws.fits import Fit
-from scaling.analysis.laws.solve import USL
+from scaling.analysis.laws import USL, Fit
 
 SEED = 20261120
 SHAPES = {"both": (0.05, 0.002), "steep": (0.3, 0.01), "no coherency": (0.02, 0.0)}

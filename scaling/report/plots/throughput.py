@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from scaling.analysis.curves import Curve
-from scaling.analysis.laws.regions import region_laws
+from scaling.analysis.laws import region_laws
 from scaling.report.plots.panel import HEAD_ROOM, draw_curves, finish, highest, panels_of
 from scaling.report.plots.plot import Plot, Subject, values_table
 from scaling.report.plots.sheet import Sheet

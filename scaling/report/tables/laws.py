@@ -5,8 +5,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from scaling.analysis.laws.fits import FEWEST_N, Choice
-from scaling.analysis.laws.regions import RegionLaw, region_laws
+from scaling.analysis.laws import FEWEST_N, Choice, RegionLaw, region_laws
 from scaling.analysis.results import StudyResults
 from scaling.analysis.sections import Section
 from scaling.analysis.statistics.estimate import Estimate

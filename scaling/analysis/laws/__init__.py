@@ -1,1 +1,0 @@
-"""Scaling laws: linear, Amdahl and Gunther's Universal Scalability Law, fitted with intervals."""
