@@ -13,9 +13,9 @@ from rich.console import Console
 from rich.text import Text
 
 from scaling.analysis.between_studies import Across
+from scaling.analysis.bounds import Limits
 from scaling.analysis.controls import Soundness
-from scaling.analysis.gate.checked import BoundCheck, Checked, checked, in_both, named, passes
-from scaling.analysis.gate.checks import Limits, limits_held
+from scaling.analysis.gate import BoundCheck, Checked, checked, in_both, judged, named, passes
 from scaling.analysis.lookup.cells import Choice
 from scaling.analysis.ratios import Ratio
 from scaling.analysis.results import MINUTE_S, StudyResults, extent, incomplete
@@ -234,7 +234,7 @@ def gate(
     across = Across(old, new, lambda cell: passes(cell, wanted)) if old else None
     doubt = wider(each.floor.margin("throughput") for each in studies.values()).doubt
     cells = checked(new.blocks, wanted) if limits.bounds else []
-    found = limits_held(Checked(cells, new, across), limits, void or doubt)
+    found = judged(limits.checks(Checked(cells, new, across)), void or doubt)
     words = {check.word for check in found}
     passing = "fails" not in words and not (strict and "inconclusive" in words)
     outcome = sentence(found, passes=passing, strict=strict)

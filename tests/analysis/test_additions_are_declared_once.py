@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import scaling
-from scaling.analysis.gate.bounds import BOUNDS, Bound
-from scaling.analysis.gate.checked import BoundCheck, Checked
+from scaling.analysis.bounds import BOUNDS, Bound
+from scaling.analysis.gate import BoundCheck, Checked
 from scaling.analysis.lookup.name import parse
 from scaling.report.page.render import page
 from scaling.report.quotes.lookup import figure_text

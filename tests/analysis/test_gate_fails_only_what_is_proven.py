@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from scaling.analysis.gate.checks import choice_of, share
+from scaling.analysis.bounds import choice_of, share
 from scaling.base.errors import UsageError
 from scaling.journal.record import RunLine
 from scaling.study.parameters import scaled_to

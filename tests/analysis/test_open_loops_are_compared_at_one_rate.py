@@ -11,7 +11,7 @@ import pytest
 
 from scaling.analysis.between_studies import Across
 from scaling.analysis.comparison.compare import Compared
-from scaling.analysis.gate.checked import checked
+from scaling.analysis.gate import checked
 from scaling.analysis.lookup.figure import figure
 from scaling.analysis.precision import headline_precision
 from scaling.analysis.ratios import FELL_BEHIND, Ratio, Ratios

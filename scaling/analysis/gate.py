@@ -1,10 +1,14 @@
-"""What the gate checks: the cells that were chosen, each of them against a bound.
+"""The gate: whether a study proves that scaling has become too bad, for CI to fail on.
 
-Cells of an open loop are never checked: their throughput is that of the schedule.
+Each of the cells that were chosen is checked against each bound (`scaling.analysis.bounds`), and
+the checks are judged together as one family. A check fails only where that is proven: its whole
+interval is below the bound, and stays so when Holm's correction accounts for the number of checks
+(`scaling.analysis.statistics.verdict`, with the bound in the place of 1). It holds only where that
+is proven, too; else it is inconclusive.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
 from typing import Literal
@@ -15,11 +19,19 @@ from scaling.analysis.lookup.cells import Choice, is_chosen
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics import estimate
 from scaling.analysis.statistics.estimate import Estimate, median
-from scaling.analysis.statistics.verdict import Hypothesis, hypothesis, unpaired_hypothesis
+from scaling.analysis.statistics.verdict import (
+    Hypothesis,
+    RatioVerdict,
+    hypothesis,
+    judge,
+    unpaired_hypothesis,
+)
 from scaling.base.errors import UsageError
+from scaling.base.formats import number, plural
 from scaling.journal.record import Cell
 from scaling.study.controls import is_control
 from scaling.study.load import is_open_loop
+from scaling.study.presets import FEWEST_FOR_INTERVAL
 from scaling.study.questions import THROUGHPUT, curve_of
 
 # -------------------------------------------------------------------------------------------- cells
@@ -157,3 +169,43 @@ def in_both(now: Iterable[Cell], then: Sequence[Cell]) -> list[Cell]:
         "gate: --against: the studies have no cell in common (workload, parameters, loop, arm, "
         "model, N)"
     )
+
+
+# ------------------------------------------------------------------------------------------ judging
+
+WORDS: dict[int, Word] = {1: "holds", -1: "fails", 0: "inconclusive"}
+
+
+def judged(checks: Sequence[BoundCheck], void: str = "") -> list[BoundCheck]:
+    """The checks with their words, one family. In a `void` study (the reason) no word is given.
+
+    Raises:
+        UsageError: a cell has no valid run.
+    """
+    if blank := [f"{each.what} of {each.cell}" for each in checks if not each.value.n]:
+        # Not inconclusive: a cell that always crashes would pass for ever.
+        raise UsageError(
+            f"gate: no valid runs for {'; '.join(blank)}. `scaling show RESULTS --details` lists "
+            "the reasons"
+        )
+    found = []
+    for each, ratio in zip(checks, judge([each.tested for each in checks]), strict=True):
+        word = "inconclusive" if void else WORDS[ratio.verdict.side]
+        why = void or _why(each, ratio, word, len(checks))
+        found.append(replace(each, word=word, why=why))
+    return found
+
+
+def _why(each: BoundCheck, found: RatioVerdict, word: Word, among: int) -> str:
+    value, bound = each.value, number(each.bound)
+    if value.n < FEWEST_FOR_INTERVAL:
+        return f"{plural(value.n, 'block')}; an interval takes {FEWEST_FOR_INTERVAL}"
+    if found.verdict.reason == "two states":
+        return found.verdict.why
+    if word != "inconclusive":
+        return f"its whole interval is {'below' if word == 'fails' else 'above'} {bound}"
+    if value.low <= each.bound <= value.high:
+        return f"its interval has {bound} inside"
+    side = "below" if value.high < each.bound else "above"
+    by_chance = f"so might one of {plural(among, 'check')} by chance"
+    return f"its interval is {side} {bound}, but {by_chance}"
