@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 from scaling.base.version import __version__
 
 if TYPE_CHECKING:
-    from scaling.analysis.claims.claim import with_unit as with_unit
     from scaling.analysis.claims.judging import judge as judge_claims
     from scaling.analysis.claims.judging import table as claims_table
+    from scaling.analysis.claims.judging import with_unit as with_unit
     from scaling.analysis.curves import curves as curves
     from scaling.analysis.laws import region_laws as region_laws
     from scaling.analysis.lookup.figure import figure as figure
@@ -60,7 +60,7 @@ _HOMES = {
     "read": "scaling.analysis.table.load:read_journal",
     "region_laws": "scaling.analysis.laws:region_laws",
     "remedies": "scaling.report.remedies:remedy_rows",
-    "with_unit": "scaling.analysis.claims.claim:with_unit",
+    "with_unit": "scaling.analysis.claims.judging:with_unit",
 }
 
 __all__ = [

@@ -10,10 +10,16 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from scaling.analysis.claims.claim import Source, with_unit
-from scaling.analysis.claims.judging import UNTESTED, WORDS, JudgedClaim, Word, judge
-from scaling.analysis.claims.reading import read_claims
-from scaling.analysis.claims.rules import FAMILY
+from scaling.analysis.claims.claim import Source, read_claims
+from scaling.analysis.claims.judging import (
+    FAMILY,
+    UNTESTED,
+    WORDS,
+    JudgedClaim,
+    Word,
+    judge,
+    with_unit,
+)
 from scaling.analysis.statistics.estimate import bounds_kind
 from scaling.analysis.statistics.hypotheses import CORRECTIONS
 from scaling.analysis.table.load import Journal

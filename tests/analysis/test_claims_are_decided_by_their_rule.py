@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-import scaling.analysis.claims
-from scaling.analysis.claims.judging import JudgedClaim, judge
+import scaling
+from scaling.analysis.claims.judging import JudgedClaim, judge, table
 from scaling.analysis.statistics.estimate import median
 from scaling.report.claims import markdown
 from scaling.study.questions import THROUGHPUT
@@ -217,7 +217,7 @@ def test_a_notebook_gets_a_table() -> None:
         claim("more = true", name="row", measure=THROUGHPUT, over=both),
         claim("at_least = 1.5", name="more", cell=CELL.replace("s=2", "s=64")),
     )
-    found = scaling.analysis.claims.table(scaling.analysis.claims.judge([MADE.journal], every))
+    found = table(judge([MADE.journal], every))
     assert found["name"].tolist() == ["twice", "row", "row", "more"]
     assert found["word"].tolist()[0] == "holds"
     assert found["ours"].notna().tolist() == [True, True, True, False]

@@ -17,7 +17,7 @@ import matplotlib as mpl
 import pandas as pd
 import pytest
 
-from scaling.analysis.claims import judge
+from scaling.analysis.claims.judging import judge
 from scaling.analysis.table.empty_loop import PRIMITIVES
 from scaling.analysis.table.labels import slug
 from scaling.journal.beside import NAMES as BESIDE

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from scaling.analysis.claims.claim import Claims
+from scaling.analysis.claims.claim import Claims, claims_in
 from scaling.analysis.claims.judging import JudgedClaim, judge
-from scaling.analysis.claims.reading import claims_in
 from scaling.analysis.table.load import Journal
 from tests.support.runs import Change
 from tests.support.studies import threads

@@ -1,5 +1,8 @@
 """Claims judged: each with its word, the figures that decide, and the reason.
 
+judge([scaling.read("results/million")])    each claim with its verdict, our figure and theirs
+table(…)                                    the same as a pandas frame
+
 No study names claims as its primary hypotheses, so the tests of all claims are one exploratory
 family: of the claims with the verdict holds or does not hold, at most 5 % are expected to be wrong.
 """
@@ -9,22 +12,30 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
 import pandas as pd
 
-from scaling.analysis.claims.claim import Claim, Claims, Source
-from scaling.analysis.claims.reading import read_claims
-from scaling.analysis.claims.rules import ClaimTest, tests_of
+from scaling.analysis.claims.claim import AGAINST_ONE, Claim, Claims, Needed, Source, read_claims
 from scaling.analysis.comparison.build_differences import build_differences_of
 from scaling.analysis.lookup.cells import AbsentCellError
 from scaling.analysis.lookup.figure import Figure, find, results_of
 from scaling.analysis.results import StudyResults
-from scaling.analysis.statistics.estimate import median
-from scaling.analysis.statistics.verdict import Verdict
+from scaling.analysis.statistics.estimate import Estimate, median
+from scaling.analysis.statistics.hypotheses import CORRECTIONS, Family
+from scaling.analysis.statistics.verdict import (
+    Hypothesis,
+    Margin,
+    Verdict,
+    hypothesis,
+    place,
+    reach,
+)
 from scaling.analysis.statistics.verdict import judge as judge_all
 from scaling.analysis.table.load import Journal
 from scaling.base.errors import UsageError
-from scaling.base.formats import plural
+from scaling.base.formats import BLANK, number, percent, plural, unit_factor
 from scaling.journal.record import Machine
+from scaling.study.presets import FEWEST_FOR_INTERVAL
 
 type Word = Literal["holds", "does not hold", "inconclusive", "cannot be tested here"]
 
@@ -132,6 +143,119 @@ def _distance(error: UsageError) -> float:
     return error.distance if isinstance(error, AbsentCellError) else 0
 
 
+# -------------------------------------------------------------------------------------------- rules
+# The rule of a claim as tests of its figures, each with the result that the claim needs.
+#
+# The figure is divided by its bound and compared with 1 (`scaling.analysis.statistics.verdict`). A
+# claim holds if every test gives the needed result, and does not hold if one of them rules that
+# result out.
+#
+# A figure is above or below a bound where its whole interval is: what tolerance a bound has is in
+# the bound, and noise is in the interval. A claim of more or less without a size is compared with
+# 1, by the margin of the study, and does not hold where the ratio is proven to be the same.
+
+SIDES = {"above": 1, "below": -1}
+FAMILY: Family = "exploratory"
+BOUNDS = (
+    "latencies in it are bounds (a server fell behind or declined requests, or the load generator "
+    "was late), so it may be on the other side"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimTest:
+    """One test of a claim: whether `value` is above or below `bound`, or the same as 1.
+
+    `question` is about the value divided by its bound; `bound` is empty where a ratio is compared
+    with 1. From `least` to `most` are the medians that the quotient can have: latencies may be
+    bounds (`scaling.analysis.table.latency`).
+    """
+
+    value: Estimate
+    question: Hypothesis
+    needed: Needed
+    least: float
+    most: float
+    bound: str = ""
+
+    def outcome(self, verdict: Verdict) -> int:
+        """1 if the test gives the needed result, -1 if it rules that out, 0 if inconclusive."""
+        if not verdict.holds_between(self.least, self.most):
+            return 0
+        if self.needed == "same":
+            return 1 if verdict.word == "same" else -abs(verdict.side)
+        if verdict.word == "same":  # nothing that is claimed to be more or less
+            return -1
+        return SIDES[self.needed] * verdict.side
+
+    def why(self, verdict: Verdict, among: int) -> str:
+        """The reason for the outcome; `among` is how many hypotheses the correction is over."""
+        margin = verdict.margin
+        low, high = reach(margin)
+        if not self.value.n:
+            return "no valid run"
+        if self.value.n < FEWEST_FOR_INTERVAL:
+            return f"{plural(self.value.n, 'block')}; an interval takes {FEWEST_FOR_INTERVAL}"
+        if math.isnan(verdict.p_differs):  # not tested
+            return verdict.why
+        if not verdict.holds_between(self.least, self.most):
+            return BOUNDS
+        if verdict.word == "same":
+            return f"its whole interval is within {percent(margin)} of 1"
+        if verdict.side:
+            where = "above" if verdict.side > 0 else "below"
+            limit = self.bound or number(high if verdict.side > 0 else low)
+            return f"its whole interval is {where} {limit}"
+        if verdict.reason in ("two states", "A/A pair differs"):
+            return verdict.why
+        return self._undecided(verdict, among)
+
+    def _undecided(self, verdict: Verdict, among: int) -> str:
+        """Why a figure that was tested is neither above nor below, nor the same."""
+        margin, ratio = verdict.margin, self.question.value
+        where = place(ratio, margin)
+        if where in ("outside", "inside"):
+            name = CORRECTIONS[FAMILY].name
+            return f"not significant after {name} correction over {among} hypotheses (5 %)"
+        if self.bound:
+            return f"its interval has {self.bound} inside"
+        return f"its interval is not clear of 1 by {percent(margin)}"
+
+
+def tests_of(claim: Claim, figures: Sequence[Figure]) -> list[ClaimTest]:
+    """The tests that the claim's rule makes of each of its figures."""
+    for rule, needed in AGAINST_ONE.items():
+        if getattr(claim, rule):
+            return [_test(each, needed) for each in figures]
+    least, most = claim.between or (claim.at_least, claim.at_most)
+    bounds: list[tuple[Needed, float | None]] = [("above", least), ("below", most)]
+    return [
+        _test(each, needed, bound)
+        for each in figures
+        for needed, bound in bounds
+        if bound is not None
+    ]
+
+
+def _test(found: Figure, needed: Needed, bound: float | None = None) -> ClaimTest:
+    """That of a figure against a bound; without one, of a ratio against 1."""
+    by = bound or 1.0
+    known = np.isfinite(found.values)
+    margin = found.margin if bound is None else Margin(0.0, found.margin.doubt)
+    least, most = (
+        float(np.median(ends[known])) / by if known.any() else math.nan
+        for ends in (found.least, found.most)
+    )
+    return ClaimTest(
+        found.estimate,
+        hypothesis(found.values / by, margin, family=FAMILY),
+        needed,
+        least,
+        most,
+        "" if bound is None else amount(bound, found.estimate.unit),
+    )
+
+
 # ------------------------------------------------------------------------------------------ judging
 
 
@@ -224,3 +348,33 @@ def _row(each: JudgedClaim, ours: Figure | None) -> dict[str, object]:
         "note": claim.note,
         "run": each.run,
     }
+
+
+# ------------------------------------------------------------------------------------------ amounts
+# Figures in the unit in which they are easily read: 4.2e-07 s as 420 ns.
+
+# From the largest unit down: the first one of which there is at least one is taken.
+READ_IN = {"s": ("s", "ms", "µs", "ns"), "B": ("MiB", "KiB", "B")}
+
+
+def with_unit(value: Estimate) -> str:
+    """An estimate with its interval or range and its unit: `1.21 (1.19–1.23) ×`; – for none."""
+    if not value.n:
+        return BLANK
+    unit, times = _readable(value.point, value.unit)
+    return f"{value.scaled(times, unit)!s} {unit}".strip()
+
+
+def amount(value: float, unit: str) -> str:
+    """A single number with its unit; of a ratio the number alone."""
+    readable, times = _readable(value, unit)
+    shown = "" if unit == "×" else readable
+    return f"{number(value * times)} {shown}".strip()
+
+
+def _readable(value: float, unit: str) -> tuple[str, float]:
+    """A unit for the value, and what to multiply it by."""
+    known = {name: unit_factor(unit, name) or 1.0 for name in READ_IN.get(unit, (unit,))}
+    *_, smallest = known
+    name = next((name for name, times in known.items() if abs(value) * times >= 1), smallest)
+    return name, known[name]
