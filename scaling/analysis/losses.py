@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from scaling.analysis.arrays import Flags, Floats
-from scaling.analysis.comparison.compare import Compared
+from scaling.analysis.comparison import Compared
 from scaling.analysis.curves import Curve
 from scaling.analysis.statistics.estimate import NO_MEAN, Estimate, geometric_means, means
 from scaling.analysis.statistics.verdict import reach

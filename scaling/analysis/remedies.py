@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
-from scaling.analysis.comparison.compare import Compared
+from scaling.analysis.comparison import Compared
 from scaling.analysis.ratios import Ratio, ratios
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.labels import short_labels

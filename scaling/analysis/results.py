@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from scaling.analysis.blocks import Blocks, blocks_of
-from scaling.analysis.comparison.compare import Compared, compare
+from scaling.analysis.comparison import Compared, compare
 from scaling.analysis.controls import ControlOutcome, Soundness, outcomes, soundness_of
 from scaling.analysis.curves import Point
 from scaling.analysis.losses import Attribution, attributions

@@ -8,8 +8,7 @@ import pytest
 
 from scaling.analysis.between_studies import Across
 from scaling.analysis.blocks import PSS
-from scaling.analysis.comparison.compare import Compared
-from scaling.analysis.comparison.ladder import BreakEven
+from scaling.analysis.comparison import BreakEven, Compared
 from scaling.analysis.ratios import Ratio
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import Estimate

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scaling.analysis.comparison.compare import Compared
+from scaling.analysis.comparison import Compared
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import median
 from scaling.journal.record import ProcessFacts, RunLine

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from scaling.analysis.between_studies import Across
-from scaling.analysis.comparison.compare import Compared
+from scaling.analysis.comparison import Compared
 from scaling.analysis.gate import checked
 from scaling.analysis.lookup.figure import figure
 from scaling.analysis.precision import headline_precision

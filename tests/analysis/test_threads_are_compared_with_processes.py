@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from scaling.analysis.comparison.ladder import BreakEven, break_evens
+from scaling.analysis.comparison import BreakEven, break_evens
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.run_fields import KERNELS_PSS
 from scaling.journal.record import RunLine

@@ -9,8 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from scaling.analysis.comparison.compare import Compared
-from scaling.analysis.comparison.ladder import ladders
+from scaling.analysis.comparison import Compared, ladders
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import read_journal
 from scaling.journal.record import Cell

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from scaling.analysis.comparison.compare import Compared
+from scaling.analysis.comparison import Compared
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal, live_frame, read_journal
 from scaling.base.errors import UsageError

@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 
 from scaling.analysis.blocks import Blocks
-from scaling.analysis.comparison.compare import Compared, OverProcesses
+from scaling.analysis.comparison import Compared, OverProcesses
 from scaling.analysis.curves import MIB, Point
 from scaling.analysis.ratios import Ratio, Ratios, ratios
 from scaling.analysis.served.capacity import GIB_IN_MIB, Capacity

@@ -8,7 +8,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from scaling.analysis.comparison.compare import Compared
+from scaling.analysis.comparison import Compared
 from scaling.analysis.remedies import bases_of, remedies_in
 from scaling.analysis.results import StudyResults
 from scaling.analysis.served.ship import AppAnswer

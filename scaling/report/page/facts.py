@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import tomli_w
 
-from scaling.analysis.comparison.build_differences import FACTS
+from scaling.analysis.build_differences import FACTS
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.labels import labels
 from scaling.base import formats

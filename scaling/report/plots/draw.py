@@ -10,8 +10,8 @@ from pathlib import Path
 
 import matplotlib as mpl
 
-from scaling.analysis.comparison.build_differences import build_differences
-from scaling.analysis.comparison.compare import Compared
+from scaling.analysis.build_differences import build_differences
+from scaling.analysis.comparison import Compared
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.labels import slug
 from scaling.analysis.table.load import Journal

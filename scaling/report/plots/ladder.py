@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from scaling.analysis.arrays import Floats
-from scaling.analysis.comparison.ladder import Ladder, ladders
+from scaling.analysis.comparison import Ladder, ladders
 from scaling.analysis.ratios import Ratio
 from scaling.base import formats
 from scaling.report.plots.panel import median_words, reaches, write_beside

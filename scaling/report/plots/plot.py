@@ -9,7 +9,7 @@ from functools import cached_property
 
 from matplotlib.lines import Line2D
 
-from scaling.analysis.comparison.compare import Compared
+from scaling.analysis.comparison import Compared
 from scaling.analysis.curves import Curve
 from scaling.analysis.losses import Attribution
 from scaling.analysis.results import StudyResults

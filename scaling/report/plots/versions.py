@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from scaling.analysis.arrays import Floats
-from scaling.analysis.comparison.ladder import VersionLines, VersionPoint, version_lines
+from scaling.analysis.comparison import VersionLines, VersionPoint, version_lines
 from scaling.analysis.sections import Section
 from scaling.analysis.statistics.estimate import bounds_kind, median
 from scaling.analysis.statistics.verdict import RATIO

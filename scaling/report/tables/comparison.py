@@ -1,7 +1,7 @@
 """A study's comparison as chapters of tables, and the warnings that apply to all of a study."""
 
-from scaling.analysis.comparison.build_differences import build_differences
-from scaling.analysis.comparison.compare import Compared
+from scaling.analysis.build_differences import build_differences
+from scaling.analysis.comparison import Compared
 from scaling.analysis.results import StudyResults
 from scaling.journal.record import Cell, StudyLine
 from scaling.report.tables.findings import findings_table, named, ratios_note

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from scaling.analysis.comparison.build_differences import build_differences_of
+from scaling.analysis.build_differences import build_differences_of
 from scaling.analysis.curves import Point
 from scaling.analysis.ratios import Ratio
 from scaling.analysis.results import StudyResults, incomplete

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from scaling.analysis.comparison.compare import Compared, OverProcesses
+from scaling.analysis.comparison import Compared, OverProcesses
 from scaling.analysis.ratios import Ratio
 from scaling.analysis.results import StudyResults
 from scaling.analysis.served.capacity import Capacity, over_processes

@@ -6,7 +6,7 @@ So is what CPython's own `ftscalingbench` printed.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from scaling.analysis.comparison.compare import Compared
+from scaling.analysis.comparison import Compared
 from scaling.analysis.ratios import Ratio
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import median

@@ -12,7 +12,7 @@ from itertools import chain
 import numpy as np
 
 from scaling.analysis.blocks import server_behind
-from scaling.analysis.comparison.compare import Compared
+from scaling.analysis.comparison import Compared
 from scaling.analysis.curves import Curve, Point
 from scaling.analysis.ratios import Ratio
 from scaling.analysis.results import StudyResults

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from textwrap import wrap
 
-from scaling.analysis.comparison.compare import Compared, OverProcesses
+from scaling.analysis.comparison import Compared, OverProcesses
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.verdict import RatioVerdict
 from scaling.analysis.validity.served import LATE

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 
-from scaling.analysis.comparison.compare import Compared, OverProcesses
+from scaling.analysis.comparison import Compared, OverProcesses
 from scaling.analysis.ratios import Ratio
 from scaling.analysis.results import StudyResults
 from scaling.analysis.served.full_stack import cpu_s, headline_n, in_order, stacks, with_all_parts

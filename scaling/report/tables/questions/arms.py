@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterator
 from itertools import groupby
 
-from scaling.analysis.comparison.build_differences import build_differences_of
-from scaling.analysis.comparison.compare import Compared
-from scaling.analysis.comparison.ladder import (
+from scaling.analysis.build_differences import build_differences_of
+from scaling.analysis.comparison import (
     MODEL,
+    Compared,
     Ladder,
     VersionLines,
     VersionPoint,

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from scaling.analysis.comparison.compare import Compared, OverProcesses
-from scaling.analysis.comparison.ladder import BreakEven, break_evens
+from scaling.analysis.comparison import BreakEven, Compared, OverProcesses, break_evens
 from scaling.analysis.ratios import Ratio
 from scaling.base import formats
 from scaling.base.vocabulary import MODELS

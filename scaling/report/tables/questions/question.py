@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from scaling.analysis.comparison.compare import Compared
+from scaling.analysis.comparison import Compared
 from scaling.analysis.ratios import Ratio, Ratios
 from scaling.analysis.table.columns import MEASURES
 from scaling.analysis.table.run_fields import readable

@@ -4,7 +4,7 @@ A question without a module has a plain table (`others`). To show one otherwise,
 a `QUESTION` and name it here.
 """
 
-from scaling.analysis.comparison.compare import Compared
+from scaling.analysis.comparison import Compared
 from scaling.report.tables.findings import Finding, named
 from scaling.report.tables.grid import Grid
 from scaling.report.tables.questions import arms, models

@@ -1,1 +1,0 @@
-"""Arms, models and loops compared, by ratios paired inside blocks."""
