@@ -6,9 +6,8 @@ from typing import Any
 
 import msgspec
 
-from scaling.analysis.safety.answers import Answer
-from scaling.analysis.safety.causes import fatal, stuck
-from scaling.analysis.safety.findings import OF_SHARED_STATE, Seen, judge, relabelled
+from scaling.analysis.causes import fatal, stuck
+from scaling.analysis.safety import OF_SHARED_STATE, Answer, Seen, judge, relabelled
 from scaling.base.errors import ScalingError
 from scaling.base.formats import listed, plural
 from scaling.journal.beside import AppCheck, Kind

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-from scaling.analysis.safety.answers import Answer
+from scaling.analysis.safety import Answer
 from scaling.journal.record import Load
 from scaling.run.load import LoadError
 from scaling.run.requests_file import send

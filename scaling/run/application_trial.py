@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from scaling.analysis.safety.causes import stuck
+from scaling.analysis.causes import stuck
 from scaling.analysis.validity.finding import error_samples
 from scaling.base.errors import UsageError
 from scaling.base.formats import percent

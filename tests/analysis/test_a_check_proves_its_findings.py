@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from scaling.analysis.safety.causes import stuck
-from scaling.analysis.safety.findings import Seen
+from scaling.analysis.causes import stuck
+from scaling.analysis.safety import Seen
 from scaling.journal.beside import AppCheck, Finding, Kind
 from scaling.journal.record import GilStates
 from scaling.run.app_check import _with_inherited

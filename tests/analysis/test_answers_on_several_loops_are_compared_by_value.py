@@ -4,9 +4,8 @@ import json
 
 import pytest
 
-from scaling.analysis.safety.answers import Answer, Reference
-from scaling.analysis.safety.causes import BY_KIND, fatal, raised
-from scaling.analysis.safety.findings import Seen, judge
+from scaling.analysis.causes import BY_KIND, fatal, raised
+from scaling.analysis.safety import Answer, Reference, Seen, judge
 from scaling.journal.beside import KINDS, AppCheck
 from scaling.journal.record import GilStates
 from tests.support.children import ROOT
