@@ -20,9 +20,8 @@ from scaling.analysis.lookup.cells import Choice
 from scaling.analysis.ratios import Ratio
 from scaling.analysis.results import MINUTE_S, StudyResults, extent, incomplete
 from scaling.analysis.statistics.estimate import bounds_kind
-from scaling.analysis.statistics.forecast import POWER
-from scaling.analysis.statistics.verdict import Word, wider
-from scaling.analysis.statistics.wording import MOST_BLOCKS
+from scaling.analysis.statistics.hypotheses import POWER
+from scaling.analysis.statistics.verdict import MOST_BLOCKS, Word, wider
 from scaling.analysis.table.load import Journal
 from scaling.base import formats
 from scaling.base.errors import UsageError

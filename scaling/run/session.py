@@ -11,8 +11,8 @@ from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import NamedTuple, Self
 
+from scaling.analysis.precision import PairScatter
 from scaling.analysis.results import MEASURED
-from scaling.analysis.statistics.forecast import PairScatter
 from scaling.base.errors import INTERRUPTED, ScalingError
 from scaling.base.formats import plural
 from scaling.journal.file import JournalFile

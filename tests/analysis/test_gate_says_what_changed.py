@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from scaling.analysis.bounds import choice_of
-from scaling.analysis.statistics.forecast import OF_HODGES_LEHMANN, POWER, blocks_to_decide
+from scaling.analysis.statistics.hypotheses import OF_HODGES_LEHMANN, POWER, blocks_to_decide
 from scaling.analysis.statistics.verdict import judge, unpaired_hypothesis
 from scaling.base.errors import UsageError
 from scaling.journal.record import RunLine

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from scaling.analysis.precision import PairScatter, expected_half_width
 from scaling.analysis.statistics.estimate import medians
-from scaling.analysis.statistics.forecast import PairScatter, expected_half_width
 from scaling.analysis.table.latency import counted
 from scaling.base.formats import duration
 from scaling.journal.record import Cell, RunLine

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from scaling.analysis.arrays import Floats
-from scaling.analysis.statistics.two_states import splits
+from scaling.analysis.statistics.hypotheses import splits
 from scaling.analysis.statistics.verdict import hypothesis, judge
 from tests.support.families import simulate
 from tests.support.noise import AFTER, Noise, compare_cells, simulated

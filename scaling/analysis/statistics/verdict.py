@@ -14,9 +14,8 @@ beside the ratio and a test on the logarithms of the ratios:
 
 A study tests many hypotheses at once, in two families, and what is significant is decided after the
 correction of each (`scaling.analysis.statistics.hypotheses`). With fewer than six blocks nothing is
-tested. Ratios that fall apart into two states have no verdict
-(`scaling.analysis.statistics.two_states`), nor has any on a measure in which the study's A/A pairs
-differ (`scaling.analysis.statistics.noise`).
+tested. Ratios that fall apart into two states have no verdict, nor has any on a measure in which
+the study's A/A pairs differ (`scaling.analysis.statistics.noise`).
 
 How often a word is wrong, and found where it is due, is simulated with normal noise and tails as
 heavy as Student's t with 2 degrees of freedom, with noise that differs between cells, drift,
@@ -32,28 +31,38 @@ from typing import Literal, NamedTuple, Self
 import numpy as np
 
 from scaling.analysis.arrays import Floats
-from scaling.analysis.statistics import estimate, hypotheses, wording
+from scaling.analysis.statistics import estimate, hypotheses
 from scaling.analysis.statistics.estimate import Estimate, median
-from scaling.analysis.statistics.forecast import (
-    OF_HODGES_LEHMANN,
-    OF_MEDIAN,
-    blocks_to_decide,
-)
 from scaling.analysis.statistics.hypotheses import (
     CORRECTIONS,
     ERROR_RATE,
+    OF_HODGES_LEHMANN,
+    OF_MEDIAN,
     Family,
+    TwoStates,
+    blocks_to_decide,
     corrected,
     next_levels,
+    two_states,
 )
-from scaling.analysis.statistics.two_states import TwoStates, two_states
-from scaling.analysis.statistics.wording import Reason
+from scaling.base.formats import number, percent
 from scaling.study.presets import FEWEST_FOR_INTERVAL, MARGIN
 
 RATIO = "×"
 
 type Place = Literal["outside", "inside", "across"]
 type Word = Literal["faster", "slower", "more", "less", "better", "worse", "same", "inconclusive"]
+type Reason = Literal[
+    "no value",
+    "not above 0",
+    "too few blocks",
+    "too noisy",
+    "at the margin",
+    "two states",
+    "A/A pair differs",
+    "bound",
+    "void",
+]
 
 
 class Direction(NamedTuple):
@@ -91,8 +100,8 @@ class Verdict:
     (twice that of the side on which the median is); `p_same` that of one as near to 1 if it were
     outside. Both are corrected for the other hypotheses of the `family`; NaN where nothing was
     tested. `reason` is why it is inconclusive, for programs; empty where it is not. `blocks` is how
-    many would decide it (`scaling.analysis.statistics.forecast`): NaN where that is not
-    known, None where it is decided or more blocks would not.
+    many would decide it (`blocks_to_decide`): NaN where that is not known, None where it is decided
+    or more blocks would not.
     """
 
     word: Word
@@ -204,7 +213,7 @@ def unpaired_hypothesis(
 ) -> Hypothesis:
     """The same of two studies, whose runs are not paired: the tests are Welch's.
 
-    Values that are not finite and positive are left out, as in `unpaired.ratio`.
+    Values that are not finite and positive are left out, as in `estimate.ratio`.
 
     Raises:
         ValueError: the margin is not a number of at least 0.
@@ -238,9 +247,9 @@ def _verdict(
     blocks: float | None = None
     if not reason and where == "outside" and p_differs < ERROR_RATE:
         word = tested.direction.above if value.low > 1 else tested.direction.below
-        why = wording.amount(value)
+        why = _amount(value)
     elif not reason and where == "inside" and p_same < ERROR_RATE:
-        word, why = "same", wording.within(margin)
+        word, why = "same", f"within ±{percent(margin)}"
     elif reason in ("", "too few blocks"):
         is_inside = abs(math.log(value.point)) <= math.log1p(margin) if value.point > 0 else False
         level = (to_be_same if is_inside else to_differ)[tested.family]
@@ -262,13 +271,13 @@ def _withheld(tested: Hypothesis) -> tuple[Reason | Literal[""], str]:
     if not value.n:
         return "no value", ""
     if value.n < FEWEST_FOR_INTERVAL:
-        return "too few blocks", wording.few(value, tested.margin.share, tested.direction)
+        return "too few blocks", _few(value, tested.margin.share, tested.direction)
     if math.isnan(tested.p_differs):
         return "not above 0", ""
     if tested.margin.doubt:
         return "A/A pair differs", tested.margin.doubt
     if tested.states:
-        return "two states", wording.in_two_states(tested.states)
+        return "two states", _in_two_states(tested.states)
     return "", ""
 
 
@@ -278,9 +287,9 @@ def _undecided(tested: Hypothesis, where: Place, blocks: float) -> tuple[Reason,
     far = (1 + margin) ** 2  # as far from the end of the margin as that is from 1
     is_near = (value.low >= 1 or value.high <= 1) and 1 / far <= value.low <= value.high <= far
     if where == "across" and is_near:
-        return "at the margin", wording.at_the_margin(value, words)
+        return "at the margin", _at_the_margin(value, words)
     failed = f"not significant after {CORRECTIONS[tested.family].name} correction (5 %)"
-    return "too noisy", wording.noisy(value, words, blocks, failed if where != "across" else "")
+    return "too noisy", _noisy(value, words, blocks, failed if where != "across" else "")
 
 
 def _hypothesis(
@@ -327,3 +336,90 @@ def _hypothesis(
         e,
         states=next(filter(None, (two_states(each, least) for each in logs)), None),
     )
+
+
+# ----------------------------------------------------------------------------------------- in words
+# A verdict in words, the same in every output. What stands after the word and its comma is `why`:
+#
+#     slower, by 9 to 14 %
+#     faster, 10.3 to 11.8 times
+#     same, within ±2 %
+#     inconclusive, too few blocks: leaning slower, 0.837; 2 of 6 blocks
+#     inconclusive, too noisy: between 6 % slower and 1 % faster; about 30 blocks would decide
+#     inconclusive, at the margin: 1 to 4 % slower, about the smallest difference that counts
+#
+# Of a latency `faster` is below 1, and the share is that by which it is lower.
+
+TIMES = 2.0  # from this factor on a ratio is said in times, below it in per cent
+ALMOST_ONE = 0.95  # per cent: rounded to one
+MOST_BLOCKS = 1_000  # beyond, nobody waits for a verdict
+
+
+def _amount(value: Estimate) -> str:
+    """By how much a ratio differs from 1: `by 9 to 14 %`, `10.3 to 11.8 times`."""
+    if value.point >= TIMES:
+        return f"{_ends(number(value.low), number(value.high))} times"
+    return f"by {_share_ends(value)}"
+
+
+def _few(value: Estimate, margin: float, words: tuple[str, str]) -> str:
+    """What so few blocks say."""
+    side = _side(value.point, margin, words)
+    leaning = f"leaning {side}" if side else "no difference so far"
+    return f"{leaning}, {number(value.point)}; {value.n} of {FEWEST_FOR_INTERVAL} blocks"
+
+
+def _noisy(value: Estimate, words: tuple[str, str], blocks: float, corrected: str = "") -> str:
+    """Where the ratio may be, and how many blocks would decide it; `corrected` says what failed."""
+    found = f"between {_end(value.low, words)} and {_end(value.high, words)}"
+    if value.low >= 1 or value.high <= 1:
+        found = f"{_share_ends(value)} {words[value.low >= 1]}"
+        if value.low >= TIMES:
+            found = f"{_ends(number(value.low), number(value.high))} times {words[1]}"
+    return f"{found}{f', {corrected}' if corrected else ''}; {_blocks(blocks)}"
+
+
+def _at_the_margin(value: Estimate, words: tuple[str, str]) -> str:
+    """What is known of a ratio that is as large as the margin."""
+    return (
+        f"{_share_ends(value)} {words[value.point > 1]}, about the smallest difference that counts"
+    )
+
+
+def _in_two_states(found: TwoStates) -> str:
+    """How often which came up: ratios, or the figures of the runs of one of two studies."""
+    low, high = (number(math.exp(each)) for each in (found.low, found.high))
+    return f"{found.of_low} values near {low}, {found.of_high} near {high}"
+
+
+def _side(ratio: float, margin: float, words: tuple[str, str]) -> str:
+    if ratio > 1 + margin:
+        return words[1]
+    return words[0] if ratio < 1 / (1 + margin) else ""
+
+
+def _end(bound: float, words: tuple[str, str]) -> str:
+    share = _share(bound)
+    return f"{share} % {words[bound >= 1]}" if share != "0" else "equal"
+
+
+def _share_ends(value: Estimate) -> str:
+    """`9 to 14 %`: the smaller first."""
+    ends = sorted((value.low, value.high), key=lambda bound: abs(bound - 1))
+    return f"{_ends(*map(_share, ends))} %"
+
+
+def _share(bound: float) -> str:
+    """By how many per cent it is from 1; below one of them with a decimal."""
+    share = 100 * abs(bound - 1)
+    return f"{share:,.{0 if share >= ALMOST_ONE else 1}f}".replace("0.0", "0")
+
+
+def _ends(low: str, high: str) -> str:
+    return low if low == high else f"{low} to {high}"
+
+
+def _blocks(blocks: float) -> str:
+    if blocks > MOST_BLOCKS:
+        return f"more than {MOST_BLOCKS:,} blocks would decide"
+    return f"about {blocks:,.0f} blocks would decide"

@@ -148,7 +148,7 @@ def verdict(value: RatioVerdict) -> VerdictCell:
 def verdict_text(value: RatioVerdict) -> str:
     """`slower, by 9 to 14 %`, `same, within ±2 % (exploratory)`, `inconclusive, too noisy: …`.
 
-    The words are made in `scaling.analysis.statistics.wording`.
+    The words are made in `scaling.analysis.statistics.verdict`.
     """
     judged = value.verdict
     exploratory = judged.is_decided and judged.family == "exploratory"
