@@ -8,7 +8,7 @@ import pytest
 import scaling
 from scaling.analysis.bounds import BOUNDS, Bound
 from scaling.analysis.gate import BoundCheck, Checked
-from scaling.analysis.lookup.name import parse
+from scaling.analysis.lookup.cells import parse
 from scaling.report.page.render import page
 from scaling.report.quotes.lookup import figure_text
 from scaling.report.tables.comparison import chapters

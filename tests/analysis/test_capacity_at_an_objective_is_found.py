@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import scaling
-from scaling.analysis.lookup.name import parse
+from scaling.analysis.lookup.cells import parse
 from scaling.analysis.ratios import Ratios
 from scaling.analysis.results import StudyResults
 from scaling.analysis.served.capacity import Capacity, crossing, over_processes

@@ -11,7 +11,7 @@ import pytest
 
 from scaling import figure
 from scaling.analysis.claims.judging import judge
-from scaling.analysis.lookup.name import parse
+from scaling.analysis.lookup.cells import parse
 from scaling.analysis.served.course import growth
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.base import formats

@@ -13,9 +13,8 @@ from typing import Literal
 
 import msgspec
 
-from scaling.analysis.lookup.cells import Fields
+from scaling.analysis.lookup.cells import OVER, Fields, FigureName, named
 from scaling.analysis.lookup.figure import sides
-from scaling.analysis.lookup.name import OVER, FigureName, named
 from scaling.base.errors import UsageError, unknown
 from scaling.base.files import text_in
 from scaling.base.toml_file import converted, document, title
@@ -39,7 +38,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, dict=True):
     """One claim: what `source` claims, in our words, and `theirs`, its figure in its own words.
 
-    `figure` is the name of a figure of cells, as texts quote it (`scaling.analysis.lookup.name`),
+    `figure` is the name of a figure of cells, as texts quote it (`scaling.analysis.lookup.cells`),
     or a list of them: then the rule is to hold of each. Exactly one rule is given: the figure lies
     `between` two bounds, is `at_least` or `at_most` one; or the ratio that it is, is `more` or
     `less` than 1, or the `same`. More and less are by more than the study's margin

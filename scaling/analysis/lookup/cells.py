@@ -1,13 +1,19 @@
-"""A cell as a user names it: what its fields must be, and the cell of a study that it means.
+"""How a figure and its cell are named, one language everywhere, and which cell of a study is meant.
 
-Fields may be left out: the default is asyncio, threads, weak sizing, and otherwise the only value
-that the study has. A rate may be named as in the study file: "40%" of the calibrated peak. If no
-cell fits, the error names the nearest one; if several do, the error says which field to add.
+    throughput_per_s workload=echo arm=3.14t workers=2 over.workers=1
+
+A measure, then the cell as `field=value`; `parameters.payload_bytes=256` is a parameter, and fields
+with `over.` are those of the cell that the measure is divided by. The study stands before it, where
+it is not given: `my-machine/pgo: throughput_per_s …`. What can be named is in
+`scaling.analysis.lookup.figure`.
 """
 
 import math
+import re
+import shlex
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,10 +31,115 @@ from scaling.study.load import RATE
 from scaling.study.questions import THROUGHPUT, curve_of
 
 FIELDS = ("workload", "arm", "loop", "model", "sizing", "parameters", "workers")
-DEFAULTS = {"loop": "asyncio", "model": "threads", "sizing": "weak"}
+PARAMETER, OVER = "parameters.", "over."
+NAMES = (*(name for name in FIELDS if name != "parameters"), f"{PARAMETER}NAME")
+QUESTION, VERDICT, FAMILY = "question", "verdict", "family"  # of ratios
+FAULT_FIELD = "fault"  # of a single run
+WRITTEN = ("as", "in")  # how a text writes it
+BESIDE = (QUESTION, VERDICT, FAMILY, FAULT_FIELD, *WRITTEN)
+WHOLE = re.compile(r"[+-]?\d[\d_]*")
+WORDS = {"true": True, "false": False}
 
 type Fields = Mapping[str, object]  # of a cell, by name: what they are, or must be
 type Choice = Mapping[str, Collection[object]]  # of cells: what a field may be, by its name
+
+
+@dataclass(frozen=True, slots=True)
+class FigureName:
+    """A measure of a cell, maybe over that of the same cell with some fields changed.
+
+    `beside` has what is no field of a cell: of which question or fault it is, how it is written.
+    """
+
+    measure: str
+    cell: Mapping[str, object] = field(default_factory=dict)
+    over: Mapping[str, object] | None = None
+    beside: Mapping[str, str] = field(default_factory=dict)
+
+    def take_no_cell(self, whole: str) -> None:
+        """Raise `UsageError` if it names a cell."""
+        if self.cell or self.over:
+            raise UsageError(f"{self.measure} is a fact about {whole} and takes no cell")
+
+
+def parse(text: str) -> tuple[str, FigureName]:
+    """The study and the figure that `STUDY: MEASURE field=value …` names; the study may be empty.
+
+    Raises:
+        UsageError: a word of it cannot be read.
+    """
+    study, colon, rest = text.partition(":")
+    if not colon or " " in study:
+        study, rest = "", text
+    try:
+        measure, *words = shlex.split(rest)
+    except ValueError:  # no word at all, or a quotation mark without its other
+        raise UsageError(f"expected RESULTS: MEASURE field=value …, got {text!r}") from None
+    given = _pairs(words)
+    beside = {name: given.pop(name) for name in BESIDE if name in given}
+    over = {
+        name.removeprefix(OVER): given.pop(name) for name in list(given) if name.startswith(OVER)
+    }
+    return study, FigureName(measure, _cell(given), _cell(over) if over else None, beside)
+
+
+def named(text: str) -> FigureName:
+    """The figure that `MEASURE field=value …` names, of a study that is given beside it.
+
+    Raises:
+        UsageError: a word of it cannot be read, or it names a study.
+    """
+    study, name = parse(text)
+    if study:
+        raise UsageError(f"expected MEASURE field=value …, without a study, got {text!r}")
+    return name
+
+
+def _pairs(words: Iterable[str]) -> dict[str, str]:
+    given: dict[str, str] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals or not name or not value:
+            raise UsageError(f"expected field=value, got {word!r}")
+        if name in given:
+            raise UsageError(f"{name} is given twice")
+        given[name] = value
+    return given
+
+
+def _cell(given: Mapping[str, str]) -> dict[str, object]:
+    """The fields of a cell in the types that they have there."""
+    cell: dict[str, Any] = {}
+    for name, text in given.items():
+        if name.startswith(PARAMETER):
+            cell.setdefault("parameters", {})[name.removeprefix(PARAMETER)] = _value(text)
+        elif name not in NAMES:
+            raise unknown("field", name, [*NAMES, *WRITTEN])
+        else:
+            cell[name] = _value(text) if name == "workers" else text
+    return cell
+
+
+def _value(text: str) -> bool | int | float | str:
+    """`256` and `1_000_000` are whole numbers, `0.5` is a number, `true` a switch, others words."""
+    if text in WORDS:
+        return WORDS[text]
+    if WHOLE.fullmatch(text):
+        return int(text.replace("_", ""))
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+# -------------------------------------------------------------------------------------------- cells
+# What the fields of a cell must be that a user names, and the cell of a study that is meant.
+#
+# Fields may be left out: the default is asyncio, threads, weak sizing, and otherwise the only value
+# that the study has. A rate may be named as in the study file: "40%" of the calibrated peak. If no
+# cell fits, the error names the nearest one; if several do, the error says which field to add.
+
+DEFAULTS = {"loop": "asyncio", "model": "threads", "sizing": "weak"}
 
 
 class AbsentCellError(UsageError):

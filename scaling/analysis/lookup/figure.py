@@ -23,17 +23,21 @@ import numpy as np
 from scaling.analysis.arrays import Floats
 from scaling.analysis.blocks import PSS, RSS, Series
 from scaling.analysis.lookup.cells import (
+    FAULT_FIELD,
     MEMORY,
+    OVER,
+    QUESTION,
     Fields,
+    FigureName,
     cell_of,
     changed,
     is_of_a_curve,
     measure_of,
+    named,
     part,
     text,
     wanted,
 )
-from scaling.analysis.lookup.name import FAULT_FIELD, OVER, QUESTION, FigureName, named
 from scaling.analysis.ratios import Ratio
 from scaling.analysis.results import Extent, StudyResults, extent
 from scaling.analysis.served.capacity import Capacity
@@ -92,7 +96,7 @@ def figure(
 ) -> Figure:
     """A figure of a study; with `over`, the ratio of a cell to another cell in this measure.
 
-    `measure` is its whole name (`scaling.analysis.lookup.name`), or the name of a measure alone,
+    `measure` is its whole name (`scaling.analysis.lookup.cells`), or the name of a measure alone,
     with a `cell`. That names its `workload` and `workers`, and what else matters of `arm` (of a
     study with several), `loop` (asyncio), `model` (threads), `sizing` (weak) and `parameters`.
     `over` is the same cell with these fields changed; of its parameters those change that `over`

@@ -8,9 +8,16 @@ from typing import get_args
 
 from scaling.analysis.claims.judging import Word as ClaimWord
 from scaling.analysis.claims.judging import judge
-from scaling.analysis.lookup.cells import differing
+from scaling.analysis.lookup.cells import (
+    FAMILY,
+    FAULT_FIELD,
+    QUESTION,
+    VERDICT,
+    FigureName,
+    differing,
+    parse,
+)
 from scaling.analysis.lookup.figure import find, is_of, require_verdicts, results_of, verdicts
-from scaling.analysis.lookup.name import FAMILY, FAULT_FIELD, QUESTION, VERDICT, FigureName, parse
 from scaling.analysis.ratios import Ratio
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.hypotheses import ERROR_RATE
