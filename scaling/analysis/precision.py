@@ -18,7 +18,7 @@ import pandas as pd
 from scaling.analysis.ratios import Ratio
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import Estimate, median
-from scaling.analysis.table.labels import short_labels
+from scaling.analysis.table.groups import short_labels
 from scaling.analysis.table.latency import histograms_of, summary
 from scaling.analysis.table.ticks import throughputs
 from scaling.journal.record import Cell, RunLine, StudyLine

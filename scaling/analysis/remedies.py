@@ -12,7 +12,7 @@ from itertools import product
 from scaling.analysis.comparison import Compared
 from scaling.analysis.ratios import Ratio, ratios
 from scaling.analysis.results import StudyResults
-from scaling.analysis.table.labels import short_labels
+from scaling.analysis.table.groups import short_labels
 from scaling.builds.settings import REMEDIES, SETTINGS
 from scaling.journal.record import Cell
 from scaling.study.questions import CPU, MEMORY, P99, THROUGHPUT, Asked, without_rate

@@ -25,8 +25,7 @@ from scaling.analysis.served.course import Course, courses
 from scaling.analysis.served.ship import AppAnswer, app_answer
 from scaling.analysis.statistics.drift import Drift, drift
 from scaling.analysis.statistics.noise import NoiseFloor
-from scaling.analysis.table.groups import CURVE, curve_cell
-from scaling.analysis.table.labels import labels, short_labels
+from scaling.analysis.table.groups import CURVE, curve_cell, labels, short_labels
 from scaling.analysis.table.load import Journal
 from scaling.base.formats import plural
 from scaling.journal.record import CeilingLine, Cell, StudyLine

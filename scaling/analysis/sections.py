@@ -14,8 +14,7 @@ from typing import Any
 import pandas as pd
 
 from scaling.analysis.curves import Curve, MemoryKind, Point, curves
-from scaling.analysis.table.groups import in_order
-from scaling.analysis.table.labels import labels, short_labels
+from scaling.analysis.table.groups import in_order, labels, short_labels
 from scaling.journal.record import Cell, Parameters, ParameterValue, StudyLine
 from scaling.study.controls import CONTROLS
 from scaling.study.load import OVERLOAD, open_loop_rate

@@ -20,7 +20,7 @@ import msgspec
 
 from scaling.analysis.statistics.hypotheses import Family
 from scaling.analysis.statistics.verdict import RATIO, RatioVerdict, Verdict, Word
-from scaling.analysis.table.labels import Variant, short_labels, slug
+from scaling.analysis.table.groups import Variant, short_labels, slug
 from scaling.base.errors import UsageError
 from scaling.base.files import text_in
 from scaling.base.formats import BLANK, listed

@@ -15,7 +15,7 @@ import pytest
 
 from scaling.analysis.results import StudyResults
 from scaling.analysis.served.ship import AppAnswer
-from scaling.analysis.table.timed_runs import counting_lines
+from scaling.analysis.table.groups import counting_lines
 from scaling.base import formats
 from scaling.base.console import new_console
 from scaling.cli.app_steps import AppSteps

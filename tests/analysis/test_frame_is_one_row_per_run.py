@@ -14,7 +14,7 @@ import pytest
 import scaling
 from scaling.analysis.lookup.figure import figure
 from scaling.analysis.table.columns import COLUMNS, EVERY, GROUPS, MEASURES, SHOWN, columns_markdown
-from scaling.analysis.table.labels import labels, short_labels, slug
+from scaling.analysis.table.groups import labels, short_labels, slug
 from scaling.analysis.table.run_fields import own_figures
 from scaling.journal.record import CeilingLine, Parameters, Record, RunLine, ThreadUse, WorkerRecord
 from scaling.report.plots.caption import load_text

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import scaling
+from scaling.analysis.lookup.tables import TimedRun
 from scaling.analysis.table.load import Journal
-from scaling.analysis.table.timed_runs import TimedRun
 from scaling.base.errors import UsageError
 from scaling.journal.record import Cell, Latency, RunLine
 from scaling.report.export.percentiles import distribution, write_percentiles

@@ -19,7 +19,7 @@ import pytest
 
 from scaling.analysis.claims.judging import judge
 from scaling.analysis.table.empty_loop import PRIMITIVES
-from scaling.analysis.table.labels import slug
+from scaling.analysis.table.groups import slug
 from scaling.journal.beside import NAMES as BESIDE
 from scaling.report.claims import markdown
 from scaling.report.files import PLOTS, TABLES, write_tables

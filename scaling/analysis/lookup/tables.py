@@ -1,4 +1,4 @@
-"""Tables for notebooks that a frame does not have: latencies of one cell, capacities of a study.
+"""What a frame does not have: latencies of each run, as a table of one cell; capacities of a study.
 
 scaling.latency("results/latency", {"workload": "serve", "arm": "3.14t", "workers": 2,
 "parameters": {"rate_per_s": 2000.0}})
@@ -7,8 +7,8 @@ scaling.capacity(scaling.StudyResults.of(scaling.read("results/latency")), slo="
 
 import math
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -23,15 +23,40 @@ from scaling.analysis.served.capacity import (
     over_processes,
     with_capacities,
 )
-from scaling.analysis.table.latency import counted
+from scaling.analysis.table.groups import counting_lines
+from scaling.analysis.table.latency import Counted, counted, histograms_of
 from scaling.analysis.table.load import Journal, read_journal
-from scaling.analysis.table.timed_runs import TimedRun, timed_runs
 from scaling.base.errors import UsageError
-from scaling.journal.record import Parameters
+from scaling.journal.record import Cell, Latency, Parameters
 from scaling.study import questions
 from scaling.study.objective import parse_objective
 
 type Source = Journal | str | os.PathLike[str]
+
+
+@dataclass(frozen=True, slots=True)
+class TimedRun:
+    """The latencies of one run that counts; `unfinished` of them are latencies so far."""
+
+    cell: Cell
+    block: int
+    histograms: Sequence[Latency]
+    unfinished: Latency
+
+    @property
+    def counted(self) -> Counted:
+        """All of them."""
+        return counted(self.histograms)
+
+
+def timed_runs(journal: Journal, runs: pd.DataFrame) -> Iterator[TimedRun]:
+    """The latencies of those of the runs (rows of the journal's frame) that count, from its file.
+
+    Runs whose operations were not timed are left out.
+    """
+    for line in counting_lines(journal.path, runs[runs["latencies"] > 0]):
+        unfinished = line.load.unfinished if line.load is not None else Latency()
+        yield TimedRun(line.cell, line.block, histograms_of(line), unfinished)
 
 
 def latency(journal: Source, cell: Mapping[str, object]) -> pd.DataFrame:

@@ -14,7 +14,7 @@ import numpy as np
 from scaling.analysis.arrays import Flags, Floats, Integers
 from scaling.analysis.blocks import Blocks
 from scaling.analysis.statistics.estimate import Estimate, median
-from scaling.analysis.table.timed_runs import counting_lines
+from scaling.analysis.table.groups import counting_lines
 from scaling.journal.beside import SoakRecord
 from scaling.journal.record import Cell, Load, ProcessFacts, Record, RunLine, Spans
 from scaling.study.load import open_loop_rate

@@ -1,6 +1,14 @@
-"""How the runs of a frame are grouped: into cells, curves and studies."""
+"""How the runs of a frame are grouped, into cells, curves and studies, and how groups are named.
 
-from collections.abc import Callable, Iterable, Mapping
+A label is short, for people: a cell has all parameters of a workload, a title needs only those that
+vary.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from zlib import crc32
 
 import numpy as np
 import pandas as pd
@@ -9,8 +17,9 @@ from scaling.analysis.arrays import Flags
 from scaling.analysis.validity.served import LATE
 from scaling.base.errors import UsageError
 from scaling.base.vocabulary import MODELS, SIZINGS
-from scaling.journal.record import Cell, Parameters, StudyLine
-from scaling.study.load import open_loop_rate
+from scaling.journal.reading import read_lines
+from scaling.journal.record import Cell, Parameters, ParameterValue, RunLine, StudyLine
+from scaling.study.load import CLOSED, RATE, open_loop_rate
 
 CURVE = ("study", "workload", "parameters", "sizing", "loop", "arm", "model")
 CELL = (*CURVE, "workers")
@@ -81,6 +90,30 @@ def in_open_loop(frame: pd.DataFrame) -> Flags:
     return np.asarray(np.array(has_rate, np.bool_)[places] & loaded)
 
 
+def counting_lines(path: Path, runs: pd.DataFrame) -> Iterator[RunLine]:
+    """Those of the runs (rows of a journal's frame) that count, as the journal at `path` has them:
+    valid, the last attempt, no A/A duplicate.
+    """
+    valid = runs[runs["valid"] & ~runs["twin"]]
+    counting = dict(zip(_keys(valid), valid["attempt"].tolist(), strict=True))  # the last of each
+    for line in read_lines(path, lambda _: None):
+        if not isinstance(line, RunLine) or line.cell.twin:
+            continue
+        if counting.get(_key(line)) == line.attempt:
+            yield line
+
+
+def _keys(runs: pd.DataFrame) -> Iterator[tuple[object, ...]]:
+    return runs[[*CELL[1:], "block"]].itertuples(index=False, name=None)
+
+
+def _key(run: RunLine) -> tuple[object, ...]:
+    """What a row of a frame has in these columns."""
+    values = {name: getattr(run.cell, name) for name in CELL[1:]}
+    values["parameters"] = Parameters.of(run.cell.parameters).text
+    return (*values.values(), run.block)
+
+
 def in_order(study: StudyLine) -> Callable[[Cell], tuple[object, ...]]:
     """The order in which cells are shown: workloads and arms as the study names them, parameters by
     value, N ascending.
@@ -116,3 +149,61 @@ def _by_value(parameters: Mapping[str, object]) -> tuple[tuple[str, float, str],
         else (name, float("inf"), str(value))
         for name, value in parameters.items()
     )
+
+
+# ------------------------------------------------------------------------------------------- labels
+
+LONGEST_NAME = 120  # file systems take 255 bytes, and more is put around it
+
+type Variant = tuple[str, Mapping[str, ParameterValue]]  # workload and its parameters
+
+
+def labels(frame: pd.DataFrame) -> dict[Variant, str]:
+    """A label for each variant: `echo`, or `echo · payload_bytes=256` where there are several."""
+    pairs = frame[["workload", "parameters"]].drop_duplicates().astype(str)
+    parameters = map(Parameters.read, pairs["parameters"])
+    variants = zip(pairs["workload"], parameters, strict=True)
+    return short_labels(variants, simulated=bool(frame["simulated"].any()))
+
+
+def short_labels(every: Iterable[Variant], *, simulated: bool) -> dict[Variant, str]:
+    """The workload, and those of its parameters that differ among the variants given. A rate is
+    `closed loop` or `at 400/s`.
+
+    If the runs are `simulated`, the label says so: it is in the title of every table and plot.
+    """
+    by_workload: dict[str, list[Mapping[str, ParameterValue]]] = defaultdict(list)
+    for workload, parameters in every:
+        by_workload[workload].append(parameters)
+    short = {}
+    for workload, sets in by_workload.items():
+        names = dict.fromkeys(name for each in sets for name in each)
+        varying = [name for name in names if len({repr(p.get(name)) for p in sets}) > 1]
+        for parameters in sets:
+            parts = [parameter(name, parameters[name]) for name in varying if name in parameters]
+            name = f"simulated {workload}" if simulated else workload
+            short[workload, parameters] = " · ".join([name, *parts])
+    return short
+
+
+def slug(label: str) -> str:
+    """A label as part of a file name: `echo · payload_bytes=256` → `echo-payload_bytes-256`.
+
+    A very long one is cut, and ends with a number of its own instead.
+    """
+    name = re.sub(r"[^\w.+]+", "-", label, flags=re.ASCII).strip("-.") or "workload"
+    if len(name) <= LONGEST_NAME:
+        return name
+    return f"{name[: LONGEST_NAME - 9]}-{crc32(label.encode()):08x}"
+
+
+def parameter(name: str, value: object) -> str:
+    """A parameter with its value, in words; a rate as above."""
+    if name == RATE and isinstance(value, int | float):
+        return "closed loop" if value == CLOSED else f"at {value:.12g}/s"
+    return f"{name}={plain(value)}"
+
+
+def plain(value: object) -> str:
+    """A value as a study file has it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

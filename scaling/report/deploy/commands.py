@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from scaling.analysis.results import StudyResults
-from scaling.analysis.table.timed_runs import counting_lines
+from scaling.analysis.table.groups import counting_lines
 from scaling.base.errors import UsageError
 from scaling.base.files import refusal
 from scaling.builds.settings.setting import GTHREAD

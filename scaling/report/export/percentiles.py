@@ -14,10 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
-from scaling.analysis.table.labels import labels, slug
+from scaling.analysis.lookup.tables import TimedRun, timed_runs
+from scaling.analysis.table.groups import labels, slug
 from scaling.analysis.table.latency import EXACT_BITS, Counted, counted
 from scaling.analysis.table.load import Journal
-from scaling.analysis.table.timed_runs import TimedRun, timed_runs
 from scaling.base.errors import UsageError
 from scaling.journal.record import Cell
 

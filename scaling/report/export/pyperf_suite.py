@@ -13,8 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from scaling.analysis.table.groups import CELL, CURVE, in_open_loop, originals
-from scaling.analysis.table.labels import Variant, labels
+from scaling.analysis.table.groups import CELL, CURVE, Variant, in_open_loop, labels, originals
 from scaling.analysis.table.load import Journal
 from scaling.base.errors import UsageError
 from scaling.journal.record import Parameters, StudyLine

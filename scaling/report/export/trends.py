@@ -16,7 +16,7 @@ from scaling.analysis.curves import Point
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import Estimate, bounds_kind
 from scaling.analysis.table.columns import MEASURES
-from scaling.analysis.table.labels import labels
+from scaling.analysis.table.groups import labels
 from scaling.analysis.table.load import Journal
 from scaling.base.errors import UsageError
 from scaling.journal.record import Cell

@@ -7,7 +7,7 @@ import tomli_w
 
 from scaling.analysis.build_differences import FACTS
 from scaling.analysis.results import StudyResults
-from scaling.analysis.table.labels import labels
+from scaling.analysis.table.groups import labels
 from scaling.base import formats
 from scaling.journal.record import ArmRecord, StudyLine
 from scaling.report.page.parts import Block

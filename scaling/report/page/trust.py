@@ -5,7 +5,7 @@ import pandas as pd
 from scaling.analysis.controls import ControlOutcome
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.noise import COLUMNS
-from scaling.analysis.table.labels import short_labels
+from scaling.analysis.table.groups import short_labels
 from scaling.base import formats
 from scaling.report.page.parts import Block
 from scaling.report.tables.comparison import warnings_of

@@ -13,7 +13,7 @@ import matplotlib as mpl
 from scaling.analysis.build_differences import build_differences
 from scaling.analysis.comparison import Compared
 from scaling.analysis.results import StudyResults
-from scaling.analysis.table.labels import slug
+from scaling.analysis.table.groups import slug
 from scaling.analysis.table.load import Journal
 from scaling.base.errors import UsageError
 from scaling.journal.record import Cell, StudyLine

@@ -24,7 +24,7 @@ from scaling.analysis.served.full_stack import (
     with_all_parts,
 )
 from scaling.analysis.statistics.estimate import bounds_kind
-from scaling.analysis.table.labels import slug
+from scaling.analysis.table.groups import slug
 from scaling.base.formats import number
 from scaling.report.plots.borders import draw_regions
 from scaling.report.plots.caption import load_text

@@ -21,7 +21,7 @@ from matplotlib.ticker import NullLocator
 
 from scaling.analysis.arrays import Floats
 from scaling.analysis.sections import Sweep, Track
-from scaling.analysis.table.labels import slug
+from scaling.analysis.table.groups import slug
 from scaling.base import formats
 from scaling.journal.record import ParameterValue, encode_line
 from scaling.report.plots.panel import (

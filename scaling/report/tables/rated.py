@@ -18,7 +18,7 @@ from scaling.analysis.ratios import Ratio
 from scaling.analysis.results import StudyResults
 from scaling.analysis.sections import Section, Sweep
 from scaling.analysis.served.capacity import Capacity
-from scaling.analysis.table.labels import short_labels
+from scaling.analysis.table.groups import short_labels
 from scaling.journal.record import Cell, StudyLine
 from scaling.study.load import RATE, middle
 from scaling.study.questions import OVER_PROCESSES, OVER_SERVER, P99, section_of, without_rate

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from scaling.analysis.table.labels import parameter, plain, short_labels
+from scaling.analysis.table.groups import parameter, plain, short_labels
 from scaling.analysis.table.load import Rows
 from scaling.base.errors import UsageError
 from scaling.builds.arms import parse_arm
