@@ -10,8 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from scaling.analysis.between_studies import Across
-from scaling.analysis.programs import application_of, programs
+from scaling.analysis.between_studies import Across, application_of, programs
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal
 from scaling.base.console import new_console, say

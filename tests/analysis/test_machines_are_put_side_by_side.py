@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from scaling.analysis.machines import conclusions
+from scaling.analysis.between_studies import conclusions
 from scaling.analysis.results import StudyResults
 from scaling.base.console import new_console
 from scaling.base.errors import UsageError

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from scaling.analysis.programs import Program, programs
+from scaling.analysis.between_studies import Program, programs
 from scaling.base.console import new_console
 from scaling.report.compare import compare
 from scaling.report.tables.grid import chapters_markdown

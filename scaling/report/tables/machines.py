@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from scaling.analysis.machines import Conclusion, Holds, conclusions
+from scaling.analysis.between_studies import Conclusion, Holds, conclusions
 from scaling.analysis.results import StudyResults
 from scaling.analysis.sections import Section
 from scaling.analysis.statistics.estimate import Estimate

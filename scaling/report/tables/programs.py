@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
+from scaling.analysis.between_studies import Program
 from scaling.analysis.losses import Attribution
-from scaling.analysis.programs import Program
 from scaling.analysis.remedies import Factor
 from scaling.analysis.served.ship import Figures
 from scaling.base import formats
