@@ -33,7 +33,7 @@ from scaling.run.prepare import ChildNeeds
 from scaling.run.progress import display
 from scaling.run.soak import measure_soak
 from scaling.study.application import COMMANDS, DEPLOYED, WSGI, AppAsked, application_study
-from scaling.study.options import Options
+from scaling.study.definition import Options
 from scaling.study.plan.table import one_line, reservations
 
 WSGI_SERVER = "gunicorn"  # the requirement that serves WSGI

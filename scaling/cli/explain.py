@@ -105,7 +105,7 @@ def _profiled(
     from scaling.run.profile.profiling import profiled
     from scaling.run.progress import display
     from scaling.run.remaining_work import read_runs
-    from scaling.study.options import Options
+    from scaling.study.definition import Options
 
     if pairs < FEWEST_PAIRS:
         raise UsageError(f"--pairs {pairs}: an interval takes {FEWEST_PAIRS} or more")

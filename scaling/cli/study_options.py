@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from scaling.base.errors import UsageError
-from scaling.study.definition import OPTIONS, WHAT, Option
-from scaling.study.options import Options
+from scaling.study.definition import OPTIONS, WHAT, Option, Options
 
 if TYPE_CHECKING:
     from scaling.run.prepare import ChildNeeds
@@ -136,7 +135,7 @@ def takes_asked(command: Callable[..., None]) -> Callable[..., None]:
 def takes_flags(*keys: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command some of the options of a study, by key, in place of its first parameter.
 
-    It gets a dict of what was given, as `scaling.study.options.Options` takes it.
+    It gets a dict of what was given, as `scaling.study.definition.Options` takes it.
     """
     shared = [_declared(OPTIONS[key]) for key in keys]
     return lambda command: with_options(command, shared, dict, after=True)

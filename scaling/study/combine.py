@@ -14,10 +14,9 @@ import msgspec
 
 from scaling.base.errors import UsageError
 from scaling.builds.arms import parse_arms
-from scaling.study.definition import ENTRY_LISTS, OPTIONS, Study, WorkloadEntry
+from scaling.study.definition import ENTRY_LISTS, OPTIONS, Options, Study, WorkloadEntry
 from scaling.study.file import PresetTable, StudyFile, load_study_file
 from scaling.study.kinds import check_folder_name
-from scaling.study.options import Options
 from scaling.study.parameters import parse_override
 from scaling.study.presets import DEFAULT_PRESET, PRESETS
 

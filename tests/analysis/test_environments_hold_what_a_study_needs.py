@@ -17,8 +17,7 @@ from scaling.builds.describe import explained
 from scaling.builds.environments import OF_CHILDREN, ensure, groups, pins_file, pins_sha256
 from scaling.journal.record import Description, Offer, Refusal, WorkloadFacts
 from scaling.study.combine import study_from
-from scaling.study.definition import WorkloadEntry
-from scaling.study.options import Options
+from scaling.study.definition import Options, WorkloadEntry
 from scaling.study.settle import group_for
 from tests.support.children import ROOT
 from tests.support.descriptions import description

@@ -21,7 +21,7 @@ from scaling.report.plots.borders import bends, regions
 from scaling.report.plots.draw import subjects
 from scaling.report.plots.style import RC
 from scaling.study.combine import study_from
-from scaling.study.options import Options
+from scaling.study.definition import Options
 from scaling.study.plan.cells import Plan, make_plan
 from scaling.study.plan.fit import RESERVE, by_value, fitted
 from scaling.study.plan.groups import MOST_PER_CPU

@@ -16,9 +16,8 @@ from scaling.base.version import __version__
 from scaling.cli import COMMANDS
 from scaling.cli.program import app
 from scaling.cli.study_options import Asked, takes_asked
-from scaling.study.definition import OPTIONS, Study
+from scaling.study.definition import OPTIONS, Options, Study
 from scaling.study.file import built_in_studies, built_in_text, study_schema
-from scaling.study.options import Options
 from tests.support.children import ROOT
 from tests.support.cli import Command
 from tests.support.json_schema import faults

@@ -11,7 +11,7 @@ import pytest
 
 from scaling.journal.record import Cell
 from scaling.study.combine import study_from
-from scaling.study.options import Options
+from scaling.study.definition import Options
 from scaling.study.plan.cells import Plan, make_plan
 from scaling.study.rates import calibrations_for
 from tests.support.cli import BUILD, Command

@@ -26,7 +26,7 @@ from scaling.run.cluster.measure import differences, measure_on_hosts, same_mach
 from scaling.run.cluster.on_host import idle
 from scaling.run.cluster.request import Event, Request
 from scaling.run.prepare import ChildNeeds
-from scaling.study.options import Options
+from scaling.study.definition import Options
 from tests.support.cli import BUILD, Command
 from tests.support.studies import FakeStudy
 

@@ -26,7 +26,7 @@ from scaling.run.prepare import ChildNeeds
 from scaling.run.progress import PlainLines
 from scaling.run.session import drive
 from scaling.run.time_left import Standing
-from scaling.study.options import Options
+from scaling.study.definition import Options
 from scaling.study.plan.cells import Plan
 from scaling.study.plan.order import PlannedRun, one_block
 from tests.benchmarks.figure import Effort, Figure

@@ -27,7 +27,7 @@ from scaling.run.measure import Prepared, measure, prepared
 from scaling.run.prepare import ChildNeeds
 from scaling.run.progress import PlainLines
 from scaling.run.services import Services
-from scaling.study.options import Options
+from scaling.study.definition import Options
 from tests.faults.attempt import Try
 from tests.faults.left_behind import left_behind, unexpected
 from tests.faults.records import Key, compared, records

@@ -24,9 +24,8 @@ from scaling.machine.topology import Topology
 from scaling.report.files import tables_markdown
 from scaling.run.requests_file import read_requests_file
 from scaling.study.combine import study_from
-from scaling.study.definition import OPTIONS
+from scaling.study.definition import OPTIONS, Options
 from scaling.study.file import built_in_studies, read_study
-from scaling.study.options import Options
 from scaling.study.plan.cells import make_plan
 from tests.faults.attempt import Fault, Try
 from tests.faults.pretended import do_study, plan

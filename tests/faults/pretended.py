@@ -11,7 +11,7 @@ from scaling.machine.topology import Topology
 from scaling.run.progress import Display, PlainLines
 from scaling.run.session import drive
 from scaling.study.combine import study_from
-from scaling.study.options import Options
+from scaling.study.definition import Options
 from scaling.study.plan.cells import Plan, make_plan
 from scaling.study.plan.order import PlannedRun
 from tests.faults.records import Key, key_of

@@ -15,7 +15,7 @@ from scaling.journal.record import Cell
 from scaling.machine.pinning import cpu_order, pinning
 from scaling.machine.topology import Topology
 from scaling.study.combine import study_from
-from scaling.study.options import Options
+from scaling.study.definition import Options
 from scaling.study.plan.cells import Plan, make_plan
 from tests.support.children import Own, finish, measured
 from tests.support.descriptions import description
