@@ -49,9 +49,8 @@ from scaling.run.redaction import without_own_paths
 from scaling.run.services import Services
 from scaling.run.session import drive, is_complete
 from scaling.run.time_left import ExtraTime, Rule, precision_rule, quiet_on
-from scaling.study.combine import Loader, study_from
 from scaling.study.definition import Options, Study
-from scaling.study.file import load_study_file
+from scaling.study.file import Loader, load_study_file, study_from
 from scaling.study.plan.cells import Plan, make_plan
 from scaling.study.plan.fit import fitted
 from scaling.study.settle import group_for

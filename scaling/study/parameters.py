@@ -74,21 +74,6 @@ EVERY = "*"  # stands for all choices of a parameter that has them
 RENAMED = {"gunicorn": "gunicorn-gthread"}  # a server as 1.0 called it, and its name now
 
 
-def parse_override(text: str) -> Override:
-    """Read `workload.parameter=value[,value…]`; the workload's own name may have dots in it.
-
-    Raises:
-        UsageError: not of that form.
-    """
-    target, equals, values = text.partition("=")
-    workload, dot, parameter = target.strip().rpartition(".")
-    if not (equals and dot and workload and parameter):
-        raise UsageError(
-            f"--set {text}: expected workload.parameter=value, such as echo.payload_bytes=256,1024"
-        )
-    return Override(workload, parameter, tuple(value.strip() for value in values.split(",")))
-
-
 def sweep(
     facts: ParameterFacts, value: object, where: str, *, calibrated: bool = False
 ) -> tuple[ParameterValue, ...]:

@@ -16,8 +16,8 @@ from scaling.journal.identity import Identity, identity_of
 from scaling.journal.record import SCHEMA, Cell, Machine, ParameterFacts, StudyLine
 from scaling.run.requests_file import read_requests_file
 from scaling.study.application import AppAsked, application_study
-from scaling.study.combine import study_from
 from scaling.study.definition import ApplicationNote, Options, Study
+from scaling.study.file import study_from
 from scaling.study.parameters import sweep
 from scaling.study.rates import calibrations_for
 from tests.support.cli import Command

@@ -13,9 +13,8 @@ from scaling.builds.runtimes.runtime import OWN_LOOP, RUNTIMES
 from scaling.journal.record import Description
 from scaling.machine.topology import Topology
 from scaling.run.time_left import SHARE
-from scaling.study.combine import DEFAULT_STUDY, study_from
 from scaling.study.definition import Options
-from scaling.study.file import built_in_studies
+from scaling.study.file import DEFAULT_STUDY, built_in_studies, study_from
 from scaling.study.plan.cells import Plan, make_plan
 from scaling.study.plan.table import PlanTable, plan_table
 from scaling.study.presets import FEWEST_FOR_INTERVAL

@@ -20,7 +20,7 @@ from scaling.cli.study_options import asked_from
 from scaling.journal.record import Cell, Description, Machine, Offer
 from scaling.machine.topology import Topology
 from scaling.report.claims import markdown
-from scaling.study.combine import study_from
+from scaling.study.file import study_from
 from scaling.study.plan.cells import make_plan
 from tests.support.claims import CELL, SOURCE, claim, claims, judged
 from tests.support.pages import PROGRAM

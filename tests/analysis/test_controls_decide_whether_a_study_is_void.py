@@ -20,9 +20,9 @@ from scaling.report.tables.across import across_chapters
 from scaling.report.tables.export import comparison_rows, markdown, summary
 from scaling.report.terminal.answer import answer_lines
 from scaling.report.terminal.show import Results
-from scaling.study.combine import study_from
 from scaling.study.controls import CONTROLS
 from scaling.study.definition import Options
+from scaling.study.file import study_from
 from scaling.study.plan.cells import Plan, make_plan
 from scaling.study.plan.table import controls_line, plan_view
 from tests.support.descriptions import WORKLOADS, description

@@ -16,8 +16,8 @@ from scaling.builds import environments
 from scaling.builds.describe import explained
 from scaling.builds.environments import OF_CHILDREN, ensure, groups, pins_file, pins_sha256
 from scaling.journal.record import Description, Offer, Refusal, WorkloadFacts
-from scaling.study.combine import study_from
 from scaling.study.definition import Options, WorkloadEntry
+from scaling.study.file import study_from
 from scaling.study.settle import group_for
 from tests.support.children import ROOT
 from tests.support.descriptions import description

@@ -20,8 +20,8 @@ from scaling.report.plots import efficiency
 from scaling.report.plots.borders import bends, regions
 from scaling.report.plots.draw import subjects
 from scaling.report.plots.style import RC
-from scaling.study.combine import study_from
 from scaling.study.definition import Options
+from scaling.study.file import study_from
 from scaling.study.plan.cells import Plan, make_plan
 from scaling.study.plan.fit import RESERVE, by_value, fitted
 from scaling.study.plan.groups import MOST_PER_CPU

@@ -24,9 +24,8 @@ from scaling.report.page.render import page, report
 from scaling.report.plots.style import RC, ROLES, SPARE
 from scaling.report.tables.findings import times
 from scaling.report.tables.questions.registry import QUESTIONS
-from scaling.study.combine import study_from
 from scaling.study.definition import Options
-from scaling.study.file import read_study
+from scaling.study.file import read_study, study_from
 from tests.support.cli import Command
 from tests.support.html_outline import Element, Outline
 from tests.support.published import FOLDERS

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from scaling.journal.record import Cell
-from scaling.study.combine import study_from
 from scaling.study.definition import Options
+from scaling.study.file import study_from
 from scaling.study.plan.cells import Plan, make_plan
 from scaling.study.rates import calibrations_for
 from tests.support.cli import BUILD, Command

@@ -23,9 +23,8 @@ from scaling.journal.file import FILE_NAME, JournalFile
 from scaling.machine.topology import Topology
 from scaling.report.files import tables_markdown
 from scaling.run.requests_file import read_requests_file
-from scaling.study.combine import study_from
 from scaling.study.definition import OPTIONS, Options
-from scaling.study.file import built_in_studies, read_study
+from scaling.study.file import built_in_studies, read_study, study_from
 from scaling.study.plan.cells import make_plan
 from tests.faults.attempt import Fault, Try
 from tests.faults.pretended import do_study, plan

@@ -10,8 +10,8 @@ from scaling.journal.record import CeilingLine, RunLine
 from scaling.machine.topology import Topology
 from scaling.run.progress import Display, PlainLines
 from scaling.run.session import drive
-from scaling.study.combine import study_from
 from scaling.study.definition import Options
+from scaling.study.file import study_from
 from scaling.study.plan.cells import Plan, make_plan
 from scaling.study.plan.order import PlannedRun
 from tests.faults.records import Key, key_of

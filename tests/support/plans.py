@@ -5,9 +5,8 @@ from typing import Any
 
 from scaling.journal.record import Cell, Description, ParameterValue, WorkloadFacts
 from scaling.machine.topology import Topology
-from scaling.study.combine import study_from
 from scaling.study.definition import Options, Study
-from scaling.study.file import read_study
+from scaling.study.file import read_study, study_from
 from scaling.study.plan.cells import Plan, make_plan
 from scaling.study.plan.refusals import refusal
 from tests.support.descriptions import WORKLOADS, description

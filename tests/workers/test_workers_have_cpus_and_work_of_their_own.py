@@ -14,8 +14,8 @@ from scaling.base.errors import UsageError
 from scaling.journal.record import Cell
 from scaling.machine.pinning import cpu_order, pinning
 from scaling.machine.topology import Topology
-from scaling.study.combine import study_from
 from scaling.study.definition import Options
+from scaling.study.file import study_from
 from scaling.study.plan.cells import Plan, make_plan
 from tests.support.children import Own, finish, measured
 from tests.support.descriptions import description

@@ -14,9 +14,15 @@ from scaling.journal.record import StudyLine
 from scaling.machine.identity import state_folder
 from scaling.run.measure import running_build
 from scaling.run.prepare import ChildNeeds
-from scaling.study.combine import DEFAULT_STUDY, study_from
 from scaling.study.definition import Options, Study
-from scaling.study.file import StudyFile, built_in_studies, load_study_file, read_study
+from scaling.study.file import (
+    DEFAULT_STUDY,
+    StudyFile,
+    built_in_studies,
+    load_study_file,
+    read_study,
+    study_from,
+)
 
 RESOURCES = {"host": 1}  # what a task takes of a host: one at a time
 SSH = ("ssh", "-o", "BatchMode=yes", "-o", "ServerAliveInterval=10", "-o", "ServerAliveCountMax=3")
