@@ -30,8 +30,8 @@ from scaling.analysis.table.load import Journal
 from scaling.base.formats import plural
 from scaling.journal.record import CeilingLine, Cell, StudyLine
 from scaling.study.objective import Objective, parse_objective
-from scaling.study.parameters import caveats
 from scaling.study.presets import FAILING_BLOCKS
+from scaling.study.settle import caveats
 
 
 @dataclass(eq=False, repr=False)

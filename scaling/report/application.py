@@ -19,7 +19,7 @@ from scaling.report.deploy.commands import deploy_json
 from scaling.report.tables.faults import soak_json
 from scaling.report.tables.findings import bounds_heading, times, verdict
 from scaling.report.tables.grid import Cell, Grid
-from scaling.study.parameters import caveats
+from scaling.study.settle import caveats
 
 HEADINGS = {
     "requests/s": "throughput_per_s",

@@ -23,7 +23,7 @@ from scaling.report.reading import read
 from scaling.report.tables.losses import LEGEND, profile_chapter, sentences
 from scaling.report.tables.terminal import Chapters
 from scaling.report.terminal.pictures import InShort, Waterfalls
-from scaling.study.parameters import caveats
+from scaling.study.settle import caveats
 
 # ------------------------------------------------------------------------------------------ as JSON
 # What each cell loses, as one JSON object: `scaling explain --json`.

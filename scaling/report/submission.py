@@ -26,7 +26,7 @@ from scaling.report.publish import FILE_NAME as ENVIRONMENT
 from scaling.report.publish import PUBLISHED, environment_text, names_in, unpacked
 from scaling.report.tables.grid import Cell, Chapter, Grid, chapters_markdown
 from scaling.report.tables.notes import build_text, machine_text
-from scaling.study.parameters import scaled_to
+from scaling.study.settle import scaled_to
 
 MIB = 2.0**20
 # What `scaling publish` writes only where a study has it; its page, tables and plots always.

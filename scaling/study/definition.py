@@ -103,7 +103,7 @@ class WorkloadEntry(msgspec.Struct, frozen=True, kw_only=True):
     """One `[[workloads]]` of a study: which workload, what of the study's lists it overrides.
 
     `name` is a built-in name or `package.module:Name`. A list among the `parameters` is a sweep;
-    they are checked once it is known what the workload takes (`scaling.study.parameters`).
+    they are checked once it is known what the workload takes (`scaling.study.settle`).
     """
 
     name: str

@@ -24,7 +24,6 @@ from scaling.report.output import print_answer
 from scaling.report.plots.draw import drawings
 from scaling.report.plots.style import RC
 from scaling.report.tables.headline import load_findings
-from scaling.study.parameters import sweep
 from scaling.study.plan.groups import Planned, why_alone
 from scaling.study.questions import (
     CONNECTION,
@@ -33,6 +32,7 @@ from scaling.study.questions import (
     P99,
     every_ratio,
 )
+from scaling.study.settle import sweep
 from tests.support.descriptions import ECHO
 from tests.support.printing import printed_by
 from tests.support.runs import with_

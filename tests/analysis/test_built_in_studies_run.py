@@ -24,7 +24,7 @@ from scaling.builds.runtimes.runtime import RUNTIMES
 from scaling.cli.program import app
 from scaling.report.plots.caption import caption
 from scaling.study.file import built_in_studies, load_study_file
-from scaling.study.parameters import scaled_to
+from scaling.study.settle import scaled_to
 from tests.support.of_the_machine import judge_of_ours, require_none_is_ours
 
 SCALE = 0.0005

@@ -14,7 +14,7 @@ import pytest
 from scaling.analysis.bounds import choice_of, share
 from scaling.base.errors import UsageError
 from scaling.journal.record import RunLine
-from scaling.study.parameters import scaled_to
+from scaling.study.settle import scaled_to
 from tests.support.children import ROOT
 from tests.support.cli import Command
 from tests.support.gates import gated

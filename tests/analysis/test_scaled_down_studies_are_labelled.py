@@ -12,8 +12,8 @@ from scaling.report.plots.caption import caption
 from scaling.report.tables.comparison import warnings_of
 from scaling.report.tables.export import markdown, summary
 from scaling.report.terminal.show import Results
-from scaling.study.parameters import scaled, scaled_to
 from scaling.study.plan.cells import Plan
+from scaling.study.settle import scaled, scaled_to
 from tests.support import plans
 from tests.support.descriptions import NAP
 from tests.support.printing import printed

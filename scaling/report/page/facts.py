@@ -15,7 +15,7 @@ from scaling.report.tables.comparison import doubts
 from scaling.report.tables.grid import Cell, Grid
 from scaling.report.tables.notes import machine_text, refused_chapters
 from scaling.study.file import ENTRY, FILE
-from scaling.study.parameters import scaled_to
+from scaling.study.settle import scaled_to
 
 GIB = 2.0**30
 

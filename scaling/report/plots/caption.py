@@ -19,8 +19,8 @@ from scaling.journal.record import ArmRecord, CeilingLine, StudyLine, WorkloadNo
 from scaling.report.tables.notes import bound_text, bounds, machine_text
 from scaling.report.tables.rated import has_background, is_served
 from scaling.study.load import is_open_loop
-from scaling.study.parameters import caveats
 from scaling.study.services import LOAD_GENERATOR
+from scaling.study.settle import caveats
 
 if TYPE_CHECKING:
     from scaling.report.plots.borders import Region  # with matplotlib

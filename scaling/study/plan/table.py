@@ -12,11 +12,11 @@ from scaling.builds.arms import switched
 from scaling.journal.record import Cell, ParameterValue, WorkloadFacts
 from scaling.study.controls import arms_with_controls, is_control
 from scaling.study.load import RATE
-from scaling.study.parameters import MUCH, amount, scaled_to
 from scaling.study.plan.cells import Plan
 from scaling.study.plan.groups import MIB, NOT_COMPARED
 from scaling.study.presets import FEWEST_FOR_INTERVAL
 from scaling.study.rates import CALIBRATION_WINDOW_S, calibration_runs, rate_in_words
+from scaling.study.settle import MUCH, amount, scaled_to
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
