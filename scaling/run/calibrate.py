@@ -27,10 +27,16 @@ from scaling.run.service_process import ServiceError
 from scaling.run.services import Services
 from scaling.run.session import Execute, InterruptedStudyError
 from scaling.run.time_left import Left
-from scaling.study.load import ROOM, open_loop_rate
+from scaling.study.load import (
+    CALIBRATION_WINDOW_S,
+    ROOM,
+    Needed,
+    calibration_runs,
+    open_loop_rate,
+    rates_for,
+)
 from scaling.study.plan.cells import Plan
 from scaling.study.plan.order import PlannedRun
-from scaling.study.rates import CALIBRATION_WINDOW_S, Needed, calibration_runs, rates_for
 from scaling.study.services import LOAD_GENERATOR, WITH_CEILING
 
 # ----------------------------------------------------------------------------------------- ceilings

@@ -14,9 +14,8 @@ from scaling.base.errors import UsageError, unknown
 from scaling.builds.settings.setting import GTHREAD
 from scaling.study.definition import ApplicationNote, WorkloadEntry
 from scaling.study.file import PresetTable, StudyFile
-from scaling.study.load import CLOSED
+from scaling.study.load import CLOSED, GRID, checked_rate
 from scaling.study.presets import PRESETS
-from scaling.study.rates import GRID, checked_rate
 
 WORKLOAD = "app"  # the one that serves the application (workers/workloads/app.py)
 INTERFACES = ("auto", "asgi", "aiohttp", "wsgi")

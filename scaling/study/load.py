@@ -1,10 +1,18 @@
-"""What a cell asks of the load generator: those parameters of served workloads that are its own."""
+"""The load of served workloads: what a cell asks of the load generator, at which rates.
 
-from collections.abc import Mapping, Sequence
+What it asks are those parameters of the workload that are the generator's own.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from scaling.base.errors import UsageError
-from scaling.journal.record import Cell, Overload, ParameterValue
+from scaling.base.typed import share
+from scaling.journal.record import Calibration, Cell, Overload, Parameters, ParameterValue
+from scaling.study.presets import GRID_RATES
 
 CLOSED = 0.0  # the rate that stands for a closed loop
 RATE_LEAST, RATE_MOST = 0.01, 1_000_000  # of any other: the generator's own limits
@@ -87,7 +95,7 @@ def load_asked(
     """The load of a cell with these parameters of its workload.
 
     Raises:
-        ValueError: its rate is still to be calibrated (`scaling.study.rates`).
+        ValueError: its rate is still to be calibrated (`calibrations_for`).
     """
     rate = parameters.get(RATE)
     if isinstance(rate, str):
@@ -101,3 +109,231 @@ def load_asked(
         seed=seed,
         warmup_s=warmup_s,
     )
+
+
+# -------------------------------------------------------------------------------------------- rates
+# Rates that a calibration decides: `rate_per_s = "grid"`, or a share of the peak such as "50%".
+#
+# The calibration measures the peak of the baseline in a closed loop before the first run: processes
+# on the better of the arms with the GIL, at the largest N within the cores. All configurations then
+# get the same rates. Shares of each configuration's own peak would put the error of its calibration
+# into the rates that it is compared at, and a search for the highest rate that still passes is
+# biased towards luck.
+#
+# The grid is one for all studies and machines: the powers of 1.25, to three digits. A study takes
+# those from about a fifth of the peak to the first that reaches it, so that a peak that comes out a
+# little different gives mostly the same rates, and studies can be compared.
+#
+# What a request costs decides the peak, so each server, payload or amount of work has a calibration
+# of its own. `SAME_RATES` are the parameters that are compared with each other at one rate. Their
+# calibration is made with the largest number, which is the heaviest load, so that "50%" is at most
+# that of any of them, and with the first of the words. The servers of one application are compared
+# at one rate, too; that of the baseline is its own.
+
+GRID = "grid"
+STEP = 1.25
+DIGITS = 3
+
+# Three rounds of a second: the rates need the peak to within a step of the grid, 25 %. A median of
+# three runs is off by more than that only where two of them are.
+ROUNDS = 3
+CALIBRATION_WINDOW_S = 1.0
+
+SAME_RATES = (
+    "connections",
+    "arrivals",
+    "accept",
+    "garbage_per_request",
+    "heap_objects",
+    "heap",
+)
+OF_ONE_APPLICATION = ("server", "command")  # parameters of the workload `app`
+# Parameters with which the peak of a workload is calibrated. That of a gateway is what it answers
+# with nothing declined, on as many connections as keep the cores busy while each request waits for
+# the service downstream: 32 that wait 23 ms would get 1,400 requests/s, whatever the cores can do.
+AT_PEAK: Mapping[str, Mapping[str, ParameterValue]] = {
+    "gateway": {
+        "connections": 128,
+        "deadline_ms": 0,
+        "in_flight_limit": 0,
+        "overload_factor": 0.0,
+        "overload_after_s": 0.0,
+        "overload_s": 0.0,
+    },
+}
+EXPECTED = 'a number, "grid" or a share of the peak such as "50%"'
+
+type Subject = tuple[str, Parameters]  # a workload, and what its rates depend on
+type Name = str  # of a rate that is not known yet: "50%", or "grid 3 of 8"
+
+
+def is_asked(value: object) -> bool:
+    """Whether a value of the rate is one that a calibration decides."""
+    return isinstance(value, str)
+
+
+def checked_rate(value: str, where: str) -> str:
+    """`grid`, or a share in per cent.
+
+    Raises:
+        UsageError: it is neither.
+    """
+    text = value.replace(" ", "")
+    if text == GRID or (text.endswith("%") and 0 < share(text) < math.inf):
+        return text
+    raise UsageError(f"{where}: expected {EXPECTED}, got {value!r}")
+
+
+def names_of(values: Iterable[ParameterValue], points: int) -> Iterator[ParameterValue]:
+    """The values with a name for each of the `points` rates that `grid` stands for."""
+    for value in values:
+        if value == GRID:
+            yield from (f"{GRID} {point} of {points}" for point in range(1, points + 1))
+        else:
+            yield value
+
+
+def grid(peak_per_s: float, points: int) -> list[float]:
+    """Rates per second, ascending: the last is the first of the grid that reaches the peak.
+
+    Up to `GRID_RATES` points are spread over the range that so many have; more reach further down.
+    """
+    top = math.ceil(round(math.log(peak_per_s, STEP), 6))
+    steps = max(points, GRID_RATES) - 1
+    places = [point / (points - 1) for point in range(points)] if points > 1 else [0.5]
+    below = [round(steps * (1 - place)) for place in places]
+    return [_rounded(STEP ** (top - step)) for step in below]
+
+
+def rates_for(names: Iterable[Name], peak_per_s: float) -> dict[Name, float]:
+    """The rates per second that these names stand for at a peak."""
+    found = {}
+    for name in names:
+        if name.startswith(GRID):
+            point, points = (int(part) for part in name.removeprefix(GRID).split("of"))
+            found[name] = grid(peak_per_s, points)[point - 1]
+        else:
+            found[name] = _rounded(peak_per_s * share(name))
+    return found
+
+
+def _rounded(rate: float) -> float:
+    return float(f"{rate:.{DIGITS - 1}e}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Needed:
+    """A calibration that a study needs: for which rates, and of which cells the best is its peak.
+
+    `parameters` are those of the workload that the rates depend on.
+    """
+
+    workload: str
+    parameters: Mapping[str, ParameterValue]
+    names: tuple[Name, ...]
+    candidates: tuple[Cell, ...]
+
+
+def calibrations_for(cells: Iterable[Cell]) -> list[Needed]:
+    """The calibrations that cells need whose rates are still names."""
+    groups: dict[Subject, list[Cell]] = {}
+    for cell in cells:
+        if is_asked(cell.parameters.get(RATE)):
+            groups.setdefault(_subject(cell), []).append(cell)
+    return [
+        Needed(
+            workload=group[0].workload,
+            parameters=_deciding(group[0]),
+            names=tuple(dict.fromkeys(str(cell.parameters[RATE]) for cell in group)),
+            candidates=_candidates(group),
+        )
+        for group in groups.values()
+    ]
+
+
+def calibration_runs(needed: Iterable[Needed]) -> list[Cell]:
+    """The cells of all runs that these calibrations make."""
+    return [cell for each in needed for cell in each.candidates * ROUNDS]
+
+
+def rate_in_words(rate: ParameterValue) -> ParameterValue:
+    """`grid of 8` for all the rates of a grid that are not known yet; else the rate."""
+    if isinstance(rate, str) and rate.startswith(GRID):
+        return f"{GRID} of {rate.rpartition(' ')[2]}"
+    return rate
+
+
+def at_rates(cells: Iterable[Cell], calibrations: Iterable[Calibration]) -> tuple[Cell, ...]:
+    """The cells with their rates as numbers, each once."""
+    known = {(each.workload, Parameters.of(each.parameters)): each.rates for each in calibrations}
+    found = [_with_rate(cell, known.get(_subject(cell), {})) for cell in cells]
+    return tuple(dict.fromkeys(found))
+
+
+def _with_rate(cell: Cell, rates: Mapping[Name, float]) -> Cell:
+    rate = cell.parameters.get(RATE)
+    if not isinstance(rate, str) or rate not in rates:
+        return cell
+    return replace(cell, parameters={**cell.parameters, RATE: rates[rate]})
+
+
+def _subject(cell: Cell) -> Subject:
+    return cell.workload, _deciding(cell)
+
+
+def _deciding(cell: Cell) -> Parameters:
+    """The parameters that the rates of a cell depend on."""
+    own = OF_ONE_APPLICATION if cell.workload == "app" else AT_PEAK.get(cell.workload, ())
+    others = (RATE, *SAME_RATES, *own)
+    return Parameters.of(cell.parameters).without(*others)
+
+
+def _candidates(group: Sequence[Cell]) -> tuple[Cell, ...]:
+    """Cells in a closed loop at the largest N within the cores: the baseline, if it is there.
+
+    Without processes on an arm with the GIL it is processes on any arm, else all configurations of
+    the ladder's arms, else all.
+    """
+    from scaling.builds.settings.interpreter import LADDER  # `--help` needs no arms
+
+    within = [cell for cell in group if cell.region == "cores"]
+    most = max(cell.workers for cell in within) if within else min(c.workers for c in group)
+    largest = [cell for cell in group if cell.workers == most]
+    processes = [cell for cell in largest if cell.model == "processes"]
+    usual = [cell for cell in processes if _is_baseline(cell.arm)]
+    plain = [cell for cell in largest if set(cell.arm.split("+")[1:]) <= LADDER]
+    among = usual or processes or plain or largest
+    server = [among[0].parameters.get(name) for name in OF_ONE_APPLICATION]
+    at_peak = {**_heaviest(group), **AT_PEAK.get(group[0].workload, {})}
+    chosen = [
+        replace(
+            cell,
+            parameters={**cell.parameters, **at_peak, RATE: CLOSED},
+            sizing=group[0].sizing,
+            twin=False,
+        )
+        for cell in among
+        if [cell.parameters.get(name) for name in OF_ONE_APPLICATION] == server
+    ]
+    return tuple(dict.fromkeys(chosen))
+
+
+def _is_baseline(name: str) -> bool:
+    """Whether people run the arm today: a build with the GIL, at most with another allocator."""
+    from scaling.builds.arms import parse_arm  # `--help` needs no arms
+    from scaling.builds.cpython import Build
+
+    arm = parse_arm(name)
+    has_gil = isinstance(arm.build, Build) and not arm.build.free_threaded
+    return has_gil and set(arm.settings) <= {"mimalloc"}
+
+
+def _heaviest(group: Sequence[Cell]) -> dict[str, ParameterValue]:
+    """The values of the parameters that do not change the rates, for the calibration."""
+    found = {}
+    for name in SAME_RATES:
+        values = [cell.parameters[name] for cell in group if name in cell.parameters]
+        numbers = [value for value in values if isinstance(value, int | float)]
+        if values:
+            found[name] = max(numbers) if numbers else values[0]
+    return found

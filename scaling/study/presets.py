@@ -48,7 +48,7 @@ FAILING_BLOCKS = 2
 # runs alone make as much. Mozilla's Perfherder has 2 %, criterion.rs 1 %.
 MARGIN = 0.02
 
-# Rates of a grid (`scaling.study.rates`): the whole range of a study, over which fewer are spread,
+# Rates of a grid (`scaling.study.load`): the whole range of a study, over which fewer are spread,
 # and the most, of which the lowest is a thousandth of the peak.
 GRID_RATES, RATES_MOST = 8, 32
 

@@ -22,8 +22,7 @@ from scaling.journal.record import (
     WorkloadFacts,
 )
 from scaling.study.definition import ENTRY_LISTS, Override, Study, WorkloadEntry
-from scaling.study.load import CLOSED, RATE, RATE_LEAST, RATE_MOST
-from scaling.study.rates import checked_rate
+from scaling.study.load import CLOSED, RATE, RATE_LEAST, RATE_MOST, checked_rate
 
 
 def settle(

@@ -18,7 +18,7 @@ from scaling.run.requests_file import read_requests_file
 from scaling.study.application import AppAsked, application_study
 from scaling.study.definition import ApplicationNote, Options, Study
 from scaling.study.file import study_from
-from scaling.study.rates import calibrations_for
+from scaling.study.load import calibrations_for
 from scaling.study.settle import sweep
 from tests.support.cli import Command
 

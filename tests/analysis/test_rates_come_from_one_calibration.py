@@ -25,12 +25,11 @@ from scaling.run.progress import Display, PlainLines, display
 from scaling.run.remaining_work import read_runs, work_in
 from scaling.run.session import InterruptedStudyError
 from scaling.run.time_left import Left
-from scaling.study.load import RATE_LEAST, RATE_MOST, load_asked
+from scaling.study.load import RATE_LEAST, RATE_MOST, ROUNDS, STEP, grid, load_asked
 from scaling.study.plan.cells import SERVED_OVERHEAD_S, Plan
 from scaling.study.plan.order import PlannedRun
 from scaling.study.plan.table import one_line, plan_table, reservations
 from scaling.study.presets import GRID_RATES
-from scaling.study.rates import ROUNDS, STEP, grid
 from tests.support import driving, plans
 from tests.support.descriptions import description
 from tests.support.driving import Told

@@ -12,8 +12,8 @@ import pytest
 from scaling.journal.record import Cell
 from scaling.study.definition import Options
 from scaling.study.file import study_from
+from scaling.study.load import calibrations_for
 from scaling.study.plan.cells import Plan, make_plan
-from scaling.study.rates import calibrations_for
 from tests.support.cli import BUILD, Command
 from tests.support.descriptions import description
 from tests.support.plans import TWO_CORES

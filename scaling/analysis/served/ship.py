@@ -31,8 +31,8 @@ from scaling.analysis.statistics.estimate import Estimate, median
 from scaling.base.formats import number
 from scaling.journal.record import Cell, Parameters, StudyLine
 from scaling.study.application import WORKLOAD
+from scaling.study.load import GRID, middle
 from scaling.study.load import RATE as RATE_PER_S
-from scaling.study.load import middle
 from scaling.study.questions import (
     CAPACITY,
     CPU,
@@ -46,7 +46,6 @@ from scaling.study.questions import (
     Asked,
     every_ratio,
 )
-from scaling.study.rates import GRID
 
 type Aim = Literal["throughput", "capacity", "memory", "latency"]
 

@@ -20,7 +20,14 @@ from scaling.machine.pinning import cpu_order, pinning
 from scaling.machine.topology import Topology, worker_counts
 from scaling.study.controls import with_controls, without_controls
 from scaling.study.definition import Study, WorkloadEntry
-from scaling.study.load import RATE, require_possible_overload
+from scaling.study.load import (
+    RATE,
+    Needed,
+    at_rates,
+    calibrations_for,
+    names_of,
+    require_possible_overload,
+)
 from scaling.study.plan.aa_pairs import repeats_of, twins_of_gains
 from scaling.study.plan.groups import (
     HAND_OVER_S,
@@ -47,7 +54,6 @@ from scaling.study.plan.refusals import (
     too_much_memory,
     unfit_for_rooms,
 )
-from scaling.study.rates import Needed, at_rates, calibrations_for, names_of
 from scaling.study.settle import facts_of, settle
 
 # What a run costs besides warm-up and window, until it is known from runs of this study: starting,

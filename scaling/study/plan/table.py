@@ -11,11 +11,10 @@ from scaling.base.formats import duration, listed, percent, plural
 from scaling.builds.arms import switched
 from scaling.journal.record import Cell, ParameterValue, WorkloadFacts
 from scaling.study.controls import arms_with_controls, is_control
-from scaling.study.load import RATE
+from scaling.study.load import CALIBRATION_WINDOW_S, RATE, calibration_runs, rate_in_words
 from scaling.study.plan.cells import Plan
 from scaling.study.plan.groups import MIB, NOT_COMPARED
 from scaling.study.presets import FEWEST_FOR_INTERVAL
-from scaling.study.rates import CALIBRATION_WINDOW_S, calibration_runs, rate_in_words
 from scaling.study.settle import MUCH, amount, scaled_to
 
 
