@@ -26,7 +26,7 @@ from scaling.analysis.table.groups import (
 from scaling.analysis.table.latency import LATENCY_PREFIX, has_no_most, may_be_one, shortest_s
 from scaling.base.vocabulary import PRIMARY_QUESTIONS
 from scaling.journal.record import Cell, Region, StudyLine
-from scaling.study.objective import parse_objective
+from scaling.study.kinds import parse_objective
 from scaling.study.questions import CPU, MEMORY, THROUGHPUT, section_of
 
 PSS, RSS = "pss_bytes", "rss_bytes"

@@ -29,7 +29,7 @@ from scaling.analysis.table.groups import CURVE, curve_cell, labels, short_label
 from scaling.analysis.table.load import Journal
 from scaling.base.formats import plural
 from scaling.journal.record import CeilingLine, Cell, StudyLine
-from scaling.study.objective import Objective, parse_objective
+from scaling.study.kinds import Objective, parse_objective
 from scaling.study.presets import FAILING_BLOCKS
 from scaling.study.settle import caveats
 

@@ -167,11 +167,6 @@ type Subject = tuple[str, Parameters]  # a workload, and what its rates depend o
 type Name = str  # of a rate that is not known yet: "50%", or "grid 3 of 8"
 
 
-def is_asked(value: object) -> bool:
-    """Whether a value of the rate is one that a calibration decides."""
-    return isinstance(value, str)
-
-
 def checked_rate(value: str, where: str) -> str:
     """`grid`, or a share in per cent.
 
@@ -238,7 +233,7 @@ def calibrations_for(cells: Iterable[Cell]) -> list[Needed]:
     """The calibrations that cells need whose rates are still names."""
     groups: dict[Subject, list[Cell]] = {}
     for cell in cells:
-        if is_asked(cell.parameters.get(RATE)):
+        if isinstance(cell.parameters.get(RATE), str):
             groups.setdefault(_subject(cell), []).append(cell)
     return [
         Needed(

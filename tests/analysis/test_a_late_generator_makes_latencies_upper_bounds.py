@@ -14,7 +14,7 @@ from scaling.journal.record import Latency, RunLine
 from scaling.report.tables.questions.rates import capacity_grids
 from scaling.report.tables.rated import rated
 from scaling.report.terminal.answer import left_out
-from scaling.study.objective import parse_objective
+from scaling.study.kinds import parse_objective
 from scaling.study.questions import OVER_PROCESSES, P99
 from tests.support.runs import with_
 from tests.support.served_studies import FakeServedStudy

@@ -7,7 +7,7 @@ import pytest
 from scaling.base.errors import UsageError
 from scaling.study.definition import WorkloadEntry
 from scaling.study.file import study_file_of, study_schema
-from scaling.study.objective import Objective, parse_objective
+from scaling.study.kinds import Objective, parse_objective
 from scaling.study.presets import PRESETS
 from tests.support.json_schema import faults
 from tests.support.plans import ECHO_FILE, asked

@@ -15,7 +15,7 @@ from scaling.base import formats
 from scaling.base.errors import UsageError
 from scaling.journal.record import RunLine
 from scaling.report.quotes.lookup import figure_text
-from scaling.study.objective import parse_objective
+from scaling.study.kinds import parse_objective
 from scaling.study.questions import CAPACITY
 from tests.support.runs import with_
 from tests.support.served_studies import FakeServedStudy

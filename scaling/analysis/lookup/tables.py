@@ -29,7 +29,7 @@ from scaling.analysis.table.load import Journal, read_journal
 from scaling.base.errors import UsageError
 from scaling.journal.record import Cell, Latency, Parameters
 from scaling.study import questions
-from scaling.study.objective import parse_objective
+from scaling.study.kinds import parse_objective
 
 type Source = Journal | str | os.PathLike[str]
 

@@ -25,8 +25,8 @@ from scaling.analysis.statistics.estimate import Estimate, median
 from scaling.analysis.table.latency import shortest_s
 from scaling.base.formats import number
 from scaling.journal.record import Cell, Region
+from scaling.study.kinds import Objective
 from scaling.study.load import RATE, is_open_loop
-from scaling.study.objective import Objective
 from scaling.study.questions import CAPACITY, OVER_PROCESSES, without_rate
 
 # ----------------------------------------------------------------------------------------- crossing
