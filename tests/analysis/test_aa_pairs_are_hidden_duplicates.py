@@ -13,8 +13,8 @@ from scaling.journal.record import Cell
 from scaling.machine.topology import Topology
 from scaling.run.progress import run_in_words
 from scaling.run.session import Replay
-from scaling.study.plan.aa_pairs import repeats_of
 from scaling.study.plan.cells import Plan
+from scaling.study.plan.order import repeats_of
 from scaling.study.plan.table import aa_pairs_line
 from tests.support.driving import believes, driven, opened
 from tests.support.plans import planned

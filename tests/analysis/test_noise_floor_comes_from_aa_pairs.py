@@ -23,7 +23,7 @@ from scaling.analysis.table.groups import curve_cell
 from scaling.base.errors import UsageError
 from scaling.journal.record import Parameters, RunLine
 from scaling.report.tables.export import summary
-from scaling.study.plan.aa_pairs import repeats_of
+from scaling.study.plan.order import repeats_of
 from scaling.study.questions import CPU, MEMORY, THROUGHPUT
 from tests.support.published import FOLDERS, PUBLISHED, results_of
 from tests.support.runs import Change, crashed, throttled, with_, with_speed

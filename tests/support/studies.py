@@ -39,7 +39,7 @@ from scaling.journal.record import (
     WorkloadNote,
     encode_line,
 )
-from scaling.study.plan.aa_pairs import repeats_of
+from scaling.study.plan.order import repeats_of
 from tests.support.runs import STARTED_AT, Change, RunModel, with_
 from tests.support.terms import TermsOf, frame_with_terms
 

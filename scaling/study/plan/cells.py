@@ -28,7 +28,6 @@ from scaling.study.load import (
     names_of,
     require_possible_overload,
 )
-from scaling.study.plan.aa_pairs import repeats_of, twins_of_gains
 from scaling.study.plan.groups import (
     HAND_OVER_S,
     MOST_CELLS,
@@ -42,7 +41,14 @@ from scaling.study.plan.groups import (
     slice_s,
     why_alone,
 )
-from scaling.study.plan.order import IN_GROUPS, ORDER, PlannedRun, one_block
+from scaling.study.plan.order import (
+    IN_GROUPS,
+    ORDER,
+    PlannedRun,
+    one_block,
+    repeats_of,
+    twins_of_gains,
+)
 from scaling.study.plan.refusals import (
     held_bytes,
     in_flight,
