@@ -19,8 +19,8 @@ from scaling.analysis.arrays import Flags, Floats, Integers
 from scaling.analysis.statistics.estimate import Estimate, median, medians
 from scaling.analysis.table.columns import SHOWN
 from scaling.analysis.table.groups import CURVE, curve_cell, p99_is_bound
+from scaling.analysis.table.processes import CPU_OF_SERVICES
 from scaling.analysis.table.run_fields import unit_of
-from scaling.analysis.table.shared_cores import CPU_OF_SERVICES
 from scaling.journal.record import Cell, Parameters
 from scaling.study.load import open_loop_rate
 from scaling.study.questions import section_of

@@ -11,7 +11,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from scaling.analysis.table.shared_cores import ROLES
+from scaling.analysis.table.processes import ROLES
 from scaling.builds import installed
 from scaling.builds.arms import parse_arm
 from scaling.builds.installed import POSTGRES, URLS, VALKEY, program

@@ -9,7 +9,7 @@ import pytest
 
 from scaling.analysis.table.generator import GENERATOR
 from scaling.analysis.table.load import Rows
-from scaling.analysis.table.shared_cores import SHARED
+from scaling.analysis.table.processes import SHARED
 from scaling.analysis.validity import served as limits
 from scaling.analysis.validity.served import SERVED_CHECKS
 from scaling.journal.record import Failure, Load, Record, RunLine

@@ -9,9 +9,13 @@ from scaling.analysis.table.column import COUNT, NUMBER, Column, where
 from scaling.analysis.table.generator import GENERATOR, ROOMS
 from scaling.analysis.table.latency import LATENCY
 from scaling.analysis.table.overload import OVERLOAD
-from scaling.analysis.table.processes import COLLECTOR_AND_THREADS, GIL_AND_ALLOCATOR
+from scaling.analysis.table.processes import (
+    COLLECTOR_AND_THREADS,
+    GIL_AND_ALLOCATOR,
+    SERVICE_USE,
+    SHARED,
+)
 from scaling.analysis.table.run_fields import JUDGED, MEMORY, OWN_FIGURES, REQUESTED, SURROUNDINGS
-from scaling.analysis.table.shared_cores import SERVICE_USE, SHARED
 from scaling.analysis.table.steadiness import STEADINESS
 from scaling.analysis.table.ticks import BUSY, COUNTED, FAIRNESS, FAULTS, LAG
 from scaling.analysis.table.time_terms import TIME_TERMS

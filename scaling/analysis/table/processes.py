@@ -1,16 +1,21 @@
-"""Columns that a run's processes report of themselves: GIL, allocator, collector, threads."""
+"""Columns of a run's processes: what the workers' report, and what services beside them use.
+
+Where these share the cores with the workers, that bounds what N workers can gain.
+"""
 
 import math
+from collections.abc import Callable
 from functools import cache
 from operator import attrgetter
 
 import numpy as np
 
-from scaling.analysis.arrays import Floats
-from scaling.analysis.table.column import WORD, Column, Read, SomeRuns
+from scaling.analysis.arrays import Flags, Floats
+from scaling.analysis.table.column import FLAG, WORD, Column, Read, Shown, SomeRuns, where
 from scaling.analysis.table.stacks import NS_PER_S
 from scaling.base.vocabulary import PROCESSES
-from scaling.journal.record import GilStates, RunLine
+from scaling.journal.record import GilStates, Machine, RunLine, ServiceUse
+from scaling.study.services import SERVICES
 
 # -------------------------------------------------------------------------------------- process cpu
 # CPU time of all threads of a run's processes: of the loops', and of any thread pool.
@@ -33,7 +38,8 @@ def process_cpu_s(run: RunLine, *, finite: bool = False) -> float:
     return (max(read_ns) if finite else sum(read_ns) / len(read_ns)) / NS_PER_S
 
 
-# ---------------------------------------------------------------------------------------- processes
+# ------------------------------------------------------------------------------------------ workers
+# What they report of themselves: GIL, allocator, collector, threads.
 
 # Per operation. A buffer that is mapped anew faults at least once per read.
 MAPPING_FAULTS = 0.5
@@ -142,5 +148,205 @@ COLLECTOR_AND_THREADS = {
         definition="start of the child to opening of the window, less warm-up; of a served run, "
         "until all workers answer",
         better="less",
+    ),
+}
+
+
+# -------------------------------------------------------------------------------------- service use
+# Columns of what is around the workers: proxy, connection pooler, database, cache, broker.
+#
+# CPU time is that of all their processes in the window. NaN where a run has no such service, and
+# where it is one that the user has installed.
+
+ROLES = {
+    "proxy": "nginx",
+    "pooler": "pgbouncer",
+    "database": "postgres",
+    "cache": "valkey",
+    "broker": "broker",
+}
+CPU_OF_SERVICES = tuple(f"{role}_cpu_s_per_op" for role in ROLES)
+POOLED = ("pooler", "database", "cache", "broker")  # those whose connections are limited
+OF_USERS = (ROLES["database"], ROLES["cache"], ROLES["broker"])
+CAN_ASK = {each.asked_by for each in SERVICES.values() if each.fresh}
+
+
+def _of(service: str, figure: Callable[[ServiceUse], float | None]) -> Read:
+    def read(rows: SomeRuns) -> Floats:
+        uses = [run.services.get(service) for run in rows.runs]
+        return np.array([use and figure(use) for use in uses], np.float64)  # None is NaN
+
+    return read
+
+
+def _per_operation(read: Read) -> Read:
+    def divided(rows: SomeRuns) -> Floats:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(rows["operations"] > 0, read(rows) / rows["operations"], np.nan)
+
+    return divided
+
+
+def _columns(role: str, service: str, place: int) -> dict[str, Column]:
+    columns = {
+        f"{role}_cpu_s_per_op": Column(
+            read=_per_operation(_of(service, lambda use: use.window_cpu_s)),
+            unit="s",
+            definition=f"CPU time of {service} (all its processes) in the window ÷ operations",
+            words=f"CPU time of the {role} per request",
+            better="less",
+            noise="cpu_s_per_op",
+            shown=Shown(
+                heading=f"{role} µs CPU", name=f"{role}_cpu_us_per_op", factor=1e6, place=place
+            ),
+        ),
+        f"{role}_bytes": Column(
+            read=_of(service, lambda use: use.memory_bytes),
+            unit="B",
+            definition=f"memory of {service} at the window's end; what its processes share counts "
+            "once",
+            better="less",
+            noise="PSS",
+            shown=Shown(
+                heading=f"{role} MiB",
+                name=f"{role}_mib",
+                factor=2.0**-20,
+                place=place + 1,
+                extra=True,
+            ),
+        ),
+    }
+    if role in POOLED:
+        columns[f"{role}_connections"] = Column(
+            read=_of(service, lambda use: use.connections),
+            definition=f"connections of clients to {service} at the window's end",
+            shown=Shown(
+                heading=f"{role} connections",
+                name=f"{role}_connections",
+                place=place + 2,
+                extra=True,
+            ),
+        )
+    return columns
+
+
+def _of_all(rows: SomeRuns) -> Floats:
+    """CPU s per operation of the workers and of what is around them, as far as they are there.
+
+    NaN where nothing can be around them, and where a database, cache or broker is a user's own.
+    """
+    around = np.array([rows[name] for name in CPU_OF_SERVICES])
+    known = np.array([_is_known(run) for run in rows.runs], np.bool_)
+    return np.where(known, rows["cpu_s_per_op"] + np.nansum(around, axis=0), np.nan)
+
+
+def _is_known(run: RunLine) -> bool:
+    kept = [use for name, use in run.services.items() if name in OF_USERS]
+    if not kept:
+        return not run.services and not CAN_ASK.isdisjoint(run.cell.parameters)
+    return all(use.window_cpu_s is not None for use in kept)
+
+
+SERVICE_USE = where(
+    "has_services",
+    {
+        name: column
+        for number, (role, service) in enumerate(ROLES.items())
+        for name, column in _columns(role, service, 121 + 3 * number).items()
+    },
+) | {
+    "stack_cpu_s_per_op": Column(
+        read=_of_all,
+        unit="s",
+        definition="CPU time in the window ÷ operations of workers, proxy, pooler, database, "
+        "cache and broker together, as far as they are there; NaN where none of the last three can "
+        "be",
+        words="CPU time of a request in all parts",
+        better="less",
+        noise="cpu_s_per_op",
+        shown=Shown(heading="stack µs CPU", name="stack_cpu_us_per_op", factor=1e6, place=119),
+    )
+}
+
+
+# ------------------------------------------------------------------------------------- shared cores
+
+LEAST_OF_N = 0.9
+IN_SERVER = {ROLES["cache"], ROLES["broker"]}
+SHARED_CORES = "shared cores"  # what tables and captions print beside such throughput
+
+
+def usable_cores(machine: Machine) -> float:
+    """The CPUs that the study may use: those of its affinity mask, less where a quota is; or NaN.
+
+    SMT siblings count as cores: the bound is what can be reached at most.
+    """
+    cpus = machine.usable_cpus or machine.logical_cpus
+    known = [float(each) for each in (cpus, machine.cpu_quota) if each is not None]
+    return min(known, default=np.nan)
+
+
+def gain_bound(
+    workers: Floats, cores: Floats, server_s: Floats, generator_s: Floats, services_s: Floats
+) -> Floats:
+    """What N workers gain over one at most, for CPU s per request of each; arrays of one shape."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        bound = cores * server_s / (server_s + generator_s + services_s)
+    return np.minimum(workers, bound)
+
+
+def _bounds(rows: SomeRuns) -> Floats:
+    if not rows.has_load and not rows.has_services:
+        return np.full(len(rows.runs), np.nan)
+    usable = usable_cores(rows.study.machine)
+    cores = np.array([_workers_cores(run, usable) for run in rows.runs])
+    loads = [run.load for run in rows.runs]
+    apart = np.array([bool(load and (load.cpus or load.elsewhere)) for load in loads], np.bool_)
+    loaded = np.array([run.load is not None for run in rows.runs], np.bool_)
+    generator_s = np.where(apart | ~loaded, 0.0, rows["generator_cpu_s_per_op"])
+    services_s = _services_s(rows)
+    workers = rows["workers"].astype(np.float64)
+    bound = gain_bound(workers, cores, rows["cpu_s_per_op"], generator_s, services_s)
+    beside = np.array([not IN_SERVER.isdisjoint(run.services) for run in rows.runs], np.bool_)
+    return np.where(loaded | beside, bound, np.nan)
+
+
+def _workers_cores(run: RunLine, usable: float) -> float:
+    """What the workers had of the usable cores: where the generator had its own, the others."""
+    if run.load is None or not run.load.cpus:
+        return usable
+    if run.load.worker_cpus:
+        return min(usable, float(len(run.load.worker_cpus)))
+    return usable - len(run.load.cpus)
+
+
+def _services_s(rows: SomeRuns) -> Floats:
+    """CPU s of the services per request: of all in the window, or at least the busiest process."""
+    in_window = [[use.window_cpu_s for use in run.services.values()] for run in rows.runs]
+    busiest = [sum(use.busy_fraction or 0.0 for use in run.services.values()) for run in rows.runs]
+    known = np.array([bool(each) and None not in each for each in in_window], np.bool_)
+    whole = np.array([sum(used or 0.0 for used in each) for each in in_window])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        per_request: Floats = whole / rows["operations"]
+        at_least: Floats = np.array(busiest) / rows["throughput_per_s"]
+    return np.where(known, per_request, at_least)
+
+
+def _shared(rows: SomeRuns) -> Flags:
+    return np.asarray(rows["gain_bound"] < LEAST_OF_N * rows["workers"])
+
+
+SHARED = {
+    "gain_bound": Column(
+        read=_bounds,
+        definition="served, or with a cache in a server: what N workers gain over one at most, "
+        "since load generator and services need CPU time, too: min(N, cores × κ ÷ (κ + γ + σ)), "
+        "from CPU time per request of workers, generator and services",
+    ),
+    "shared_cores": Column(
+        read=_shared,
+        dtype=FLAG,
+        definition="whether `gain_bound` is below 0.9 N: then CPU time per request is what to "
+        "compare, not throughput",
     ),
 }

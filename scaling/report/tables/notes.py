@@ -19,7 +19,7 @@ from scaling.analysis.served.course import FEWEST_COLLECTIONS
 from scaling.analysis.statistics.drift import Drift
 from scaling.analysis.table.groups import CELL, originals
 from scaling.analysis.table.load import Journal
-from scaling.analysis.table.shared_cores import SHARED_CORES
+from scaling.analysis.table.processes import SHARED_CORES
 from scaling.analysis.validity.finding import watched_cpus
 from scaling.base import formats
 from scaling.builds.arms import switched
