@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 
 from rich.console import Console
 
-from scaling.analysis.claims.claim import read_claims
+from scaling.analysis.claims import read_claims
 from scaling.analysis.claims.judging import judge
 from scaling.analysis.table.load import read_journal
 from scaling.base.console import say

@@ -10,7 +10,7 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from scaling.analysis.claims.claim import Source, read_claims
+from scaling.analysis.claims import Source, read_claims
 from scaling.analysis.claims.judging import (
     FAMILY,
     UNTESTED,

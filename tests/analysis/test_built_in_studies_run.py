@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from scaling.analysis.claims.claim import read_claims
+from scaling.analysis.claims import read_claims
 from scaling.analysis.sections import sections
 from scaling.analysis.table.groups import CURVE
 from scaling.analysis.table.load import read_journal

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from scaling.analysis.claims.claim import Claim, claims_in, read_claims
+from scaling.analysis.claims import Claim, claims_in, read_claims
 from scaling.analysis.claims.judging import cores_for_workers, judge
 from scaling.analysis.lookup.cells import OVER_ONE, SLOPE, Fields, differing, text
 from scaling.analysis.lookup.figure import sides

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from scaling.analysis.claims.claim import Claims, claims_in
+from scaling.analysis.claims import Claims, claims_in
 from scaling.analysis.claims.judging import JudgedClaim, judge
 from scaling.analysis.table.load import Journal
 from tests.support.runs import Change
