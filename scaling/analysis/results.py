@@ -15,7 +15,6 @@ import pandas as pd
 
 from scaling.analysis.blocks import Blocks, blocks_of
 from scaling.analysis.comparison import Compared, compare
-from scaling.analysis.controls import ControlOutcome, Soundness, outcomes, soundness_of
 from scaling.analysis.curves import Point
 from scaling.analysis.losses import Attribution, attributions
 from scaling.analysis.ratios import Ratios, ratios
@@ -23,6 +22,7 @@ from scaling.analysis.sections import RunIssue, Section, Sweep, run_issues, sect
 from scaling.analysis.served.capacity import Capacity, capacities, with_capacities
 from scaling.analysis.served.course import Course, courses
 from scaling.analysis.served.ship import AppAnswer, app_answer
+from scaling.analysis.soundness import ControlOutcome, Soundness, outcomes, soundness_of
 from scaling.analysis.statistics.drift import Drift, drift
 from scaling.analysis.statistics.noise import NoiseFloor
 from scaling.analysis.table.groups import CURVE, curve_cell, labels, short_labels

@@ -14,11 +14,11 @@ from rich.text import Text
 
 from scaling.analysis.between_studies import Across
 from scaling.analysis.bounds import Limits
-from scaling.analysis.controls import Soundness
 from scaling.analysis.gate import BoundCheck, Checked, checked, in_both, judged, named, passes
 from scaling.analysis.lookup.cells import Choice
 from scaling.analysis.ratios import Ratio
 from scaling.analysis.results import MINUTE_S, StudyResults, extent, incomplete
+from scaling.analysis.soundness import Soundness
 from scaling.analysis.statistics.estimate import bounds_kind
 from scaling.analysis.statistics.hypotheses import POWER
 from scaling.analysis.statistics.verdict import MOST_BLOCKS, Word, wider

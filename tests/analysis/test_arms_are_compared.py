@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from matplotlib.container import ErrorbarContainer
 
-from scaling.analysis.build_differences import build_differences, build_differences_of
 from scaling.analysis.comparison import Compared, Ladder, ladders, version_lines
+from scaling.analysis.soundness import build_differences, build_differences_of
 from scaling.journal.record import ArmRecord, RunLine, StudyLine
 from scaling.report.page.answer import answer_block
 from scaling.report.plots import versions

@@ -8,8 +8,8 @@ import pytest
 from rich.console import Console
 
 from scaling.analysis.between_studies import Across
-from scaling.analysis.controls import Soundness
 from scaling.analysis.results import StudyResults
+from scaling.analysis.soundness import Soundness
 from scaling.analysis.table.load import joined
 from scaling.base.errors import UsageError
 from scaling.journal.record import ParameterFacts, RunLine, WorkerRecord

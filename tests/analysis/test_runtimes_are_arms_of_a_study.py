@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from scaling.analysis.build_differences import build_differences
+from scaling.analysis.soundness import build_differences
 from scaling.analysis.validity.finding import expectation
 from scaling.base.errors import UsageError
 from scaling.builds.arms import parse_arm

@@ -15,11 +15,11 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from scaling.analysis.build_differences import build_differences_of
 from scaling.analysis.claims import AGAINST_ONE, Claim, Claims, Needed, Source, read_claims
 from scaling.analysis.lookup.cells import AbsentCellError
 from scaling.analysis.lookup.figure import Figure, find, results_of
 from scaling.analysis.results import StudyResults
+from scaling.analysis.soundness import build_differences_of
 from scaling.analysis.statistics.estimate import Estimate, median
 from scaling.analysis.statistics.hypotheses import CORRECTIONS, Family
 from scaling.analysis.statistics.verdict import (

@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 import tomli_w
 
-from scaling.analysis.build_differences import FACTS
 from scaling.analysis.results import StudyResults
+from scaling.analysis.soundness import FACTS
 from scaling.analysis.table.groups import labels
 from scaling.base import formats
 from scaling.journal.record import ArmRecord, StudyLine

@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from scaling.analysis.controls import ControlOutcome
 from scaling.analysis.results import StudyResults
+from scaling.analysis.soundness import ControlOutcome
 from scaling.analysis.statistics.noise import COLUMNS
 from scaling.analysis.table.groups import short_labels
 from scaling.base import formats

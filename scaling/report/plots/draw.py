@@ -10,9 +10,9 @@ from pathlib import Path
 
 import matplotlib as mpl
 
-from scaling.analysis.build_differences import build_differences
 from scaling.analysis.comparison import Compared
 from scaling.analysis.results import StudyResults
+from scaling.analysis.soundness import build_differences
 from scaling.analysis.table.groups import slug
 from scaling.analysis.table.load import Journal
 from scaling.base.errors import UsageError

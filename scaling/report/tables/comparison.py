@@ -1,8 +1,8 @@
 """A study's comparison as chapters of tables, and the warnings that apply to all of a study."""
 
-from scaling.analysis.build_differences import build_differences
 from scaling.analysis.comparison import Compared
 from scaling.analysis.results import StudyResults
+from scaling.analysis.soundness import build_differences
 from scaling.journal.record import Cell, StudyLine
 from scaling.report.tables.findings import findings_table, named, ratios_note
 from scaling.report.tables.full_stack import stack_chapters

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from scaling.analysis.build_differences import build_differences_of
 from scaling.analysis.curves import Point
 from scaling.analysis.ratios import Ratio
 from scaling.analysis.results import StudyResults, incomplete
+from scaling.analysis.soundness import build_differences_of
 from scaling.journal.record import Cell, Parameters, StudyLine
 from scaling.report.tables.grid import chapters_markdown, pipe_table, unbroken
 from scaling.report.tables.measures import estimate_columns, measures, study_columns

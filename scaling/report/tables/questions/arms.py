@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 from itertools import groupby
 
-from scaling.analysis.build_differences import build_differences_of
 from scaling.analysis.comparison import (
     MODEL,
     Compared,
@@ -14,6 +13,7 @@ from scaling.analysis.comparison import (
     version_lines,
 )
 from scaling.analysis.ratios import Ratio
+from scaling.analysis.soundness import build_differences_of
 from scaling.analysis.statistics.estimate import median
 from scaling.base import formats
 from scaling.builds.arms import free_arms
