@@ -52,7 +52,7 @@ from scaling.run.time_left import ExtraTime, Rule, precision_rule, quiet_on
 from scaling.study.definition import Options, Study
 from scaling.study.file import Loader, load_study_file, study_from
 from scaling.study.plan.cells import Plan, make_plan
-from scaling.study.plan.fit import fitted
+from scaling.study.plan.table import fitted
 from scaling.study.settle import group_for
 
 RESULTS = Path("results")

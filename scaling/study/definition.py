@@ -141,7 +141,7 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
 
     `source` names the study file, for messages, and `overrides` are from `--set`; both are gone
     once the study is settled, and so is `time_s` once Ns and blocks are chosen
-    (`scaling.study.plan.fit`). `application` is set in a study of `scaling app`
+    (`scaling.study.plan.table`). `application` is set in a study of `scaling app`
     (`scaling.study.application`): what decides about its runs besides the parameters.
     `load_elsewhere`: load generators are on another host.
     """

@@ -23,9 +23,8 @@ from scaling.report.plots.style import RC
 from scaling.study.definition import Options
 from scaling.study.file import study_from
 from scaling.study.plan.cells import Plan, make_plan
-from scaling.study.plan.fit import RESERVE, by_value, fitted
 from scaling.study.plan.groups import MOST_PER_CPU
-from scaling.study.plan.table import plan_table, reservations
+from scaling.study.plan.table import RESERVE, by_value, fitted, plan_table, reservations
 from scaling.study.presets import FEWEST_FOR_INTERVAL
 from tests.support.machines import MACHINES, machine
 from tests.support.studies import FakeStudy
