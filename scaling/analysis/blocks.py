@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from scaling.analysis.arrays import Floats, Integers
-from scaling.analysis.curves import MIB, READINGS, MemoryKind, memory_kind
+from scaling.analysis.curves import MIB, READINGS, memory_kind
 from scaling.analysis.statistics.noise import NoiseFloor, noise_floor
 from scaling.analysis.statistics.verdict import Margin
 from scaling.analysis.table.columns import MEASURES
@@ -29,11 +29,11 @@ from scaling.journal.record import Cell, Region, StudyLine
 from scaling.study.kinds import parse_objective
 from scaling.study.questions import CPU, MEMORY, THROUGHPUT, section_of
 
-PSS, RSS = "pss_bytes", "rss_bytes"
+PSS, RSS = READINGS["PSS"], READINGS["RSS"]
 # A rung of the ladder must be valid in this share of the blocks in which its ends are. With fewer
 # it would take the blocks away from the steps beside it.
 ENOUGH_BLOCKS = 0.5
-MEMORY_KINDS: dict[str, MemoryKind] = {PSS: "PSS", RSS: "RSS"}
+MEMORY_KINDS = {column: kind for kind, column in READINGS.items()}
 # Why two cells were not measured in turn.
 OTHER_N = "they have another number of workers"
 OTHER_GROUP = "one group had no room for both"

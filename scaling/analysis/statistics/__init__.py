@@ -1,1 +1,1 @@
-"""Estimates with their intervals, verdicts, the noise floor, drift and precision."""
+"""Estimates with their intervals, tests, verdicts, the noise floor and drift."""

@@ -31,7 +31,7 @@ from typing import Literal, NamedTuple, Self
 import numpy as np
 
 from scaling.analysis.arrays import Floats
-from scaling.analysis.statistics import estimate, hypotheses
+from scaling.analysis.statistics import estimate
 from scaling.analysis.statistics.estimate import Estimate, median
 from scaling.analysis.statistics.hypotheses import (
     CORRECTIONS,
@@ -42,6 +42,8 @@ from scaling.analysis.statistics.hypotheses import (
     TwoStates,
     blocks_to_decide,
     corrected,
+    difference,
+    mean_of,
     next_levels,
     two_states,
 )
@@ -319,8 +321,8 @@ def _hypothesis(
     e = OF_MEDIAN if len(logs) == 1 else OF_HODGES_LEHMANN
     if fewest < FEWEST_FOR_INTERVAL:
         return Hypothesis(value, margin, math.nan, math.nan, direction, family, scatter, e)
-    means = [hypotheses.mean_of(each) for each in logs]
-    mean = means[0] if len(means) == 1 else hypotheses.difference(*means)
+    means = [mean_of(each) for each in logs]
+    mean = means[0] if len(means) == 1 else difference(*means)
     low, high = -math.log1p(margin.share), math.log1p(margin.share)
     differs = mean.p_above(high) if value.point > 1 else mean.p_below(low)
     same = max(mean.p_above(low), mean.p_below(high)) if margin.share else math.nan
