@@ -4,11 +4,13 @@ To add a command, write its file, with a function of the same name and an exampl
 add it to `COMMANDS`.
 """
 
+import codecs
 import importlib
 import os
 import shlex
 import sys
 from contextlib import suppress
+from io import TextIOWrapper
 from pathlib import Path
 from typing import NoReturn
 
@@ -19,7 +21,6 @@ from scaling.base.errors import (
     ScalingError,
     UsageError,
 )
-from scaling.cli.encoding import print_in_any_encoding
 
 # In the order in which `scaling --help` lists them: before a study, during, after, and around it.
 COMMANDS = (
@@ -122,3 +123,44 @@ def _run(arguments: list[str]) -> int:
         message = error.format_message()
         stop = "" if message.endswith((".", "?")) else "."
         fail(f"{message}{stop} For help: {command} --help", UsageError.exit_code)
+
+
+# ----------------------------------------------------------------------------------------- encoding
+
+# What a terminal's encoding does not have becomes ASCII: a pipe can be that, an old terminal
+# Latin-1. One character replaces one, so that tables keep their columns; one that is not in the
+# list becomes a question mark.
+REPLACEMENTS = {
+    **dict.fromkeys("·–—−─", "-"),
+    **dict.fromkeys("’‘", "'"),
+    **dict.fromkeys("█■", "#"),
+    **dict.fromkeys("┃│▏", "|"),
+    "×": "x",
+    "÷": "/",
+    "±": "~",
+    "≈": "~",
+    "…": ".",
+    "→": ">",
+    "≤": "<",
+    "≥": ">",
+    "µ": "u",
+    "░": "-",
+    "²": "2",
+}
+HANDLER = "scaling.ascii"
+
+
+def _replaced(error: UnicodeError) -> tuple[str, int]:
+    """What is written in place of characters that cannot be encoded."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    missing = error.object[error.start : error.end]
+    return "".join(REPLACEMENTS.get(letter, "?") for letter in missing), error.end
+
+
+def print_in_any_encoding() -> None:
+    """Let standard output and standard error take every text, whatever their encoding."""
+    codecs.register_error(HANDLER, _replaced)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors=HANDLER)

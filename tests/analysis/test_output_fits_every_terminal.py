@@ -22,7 +22,7 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import read_journal
 from scaling.base.console import new_console
 from scaling.builds.settings import SETTINGS
-from scaling.cli.encoding import HANDLER, print_in_any_encoding
+from scaling.cli import HANDLER, print_in_any_encoding
 from scaling.cli.reference_steps import ReferenceSteps
 from scaling.journal.record import Failure, Machine, RunLine
 from scaling.machine import snapshot
