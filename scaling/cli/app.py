@@ -11,8 +11,7 @@ import typer
 from scaling.base.console import new_console, say
 from scaling.base.errors import ScalingError, UsageError
 from scaling.cli import program
-from scaling.cli.program import Texts
-from scaling.cli.study_options import folder, requirements_file, takes_flags
+from scaling.cli.program import Texts, folder, requirements_file, takes_flags
 
 if TYPE_CHECKING:
     from scaling.journal.beside import AppCheck

@@ -9,8 +9,7 @@ import typer
 
 from scaling.base.console import new_console, say
 from scaling.base.errors import UsageError
-from scaling.cli.program import Results, Texts, app
-from scaling.cli.study_options import PATH, WITH, folder
+from scaling.cli.program import PATH, WITH, Results, Texts, app, folder
 
 if TYPE_CHECKING:
     from scaling.journal.beside import Profile

@@ -11,8 +11,7 @@ import typer
 
 from scaling.analysis.bounds import BOUNDS
 from scaling.base.console import new_console
-from scaling.cli.program import Results, Texts, app
-from scaling.cli.study_options import parameter, with_options
+from scaling.cli.program import Results, Texts, app, parameter, with_options
 
 CELLS = "Which cells are checked"
 

@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 
 from scaling.base.console import new_console, say
-from scaling.cli.program import app
-from scaling.cli.study_options import Asked, takes_asked
+from scaling.cli.program import Asked, app, takes_asked
 
 
 @app.command(epilog="Example: scaling plan --study compare --workers 1,2,4")

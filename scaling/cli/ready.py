@@ -11,8 +11,7 @@ from rich.console import Console
 
 from scaling.base.console import new_console, say
 from scaling.base.errors import ScalingError, UsageError
-from scaling.cli.program import app
-from scaling.cli.study_options import folder
+from scaling.cli.program import app, folder
 
 NEXT = "3.15t"  # shown beside 3.14t where it is on this machine
 # Files that say what an application requires, the most exact first; beside it or one folder up.

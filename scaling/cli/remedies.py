@@ -9,8 +9,7 @@ import typer
 
 from scaling.base.console import new_console, say
 from scaling.base.errors import UsageError
-from scaling.cli.program import Texts, app
-from scaling.cli.study_options import Asked, requirements_file, takes_asked
+from scaling.cli.program import Asked, Texts, app, requirements_file, takes_asked
 
 
 @app.command(epilog="Example: scaling remedies --workload echo")

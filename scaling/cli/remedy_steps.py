@@ -18,7 +18,7 @@ from scaling.base.console import say
 from scaling.base.errors import UsageError
 from scaling.builds.arms import parse_arm
 from scaling.builds.settings.setting import GTHREAD
-from scaling.cli.study_options import Asked
+from scaling.cli.program import Asked
 from scaling.journal.record import Cell
 from scaling.machine.topology import default_worker_counts, read_topology
 from scaling.run.application_trial import interface_of, try_application

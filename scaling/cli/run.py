@@ -10,8 +10,7 @@ import typer
 from scaling.base.console import new_console, say
 from scaling.base.errors import ScalingError, UsageError
 from scaling.builds.installed import POSTGRES, VALKEY
-from scaling.cli.program import app
-from scaling.cli.study_options import Asked, takes_asked
+from scaling.cli.program import Asked, app, takes_asked
 
 SEVERAL = "Several machines"
 

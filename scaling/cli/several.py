@@ -9,7 +9,7 @@ from rich.console import Console
 from scaling.base.console import say
 from scaling.base.errors import ScalingError, UsageError
 from scaling.base.formats import plural
-from scaling.cli.study_options import Asked
+from scaling.cli.program import Asked
 from scaling.run.cluster.request import LABEL, Request
 
 

@@ -14,8 +14,7 @@ from typer.testing import CliRunner
 from scaling.base.errors import UsageError
 from scaling.base.version import __version__
 from scaling.cli import COMMANDS
-from scaling.cli.program import app
-from scaling.cli.study_options import Asked, takes_asked
+from scaling.cli.program import Asked, app, takes_asked
 from scaling.study.definition import OPTIONS, Options, Study
 from scaling.study.file import built_in_studies, built_in_text, study_schema
 from tests.support.children import ROOT
