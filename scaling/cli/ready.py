@@ -56,8 +56,8 @@ def ready(
     from scaling.builds.interpreters import ensure, parse_build, survey
     from scaling.builds.ready.examine import examine
     from scaling.builds.ready.resolve import Required
+    from scaling.report.tables.grid import Chapters
     from scaling.report.tables.ready import ready_chapter, ready_json
-    from scaling.report.tables.terminal import Chapters
     from scaling.study.application import FREE, study_name
 
     own = None

@@ -41,8 +41,7 @@ from scaling.report.compare import write_programs
 from scaling.report.output import without_figure
 from scaling.report.publish import FILE_NAME as ENVIRONMENT
 from scaling.report.publish import publish
-from scaling.report.tables.grid import Cell, Grid
-from scaling.report.tables.terminal import GridView
+from scaling.report.tables.grid import Cell, Grid, GridView
 from scaling.study.kinds import COUNTS
 from scaling.study.reference import WORKERS, ReferenceStudy
 

@@ -24,10 +24,9 @@ from scaling.report.output import answered, without_figure
 from scaling.report.reading import read, say_incomplete
 from scaling.report.tables.across import across_chapters
 from scaling.report.tables.comparison import chapters
-from scaling.report.tables.grid import Chapter, chapters_markdown
+from scaling.report.tables.grid import Chapter, Chapters, chapters_markdown
 from scaling.report.tables.machines import machines_chapters
 from scaling.report.tables.programs import programs_chapter
-from scaling.report.tables.terminal import Chapters
 
 # --------------------------------------------------------------------------------- several machines
 # What is printed and written of a study on several machines.

@@ -28,8 +28,7 @@ from scaling.base.errors import UsageError
 from scaling.base.formats import plural
 from scaling.report.reading import read
 from scaling.report.tables.across import value, what
-from scaling.report.tables.grid import Cell, Grid, VerdictCell, grid_markdown, unbroken
-from scaling.report.tables.terminal import GridView
+from scaling.report.tables.grid import Cell, Grid, GridView, VerdictCell, grid_markdown, unbroken
 from scaling.study.questions import CAPACITY
 
 # ----------------------------------------------------------------------------------- what was found

@@ -18,8 +18,8 @@ from scaling.analysis.table.ticks import BUSY, COUNTED, FAIRNESS, FAULTS, LAG
 from scaling.journal.record import Latency, Record, RunLine, Ticks, WorkerRecord
 from scaling.report.plots.caption import caption
 from scaling.report.tables.export import markdown, summary
+from scaling.report.tables.grid import GAP, packed
 from scaling.report.tables.measures import measures, notes
-from scaling.report.tables.terminal import GAP, packed
 from scaling.report.terminal.show import Results
 from tests.support.columns_of import figures_of
 from tests.support.printing import printed

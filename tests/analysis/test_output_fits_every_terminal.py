@@ -34,9 +34,9 @@ from scaling.report.explain import explain
 from scaling.report.gate import gate
 from scaling.report.output import print_answer
 from scaling.report.remedies import print_remedies
+from scaling.report.tables.grid import Chapters
 from scaling.report.tables.interpreters import interpreters_table
 from scaling.report.tables.ready import ready_chapter
-from scaling.report.tables.terminal import Chapters
 from scaling.report.terminal.show import show
 from scaling.run.progress import LiveLine, PlainLines
 from scaling.run.time_left import Left

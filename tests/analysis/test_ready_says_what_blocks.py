@@ -12,8 +12,8 @@ from scaling.base.errors import UsageError
 from scaling.builds.interpreters import Interpreter
 from scaling.builds.ready.package import REPLACEMENTS, Package, Readiness, instead_of_module
 from scaling.builds.ready.resolve import Required
+from scaling.report.tables.grid import Chapters
 from scaling.report.tables.ready import ready_chapter
-from scaling.report.tables.terminal import Chapters
 from tests.support.cli import Command
 from tests.support.fake_builds import interpreter
 from tests.support.printing import printed

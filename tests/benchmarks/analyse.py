@@ -24,8 +24,7 @@ def with_scaling(path: Path) -> dict[str, float]:
     from scaling.report.reading import read
     from scaling.report.tables.comparison import chapters
     from scaling.report.tables.export import comparison_rows, markdown, summary
-    from scaling.report.tables.grid import chapters_markdown
-    from scaling.report.tables.terminal import Chapters
+    from scaling.report.tables.grid import Chapters, chapters_markdown
     from scaling.report.terminal.show import Results
 
     imported = time.perf_counter()

@@ -11,8 +11,7 @@ import matplotlib as mpl
 from scaling.report.plots.sheet import Draw
 from scaling.report.plots.style import BORDER, FAINT, INK, QUIET, RC, REGION_SHADES
 from scaling.report.plots.svg import SVG, one_of_several
-from scaling.report.tables.grid import Grid
-from scaling.report.tables.terminal import GAP, lines_of, packed
+from scaling.report.tables.grid import GAP, Grid, lines_of, packed
 
 # ------------------------------------------------------------------------------------------ picture
 # A plot on the page: an SVG inside it, or a file beside it.

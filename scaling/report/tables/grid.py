@@ -1,15 +1,25 @@
-"""Chapters of words and tables, independent of how they are shown.
+"""Chapters of words and tables, and how a terminal (by rich) and Markdown show them.
 
-A cell is a text, an `Estimate` (a ratio has its verdict with it), or a verdict alone; the terminal,
-Markdown and the page format them.
+A cell is a text, an `Estimate` (a ratio has its verdict with it), or a verdict alone; terminal,
+Markdown and page format them.
 """
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from itertools import chain, groupby, islice, zip_longest
+from typing import Literal, NamedTuple
+
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.control import strip_control_codes
+from rich.padding import Padding
+from rich.segment import Segment
+from rich.table import Table
+from rich.text import Text
 
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.statistics.verdict import RatioVerdict
+from scaling.base import formats
 
 # The parts of the page that show figures.
 type PagePart = Literal[
@@ -146,3 +156,217 @@ def unbroken(text: str) -> str:
     """Text, kept from breaking the table or the list it stands in; what is code stays code."""
     plain = text if "`" in text else text.replace("*", r"\*")
     return plain.replace("|", r"\|").replace("\n", " ")
+
+
+# ------------------------------------------------------------------------------------------ fitting
+# Columns that do not fit beside each other: they go into a further table, none is squeezed.
+
+GAP = 2  # between columns, and after the last
+
+
+def width_of(column: Iterable[str]) -> int:
+    """How wide the widest line of a column is, its heading among them."""
+    return max(cell_len(line) for cell in column for line in cell.split("\n"))
+
+
+def packed(widths: Sequence[int], leading: int, room: int) -> list[list[int]]:
+    """The places of the columns for one table after the other, in their order.
+
+    Each table has `leading` characters before them, and at least one of them.
+    """
+    tables: list[list[int]] = []
+    used = room
+    for place, width in enumerate(widths):
+        if not tables or used + width + GAP > room:
+            tables.append([])
+            used = leading
+        tables[-1].append(place)
+        used += width + GAP
+    return tables
+
+
+# ----------------------------------------------------------------------------------------- terminal
+
+WIDTH = 80  # characters that every terminal has
+
+GOOD, BAD, OPEN = "green", "bold red", "yellow"
+STYLES = (
+    dict.fromkeys(("faster", "less", "better", "holds"), GOOD)
+    | dict.fromkeys(("slower", "more", "worse", "fails", "does not hold"), BAD)
+    | {"inconclusive": OPEN}
+)
+"""Words for what was found, and the colours that they have."""
+BELOW = "dim"  # a range or an interval, or what a word rests on
+
+
+class Line(NamedTuple):
+    """A line of a cell."""
+
+    text: str
+    style: str = ""
+
+
+class _Spaced:
+    """A table of the columns at these places, as wide as stated; headings end on one line.
+
+    Its lines are printed as they are: rich would look in each for places to break it, which takes
+    most of the time of a long output.
+    """
+
+    def __init__(
+        self,
+        grid: Grid,
+        widths: Sequence[int],
+        rows: Sequence[Sequence[Sequence[Line]]],
+        places: Sequence[int],
+        *,
+        heads: bool,
+    ) -> None:
+        self._to_the_right = [grid.is_figure(at) for at in places]
+        self._widths = [widths[at] for at in places]
+        lines = [[row[at] for at in places] for row in rows]
+        if heads:
+            named = [
+                [Line(part, "bold") for part in grid.headings[at].split("\n")] for at in places
+            ]
+            most = max(map(len, named))
+            lines.insert(0, [[*[Line("")] * (most - len(each)), *each] for each in named])
+        self._lines = lines
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Line by line, in as few pieces as styles allow."""
+        del options
+        plain = ""
+        for cells in self._lines:
+            for parts in zip_longest(*cells, fillvalue=Line("")):
+                gap = 0
+                for part, width, right in zip(parts, self._widths, self._to_the_right, strict=True):
+                    if not part.text:
+                        gap += width + GAP
+                        continue
+                    room = width - cell_len(part.text)
+                    plain += " " * (gap + (room if right else 0))
+                    text = strip_control_codes(part.text)
+                    if part.style:
+                        yield Segment(plain)
+                        yield Segment(text, console.get_style(part.style))
+                        plain = ""
+                    else:
+                        plain += text
+                    gap = GAP + (0 if right else room)
+                plain += "\n"
+        yield Segment(plain)
+
+
+class Chapters:
+    """Chapters to be printed by rich; every table fits 80 columns without a figure cut.
+
+    Columns that find no room are in a further table, or with `in_short` left out.
+    """
+
+    def __init__(self, chapters: Iterable[Chapter], *, in_short: bool = False) -> None:
+        self._chapters = chapters
+        self._most = 1 if in_short else None
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Heading, words, tables, for each chapter."""
+        del console
+        for chapter in self._chapters:
+            yield Text(chapter.title, "bold")
+            for sentence in chapter.words:
+                yield Padding(Text(sentence), (0, 0, 0, 2))
+            for grid in chapter.grids:
+                if grid.title:
+                    yield Text(f"\n{grid.title}", "italic")
+                yield from _parts_of(grid, options.max_width, self._most)
+            yield Text()
+
+
+class GridView:
+    """One table, to be printed by rich; its columns are as those of `Chapters`."""
+
+    def __init__(self, grid: Grid) -> None:
+        self._grid = grid
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """The title, the table, its note."""
+        del console
+        if self._grid.title:
+            yield Text(self._grid.title)
+        yield from _parts_of(self._grid, options.max_width)
+
+
+def _parts_of(grid: Grid, room: int, most: int | None = None) -> Iterator[Text | _Spaced | Table]:
+    """One table after the other, so many at `most`, and the note."""
+    rows = [list(map(lines_of, row)) for row in grid.rows]
+    texts = ([line.text for line in cell] for row in rows for cell in row)
+    every = [*(heading.split("\n") for heading in grid.headings), *texts]
+    count = len(grid.headings)
+    widths = [width_of(chain(*every[place::count])) for place in range(count)]
+    first = 1 if grid.grouped else 0
+    tables = [*islice(_parts(grid, widths, first, room), most)]
+    heads = True
+    for name, members in groupby(rows, key=lambda row: row[0] if grid.grouped else []):
+        group = list(members)
+        if heads and grid.grouped and len(tables) == 1:  # one line of headings for all groups
+            yield _table(grid, widths, [], tables[0], room)
+            heads = False
+        if name:
+            yield Text(name[0].text, "italic")
+        for places in tables:
+            yield _table(grid, widths, group, places, room, heads=heads)
+    if grid.note:
+        yield Text(grid.note, "dim")
+
+
+def _parts(grid: Grid, widths: Sequence[int], first: int, room: int) -> Iterator[list[int]]:
+    """The places of the columns for one table after the other: columns of figures that find no room
+    beside the others are in a further one. Where words need the room they are broken instead.
+    """
+    words, figures = range(first, grid.words), range(grid.words, len(widths))
+    leading = sum(widths[place] + GAP for place in words)
+    if not figures or leading > max(room, WIDTH) / 2 or not all(map(grid.is_figure, figures)):
+        yield [*words, *figures]
+        return
+    for part in packed([widths[place] for place in figures], leading, room):
+        yield [*words, *(figures[place] for place in part)]
+
+
+def _table(
+    grid: Grid,
+    widths: Sequence[int],
+    rows: Sequence[Sequence[Sequence[Line]]],
+    places: Sequence[int],
+    room: int,
+    *,
+    heads: bool = True,
+) -> _Spaced | Table:
+    """Set by its widths; only where words must be broken, rich measures all cells again, which
+    takes several times as long. Of a group only the last column is broken, so that groups align.
+    """
+    if sum(widths[place] for place in places) + GAP * (len(places) - 1) <= room:
+        return _Spaced(grid, widths, rows, places, heads=heads)
+    table = Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False, show_header=heads)
+    aligned = places[:-1] if grid.grouped else ()
+    for place in places:
+        justify: Literal["right", "left"] = "right" if grid.is_figure(place) else "left"
+        width = widths[place] if place in aligned else None
+        table.add_column(grid.headings[place], justify=justify, width=width, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text("\n").join(Text(*line) for line in row[place]) for place in places))
+    return table
+
+
+def lines_of(cell: Cell) -> list[Line]:
+    """A text as it is; a verdict in its colour, what it rests on below; an estimate: the median
+    above, its range or interval below; of a ratio, then the verdict.
+    """
+    if isinstance(cell, str):
+        return [Line(text) for text in cell.split("\n")]
+    if isinstance(cell, VerdictCell):
+        above, *below = cell.text.split("\n")
+        return [Line(above, STYLES.get(cell.word, "")), *(Line(text, BELOW) for text in below)]
+    lines = [Line(formats.number(cell.point))]
+    lines += [Line(cell.bounds, BELOW)] if cell.bounds else []
+    word = word_of(cell)
+    return [*lines, Line(word, STYLES.get(word, ""))] if word else lines

@@ -13,7 +13,7 @@ from scaling.analysis.sections import Section, Sweep, Track
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.table.columns import SHOWN
 from scaling.base import formats
-from scaling.report.tables.grid import Cell, Chapter, Grid
+from scaling.report.tables.grid import GAP, WIDTH, Cell, Chapter, Grid, width_of
 from scaling.report.tables.laws import law_lines
 from scaling.report.tables.measures import (
     Measure,
@@ -36,7 +36,6 @@ from scaling.report.tables.rated import (
     free_sweeps,
     rated,
 )
-from scaling.report.tables.terminal import GAP, WIDTH, width_of
 
 DOT = " · "  # between the parts of a label
 IN_FRONT = ("throughput_per_s", "speedup", "efficiency")  # columns that are first, or left out

@@ -14,11 +14,10 @@ from scaling.analysis.statistics.estimate import Estimate, bounds_kind
 from scaling.base import formats
 from scaling.builds.arms import parse_arm
 from scaling.report.tables.findings import workers
-from scaling.report.tables.grid import Cell, Chapter
+from scaling.report.tables.grid import Cell, Chapter, Chapters
 from scaling.report.tables.losses import sentences, terms_grid, unit_for, words_of
 from scaling.report.tables.measures import MARKS, SUSPECT, curve_name
 from scaling.report.tables.overview import Row, apart, chapter_of
-from scaling.report.tables.terminal import Chapters
 from scaling.study.presets import FEWEST_FOR_INTERVAL
 
 # --------------------------------------------------------------------------------------------- bars

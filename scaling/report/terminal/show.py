@@ -15,9 +15,9 @@ from scaling.base.console import say
 from scaling.report.reading import read, say_incomplete
 from scaling.report.remedies import print_factors
 from scaling.report.tables.comparison import chapters
+from scaling.report.tables.grid import Chapters
 from scaling.report.tables.notes import issues_by_kind, study_notes
 from scaling.report.tables.overview import figure_chapters, overview
-from scaling.report.tables.terminal import Chapters
 from scaling.report.terminal.answer import LINES, WIDTH, answer_lines
 from scaling.report.terminal.app_answer import app_lines
 from scaling.report.terminal.pictures import Bars
