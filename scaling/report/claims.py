@@ -28,7 +28,7 @@ from scaling.base.console import say
 from scaling.base.errors import UsageError
 from scaling.journal.protected_write import write_text
 from scaling.journal.reading import journal_in
-from scaling.report.reading import read
+from scaling.report.files import read
 
 STYLES: dict[Word, str] = {
     "holds": "green",

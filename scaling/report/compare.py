@@ -19,9 +19,8 @@ from scaling.base.formats import listed
 from scaling.journal.folder import HOSTS_FILE, folders_of
 from scaling.journal.protected_write import write_text
 from scaling.journal.reading import journal_in
-from scaling.report.files import write_tables
+from scaling.report.files import read, say_incomplete, write_tables
 from scaling.report.output import answered, without_figure
-from scaling.report.reading import read, say_incomplete
 from scaling.report.tables.across import across_chapters
 from scaling.report.tables.comparison import chapters
 from scaling.report.tables.grid import Chapter, Chapters, chapters_markdown

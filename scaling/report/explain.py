@@ -19,7 +19,7 @@ from scaling.base.console import say
 from scaling.base.errors import UsageError
 from scaling.base.formats import plural
 from scaling.journal.beside import PROFILES_FILE, Profile
-from scaling.report.reading import read
+from scaling.report.files import read
 from scaling.report.tables.grid import Chapters
 from scaling.report.tables.losses import LEGEND, profile_chapter, sentences
 from scaling.report.terminal.pictures import InShort, Waterfalls

@@ -26,7 +26,7 @@ from scaling.analysis.table.load import Journal
 from scaling.base import formats
 from scaling.base.errors import UsageError
 from scaling.base.formats import plural
-from scaling.report.reading import read
+from scaling.report.files import read
 from scaling.report.tables.across import value, what
 from scaling.report.tables.grid import Cell, Grid, GridView, VerdictCell, grid_markdown, unbroken
 from scaling.study.questions import CAPACITY

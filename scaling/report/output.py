@@ -10,8 +10,7 @@ from scaling.analysis.table.load import Journal
 from scaling.base import formats
 from scaling.base.console import say
 from scaling.base.errors import ScalingError
-from scaling.report.files import PLOTS, TABLES, write_derived
-from scaling.report.reading import read
+from scaling.report.files import PLOTS, TABLES, read, write_derived
 
 
 def finish(

@@ -31,10 +31,18 @@ from scaling.journal.file import FILE_NAME as JOURNAL_NAME
 from scaling.journal.folder import PUBLISHED_NAME
 from scaling.journal.protected_write import try_writing
 from scaling.journal.record import ArmRecord, Machine, StudyLine
-from scaling.report.files import COMPARISON, LAWS, LOSSES, PLOTS, SUMMARY, TABLES, write_derived
+from scaling.report.files import (
+    COMPARISON,
+    LAWS,
+    LOSSES,
+    PLOTS,
+    SUMMARY,
+    TABLES,
+    read,
+    write_derived,
+)
 from scaling.report.page import facts
 from scaling.report.page.facts import command, study_file
-from scaling.report.reading import read
 from scaling.report.tables.notes import about
 
 # ------------------------------------------------------------------------------------------- packed

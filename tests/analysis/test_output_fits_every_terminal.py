@@ -27,7 +27,7 @@ from scaling.cli.reference_steps import ReferenceSteps
 from scaling.journal.record import Failure, Machine, RunLine
 from scaling.machine import snapshot
 from scaling.machine.doctor import examine, report
-from scaling.report import reading
+from scaling.report import files
 from scaling.report.claims import print_claims
 from scaling.report.compare import compare
 from scaling.report.explain import explain
@@ -130,7 +130,7 @@ def studies(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A study is read and worked out once for all commands and widths: that is not in doubt."""
-    monkeypatch.setattr(reading, "read_journal", journal)
+    monkeypatch.setattr(files, "read_journal", journal)
     monkeypatch.setattr(StudyResults, "of", results_of)
 
 

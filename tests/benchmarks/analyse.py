@@ -21,7 +21,7 @@ def with_scaling(path: Path) -> dict[str, float]:
     from rich.console import Console
 
     from scaling.analysis.results import StudyResults
-    from scaling.report.reading import read
+    from scaling.report.files import read
     from scaling.report.tables.comparison import chapters
     from scaling.report.tables.export import comparison_rows, markdown, summary
     from scaling.report.tables.grid import Chapters, chapters_markdown
@@ -52,8 +52,8 @@ def with_page(path: Path) -> dict[str, float]:
     """The runs and the size of the page, which is made as `scaling report` does."""
     from scaling.analysis.results import StudyResults
     from scaling.base.console import new_console
+    from scaling.report.files import read
     from scaling.report.page.render import page
-    from scaling.report.reading import read
 
     results = StudyResults.of(read(path, new_console(quiet=True)))
     return {"runs": len(results.frame), "kib": len(page(results).encode()) / 1024}

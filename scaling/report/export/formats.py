@@ -20,8 +20,7 @@ from scaling.journal.protected_write import write_file
 from scaling.report.export.percentiles import write_percentiles
 from scaling.report.export.pyperf_suite import write_suite
 from scaling.report.export.trends import bencher, github_action_benchmark
-from scaling.report.files import tables_markdown
-from scaling.report.reading import read, say_incomplete
+from scaling.report.files import read, say_incomplete, tables_markdown
 from scaling.report.tables.notes import about
 
 # --------------------------------------------------------------------------------------------- runs

@@ -21,7 +21,7 @@ from scaling.base.vocabulary import MODELS
 from scaling.journal.folder import Standing
 from scaling.journal.protected_write import write_file
 from scaling.journal.record import StudyLine
-from scaling.report.files import SUMMARY, TABLES
+from scaling.report.files import SUMMARY, TABLES, read
 from scaling.report.page.answer import answer_block, loop_blocks, questions_block
 from scaling.report.page.facts import again_block, machine_block, question_block
 from scaling.report.page.figures import (
@@ -37,7 +37,6 @@ from scaling.report.page.parts import Block, PageFigure, PageSection, Pictures, 
 from scaling.report.page.trust import law_blocks, noise_block, steadiness_block, validity_blocks
 from scaling.report.plots.draw import loads, subjects
 from scaling.report.plots.efficiency import machine_drawings
-from scaling.report.reading import read
 from scaling.report.tables.comparison import warnings_of
 from scaling.report.tables.grid import Chapter, VerdictCell, word_of
 from scaling.report.tables.machines import curve_chapters, machines_chapter, verdict_chapters

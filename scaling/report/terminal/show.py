@@ -12,7 +12,7 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.sections import RunIssue
 from scaling.base import formats
 from scaling.base.console import say
-from scaling.report.reading import read, say_incomplete
+from scaling.report.files import read, say_incomplete
 from scaling.report.remedies import print_factors
 from scaling.report.tables.comparison import chapters
 from scaling.report.tables.grid import Chapters
