@@ -27,8 +27,8 @@ from scaling.base import formats
 from scaling.base.errors import UsageError
 from scaling.base.formats import plural
 from scaling.report.files import read
-from scaling.report.tables.across import value, what
 from scaling.report.tables.grid import Cell, Grid, GridView, VerdictCell, grid_markdown, unbroken
+from scaling.report.tables.several import value, what
 from scaling.study.questions import CAPACITY
 
 # ----------------------------------------------------------------------------------- what was found
