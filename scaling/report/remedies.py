@@ -17,8 +17,8 @@ from scaling.base.console import say
 from scaling.base.formats import BLANK, listed
 from scaling.builds.settings import REMEDIES, SETTINGS
 from scaling.builds.settings.setting import Setting
+from scaling.report.tables.findings import HEADINGS
 from scaling.report.tables.grid import Cell, Grid, GridView
-from scaling.report.tables.questions.question import HEADINGS
 from scaling.study.questions import CPU, MEMORY, P99
 from scaling.study.remedies import LeftOut
 

@@ -25,7 +25,6 @@ from scaling.report.tables.notes import issues_by_kind, machine_text, margins
 from scaling.report.tables.rated import free_sections
 from scaling.study.questions import CPU, P99, THROUGHPUT, section_of
 
-
 # -------------------------------------------------------------------------------------- two studies
 # A later study over an earlier one, cell by cell, and what must be known before.
 

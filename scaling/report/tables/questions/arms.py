@@ -17,15 +17,18 @@ from scaling.analysis.soundness import build_differences_of
 from scaling.analysis.statistics.estimate import median
 from scaling.base import formats
 from scaling.builds.arms import free_arms
-from scaling.report.tables.findings import Finding, named, stacked, workers
-from scaling.report.tables.grid import Cell, Grid
-from scaling.report.tables.questions.question import (
+from scaling.report.tables.findings import (
+    Finding,
     Question,
     at_headline_n,
     contrast_findings,
     contrast_grids,
+    named,
     of_and_over,
+    stacked,
+    workers,
 )
+from scaling.report.tables.grid import Cell, Grid
 from scaling.study.questions import CPU, THROUGHPUT
 
 NOT_THE_PRODUCT = "! The medians do not multiply to the whole ratio: factors vary between blocks."

@@ -9,14 +9,17 @@ from scaling.analysis.ratios import Ratio
 from scaling.base import formats
 from scaling.base.vocabulary import MODELS
 from scaling.journal.record import Cell as CellOfStudy
-from scaling.report.tables.findings import Finding, named, stacked, workers
-from scaling.report.tables.grid import Cell, Grid
-from scaling.report.tables.questions.question import (
+from scaling.report.tables.findings import (
     HEADINGS,
+    Finding,
     Question,
     at_headline_n,
     contrast_grids,
+    named,
+    stacked,
+    workers,
 )
+from scaling.report.tables.grid import Cell, Grid
 from scaling.study.questions import (
     CPU,
     CPU_OF_ALL,

@@ -10,10 +10,9 @@ from scaling.analysis.table.column import Shown
 from scaling.analysis.table.columns import SHOWN
 from scaling.analysis.table.latency import BEYOND, fewest
 from scaling.base import formats
-from scaling.report.tables.findings import named, ratios_note, stacked
+from scaling.report.tables.findings import contrast_grids, named, ratios_note, stacked
 from scaling.report.tables.grid import Cell, Grid
 from scaling.report.tables.measures import SUSPECT
-from scaling.report.tables.questions.question import contrast_grids
 from scaling.report.tables.rated import PERCENTILES, AtRate, Line, Rated, at_rate, has_background
 from scaling.study.questions import CPU, MEMORY, P99
 

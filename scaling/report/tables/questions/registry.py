@@ -5,10 +5,9 @@ a `QUESTION` and name it here.
 """
 
 from scaling.analysis.comparison import Compared
-from scaling.report.tables.findings import Finding, named
+from scaling.report.tables.findings import Finding, Question, contrast_grids, heading, named
 from scaling.report.tables.grid import Grid
 from scaling.report.tables.questions import arms, models
-from scaling.report.tables.questions.question import Question, contrast_grids, heading
 from scaling.study.questions import OVER_PROCESSES, OVER_SERVER, OVER_SMALLEST_POOL, THROUGHPUT
 
 # ------------------------------------------------------------------------------------------- others
