@@ -11,8 +11,7 @@ from scaling.analysis.statistics.verdict import Verdict
 from scaling.analysis.table.latency import SHORTEST_S, has_no_most, may_be_one, shortest_s
 from scaling.analysis.validity import served as validity
 from scaling.journal.record import Latency, RunLine
-from scaling.report.tables.questions.rates import capacity_grids
-from scaling.report.tables.rated import rated
+from scaling.report.tables.rates import capacity_grids, rated
 from scaling.report.terminal.answer import left_out
 from scaling.study.kinds import parse_objective
 from scaling.study.questions import OVER_PROCESSES, P99

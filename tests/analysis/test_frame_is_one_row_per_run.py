@@ -19,8 +19,7 @@ from scaling.analysis.table.run_fields import own_figures
 from scaling.journal.record import CeilingLine, Parameters, Record, RunLine, ThreadUse, WorkerRecord
 from scaling.report.plots.caption import load_text
 from scaling.report.tables.export import markdown, summary
-from scaling.report.tables.questions.rates import BACKGROUND_NOTE, rate_grids
-from scaling.report.tables.rated import rated
+from scaling.report.tables.rates import BACKGROUND_NOTE, rate_grids, rated
 from scaling.report.terminal.load_rows import load_lines
 from tests.support.runs import NS, changing, of_workers, with_
 from tests.support.served_studies import FakeServedStudy, histogram

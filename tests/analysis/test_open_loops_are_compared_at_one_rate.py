@@ -26,7 +26,7 @@ from scaling.report.quotes.lookup import Lookup
 from scaling.report.tables.export import comparison_rows
 from scaling.report.tables.grid import chapters_markdown
 from scaling.report.tables.notes import spread_text
-from scaling.report.tables.rated import rated
+from scaling.report.tables.rates import rated
 from scaling.report.tables.several import across_chapters
 from scaling.study.load import is_open_loop
 from scaling.study.questions import OVER_PROCESSES, P99, THROUGHPUT

@@ -36,7 +36,7 @@ from scaling.report.tables.headline import (
 from scaling.report.tables.measures import again
 from scaling.report.tables.notes import machine_text, margins, spread_text, turns_text
 from scaling.report.tables.questions.registry import QUESTIONS, question_grids
-from scaling.report.tables.rated import free_running, is_served, rated
+from scaling.report.tables.rates import free_running, is_served, rated
 
 REACH = (
     "These ratios are of the operations of these workloads on this machine. They do not forecast "

@@ -24,8 +24,8 @@ from scaling.report.tables.losses import LEGEND, function_grids, profile_facts, 
 from scaling.report.tables.measures import notes
 from scaling.report.tables.overview import sweep_grids, sweep_note
 from scaling.report.tables.primitives import primitives, primitives_grid, script_grids
-from scaling.report.tables.questions.rates import at_rate_grids, capacity_grids
 from scaling.report.tables.questions.registry import QUESTIONS
+from scaling.report.tables.rates import at_rate_grids, capacity_grids
 
 PARTS: dict[PagePart, tuple[str, str]] = {
     "curves": ("How it scales", "Throughput, speed-up and efficiency against N."),

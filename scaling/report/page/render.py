@@ -39,7 +39,7 @@ from scaling.report.plots.draw import loads, subjects
 from scaling.report.plots.efficiency import machine_drawings
 from scaling.report.tables.comparison import warnings_of
 from scaling.report.tables.grid import Chapter, VerdictCell, word_of
-from scaling.report.tables.rated import free_sweeps, has_open_loop
+from scaling.report.tables.rates import free_sweeps, has_open_loop
 from scaling.report.tables.several import curve_chapters, machines_chapter, verdict_chapters
 
 QUESTION = (

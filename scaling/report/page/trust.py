@@ -12,7 +12,7 @@ from scaling.report.tables.comparison import warnings_of
 from scaling.report.tables.grid import Cell, Grid
 from scaling.report.tables.laws import law_lines
 from scaling.report.tables.notes import study_notes, turns_text
-from scaling.report.tables.rated import free_sections
+from scaling.report.tables.rates import free_sections
 
 # PSS and RSS as they are.
 MEASURES = {

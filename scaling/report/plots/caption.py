@@ -17,7 +17,7 @@ from scaling.base import formats
 from scaling.builds.arms import with_settings
 from scaling.journal.record import ArmRecord, CeilingLine, StudyLine, WorkloadNote
 from scaling.report.tables.notes import bound_text, bounds, machine_text
-from scaling.report.tables.rated import has_background, is_served
+from scaling.report.tables.rates import has_background, is_served
 from scaling.study.load import is_open_loop
 from scaling.study.services import LOAD_GENERATOR
 from scaling.study.settle import caveats

@@ -36,7 +36,7 @@ from scaling.report.plots.caption import ceilings_of, load_text
 from scaling.report.plots.plot import LoadSubject, Plot, Subject, load_subjects
 from scaling.report.plots.sheet import FORMATS, Draw, Sheet
 from scaling.report.plots.style import RC
-from scaling.report.tables.rated import free_running, free_sweeps, rated
+from scaling.report.tables.rates import free_running, free_sweeps, rated
 from scaling.study.questions import section_of, without_rate
 
 # In the order in which files are written and the page shows them.

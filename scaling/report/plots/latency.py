@@ -42,8 +42,7 @@ from scaling.report.plots.style import line as linestyle
 from scaling.report.plots.svg import say
 from scaling.report.plots.sweep import Places
 from scaling.report.tables.grid import Grid
-from scaling.report.tables.questions.rates import rate_grids
-from scaling.report.tables.rated import AtRate, Line, Rated, at_rate
+from scaling.report.tables.rates import AtRate, Line, Rated, at_rate, rate_grids
 
 MS_PER_S = 1e3
 ROWS = (("latency_p99_s", "P99"), ("latency_p50_s", "P50"))

@@ -28,7 +28,7 @@ from scaling.report.plots.sheet import Layout, Sheet
 from scaling.report.plots.style import FAINT, QUIET
 from scaling.report.plots.style import line as linestyle
 from scaling.report.tables.grid import Cell, Grid
-from scaling.report.tables.rated import AtRate, Line, at_rate
+from scaling.report.tables.rates import AtRate, Line, at_rate
 
 ROWS = 3
 MODEL = "threads"

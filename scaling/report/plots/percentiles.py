@@ -23,8 +23,7 @@ from scaling.report.plots.latency import (
 from scaling.report.plots.plot import LoadSubject, Plot
 from scaling.report.plots.sheet import Layout, Sheet
 from scaling.report.plots.style import INK
-from scaling.report.tables.questions.rates import percentile_grids
-from scaling.report.tables.rated import PERCENTILES, at_rate
+from scaling.report.tables.rates import PERCENTILES, at_rate, percentile_grids
 
 NAMES = [name.removeprefix("P") for name, _ in PERCENTILES.values()]
 PLACES = {column: 1 / (1 - share) for column, (_, share) in PERCENTILES.items()}

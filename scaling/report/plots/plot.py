@@ -28,7 +28,7 @@ from scaling.report.plots.style import arm_colours
 from scaling.report.tables.grid import Grid, PagePart
 from scaling.report.tables.measures import Measure, measures, values_grid
 from scaling.report.tables.notes import collections_text
-from scaling.report.tables.rated import Rated, rated
+from scaling.report.tables.rates import Rated, rated
 
 # ------------------------------------------------------------------------------------------ subject
 # What a plot is about, and what all plots of it have in common: one section of the study, or one

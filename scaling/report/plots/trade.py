@@ -37,7 +37,7 @@ from scaling.report.plots.plot import Plot, Subject, columns_table
 from scaling.report.plots.sheet import Layout, Sheet, width_in
 from scaling.report.plots.style import BAND_ALPHA, BEHIND_TEXT, DPI, line, marker_style
 from scaling.report.plots.svg import say
-from scaling.report.tables.rated import AtRate, Rated
+from scaling.report.tables.rates import AtRate, Rated
 from scaling.study.questions import P99, without_rate
 
 MOST_IN_A_ROW = 2

@@ -9,9 +9,15 @@ from scaling.report.tables.full_stack import stack_chapters
 from scaling.report.tables.grid import Chapter, Grid
 from scaling.report.tables.measures import again
 from scaling.report.tables.notes import collections_sentence, margins, refused_chapters, turns_text
-from scaling.report.tables.questions.rates import at_rate_grids, capacity_grids, rate_grids
 from scaling.report.tables.questions.registry import QUESTIONS, question_grids
-from scaling.report.tables.rated import Rated, free_running, rated
+from scaling.report.tables.rates import (
+    Rated,
+    at_rate_grids,
+    capacity_grids,
+    free_running,
+    rate_grids,
+    rated,
+)
 
 
 def chapters(results: StudyResults, *, alone: bool = True) -> list[Chapter]:

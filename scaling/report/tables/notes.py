@@ -26,7 +26,7 @@ from scaling.builds.arms import switched
 from scaling.journal.record import Machine, Parameters, PythonFacts, StudyLine
 from scaling.report.tables.findings import named
 from scaling.report.tables.grid import Cell, Chapter, Grid
-from scaling.report.tables.rated import is_served
+from scaling.report.tables.rates import is_served
 from scaling.study.controls import CONTROLS
 from scaling.study.load import open_loop_rate
 

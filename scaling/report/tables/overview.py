@@ -25,8 +25,9 @@ from scaling.report.tables.measures import (
     values_grid,
 )
 from scaling.report.tables.primitives import primitives, primitives_grid, script_grids
-from scaling.report.tables.questions.rates import BOUND, CAPACITY_BOUNDS_NOTE
-from scaling.report.tables.rated import (
+from scaling.report.tables.rates import (
+    BOUND,
+    CAPACITY_BOUNDS_NOTE,
     PERCENTILES,
     AtRate,
     Line,

@@ -22,7 +22,7 @@ from scaling.report.tables.laws import fitted_lines
 from scaling.report.tables.losses import words_of
 from scaling.report.tables.measures import SUSPECT, curve_name
 from scaling.report.tables.notes import issues_by_kind, machine_text, margins
-from scaling.report.tables.rated import free_sections
+from scaling.report.tables.rates import free_sections
 from scaling.study.questions import CPU, P99, THROUGHPUT, section_of
 
 # -------------------------------------------------------------------------------------- two studies

@@ -33,7 +33,7 @@ from scaling.report.tables.notes import (
     spread_text,
     turns_text,
 )
-from scaling.report.tables.rated import has_open_loop, is_served, rated
+from scaling.report.tables.rates import has_open_loop, is_served, rated
 from scaling.report.terminal.answer_rows import headline_lines, ratio_lines, stack_lines
 from scaling.report.terminal.load_rows import BESIDE_RATIOS, MOST_ROWS, load_lines
 from scaling.report.terminal.pictures import bar

@@ -21,8 +21,15 @@ from scaling.report.tables.findings import (
     with_bounds,
 )
 from scaling.report.tables.notes import bounds
-from scaling.report.tables.questions.rates import BOUND
-from scaling.report.tables.rated import PERCENTILES, AtRate, Rated, at_rate, has_background, rated
+from scaling.report.tables.rates import (
+    BOUND,
+    PERCENTILES,
+    AtRate,
+    Rated,
+    at_rate,
+    has_background,
+    rated,
+)
 from scaling.study.presets import FEWEST_FOR_INTERVAL
 
 MOST_ROWS = 10
