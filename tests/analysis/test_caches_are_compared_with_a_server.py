@@ -3,7 +3,7 @@
 import pytest
 
 from scaling.journal.record import RunLine, ServiceUse
-from scaling.report.tables.questions import models, registry
+from scaling.report.tables import comparison, models
 from scaling.study.questions import CPU_OF_ALL, OVER_SERVER, THROUGHPUT
 from tests.support.runs import with_
 from tests.support.studies import FakeStudy
@@ -86,7 +86,7 @@ def test_table_and_answer_name_the_caches() -> None:
     for compared in STUDY.results.compared:
         tables += models.SERVERS.grids(compared)
         said += [each.question for each in models.SERVERS.findings(compared)]
-        assert not registry.OTHERS.grids(compared)
+        assert not comparison.OTHERS.grids(compared)
     assert len(tables) == 2
     assert [row[1] for row in tables[0].rows] == ["dict\n3.14t\nthreads"] * 2
     assert [row[2] for row in tables[0].rows] == ["valkey\n3.14\nforked"] * 2

@@ -18,14 +18,13 @@ from scaling.base.console import new_console
 from scaling.base.errors import UsageError
 from scaling.journal.record import Cell, RunLine, WorkerRecord
 from scaling.report.compare import compare
-from scaling.report.tables.comparison import chapters
+from scaling.report.tables import arms as ladder_question
+from scaling.report.tables.comparison import QUESTIONS, chapters
 from scaling.report.tables.export import comparison_rows, markdown, summary
 from scaling.report.tables.findings import Finding, in_words, verdict_text
 from scaling.report.tables.grid import Chapters, chapters_markdown
+from scaling.report.tables.models import break_even_note
 from scaling.report.tables.notes import margins
-from scaling.report.tables.questions import arms as ladder_question
-from scaling.report.tables.questions.models import break_even_note
-from scaling.report.tables.questions.registry import QUESTIONS
 from scaling.study.questions import THROUGHPUT
 from tests.support.cli import Command
 from tests.support.printing import printed, printed_by

@@ -22,8 +22,8 @@ from scaling.journal.record import RunLine, StudyLine
 from scaling.report.page.facts import study_file
 from scaling.report.page.render import page, report
 from scaling.report.plots.style import RC, ROLES, SPARE
+from scaling.report.tables.comparison import QUESTIONS
 from scaling.report.tables.findings import times
-from scaling.report.tables.questions.registry import QUESTIONS
 from scaling.study.definition import Options
 from scaling.study.file import read_study, study_from
 from tests.support.cli import Command

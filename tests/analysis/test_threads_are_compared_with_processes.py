@@ -15,7 +15,7 @@ from scaling.report.page.render import page
 from scaling.report.tables.comparison import chapters
 from scaling.report.tables.export import comparison_rows
 from scaling.report.tables.grid import chapters_markdown
-from scaling.report.tables.questions.models import PROCESSES
+from scaling.report.tables.models import PROCESSES
 from scaling.report.terminal.answer import answer_lines
 from tests.support.runs import changing_ticks, throttled, with_
 from tests.support.studies import FakeStudy, place

@@ -19,7 +19,7 @@ from scaling.report.page.figures import PARTS
 from scaling.report.page.parts import Block, PageFigure, Picture, picture
 from scaling.report.plots.verdicts import draw
 from scaling.report.remedies import notes
-from scaling.report.tables.comparison import answers, states
+from scaling.report.tables.comparison import QUESTIONS, answers, question_grids, states
 from scaling.report.tables.findings import Finding, findings_table, in_words, named, ratios_note
 from scaling.report.tables.grid import Grid, PagePart
 from scaling.report.tables.headline import (
@@ -35,7 +35,6 @@ from scaling.report.tables.headline import (
 )
 from scaling.report.tables.measures import again
 from scaling.report.tables.notes import machine_text, margins, spread_text, turns_text
-from scaling.report.tables.questions.registry import QUESTIONS, question_grids
 from scaling.report.tables.rates import free_running, is_served, rated
 
 REACH = (

@@ -17,6 +17,7 @@ from scaling.report.plots import sweep, versions
 from scaling.report.plots.draw import load_plots_of, plots_of
 from scaling.report.plots.full_stack import drawings
 from scaling.report.plots.plot import LoadSubject, Plot, Subject
+from scaling.report.tables.comparison import QUESTIONS
 from scaling.report.tables.faults import check_grids, check_sentence, faults_grid, soak_grid
 from scaling.report.tables.full_stack import stack_chapters
 from scaling.report.tables.grid import Grid, PagePart
@@ -24,7 +25,6 @@ from scaling.report.tables.losses import LEGEND, function_grids, profile_facts, 
 from scaling.report.tables.measures import notes
 from scaling.report.tables.overview import sweep_grids, sweep_note
 from scaling.report.tables.primitives import primitives, primitives_grid, script_grids
-from scaling.report.tables.questions.registry import QUESTIONS
 from scaling.report.tables.rates import at_rate_grids, capacity_grids
 
 PARTS: dict[PagePart, tuple[str, str]] = {

@@ -20,9 +20,9 @@ from scaling.report.plots.plot import Plot, Subject
 from scaling.report.plots.sheet import Layout, Sheet
 from scaling.report.plots.style import BAND_ALPHA, INK, QUIET
 from scaling.report.plots.svg import say
+from scaling.report.tables.arms import ladder_grids
 from scaling.report.tables.findings import named
 from scaling.report.tables.grid import Grid
-from scaling.report.tables.questions.arms import ladder_grids
 from scaling.study.questions import THREADS
 
 BAR = 0.56  # of the room for a bar

@@ -1,15 +1,27 @@
-"""A study's comparison as chapters of tables, and the warnings that apply to all of a study."""
+"""A study's comparison as chapters: every question, and the warnings that apply to all of a study.
+
+Answers and tables are in the order of `QUESTIONS`. A question without a module has a plain table
+(`OTHERS`). To show one otherwise, write a `Question`, and name it there.
+"""
 
 from scaling.analysis.comparison import Compared
 from scaling.analysis.results import StudyResults
 from scaling.analysis.soundness import build_differences
 from scaling.journal.record import Cell, StudyLine
-from scaling.report.tables.findings import findings_table, named, ratios_note
+from scaling.report.tables import arms, models
+from scaling.report.tables.findings import (
+    Finding,
+    Question,
+    contrast_grids,
+    findings_table,
+    heading,
+    named,
+    ratios_note,
+)
 from scaling.report.tables.full_stack import stack_chapters
 from scaling.report.tables.grid import Chapter, Grid
 from scaling.report.tables.measures import again
 from scaling.report.tables.notes import collections_sentence, margins, refused_chapters, turns_text
-from scaling.report.tables.questions.registry import QUESTIONS, question_grids
 from scaling.report.tables.rates import (
     Rated,
     at_rate_grids,
@@ -18,6 +30,67 @@ from scaling.report.tables.rates import (
     rate_grids,
     rated,
 )
+from scaling.study.questions import OVER_PROCESSES, OVER_SERVER, OVER_SMALLEST_POOL, THROUGHPUT
+
+# ---------------------------------------------------------------------------------------- questions
+# Those without a module of their own have a table each, so that a new one is shown at once, with a
+# column for each measure that it asks for.
+
+WITH_MODULES = (
+    *("gain", "headline", "step", OVER_PROCESSES, "break-even", "version", "setting", "loop"),
+    *("runtime", OVER_SERVER, OVER_SMALLEST_POOL),
+)
+
+
+def _other_grids(compared: Compared) -> list[Grid]:
+    asked = dict.fromkeys(each.question for each in compared.ratios)
+    return [
+        grid
+        for name in asked
+        if name not in WITH_MODULES
+        for grid in contrast_grids(
+            name.capitalize(), compared.ratios.where(name), ["of", "over"], first=()
+        )
+    ]
+
+
+def _other_findings(compared: Compared) -> list[Finding]:
+    """What each question is about first; of a measure besides throughput with its name."""
+    return [
+        Finding(
+            f"{'' if each.measure == THROUGHPUT else f'{heading(each.asked_measure)} of '}"
+            f"{named(each.of)} over {named(each.over)}",
+            each,
+        )
+        for each in compared.ratios
+        if each.question not in WITH_MODULES and each.is_headline
+    ]
+
+
+OTHERS = Question("settings", _other_grids, _other_findings)
+
+QUESTIONS = (
+    models.GAIN,
+    arms.LADDER,
+    models.PROCESSES,
+    models.SERVERS,
+    models.POOLS,
+    models.BREAK_EVEN,
+    arms.VERSIONS,
+    arms.SETTINGS,
+    arms.LOOPS,
+    arms.RUNTIMES,
+    OTHERS,
+    models.EXTRA_WORKERS,
+)
+
+
+def question_grids(compared: Compared) -> list[Grid]:
+    """The tables of all questions."""
+    return [grid for question in QUESTIONS for grid in question.grids(compared)]
+
+
+# ----------------------------------------------------------------------------------------- chapters
 
 
 def chapters(results: StudyResults, *, alone: bool = True) -> list[Chapter]:

@@ -1,1 +1,0 @@
-"""The tables of a comparison: a module for each question, with its full table and its answer."""
