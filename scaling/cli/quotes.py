@@ -22,7 +22,7 @@ def quotes(
     ] = False,
 ) -> None:
     """Check that every figure and verdict quoted in a text is the measured one."""
-    from scaling.report.quotes.check import quotes
+    from scaling.report.quotes import quotes
 
     if not quotes(texts, results, new_console(), write=write):
         raise SystemExit(1)

@@ -10,7 +10,7 @@ from scaling.analysis.bounds import BOUNDS, Bound
 from scaling.analysis.gate import BoundCheck, Checked
 from scaling.analysis.lookup.cells import parse
 from scaling.report.page.render import page
-from scaling.report.quotes.lookup import figure_text
+from scaling.report.quotes import figure_text
 from scaling.report.tables.comparison import chapters
 from scaling.report.tables.export import comparison_rows
 from scaling.report.tables.grid import chapters_markdown

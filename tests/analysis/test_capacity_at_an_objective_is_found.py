@@ -14,7 +14,7 @@ from scaling.analysis.served.capacity import Capacity, crossing, over_processes
 from scaling.base import formats
 from scaling.base.errors import UsageError
 from scaling.journal.record import RunLine
-from scaling.report.quotes.lookup import figure_text
+from scaling.report.quotes import figure_text
 from scaling.study.kinds import parse_objective
 from scaling.study.questions import CAPACITY
 from tests.support.runs import with_

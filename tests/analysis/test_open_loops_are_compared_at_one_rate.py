@@ -22,7 +22,7 @@ from scaling.base.formats import BLANK, percents
 from scaling.journal.record import RunLine, Ticks
 from scaling.report.export.pyperf_suite import suite
 from scaling.report.plots.caption import noise_text
-from scaling.report.quotes.lookup import Lookup
+from scaling.report.quotes import Lookup
 from scaling.report.tables.export import comparison_rows
 from scaling.report.tables.grid import chapters_markdown
 from scaling.report.tables.notes import spread_text

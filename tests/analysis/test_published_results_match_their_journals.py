@@ -28,9 +28,8 @@ from scaling.report.page.render import write_page
 from scaling.report.plots.draw import drawn
 from scaling.report.plots.style import RC
 from scaling.report.publish import PAGE, PUBLISHED, write_descriptions
-from scaling.report.quotes.check import check
-from scaling.report.quotes.lookup import Lookup
-from scaling.report.quotes.text import quotes_in, without_code
+from scaling.report.quoted import quotes_in, without_code
+from scaling.report.quotes import Lookup, check
 from tests.support.children import ROOT
 from tests.support.pages import TEXTS
 from tests.support.published import FOLDERS, alike, name_of, read, results_of

@@ -20,9 +20,8 @@ from scaling.base.errors import UsageError
 from scaling.journal.beside import FAULTS_FILE, SOAK_FILE, FaultRecord, SoakRecord
 from scaling.journal.record import ParameterValue
 from scaling.report.claims import STYLES
-from scaling.report.quotes.check import check, corrected, quotes
-from scaling.report.quotes.lookup import OF_CLAIMS, Lookup
-from scaling.report.quotes.text import FILE_NAME, bare_in, form, quotes_in
+from scaling.report.quoted import FILE_NAME, bare_in, form, quotes_in
+from scaling.report.quotes import OF_CLAIMS, Lookup, check, corrected, quotes
 from scaling.report.tables.export import comparison_rows
 from tests.support.cli import Command
 from tests.support.studies import FakeStudy

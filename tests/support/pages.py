@@ -23,7 +23,7 @@ from scaling.builds.settings.setting import Setting
 from scaling.cli import COMMANDS
 from scaling.cli.program import app
 from scaling.report.index import write_index
-from scaling.report.quotes.check import quotes
+from scaling.report.quotes import quotes
 from scaling.study.definition import OPTIONS, Option
 from scaling.study.file import built_in_studies, built_in_summary
 from scaling.study.services import SERVICES

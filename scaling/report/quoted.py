@@ -2,9 +2,9 @@
 
 The word before a comment that asks for a verdict is a figure, too, and so are its words.
 
-A comment of one word right after a figure is a key (`scaling.report.quotes.text`), one with a colon
-is a source in full (`scaling.analysis.lookup.cells`), and any other says that the figure is from
-elsewhere. Code is skipped: what stands there only looks like a figure.
+A comment of one word right after a figure is a key (`keys_in`), one with a colon is a source in
+full (`scaling.analysis.lookup.name`), and any other says that the figure is from elsewhere. Code is
+skipped: what stands there only looks like a figure.
 """
 
 import re
