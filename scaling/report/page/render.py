@@ -23,7 +23,15 @@ from scaling.journal.protected_write import write_file
 from scaling.journal.record import StudyLine
 from scaling.report.files import SUMMARY, TABLES, read
 from scaling.report.page.answer import answer_block, loop_blocks, questions_block
-from scaling.report.page.facts import again_block, machine_block, question_block
+from scaling.report.page.facts import (
+    again_block,
+    law_blocks,
+    machine_block,
+    noise_block,
+    question_block,
+    steadiness_block,
+    validity_blocks,
+)
 from scaling.report.page.figures import (
     application_block,
     figure_parts,
@@ -34,7 +42,6 @@ from scaling.report.page.figures import (
     sweep_blocks,
 )
 from scaling.report.page.parts import Block, PageFigure, PageSection, Pictures, in_parts, picture
-from scaling.report.page.trust import law_blocks, noise_block, steadiness_block, validity_blocks
 from scaling.report.plots.draw import loads, subjects
 from scaling.report.plots.efficiency import machine_drawings
 from scaling.report.tables.comparison import warnings_of
