@@ -1,28 +1,40 @@
-"""`scaling explain`: where the time of each cell goes, printed or as JSON."""
+"""`scaling explain`: where the time of each cell goes, as sentences and waterfalls, or as JSON."""
 
 import json
 import math
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import msgspec
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from scaling.analysis.losses import TERMS, Attribution, Loss
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.table.stacks import NS_PER_S
+from scaling.base import formats
 from scaling.base.console import say
 from scaling.base.errors import UsageError
-from scaling.base.formats import plural
+from scaling.builds.arms import parse_arm
 from scaling.journal.beside import PROFILES_FILE, Profile
 from scaling.report.files import read
-from scaling.report.tables.grid import Chapters
-from scaling.report.tables.losses import LEGEND, profile_chapter, sentences
-from scaling.report.terminal.pictures import InShort, Waterfalls
+from scaling.report.tables.findings import workers
+from scaling.report.tables.grid import Cell, Chapter, Chapters
+from scaling.report.tables.losses import (
+    LEGEND,
+    profile_chapter,
+    sentences,
+    terms_grid,
+    unit_for,
+    words_of,
+)
+from scaling.report.tables.overview import Row, apart, chapter_of
+from scaling.report.terminal.answer import FULL, LONGEST, SHADED, SHORTEST, SLIVER
+from scaling.study.presets import FEWEST_FOR_INTERVAL
 from scaling.study.settle import caveats
 
 # ------------------------------------------------------------------------------------------ as JSON
@@ -101,6 +113,138 @@ def _bounds(value: Estimate) -> dict[str, float | None]:
     return {name: each if math.isfinite(each) else None for name, each in every.items()}
 
 
+# ---------------------------------------------------------------------------------------- waterfall
+
+INDENT = "  "
+MOST_TOLD, MOST_ROWS = 4, 6
+
+
+class InShort:
+    """The sentences of the cells that lose most, the waterfall of the first, and a row for others.
+
+    Told are threads without the GIL, where a study has them; the other tables are `Waterfalls`.
+    """
+
+    def __init__(self, cells: Sequence[Attribution]) -> None:
+        asked = [each for each in cells if _is_asked(each)] or list(cells)
+        asked.sort(key=_kept)
+        self._told = asked[:MOST_TOLD]
+        told = set(map(id, self._told))
+        others = [
+            each for each in cells if each.whole and not each.is_rated and id(each) not in told
+        ]
+        self._rows = sorted(others, key=_kept)[:MOST_ROWS]
+
+    @property
+    def shown(self) -> int:
+        """How many cells are in it."""
+        return len(self._told) + len(self._rows)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Sentences, a waterfall, a table."""
+        del console
+        yield from _told(self._told)
+        first = self._told[0]
+        if _is_drawn(first) and not first.is_rated:
+            yield Text(first.name, "bold")
+            yield from waterfall(first, options.max_width)
+            yield Text()
+        if self._rows:
+            yield Chapters([_others(self._rows)])
+
+
+def _is_asked(each: Attribution) -> bool:
+    return each.of.model == "threads" and parse_arm(each.of.arm).without_gil
+
+
+def _kept(each: Attribution) -> tuple[bool, float]:
+    """For sorting: what misses its ideal first, and of that what has the least efficiency."""
+    efficiency = each.whole.factor.point if each.whole and each.whole.factor.n else math.inf
+    return not each.misses, efficiency
+
+
+def _others(cells: Sequence[Attribution]) -> Chapter:
+    """A row for each cell: its efficiency, its loss, and where most of that goes."""
+    shared, labels = apart([each.runs.section.label for each in cells])
+    rows: list[Row] = []
+    for label, each in zip(labels, cells, strict=True):
+        assert each.whole is not None
+        unit, loss = unit_for(each), each.whole.loss
+        figures: dict[str, Cell] = {
+            "efficiency": each.whole.factor,
+            "loss per\noperation": f"{unit.number(loss)} {unit.name}\n{unit.bounds(loss)}".strip(),
+            "largest\npart": words_of(each.largest.term, each) if each.largest else formats.BLANK,
+        }
+        rows.append(([label, each.runs.loop, f"{each.of.arm}\n{workers(each.of)}"], figures))
+    title = f"Other cells{f' of {shared}' if shared else ''}, what loses most first"
+    return chapter_of(title, ["with", "loop"], rows, [])
+
+
+def _told(cells: Iterable[Attribution]) -> Iterator[Text]:
+    """A heading and sentences for each cell."""
+    for each in cells:
+        yield Text(each.name, "bold")
+        yield from map(Text, sentences(each))
+        yield Text()
+
+
+class Waterfalls:
+    """The sentences of all cells; then a waterfall and a table for each that misses its ideal, or
+    may do so: below six blocks that is not known.
+    """
+
+    def __init__(self, cells: Sequence[Attribution]) -> None:
+        self._cells = cells
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Sentences; then headings, waterfalls and tables."""
+        del console
+        yield from _told(self._cells)
+        for each in filter(_is_drawn, self._cells):
+            yield Text(each.name, "bold")
+            if not each.is_rated:
+                yield from waterfall(each, options.max_width)
+            yield Chapters([Chapter("", [], [terms_grid(each)])])
+
+
+def _is_drawn(each: Attribution) -> bool:
+    if each.whole is None:
+        return False
+    return each.misses or each.is_rated or each.blocks < FEWEST_FOR_INTERVAL
+
+
+def waterfall(each: Attribution, width: int) -> Iterator[Text]:
+    """The lines of one cell."""
+    assert each.whole is not None
+    unit = unit_for(each)
+    one, many = each.whole.at_one.point, each.whole.at_n.point
+    known = [loss for loss in each.losses if loss.loss.n]
+    steps = [(words_of(loss.term, each), loss.loss.point) for loss in known]
+    names = ["ideal, as N = 1", *(name for name, _ in steps), f"N = {each.workers}"]
+    figures = [
+        unit.number(each.whole.at_one),
+        *(formats.signed(unit.number(loss.loss)) for loss in known),
+        unit.number(each.whole.at_n),
+    ]
+    levels = [one]
+    for _, loss in steps:
+        levels.append(levels[-1] + loss)
+    first, second = max(map(len, names)), max(map(len, figures))
+    length = max(SHORTEST, min(LONGEST, width - first - second - len(INDENT) - 4))
+    top = max(levels)
+    spans = [(0.0, one), *pairwise(levels), (0.0, many)]
+    for name, figure, (begin, end) in zip(names, figures, spans, strict=True):
+        drawn = _step(begin, end, top, length)
+        yield Text(f"{INDENT}{name:<{first}} {figure:>{second}}  {drawn}", no_wrap=True)
+
+
+def _step(begin: float, end: float, top: float, length: int) -> str:
+    """A bar between two levels, where `length` characters stand for `top`."""
+    left, right = (round(max(0.0, level) / top * length) for level in sorted((begin, end)))
+    full = FULL if end >= begin else SHADED
+    return " " * left + (full * (right - left) or (SLIVER if end != begin else ""))
+
+
 # ------------------------------------------------------------------------------------------ printed
 
 
@@ -137,7 +281,7 @@ def explain(
         console.print(Chapters([profile_chapter(profile)]))
     if not details:
         command = f"scaling explain {shlex.quote(str(results))} --details"
-        omitted = f"; {plural(left, 'cell')} left out" if left else ""
+        omitted = f"; {formats.plural(left, 'cell')} left out" if left else ""
         say(console, f"Every term of every cell{omitted}: {command}")
 
 
@@ -166,17 +310,17 @@ def _require_readings(study: StudyResults) -> None:
     """Raise where no cell has figures, saying what to measure."""
     if any(each.whole is not None for each in study.attributions):
         return
-    workers = set(study.frame["workers"])
-    if not workers - {1}:
+    ns = set(study.frame["workers"])
+    if not ns - {1}:
         raise UsageError(
             "explain: every run of this study is at N = 1, so nothing is lost; measure more "
             "workers, too: scaling run … --workers 1,2"
         )
-    if 1 not in workers:
+    if 1 not in ns:
         raise UsageError(
             "explain: no run of this study is at N = 1, which each N is compared with; measure it, "
             "too: scaling run … --workers 1,"
-            f"{','.join(str(n) for n in sorted(workers))}"
+            f"{','.join(str(n) for n in sorted(ns))}"
         )
     if not study.attributions:
         raise UsageError(

@@ -12,13 +12,12 @@ import pytest
 from scaling.analysis.results import StudyResults
 from scaling.base.console import new_console
 from scaling.base.errors import UsageError
-from scaling.report.explain import explain
+from scaling.report.explain import MOST_ROWS, Waterfalls, explain, waterfall
 from scaling.report.files import LOSSES, TABLES, write_tables
 from scaling.report.page.render import page
 from scaling.report.plots.draw import subjects
 from scaling.report.plots.style import RC
 from scaling.report.plots.waterfall import PLOT
-from scaling.report.terminal.pictures import MOST_ROWS, Waterfalls, waterfall
 from tests.support.printing import printed, printed_by
 from tests.support.studies import FakeStudy
 from tests.support.terms import IDEAL, Terms, plus

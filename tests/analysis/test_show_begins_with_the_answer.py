@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from scaling.analysis.statistics.estimate import median
-from scaling.report.terminal.pictures import FULL, MEDIAN, SHADED, SLIVER, bar
+from scaling.report.terminal.answer import FULL, MEDIAN, SHADED, SLIVER, bar
 from scaling.report.terminal.show import show
 from tests.support.printing import printed_by
 from tests.support.served_studies import FakeServedStudy

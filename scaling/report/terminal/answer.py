@@ -1,6 +1,6 @@
 """What `scaling run` ends with: the answer of a study, in at most 24 lines of 80 columns.
 
-`scaling show --details` prints the full tables.
+`scaling show --details` prints the full tables, and every curve as bars.
 """
 
 import shlex
@@ -9,8 +9,13 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from textwrap import wrap
 
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.text import Text
+
 from scaling.analysis.comparison import Compared, OverProcesses
 from scaling.analysis.results import StudyResults
+from scaling.analysis.sections import Section
+from scaling.analysis.statistics.estimate import Estimate, bounds_kind
 from scaling.analysis.statistics.verdict import RatioVerdict
 from scaling.analysis.validity.served import LATE
 from scaling.base import formats
@@ -24,7 +29,7 @@ from scaling.report.tables.headline import (
     other_ratios,
     threads_over_processes,
 )
-from scaling.report.tables.measures import curve_name
+from scaling.report.tables.measures import MARKS, SUSPECT, curve_name
 from scaling.report.tables.notes import (
     bound_text,
     bounds,
@@ -36,13 +41,12 @@ from scaling.report.tables.notes import (
 from scaling.report.tables.rates import has_open_loop, is_served, rated
 from scaling.report.terminal.answer_rows import headline_lines, ratio_lines, stack_lines
 from scaling.report.terminal.load_rows import BESIDE_RATIOS, MOST_ROWS, load_lines
-from scaling.report.terminal.pictures import bar
 from scaling.study.presets import DEFAULT_PRESET, FEWEST_FOR_INTERVAL
 
 WIDTH, LINES = 80, 24
 MOST_BARS, MOST_MEMORY = 3, 3
 MORE = "; more with --details"
-LONGEST_BAR = 40  # characters
+LONGEST_BAR = 40  # characters, in the answer
 NO_LATENCY = "No latency: no valid run under load has requests enough for a percentile."
 DOUBTFUL = ("void", "undecided")  # what the controls show comes before any figure
 BUSY = "machine-busy"  # the reason of runs that other load disturbed
@@ -275,3 +279,73 @@ def _spread(count: int) -> list[int]:
     if count <= MOST_BARS:
         return list(range(count))
     return [round(place * (count - 1) / (MOST_BARS - 1)) for place in range(MOST_BARS)]
+
+
+# --------------------------------------------------------------------------------------------- bars
+# Throughput against N as bars of characters: the shape of a curve at one glance.
+#
+# The bars of a section have one scale, from 0 to its largest figure, so that all can be compared. A
+# bar is full to the lower end of the range or interval and shaded to its upper end, with a stroke
+# where the median is; an interval that is narrower than a character is not seen.
+
+FULL, SHADED, MEDIAN, SLIVER = "█", "░", "┃", "▏"
+LONGEST, SHORTEST = 50, 8  # characters of a bar
+
+
+class Bars:
+    """The throughput of every curve of a study, printed by rich in the width available."""
+
+    def __init__(self, results: StudyResults) -> None:
+        self._sections = sorted(results.sections, key=lambda each: each.is_control)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """A group of bars for each curve of each section."""
+        del console
+        for section in self._sections:
+            yield Text(f"{section.title} · {section.operation}/s against N", "bold")
+            yield from _section(section, options.max_width)
+            yield Text()
+
+
+def _section(section: Section, width: int) -> Iterator[Text]:
+    points = [point for curve in section.curves for point in curve.points]
+    every = [point.throughput for point in points]
+    numbers = max(len(_number(each)) for each in every)
+    beside = max(len(each.bounds) for each in every)
+    ns = max(len(str(point.workers)) for point in points)
+    room = width - ns - numbers - beside - len("?*   ")
+    length = max(SHORTEST, min(LONGEST, room))
+    top = max((each.high for each in every if each.n), default=0.0)
+    for curve in section.curves:
+        yield Text(curve_name(curve), "italic")
+        for point in curve.points:
+            marks = f"{SUSPECT if point.suspect else ''}{MARKS.get(point.region or '', '')}"
+            yield Text.assemble(
+                f"{point.workers:>{ns}}{marks:<2} ",
+                f"{bar(point.throughput, top, length):<{length}}",
+                f" {_number(point.throughput):>{numbers}} ",
+                (point.throughput.bounds, "dim"),
+                no_wrap=True,
+                overflow="crop",
+            )
+    if kind := bounds_kind(every):
+        yield Text(f"{MEDIAN} median; {SHADED} and beside it: {kind}", "dim")
+
+
+def _number(value: Estimate) -> str:
+    return formats.number(value.point)
+
+
+def bar(value: Estimate, top: float, length: int) -> str:
+    """The bar of an estimate, where `length` characters stand for `top`; empty without a value."""
+    if not value.n or top <= 0:
+        return ""
+    low, middle, high = (
+        round(max(0.0, each) / top * length) for each in (value.low, value.point, value.high)
+    )
+    if high == 0:
+        return SLIVER if value.point > 0 else ""
+    drawn = list(FULL * low + SHADED * (high - low))
+    if high > low:
+        drawn[min(middle, high - 1)] = MEDIAN
+    return "".join(drawn)

@@ -18,9 +18,8 @@ from scaling.report.tables.comparison import chapters
 from scaling.report.tables.grid import Chapters
 from scaling.report.tables.notes import issues_by_kind, study_notes
 from scaling.report.tables.overview import figure_chapters, overview
-from scaling.report.terminal.answer import LINES, WIDTH, answer_lines
+from scaling.report.terminal.answer import LINES, WIDTH, Bars, answer_lines
 from scaling.report.terminal.app_answer import app_lines
-from scaling.report.terminal.pictures import Bars
 
 # ------------------------------------------------------------------------------------- results view
 # The figures of a study as tables in a terminal.
