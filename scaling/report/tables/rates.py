@@ -408,8 +408,7 @@ def _capacity_grid(title: str, sent: str, every: list[Capacity], found: Ratios) 
     headings = ["N", "configuration", "blocks", f"{sent}/s", "up to", "per core", "per GiB"]
     headings += ["over processes"] * bool(over)
     shown = [place for place, heading in enumerate(headings) if late or heading != "up to"]
-    rows = [[row[place] for place in shown] for row in rows]
-    return Grid(title, [headings[place] for place in shown], rows, 2, "\n".join(notes))
+    return Grid(title, headings, rows, 2, "\n".join(notes)).columns(shown)
 
 
 def _capacity_row(each: Capacity, found: Ratios) -> list[Cell]:
