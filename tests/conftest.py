@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, find, settings
 from hypothesis.strategies import booleans
 
 from scaling.builds import installed
-from scaling.builds.child_path import workers_source_hash
-from scaling.builds.describe import described
+from scaling.builds.environments import workers_source_hash
 from scaling.builds.installed import URLS
+from scaling.builds.prepared_arm import described
 from scaling.journal.record import Description
 from tests.support import programs
 from tests.support.children import Own, environment

@@ -20,7 +20,7 @@ from scaling.analysis.ratios import Ratio, Ratios
 from scaling.analysis.sections import Section
 from scaling.base.vocabulary import PROCESSES
 from scaling.builds.arms import VersionArms, rising, version_arms
-from scaling.builds.runtimes.runtime import RUNTIMES
+from scaling.builds.runtimes import RUNTIMES
 from scaling.journal.record import Cell
 from scaling.study.questions import CPU, OVER_PROCESSES, THROUGHPUT, Group, groups, section_of
 

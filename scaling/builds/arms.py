@@ -15,7 +15,7 @@ from scaling.base.errors import UsageError, unknown
 from scaling.base.formats import listed
 from scaling.builds import installed
 from scaling.builds.cpython import Build, parse_build
-from scaling.builds.runtimes.runtime import RUNTIMES, Runtime
+from scaling.builds.runtimes import RUNTIMES, Runtime
 from scaling.builds.settings import SETTINGS
 from scaling.builds.settings.setting import Setting, Value
 from scaling.journal.record import Cell, ReadBack

@@ -10,8 +10,10 @@ from collections.abc import Iterator, Sequence
 from scaling.base.errors import ScalingError
 from scaling.builds import environments, interpreters, uv_tool
 from scaling.builds.cache import Say
+from scaling.builds.cpython import VERSIONS, parse_build
+from scaling.builds.interpreters import source_first
+from scaling.builds.interpreters.find import survey
 
-VERSIONS, source_first = interpreters.VERSIONS, interpreters.source_first
 GROUPS_OF_CHILDREN = environments.OF_CHILDREN
 ANALYSIS = ("3.14", "3.14t", "3.15", "3.13")
 """Builds that can run the analysis if the measured one has no wheel of pandas, best first."""
@@ -37,7 +39,7 @@ def analysis_python(builds: Sequence[str], say: Say, *, pgo: bool) -> str:
     own = interpreters.ensure(builds, pgo=pgo, say=say)
     for name, one in own.items():
         say(f"{name}: CPython {one.version}, {one.origin}, {one.flags}")
-    others = interpreters.survey([interpreters.parse_build(name) for name in ANALYSIS])
+    others = survey([parse_build(name) for name in ANALYSIS])
     made = environments.ensure_any([*own.values(), *others], group="study", say=say)
     return str(made.python) if made else pythons(["3.14"], "study", say)["3.14"]
 
@@ -49,7 +51,7 @@ def available(say: Say, *, pgo: bool) -> list[str]:
 
 def here() -> Iterator[str]:
     """A line for each interpreter on this machine that can be studied."""
-    for one in interpreters.survey():
+    for one in survey():
         kind = "free-threaded" if one.free_threaded else "GIL"
         facts = f"{kind:14} {one.origin:6} {one.flags:8} {one.executable}"
         yield f"{one.build:6} {one.version:9} {facts}"

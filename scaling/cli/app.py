@@ -187,9 +187,8 @@ def app(
     from scaling.cli.app_steps import AppSteps
     from scaling.report.deploy.commands import require_new, write_program
     from scaling.report.output import finish
-    from scaling.run.openapi import NAME
-    from scaling.run.prepare import ChildNeeds
-    from scaling.run.requests_file import read_requests_file
+    from scaling.run.app_requests import OPENAPI, read_requests_file
+    from scaling.run.measure import ChildNeeds
     from scaling.study.application import AppAsked
     from scaling.study.definition import ApplicationNote
 
@@ -201,7 +200,7 @@ def app(
     soak_s = _soak(soak) if soak else None
     variables = _variables(env or ())
     errors = new_console(stderr=True)
-    file = None if requests == Path(NAME) else requests
+    file = None if requests == Path(OPENAPI) else requests
     sent, sent_note = read_requests_file(file, partial(say, errors)) if file else ([], None)
     pythons = _pythons(python_gil, python_ft)
     asked = AppAsked(
@@ -235,7 +234,7 @@ def app(
             ),
             flags=flags,
             requests=sent,
-            schema=requests == Path(NAME),
+            schema=requests == Path(OPENAPI),
             console=errors if json else new_console(),
             errors=errors,
             soak_s=soak_s,
@@ -267,11 +266,13 @@ def _print_check(found: "AppCheck", *, as_json: bool) -> NoReturn:
 def _soak(text: str) -> float:
     """The seconds of `--soak`."""
     from scaling.base.typed import seconds_in
-    from scaling.run.soak import SHORTEST_S
+    from scaling.run.resilience import SHORTEST_SOAK_S
 
     seconds = seconds_in(text, "--soak")
-    if seconds < SHORTEST_S:
-        raise UsageError(f"--soak {text}: give at least {SHORTEST_S:.0f} s, in which memory shows")
+    if seconds < SHORTEST_SOAK_S:
+        raise UsageError(
+            f"--soak {text}: give at least {SHORTEST_SOAK_S:.0f} s, in which memory shows"
+        )
     return seconds
 
 
@@ -292,7 +293,7 @@ def _variables(texts: Sequence[str]) -> dict[str, str]:
 
 def _pythons(gil: Path | None, free: Path | None) -> dict[str, Path]:
     """The given interpreters by their builds, that with the GIL first; empty if none are given."""
-    from scaling.builds.interpreters import inspect
+    from scaling.builds.cpython import inspect
 
     if gil is None and free is None:
         return {}

@@ -19,7 +19,6 @@ from scaling.cli.ready import say_what_blocks
 from scaling.journal.beside import CHECK_FILE, FAULTS_FILE, SOAK_FILE, AppCheck
 from scaling.report.deploy.commands import PROGRAMS
 from scaling.report.terminal.app_answer import finding_lines
-from scaling.run.app_faults import FAULT_S, FAULTS, measure_faults
 from scaling.run.application_trial import (
     check_of,
     interface_of,
@@ -28,10 +27,9 @@ from scaling.run.application_trial import (
     try_application,
 )
 from scaling.run.deployed import deployed
-from scaling.run.measure import Prepared, generators_of, measure, prepared
-from scaling.run.prepare import ChildNeeds
+from scaling.run.measure import ChildNeeds, Prepared, generators_of, measure, prepared
 from scaling.run.progress import display
-from scaling.run.soak import measure_soak
+from scaling.run.resilience import FAULT_S, FAULTS, measure_faults, measure_soak
 from scaling.study.application import COMMANDS, DEPLOYED, WSGI, AppAsked, application_study
 from scaling.study.definition import Options
 from scaling.study.plan.table import one_line, reservations

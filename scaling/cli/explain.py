@@ -98,10 +98,8 @@ def _profiled(
     """
     from scaling.analysis.function_gains import FEWEST_PAIRS
     from scaling.journal.beside import write_profile
-    from scaling.run.measure import prepared
-    from scaling.run.prepare import ChildNeeds
-    from scaling.run.profile.choice import choose
-    from scaling.run.profile.profiling import profiled
+    from scaling.run.measure import ChildNeeds, prepared
+    from scaling.run.profile.profiling import choose, profiled
     from scaling.run.progress import display
     from scaling.run.remaining_work import read_runs
     from scaling.study.definition import Options

@@ -7,7 +7,7 @@ from scaling.cli.program import app
 @app.command(epilog="Example: scaling interpreters")
 def interpreters() -> None:
     """List the interpreters on this machine: version, GIL, origin, build options."""
-    from scaling.builds.interpreters import survey
+    from scaling.builds.interpreters.find import survey
     from scaling.report.tables.interpreters import interpreters_table
 
     new_console().print(interpreters_table(survey()))

@@ -19,7 +19,7 @@ from scaling.base.version import __version__
 from scaling.study.definition import OPTIONS, WHAT, Option, Options
 
 if TYPE_CHECKING:
-    from scaling.run.prepare import ChildNeeds
+    from scaling.run.measure import ChildNeeds
 
 
 app = typer.Typer(
@@ -83,7 +83,7 @@ class Asked:
         Raises:
             UsageError: a folder is not there.
         """
-        from scaling.run.prepare import ChildNeeds
+        from scaling.run.measure import ChildNeeds
 
         paths = [str(folder(path)) for path in self.path]
         return ChildNeeds(paths=paths, requirements=self.requirements, pgo=self.pgo)

@@ -53,7 +53,9 @@ def ready(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Check that every package installs on 3.14t and leaves the GIL off. Exit code 1 if not."""
-    from scaling.builds.interpreters import ensure, parse_build, survey
+    from scaling.builds.cpython import parse_build
+    from scaling.builds.interpreters import ensure
+    from scaling.builds.interpreters.find import survey
     from scaling.builds.ready.examine import examine
     from scaling.builds.ready.resolve import Required
     from scaling.report.tables.grid import Chapters
@@ -91,7 +93,8 @@ def say_what_blocks(
     With `python`, of what is installed in that environment. What cannot be found out is said in a
     line, too: what comes next may still succeed.
     """
-    from scaling.builds.interpreters import ensure, inspect
+    from scaling.builds.cpython import inspect
+    from scaling.builds.interpreters import ensure
     from scaling.builds.ready.examine import examine, examine_installed
     from scaling.builds.ready.resolve import Required
     from scaling.report.tables.ready import blocking_lines

@@ -31,6 +31,7 @@ from scaling.base.errors import TERMINATED, ScalingError, UsageError
 from scaling.base.files import text_in
 from scaling.base.formats import duration, listed, now
 from scaling.builds import interpreters
+from scaling.builds.cpython import VERSIONS
 from scaling.journal.file import FILE_NAME as JOURNAL
 from scaling.journal.identity import MACHINE_KEYS, Facts, facts_of
 from scaling.journal.protected_write import try_writing, write_file
@@ -273,7 +274,7 @@ class ReferenceSteps:
 
     def _every_version(self) -> list[str]:
         """The options for the arms that every version of Python gives."""
-        builds = interpreters.available(interpreters.VERSIONS, say=partial(say, self.console))
+        builds = interpreters.available(VERSIONS, say=partial(say, self.console))
         return ["--arm", ",".join(builds)]
 
     def _is_ours(self, name: str) -> bool:

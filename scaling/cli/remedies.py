@@ -55,7 +55,7 @@ def remedies(
     from scaling.builds.settings import REMEDIES
     from scaling.cli.remedy_steps import RemedySteps, entry_of
     from scaling.report.remedies import listing, print_remedies, remedies_json
-    from scaling.run.requests_file import read_requests_file
+    from scaling.run.app_requests import read_requests_file
 
     console = new_console()
     if listed:

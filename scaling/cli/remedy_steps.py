@@ -22,8 +22,7 @@ from scaling.cli.program import Asked
 from scaling.journal.record import Cell
 from scaling.machine.topology import default_worker_counts, read_topology
 from scaling.run.application_trial import interface_of, try_application
-from scaling.run.measure import Prepared, measure, prepared
-from scaling.run.prepare import ChildNeeds
+from scaling.run.measure import ChildNeeds, Prepared, measure, prepared
 from scaling.run.progress import display
 from scaling.study.application import WORKLOAD as APP
 from scaling.study.application import WSGI, study_name

@@ -83,7 +83,7 @@ def run(
     from scaling.journal.beside import FTSCALINGBENCH_FILE
     from scaling.journal.protected_write import try_writing
     from scaling.report.output import finish
-    from scaling.run.cluster.elsewhere import reached
+    from scaling.run.cluster.generator import reached
     from scaling.run.ftscalingbench import free_threaded, run_script, script_at
     from scaling.run.measure import measure, prepared
     from scaling.run.progress import display

@@ -10,7 +10,7 @@ from scaling.base.console import say
 from scaling.base.errors import ScalingError, UsageError
 from scaling.base.formats import plural
 from scaling.cli.program import Asked
-from scaling.run.cluster.request import LABEL, Request
+from scaling.run.cluster.on_host import LABEL, Request
 
 
 def run_on_several(

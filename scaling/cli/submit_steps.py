@@ -25,8 +25,8 @@ from scaling.base.formats import listed
 from scaling.cli.reference_steps import PUBLISHED, State, decoded, free_name, published_on
 from scaling.cli.reference_steps import STATE as STATE_FILE
 from scaling.journal.file import FILE_NAME as JOURNAL
-from scaling.journal.folder import PUBLISHED_NAME, published_in
 from scaling.journal.protected_write import try_writing, write_text
+from scaling.journal.reading import PUBLISHED_NAME, published_in
 from scaling.report.claims import markdown
 from scaling.report.publish import PAGE
 from scaling.report.submission import Checked, check_study, files_of, pull_request, title_of

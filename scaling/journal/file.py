@@ -14,7 +14,7 @@ from typing import Literal, Self
 
 from scaling.base.errors import ScalingError, UsageError
 from scaling.base.files import refusal
-from scaling.journal.reading import UNREADABLE, is_torn_head
+from scaling.journal.reading import NAMES, UNREADABLE, is_torn_head
 from scaling.journal.record import (
     SCHEMA,
     CeilingLine,
@@ -27,7 +27,7 @@ from scaling.journal.record import (
     encode_line,
 )
 
-FILE_NAME = "journal.jsonl"
+FILE_NAME = NAMES[0]
 
 type Harm = Literal["removed", "replaced", "changed"]  # what another program did to an open journal
 

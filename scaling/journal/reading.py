@@ -19,6 +19,7 @@ from scaling.base.errors import UsageError
 from scaling.journal.record import SCHEMA, Line, StudyLine, decode_head, decode_line
 
 NAMES = ("journal.jsonl", "journal.jsonl.gz")
+PUBLISHED_NAME = NAMES[1]  # a published study is never written to
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 HEAD_BEGINS = b'{"kind":"study",'
 GZIP = 16 + zlib.MAX_WBITS  # what zlib calls a gzip header
@@ -49,6 +50,11 @@ def find_journal(path: Path) -> Path:
 def journal_in(folder: Path) -> Path | None:
     """The journal file in a folder, the plain one first; None without, and where it is none."""
     return next((folder / name for name in NAMES if (folder / name).is_file()), None)
+
+
+def published_in(folder: Path) -> Iterator[Path]:
+    """The folders FOLDER/MACHINE/STUDY that hold a published study."""
+    return (file.parent for file in folder.glob(f"*/*/{PUBLISHED_NAME}"))
 
 
 def read_lines(path: Path, note: Callable[[str], None], part: range = WHOLE) -> Iterator[Line]:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import psutil
 
 from scaling.journal.record import Disturbance
-from scaling.machine.cgroup import cpu_folders
+from scaling.machine.topology import cpu_folders
 
 # Of all CPUs: more steal than this makes a run suspect. It is the smallest difference that a
 # verdict counts as one: workers cannot use CPU time that was not there.

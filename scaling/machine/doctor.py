@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from scaling.builds.arms import SCRUBBED_PREFIXES
-from scaling.builds.interpreters import Interpreter
+from scaling.builds.cpython import Interpreter
 from scaling.builds.interpreters.find import SOUND_SINCE, may_crash
 from scaling.machine.disturbance import MOST_STEAL
 from scaling.machine.identity import virtualised

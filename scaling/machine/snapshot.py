@@ -13,7 +13,8 @@ from pathlib import Path
 import psutil
 
 from scaling.base.files import text_or_empty
-from scaling.builds.interpreters import Interpreter, survey
+from scaling.builds.cpython import Interpreter
+from scaling.builds.interpreters.find import survey
 from scaling.journal.record import Disturbance
 from scaling.machine.disturbance import MachineTimes, disturbance
 from scaling.machine.identity import open_files_limit

@@ -1,20 +1,25 @@
 """The machine's CPUs: cores, SMT siblings, NUMA nodes, caches, efficiency cores; what we may use.
 
+What a control group grants counts, too. Last, which of the CPUs each worker is pinned to.
+
 Read from `/proc` and `/sys` below a root that is passed in, so that tests can invent machines. On
 other systems than Linux psutil gives the counts, and the rest is blank (None or empty).
 """
 
+import contextlib
+import math
 import os
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 import psutil
 
+from scaling.base.errors import UsageError
 from scaling.base.files import text_or_empty
 from scaling.base.vocabulary import CountWord
 from scaling.journal.record import Region
-from scaling.machine.cgroup import cpu_quota
 
 CPUS = "sys/devices/system/cpu"
 
@@ -187,3 +192,183 @@ def _cpu_model(root: Path) -> str | None:
     pairs = (line.partition(":") for line in lines)
     values = {key.strip(): value.strip() for key, _, value in pairs}
     return next((values[key] for key in MODEL_KEYS if values.get(key)), None)
+
+
+# ----------------------------------------------------------------------------------- control groups
+# The control groups of this process, version 1 or 2: their folders, CPU quota and memory limit.
+#
+# A quota bends a scaling curve as the number of cores does, so it counts as topology. The folders
+# also hold `cpu.stat`, from which throttling is read. Beyond the limit of memory the kernel kills.
+
+
+class _Mount(NamedTuple):
+    """Where a hierarchy of control groups is mounted, and which of its groups is on top there."""
+
+    top: PurePosixPath
+    at: PurePosixPath
+    version: int
+
+
+def cpu_folders(root: Path = Path("/")) -> list[Path]:
+    """Folders of this process's CPU control groups, its own first, then those above it.
+
+    `root` is where `/proc` and `/sys` are found. Empty where there are no control groups.
+    """
+    return _folders(root, "cpu")
+
+
+def memory_limit_bytes(root: Path = Path("/")) -> float:
+    """Bytes of memory that the strictest control group allows; infinite without a limit."""
+    texts = (
+        text_or_empty(folder / name)
+        for folder in _folders(root, "memory")
+        for name in ("memory.max", "memory.limit_in_bytes")
+    )
+    return min((int(text) for text in texts if text.isdecimal()), default=math.inf)
+
+
+def _folders(root: Path, controller: str) -> list[Path]:
+    groups = _groups(text_or_empty(root / "proc/self/cgroup"), controller)
+    folders = []
+    for mount in _mounts(text_or_empty(root / "proc/self/mountinfo"), controller):
+        if mount.version not in groups:
+            continue
+        group = groups[mount.version]
+        # A path of another namespace: only the top of the mount is visible.
+        ours = group.is_relative_to(mount.top) and ".." not in group.parts
+        below = group.relative_to(mount.top) if ours else PurePosixPath()
+        for part in (below, *below.parents):
+            folder = root / mount.at.relative_to("/") / part.as_posix().lstrip("/")
+            if folder.is_dir() and folder not in folders:
+                folders.append(folder)
+    return folders
+
+
+def cpu_quota(root: Path = Path("/")) -> float | None:
+    """CPUs' worth of time that the strictest control group grants; None: no limit."""
+    quotas = [quota for folder in cpu_folders(root) if (quota := _quota(folder)) is not None]
+    return min(quotas, default=None)
+
+
+def _quota(folder: Path) -> float | None:
+    words = text_or_empty(folder / "cpu.max").split() or [
+        text_or_empty(folder / "cpu.cfs_quota_us"),
+        text_or_empty(folder / "cpu.cfs_period_us"),
+    ]
+    try:
+        quota_us, period_us = map(int, words)
+    except ValueError:  # "max", or nothing there
+        return None
+    return quota_us / period_us if quota_us > 0 and period_us > 0 else None
+
+
+def _groups(text: str, controller: str) -> dict[int, PurePosixPath]:
+    """This process's group in each version of the hierarchy, from /proc/self/cgroup."""
+    groups = {}
+    for line in text.splitlines():
+        number, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        if number == "0" and not controllers:
+            groups[2] = PurePosixPath(path)
+        elif controller in controllers.split(","):
+            groups[1] = PurePosixPath(path)
+    return groups
+
+
+def _mounts(text: str, controller: str) -> Iterator[_Mount]:
+    """Mounts of hierarchies that can hold a controller, from /proc/self/mountinfo (proc(5))."""
+    for line in text.splitlines():
+        before, _, after = line.partition(" - ")
+        fields, kind = before.split(), after.split()
+        if len(fields) < 5 or len(kind) < 3:
+            continue
+        top, at = PurePosixPath(fields[3]), PurePosixPath(fields[4])
+        if kind[0] == "cgroup2":
+            yield _Mount(top, at, version=2)
+        elif kind[0] == "cgroup" and controller in kind[2].split(","):
+            yield _Mount(top, at, version=1)
+
+
+# ------------------------------------------------------------------------------------------ pinning
+# Which CPU each worker is pinned to: a core of its own as long as there are cores. A load generator
+# has CPUs that no worker has, where there are enough.
+#
+# The order is that of the regions of a curve (`Topology.region`): distinct physical cores first,
+# those of one NUMA node and of one cache after the other, efficiency cores at their end; then the
+# SMT siblings in the same order; then round robin.
+
+
+def cpu_order(topology: Topology) -> tuple[int, ...]:
+    """The usable CPUs, in the order in which workers are placed on them.
+
+    Raises:
+        UsageError: this system does not let a program choose its CPUs.
+    """
+    if topology.affinity is None:
+        raise UsageError(
+            "--pin: this system does not let a program choose its CPUs (Linux does). "
+            "Run without --pin: the kernel then places the workers"
+        )
+    usable = set(topology.affinity)
+    cores = topology.cores or tuple((cpu,) for cpu in topology.affinity)
+    # Rank among the usable siblings: a core counts even if its first CPU is not ours.
+    places = {
+        cpu: (
+            rank,
+            cpu in topology.efficiency_cpus,
+            _place(cpu, topology.numa_nodes),
+            _place(cpu, topology.caches),
+            core,
+            cpu,
+        )
+        for core in cores
+        for rank, cpu in enumerate(cpu for cpu in core if cpu in usable)
+    }
+    return tuple(sorted(places, key=places.__getitem__))
+
+
+def pinning(order: tuple[int, ...], workers: int) -> tuple[tuple[int, ...], ...]:
+    """One CPU per worker, in that order, starting over when it is used up."""
+    return tuple((order[index % len(order)],) for index in range(workers))
+
+
+class Apart(NamedTuple):
+    """CPUs of a run's workers, and those that its load generator has to itself."""
+
+    workers: list[int]
+    generator: list[int]
+
+
+def apart(topology: Topology, workers: int, generators: int) -> Apart | None:
+    """Where workers and generator processes run without sharing a CPU; None where they must share.
+
+    The generator has the last physical cores, whole; if there are too few cores, the last CPUs.
+    Neither is among the first `workers` CPUs of `cpu_order`, to which workers are pinned.
+    """
+    if topology.affinity is None or workers + generators > topology.usable_logical:
+        return None
+    order = cpu_order(topology)
+    usable = set(order)
+    if workers + generators <= topology.usable_cores:
+        cores = topology.cores or tuple((cpu,) for cpu in order)
+        theirs = set(order[: int(topology.usable_cores)][-generators:])
+        mine = {cpu for core in cores if theirs & set(core) for cpu in core} & usable
+    else:
+        mine = set(order[-generators:])
+    return Apart(sorted(usable - mine), sorted(mine))
+
+
+def cpus_of(pids: Iterable[int]) -> list[int]:
+    """The CPUs that any thread of these processes may run on, as the system says."""
+    found: set[int] = set()
+    for pid in pids:
+        with contextlib.suppress(OSError):  # gone meanwhile
+            for task in Path(f"/proc/{pid}/task").iterdir():
+                with contextlib.suppress(OSError):
+                    found |= os.sched_getaffinity(int(task.name))
+    return sorted(found)
+
+
+def _place(cpu: int, groups: Sequence[Collection[int]]) -> int:
+    """The number of the group that a CPU is in; 0 where that is not known."""
+    return next((number for number, cpus in enumerate(groups) if cpu in cpus), 0)

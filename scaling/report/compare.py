@@ -16,7 +16,7 @@ from scaling.analysis.table.load import Journal
 from scaling.base.console import new_console, say
 from scaling.base.errors import ScalingError, UsageError
 from scaling.base.formats import listed
-from scaling.journal.folder import HOSTS_FILE, folders_of
+from scaling.journal.beside import HOSTS_FILE, folders_of
 from scaling.journal.protected_write import write_text
 from scaling.journal.reading import journal_in
 from scaling.report.files import read, say_incomplete, write_tables

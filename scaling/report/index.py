@@ -24,8 +24,8 @@ from scaling.analysis.table.groups import Variant, short_labels, slug
 from scaling.base.errors import UsageError
 from scaling.base.files import text_in
 from scaling.base.formats import BLANK, listed
-from scaling.journal.folder import published_in
 from scaling.journal.protected_write import write_text
+from scaling.journal.reading import published_in
 from scaling.journal.record import Cell as CellOfStudy
 from scaling.journal.record import Machine, Parameters, PythonFacts
 from scaling.report.files import COMPARISON

@@ -28,8 +28,8 @@ from scaling.base.console import say
 from scaling.base.errors import ScalingError, UsageError
 from scaling.journal.beside import NAMES as BESIDE
 from scaling.journal.file import FILE_NAME as JOURNAL_NAME
-from scaling.journal.folder import PUBLISHED_NAME
 from scaling.journal.protected_write import try_writing
+from scaling.journal.reading import PUBLISHED_NAME
 from scaling.journal.record import ArmRecord, Machine, StudyLine
 from scaling.report.files import (
     COMPARISON,

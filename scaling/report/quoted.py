@@ -3,8 +3,8 @@
 The word before a comment that asks for a verdict is a figure, too, and so are its words.
 
 A comment of one word right after a figure is a key (`keys_in`), one with a colon is a source in
-full (`scaling.analysis.lookup.name`), and any other says that the figure is from elsewhere. Code is
-skipped: what stands there only looks like a figure.
+full (`scaling.analysis.lookup.cells`), and any other says that the figure is from elsewhere. Code
+is skipped: what stands there only looks like a figure.
 """
 
 import re
@@ -18,7 +18,7 @@ from scaling.analysis.statistics.verdict import Word
 from scaling.base import formats
 from scaling.base.errors import UsageError, unknown
 from scaling.base.files import text_in
-from scaling.base.toml_file import document
+from scaling.base.typed import document
 
 # --------------------------------------------------------------------------------------------- form
 # How a figure is written in a text: its median, its interval or both, in which unit; or the

@@ -17,8 +17,8 @@ from scaling.base.errors import UsageError
 from scaling.base.formats import BLANK, duration, listed, number
 from scaling.base.version import __version__
 from scaling.journal.beside import NAMES as BESIDE
-from scaling.journal.folder import PUBLISHED_NAME
 from scaling.journal.identity import Facts, facts_of
+from scaling.journal.reading import PUBLISHED_NAME
 from scaling.journal.record import StudyLine
 from scaling.report.files import COMPARISON, LOSSES, PLOTS
 from scaling.report.page.facts import FILE_NAME as STUDY_FILE

@@ -25,8 +25,7 @@ from scaling.journal.record import Disturbance
 from scaling.machine.disturbance import MachineTimes, disturbance
 from scaling.run.child import Turn
 from scaling.run.probe import cpu_s
-from scaling.run.process_tree import RUN, mark_of_driver
-from scaling.run.stopping import NotStoppedError, Tree
+from scaling.run.process_tree import RUN, NotStoppedError, Tree, mark_of_driver
 from scaling.run.watcher import Watcher
 from scaling.study.plan.groups import FEWEST_ROUNDS, PARTS, slice_s
 

@@ -23,12 +23,11 @@ from scaling.builds.ready.package import instead_of_module
 from scaling.journal.beside import AppCheck
 from scaling.journal.record import Cell, GilStates, ParameterValue, RunLine
 from scaling.run.app_check import answers_of, check_application
+from scaling.run.app_requests import PLACES, requests_in_schema, schema_in, sendable
 from scaling.run.child import Child
 from scaling.run.execute import Executor
 from scaling.run.measure import Prepared, generators_of, services_of
-from scaling.run.openapi import PLACES, requests_in_schema, schema_in
 from scaling.run.progress import failure_of
-from scaling.run.requests_file import sendable
 from scaling.study.definition import Sent
 from scaling.study.load import CLOSED, RATE
 from scaling.study.plan.order import PlannedRun

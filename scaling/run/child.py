@@ -26,7 +26,7 @@ from scaling.journal.record import (
     decode_record,
 )
 from scaling.machine.disturbance import disturbance
-from scaling.machine.pinning import cpus_of
+from scaling.machine.topology import cpus_of
 from scaling.run.load import Client, LoadError
 from scaling.run.probe import Probe
 from scaling.run.process_tree import RUN, ask_for_stacks, end_tree, ended_within, mark_of_driver

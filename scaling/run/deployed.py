@@ -24,8 +24,8 @@ from typing import Any, Literal
 
 from scaling.base.errors import ScalingError
 from scaling.builds.prepared_arm import PreparedArm
+from scaling.run.app_requests import send
 from scaling.run.redaction import LOOPBACK
-from scaling.run.requests_file import send
 from scaling.study.application import COMMANDS, SERVE, arguments
 
 # ------------------------------------------------------------------------------------- fault client

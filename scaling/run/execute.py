@@ -12,7 +12,7 @@ from scaling.base.formats import now
 from scaling.builds.arms import Arm
 from scaling.builds.prepared_arm import PreparedArm
 from scaling.journal.record import Cell, RunLine, ServiceUse
-from scaling.machine.pinning import Apart, apart
+from scaling.machine.topology import Apart, apart
 from scaling.run.alternation import in_turn
 from scaling.run.child import Child, Ending, Turn, Watch, run_child
 from scaling.run.load import Generator, GeneratorProgram

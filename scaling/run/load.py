@@ -24,8 +24,7 @@ import psutil
 
 from scaling.base.errors import ScalingError
 from scaling.journal.record import Latency, Load, SubWindow
-from scaling.machine.pinning import cpus_of
-from scaling.machine.topology import Topology
+from scaling.machine.topology import Topology, cpus_of
 from scaling.run.process_tree import family
 from scaling.run.service_process import describe_exit
 from scaling.study.load import LoadAsked

@@ -1,11 +1,15 @@
-"""A study from its options to its journal: prepared, planned, measured."""
+"""A study from its options to its journal: prepared, planned, measured.
+
+What must exist before a run are interpreters, environments, and what they can run.
+"""
 
 import os
 import sys
 import sysconfig
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,34 +20,39 @@ import psutil
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.table.load import busy_judge_of, judge_of
 from scaling.analysis.validity.finding import watched_cpus
+from scaling.base.errors import UsageError
 from scaling.base.formats import now
 from scaling.base.version import __version__
-from scaling.builds import cache
-from scaling.builds.arms import Arm
+from scaling.builds import cache, environments, interpreters
+from scaling.builds.arms import Arm, parse_arm
 from scaling.builds.cache import Say
-from scaling.builds.child_path import workers_path, workers_source_hash
-from scaling.builds.environments import pins_sha256
-from scaling.builds.prepared_arm import PreparedArm
+from scaling.builds.cpython import inspect
+from scaling.builds.environments import (
+    ChildEnvironment,
+    pins_sha256,
+    workers_path,
+    workers_source_hash,
+)
+from scaling.builds.prepared_arm import PreparedArm, describe, described, explained, prepare_runtime
+from scaling.builds.runtimes import RUNTIMES
 from scaling.journal.file import JournalFile
-from scaling.journal.folder import choose
-from scaling.journal.identity import identity_of
+from scaling.journal.identity import choose, identity_of
 from scaling.journal.record import (
     SCHEMA,
     ArmRecord,
     CeilingLine,
+    Description,
     Environment,
     RunLine,
     StudyLine,
     WorkloadNote,
 )
-from scaling.machine.cgroup import memory_limit_bytes
 from scaling.machine.identity import describe_machine, local_ports, open_files_limit
-from scaling.machine.topology import Topology, read_topology
-from scaling.run import stopping
+from scaling.machine.topology import Topology, memory_limit_bytes, read_topology
 from scaling.run.calibrate import calibrate, generator_processes, measure_ceilings
 from scaling.run.execute import Executor, child_environment
 from scaling.run.load import Elsewhere, GeneratorProgram
-from scaling.run.prepare import ChildNeeds, prepare
+from scaling.run.process_tree import CANNOT_STOP
 from scaling.run.progress import Display
 from scaling.run.redaction import without_own_paths
 from scaling.run.services import Services
@@ -54,6 +63,99 @@ from scaling.study.file import Loader, load_study_file, study_from
 from scaling.study.plan.cells import Plan, make_plan
 from scaling.study.plan.table import fitted
 from scaling.study.settle import group_for
+
+# --------------------------------------------------------------------------------------------- arms
+
+
+@dataclass(frozen=True)
+class ChildNeeds:
+    """What the children need: a group of pins, and a user's folders and requirements.
+
+    `requirement_files` have one requirement a line. `variables` are added to the children's
+    environment. `pythons` are environments that exist, by build: nothing is installed into these.
+    """
+
+    group: str = "child"
+    paths: Sequence[str] = ()
+    requirements: Sequence[str] = ()
+    requirement_files: Sequence[str] = ()
+    pgo: bool = False
+    pythons: Mapping[str, Path] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+def prepare_arms(
+    names: Sequence[str],
+    wanted: ChildNeeds,
+    workers_at: str,
+    own_workloads: Sequence[str],
+    say: Say,
+) -> dict[str, PreparedArm]:
+    """Prepare every arm, by name.
+
+    `workers_at` is where children find `workers`; `own_workloads` are a user's, described beside
+    the built-in ones.
+
+    Raises:
+        UsageError: there is no interpreter for an arm, or a requirement cannot be installed.
+        ScalingError: an environment cannot describe what can be run in it.
+    """
+    arms = [parse_arm(name) for name in names]
+    pythons = [arm for arm in arms if arm.name not in RUNTIMES]
+    if not pythons:
+        raise UsageError(f"{', '.join(names)}: add a CPython arm as the baseline (--arm 3.14,…)")
+    given = wanted.pythons
+    missing = [arm.build.name for arm in pythons if arm.build.name not in given]
+    found = {build: inspect(python, origin="yours") for build, python in given.items()}
+    made = {build: ChildEnvironment(python) for build, python in given.items()}
+    if missing:
+        found |= interpreters.ensure(missing, pgo=wanted.pgo, say=say)
+    for build in dict.fromkeys(missing):
+        made[build] = environments.ensure(
+            found[build],
+            group=wanted.group,
+            extra=tuple(wanted.requirements),
+            files=tuple(wanted.requirement_files),
+            say=say,
+        )
+
+    def variables_of(arm: Arm) -> dict[str, str]:
+        path = [workers_at, *wanted.paths]
+        return {**child_environment(arm, path), **wanted.variables}
+
+    theirs = (own_workloads, wanted.paths, wanted.requirements, wanted.requirement_files)
+    source = None if any((*theirs, given, wanted.variables)) else workers_source_hash()
+
+    def answer(python: str, environment: Mapping[str, str]) -> Description:
+        if source is None:  # a user's code may have changed
+            return describe(python, environment, own_workloads)
+        return described(python, environment, source)
+
+    # Takes a second each; nothing is measured yet. Arms that are started alike are described once.
+    asked = {arm: (str(made[arm.build.name].python), variables_of(arm)) for arm in pythons}
+    with ThreadPoolExecutor() as pool:
+        answers = {
+            repr(each): pool.submit(answer, *each)
+            for each in {repr(each): each for each in asked.values()}.values()
+        }
+
+    def ready(arm: Arm) -> PreparedArm:
+        interpreter, environment = found[arm.build.name], made[arm.build.name]
+        description = answers[repr(asked[arm])].result()
+        return PreparedArm(
+            arm=arm,
+            program=asked[arm][0],
+            environment=asked[arm][1],
+            description=explained(description, environment.left_out),
+            origin=interpreter.origin,
+        )
+
+    done = {arm: ready(arm) for arm in pythons}
+    like = done[pythons[0]].description
+    return {arm.name: done.get(arm) or prepare_runtime(arm, like, say) for arm in arms}
+
+
+# -------------------------------------------------------------------------------------------- study
 
 RESULTS = Path("results")
 MOST_MEMORY = 0.5  # of what is available, for runs that are alive at once
@@ -150,7 +252,7 @@ def prepared(
     own = [entry.name for entry in study.workloads if ":" in entry.name]
     with workers_path() as path:
         wanted = replace(wanted, group=group_for(study))
-        arms = prepare(study.arms, wanted, str(path), own, say)
+        arms = prepare_arms(study.arms, wanted, str(path), own, say)
         topology = read_topology()
         descriptions = {name: arm.description for name, arm in arms.items()}
         limit_bytes = memory_limit_bytes()
@@ -162,7 +264,7 @@ def prepared(
             ports=local_ports(),
             memory_bytes=min(psutil.virtual_memory().total, limit_bytes),
             free_bytes=MOST_MEMORY * min(psutil.virtual_memory().available, limit_bytes),
-            alone=None if stopping.IS_POSSIBLE else stopping.WHY_NOT,
+            alone=CANNOT_STOP or None,
         )
         time_s = study.time_s
         plan = make(study) if time_s is None else fitted(study, time_s, topology, make)

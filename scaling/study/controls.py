@@ -10,7 +10,7 @@ import msgspec
 
 from scaling.base.errors import UsageError
 from scaling.builds.arms import parse_arm
-from scaling.builds.runtimes.runtime import RUNTIMES
+from scaling.builds.runtimes import RUNTIMES
 from scaling.journal.record import Cell, Description, ParameterValue
 from scaling.study.definition import Study, WorkloadEntry
 from scaling.study.settle import facts_of

@@ -17,7 +17,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from scaling.base.errors import UsageError, nearest, unknown
 from scaling.base.files import text_in
-from scaling.base.toml_file import converted, document, title
+from scaling.base.typed import converted, document, title
 from scaling.builds.arms import parse_arms
 from scaling.study.definition import (
     ENTRY_LISTS,

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from scaling.base.vocabulary import PROCESSES
 from scaling.builds.arms import RUNGS, VersionArms, free_arms, rising, version_arms
-from scaling.builds.runtimes.runtime import RUNTIMES
+from scaling.builds.runtimes import RUNTIMES
 from scaling.journal.record import Cell, Parameters, Region
 from scaling.study.load import RATE, is_open_loop, middle, open_loop_rate
 

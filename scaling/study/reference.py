@@ -7,7 +7,7 @@ from importlib import resources
 import msgspec
 
 from scaling.base.errors import UsageError, unknown
-from scaling.base.toml_file import converted, document, title
+from scaling.base.typed import converted, document, title
 
 FILE_NAME = "reference.toml"
 WORKERS = "--workers"

@@ -13,7 +13,7 @@ import msgspec
 from scaling.base.errors import UsageError, unknown
 from scaling.base.formats import percent
 from scaling.base.vocabulary import CountWord
-from scaling.builds.runtimes.runtime import OWN_LOOP
+from scaling.builds.runtimes import OWN_LOOP
 from scaling.journal.record import (
     Description,
     ParameterFacts,

@@ -16,8 +16,7 @@ from scaling.analysis.causes import stuck
 from scaling.analysis.safety import Seen
 from scaling.journal.beside import AppCheck, Finding, Kind
 from scaling.journal.record import GilStates
-from scaling.run.app_check import _with_inherited
-from scaling.run.app_checker import Checker
+from scaling.run.app_check import Checker, _with_inherited
 from scaling.run.load import LoadError
 
 FREE = [Seen(workers=2, gil=[GilStates(started=False)])]

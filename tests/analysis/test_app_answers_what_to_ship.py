@@ -29,7 +29,7 @@ from scaling.report.page.render import page
 from scaling.report.tables.comparison import chapters
 from scaling.report.tables.findings import times
 from scaling.report.terminal.app_answer import app_lines, figure_lines
-from scaling.run.prepare import ChildNeeds
+from scaling.run.measure import ChildNeeds
 from scaling.study.application import AppAsked
 from tests.support.html_outline import Outline
 from tests.support.printing import printed_by

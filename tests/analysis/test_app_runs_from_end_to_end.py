@@ -7,7 +7,7 @@ import pytest
 
 from scaling.base.console import new_console
 from scaling.cli.app_steps import AppSteps
-from scaling.run.prepare import ChildNeeds
+from scaling.run.measure import ChildNeeds
 from scaling.study.application import AppAsked
 from tests.support.app_checks import hurry
 from tests.support.children import ROOT

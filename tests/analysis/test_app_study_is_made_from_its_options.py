@@ -14,7 +14,7 @@ import pytest
 from scaling.base.errors import UsageError
 from scaling.journal.identity import Identity, identity_of
 from scaling.journal.record import SCHEMA, Cell, Machine, ParameterFacts, StudyLine
-from scaling.run.requests_file import read_requests_file
+from scaling.run.app_requests import read_requests_file
 from scaling.study.application import AppAsked, application_study
 from scaling.study.definition import ApplicationNote, Options, Study
 from scaling.study.file import study_from

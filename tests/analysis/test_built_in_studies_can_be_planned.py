@@ -9,7 +9,7 @@ from itertools import product
 import pytest
 
 from scaling.base.errors import UsageError
-from scaling.builds.runtimes.runtime import OWN_LOOP, RUNTIMES
+from scaling.builds.runtimes import OWN_LOOP, RUNTIMES
 from scaling.journal.record import Description
 from scaling.machine.topology import Topology
 from scaling.run.time_left import SHARE

@@ -20,7 +20,7 @@ from scaling.analysis.claims import read_claims
 from scaling.analysis.sections import sections
 from scaling.analysis.table.groups import CURVE
 from scaling.analysis.table.load import read_journal
-from scaling.builds.runtimes.runtime import RUNTIMES
+from scaling.builds.runtimes import RUNTIMES
 from scaling.cli.program import app
 from scaling.report.plots.caption import caption
 from scaling.study.file import built_in_studies, load_study_file

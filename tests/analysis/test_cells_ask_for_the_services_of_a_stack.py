@@ -27,8 +27,7 @@ from scaling.run.child import Ending
 from scaling.run.execute import Executor
 from scaling.run.redaction import without_address
 from scaling.run.service_process import ServiceError, Usage
-from scaling.run.service_usage import ServiceUsage
-from scaling.run.services import Services
+from scaling.run.services import Services, ServiceUsage
 from scaling.study.services import beside, in_front
 from tests.support.descriptions import description
 from tests.support.fake_builds import script

@@ -15,7 +15,7 @@ from scaling.analysis.lookup.cells import OVER_ONE, SLOPE, Fields, differing, te
 from scaling.analysis.lookup.figure import sides
 from scaling.analysis.table.columns import COLUMNS
 from scaling.base.errors import UsageError
-from scaling.builds.runtimes.runtime import OWN_LOOP, RUNTIMES
+from scaling.builds.runtimes import OWN_LOOP, RUNTIMES
 from scaling.cli.program import asked_from
 from scaling.journal.record import Cell, Description, Machine, Offer
 from scaling.machine.topology import Topology

@@ -8,7 +8,8 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-from scaling.builds.interpreters import choose, libraries
+from scaling.builds import interpreters
+from scaling.builds.interpreters import source
 from scaling.machine.identity import STATE_VARIABLE, state_folder
 from tests.analysis.test_examples_of_pages_work import NOXFILE, parsed
 from tests.analysis.test_programs_are_named_alike import PACKAGES
@@ -73,12 +74,12 @@ def test_both_stages_are_of_the_debian_that_packages_are_named_for() -> None:
 
 
 def test_the_first_stage_has_what_building_cpython_needs() -> None:
-    needed = set(" ".join(need.apt for need in libraries.NEEDS).split())
+    needed = set(" ".join(need.apt for need in source.NEEDS).split())
     assert installed(FIRST) == {"ca-certificates", "python3-venv", *needed}
 
 
 def test_the_last_stage_has_the_libraries_and_programs_but_no_compiler() -> None:
-    needed = set(" ".join(need.apt for need in libraries.NEEDS).split())
+    needed = set(" ".join(need.apt for need in source.NEEDS).split())
     assert RUNTIME.keys() == needed - {"gcc", "libc6-dev", "make"}
     programs = {"libjemalloc2", "libtcmalloc-minimal4", "nginx", "pgbouncer"}
     assert programs <= set(PACKAGES)
@@ -116,7 +117,7 @@ def test_builds_have_pgo_and_are_found_where_the_first_stage_made_them() -> None
     assert first["SCALING_PGO"] == last["SCALING_PGO"] == "1"
     assert first["SCALING_CACHE"] == last["SCALING_CACHE"] == "/opt/scaling"
     assert [text for kind, text in LAST if kind == "COPY"] == ["--from=built /opt /opt"]
-    assert first[choose.VARIABLE] == last[choose.VARIABLE].split(",")[0] == "built"
+    assert first[interpreters.VARIABLE] == last[interpreters.VARIABLE].split(",")[0] == "built"
 
 
 def test_what_a_session_remembers_is_in_the_clone_and_no_part_of_the_image() -> None:
@@ -127,5 +128,5 @@ def test_what_a_session_remembers_is_in_the_clone_and_no_part_of_the_image() -> 
     assert last == Path(clone, "results", "state")
     assert STATE_VARIABLE in variables(LAST)
     assert ["git", "config", "--system", "safe.directory", clone] in commands(LAST)
-    known = {*KNOWN, choose.VARIABLE, STATE_VARIABLE}
+    known = {*KNOWN, interpreters.VARIABLE, STATE_VARIABLE}
     assert set(variables(LAST)) == set(variables(FIRST)) == known

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from scaling.base.errors import ScalingError
-from scaling.builds.describe import describe, described
+from scaling.builds.prepared_arm import describe, described
 from scaling.journal.record import Description
 
 ANSWERS = """
@@ -38,7 +38,7 @@ def times_asked(tmp_path: Path) -> int:
 def another_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is remembered in this process."""
     asked_each_time = describe.__globals__["_ask"].__wrapped__
-    monkeypatch.setattr("scaling.builds.describe._ask", asked_each_time)
+    monkeypatch.setattr("scaling.builds.prepared_arm._ask", asked_each_time)
 
 
 def test_it_is_asked_again_when_its_code_or_a_variable_changes(

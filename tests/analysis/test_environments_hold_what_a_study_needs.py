@@ -13,8 +13,8 @@ import pytest
 from msgspec.structs import replace
 
 from scaling.builds import environments
-from scaling.builds.describe import explained
 from scaling.builds.environments import OF_CHILDREN, ensure, groups, pins_file, pins_sha256
+from scaling.builds.prepared_arm import explained
 from scaling.journal.record import Description, Offer, Refusal, WorkloadFacts
 from scaling.study.definition import Options, WorkloadEntry
 from scaling.study.file import study_from

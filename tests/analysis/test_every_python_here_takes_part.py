@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scaling.builds import interpreters
+from scaling.builds.interpreters.find import survey
 from scaling.journal.record import Record, decode_description, decode_record
 from tests.support.children import FREE_THREADED, PATIENCE_S, QUICK, environment
 
@@ -37,7 +37,7 @@ def here() -> dict[str, str]:
     twice.
     """
     running = os.path.realpath(sys.executable)
-    alike = [one for one in interpreters.survey() if one.free_threaded == FREE_THREADED]
+    alike = [one for one in survey() if one.free_threaded == FREE_THREADED]
     best = {one.build: str(one.executable) for one in reversed(alike)}
     others = {build: python for build, python in best.items() if python != running}
     return {f"running 3.{sys.version_info.minor}": running, **others}

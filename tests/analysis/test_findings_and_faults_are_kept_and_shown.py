@@ -15,8 +15,8 @@ from scaling.report.application import application_json
 from scaling.report.page.render import page
 from scaling.report.publish import publish
 from scaling.report.terminal.app_answer import app_lines
-from scaling.run.app_faults import record
 from scaling.run.deployed import Deployed, Sent
+from scaling.run.resilience import record
 from tests.support.served_studies import FakeAppStudy
 
 SOUND = AppCheck(ok=True, findings=[])

@@ -23,7 +23,7 @@ JSON_ONLY = "The study and what it measures exchange JSON only BROKEN"
 
 PLANTED = {
     DOWNWARDS: (
-        ("scaling/base", "import scaling.journal.folder"),
+        ("scaling/base", "import scaling.journal.file"),
         ("scaling/base", "def later(): from scaling.cli import app"),
         ("scaling/report", "import scaling.run.session"),
         ("scaling/run", "import scaling.report.files"),

@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 
 from scaling.base.errors import ScalingError
-from scaling.builds.interpreters import Interpreter, libraries, parse_build, source
+from scaling.builds.cpython import Interpreter, parse_build
+from scaling.builds.interpreters import source
 from scaling.builds.interpreters.build import BuildStep, follow, from_source, work
-from scaling.builds.interpreters.libraries import NEEDS, Need, is_there, require
+from scaling.builds.interpreters.source import NEEDS, Need, is_there, require_libraries
 from tests.support.fake_builds import python_script, say_nothing, script
 
 CONFIGURE = """#!/bin/sh
@@ -45,7 +46,7 @@ def toolchain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("SCALING_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("SCALING_CPYTHON_SOURCE", str(archive))
     monkeypatch.setattr(source, "SHA256", {"3.14.7": source.sha256(archive)})
-    monkeypatch.setattr(libraries, "require", lambda *, say: None)
+    monkeypatch.setattr(source, "require_libraries", lambda *, say: None)
     made(tmp_path)
     return tmp_path
 
@@ -91,7 +92,7 @@ def test_each_is_built_once_into_a_folder_of_its_name_with_the_same_flags_but_on
         assert (found.build, found.origin) == (name, "built")
         words = (toolchain / "cache/interpreters" / folder / "flags").read_text().split()
         flags[folder] = {word for word in words if not word.startswith("--prefix=")}
-    monkeypatch.setattr(libraries, "require", pytest.fail)
+    monkeypatch.setattr(source, "require_libraries", pytest.fail)
     assert built("3.14t").build == "3.14t"  # it needs no compiler any more
     assert kept(toolchain) == sorted(flags)
     assert flags["3.14.7t"] - flags["3.14.7"] == {"--disable-gil"}
@@ -187,7 +188,7 @@ APT_INSTALL = "apt-get install --yes --no-install-recommends"
 
 @pytest.fixture(autouse=True)
 def not_root(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(libraries, "_is_root", lambda: False)
+    monkeypatch.setattr(source, "_is_root", lambda: False)
 
 
 def lacks(*names: str) -> Callable[[Need], bool]:
@@ -196,7 +197,7 @@ def lacks(*names: str) -> Callable[[Need], bool]:
 
 def test_nothing_is_said_where_all_is_there() -> None:
     said: list[str] = []
-    require(say=said.append, probe=lacks())
+    require_libraries(say=said.append, probe=lacks())
     assert said == []
 
 
@@ -210,7 +211,7 @@ def test_nothing_is_said_where_all_is_there() -> None:
 )
 def test_one_command_brings_all_that_is_missing(manager: str, command: str) -> None:
     with pytest.raises(ScalingError) as caught:  # and nothing is installed unasked
-        require(
+        require_libraries(
             say=say_nothing,
             probe=lacks("OpenSSL", "libffi"),
             manager=manager,
@@ -222,8 +223,8 @@ def test_one_command_brings_all_that_is_missing(manager: str, command: str) -> N
 
 
 def test_root_needs_no_sudo(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(libraries, "_is_root", lambda: True)
-    assert "sudo" not in (libraries.install_command(NEEDS, "apt") or "")
+    monkeypatch.setattr(source, "_is_root", lambda: True)
+    assert "sudo" not in (source.install_command(NEEDS, "apt") or "")
 
 
 @pytest.mark.parametrize(
@@ -242,8 +243,8 @@ def test_only_root_who_said_yes_or_ci_may_install(
         monkeypatch.delenv(name, raising=False)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr(libraries, "_is_root", lambda: root)
-    assert libraries.may_change_machine() is may
+    monkeypatch.setattr(source, "_is_root", lambda: root)
+    assert source.may_change_machine() is may
 
 
 def test_what_may_be_installed_is_installed() -> None:
@@ -255,7 +256,7 @@ def test_what_may_be_installed_is_installed() -> None:
         missing.clear()
         return 0
 
-    require(
+    require_libraries(
         say=say_nothing,
         probe=lambda need: need.name not in missing,
         manager="dnf",
@@ -268,7 +269,7 @@ def test_what_may_be_installed_is_installed() -> None:
 @pytest.mark.parametrize("code", [0, 100])
 def test_an_installation_that_did_not_help_is_reported(code: int) -> None:
     with pytest.raises(ScalingError, match="did not install it"):
-        require(
+        require_libraries(
             say=say_nothing,
             probe=lacks("zlib"),
             manager="apt",

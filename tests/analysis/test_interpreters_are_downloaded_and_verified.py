@@ -12,7 +12,8 @@ import pytest
 
 from scaling.base.errors import ScalingError, UsageError
 from scaling.builds.cache import Say
-from scaling.builds.interpreters import parse_build, source
+from scaling.builds.cpython import parse_build
+from scaling.builds.interpreters import source
 from scaling.builds.interpreters.find import download
 from tests.support.fake_builds import Uv, answer, say_nothing, script
 

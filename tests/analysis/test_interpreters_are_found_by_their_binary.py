@@ -9,7 +9,8 @@ import pytest
 
 from scaling.base.errors import ScalingError, UsageError
 from scaling.builds import uv_tool
-from scaling.builds.interpreters import BUILDS, VERSIONS, inspect, parse_build, survey
+from scaling.builds.cpython import BUILDS, VERSIONS, inspect, parse_build
+from scaling.builds.interpreters.find import survey
 from tests.support.fake_builds import Uv, answer, interpreter, python_script, script
 
 

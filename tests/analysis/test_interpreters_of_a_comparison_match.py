@@ -6,8 +6,8 @@ import pytest
 
 from scaling.base.errors import ScalingError, UsageError
 from scaling.builds.cache import Say
-from scaling.builds.interpreters import Build, Interpreter, available, ensure, parse_build
-from scaling.builds.interpreters.choose import Provider, select
+from scaling.builds.cpython import Build, Interpreter, parse_build
+from scaling.builds.interpreters import Provider, available, ensure, select
 from tests.support.fake_builds import interpreter, say_nothing
 
 BOTH = [parse_build("3.14"), parse_build("3.14t")]

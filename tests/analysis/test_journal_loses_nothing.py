@@ -12,7 +12,7 @@ import pytest
 import scaling
 from scaling.base.errors import ScalingError, UsageError
 from scaling.journal.file import FILE_NAME, JournalFile
-from scaling.journal.folder import choose
+from scaling.journal.identity import choose
 from scaling.journal.reading import read_lines
 from scaling.journal.record import Line, RunLine, SetAsideLine, StudyLine, decode_line, encode_line
 from tests.faults.attempt import Try

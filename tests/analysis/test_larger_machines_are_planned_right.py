@@ -14,8 +14,7 @@ import pytest
 
 from scaling.base.errors import UsageError
 from scaling.journal.record import Description
-from scaling.machine.pinning import apart, cpu_order, pinning
-from scaling.machine.topology import Topology, default_worker_counts
+from scaling.machine.topology import Topology, apart, cpu_order, default_worker_counts, pinning
 from scaling.report.plots import efficiency
 from scaling.report.plots.borders import bends, regions
 from scaling.report.plots.draw import subjects

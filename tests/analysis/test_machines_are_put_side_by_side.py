@@ -10,7 +10,7 @@ from scaling.analysis.between_studies import conclusions
 from scaling.analysis.results import StudyResults
 from scaling.base.console import new_console
 from scaling.base.errors import UsageError
-from scaling.journal.folder import HOSTS_FILE, Hosts, Standing
+from scaling.journal.beside import HOSTS_FILE, Hosts, Standing
 from scaling.report.compare import compare
 from scaling.report.page.render import machines_page
 from scaling.report.tables.grid import chapters_markdown

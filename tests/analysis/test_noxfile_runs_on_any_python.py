@@ -14,7 +14,7 @@ import pytest
 import noxfile
 from scaling.base.errors import ScalingError, UsageError
 from scaling.builds import interpreters
-from scaling.builds.interpreters import VERSIONS
+from scaling.builds.cpython import VERSIONS
 
 ROOT = Path(__file__).parents[2]
 

@@ -15,8 +15,7 @@ from msgspec.structs import replace
 from scaling.base.errors import UsageError
 from scaling.builds.arms import parse_arm
 from scaling.journal.file import FILE_NAME, JournalFile
-from scaling.journal.folder import Chosen, choose
-from scaling.journal.identity import Identity, identity_of
+from scaling.journal.identity import Chosen, Identity, choose, identity_of
 from scaling.journal.record import (
     SCHEMA,
     ArmRecord,

@@ -22,9 +22,8 @@ from scaling.journal.beside import (
 )
 from scaling.journal.record import Cell, ThreadUse
 from scaling.report.page.figures import function_blocks
-from scaling.run.profile.choice import Chosen, cell_text, choose
 from scaling.run.profile.perf import RATE_PER_S
-from scaling.run.profile.profiling import Sampling, measured, with_unseen
+from scaling.run.profile.profiling import Chosen, Sampling, cell_text, choose, measured, with_unseen
 from tests.support.cli import Command
 from tests.support.runs import of_workers, with_
 from tests.support.served_studies import FakeServedStudy

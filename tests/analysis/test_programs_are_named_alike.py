@@ -5,7 +5,7 @@ import re
 import pytest
 
 from scaling.builds.arms import parse_arm
-from scaling.builds.runtimes.runtime import RUNTIMES
+from scaling.builds.runtimes import RUNTIMES
 from scaling.builds.settings import SETTINGS
 from scaling.run.profile.perf import Perf, UnavailableError
 from scaling.study.services import SERVICES

@@ -8,7 +8,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from scaling.builds import environments, interpreters
-from scaling.run.requests_file import read_requests_file
+from scaling.run.app_requests import read_requests_file
 from scaling.study.reference import PROGRAMS_FOLDER, OutsideProgram, outside_programs
 from tests.support.children import ROOT
 from tests.support.cli import Command

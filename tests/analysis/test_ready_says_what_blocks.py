@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from scaling.base.errors import UsageError
-from scaling.builds.interpreters import Interpreter
+from scaling.builds.cpython import Interpreter
 from scaling.builds.ready.package import REPLACEMENTS, Package, Readiness, instead_of_module
 from scaling.builds.ready.resolve import Required
 from scaling.report.tables.grid import Chapters
@@ -100,7 +100,7 @@ def examined(monkeypatch: pytest.MonkeyPatch) -> Callable[[Readiness], list[Mapp
         monkeypatch.setattr(
             "scaling.builds.interpreters.ensure", lambda *_, **__: {"3.14t": interpreter()}
         )
-        monkeypatch.setattr("scaling.builds.interpreters.survey", lambda *_: [])
+        monkeypatch.setattr("scaling.builds.interpreters.find.survey", lambda *_: [])
         return asked
 
     return set_up

@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from scaling.base.errors import UsageError
-from scaling.run.openapi import requests_in_schema, schema_in
+from scaling.run.app_requests import read_requests_file, requests_in_schema, schema_in
 from scaling.run.redaction import HIDDEN, hide, hide_in_record, secrets_in
-from scaling.run.requests_file import read_requests_file
 
 
 def entry(url: str, method: str = "GET", status: int = 200, **request: Any) -> dict[str, Any]:

@@ -10,9 +10,9 @@ from scaling.analysis.validity.finding import expectation
 from scaling.base.errors import UsageError
 from scaling.builds.arms import parse_arm
 from scaling.builds.cache import Say
-from scaling.builds.interpreters import Build
+from scaling.builds.cpython import Build
 from scaling.builds.prepared_arm import PreparedArm, prepare_runtime
-from scaling.builds.runtimes.runtime import AbsentRuntimeError, Found, Runtime
+from scaling.builds.runtimes import AbsentRuntimeError, Found, Runtime
 from scaling.journal.record import (
     ArmRecord,
     GilStates,
@@ -21,8 +21,7 @@ from scaling.journal.record import (
     RunLine,
 )
 from scaling.report.plots.caption import builds_text
-from scaling.run.measure import Prepared
-from scaling.run.prepare import ChildNeeds, prepare
+from scaling.run.measure import ChildNeeds, Prepared, prepare_arms
 from scaling.study.plan.cells import Plan
 from scaling.study.settle import group_for
 from tests.support.descriptions import description
@@ -105,7 +104,7 @@ def test_the_journal_lists_what_is_there() -> None:
 
 def test_it_is_compared_with_a_python() -> None:
     with pytest.raises(UsageError, match="go: add a CPython arm as the baseline"):
-        prepare(["go"], ChildNeeds(), "workers", [], say_nothing)
+        prepare_arms(["go"], ChildNeeds(), "workers", [], say_nothing)
 
 
 def test_helpers_run_on_a_python() -> None:

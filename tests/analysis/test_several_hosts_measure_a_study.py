@@ -16,16 +16,14 @@ import psutil
 import pytest
 
 from scaling.base.errors import UsageError
-from scaling.journal.folder import folders_of
+from scaling.journal.beside import folders_of
 from scaling.journal.reading import read_lines
 from scaling.journal.record import RunLine, encode_line
 from scaling.run.cluster import engine, on_host
-from scaling.run.cluster.copies import JournalCopy
 from scaling.run.cluster.engine import Host, joined, labelled, started
-from scaling.run.cluster.measure import differences, measure_on_hosts, same_machines
-from scaling.run.cluster.on_host import idle
-from scaling.run.cluster.request import Event, Request
-from scaling.run.prepare import ChildNeeds
+from scaling.run.cluster.measure import JournalCopy, differences, measure_on_hosts, same_machines
+from scaling.run.cluster.on_host import Event, Request, idle
+from scaling.run.measure import ChildNeeds
 from scaling.study.definition import Options
 from tests.support.cli import BUILD, Command
 from tests.support.studies import FakeStudy

@@ -10,9 +10,9 @@ import pytest
 from rich.console import Console
 
 from scaling.analysis import results
+from scaling.analysis.lookup.figure import once_for_each
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import read_journal
-from scaling.base.once import once_for_each
 from scaling.report.files import write_derived
 from scaling.report.output import answered
 from scaling.report.page.render import FILE_NAME, page

@@ -11,10 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scaling.machine.cgroup import cpu_folders, cpu_quota, memory_limit_bytes
 from scaling.machine.topology import (
     Topology,
+    cpu_folders,
+    cpu_quota,
     default_worker_counts,
+    memory_limit_bytes,
     parse_cpus,
     read_topology,
     worker_counts,

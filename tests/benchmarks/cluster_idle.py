@@ -16,7 +16,7 @@ from distributed import get_worker
 
 from scaling.run.cluster import on_host
 from scaling.run.cluster.engine import Cluster, Host, started
-from scaling.run.cluster.request import RESOURCES
+from scaling.run.cluster.on_host import RESOURCES
 
 
 def sleeps(seconds: float, *, idle: bool) -> tuple[int, float, int]:

@@ -18,11 +18,10 @@ from rich.console import Console
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.table.load import judge_of, read_journal
-from scaling.journal.folder import choose
+from scaling.journal.identity import choose
 from scaling.journal.record import Cell, RunLine
 from scaling.run.execute import Executor
-from scaling.run.measure import prepared, services_of
-from scaling.run.prepare import ChildNeeds
+from scaling.run.measure import ChildNeeds, prepared, services_of
 from scaling.run.progress import PlainLines
 from scaling.run.session import drive
 from scaling.run.time_left import Standing

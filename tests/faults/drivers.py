@@ -23,8 +23,7 @@ from scaling.base.errors import ScalingError
 from scaling.journal.file import FILE_NAME
 from scaling.run import child, execute
 from scaling.run.child import Ending, run_child
-from scaling.run.measure import Prepared, measure, prepared
-from scaling.run.prepare import ChildNeeds
+from scaling.run.measure import ChildNeeds, Prepared, measure, prepared
 from scaling.run.progress import PlainLines
 from scaling.run.services import Services
 from scaling.study.definition import Options

@@ -22,7 +22,7 @@ from scaling.builds import environments
 from scaling.journal.file import FILE_NAME, JournalFile
 from scaling.machine.topology import Topology
 from scaling.report.files import tables_markdown
-from scaling.run.requests_file import read_requests_file
+from scaling.run.app_requests import read_requests_file
 from scaling.study.definition import OPTIONS, Options
 from scaling.study.file import built_in_studies, read_study, study_from
 from scaling.study.plan.cells import make_plan

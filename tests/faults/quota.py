@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from scaling.machine.cgroup import cpu_folders
+from scaling.machine.topology import cpu_folders
 from tests.faults.attempt import NotHereError
 
 PERIOD_US = 100_000

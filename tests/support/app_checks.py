@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from scaling.journal.beside import AppCheck
-from scaling.run import app_check, app_checker
+from scaling.run import app_check
 from scaling.run.child import Child
 from tests.support.children import ROOT, environment
 
@@ -24,7 +24,7 @@ def check(
     alone: int = app_check.ALONE,
     firsts: int = 1,
     together_s: float = TOGETHER_S,
-    answer_s: float = app_checker.ANSWER_S,
+    answer_s: float = app_check.ANSWER_S,
     **parameters: Any,
 ) -> AppCheck:
     """Check an application; requests are sent at once for less long than for a user.
@@ -36,7 +36,7 @@ def check(
     child = Child(sys.executable, environment(APPLICATIONS, *folders))
     with pytest.MonkeyPatch.context() as patch:
         hurry(patch, alone, firsts, together_s)
-        patch.setattr(app_checker, "ANSWER_S", answer_s)
+        patch.setattr(app_check, "ANSWER_S", answer_s)
         asked = {"application": application, **parameters}
         return app_check.check_application(child, asked, requests, workers=workers)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from scaling.builds.interpreters import Interpreter
+from scaling.builds.cpython import Interpreter
 
 
 def say_nothing(line: str) -> None:

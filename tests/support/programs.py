@@ -21,9 +21,9 @@ import pytest
 
 from scaling.base.formats import plural
 from scaling.builds import installed
-from scaling.builds.interpreters.libraries import NEEDS
-from scaling.builds.interpreters.libraries import is_there as can_be_compiled
-from scaling.builds.runtimes.runtime import RUNTIMES, AbsentRuntimeError, find
+from scaling.builds.interpreters.source import NEEDS
+from scaling.builds.interpreters.source import is_there as can_be_compiled
+from scaling.builds.runtimes import RUNTIMES, AbsentRuntimeError, find
 from scaling.builds.settings import SETTINGS
 from scaling.run.profile.perf import Perf, UnavailableError
 from scaling.run.profile.stacks import _why as why_no_stacks

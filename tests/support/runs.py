@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from scaling.builds.runtimes.runtime import RUNTIMES
+from scaling.builds.runtimes import RUNTIMES
 from scaling.builds.settings import SETTINGS
 from scaling.builds.settings.interpreter import RARE_COLLECTIONS
 from scaling.journal.record import (

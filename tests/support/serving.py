@@ -12,8 +12,7 @@ from scaling.journal.record import Disturbance, Load, Record, ServiceUse, Worker
 from scaling.run.alternation import in_turn
 from scaling.run.child import Child, Ending, Turn, run_child
 from scaling.run.load import Generator, GeneratorProgram
-from scaling.run.service_usage import ServiceUsage
-from scaling.run.services import Services
+from scaling.run.services import Services, ServiceUsage
 from scaling.study.load import LoadAsked
 from scaling.study.services import WORKERS, beside
 from tests.support.children import environment, record_of

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from scaling.builds.settings.allocator import KEEP_BLOCKS
+from scaling.builds.settings.interpreter import KEEP_BLOCKS
 from tests.support.children import (
     FREE_THREADED,
     PATIENCE_S,

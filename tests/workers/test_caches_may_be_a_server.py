@@ -18,8 +18,7 @@ from scaling.builds.installed import VALKEY
 from scaling.journal.record import ParameterValue, ServiceUse
 from scaling.run.child import Ending
 from scaling.run.service_process import ServiceError, ServiceProcess, Usage
-from scaling.run.service_usage import ServiceUsage
-from scaling.run.services import Services
+from scaling.run.services import Services, ServiceUsage
 from tests.support.children import (
     FREE_THREADED,
     each_model,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from scaling.builds.child_path import workers_folder, workers_path, workers_source_hash
+from scaling.builds.environments import workers_folder, workers_path, workers_source_hash
 from tests.support.children import BEGINNING, Own, captured, measured
 
 pytestmark = [pytest.mark.slow, pytest.mark.one_build]
@@ -113,7 +113,9 @@ def test_workers_is_found_and_scaling_is_not() -> None:
     with workers_path() as folder:
         assert imports(folder, "workers")
         assert not imports(folder, "scaling")
-    program = "import sys; from scaling.builds.child_path import workers_folder; workers_folder(); "
+    program = (
+        "import sys; from scaling.builds.environments import workers_folder; workers_folder(); "
+    )
     program += "sys.exit('workers' in sys.modules)"
     assert captured([sys.executable, "-c", program]).returncode == 0
 

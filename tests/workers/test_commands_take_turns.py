@@ -10,15 +10,15 @@ import psutil
 import pytest
 
 from scaling.analysis.table.ticks import throughputs
-from scaling.run import stopping
 from scaling.run.child import Ending
+from scaling.run.process_tree import CANNOT_STOP
 from tests.support.children import FREE_THREADED, failure_of
 from tests.support.deployed import GRANIAN, left_of, measured
 from tests.support.serving import alternated, are_apart, spans
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not stopping.IS_POSSIBLE, reason=stopping.WHY_NOT),
+    pytest.mark.skipif(bool(CANNOT_STOP), reason=CANNOT_STOP),
 ]
 
 WINDOW_S = 0.4

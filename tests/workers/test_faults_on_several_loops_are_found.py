@@ -11,8 +11,7 @@ import pytest
 
 from scaling.builds import uv_tool
 from scaling.journal.beside import AppCheck
-from scaling.run.app_check import AppCheckError
-from scaling.run.app_checker import ANSWER_S
+from scaling.run.app_check import ANSWER_S, AppCheckError
 from tests.support.app_checks import APPLICATIONS, TOGETHER_S, check
 from tests.support.children import FREE_THREADED
 

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from scaling.base.errors import ScalingError, UsageError
 from scaling.journal.record import Load, ParameterValue
-from scaling.machine.pinning import apart, cpu_order, cpus_of, pinning
-from scaling.machine.topology import Topology
-from scaling.run.cluster.elsewhere import MODULE, reached, ready
+from scaling.machine.topology import Topology, apart, cpu_order, cpus_of, pinning
+from scaling.run.cluster.generator import MODULE, reached, ready
 from scaling.run.load import Elsewhere, GeneratorProgram
 from scaling.run.service_process import ServiceError
 from scaling.run.services import Services

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from scaling.run import stopping
+from scaling.run.process_tree import CANNOT_STOP
 from tests.support.children import environment
 from tests.support.waiting import is_gone, says, wait_until
 from tests.workers.test_runs_take_turns import CELL, WINDOW_S
@@ -19,7 +19,7 @@ from tests.workers.test_runs_take_turns import CELL, WINDOW_S
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.one_build,
-    pytest.mark.skipif(not stopping.IS_POSSIBLE, reason=stopping.WHY_NOT),
+    pytest.mark.skipif(bool(CANNOT_STOP), reason=CANNOT_STOP),
 ]
 
 DRIVER = """

@@ -10,9 +10,8 @@ import pytest
 
 from scaling.base.errors import ScalingError, UsageError
 from scaling.builds import uv_tool
+from scaling.builds.cpython import inspect
 from scaling.builds.environments import make_empty
-from scaling.builds.interpreters import inspect
-from scaling.builds.ready import imports
 from scaling.builds.ready.examine import examine, examine_installed
 from scaling.builds.ready.package import REPLACEMENTS, Package, Readiness
 from scaling.builds.ready.resolve import Required
@@ -94,7 +93,7 @@ def test_each_package_is_judged_by_itself(
     for name, (code, _) in SAYS.items():
         files[name] = {f"{name}/__init__.py": code, f"{name}/{BISECT}": speed}
     monkeypatch.setenv("PYTHON_GIL", "0")  # would hide it
-    monkeypatch.setattr(imports, "LIMIT_S", 2)
+    monkeypatch.setattr("scaling.builds.ready.examine.IMPORT_LIMIT_S", 2)
     result = tried(*(wheel(tmp_path, name, each) for name, each in files.items()))
     found = {each.name: each for each in result.packages}
     assert {each.name for each in result.blocking} == {"gilly", "stable", *SAYS}

@@ -16,16 +16,16 @@ import pytest
 from scaling.analysis.table.stacks import readings, stacks
 from scaling.analysis.table.ticks import throughputs
 from scaling.journal.record import Disturbance, Record
-from scaling.run import alternation, stopping
+from scaling.run import alternation
 from scaling.run.child import Child, Ending, run_child
-from scaling.run.stopping import Tree
+from scaling.run.process_tree import CANNOT_STOP, Tree
 from tests.support.children import Own, environment, faults_per_operation, record_of
 from tests.support.serving import alternated, are_apart, spans, true_slices
 from tests.support.waiting import is_gone, wait_until
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not stopping.IS_POSSIBLE, reason=stopping.WHY_NOT),
+    pytest.mark.skipif(bool(CANNOT_STOP), reason=CANNOT_STOP),
 ]
 
 WINDOW_S = 0.4

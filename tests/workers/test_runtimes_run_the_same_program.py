@@ -13,7 +13,7 @@ import pytest
 from scaling.base.errors import UsageError
 from scaling.builds.arms import parse_arm
 from scaling.builds.prepared_arm import PreparedArm, prepare_runtime
-from scaling.builds.runtimes.runtime import OWN_LOOP, PROGRAMS, RUNTIMES, environment
+from scaling.builds.runtimes import OWN_LOOP, PROGRAMS, RUNTIMES, environment
 from scaling.journal.record import ParameterFacts, Record, WorkloadFacts
 from scaling.run.child import Child, Ending, run_child
 from tests.support.children import PATIENCE_S, record_of

@@ -14,10 +14,9 @@ import pytest
 
 from scaling.base.errors import ScalingError, UsageError
 from scaling.journal.record import ParameterValue, ServiceUse
-from scaling.run import stopping
+from scaling.run.process_tree import CANNOT_STOP
 from scaling.run.service_process import ServiceError, ServiceProcess, Usage, open_connections
-from scaling.run.service_usage import ServiceUsage
-from scaling.run.services import Services
+from scaling.run.services import Services, ServiceUsage
 from tests.support.children import PATIENCE_S, environment
 from tests.support.servers import fetch, gone
 from tests.support.waiting import wait_until
@@ -99,7 +98,7 @@ class AtWork:
         return [*self.cpu_s()]
 
 
-@pytest.mark.skipif(not stopping.IS_POSSIBLE, reason=stopping.WHY_NOT)
+@pytest.mark.skipif(bool(CANNOT_STOP), reason=CANNOT_STOP)
 def test_in_turn_the_slices_count_and_nothing_in_between() -> None:
     """The service is this process, which works all the time; its run has two slices."""
     at_work = AtWork(lambda: {os.getpid(): time.process_time()})
@@ -128,7 +127,7 @@ def test_a_saturated_process_is_not_hidden_by_others_that_idle(
     monkeypatch: pytest.MonkeyPatch, idle_processes: int
 ) -> None:
     now_s = iter([0.0, 1.0, 3.0, 9.0])
-    monkeypatch.setattr("scaling.run.service_usage.time.monotonic", lambda: next(now_s))
+    monkeypatch.setattr("scaling.run.services.time.monotonic", lambda: next(now_s))
     idle = dict.fromkeys(range(2, 2 + idle_processes), 0.0)
     readings = iter([{1: used_s, **idle} for used_s in (0.0, 0.1, 1.7, 1.8)])
     at_work = AtWork(readings.__next__, ["http://127.0.0.1"])

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from scaling.journal.record import ServiceUse
-from scaling.run import stopping
 from scaling.run.child import Ending, Turn
+from scaling.run.process_tree import CANNOT_STOP
 from scaling.run.services import Services
 from tests.support.children import record_of
 from tests.support.serving import WARMUP_S, beside_services, load_asked, load_of, taking_turns
@@ -16,7 +16,7 @@ from workers.workloads.web import Web
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.one_build,
-    pytest.mark.skipif(not stopping.IS_POSSIBLE, reason=stopping.WHY_NOT),
+    pytest.mark.skipif(bool(CANNOT_STOP), reason=CANNOT_STOP),
 ]
 
 WINDOW_S = 0.5

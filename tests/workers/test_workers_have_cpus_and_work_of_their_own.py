@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from scaling.base.errors import UsageError
 from scaling.journal.record import Cell
-from scaling.machine.pinning import cpu_order, pinning
-from scaling.machine.topology import Topology
+from scaling.machine.topology import Topology, cpu_order, pinning
 from scaling.study.definition import Options
 from scaling.study.file import study_from
 from scaling.study.plan.cells import Plan, make_plan

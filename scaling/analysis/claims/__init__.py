@@ -17,7 +17,7 @@ from scaling.analysis.lookup.cells import OVER, Fields, FigureName, named
 from scaling.analysis.lookup.figure import sides
 from scaling.base.errors import UsageError, unknown
 from scaling.base.files import text_in
-from scaling.base.toml_file import converted, document, title
+from scaling.base.typed import converted, document, title
 
 type Needed = Literal["above", "below", "same"]
 

@@ -25,7 +25,7 @@ from scaling.analysis.table.run_fields import readable, unit_of
 from scaling.base import formats
 from scaling.base.errors import UsageError, nearest, unknown
 from scaling.base.vocabulary import WORKER, WORKERS
-from scaling.builds.runtimes.runtime import OWN_LOOP, RUNTIMES
+from scaling.builds.runtimes import OWN_LOOP, RUNTIMES
 from scaling.journal.record import Calibration, Cell
 from scaling.study.load import RATE
 from scaling.study.questions import THROUGHPUT, curve_of

@@ -16,7 +16,9 @@ there that ends in a dot takes any after it.
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -49,7 +51,6 @@ from scaling.analysis.table.latency import may_be_one
 from scaling.analysis.table.load import Journal
 from scaling.base.errors import UsageError, unknown
 from scaling.base.formats import percent
-from scaling.base.once import once_for_each
 from scaling.journal.beside import FAULTS_FILE, SOAK_FILE, FaultRecord, SoakRecord
 from scaling.study.questions import CAPACITY, CPU, P99, THROUGHPUT
 
@@ -86,6 +87,22 @@ class Figure:
     least: Floats
     most: Floats
     written: str = ""
+
+
+def once_for_each[Of, Result](work: Callable[[Of], Result]) -> Callable[[Of], Result]:
+    """Decorate a function of one object, compared by identity; its results are forgotten with it.
+
+    The result must not refer to that object: the two would stay in memory.
+    """
+    found: WeakKeyDictionary[Of, Result] = WeakKeyDictionary()
+
+    @wraps(work)
+    def worked_out(of: Of) -> Result:
+        if of not in found:
+            found[of] = work(of)
+        return found[of]
+
+    return worked_out
 
 
 results_of = once_for_each(StudyResults.of)  # figures are looked up by the dozen

@@ -18,10 +18,9 @@ from pathlib import Path
 from scaling.base.errors import ScalingError
 from scaling.builds import cache
 from scaling.builds.cache import Say
-from scaling.builds.cpython import Build
-from scaling.builds.interpreters import libraries, source
+from scaling.builds.cpython import Build, Interpreter, inspect
+from scaling.builds.interpreters import source
 from scaling.builds.interpreters.find import built_folder
-from scaling.builds.interpreters.interpreter import Interpreter, inspect
 
 # ------------------------------------------------------------------------------------------- follow
 # A long command whose output goes to a log file, line by line, while it runs.
@@ -112,7 +111,7 @@ def from_source(
     destination = built_folder() / name
 
     def fill(temporary: Path) -> Path:
-        libraries.require(say=say)
+        source.require_libraries(say=say)
         archive = source.tarball(version, say=say)
         steps = _steps(wanted, temporary / f"Python-{version}", destination, pgo=pgo)
         expected_s = sum(step.expected_s for step in steps)

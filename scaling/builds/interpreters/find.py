@@ -16,8 +16,7 @@ from packaging.version import InvalidVersion, Version
 from scaling.base.errors import ScalingError
 from scaling.builds import cache, uv_tool
 from scaling.builds.cache import Say
-from scaling.builds.cpython import BUILDS, Build
-from scaling.builds.interpreters.interpreter import Interpreter, inspect
+from scaling.builds.cpython import BUILDS, Build, Interpreter, inspect
 from scaling.builds.uv_tool import Uv
 
 ORIGINS = ("PATH", "uv", "pyenv", "built")

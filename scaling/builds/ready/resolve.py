@@ -25,8 +25,8 @@ from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel
 
 from scaling.base.errors import ScalingError, UsageError
 from scaling.builds import uv_tool
+from scaling.builds.cpython import Interpreter, parse_build
 from scaling.builds.environments import make_empty, marker_variables
-from scaling.builds.interpreters import Interpreter, parse_build
 from scaling.builds.ready.package import Package
 from scaling.builds.uv_tool import Uv
 

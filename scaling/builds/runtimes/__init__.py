@@ -6,3 +6,150 @@ the same blocks and journal, are repeated as often and get the same intervals. R
 on PATH are listed in the plan and left out. Factor, of which factor-2025 also has figures, is in
 none of the package registries.
 """
+
+import hashlib
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from scaling.base.errors import ScalingError
+from scaling.builds import cache
+from scaling.builds.cache import Say
+
+# -------------------------------------------------------------------------------------------- known
+# The runtimes that have a program, by the names that a study uses for them.
+
+OWN_LOOP = "own"
+"""The loop of such an arm: what the runtime schedules its tasks with."""
+
+PROGRAMS = Path(__file__).parent / "programs"
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """The build of an arm that is not Python; its program reports `loop_class` as its loop.
+
+    The program is a folder with a file for each workload, which is named after it. It runs workers
+    of these `models`.
+    """
+
+    name: str
+    loop_class: str
+    language: str
+    suffix: str
+    models: tuple[str, ...] = ("threads",)
+
+    @property
+    def folder(self) -> Path:
+        """Where its program is."""
+        return PROGRAMS / self.language
+
+    def implements(self, workload: str) -> bool:
+        """Whether its program has the workload."""
+        return (self.folder / f"{workload}{self.suffix}").is_file()
+
+
+RUNTIMES = {
+    each.name: each
+    for each in (
+        Runtime("go", "goroutines", "go", ".go", models=("threads", "processes")),
+        Runtime("node", "node", "javascript", ".mjs"),
+        Runtime("bun", "bun", "javascript", ".mjs"),
+    )
+}
+"""Arms that are not Python, by name."""
+
+
+# --------------------------------------------------------------------------------------------- find
+
+LIMIT_S = 600.0  # Go compiles its standard library at its first build
+
+ASK_VERSION = {
+    "go": ("env", "GOVERSION"),
+    "node": ("--version",),
+    "bun": ("--version",),
+}
+
+# Variables that tune a runtime would change an arm behind its name.
+SCRUBBED = ("GOMAXPROCS", "GOGC", "GOMEMLIMIT", "GODEBUG", "GOEXPERIMENT", "NODE_", "BUN_")
+
+
+class AbsentRuntimeError(ScalingError):
+    """A runtime that is not on this machine, or does not work."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An installed runtime. `command` starts its program; `source` is the digest of its files."""
+
+    version: str
+    command: tuple[str, ...]
+    source: str
+
+
+def find(runtime: Runtime, say: Say) -> Found:
+    """The runtime on PATH, with its program ready to run.
+
+    Raises:
+        AbsentRuntimeError: it is not on PATH, does not report its version, or does not compile.
+    """
+    name = runtime.name
+    executable = shutil.which(name)
+    if executable is None:
+        raise AbsentRuntimeError(f"{name} is not on PATH")
+    version = _answer([executable, *ASK_VERSION[name]], f"{name} does not report its version")
+    digest = _digest(runtime)
+    if name == "go":
+        command: tuple[str, ...] = (str(_compiled(executable, version, runtime, digest, say)),)
+    else:
+        command = (executable, str(runtime.folder / f"main{runtime.suffix}"))
+    return Found(version, command, digest)
+
+
+def environment() -> dict[str, str]:
+    """The variables that a runtime's program gets: none that would tune the runtime."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(SCRUBBED)}
+
+
+def _digest(runtime: Runtime) -> str:
+    files = sorted(runtime.folder.glob(f"*{runtime.suffix}"))
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]
+
+
+def _compiled(go: str, version: str, runtime: Runtime, digest: str, say: Say) -> Path:
+    destination = cache.folder() / "runtimes" / f"{version}-{digest}"
+
+    def fill(temporary: Path) -> Path:
+        say(f"compiling the program of {runtime.name} with {version} (once, up to a minute)")
+        made = temporary / "workers"
+        build = ["build", "-C", str(runtime.folder), "-buildvcs=false", "-o", str(made), "."]
+        _answer([go, *build], f"the program of {runtime.name} does not compile")
+        return made
+
+    cache.make_whole(destination, fill, say=say)
+    return destination
+
+
+def _answer(command: Sequence[str], failing: str) -> str:
+    """What a command prints. Raises `AbsentRuntimeError` with `failing` and its last line."""
+    local = {"GOTOOLCHAIN": "local", "GO111MODULE": "off"}  # nothing is downloaded
+    try:
+        done = subprocess.run(
+            command,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=LIMIT_S,
+            env={**environment(), **local},
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise AbsentRuntimeError(f"{failing}: {error}") from None
+    if done.returncode != 0:
+        last = done.stderr.strip().rpartition("\n")[2]
+        raise AbsentRuntimeError(f"{failing}: {last or f'exit code {done.returncode}'}")
+    return done.stdout.strip()

@@ -5,7 +5,7 @@ An arm's name lists its settings in the order of the table, so new ones go to it
 
 from collections.abc import Mapping
 
-from scaling.builds.settings import allocator, interpreter, loop, sharing
+from scaling.builds.settings import interpreter, loop, sharing
 from scaling.builds.settings.setting import Setting
 
 SETTINGS: Mapping[str, Setting] = {
@@ -23,9 +23,9 @@ SETTINGS: Mapping[str, Setting] = {
         loop.UVLOOP,
         loop.OWN_CONTEXTS,
         loop.EAGER,
-        allocator.JEMALLOC,
-        allocator.TCMALLOC,
-        allocator.KEEP_PAGES,
+        interpreter.JEMALLOC,
+        interpreter.TCMALLOC,
+        interpreter.KEEP_PAGES,
         sharing.OWN_CODE,
         sharing.OWN_APPLICATION,
         sharing.NO_INHERITED_CONTEXT,
@@ -35,7 +35,7 @@ SETTINGS: Mapping[str, Setting] = {
         interpreter.DEFERRED_FUNCTIONS,
         sharing.TO_THREAD,
         sharing.THREADS_WITHOUT_LOOPS,
-        allocator.KEEP_BLOCKS,
+        interpreter.KEEP_BLOCKS,
         sharing.COLUMNS,
         sharing.OWN_DATA,
         sharing.DEFERRED_DATA,

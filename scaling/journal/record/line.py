@@ -1,15 +1,202 @@
-"""The lines of a journal, whatever they are of, and how they and a child's output are read.
+"""The lines of a journal, those of runs above all, and how they and a child's output are read.
 
 Reading is tolerant: an unknown field is ignored, a value that a machine could not
 supply is None. Writing is whole: every field is written, so a journal explains itself.
 """
 
+from typing import Literal
+
 import msgspec
 
-from scaling.journal.record.description import Description, ParameterValue
-from scaling.journal.record.of_child import Record
-from scaling.journal.record.of_run import RunLine
-from scaling.journal.record.of_study import StudyLine
+from scaling.journal.record.of_child import Description, Latency, ParameterValue, Record
+from scaling.journal.record.of_study import Cell, StudyLine
+
+# ----------------------------------------------------------------- what the load generator measured
+# What the load generator of a served workload measured in one run, from outside.
+
+
+class Overload(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A part of the window with `factor` times the rate, `after_s` from its start."""
+
+    factor: float
+    after_s: float
+    lasts_s: float
+
+
+class SubWindow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Answers to the requests due in one part of the window; None where there were none.
+
+    `received` are the good answers that came in it, whenever they were due (None: not known). In a
+    run with an overload also how many were due, and the latency of those with a good answer.
+    """
+
+    answered: int = 0
+    received: int | None = None
+    p50_ns: int | None = None
+    max_ns: int | None = None
+    offered: int | None = None
+    latency: Latency | None = None
+
+
+class Load(msgspec.Struct, frozen=True, kw_only=True):
+    """The load of one run and what its clients saw.
+
+    `rate_per_s` is what was asked for, of all workers together; None is a closed loop. Latency
+    counts from the due time, `service` from the send, `slip` is how late the generator itself was.
+    `unfinished` are requests without an answer at the end, with their latency so far; `latency` has
+    only answered ones. Of background requests, answered or not, the latency is in `background` and
+    nowhere else; they count in all else. `busy_fraction` is the share of a core of the busiest
+    generator process, `cpu_s` what all its processes used in the window. `cpus` are those that it
+    had to itself and `worker_cpus` those of the workers' processes, both as read back (None: they
+    shared all CPUs). `slice_ns` is the scheduling slice that it was granted, as read back.
+    `windows` are equal parts of the window, in order; `overload` is a part with a higher rate.
+    `declined` are requests that the server said it could not answer in time, by status: they are no
+    errors, and in no latency. `elsewhere`: the generator was on another host, and its part of the
+    window began later by the time that a message took to it.
+
+    Where messages are sent to `rooms` of connections, a request is a message, answered once the
+    last member of its room has it. Members received `delivered_per_s` of them in the window.
+    """
+
+    rate_per_s: float | None = None
+    overload: Overload | None = None
+    arrivals: str = "poisson"
+    keep_alive: bool = True
+    connections: int = 0
+    seed: int = 0
+    processes: int = 1
+    cpus: list[int] | None = None
+    worker_cpus: list[int] | None = None
+    python: str | None = None
+    gil: bool | None = None
+    loop: str | None = None
+    timer: str | None = None
+    slice_ns: int | None = None
+    offered: int = 0
+    completed: int = 0
+    achieved_per_s: float = 0.0
+    errors: dict[str, int] = {}
+    declined: dict[str, int] = {}
+    busy_fraction: float | None = None
+    cpu_s: float | None = None
+    latency: Latency = Latency()
+    unfinished: Latency = Latency()
+    service: Latency = Latency()
+    background: Latency = Latency()
+    slip: Latency = Latency()
+    windows: list[SubWindow] = []
+    elsewhere: bool = False
+    rooms: int | None = None
+    delivered_per_s: float | None = None
+
+
+# ---------------------------------------------------------------------------------------------- run
+
+type Outcome = Literal["measured", "failed", "crashed", "timed-out", "garbled"]
+
+
+class Memory(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The child's tree from outside: before traffic, at the window's end, its peak.
+
+    RSS, PSS and USS are read together at the end, while all workers still work. `pss_bytes`
+    counts what processes of the tree share once, whatever processes outside the tree share it.
+    `idle_pss_bytes` is that of servers that answer, before any load is sent to them.
+    `window_rss_bytes` is the median of `samples` in the window; in journals of 1.0 `rss_bytes` is
+    that median.
+    """
+
+    baseline_rss_bytes: int | None = None
+    rss_bytes: int | None = None
+    pss_bytes: int | None = None
+    idle_pss_bytes: int | None = None
+    uss_bytes: int | None = None
+    peak_bytes: int | None = None
+    window_rss_bytes: int | None = None
+    samples: int | None = None
+
+
+class Disturbance(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What else the machine did during a run. Fractions are of all CPUs' time.
+
+    `clock_step_s` is how far wall clock and monotonic clock moved apart meanwhile.
+    """
+
+    load_1m: float | None = None
+    steal_fraction: float | None = None
+    throttled_s: float | None = None
+    other_cpu_fraction: float | None = None
+    clock_step_s: float | None = None
+
+
+class ServiceUse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What a service of the workload used during a run.
+
+    `busy_fraction` is the share of one core that its busiest process used. `window_cpu_s` is the
+    part of `cpu_s` in the window of a served workload. At its end, `memory_bytes` counts what its
+    processes share once, and `connections` are those of its clients. Where it ended before the run
+    did, `ended` says how. `facts` are version and settings; of an `installed` server, which belongs
+    to the user, there are no figures.
+    """
+
+    rss_bytes: int | None = None
+    cpu_s: float | None = None
+    busy_fraction: float | None = None
+    window_cpu_s: float | None = None
+    memory_bytes: int | None = None
+    connections: int | None = None
+    ended: str = ""
+    facts: dict[str, str] = {}
+
+
+class Waits(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What the thread of each worker's loop was found doing, sampled from outside in its window.
+
+    `calls` has the samples of each worker, in their order: how many by the name of the call that it
+    waited in, `running` where it waited in none. They were read from `source`, a file in
+    /proc/PID/task/TID, at `rate_per_s` for each worker. The sampler worked for `took_s`, a little
+    longer than the window, and used `cost_s` of CPU time.
+    """
+
+    source: Literal["syscall", "wchan"]
+    rate_per_s: float
+    took_s: float = 0.0
+    cost_s: float = 0.0
+    calls: list[dict[str, int]] = []
+
+
+class RunLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="run"):
+    """One run: which cell, when, how it ended, what child, probe and load generator saw.
+
+    `waits` is None where the system does not permit it, for commands that are measured from
+    outside, and for other runtimes than CPython. Runs of a block with the same `group` were alive
+    together and took turns; None: it was `alone`, for this reason, if that is known.
+    `out_of_turn_cpu_s` are CPU seconds that such a run, its load generator and its services used
+    while others had their turn, once it was ready: about 0 where it is stopped. In the group's
+    `disturbance` they are other load.
+    """
+
+    cell: Cell
+    outcome: Outcome
+    block: int
+    position: int
+    attempt: int = 1
+    group: int | None = None
+    alone: str | None = None
+    at: str | None = None
+    elapsed_s: float | None = None
+    record: Record | None = None
+    stderr: str = ""
+    exit_code: int | None = None
+    signal: int | None = None
+    memory: Memory = Memory()
+    disturbance: Disturbance = Disturbance()
+    services: dict[str, ServiceUse] = {}
+    load: Load | None = None
+    waits: Waits | None = None
+    out_of_turn_cpu_s: float | None = None
+
+
+# -------------------------------------------------------------------------------------------- lines
 
 SCHEMA = 1  # of all of the shapes
 

@@ -18,7 +18,7 @@ from scaling.analysis.results import StudyResults, incomplete
 from scaling.base import formats
 from scaling.base.console import say
 from scaling.base.vocabulary import MODELS
-from scaling.journal.folder import Standing
+from scaling.journal.beside import Standing
 from scaling.journal.protected_write import write_file
 from scaling.journal.record import StudyLine
 from scaling.report.files import SUMMARY, TABLES, read

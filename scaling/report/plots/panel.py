@@ -15,7 +15,7 @@ from scaling.analysis.curves import Curve
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.statistics.verdict import RATIO
 from scaling.base import formats
-from scaling.builds.runtimes.runtime import OWN_LOOP
+from scaling.builds.runtimes import OWN_LOOP
 from scaling.journal.record import Cell
 from scaling.report.plots.borders import bends, draw_bends, draw_regions
 from scaling.report.plots.plot import Subject

@@ -19,7 +19,7 @@ from scaling.analysis.statistics.estimate import Estimate, bounds_kind
 from scaling.analysis.statistics.noise import NO_PAIRS, NoiseFloor
 from scaling.base import formats
 from scaling.base.vocabulary import MODELS, SIZINGS
-from scaling.builds.runtimes.runtime import OWN_LOOP
+from scaling.builds.runtimes import OWN_LOOP
 from scaling.journal.record import CeilingLine, Cell, StudyLine
 from scaling.report.plots.borders import Region, regions
 from scaling.report.plots.caption import caption, load_text, noise_text

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from rich.table import Table
 from rich.text import Text
 
-from scaling.builds.interpreters import Interpreter
+from scaling.builds.cpython import Interpreter
 
 
 def interpreters_table(found: Sequence[Interpreter]) -> Table:

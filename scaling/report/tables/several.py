@@ -13,7 +13,7 @@ from scaling.analysis.sections import RunIssue, Section
 from scaling.analysis.served.ship import Figures
 from scaling.analysis.statistics.estimate import Estimate, median
 from scaling.base import formats
-from scaling.journal.folder import Standing
+from scaling.journal.beside import Standing
 from scaling.journal.record import Cell as StudyCell
 from scaling.report.tables.comparison import warnings_of
 from scaling.report.tables.findings import named, ratios_note, with_bounds, workers

@@ -21,7 +21,8 @@ from typing import IO, Any
 import msgspec
 
 from scaling.base.errors import ScalingError, UsageError
-from scaling.run.cluster.request import LABEL, SSH
+from scaling.run.cluster.generator import SSH
+from scaling.run.cluster.on_host import LABEL
 from scaling.run.redaction import LOOPBACK
 
 try:

@@ -20,7 +20,7 @@ except ModuleNotFoundError as missing:
     python = sys.executable
     raise SystemExit(f"{missing.name} is missing: {python} -m pip install distributed") from None
 
-from scaling.run.cluster.request import RESOURCES
+from scaling.run.cluster.on_host import RESOURCES
 from scaling.run.redaction import LOOPBACK
 
 # The engine would sample its own stacks every 10 ms, and look at its loop every 20.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from scaling.base.errors import UsageError
 from scaling.builds.arms import parse_arm
-from scaling.builds.runtimes.runtime import OWN_LOOP, RUNTIMES
+from scaling.builds.runtimes import OWN_LOOP, RUNTIMES
 from scaling.journal.record import (
     SCHEMA,
     Calibration,
@@ -16,8 +16,7 @@ from scaling.journal.record import (
     RefusedCells,
     WorkloadFacts,
 )
-from scaling.machine.pinning import cpu_order, pinning
-from scaling.machine.topology import Topology, worker_counts
+from scaling.machine.topology import Topology, cpu_order, pinning, worker_counts
 from scaling.study.controls import with_controls, without_controls
 from scaling.study.definition import Study, WorkloadEntry
 from scaling.study.load import (

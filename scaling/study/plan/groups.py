@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from scaling.base.vocabulary import PROCESSES
-from scaling.builds.runtimes.runtime import RUNTIMES
+from scaling.builds.runtimes import RUNTIMES
 from scaling.journal.record import Cell, Region, Rounds, WorkloadFacts
 from scaling.study.load import is_open_loop
 from scaling.study.questions import OVER_PROCESSES, THROUGHPUT, curve_of, every_ratio, section_of
