@@ -146,8 +146,7 @@ def _har_request(entry: Mapping[str, Any]) -> dict[str, Any]:
 # The rules are the generator's, which runs outside of this process: it reads the file.
 READ = """
 import json, sys
-from workers.services.load.requests_list import read_requests
-from workers.services.load.target import BadInputError
+from workers.services.load.requests_list import BadInputError, read_requests
 try:
     print(json.dumps([request.document() for request in read_requests(sys.argv[1])]))
 except BadInputError as error:
@@ -156,8 +155,7 @@ except BadInputError as error:
 
 CHECK = """
 import json, sys
-from workers.services.load.requests_list import request_from
-from workers.services.load.target import BadInputError
+from workers.services.load.requests_list import BadInputError, request_from
 found, refused = [], []
 for document in json.load(sys.stdin):
     try:

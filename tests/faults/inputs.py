@@ -31,8 +31,7 @@ from tests.faults.pretended import do_study, plan
 from tests.faults.records import records
 from tests.support.descriptions import description
 from tests.support.fake_builds import Uv, answer, interpreter, say_nothing
-from workers.services.load.requests_list import read_requests
-from workers.services.load.target import BadInputError
+from workers.services.load.requests_list import BadInputError, read_requests
 
 EXAMPLES = 400
 HANGS_S = 20

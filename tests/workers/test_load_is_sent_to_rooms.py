@@ -15,11 +15,10 @@ from workers.services.load import rooms as of_rooms
 from workers.services.load.arrivals import KINDS
 from workers.services.load.options import parser, read_options, with_targets
 from workers.services.load.part import Part
-from workers.services.load.requests_list import Request
+from workers.services.load.requests_list import BadInputError, Request, Target
 from workers.services.load.rooms import Room, SourceAddresses, drained, joined
 from workers.services.load.subscribing import Posts, Published
 from workers.services.load.tally import Distribution, Tally
-from workers.services.load.target import BadInputError, Target
 
 FAR_NS = 1 << 62
 WAIT_S = 0.02

@@ -12,8 +12,8 @@ def main(arguments: Sequence[str]) -> int:
     from workers.services.load.coordinator import GeneratorError, generate
     from workers.services.load.driver import Driver
     from workers.services.load.options import parser, read_options
+    from workers.services.load.requests_list import BadInputError
     from workers.services.load.summary import printout, summarize
-    from workers.services.load.target import BadInputError
 
     made = parser()
     options = read_options(made, arguments)

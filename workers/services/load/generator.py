@@ -21,10 +21,9 @@ from workers.services.load.arrivals import arrivals, overloaded, share
 from workers.services.load.lane import Lane
 from workers.services.load.lanes import connected, http
 from workers.services.load.part import Part, read_stdin
-from workers.services.load.requests_list import draw
+from workers.services.load.requests_list import ROOMS, draw
 from workers.services.load.sending import ClosedLoop, OpenLoop, early_ns
 from workers.services.load.tally import Tally
-from workers.services.load.target import ROOMS
 from workers.services.load.timer import ask_for_slice
 from workers.services.serving import new_event_loop, stop_requested
 

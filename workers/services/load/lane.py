@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol, cast
 
+from workers.services.load.requests_list import Target
 from workers.services.load.tally import Tally, Window
-from workers.services.load.target import Target
 
 
 class Message(NamedTuple):

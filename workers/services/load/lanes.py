@@ -6,7 +6,7 @@ import os
 
 from workers.services.load.lane import BUFFER, ConnectionMaker, Lane, Message, Reporting, opener
 from workers.services.load.part import Part, messages
-from workers.services.load.target import Target
+from workers.services.load.requests_list import Target
 
 CONNECTS_AT_A_TIME = 100
 

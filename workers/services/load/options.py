@@ -7,8 +7,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from workers.services.load.arrivals import KINDS, Overload
-from workers.services.load.requests_list import TYPES, Request, read_requests
-from workers.services.load.target import ROOMS, BadInputError, Target, parse_target
+from workers.services.load.requests_list import (
+    ROOMS,
+    TYPES,
+    BadInputError,
+    Request,
+    Target,
+    parse_target,
+    read_requests,
+)
 
 RATE_LEAST, RATE_MOST = 0.01, 1_000_000
 SECONDS_MOST = 3_600

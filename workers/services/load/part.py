@@ -10,8 +10,7 @@ from typing import Any
 
 from workers.services.load.arrivals import Overload
 from workers.services.load.lane import Message
-from workers.services.load.requests_list import Request
-from workers.services.load.target import Target
+from workers.services.load.requests_list import Request, Target
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,7 @@ from websockets.uri import parse_uri
 
 from workers.services.load.http_connection import HttpConnection
 from workers.services.load.lane import BUFFER, Lane, Message, opener
-from workers.services.load.requests_list import Request
-from workers.services.load.target import Target
+from workers.services.load.requests_list import Request, Target
 
 EVENT_END = b"\n\n"
 DATA = b"data: "
