@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from tests.benchmarks.figure import Effort, Figure
 from tests.support.children import environment
 from tests.support.servers import ready, start
-from workers.services.load.arrivals import arrivals
+from workers.services.load.part import arrivals
 from workers.services.load.tally import Distribution
 
 SERVICE_MS = 2.0

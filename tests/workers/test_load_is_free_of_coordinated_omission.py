@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from tests.benchmarks.figure import Effort
 from tests.benchmarks.load_against_queueing import run
 from tests.support.simulated_load import SECOND_NS, Server, Span, simulate
-from workers.services.load.arrivals import arrivals
 from workers.services.load.options import parser, read_options
+from workers.services.load.part import arrivals
 from workers.services.load.summary import printout, summarize
 from workers.services.load.tally import Distribution, Tally
 from workers.worker.handle import Histogram

@@ -12,9 +12,8 @@ from typing import Any, cast
 import pytest
 
 from workers.services.load import rooms as of_rooms
-from workers.services.load.arrivals import KINDS
 from workers.services.load.options import parser, read_options, with_targets
-from workers.services.load.part import Part
+from workers.services.load.part import KINDS, Part
 from workers.services.load.requests_list import BadInputError, Request, Target
 from workers.services.load.rooms import Room, SourceAddresses, drained, joined
 from workers.services.load.subscribing import Posts, Published

@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.children import PATIENCE_S, captured
-from workers.services.load.arrivals import KINDS, Overload, arrivals, overloaded, share
 from workers.services.load.lane import Lane
 from workers.services.load.options import parser, read_options
+from workers.services.load.part import KINDS, Overload, arrivals, overloaded, share
 from workers.services.load.sending import WAITING_MOST, WAKE_UP_NS, OpenLoop, early_ns
 from workers.services.load.tally import Tally, Window
 from workers.services.load.timer import LoopTimer, Timer, new_timer

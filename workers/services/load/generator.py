@@ -17,10 +17,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from workers.host.open_files import raise_limit
-from workers.services.load.arrivals import arrivals, overloaded, share
 from workers.services.load.lane import Lane
 from workers.services.load.lanes import connected, http
-from workers.services.load.part import Part, read_stdin
+from workers.services.load.part import Part, arrivals, overloaded, read_stdin, share
 from workers.services.load.requests_list import ROOMS, draw
 from workers.services.load.sending import ClosedLoop, OpenLoop, early_ns
 from workers.services.load.tally import Tally

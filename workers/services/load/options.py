@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from workers.services.load.arrivals import KINDS, Overload
+from workers.services.load.part import KINDS, Overload
 from workers.services.load.requests_list import (
     ROOMS,
     TYPES,
