@@ -18,7 +18,7 @@ from tests.benchmarks.figure import Effort, Figure
 from tests.support.children import environment
 from tests.support.null_server import NGINX, running_nginx
 from tests.support.servers import running_site
-from workers.services.load.timer import ask_for_slice
+from workers.services.load.sending import ask_for_slice
 
 CONNECTIONS = 64
 PER_CORE_TARGET = 0.4

@@ -18,9 +18,16 @@ from tests.support.children import PATIENCE_S, captured
 from workers.services.load.lane import Lane
 from workers.services.load.options import parser, read_options
 from workers.services.load.part import KINDS, Overload, arrivals, overloaded, share
-from workers.services.load.sending import WAITING_MOST, WAKE_UP_NS, OpenLoop, early_ns
+from workers.services.load.sending import (
+    WAITING_MOST,
+    WAKE_UP_NS,
+    LoopTimer,
+    OpenLoop,
+    Timer,
+    early_ns,
+    new_timer,
+)
 from workers.services.load.tally import Tally, Window
-from workers.services.load.timer import LoopTimer, Timer, new_timer
 from workers.services.serving import new_event_loop
 
 SEEDS = st.integers(0, 2**32)
@@ -278,7 +285,7 @@ def test_linux_has_the_exact_timer() -> None:
 
 
 SLICE = """
-from workers.services.load.timer import ask_for_slice
+from workers.services.load.sending import ask_for_slice
 print(ask_for_slice(300_000))
 """
 

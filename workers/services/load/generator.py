@@ -21,9 +21,8 @@ from workers.services.load.lane import Lane
 from workers.services.load.lanes import connected, http
 from workers.services.load.part import Part, arrivals, overloaded, read_stdin, share
 from workers.services.load.requests_list import ROOMS, draw
-from workers.services.load.sending import ClosedLoop, OpenLoop, early_ns
+from workers.services.load.sending import ClosedLoop, OpenLoop, ask_for_slice, early_ns
 from workers.services.load.tally import Tally
-from workers.services.load.timer import ask_for_slice
 from workers.services.serving import new_event_loop, stop_requested
 
 if TYPE_CHECKING:
