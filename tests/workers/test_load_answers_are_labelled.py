@@ -12,8 +12,7 @@ import pytest
 from tests.support.children import PATIENCE_S
 from workers.services.load.generator import give_up_late
 from workers.services.load.http_connection import HttpConnection
-from workers.services.load.lane import Lane, Message, opener
-from workers.services.load.lanes import EchoConnection
+from workers.services.load.lane import EchoConnection, Lane, Message, opener
 from workers.services.load.requests_list import Request, Target
 from workers.services.load.tally import Tally, Window
 from workers.services.serving import new_event_loop

@@ -17,9 +17,15 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from workers.host.open_files import raise_limit
-from workers.services.load.lane import Lane
-from workers.services.load.lanes import connected, http
-from workers.services.load.part import Part, arrivals, overloaded, read_stdin, share
+from workers.services.load.lane import (
+    CONNECTS_AT_A_TIME,
+    ConnectionMaker,
+    EchoConnection,
+    Lane,
+    opener,
+    probe,
+)
+from workers.services.load.part import Part, arrivals, messages, overloaded, read_stdin, share
 from workers.services.load.requests_list import ROOMS, draw
 from workers.services.load.sending import ClosedLoop, OpenLoop, ask_for_slice, early_ns
 from workers.services.load.tally import Tally
@@ -199,6 +205,41 @@ async def until(at_ns: int) -> None:
     while left_ns > 0:  # uvloop's timers may fire early
         await asyncio.sleep(max(left_ns / 1e9, 0.001))
         left_ns = at_ns - time.monotonic_ns()
+
+
+async def connected(part: Part) -> list[Lane]:
+    """Make the lanes, dealt evenly over the servers, and connect them unless each request does.
+
+    Raises:
+        ConnectionError: a server cannot be reached; the message says which and why.
+    """
+    protocol: ConnectionMaker = EchoConnection if part.targets[0].scheme == "tcp" else http()
+    kinds = [(messages(part, each), opener(protocol, each)) for each in part.targets]
+    for target in part.targets:
+        await probe(target, part.timeout_s)
+    lanes = [
+        Lane(*kinds[(part.place + number * part.of) % len(kinds)], keepalive=part.keepalive)
+        for number in range(part.connections)
+    ]
+    if part.keepalive:
+        for first in range(0, len(lanes), CONNECTS_AT_A_TIME):
+            some = lanes[first : first + CONNECTS_AT_A_TIME]
+            opening = [asyncio.ensure_future(lane.connect()) for lane in some]
+            await asyncio.wait(opening, timeout=part.timeout_s)
+            missing = sum(lane.connection is None for lane in some)
+            if missing:
+                raise ConnectionError(
+                    f"{missing} of {len(lanes)} connections were refused or not accepted within "
+                    f"{part.timeout_s:g} s"
+                )
+    return lanes
+
+
+def http() -> ConnectionMaker:
+    """The protocol that needs a package besides the standard library."""
+    from workers.services.load.http_connection import HttpConnection
+
+    return HttpConnection
 
 
 async def generate() -> Report | None:

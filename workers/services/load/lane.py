@@ -5,6 +5,8 @@ connect is part of that request's latency.
 """
 
 import asyncio
+import contextlib
+import os
 import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol, cast
@@ -137,6 +139,7 @@ BUFFER_BYTES = 65_536
 BUFFER = memoryview(bytearray(BUFFER_BYTES))
 """All connections of a process read into this one: what is read is used up at once."""
 PAUSE_S = 0.01  # after a refused connection, so that a closed loop does not spin
+CONNECTS_AT_A_TIME = 100
 
 
 class Reporting(asyncio.BufferedProtocol):
@@ -201,3 +204,64 @@ def opener(protocol: ConnectionMaker, target: Target) -> Callable[[Lane], "async
             lane.opened(connection)
 
     return lambda lane: asyncio.ensure_future(connect(lane))
+
+
+async def probe(target: Target, timeout_s: float) -> None:
+    """Open a connection and close it.
+
+    Raises:
+        ConnectionError: it cannot be opened; the message is one line for the user.
+    """
+    try:
+        async with asyncio.timeout(timeout_s):
+            _, writer = await asyncio.open_connection(target.address, target.port)
+    except TimeoutError:
+        raise ConnectionError(f"{target.authority}: no connection within {timeout_s:g} s") from None
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        raise ConnectionError(f"no server answers at {target.authority}: {reason}") from None
+    writer.close()
+    with contextlib.suppress(OSError):
+        await writer.wait_closed()
+
+
+# --------------------------------------------------------------------------------------------- echo
+# The connection of TCP with lengths: four bytes of length (big-endian), then as many bytes, and the
+# same back. That of HTTP, which needs a package, has a file of its own.
+
+
+class EchoConnection(Reporting):
+    """Sends one message at a time and compares what comes back."""
+
+    def __init__(self, lane: Lane) -> None:
+        super().__init__(lane)
+        self._left = b""  # of the answer that is to come
+        self._begun = False
+
+    def send(self, message: Message) -> None:
+        """Send a message; nothing is in flight."""
+        self._left = message.data
+        self._begun = False
+        super().send(message)
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Compare what has come with what was sent."""
+        came = BUFFER[:nbytes]
+        if self._left[:nbytes] != came:  # also where more came than was sent
+            self._fail("mismatch")
+            return
+        self._left = self._left[nbytes:]
+        self._begun = True
+        if not self._left and self._lane.connection is self:
+            self._lane.answered("", reusable=True)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """What is in flight will not be answered."""
+        if exc is not None:
+            self._fail("reset")
+        else:
+            self._fail("short" if self._begun else "closed")
+
+    def _fail(self, kind: str) -> None:
+        self.ended(kind)
+        self.abort()

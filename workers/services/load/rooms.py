@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from workers.services.load.lanes import CONNECTS_AT_A_TIME, probe
+from workers.services.load.lane import CONNECTS_AT_A_TIME, probe
 from workers.services.load.part import Part
 from workers.services.load.requests_list import Request, Target
 from workers.services.load.sending import WAITING
