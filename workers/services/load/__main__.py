@@ -9,8 +9,7 @@ from collections.abc import Sequence
 def main(arguments: Sequence[str]) -> int:
     """Load the servers; return the exit code (2: bad usage or not reached, 1: invalid result)."""
     # Imported here, where Ctrl-C is already caught.
-    from workers.services.load.coordinator import GeneratorError, generate
-    from workers.services.load.driver import Driver
+    from workers.services.load.coordinator import Driver, GeneratorError, generate
     from workers.services.load.options import parser, read_options
     from workers.services.load.requests_list import BadInputError
     from workers.services.load.summary import printout, summarize
