@@ -16,7 +16,7 @@ from tests.faults.attempt import Fault, Try
 from tests.faults.drivers import SERVED, Driver, during, send, study
 from tests.faults.records import judged, latest
 from workers.cell import LOOPBACK
-from workers.services.postgres.server import NAME
+from workers.services.postgres import NAME
 
 TAKEN_S = 1.5  # long enough for the set-up of the next run, too short for its second attempt
 SLOW_S = 0.3  # how long it stops, again and again

@@ -11,10 +11,11 @@ import sys
 import time
 from collections.abc import Callable
 
+import asyncpg  # noqa: F401 - what each service imports when it starts
+
 from scaling.builds.installed import program
-from workers.services import nginx, pgbouncer
-from workers.services.postgres import INSTALLED, data, server  # noqa: F401 - imported when it starts, too
-from workers.services.postgres import __main__ as postgres
+from workers.services import nginx, pgbouncer, postgres
+from workers.services.postgres import INSTALLED
 
 LATEST_S = 0.5  # a service takes 0.1 to 0.4 s to start
 

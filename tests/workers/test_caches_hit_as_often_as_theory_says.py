@@ -17,7 +17,7 @@ import pytest
 
 from tests.support.children import FREE_THREADED, driven, finish, measured, pss_mib
 from workers.readback.refusals import load_choices
-from workers.services.valkey import computed
+from workers.services.values import computed
 from workers.worker.workload import parameters_of
 from workers.workloads.cache import Cache
 from workers.workloads.parts.lookups import DRAWN, MAKERS, Misses, drawn

@@ -31,7 +31,7 @@ from workers.services.native import (
 )
 from workers.services.nginx import require_proof
 from workers.services.pgbouncer import ends_by
-from workers.services.postgres.table import SEED, fill, letters
+from workers.services.values import SEED, fill, letters
 
 pytestmark = pytest.mark.one_build
 

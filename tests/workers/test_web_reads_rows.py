@@ -17,7 +17,7 @@ from tests.support.children import FREE_THREADED, record_of
 from tests.support.serving import ANNOUNCED_S, beside_services, load_asked, load_of
 from workers import Worker
 from workers.outside.commands import SERVERS, command_line
-from workers.services.postgres.table import letters
+from workers.services.values import letters
 from workers.worker.workload import build
 from workers.workloads.parts.applications import read_budgets, share_variables
 from workers.workloads.parts.first_request import FirstAnswer, first_answer

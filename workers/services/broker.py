@@ -17,7 +17,7 @@ from workers.services.native import (
     run,
     run_program,
 )
-from workers.services.valkey import INSTALLED
+from workers.services.valkey import INSTALLED, connected, running, version_in
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -25,16 +25,15 @@ def main(arguments: Sequence[str]) -> int:
     parser = native_parser("workers.services.broker", "Passes on messages with Valkey.")
     options = parser.parse_args(arguments)
     try:
+        import valkey.asyncio  # noqa: F401 - before anything is started
         from valkey.exceptions import ValkeyError
-
-        from workers.services.valkey import server as valkey
     except ImportError as error:
         parser.exit(1, f"{parser.prog}: a package is missing: {error}\n")
 
     async def facts_of(url: str) -> dict[str, str]:
         try:
-            async with valkey.connected(url) as client:
-                return valkey.version_in(await client.info("server"))
+            async with connected(url) as client:
+                return version_in(await client.info("server"))
         except (OSError, ValueError, KeyError, ValkeyError) as error:
             raise NativeError(
                 f"the Valkey of --valkey cannot be used ({type(error).__name__}); try its URL with "
@@ -44,7 +43,7 @@ def main(arguments: Sequence[str]) -> int:
     @asynccontextmanager
     async def embedded() -> AsyncIterator[Announced]:
         with own_folder() as folder:
-            async with valkey.running(folder) as (url, server):
+            async with running(folder) as (url, server):
                 yield Announced([url], await facts_of(url), server)
 
     @asynccontextmanager
@@ -52,8 +51,8 @@ def main(arguments: Sequence[str]) -> int:
         url = os.environ[INSTALLED]
         yield Announced([url], {**await facts_of(url), "installed": "yes"})
 
-    running = installed if os.environ.get(INSTALLED) else embedded
-    return run(parser, until_eof=options.until_eof, running=running)
+    asked = installed if os.environ.get(INSTALLED) else embedded
+    return run(parser, until_eof=options.until_eof, running=asked)
 
 
 if __name__ == "__main__":

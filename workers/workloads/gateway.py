@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from workers import Worker, parameter
-from workers.services.postgres.table import letters
+from workers.services.values import letters
 from workers.workloads.parts.first_request import FirstAnswer, first_answer
 from workers.workloads.parts.served import WITHOUT_HTTPTOOLS, Served
 from workers.workloads.parts.servers.base import BaseServer

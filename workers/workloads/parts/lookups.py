@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate, islice
 from typing import Any, Protocol
 
-from workers.services.postgres.table import letters
-from workers.services.valkey import VALUES, computed
+from workers.services.values import VALUES, computed, letters
 from workers.workloads.parts.stack.async_rows import AsyncpgPool
 from workers.workloads.parts.stack.database import Database
 from workers.workloads.parts.where import STATEMENTS

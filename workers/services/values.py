@@ -1,12 +1,15 @@
-"""The table `row`: keys from 1, and 20 letters that follow from the key and a seed.
+"""What services hold. It follows from a key and a seed, so a client can check any answer.
 
-So a client can check any answer without the table.
+The table `row` of PostgreSQL has keys from 1, and 20 letters for each. A cache has a value for each
+key, by what a miss costs.
 """
 
 import hashlib
 import string
 from collections.abc import AsyncIterator, Callable
 from typing import Any
+
+# -------------------------------------------------------------------------------------------- table
 
 LETTERS = 20
 SEED = 0
@@ -54,3 +57,19 @@ async def _lines(rows: int, seed: int, say: Callable[[str], None]) -> AsyncItera
         yield b"".join(b"%d\t%b\n" % (key, _letters(key, seed)) for key in keys)
         if keys[-1] % REPORT == 0:
             say(f"PostgreSQL: {keys[-1]:,} of {rows:,} rows copied")
+
+
+# -------------------------------------------------------------------------------------------- cache
+
+
+def computed(key: int) -> str:
+    """The value that CPU work has."""
+    return f"value {key:026}"
+
+
+def read(key: int) -> str:
+    """The value that is read from PostgreSQL: rows count from 1."""
+    return letters(key + 1)
+
+
+VALUES: dict[str, Callable[[int], str]] = {"cpu": computed, "postgres": read}

