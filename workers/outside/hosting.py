@@ -17,7 +17,7 @@ from workers.host.channel import DriverError, Observer
 from workers.host.hosting import LEAD_S, LOAD_LEAD_S, schedule
 from workers.host.open_files import raise_limit
 from workers.outside.commands import SERVERS, arguments_of, command_line
-from workers.outside.noted import Noted
+from workers.outside.noting import Noted
 from workers.outside.readiness import (
     READY_S,
     Answer,
