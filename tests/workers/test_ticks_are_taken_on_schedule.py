@@ -10,7 +10,7 @@ import pytest
 
 from workers.host.hosting import schedule
 from workers.loops import runner_for
-from workers.outside.window import Window
+from workers.outside.tree import Window
 from workers.readback.gil import GilWatch
 from workers.readback.process import Readback
 from workers.worker.handle import Worker

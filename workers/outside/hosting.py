@@ -25,8 +25,7 @@ from workers.outside.readiness import (
     settle_s,
     wait_for_answer,
 )
-from workers.outside.tree import CpuClock, Known, end, family, has_work
-from workers.outside.window import Reading, Window
+from workers.outside.tree import CpuClock, Known, Reading, Window, end, family, has_work
 from workers.starting import ends_with_this_process, free_port
 from workers.worker.registry import load_workload
 from workers.worker.session import RefusedError, failure_of
