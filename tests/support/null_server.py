@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from scaling.builds.installed import program
-from workers.starting import free_port
+from workers.system import free_port
 
 NGINX = program("nginx")
 LIMIT_S = 10

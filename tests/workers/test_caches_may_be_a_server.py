@@ -31,7 +31,7 @@ from tests.support.servers import kill_valkey, left_in
 from tests.support.serving import beside_services
 from tests.workers.test_caches_hit_as_often_as_theory_says import POINTS, expected_hits
 from workers.services.native import PREFIX
-from workers.starting import free_port
+from workers.system import free_port
 from workers.workloads.parts.lookups import Rows
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("servers")]

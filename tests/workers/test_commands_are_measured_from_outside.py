@@ -33,7 +33,7 @@ from workers.cell import Cell
 from workers.outside import hosting, readiness
 from workers.outside.hosting import OutsideHost
 from workers.outside.tree import CpuClock, Known, end, family, has_work
-from workers.starting import free_port
+from workers.system import free_port
 
 pytestmark = [
     pytest.mark.slow,

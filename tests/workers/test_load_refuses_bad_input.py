@@ -12,7 +12,7 @@ from tests.support.children import captured, environment
 from workers.services.load.__main__ import main
 from workers.services.load.coordinator import checked_instants
 from workers.services.load.requests_list import BadInputError, Request, parse_target, read_requests
-from workers.starting import free_port
+from workers.system import free_port
 
 HERE = "http://127.0.0.1:9"
 

@@ -19,7 +19,7 @@ from scaling.report.deploy import serve, serve_aiohttp
 from scaling.report.deploy.commands import write_program
 from tests.support.children import PATIENCE_S
 from tests.support.waiting import wait_until
-from workers.starting import free_port
+from workers.system import free_port
 
 pytestmark = pytest.mark.slow
 

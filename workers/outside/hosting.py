@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, cast
 from workers.cell import LOOPBACK, SCHEMA, Cell
 from workers.host.channel import DriverError, Observer
 from workers.host.hosting import LEAD_S, LOAD_LEAD_S, schedule
-from workers.host.open_files import raise_limit
 from workers.outside.commands import SERVERS, arguments_of, command_line
 from workers.outside.noting import Noted
 from workers.outside.readiness import (
@@ -26,7 +25,7 @@ from workers.outside.readiness import (
     wait_for_answer,
 )
 from workers.outside.tree import CpuClock, Known, Reading, Window, end, family, has_work
-from workers.starting import ends_with_this_process, free_port
+from workers.system import ends_with_this_process, free_port, raise_limit
 from workers.worker.registry import load_workload
 from workers.worker.session import RefusedError, failure_of
 from workers.worker.workload import build, reason_against

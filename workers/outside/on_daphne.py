@@ -12,7 +12,7 @@ import socket
 import sys
 from typing import Any
 
-from workers.starting import ends_with_this_process
+from workers.system import ends_with_this_process
 
 BACKLOG = 2_048
 

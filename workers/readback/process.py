@@ -13,9 +13,9 @@ import time
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from workers.host import open_files
 from workers.readback.gil import GilWatch, gil_enabled
 from workers.readback.switches import Switches, Value
+from workers.system import open_files_limit
 
 # ---------------------------------------------------------------------------------------- allocator
 # Which object allocator is really in use, read back from the interpreter itself.
@@ -204,7 +204,7 @@ class Readback:
             "thread_inherit_context": getattr(sys.flags, "thread_inherit_context", None),
             "context_aware_warnings": getattr(sys.flags, "context_aware_warnings", None),
             "os_threads": self._os_threads if whole_process else None,
-            "open_files_limit": open_files.limit() if whole_process else None,
+            "open_files_limit": open_files_limit() if whole_process else None,
             "debug": debug,
         }
 

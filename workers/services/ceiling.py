@@ -14,8 +14,8 @@ from functools import partial
 from typing import cast
 from urllib.parse import urlsplit
 
-from workers.host.open_files import raise_limit
 from workers.services.serving import delay, new_event_loop
+from workers.system import raise_limit
 
 CONNECTIONS = 32  # per URL, plus as many as the server's delay keeps waiting
 CONNECTIONS_MOST = 4_000

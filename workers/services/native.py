@@ -22,7 +22,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import IO
 
-from workers.starting import ends_with_this_process, free_port
+from workers.system import ends_with_this_process, free_port
 
 # ------------------------------------------------------------------------------------------- folder
 # A folder for the time of one server: locked while it is in use, removed at the end.

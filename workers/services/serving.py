@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 
 from workers.cell import LOOPBACK
-from workers.host.open_files import raise_limit
+from workers.system import raise_limit
 
 # ------------------------------------------------------------------------------------------- socket
 # A service's listening socket, opened before anything slow is imported or generated.

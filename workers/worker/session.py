@@ -14,12 +14,12 @@ from typing import Any
 from workers.cell import Cell
 from workers.host.channel import Channel, Message
 from workers.host.inbound import socket_of
-from workers.host.open_files import raise_limit
 from workers.loops import runner_for
 from workers.loops.registry import import_loop, loop_version
 from workers.loops.runners import Runner, Traffic
 from workers.readback.gil import GilWatch
 from workers.readback.process import Readback
+from workers.system import raise_limit
 from workers.worker.handle import Worker
 from workers.worker.meter import Meter
 from workers.worker.registry import imported_anew, is_own, load_workload, package_of

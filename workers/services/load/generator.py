@@ -16,7 +16,6 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from workers.host.open_files import raise_limit
 from workers.services.load.lane import (
     CONNECTS_AT_A_TIME,
     ConnectionMaker,
@@ -30,6 +29,7 @@ from workers.services.load.requests_list import ROOMS, draw
 from workers.services.load.sending import ClosedLoop, OpenLoop, ask_for_slice, early_ns
 from workers.services.load.tally import Tally
 from workers.services.serving import new_event_loop, stop_requested
+from workers.system import raise_limit
 
 if TYPE_CHECKING:
     from workers.services.load.rooms import Room

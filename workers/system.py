@@ -1,0 +1,70 @@
+"""What the operating system is asked for: more open files, a free port, an end with the parent."""
+
+import contextlib
+import os
+import signal
+import socket
+from collections.abc import Callable
+
+from workers.cell import LOOPBACK
+
+# --------------------------------------------------------------------------------------- open files
+# The limit on a process's open files, sockets included, and how to raise it.
+#
+# Shells often start programs with a soft limit of 1,024, too few for a workload with 5,000
+# connections. A process may raise its soft limit up to the hard one; only an administrator can
+# raise that.
+
+try:
+    import resource
+except ImportError:  # Windows has no such limit
+
+    def raise_limit() -> None:
+        """Do nothing: this system has no such limit."""
+
+    def open_files_limit() -> int | None:
+        """Return None: this system has no such limit."""
+        return None
+else:
+
+    def raise_limit() -> None:
+        """Raise this process's soft limit to the hard one, as far as the system allows."""
+        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        with contextlib.suppress(ValueError, OSError):  # macOS allows less than its hard limit
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+    def open_files_limit() -> int | None:
+        """How many files this process may open; None means no limit."""
+        soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        return None if soft == resource.RLIM_INFINITY else soft
+
+
+# ---------------------------------------------------------------------------------------- processes
+# To start another process: a free port for it, and that it ends with this one, its parent.
+
+PR_SET_PDEATHSIG = 1
+
+
+def free_port() -> int:
+    """A port of the loopback on which nothing listens now."""
+    with socket.socket() as listening:
+        listening.bind((LOOPBACK, 0))
+        port: int = listening.getsockname()[1]
+        return port
+
+
+def ends_with_this_process(by: signal.Signals) -> Callable[[], None]:
+    """What a new process calls after the fork, so that the kernel ends it when this one ends.
+
+    A later change of the new process's user would undo it.
+    """
+    import ctypes  # costs memory: no measured worker starts a process
+
+    prctl, parent = ctypes.CDLL(None).prctl, os.getpid()  # nothing is loaded after the fork
+
+    def ask() -> None:
+        prctl(PR_SET_PDEATHSIG, int(by))
+        if os.getppid() != parent:  # it is gone already
+            os._exit(1)
+
+    return ask
