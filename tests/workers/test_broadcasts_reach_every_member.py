@@ -17,7 +17,7 @@ from tests.support.servers import kill_valkey, left_in
 from tests.support.serving import beside_services, load_asked, load_of
 from workers import Worker
 from workers.host.models import MODELS
-from workers.readback.refusals import load_choices, refusals
+from workers.readback.describe import load_choices, refusals
 from workers.workloads.broadcast import Broadcast
 from workers.workloads.parts.rooms import BrokerRooms
 

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from tests.support.children import FREE_THREADED, driven, finish, measured, pss_mib
-from workers.readback.refusals import load_choices
+from workers.readback.describe import load_choices
 from workers.services.values import computed
 from workers.worker.workload import parameters_of
 from workers.workloads.cache import Cache

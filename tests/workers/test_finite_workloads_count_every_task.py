@@ -17,7 +17,7 @@ from workers.loops import library
 from workers.loops.libraries import Begin, CancelScopes
 from workers.loops.on_asyncio import Asyncio
 from workers.loops.registry import load_loop
-from workers.readback.refusals import load_choices, refusals
+from workers.readback.describe import load_choices, refusals
 from workers.workloads.cancel import Cancel
 from workers.workloads.gather import Gather
 from workers.workloads.parts.joins import JOINS, Join, Many, eagerly

@@ -33,9 +33,9 @@ from workers.cell import Cell
 from workers.host import inbound
 from workers.host.inbound import Inbound
 from workers.outside.commands import command_line
+from workers.readback.describe import Isolation, load_choices, refusals
 from workers.readback.gil import GilWatch
 from workers.readback.process import MOST_SPANS, Collections, Readback
-from workers.readback.refusals import Isolation, load_choices, refusals
 from workers.worker.registry import built_in
 from workers.workloads.mix import Mix
 from workers.workloads.parts.mixed import BODY, heavy_path, heavy_work, wsgi

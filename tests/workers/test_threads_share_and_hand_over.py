@@ -11,7 +11,7 @@ import pytest
 from scaling.journal.record import Record
 from tests.support.children import finish, measured
 from workers import Worker
-from workers.readback.refusals import load_choices, refusals
+from workers.readback.describe import load_choices, refusals
 from workers.worker.meeting import Barrier, Meeting
 from workers.worker.registry import built_in, load_workload
 from workers.workloads.handoff import Handoff, Sender

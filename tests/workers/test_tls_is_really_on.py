@@ -14,7 +14,7 @@ import pytest
 from tests.support.children import FREE_THREADED, PATIENCE_S, ROOT, Own, finish, measured
 from workers import Worker
 from workers.host.models import MODELS
-from workers.readback.refusals import Isolation, load_choices, refusals
+from workers.readback.describe import Isolation, load_choices, refusals
 from workers.workloads.echo import Echo
 from workers.workloads.parts import echo_ends, tls
 from workers.workloads.parts.loopback import Contexts
