@@ -12,8 +12,8 @@ from scaling.journal.record import Record
 from tests.support.children import finish, measured
 from workers import Worker
 from workers.readback.describe import load_choices, refusals
-from workers.worker.meeting import Barrier, Meeting
 from workers.worker.registry import built_in, load_workload
+from workers.worker.shared import Barrier, Meeting
 from workers.workloads.handoff import Handoff, Sender
 from workers.workloads.parts import timers
 from workers.workloads.parts.timers import Timekeeper

@@ -19,7 +19,8 @@ from workers.worker.workload import Workload
 #
 # Threads that call the same functions of the same classes write to the same reference counts and
 # caches. A worker that imports the modules for itself has its own copy of what they hold. What
-# workers must share, such as a lock, belongs in `workers.worker`, which is never imported anew.
+# workers must share, such as a lock, belongs in `workers.worker.shared`, which is never imported
+# anew.
 
 BUILT_IN = "workers.workloads"  # the package of the built-in workloads
 

@@ -6,7 +6,6 @@ before it.
 """
 
 import dataclasses
-from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
@@ -274,17 +273,3 @@ def _check(owner: str, name: str, value: object, expected: dict[str, Any]) -> No
     least = expected["at_least"]
     if least is not None and isinstance(value, int | float) and value < least:
         raise ParameterError(f"{owner}.{name}: expected at least {least:g}, got {value!r}")
-
-
-# --------------------------------------------------------------------------------------------- once
-# What the workers of a process share.
-
-_made: dict[Hashable, Any] = {}
-
-
-def of_process[T](key: Hashable, make: Callable[[], T]) -> T:
-    """What this process makes once, before its workers: they find it, whoever comes first."""
-    if key not in _made:
-        _made[key] = make()
-    made: T = _made[key]
-    return made

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from workers import Worker, Workload, parameter
-from workers.worker.environment import environment, environment_on_loop
+from workers.worker.shared import environment, environment_on_loop
 from workers.workloads.parts.applications import (
     Application,
     ApplicationError,

@@ -11,7 +11,8 @@ from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from workers import Worker, Workload, parameter
-from workers.worker.workload import Holds, of_process
+from workers.worker.shared import of_process
+from workers.worker.workload import Holds
 from workers.workloads.parts.lookups import LOADS, MAKERS, Misses, drawn
 from workers.workloads.parts.lookups import Cache as Kept
 from workers.workloads.parts.where import service_url

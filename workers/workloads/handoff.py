@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from workers import Worker, Workload, parameter
-from workers.worker.meeting import meeting
+from workers.worker.shared import meeting
 from workers.workloads.parts.timers import Timekeeper
 
 

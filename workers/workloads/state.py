@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from workers import Worker, parameter
-from workers.worker.workload import of_process
+from workers.worker.shared import of_process
 from workers.workloads.parts.lookups import drawn, part_of
 from workers.workloads.parts.state import OnState
 from workers.workloads.parts.work import call_back

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 
 from workers import Worker, parameter
 from workers.services.values import letters
-from workers.worker.environment import environment_on_loop
+from workers.worker.shared import environment_on_loop
 from workers.workloads.parts.applications import share_variables
 from workers.workloads.parts.first_request import FirstAnswer, first_answer, until_started
 from workers.workloads.parts.served import Served

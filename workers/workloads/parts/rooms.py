@@ -13,7 +13,7 @@ from contextlib import aclosing, asynccontextmanager, suppress
 from typing import Any, Literal
 
 from workers import Worker
-from workers.worker.meeting import Meeting, meeting
+from workers.worker.shared import Meeting, meeting
 
 JOINED = "joined"  # the first message to a member: from then on it receives what is published
 CHANNEL = "room:"  # what the broker's channels begin with

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from workers import Workload, parameter
-from workers.worker.workload import Holds, of_process
+from workers.worker.shared import of_process
+from workers.worker.workload import Holds
 
 NAME = "item {:011}"  # of one length, so that the sum of what was read is known
 
