@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 
-from workers.loops.registry import load_loop
+from workers.loops import load_loop
 from workers.worker.handle import Worker
 from workers.workloads.echo import Echo
 from workers.workloads.parts.echo_ends import ENDS, EchoSetup

@@ -135,7 +135,7 @@ def test_a_module_that_cannot_be_imported_is_named(shop: Path, code: str, says: 
 def test_a_server_that_an_import_runs_is_noticed_at_once(shop: Path, loop: str) -> None:
     code = f"""
         import asyncio
-        from workers.loops.registry import load_loop
+        from workers.loops import load_loop
 
         async def serve():
             server = await asyncio.get_running_loop().create_server(asyncio.Protocol, port=8_000)

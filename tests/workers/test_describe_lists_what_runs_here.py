@@ -19,7 +19,7 @@ from tests.support.children import (
     unknown_keys,
 )
 from tests.support.once import made_once
-from workers.loops.registry import LOOPS
+from workers.loops import LOOPS
 from workers.worker.registry import built_in, load_workload
 
 pytestmark = pytest.mark.one_build

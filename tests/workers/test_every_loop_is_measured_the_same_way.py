@@ -12,8 +12,7 @@ from trio.testing import MockClock
 
 from tests.support.children import PORTABLE_LOOPS, Finished, Own
 from workers.host.hosting import schedule
-from workers.loops import runner_for
-from workers.loops.registry import LOOPS
+from workers.loops import LOOPS, runner_for
 
 pytestmark = pytest.mark.slow
 
@@ -39,7 +38,7 @@ MS = 1_000_000
 
 NAPS = """
     import importlib
-    from workers.loops.registry import LOOPS
+    from workers.loops import LOOPS
 
     @dataclass
     class Theirs(Workload):

@@ -13,10 +13,9 @@ import pytest
 
 from tests.support.children import finish, measured
 from tests.support.in_process import ALL_LOOPS, run_alone
-from workers.loops import library
+from workers.loops import library, load_loop
 from workers.loops.libraries import Begin, CancelScopes
 from workers.loops.on_asyncio import Asyncio
-from workers.loops.registry import load_loop
 from workers.readback.describe import load_choices, refusals
 from workers.workloads.cancel import Cancel
 from workers.workloads.gather import Gather

@@ -14,7 +14,7 @@ from scaling.base.errors import ScalingError
 from scaling.cli.program import app
 from scaling.journal.reading import read_lines
 from scaling.journal.record import RunLine
-from workers.loops.registry import LOOPS
+from workers.loops import LOOPS
 from workers.worker.registry import built_in
 
 pytestmark = [pytest.mark.slow, pytest.mark.thorough, pytest.mark.one_build]

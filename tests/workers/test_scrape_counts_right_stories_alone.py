@@ -283,7 +283,7 @@ def test_workers_begin_apart_and_use_a_port_each(monkeypatch: pytest.MonkeyPatch
 LIVE = """
 import asyncio, gc, json, sys
 from workers import Worker
-from workers.loops.registry import load_loop
+from workers.loops import load_loop
 from workers.workloads.scrape import Scrape
 
 async def live(worker, workload):

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.children import Own, each_model, finish, measured
 from workers import Worker, Workload
-from workers.loops.registry import LOOPS, UnknownLoopError
+from workers.loops import LOOPS, UnknownLoopError
 from workers.workloads.lifecycle import Lifecycle
 
 MAKES = """

@@ -9,7 +9,6 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from workers.host.channel import Channel, Message
-from workers.loops.registry import load_loop
 from workers.loops.runners import ENDED_EARLY
 
 if TYPE_CHECKING:  # most workloads need no library
@@ -53,12 +52,12 @@ class AsyncioTraffic:
 class AsyncioRunner:
     """Runs a session with `asyncio.Runner`."""
 
-    def __init__(self, loop: str) -> None:
-        self._loop = loop
+    def __init__(self, new_event_loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
+        self._new_event_loop = new_event_loop
 
     def run[T](self, session: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Run a session on a new loop of the cell's kind."""
-        with asyncio.Runner(loop_factory=load_loop(self._loop)) as runner:
+        with asyncio.Runner(loop_factory=self._new_event_loop) as runner:
             return runner.run(session())
 
     def event(self) -> asyncio.Event:

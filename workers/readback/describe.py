@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Self
 
 from workers.cell import SCHEMA
 from workers.host.models import MODELS, refusal, too_many_threads
-from workers.loops.registry import LOOPS, import_loop, loop_version
+from workers.loops import LOOPS, import_loop, loop_version
 from workers.readback.gil import gil_enabled
 from workers.readback.process import allocator, os_threads
 from workers.worker.registry import built_in, load_workload
@@ -45,7 +45,7 @@ class Isolation:
         try:
             self._interpreter.exec(f"import sys; sys.path[:] = {sys.path!r}")
             for name in self.loops:
-                code = f"from workers.loops.registry import import_loop; import_loop({name!r})"
+                code = f"from workers.loops import import_loop; import_loop({name!r})"
                 self.loops[name] = self._refuses(code)
         except BaseException:
             self._interpreter.close()

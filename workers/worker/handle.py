@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from workers.loops import runner_for
-from workers.loops.registry import load_loop
+from workers.loops import load_loop, runner_for
 
 if TYPE_CHECKING:
     import socket
 
-    from workers.loops.registry import LoopFactory
+    from workers.loops import LoopFactory
 
 
 # ---------------------------------------------------------------------------------------- histogram

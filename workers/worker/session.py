@@ -14,8 +14,7 @@ from typing import Any
 from workers.cell import Cell
 from workers.host.channel import Channel, Message
 from workers.host.inbound import socket_of
-from workers.loops import runner_for
-from workers.loops.registry import import_loop, loop_version
+from workers.loops import import_loop, loop_version, runner_for
 from workers.loops.runners import Runner, Traffic
 from workers.readback.gil import GilWatch
 from workers.readback.process import Readback

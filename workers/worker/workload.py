@@ -9,7 +9,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
-from workers.loops.registry import known_loop
+from workers.loops import known_loop
 from workers.worker.handle import Worker
 
 PARAMETER_TYPES = (bool, int, float, str)

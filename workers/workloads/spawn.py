@@ -6,8 +6,7 @@ from itertools import repeat
 from typing import Literal
 
 from workers import Worker, Workload, parameter
-from workers.loops import library
-from workers.loops.registry import known_loop
+from workers.loops import known_loop, library
 
 
 @dataclass
