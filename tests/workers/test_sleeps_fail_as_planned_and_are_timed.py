@@ -15,9 +15,8 @@ from tests.support.children import measured
 from tests.support.in_process import ALL_LOOPS, run_alone
 from workers.loops.libraries import Begin
 from workers.loops.on_asyncio import Asyncio
-from workers.workloads.parts.timers import Lateness, Pauses, exponential_s
 from workers.workloads.parts.work import TURNS_PER_US
-from workers.workloads.sleep import Operation, Sleep, Tasks
+from workers.workloads.sleep import Lateness, Operation, Pauses, Sleep, Tasks, exponential_s
 
 pytestmark = pytest.mark.one_build
 

@@ -14,9 +14,7 @@ from workers import Worker
 from workers.readback.describe import load_choices, refusals
 from workers.worker.registry import built_in, load_workload
 from workers.worker.shared import Barrier, Meeting
-from workers.workloads.handoff import Handoff, Sender
-from workers.workloads.parts import timers
-from workers.workloads.parts.timers import Timekeeper
+from workers.workloads.handoff import Handoff, Sender, Timekeeper
 from workers.workloads.shared import OF_ONE_LOOP, RUNGS, OfOneLoop, Rung, Shared
 
 
@@ -242,7 +240,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(timers, "time", clock)
+    monkeypatch.setattr("workers.workloads.handoff.time", clock)
     monkeypatch.setattr(asyncio, "get_running_loop", lambda: clock)
     return clock
 

@@ -1,13 +1,13 @@
 """Callbacks sent from one worker's loop to another's with `call_soon_threadsafe`."""
 
 import asyncio
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 from workers import Worker, Workload, parameter
 from workers.worker.shared import meeting
-from workers.workloads.parts.timers import Timekeeper
 
 
 @dataclass
@@ -138,3 +138,43 @@ class Tally:
         """Count the last callback of a batch of `count`, and acknowledge the batch."""
         ran, self._ran = self._ran + 1, 0
         self._back.call_soon_threadsafe(self._answer, count, ran)
+
+
+class Timekeeper:
+    """A periodic timer that notes how late it runs: what a busy loop does to other work on it.
+
+    It fires every `period_s` on the running loop, from its creation until `stop`.
+
+    Lateness counts from the due time, however late the previous firing was (no coordinated
+    omission), by `time.monotonic`: a loop's own clock may stand still while it is busy. A timer
+    that fires early (uvloop's have a resolution of 1 ms) counts as on time.
+    """
+
+    def __init__(self, period_s: float) -> None:
+        self._period_s = period_s
+        self._loop = asyncio.get_running_loop()
+        self._due_s = time.monotonic()
+        self._late_s: list[float] = []
+        self._arm()
+
+    def stop(self) -> dict[str, float]:
+        """Stop; return `timer_late_mean_s` and `timer_late_max_s`.
+
+        A firing that is due and has not happened counts with its lateness so far.
+        """
+        self._handle.cancel()
+        waiting_s = time.monotonic() - self._due_s
+        late_s = [*self._late_s, waiting_s] if waiting_s > 0 else self._late_s or [0.0]
+        return {
+            "timer_late_mean_s": sum(late_s) / len(late_s),
+            "timer_late_max_s": max(late_s),
+        }
+
+    def _arm(self) -> None:
+        self._due_s += self._period_s
+        delay_s = self._due_s - time.monotonic()
+        self._handle = self._loop.call_at(self._loop.time() + delay_s, self._fire)
+
+    def _fire(self) -> None:
+        self._late_s.append(max(0.0, time.monotonic() - self._due_s))
+        self._arm()

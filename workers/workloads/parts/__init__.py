@@ -1,1 +1,1 @@
-"""Parts that workloads are made of: the ends of a connection, timers, parsers, TLS, and so on."""
+"""Parts that workloads are made of: servers, parsers, TLS, look-ups, and so on."""
