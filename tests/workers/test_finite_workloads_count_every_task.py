@@ -18,9 +18,8 @@ from workers.loops.libraries import Begin, CancelScopes
 from workers.loops.on_asyncio import Asyncio
 from workers.readback.describe import load_choices, refusals
 from workers.workloads.cancel import Cancel
-from workers.workloads.gather import Gather
-from workers.workloads.parts.joins import JOINS, Join, Many, eagerly
-from workers.workloads.spawn import Spawn
+from workers.workloads.gather import JOINS, Gather, Join, Many
+from workers.workloads.spawn import Spawn, eagerly
 
 pytestmark = pytest.mark.one_build
 

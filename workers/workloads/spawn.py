@@ -1,12 +1,14 @@
 """Tasks that do nothing: the cost of creating, scheduling and finishing one."""
 
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Coroutine, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import repeat
-from typing import Literal
+from typing import Any, Literal
 
 from workers import Worker, Workload, parameter
 from workers.loops import known_loop, library
+from workers.loops.libraries import Begin
 
 
 @dataclass
@@ -54,13 +56,10 @@ class Spawn(Workload):
         tasks = library(worker.loop)
         self._sleep, self._join = tasks.sleep, tasks.join
         self._tasks_begin: AbstractContextManager[None] = nullcontext()
-        if tasks.name == "asyncio":
-            from workers.workloads.parts import joins as choices
-
-            if self.join != "TaskGroup":
-                self._join = {"wait": choices.wait, "gather": choices.gather}[self.join]
-            if self.factory == "eager":
-                self._tasks_begin = choices.eagerly()
+        if self.join != "TaskGroup":
+            self._join = {"wait": wait, "gather": gather}[self.join]
+        if self.factory == "eager":
+            self._tasks_begin = eagerly()
 
     async def run(self, worker: Worker) -> None:
         """Create all tasks, wait for all, and compare the count."""
@@ -81,3 +80,44 @@ class Spawn(Workload):
         worker.operations += ran
         if ran != self.tasks:
             worker.fail(f"{ran} of {self.tasks} tasks ran to their end")
+
+
+# ------------------------------------------------------------------------------------------ asyncio
+# Choices that only asyncio has: eager tasks, and joining lists of tasks. Workers on trio do not
+# import it.
+
+
+@contextmanager
+def eagerly() -> Iterator[None]:
+    """Inside the block, make the running loop start tasks eagerly, in `create_task`."""
+    import asyncio
+
+    def eager(
+        loop: asyncio.AbstractEventLoop, coroutine: Coroutine[Any, Any, Any], **options: Any
+    ) -> asyncio.Task[Any]:
+        # Like `asyncio.eager_task_factory`, but always eager: from 3.13 on uvloop 0.23 passes
+        # eager_start=None to any factory, which asyncio's own takes as False.
+        options["eager_start"] = True
+        return asyncio.Task(coroutine, loop=loop, **options)
+
+    loop = asyncio.get_running_loop()
+    before = loop.get_task_factory()
+    loop.set_task_factory(eager)
+    try:
+        yield
+    finally:
+        loop.set_task_factory(before)
+
+
+async def wait(begins: Iterable[Begin]) -> None:
+    """Start a list of tasks, and wait for the list."""
+    import asyncio
+
+    await asyncio.wait([asyncio.create_task(begin()) for begin in begins])
+
+
+async def gather(begins: Iterable[Begin]) -> None:
+    """Gather the coroutines."""
+    import asyncio
+
+    await asyncio.gather(*[begin() for begin in begins])
