@@ -11,8 +11,7 @@ import time
 
 from workers.loops import load_loop
 from workers.worker.handle import Worker
-from workers.workloads.echo import Echo
-from workers.workloads.parts.echo_ends import ENDS, EchoSetup
+from workers.workloads.echo import ENDS, Echo, EchoSetup
 
 WARMUP_S = 0.3
 

@@ -15,8 +15,8 @@ from tests.support.children import FREE_THREADED, PATIENCE_S, ROOT, Own, finish,
 from workers import Worker
 from workers.host.models import MODELS
 from workers.readback.describe import Isolation, load_choices, refusals
-from workers.workloads.echo import Echo
-from workers.workloads.parts import echo_ends, tls
+from workers.workloads.echo import Echo, Ends
+from workers.workloads.parts import tls
 from workers.workloads.parts.loopback import Contexts
 
 pytestmark = pytest.mark.slow
@@ -49,7 +49,7 @@ async def at_work(index: int = 0, **parameters: Any) -> AsyncIterator[tuple[Echo
             await echo.teardown(worker)
 
 
-def ends_of(echo: Echo) -> echo_ends.Ends:
+def ends_of(echo: Echo) -> Ends:
     assert echo._ends
     return echo._ends
 

@@ -111,15 +111,14 @@ def test_wrong_echo_is_a_failure(
     own: Own, loop: str, after: int, answer: str, phase: str, error: str
 ) -> None:
     wrong = f"""
-        from workers.workloads.parts import echo_ends
-        from workers.workloads.echo import Echo
+        from workers.workloads.echo import Echo, ProtocolServer
 
         def answer(server, data):
             server.seen = getattr(server, "seen", 0) + 1
             answer = {answer} if server.seen > {after} else data
             server.transport.write(answer) if answer else server.transport.close()
 
-        echo_ends.ProtocolServer.data_received = answer
+        ProtocolServer.data_received = answer
 
         class Theirs(Echo):
             pass
