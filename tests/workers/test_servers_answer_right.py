@@ -15,13 +15,13 @@ from workers import Worker
 from workers.loops import runner_for
 from workers.services.load.requests_list import Request
 from workers.workloads.parts.servers import load_server
-from workers.workloads.parts.servers.asgi import application
 from workers.workloads.parts.servers.on_uvicorn import (
     Application,
     Message,
     OnUvicorn,
     Receive,
     Send,
+    application,
 )
 from workers.workloads.parts.servers.tcp import BODY_MOST, Connection
 from workers.workloads.parts.work import PerRequest

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from workers.workloads.parts.work import PerRequest
 
 
+# Of the servers of applications: each has a small one of its own, which stands in for the user's.
+FILES = {"aiohttp": "on_aiohttp", "asgi": "on_uvicorn"}
+
+
 class ServerKind(Protocol):
     """The file of one server."""
 
@@ -34,7 +38,7 @@ def load_server(name: str) -> ServerKind:
     Raises:
         ImportError: something that it needs is not installed or does not load here.
     """
-    kind: ServerKind = importlib.import_module(f"{__name__}.{name}")
+    kind: ServerKind = importlib.import_module(f"{__name__}.{FILES.get(name, name)}")
     return kind
 
 
@@ -45,9 +49,9 @@ def preload(interface: str | None) -> None:
     which it may be.
     """
     if interface in (None, "asgi"):
-        importlib.import_module(f"{__name__}.on_uvicorn")
+        load_server("asgi")
     if interface == "aiohttp" or (interface is None and "aiohttp.web" in sys.modules):
-        importlib.import_module(f"{__name__}.on_aiohttp")
+        load_server("aiohttp")
 
 
 def server_of(interface: str, worker: Worker, application: Any, *, lifespan: str) -> BaseServer:

@@ -5,8 +5,14 @@ import threading
 
 from workers import Worker
 from workers.workloads.parts.mixed import BODY, LIGHT, Work, heavy_work
-from workers.workloads.parts.servers.asgi import lifespan, respond
-from workers.workloads.parts.servers.on_uvicorn import Message, OnUvicorn, Receive, Send
+from workers.workloads.parts.servers.on_uvicorn import (
+    Message,
+    OnUvicorn,
+    Receive,
+    Send,
+    lifespan,
+    respond,
+)
 
 
 class Mixed:

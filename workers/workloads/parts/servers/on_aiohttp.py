@@ -1,7 +1,8 @@
-"""Any aiohttp application on aiohttp's own server, with connections made by `protocol`."""
+"""aiohttp applications on aiohttp's own server, with connections made by `protocol`."""
 
 import asyncio
 from collections.abc import Callable
+from typing import Any
 
 import aiohttp
 from aiohttp import web
@@ -9,6 +10,7 @@ from aiohttp import web
 from workers import Worker
 from workers.workloads.parts.applications import ApplicationError, one_line
 from workers.workloads.parts.servers.base import CLOSING_S, KEEP_ALIVE_S, BaseServer, on_off
+from workers.workloads.parts.work import PerRequest
 
 
 class Connection(web.RequestHandler):
@@ -105,3 +107,31 @@ class OnAiohttp(BaseServer):
     async def close(self) -> None:
         """Close all connections, then the application."""
         await self._runner.cleanup()
+
+
+# -------------------------------------------------------------------------------------- application
+# A small application: one route, answered with a body of constant length.
+
+
+def requests(response_bytes: int) -> list[dict[str, Any]]:
+    """A GET of the one route."""
+    del response_bytes
+    return [{"path": "/", "status": 200}]
+
+
+def make(worker: Worker, per_request: PerRequest, response_bytes: int) -> BaseServer:
+    """Make the server of one worker."""
+    return OnAiohttp(worker, lambda: application(per_request, response_bytes))
+
+
+def application(per_request: PerRequest, response_bytes: int) -> web.Application:
+    """Make the application."""
+    body = b"x" * response_bytes
+
+    async def answer(_request: web.Request) -> web.Response:
+        await per_request.done()
+        return web.Response(body=body, content_type="text/plain")
+
+    made = web.Application()
+    made.router.add_get("/", answer)
+    return made
