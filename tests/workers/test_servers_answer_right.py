@@ -14,7 +14,7 @@ from tests.support.in_process import Answer, AtWork, ask, at_work, right_request
 from workers import Worker
 from workers.loops import runner_for
 from workers.services.load.requests_list import Request
-from workers.workloads.parts.servers import load_server
+from workers.workloads.parts.served import load_server
 from workers.workloads.parts.servers.on_uvicorn import (
     Application,
     Message,

@@ -21,7 +21,7 @@ from workers.services.values import letters
 from workers.worker.workload import build
 from workers.workloads.parts.applications import read_budgets, share_variables
 from workers.workloads.parts.first_request import FirstAnswer, first_answer
-from workers.workloads.parts.servers.base import BaseServer
+from workers.workloads.parts.servers import BaseServer
 from workers.workloads.parts.stack import APPLICATIONS, LOOPS, NOT_HERE, async_rows
 from workers.workloads.parts.stack.database import Database
 from workers.workloads.parts.where import service_variables

@@ -15,9 +15,8 @@ from workers.workloads.parts.applications import (
 )
 from workers.workloads.parts.first_request import until_ready, until_started
 from workers.workloads.parts.pool import pool_in_use, size_pool
-from workers.workloads.parts.served import Served
-from workers.workloads.parts.servers import preload, server_of
-from workers.workloads.parts.servers.base import BaseServer
+from workers.workloads.parts.served import Served, preload, server_of
+from workers.workloads.parts.servers import BaseServer
 
 
 @dataclass

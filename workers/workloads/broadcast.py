@@ -10,7 +10,7 @@ from workers import Worker, parameter
 from workers.workloads.parts.first_request import first_request
 from workers.workloads.parts.rooms import BrokerRooms, LoopRooms, Rooms
 from workers.workloads.parts.served import Served
-from workers.workloads.parts.servers.base import BaseServer
+from workers.workloads.parts.servers import BaseServer
 from workers.workloads.parts.where import service_url
 
 NUMBER = 10  # characters of the number that each message begins with

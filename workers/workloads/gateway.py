@@ -8,7 +8,7 @@ from workers import Worker, parameter
 from workers.services.values import letters
 from workers.workloads.parts.first_request import FirstAnswer, first_answer
 from workers.workloads.parts.served import WITHOUT_HTTPTOOLS, Served
-from workers.workloads.parts.servers.base import BaseServer
+from workers.workloads.parts.servers import BaseServer
 from workers.workloads.parts.work import share
 
 OK, REFUSED, MISSED = 200, 503, 504

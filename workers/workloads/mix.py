@@ -7,7 +7,7 @@ from workers import Worker, parameter
 from workers.workloads.parts.mixed import LIGHT, heavy_path
 from workers.workloads.parts.pool import pool_in_use, size_pool
 from workers.workloads.parts.served import WITHOUT_HTTPTOOLS, Served
-from workers.workloads.parts.servers.base import BaseServer
+from workers.workloads.parts.servers import BaseServer
 
 
 @dataclass

@@ -4,9 +4,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from workers import Worker, parameter
-from workers.workloads.parts.served import Served
-from workers.workloads.parts.servers import load_server
-from workers.workloads.parts.servers.base import BaseServer
+from workers.workloads.parts.served import Served, load_server
+from workers.workloads.parts.servers import BaseServer
 from workers.workloads.parts.work import PerRequest, live_objects, share
 
 

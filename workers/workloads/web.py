@@ -10,9 +10,8 @@ from workers.services.values import letters
 from workers.worker.shared import environment_on_loop
 from workers.workloads.parts.applications import share_variables
 from workers.workloads.parts.first_request import FirstAnswer, first_answer, until_started
-from workers.workloads.parts.served import Served
-from workers.workloads.parts.servers import preload, server_of
-from workers.workloads.parts.servers.base import BaseServer
+from workers.workloads.parts.served import Served, preload, server_of
+from workers.workloads.parts.servers import BaseServer
 from workers.workloads.parts.stack import APPLICATIONS, CALLED, LOOPS, NOT_HERE, Application
 from workers.workloads.parts.stack.database import DRIVER, ROWS
 from workers.workloads.parts.stack.database import LOOPS as LOOPS_OF_APPLICATION

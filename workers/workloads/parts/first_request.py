@@ -15,7 +15,7 @@ from workers.cell import LOOPBACK
 from workers.services.load.requests_list import Request
 from workers.workloads.parts.applications import ApplicationError
 from workers.workloads.parts.loopback import listen
-from workers.workloads.parts.servers.base import BaseServer
+from workers.workloads.parts.servers import BaseServer
 
 CHUNK_BYTES = 65_536
 LAST_CHUNK = b"0\r\n\r\n"

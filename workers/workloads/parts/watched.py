@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 from workers import Worker, parameter
 from workers.workloads.app import App
 from workers.workloads.parts.applications import Application
-from workers.workloads.parts.servers.base import BaseServer
+from workers.workloads.parts.servers import BaseServer
 from workers.workloads.parts.wsgi_on_loop import OnAsgi, Wsgi
 
 NOTED = "noted "  # a fact with this before the kind of fault

@@ -1,73 +1,54 @@
 """The servers of served workloads, one file each: what makes the protocol of a connection.
 
-How connections arrive is the same for all of them (`workers.workloads.parts.served`). Each file
-has what `ServerKind` lists. It is imported only where that server is asked for.
+How connections arrive is the same for all of them (`workers.workloads.parts.served`). A file that
+`serve` can ask for has what `ServerKind` there lists. It is imported only where it is asked for.
 """
 
-from __future__ import annotations
+import asyncio
 
-import importlib
-import sys
-from typing import TYPE_CHECKING, Any, Protocol
+from workers import Worker
 
-from workers.workloads.parts.applications import ApplicationError
-
-if TYPE_CHECKING:
-    from workers import Worker
-    from workers.workloads.parts.servers.base import BaseServer
-    from workers.workloads.parts.work import PerRequest
+KEEP_ALIVE_S = 75.0  # how long an idle connection is kept: longer than any window
+CLOSING_S = 2.0  # limit for requests in flight at the end
 
 
-# Of the servers of applications: each has a small one of its own, which stands in for the user's.
-FILES = {"aiohttp": "on_aiohttp", "asgi": "on_uvicorn"}
+class BaseServer:
+    """A server on one worker's loop, with an application that no other worker has.
 
-
-class ServerKind(Protocol):
-    """The file of one server."""
-
-    def requests(self, response_bytes: int) -> list[dict[str, Any]]:
-        """What clients send, as the load generator reads it."""
-
-    def make(self, worker: Worker, per_request: PerRequest, response_bytes: int) -> BaseServer:
-        """Make the server of one worker, with an application of its own."""
-
-
-def load_server(name: str) -> ServerKind:
-    """Import the server of that name, and all that it needs.
-
-    Raises:
-        ImportError: something that it needs is not installed or does not load here.
+    It counts an operation when an answer has been written. Whether it is the right one is for the
+    load generator to say, which knows what each request should be answered with. `unused` are
+    connections that were closed without a request: the load generator makes one to see whether the
+    server can be reached.
     """
-    kind: ServerKind = importlib.import_module(f"{__name__}.{FILES.get(name, name)}")
-    return kind
+
+    def __init__(self, worker: Worker) -> None:
+        self.worker = worker
+        self.unused = 0
+
+    async def start(self) -> None:
+        """Start the application; only then are there connections.
+
+        Raises:
+            RuntimeError: the application does not start.
+        """
+
+    def protocol(self) -> asyncio.Protocol:
+        """The protocol of a new connection."""
+        raise NotImplementedError
+
+    @property
+    def buffered_bytes(self) -> int:
+        """What waits to be written on one connection, at most; of servers with rooms."""
+        raise NotImplementedError
+
+    def facts(self, protocol: asyncio.Protocol) -> dict[str, str]:
+        """What is in use, read from a connection: server, parser, access log, debug mode."""
+        return {}
+
+    async def close(self) -> None:
+        """Close all connections, then the application."""
 
 
-def preload(interface: str | None) -> None:
-    """Import the server for applications of that interface: before threads, and before a fork.
-
-    None: it is not known until a factory has been called; a framework that is there already says
-    which it may be.
-    """
-    if interface in (None, "asgi"):
-        load_server("asgi")
-    if interface == "aiohttp" or (interface is None and "aiohttp.web" in sys.modules):
-        load_server("aiohttp")
-
-
-def server_of(interface: str, worker: Worker, application: Any, *, lifespan: str) -> BaseServer:
-    """The server of a user's application on a worker's loop.
-
-    Raises:
-        ApplicationError: an application of WSGI has no loop.
-    """
-    if interface == "asgi":
-        from workers.workloads.parts.servers.on_uvicorn import OnUvicorn
-
-        return OnUvicorn(worker, lambda: application, lifespan=lifespan)
-    if interface == "aiohttp":
-        from workers.workloads.parts.servers.on_aiohttp import OnAiohttp
-
-        return OnAiohttp(worker, lambda: application)
-    raise ApplicationError(
-        "an application of WSGI has no event loop: measure it with server = gunicorn-gthread"
-    )
+def on_off(switch: object) -> str:
+    """`on` or `off`, for the record."""
+    return "on" if switch else "off"

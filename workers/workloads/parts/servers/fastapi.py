@@ -7,7 +7,7 @@ import pydantic
 from pydantic import BaseModel, Field
 
 from workers import Worker
-from workers.workloads.parts.servers.base import BaseServer
+from workers.workloads.parts.servers import BaseServer
 from workers.workloads.parts.servers.on_uvicorn import OnUvicorn
 from workers.workloads.parts.work import PerRequest
 

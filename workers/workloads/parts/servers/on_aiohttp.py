@@ -9,7 +9,7 @@ from aiohttp import web
 
 from workers import Worker
 from workers.workloads.parts.applications import ApplicationError, one_line
-from workers.workloads.parts.servers.base import CLOSING_S, KEEP_ALIVE_S, BaseServer, on_off
+from workers.workloads.parts.servers import CLOSING_S, KEEP_ALIVE_S, BaseServer, on_off
 from workers.workloads.parts.work import PerRequest
 
 

@@ -18,7 +18,7 @@ from uvicorn.protocols.http import httptools_impl
 
 from workers import Worker
 from workers.workloads.parts.applications import ApplicationError, one_line
-from workers.workloads.parts.servers.base import (
+from workers.workloads.parts.servers import (
     CLOSING_S,
     KEEP_ALIVE_S,
     BaseServer,

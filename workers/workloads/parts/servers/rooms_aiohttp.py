@@ -7,7 +7,7 @@ from aiohttp import web
 
 from workers import Worker
 from workers.workloads.parts.rooms import Rooms
-from workers.workloads.parts.servers.base import BaseServer
+from workers.workloads.parts.servers import BaseServer
 from workers.workloads.parts.servers.on_aiohttp import Connection, OnAiohttp
 
 WEBSOCKET = "websocket"

@@ -15,7 +15,7 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 
 from workers import Worker
 from workers.workloads.parts.rooms import Rooms
-from workers.workloads.parts.servers.base import BaseServer
+from workers.workloads.parts.servers import BaseServer
 from workers.workloads.parts.servers.on_uvicorn import COMPLETE, Application, Connection, OnUvicorn
 
 

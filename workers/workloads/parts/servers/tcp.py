@@ -4,7 +4,7 @@ import asyncio
 from typing import Any, cast
 
 from workers import Worker
-from workers.workloads.parts.servers.base import BaseServer
+from workers.workloads.parts.servers import BaseServer
 from workers.workloads.parts.work import PerRequest
 
 HEAD = 4
