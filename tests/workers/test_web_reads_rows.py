@@ -22,8 +22,8 @@ from workers.worker.workload import build
 from workers.workloads.parts.applications import read_budgets, share_variables
 from workers.workloads.parts.first_request import FirstAnswer, first_answer
 from workers.workloads.parts.servers import BaseServer
-from workers.workloads.parts.stack import APPLICATIONS, LOOPS, NOT_HERE, async_rows
-from workers.workloads.parts.stack.database import Database
+from workers.workloads.parts.stack import APPLICATIONS, LOOPS, NOT_HERE
+from workers.workloads.parts.stack.rows import AsyncRows, Database
 from workers.workloads.parts.where import service_variables
 from workers.workloads.web import Web, check
 
@@ -141,9 +141,9 @@ def test_loops_that_share_an_application_have_a_pool_each(monkeypatch: pytest.Mo
     found = web.variables() | share | service_variables({"postgres": [DATABASE]})
     for name, value in found.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr(async_rows, "POOLS", {"asyncpg": LocalPool})
+    monkeypatch.setattr("workers.workloads.parts.stack.rows.POOLS", {"asyncpg": LocalPool})
     monkeypatch.setattr(LocalPool, "made", [])
-    rows = async_rows.AsyncRows()
+    rows = AsyncRows()
 
     answers: list[dict[str, object]] = []
 

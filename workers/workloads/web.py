@@ -13,8 +13,8 @@ from workers.workloads.parts.first_request import FirstAnswer, first_answer, unt
 from workers.workloads.parts.served import Served, preload, server_of
 from workers.workloads.parts.servers import BaseServer
 from workers.workloads.parts.stack import APPLICATIONS, CALLED, LOOPS, NOT_HERE, Application
-from workers.workloads.parts.stack.database import DRIVER, ROWS
-from workers.workloads.parts.stack.database import LOOPS as LOOPS_OF_APPLICATION
+from workers.workloads.parts.stack.rows import DRIVER, ROWS
+from workers.workloads.parts.stack.rows import LOOPS as LOOPS_OF_APPLICATION
 from workers.workloads.parts.where import service_variables
 
 ROW = "/row"

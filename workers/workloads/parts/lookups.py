@@ -12,8 +12,7 @@ from itertools import accumulate, islice
 from typing import Any, Protocol
 
 from workers.services.values import VALUES, computed, letters
-from workers.workloads.parts.stack.async_rows import AsyncpgPool
-from workers.workloads.parts.stack.database import Database
+from workers.workloads.parts.stack.rows import AsyncpgPool, Database
 from workers.workloads.parts.where import STATEMENTS
 
 # --------------------------------------------------------------------------------------------- keys

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 from aiohttp import web
 
-from workers.workloads.parts.stack.async_rows import AsyncRows
+from workers.workloads.parts.stack.rows import AsyncRows
 
 
 def make() -> web.Application:

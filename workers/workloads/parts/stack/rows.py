@@ -1,8 +1,80 @@
-"""Rows for an application without a loop: psycopg and its pool, which threads share."""
+"""Rows of the database for an application: where they are, and a pool of connections to them.
 
-from psycopg_pool import ConnectionPool
+Each loop, and each worker without one, has a pool of its own, all of whose connections are opened
+at its start: its share of the connections that all workers have together. Each request is one
+statement in a transaction of its own (autocommit), with either driver.
+"""
 
-from workers.workloads.parts.stack.database import WAIT_S, Database, Keys
+import asyncio
+import os
+import random
+import threading
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from workers.workloads.parts.where import CACHE, URL
+
+# ----------------------------------------------------------------------------------------- database
+# What an application finds in its environment about the database, and the keys that it asks for.
+
+ROWS, DRIVER = "SCALING_DATABASE_ROWS", "SCALING_DATABASE_DRIVER"
+LOOPS = "SCALING_DATABASE_LOOPS"
+POOL = "SCALING_BUDGET_DB"
+WAIT_S = 10.0  # limit for a connection of the pool; a request that waits longer has failed
+
+
+@dataclass(frozen=True)
+class Database:
+    """Where the database is, and how this application may use it. `loops` is how many serve it.
+
+    `cached` is how many prepared statements a connection keeps: 0 behind a pooler that loses them.
+    """
+
+    url: str
+    rows: int
+    connections: int
+    loops: int
+    cached: int
+    driver: str
+
+    @classmethod
+    def from_environment(cls) -> "Database":
+        """As the driver, the workload and the worker's budget say."""
+        found = os.environ
+        return cls(
+            url=found[URL],
+            rows=int(found[ROWS]),
+            connections=int(found[POOL]),
+            loops=int(found[LOOPS]),
+            cached=int(found[CACHE]),
+            driver=found[DRIVER],
+        )
+
+    @property
+    def of_each_loop(self) -> int:
+        """The connections of one loop."""
+        return self.connections // self.loops
+
+    @property
+    def of_psycopg(self) -> dict[str, Any]:
+        """How psycopg connects: it prepares a statement from the 5th time on, or never."""
+        return {"autocommit": True, **({} if self.cached else {"prepare_threshold": None})}
+
+
+class Keys:
+    """Random keys of rows that exist; each application has its own generator."""
+
+    def __init__(self, rows: int) -> None:
+        self._rows = rows
+        self._random = random.Random()
+
+    def any(self) -> int:
+        """Any key, all equally likely."""
+        return self._random.randint(1, self._rows)
+
+
+# ----------------------------------------------------------------------------------- without a loop
+# Rows for an application without a loop: psycopg and its pool, which threads share.
 
 QUERY = "select a, b from row where a = %s"
 
@@ -11,15 +83,13 @@ class Rows:
     """The pool of one worker."""
 
     def __init__(self) -> None:
+        from psycopg_pool import ConnectionPool
+
         database = Database.from_environment()
         self._keys = Keys(database.rows)
         self._pool = ConnectionPool(
             database.url,
-            kwargs={
-                "autocommit": True,
-                # Prepared from the 5th time on, or never.
-                **({} if database.cached else {"prepare_threshold": None}),
-            },
+            kwargs=database.of_psycopg,
             min_size=database.connections,
             max_size=database.connections,
             timeout=WAIT_S,
@@ -33,3 +103,137 @@ class Rows:
             row = connection.execute(QUERY, [self._keys.any()]).fetchone()
         assert row
         return {"a": row[0], "b": row[1]}
+
+
+# ---------------------------------------------------------------------------------------- on a loop
+# Rows for an application on a loop: a pool of asyncpg's, or of psycopg's.
+
+
+class Pool(Protocol):
+    """The pool of one driver."""
+
+    async def open(self) -> None:
+        """Make its connections."""
+
+    async def fetch(self, key: int) -> tuple[int, str]:
+        """The row of that key."""
+
+    async def close(self) -> None:
+        """Close them."""
+
+
+class AsyncpgPool:
+    """asyncpg's. What it runs by default to reset a returned connection would be a second query."""
+
+    QUERY = "select a, b from row where a = $1"
+
+    def __init__(self, database: Database) -> None:
+        import asyncpg
+
+        size = database.of_each_loop
+        self._pool: Any = asyncpg.create_pool(
+            database.url,
+            min_size=size,
+            max_size=size,
+            statement_cache_size=database.cached,
+            reset=_nothing,
+        )
+
+    async def open(self) -> None:
+        """Make its connections."""
+        await self._pool
+
+    async def fetch(self, key: int) -> tuple[int, str]:
+        """The row of that key."""
+        async with self._pool.acquire(timeout=WAIT_S) as connection:
+            row: tuple[int, str] = await connection.fetchrow(self.QUERY, key)
+            return row
+
+    async def close(self) -> None:
+        """Close them."""
+        await self._pool.close()
+
+
+class PsycopgPool:
+    """psycopg's."""
+
+    def __init__(self, database: Database) -> None:
+        from psycopg_pool import AsyncConnectionPool
+
+        size = database.of_each_loop
+        self._pool = AsyncConnectionPool(
+            database.url,
+            kwargs=database.of_psycopg,
+            min_size=size,
+            max_size=size,
+            timeout=WAIT_S,
+            open=False,
+        )
+
+    async def open(self) -> None:
+        """Make its connections."""
+        await self._pool.open(wait=True)
+
+    async def fetch(self, key: int) -> tuple[int, str]:
+        """The row of that key."""
+        async with self._pool.connection() as connection:
+            found = await connection.execute(QUERY, [key])
+            row = await found.fetchone()
+        assert row
+        return row[0], row[1]
+
+    async def close(self) -> None:
+        """Close them."""
+        await self._pool.close()
+
+
+POOLS: dict[str, type[AsyncpgPool | PsycopgPool]] = {
+    "asyncpg": AsyncpgPool,
+    "psycopg": PsycopgPool,
+}
+
+
+class _OfThisLoop(threading.local):
+    """The pool of the loop that runs in this thread."""
+
+    def __init__(self) -> None:
+        self.opening = asyncio.Lock()
+        self.pool: Pool | None = None
+
+
+class AsyncRows:
+    """A pool for each loop: opened when the application starts there, or by the first request.
+
+    granian's threads have a loop each and share one application. A server without lifespans
+    (daphne) never says that the application starts.
+    """
+
+    def __init__(self) -> None:
+        self._database = Database.from_environment()
+        self._keys = Keys(self._database.rows)
+        self._here = _OfThisLoop()
+
+    async def open(self) -> None:
+        """Open the pool of this loop, once."""
+        async with self._here.opening:
+            if self._here.pool is None:
+                pool = POOLS[self._database.driver](self._database)
+                await pool.open()
+                self._here.pool = pool
+
+    async def any(self) -> dict[str, object]:
+        """A row, by a random key."""
+        if self._here.pool is None:
+            await self.open()
+        assert self._here.pool
+        a, b = await self._here.pool.fetch(self._keys.any())
+        return {"a": a, "b": b}
+
+    async def close(self) -> None:
+        """Close the pool of this loop."""
+        if self._here.pool is not None:
+            await self._here.pool.close()
+
+
+async def _nothing(_connection: object) -> None:
+    """There is nothing to reset: an application that reads a row leaves nothing behind."""

@@ -5,7 +5,7 @@ from typing import Any
 from sanic import Request, Sanic
 from sanic.response import HTTPResponse, json
 
-from workers.workloads.parts.stack.async_rows import AsyncRows
+from workers.workloads.parts.stack.rows import AsyncRows
 
 type Application = Sanic[Any, Any]
 

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from workers.workloads.parts.stack.async_rows import AsyncRows
+from workers.workloads.parts.stack.rows import AsyncRows
 
 
 def make() -> Starlette:
