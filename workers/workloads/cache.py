@@ -8,18 +8,27 @@ from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
 from itertools import chain, islice, repeat
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from workers import Worker, Workload, parameter
 from workers.worker.shared import of_process
 from workers.worker.workload import Holds
-from workers.workloads.parts.lookups import LOADS, MAKERS, Misses, drawn
+from workers.workloads.parts.lookups import (
+    LOADS,
+    MAKERS,
+    Computed,
+    InMemory,
+    InValkey,
+    LookUps,
+    Misses,
+    Missing,
+    Place,
+    Rows,
+    drawn,
+)
 from workers.workloads.parts.lookups import Cache as Kept
 from workers.workloads.parts.where import service_url
 from workers.workloads.parts.work import call_back, turns, turns_of
-
-if TYPE_CHECKING:  # costs the others memory
-    from workers.workloads.parts.lookups import LookUps
 
 FEWEST = 1_000  # entries of a server
 VALKEY, POSTGRES = "valkey", "postgres"
@@ -113,7 +122,6 @@ class Cache(Workload):
         LOADS.get(self.cache, lambda: None)()
         for name in self._packages:
             importlib.import_module(f"{name}.asyncio" if name == VALKEY else name)
-            importlib.import_module("workers.workloads.parts.lookups")
         if self._caches:
             self._misses, self._cache = of_process(Cache, self._make)
 
@@ -122,8 +130,6 @@ class Cache(Workload):
         if self.cache == VALKEY:
             return misses, misses
         if self.miss == POSTGRES:
-            from workers.workloads.parts.lookups import Place
-
             return misses, MAKERS[self.cache](Place, self._entries)
         return misses, MAKERS[self.cache](misses, self._entries)
 
@@ -171,7 +177,7 @@ class Cache(Workload):
 
         return look_up_next
 
-    def waiting(self, look_up: "LookUps") -> Callable[[], Awaitable[None]]:
+    def waiting(self, look_up: LookUps) -> Callable[[], Awaitable[None]]:
         """What looks up the next `lookups` keys, and waits for a server or a database."""
         keys = chain.from_iterable(repeat(self._keys))
 
@@ -204,10 +210,8 @@ class Cache(Workload):
             for _ in range(self.connections):
                 group.create_task(task())
 
-    async def _connect(self, worker: Worker) -> "LookUps":
+    async def _connect(self, worker: Worker) -> LookUps:
         """Have the clients that a look-up needs."""
-        from workers.workloads.parts.lookups import Computed, InMemory, InValkey, Missing, Rows
-
         missing: Missing = Computed(self._misses)
         if self.miss == POSTGRES:
             url = service_url(worker, POSTGRES, "cache")
