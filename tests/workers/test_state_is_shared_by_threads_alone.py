@@ -9,8 +9,7 @@ from tests.support.children import FREE_THREADED, Own, driven, finish, measured,
 from workers.readback.describe import load_choices
 from workers.worker.workload import build, parameters_of
 from workers.workloads.parts.lookups import DRAWN, drawn, part_of
-from workers.workloads.parts.state import KINDS, OnState
-from workers.workloads.state import State
+from workers.workloads.state import KINDS, OnState, State
 from workers.workloads.state_pass import StatePass
 
 OBJECTS = 1000

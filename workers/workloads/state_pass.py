@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from workers import Worker, parameter
-from workers.workloads.parts.state import OnState
+from workers.workloads.state import OnState
 
 
 @dataclass
