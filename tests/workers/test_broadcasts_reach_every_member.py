@@ -18,8 +18,7 @@ from tests.support.serving import beside_services, load_asked, load_of
 from workers import Worker
 from workers.host.models import MODELS
 from workers.readback.describe import load_choices, refusals
-from workers.workloads.broadcast import Broadcast
-from workers.workloads.parts.rooms import BrokerRooms
+from workers.workloads.broadcast import Broadcast, BrokerRooms
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("servers")]
 

@@ -6,7 +6,7 @@ from contextlib import aclosing
 from aiohttp import web
 
 from workers import Worker
-from workers.workloads.parts.rooms import Rooms
+from workers.workloads.broadcast import Rooms
 from workers.workloads.parts.servers import BaseServer
 from workers.workloads.parts.servers.on_aiohttp import Connection, OnAiohttp
 

@@ -14,7 +14,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from workers import Worker
-from workers.workloads.parts.rooms import Rooms
+from workers.workloads.broadcast import Rooms
 from workers.workloads.parts.servers import BaseServer
 from workers.workloads.parts.servers.on_uvicorn import COMPLETE, Application, Connection, OnUvicorn
 
