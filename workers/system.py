@@ -1,4 +1,4 @@
-"""What the operating system is asked for: more open files, a free port, an end with the parent."""
+"""What the operating system is asked for: more open files, free ports, an end with the parent."""
 
 import contextlib
 import os
@@ -37,6 +37,22 @@ else:
         """How many files this process may open; None means no limit."""
         soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         return None if soft == resource.RLIM_INFINITY else soft
+
+
+# ----------------------------------------------------------------------------------------- loopback
+
+
+def listen(backlog: int) -> tuple[socket.socket, str, int]:
+    """Open a listening socket on a free port; return it, its host and its port.
+
+    The protocol is given because asyncio sets TCP_NODELAY only then (with protocol 0 every message
+    waits for a delayed acknowledgement). The host is an address: no resolver thread is started.
+    """
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.bind((LOOPBACK, 0))
+    listener.listen(backlog)
+    host, port = listener.getsockname()
+    return listener, host, port
 
 
 # ---------------------------------------------------------------------------------------- processes

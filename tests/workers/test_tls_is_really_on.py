@@ -17,7 +17,6 @@ from workers.host.models import MODELS
 from workers.readback.describe import Isolation, load_choices, refusals
 from workers.workloads.echo import Echo, Ends
 from workers.workloads.parts import tls
-from workers.workloads.parts.loopback import Contexts
 
 pytestmark = pytest.mark.slow
 
@@ -122,6 +121,7 @@ def test_what_goes_over_the_wire_is_encrypted(api: str) -> None:
 
             async with await asyncio.start_server(between, "127.0.0.1", 0) as middle:
                 host, port = middle.sockets[0].getsockname()
+                assert echo._contexts
                 client = echo._contexts.client
                 reader, writer = await asyncio.open_connection(host, port, ssl=client)
                 writer.write(PAYLOAD)
@@ -143,7 +143,6 @@ def test_nothing_older_is_spoken_and_no_other_certificate_trusted() -> None:
     contexts, others = tls.new_contexts(), ssl.create_default_context()
     old = ssl.create_default_context(cadata=tls.certificate().authority)
     old.maximum_version = ssl.TLSVersion.TLSv1_2
-    assert contexts.client
     assert contexts.client.verify_mode is ssl.CERT_REQUIRED
     assert contexts.client.check_hostname
 
@@ -164,8 +163,9 @@ def test_nothing_older_is_spoken_and_no_other_certificate_trusted() -> None:
 
 @pytest.mark.one_build
 def test_contexts_are_each_workers_own_or_one_for_all() -> None:
-    async def contexts(way: str, index: int) -> Contexts:
+    async def contexts(way: str, index: int) -> tls.Contexts:
         async with at_work(index, tls=way) as (echo, _):
+            assert echo._contexts
             return echo._contexts
 
     own = [asyncio.run(contexts("per-worker", index)) for index in range(2)]

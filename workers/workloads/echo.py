@@ -3,11 +3,16 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, cast
+from typing import TYPE_CHECKING, Literal, Protocol, cast
 
 from workers import Worker, Workload, parameter
-from workers.workloads.parts.loopback import PLAIN, Contexts, listen
+from workers.system import listen
 from workers.workloads.parts.work import turns, turns_of
+
+if TYPE_CHECKING:  # what does without TLS does not import it
+    import ssl
+
+    from workers.workloads.parts.tls import Contexts
 
 
 @dataclass
@@ -53,7 +58,7 @@ class Echo(Workload):
 
     def load(self) -> None:
         """Make the certificate, and shared contexts, before any loop exists."""
-        self._contexts = PLAIN
+        self._contexts: Contexts | None = None
         if self.tls != "off":
             from workers.workloads.parts import tls
 
@@ -108,7 +113,17 @@ class EchoSetup:
     connections: int
     payload: bytes
     work_turns: int = 0
-    contexts: Contexts = PLAIN
+    contexts: "Contexts | None" = None
+
+    @property
+    def server_tls(self) -> "ssl.SSLContext | None":
+        """The server's context; None without TLS."""
+        return self.contexts.server if self.contexts else None
+
+    @property
+    def client_tls(self) -> "ssl.SSLContext | None":
+        """The context of the clients; None without TLS."""
+        return self.contexts.client if self.contexts else None
 
 
 class Client(Protocol):
@@ -143,8 +158,7 @@ class Ends:
             WrongEchoError: they differ.
             ConnectionResetError: the server closed the connection.
         """
-        tls = setup.contexts.client
-        reader, self.checking = await asyncio.open_connection(*self.address, ssl=tls)
+        reader, self.checking = await asyncio.open_connection(*self.address, ssl=setup.client_tls)
         self.checking.write(setup.payload)
         try:
             echoed = await reader.readexactly(len(setup.payload))
@@ -325,12 +339,11 @@ async def _with_protocols(
 ) -> Ends:
     loop = asyncio.get_running_loop()
     listener, host, port = listen(setup.connections)
-    tls = setup.contexts
-    server = await loop.create_server(server_of, sock=listener, ssl=tls.server)
+    server = await loop.create_server(server_of, sock=listener, ssl=setup.server_tls)
     ends = Ends(server, (host, port))
     for _ in range(setup.connections):
         client = client_of(setup)
-        await loop.create_connection(lambda made=client: made, host, port, ssl=tls.client)
+        await loop.create_connection(lambda made=client: made, host, port, ssl=setup.client_tls)
         ends.clients.append(client)
     return ends
 
@@ -357,11 +370,10 @@ async def _with_streams(setup: EchoSetup) -> Ends:
         await writer.wait_closed()
 
     listener, host, port = listen(setup.connections)
-    tls = setup.contexts
-    server = await asyncio.start_server(echo, sock=listener, ssl=tls.server)
+    server = await asyncio.start_server(echo, sock=listener, ssl=setup.server_tls)
     ends = Ends(server, (host, port), handlers=handlers)
     for _ in range(setup.connections):
-        reader, writer = await asyncio.open_connection(host, port, ssl=tls.client)
+        reader, writer = await asyncio.open_connection(host, port, ssl=setup.client_tls)
         ends.clients.append(StreamsClient(setup, reader, writer))
     return ends
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from workers import Worker, Workload, parameter
-from workers.workloads.parts.loopback import listen
+from workers.system import listen
 
 MIB = 1 << 20
 

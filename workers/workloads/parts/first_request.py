@@ -13,8 +13,8 @@ from typing import Any
 
 from workers.cell import LOOPBACK
 from workers.services.load.requests_list import Request
+from workers.system import listen
 from workers.workloads.parts.applications import ApplicationError
-from workers.workloads.parts.loopback import listen
 from workers.workloads.parts.servers import BaseServer
 
 CHUNK_BYTES = 65_536

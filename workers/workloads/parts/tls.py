@@ -9,13 +9,19 @@ from functools import cache
 from typing import NamedTuple
 
 from workers.cell import LOOPBACK
-from workers.workloads.parts.loopback import Contexts
 
 LIMIT_S = 30.0  # for making a certificate, which takes 0.25 s
 
 
 class CertificateError(ImportError):
     """No certificate could be made; the message says why."""
+
+
+class Contexts(NamedTuple):
+    """Those of both ends."""
+
+    server: ssl.SSLContext
+    client: ssl.SSLContext
 
 
 class Certificate(NamedTuple):
@@ -71,7 +77,7 @@ def shared_contexts() -> Contexts:
     return new_contexts()
 
 
-def are_shared(contexts: Contexts) -> bool:
+def are_shared(contexts: Contexts | None) -> bool:
     """Whether they are those that all workers share."""
     return shared_contexts.cache_info().currsize > 0 and contexts is shared_contexts()
 
