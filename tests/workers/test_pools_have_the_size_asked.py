@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from anyio import to_thread
 
-from workers.workloads.parts.pool import PoolError, pool_in_use, size_pool
+from workers.workloads.parts.served import PoolError, pool_in_use, size_pool
 
 THREADS = 3
 

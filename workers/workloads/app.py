@@ -14,8 +14,7 @@ from workers.workloads.parts.applications import (
     share_variables,
 )
 from workers.workloads.parts.first_request import until_ready, until_started
-from workers.workloads.parts.pool import pool_in_use, size_pool
-from workers.workloads.parts.served import Served, preload, server_of
+from workers.workloads.parts.served import Served, pool_in_use, preload, server_of, size_pool
 from workers.workloads.parts.servers import BaseServer
 
 

@@ -5,8 +5,7 @@ from typing import Any, ClassVar, Literal
 
 from workers import Worker, parameter
 from workers.workloads.parts.mixed import LIGHT, heavy_path
-from workers.workloads.parts.pool import pool_in_use, size_pool
-from workers.workloads.parts.served import WITHOUT_HTTPTOOLS, Served
+from workers.workloads.parts.served import WITHOUT_HTTPTOOLS, Served, pool_in_use, size_pool
 from workers.workloads.parts.servers import BaseServer
 
 
