@@ -9,12 +9,11 @@ import importlib
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-if TYPE_CHECKING:  # what a loop does not need is not imported: a worker on trio has no asyncio
+from workers.loops.libraries import CancelScopes, Library, Runner
+
+if TYPE_CHECKING:  # a worker on trio does not import asyncio
     from asyncio import AbstractEventLoop
     from collections.abc import Callable
-
-    from workers.loops.libraries import Library
-    from workers.loops.runners import Runner
 
     type LoopFactory = Callable[[], AbstractEventLoop]
 
@@ -128,6 +127,4 @@ def library(loop: str) -> Library:
         from workers.loops.on_asyncio import Asyncio  # trio's workers do not import it
 
         return Asyncio()
-    from workers.loops.libraries import CancelScopes
-
     return CancelScopes(name)

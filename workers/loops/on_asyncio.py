@@ -6,13 +6,10 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workers.host.channel import Channel, Message
-from workers.loops.runners import ENDED_EARLY
-
-if TYPE_CHECKING:  # most workloads need no library
-    from workers.loops.libraries import Begin, Leg
+from workers.loops.libraries import ENDED_EARLY, Begin, Leg
 
 # ------------------------------------------------------------------------------------------ session
 # Runs a session on asyncio, on any of its loops.

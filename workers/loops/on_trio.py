@@ -8,7 +8,7 @@ import outcome
 import trio
 
 from workers.host.channel import Channel, Message
-from workers.loops.runners import ENDED_EARLY
+from workers.loops.libraries import ENDED_EARLY
 
 
 class TrioTraffic:

@@ -15,7 +15,7 @@ from workers.cell import Cell
 from workers.host.channel import Channel, Message
 from workers.host.inbound import socket_of
 from workers.loops import import_loop, loop_version, runner_for
-from workers.loops.runners import Runner, Traffic
+from workers.loops.libraries import Runner, Traffic
 from workers.readback.gil import GilWatch
 from workers.readback.process import Readback
 from workers.system import raise_limit
