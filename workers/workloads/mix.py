@@ -1,12 +1,24 @@
 """Light requests among heavy ones: what becomes of the light ones."""
 
+import asyncio
+import threading
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from workers import Worker, parameter
-from workers.workloads.parts.mixed import LIGHT, heavy_path
-from workers.workloads.parts.served import WITHOUT_HTTPTOOLS, Served, pool_in_use, size_pool
+from workers.workloads.parts.mixed import BODY, LIGHT, Work, heavy_path, heavy_work
+from workers.workloads.parts.served import (
+    WITHOUT_HTTPTOOLS,
+    Served,
+    pool_in_use,
+    preload,
+    server_of,
+    size_pool,
+)
 from workers.workloads.parts.servers import BaseServer
+
+if TYPE_CHECKING:  # imported where it is used: a server without loops needs none of it
+    from workers.workloads.parts.servers.on_uvicorn import Message, Receive, Send
 
 
 @dataclass
@@ -80,7 +92,7 @@ class Mix(Served):
     def load(self) -> None:
         """Import the server."""
         if self.server == "loops":
-            import workers.workloads.parts.servers.mixed  # noqa: F401 - before threads, and a fork
+            preload("asgi")
         else:
             from workers.outside.commands import require
 
@@ -88,11 +100,43 @@ class Mix(Served):
 
     async def start(self, worker: Worker) -> BaseServer:
         """Start the server, and try it with one heavy request, which shows where it is done."""
-        from workers.workloads.parts.servers.mixed import Mixed, make
-
         application = Mixed(in_thread=self.heavy_in == "thread")
         size_pool(self.pool)
-        server = make(worker, application)
+        server = server_of("asgi", worker, application, lifespan="on")
         facts = await self.begin(server, self._heavy)
         self._facts = {**facts, "heavy_in": application.heavy_in, **await pool_in_use(self.pool)}
         return server
+
+
+class Mixed:
+    """The ASGI application of one loop.
+
+    Heavy work is done on the loop, which answers nothing else meanwhile, or `in_thread`: in the
+    loop's own pool of threads. `heavy_in` is where it really was: `loop` or `thread`.
+    """
+
+    def __init__(self, *, in_thread: bool) -> None:
+        from workers.workloads.parts.servers.on_uvicorn import lifespan, respond
+
+        self._lifespan, self._respond = lifespan, respond
+        self._in_thread = in_thread
+        self.heavy_in = ""
+
+    async def __call__(self, scope: "Message", receive: "Receive", send: "Send") -> None:
+        """Answer a request."""
+        if scope["type"] == "lifespan":
+            await self._lifespan(receive, send)
+            return
+        work = heavy_work(scope["path"])
+        if work is None and scope["path"] != LIGHT:
+            await self._respond(send, 404, b"not found")
+            return
+        if work and self._in_thread:
+            await asyncio.to_thread(self._do, work, threading.get_ident())
+        elif work:
+            self._do(work, threading.get_ident())
+        await self._respond(send, 200, BODY)
+
+    def _do(self, work: Work, loop_thread: int) -> None:
+        self.heavy_in = "loop" if threading.get_ident() == loop_thread else "thread"
+        work()

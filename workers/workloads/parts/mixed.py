@@ -2,7 +2,7 @@
 
 The path says it: `/light` is answered at once; `/python/N` first runs N turns of a loop, and
 `/native/N` N rounds of SHA-256 in OpenSSL, which lets other threads have the GIL meanwhile. The
-ASGI application is `workers.workloads.parts.servers.mixed`.
+ASGI application is in `workers.workloads.mix`: gunicorn imports this file alone.
 """
 
 import hashlib
