@@ -14,6 +14,7 @@ from workers.services.native import (
     NativeError,
     native_parser,
     own_folder,
+    require,
     run,
     run_program,
 )
@@ -24,13 +25,11 @@ def main(arguments: Sequence[str]) -> int:
     """Serve until asked to stop; return the exit code (2: bad option, 1: failed)."""
     parser = native_parser("workers.services.broker", "Passes on messages with Valkey.")
     options = parser.parse_args(arguments)
-    try:
-        import valkey.asyncio  # noqa: F401 - before anything is started
-        from valkey.exceptions import ValkeyError
-    except ImportError as error:
-        parser.exit(1, f"{parser.prog}: a package is missing: {error}\n")
+    require(parser, "valkey.asyncio")
 
     async def facts_of(url: str) -> dict[str, str]:
+        from valkey.exceptions import ValkeyError
+
         try:
             async with connected(url) as client:
                 return version_in(await client.info("server"))

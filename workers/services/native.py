@@ -8,6 +8,7 @@ import argparse
 import asyncio
 import contextlib
 import fcntl
+import importlib
 import json
 import os
 import pwd
@@ -306,6 +307,14 @@ def native_parser(module: str, description: str) -> argparse.ArgumentParser:
     )
     parser.add_argument("--until-eof", action="store_true", help="end when standard input ends")
     return parser
+
+
+def require(parser: argparse.ArgumentParser, module: str) -> None:
+    """Import a client before anything is started; end with exit code 1 if it is missing."""
+    try:
+        importlib.import_module(module)
+    except ImportError as error:
+        parser.exit(1, f"{parser.prog}: a package is missing: {error}\n")
 
 
 def say(text: str) -> None:

@@ -31,6 +31,7 @@ from workers.services.native import (
     done,
     native_parser,
     own_folder,
+    require,
     run,
     run_program,
     say,
@@ -40,7 +41,7 @@ from workers.services.values import SEED, fill, is_complete
 
 INSTALLED = "SCALING_POSTGRES"
 
-# asyncpg is imported where it is used: `main` says in one line that it is missing.
+# asyncpg is imported where it is used: where it is missing, `main` says so in one line.
 
 
 # ------------------------------------------------------------------------------------------- server
@@ -317,10 +318,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--rows", type=_rows, default=ROWS, help=f"rows of the table ({ROWS:,})")
     parser.add_argument("--cache", metavar="DIR", help="where data are kept for the next time")
     options = parser.parse_args(arguments)
-    try:
-        import asyncpg  # noqa: F401 - before anything is started
-    except ImportError as error:
-        parser.exit(1, f"{parser.prog}: a package is missing: {error}\n")
+    require(parser, "asyncpg")
 
     @asynccontextmanager
     async def embedded() -> AsyncIterator[Announced]:

@@ -25,6 +25,7 @@ from workers.services.native import (
     Server,
     native_parser,
     own_folder,
+    require,
     run,
     run_program,
     serving,
@@ -33,7 +34,7 @@ from workers.services.values import VALUES
 
 INSTALLED = "SCALING_VALKEY"
 
-# The client is imported where it is used: `main` says in one line that it is missing.
+# The client is imported where it is used: where it is missing, `main` says so in one line.
 
 
 # ------------------------------------------------------------------------------------------- server
@@ -199,16 +200,14 @@ def main(arguments: Sequence[str]) -> int:
     add("--workers", type=_count, default=1, help="that look up (1)")
     add("--connections", type=_count, default=CONNECTIONS, help=f"of each ({CONNECTIONS})")
     options = parser.parse_args(arguments)
-    try:
-        import valkey.asyncio  # noqa: F401 - before anything is started
-        from valkey.exceptions import ValkeyError
-    except ImportError as error:
-        parser.exit(1, f"{parser.prog}: a package is missing: {error}\n")
+    require(parser, "valkey.asyncio")
 
     size = options.entries, options.miss, options.workers * options.connections
 
     @asynccontextmanager
     async def embedded() -> AsyncIterator[Announced]:
+        from valkey.exceptions import ValkeyError
+
         with own_folder() as folder:
             async with running(folder) as (url, server):
                 try:
