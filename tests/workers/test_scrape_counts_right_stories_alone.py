@@ -14,8 +14,7 @@ from tests.support.in_process import answering
 from tests.support.servers import STRICT, running_site
 from workers import Worker
 from workers.services.serving import listen
-from workers.services.site.pages import Page, Shelf, item_page, list_page
-from workers.services.site.server import serving
+from workers.services.site.pages import Page, Shelf, item_page, list_page, serving
 from workers.services.site.stories import RARE, News, Story
 from workers.workloads.parts.parsers import Commented, Listed, leading_number, load_parser
 from workers.workloads.scrape import Scrape

@@ -25,8 +25,7 @@ from tests.support.servers import (
 )
 from workers.services.responder.__main__ import HEAD_MOST_BYTES, answer_with, serving
 from workers.services.serving import listen, new_event_loop
-from workers.services.site.pages import Shelf, item_page, list_page
-from workers.services.site.server import at_least
+from workers.services.site.pages import Shelf, at_least, item_page, list_page
 from workers.services.site.stories import FIRST_ID, News
 
 pytestmark = pytest.mark.one_build

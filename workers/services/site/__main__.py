@@ -11,7 +11,6 @@ from workers.services.serving import (
     serve,
     server_parser,
 )
-from workers.services.site.pages import Shelf
 from workers.services.site.stories import PAGES, News
 
 
@@ -30,7 +29,7 @@ def main(arguments: Sequence[str]) -> int:
     options = read_options(parser, arguments)
 
     def make() -> Serving:
-        from workers.services.site.server import serving
+        from workers.services.site.pages import Shelf, serving
 
         shelf = Shelf(News(options.seed, options.pages))
         shelf.fill()
