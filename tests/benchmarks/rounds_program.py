@@ -12,8 +12,7 @@ import time
 from queue import SimpleQueue
 
 from workers.worker.handle import Worker
-from workers.worker.registry import load_workload
-from workers.worker.workload import build
+from workers.worker.workload import build, load_workload
 
 
 def main() -> None:

@@ -28,8 +28,7 @@ from scaling.study.definition import OPTIONS, Option
 from scaling.study.file import built_in_studies, built_in_summary
 from scaling.study.services import SERVICES
 from tests.support.children import ROOT
-from workers.worker.registry import built_in, load_workload
-from workers.worker.workload import parameters_of
+from workers.worker.workload import built_in, load_workload, parameters_of
 
 FOLDERS = ("*.md", "[a-z]*/*.md", "results/findings/*.md")
 FILES = sorted(file for each in FOLDERS for file in ROOT.glob(each))

@@ -13,7 +13,7 @@ import pytest
 from scaling.run.child import Ending
 from tests.support.children import failure_of, record_of
 from tests.support.serving import served
-from workers.worker.registry import BUILT_IN, imported_anew, is_own, package_of
+from workers.worker.workload import BUILT_IN, imported_anew, is_own, package_of
 from workers.workloads.parts import watched
 
 ASGI = """

@@ -9,8 +9,7 @@ import pytest
 from tests.support.children import ask, finish
 from workers.cell import KINDS, Cell, CellError, read_cell
 from workers.loops import load_loop
-from workers.worker.registry import load_workload
-from workers.worker.workload import build
+from workers.worker.workload import build, load_workload
 from workers.workloads.echo import Echo
 
 pytestmark = pytest.mark.one_build

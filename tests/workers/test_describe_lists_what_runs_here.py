@@ -20,7 +20,7 @@ from tests.support.children import (
 )
 from tests.support.once import made_once
 from workers.loops import LOOPS
-from workers.worker.registry import built_in, load_workload
+from workers.worker.workload import built_in, load_workload
 
 pytestmark = pytest.mark.one_build
 

@@ -15,7 +15,7 @@ from scaling.cli.program import app
 from scaling.journal.reading import read_lines
 from scaling.journal.record import RunLine
 from workers.loops import LOOPS
-from workers.worker.registry import built_in
+from workers.worker.workload import built_in
 
 pytestmark = [pytest.mark.slow, pytest.mark.thorough, pytest.mark.one_build]
 

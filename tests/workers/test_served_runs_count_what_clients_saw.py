@@ -36,7 +36,7 @@ from workers.outside.commands import command_line
 from workers.readback.describe import Isolation, load_choices, refusals
 from workers.readback.gil import GilWatch
 from workers.readback.process import MOST_SPANS, Collections, Readback
-from workers.worker.registry import built_in
+from workers.worker.workload import built_in
 from workers.workloads.mix import Mix
 from workers.workloads.parts.mixed import BODY, heavy_path, heavy_work, wsgi
 from workers.workloads.serve import Serve

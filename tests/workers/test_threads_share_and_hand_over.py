@@ -12,8 +12,8 @@ from scaling.journal.record import Record
 from tests.support.children import finish, measured
 from workers import Worker
 from workers.readback.describe import load_choices, refusals
-from workers.worker.registry import built_in, load_workload
 from workers.worker.shared import Barrier, Meeting
+from workers.worker.workload import built_in, load_workload
 from workers.workloads.handoff import Handoff, Sender, Timekeeper
 from workers.workloads.shared import OF_ONE_LOOP, RUNGS, OfOneLoop, Rung, Shared
 

@@ -26,9 +26,8 @@ from workers.outside.readiness import (
 )
 from workers.outside.tree import CpuClock, Known, Reading, Window, end, family, has_work
 from workers.system import ends_with_this_process, free_port, raise_limit
-from workers.worker.registry import load_workload
 from workers.worker.session import RefusedError, failure_of
-from workers.worker.workload import build, reason_against
+from workers.worker.workload import build, load_workload, reason_against
 from workers.workloads.parts.applications import read_budgets, share_variables
 from workers.workloads.parts.where import service_variables
 

@@ -21,8 +21,15 @@ from workers.host.models import MODELS, refusal, too_many_threads
 from workers.loops import LOOPS, import_loop, loop_version
 from workers.readback.gil import gil_enabled
 from workers.readback.process import allocator, os_threads
-from workers.worker.registry import built_in, load_workload
-from workers.worker.workload import Workload, build, parameters_of, reason_against, reason_alone
+from workers.worker.workload import (
+    Workload,
+    build,
+    built_in,
+    load_workload,
+    parameters_of,
+    reason_against,
+    reason_alone,
+)
 
 # ---------------------------------------------------------------------------------------- isolation
 # A sub-interpreter to try imports in: many extension modules refuse to load there.
@@ -64,8 +71,7 @@ class Isolation:
     def refuses_workload(self, path: str, parameters: dict[str, Any]) -> str | None:
         """Why a workload cannot be loaded there with these parameters; None if it can."""
         return self._refuses(
-            "from workers.worker.registry import load_workload; "
-            "from workers.worker.workload import build; "
+            "from workers.worker.workload import build, load_workload; "
             f"build(load_workload({path!r}), {parameters!r}).load()"
         )
 

@@ -21,8 +21,15 @@ from workers.readback.process import Readback
 from workers.system import raise_limit
 from workers.worker.handle import Worker
 from workers.worker.meter import Meter
-from workers.worker.registry import imported_anew, is_own, load_workload, package_of
-from workers.worker.workload import Workload, build, reason_against
+from workers.worker.workload import (
+    Workload,
+    build,
+    imported_anew,
+    is_own,
+    load_workload,
+    package_of,
+    reason_against,
+)
 
 OWN_IMPORTS = ("processes", "interpreters")  # models whose workers import for themselves
 GRACE_S = 5.0  # limit for operations in flight after the stop, for a teardown, and for a loop
