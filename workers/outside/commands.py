@@ -37,6 +37,14 @@ class Hosted(Protocol):
         """Whether the application is what a call of that name returns."""
 
     @property
+    def health(self) -> str:
+        """A path that answers once the application is ready; empty: any answer will do."""
+
+    @property
+    def budgets(self) -> str:
+        """Limits to divide among its workers, as in `db=20,cache=8`."""
+
+    @property
     def threads(self) -> int:
         """Those of each worker of a server without loops."""
 
@@ -47,6 +55,12 @@ class Hosted(Protocol):
     @property
     def command(self) -> str:
         """The user's own command, of the server `command`."""
+
+    def facts(self) -> dict[str, str]:
+        """What is really in use, for the record."""
+
+    def variables(self) -> dict[str, str]:
+        """Environment variables of its application, besides those of services and budgets."""
 
 
 # application, workers, loop, model

@@ -10,12 +10,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from workers.cell import LOOPBACK, SCHEMA, Cell
 from workers.host.channel import DriverError, Observer
 from workers.host.hosting import LEAD_S, LOAD_LEAD_S, schedule
-from workers.outside.commands import SERVERS, arguments_of, command_line
+from workers.outside.commands import SERVERS, Hosted, arguments_of, command_line
 from workers.outside.noting import Noted
 from workers.outside.readiness import (
     READY_S,
@@ -30,13 +30,6 @@ from workers.worker.session import RefusedError, failure_of
 from workers.worker.workload import build, load_workload, reason_against
 from workers.workloads.parts.applications import read_budgets, share_variables
 from workers.workloads.parts.where import service_variables
-
-if TYPE_CHECKING:
-    from workers.workloads.app import App
-    from workers.workloads.mix import Mix
-    from workers.workloads.web import Web
-
-    type Commanded = App | Mix | Web
 
 HOOK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "hook")
 WORDS_KEPT = 4_000  # bytes of what the command printed, from the end
@@ -101,7 +94,7 @@ class OutsideHost:
             raise RefusedError(reason)
         workload.placed(cell.model, cell.workers, None)
         self._phase = "setup"
-        app = cast("Commanded", workload)
+        app = cast(Hosted, workload)
         port = free_port()
         self._start(app, port)
         self._be_ready(app, port)
@@ -134,7 +127,7 @@ class OutsideHost:
         self._phase = "stop"
         self._instants_ns["report"] = time.monotonic_ns()
 
-    def _start(self, app: "Commanded", port: int) -> None:
+    def _start(self, app: Hosted, port: int) -> None:
         cell = self._cell
         line = command_line(app, cell.workers, cell.loop, cell.model)
         self._facts |= {**app.facts(), "server": app.server, "command": line}
@@ -163,7 +156,7 @@ class OutsideHost:
         except (OSError, ValueError) as error:
             raise CommandError(f"the command cannot be started: {error}: {line}") from None
 
-    def _be_ready(self, app: "Commanded", port: int) -> None:
+    def _be_ready(self, app: Hosted, port: int) -> None:
         """Wait until it answers, with as many loops as there are workers.
 
         Raises:
