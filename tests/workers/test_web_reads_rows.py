@@ -16,13 +16,14 @@ from scaling.run.services import Services
 from tests.support.children import FREE_THREADED, record_of
 from tests.support.serving import ANNOUNCED_S, beside_services, load_asked, load_of
 from workers import Worker
+from workers.cell import LOOPS
 from workers.outside.commands import SERVERS, command_line
 from workers.services.values import letters
 from workers.worker.workload import build
 from workers.workloads.parts.applications import read_budgets, share_variables
 from workers.workloads.parts.first_request import FirstAnswer, first_answer
 from workers.workloads.parts.servers import BaseServer
-from workers.workloads.parts.stack import APPLICATIONS, LOOPS, NOT_HERE
+from workers.workloads.parts.stack import APPLICATIONS, NOT_HERE
 from workers.workloads.parts.stack.rows import AsyncRows, Database
 from workers.workloads.parts.where import service_variables
 from workers.workloads.web import Web, check

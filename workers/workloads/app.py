@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from workers import Worker, Workload, parameter
+from workers.cell import LOOPS
 from workers.worker.shared import environment, environment_on_loop
 from workers.workloads.parts.applications import (
     Application,
@@ -82,9 +83,9 @@ class App(Served, _Which):
         """Sub-interpreters load neither httptools nor most of what applications import."""
         if model == "interpreters":
             return "applications run in threads or in processes"
-        if self.pool and self.server != "loops":
+        if self.pool and self.server != LOOPS:
             return "pool sizes the pools of this project's loops: it needs server=loops"
-        if self.server != "loops":
+        if self.server != LOOPS:
             from workers.outside.commands import refusal  # costs the others memory
 
             return refusal(self, model, loop)
@@ -98,7 +99,7 @@ class App(Served, _Which):
     def load(self) -> None:
         """Import the application and its server; without an application, nothing."""
         self._budgets = read_budgets(self.budgets)
-        if self.server != "loops":
+        if self.server != LOOPS:
             from workers.outside.commands import require
 
             require(self.server)

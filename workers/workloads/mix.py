@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from workers import Worker, parameter
+from workers.cell import LOOPS
 from workers.workloads.parts.mixed import BODY, LIGHT, Work, heavy_path, heavy_work
 from workers.workloads.parts.served import (
     WITHOUT_HTTPTOOLS,
@@ -81,9 +82,9 @@ class Mix(Served):
         """Sub-interpreters load neither httptools nor uvloop."""
         if model == "interpreters":
             return WITHOUT_HTTPTOOLS
-        if self.pool and (self.server != "loops" or self.heavy_in != "thread"):
+        if self.pool and (self.server != LOOPS or self.heavy_in != "thread"):
             return "pool sizes the pools of loops: it needs server=loops and heavy_in=thread"
-        if self.server != "loops":
+        if self.server != LOOPS:
             from workers.outside.commands import refusal  # costs the others memory
 
             return refusal(self, model, loop)
@@ -91,7 +92,7 @@ class Mix(Served):
 
     def load(self) -> None:
         """Import the server."""
-        if self.server == "loops":
+        if self.server == LOOPS:
             preload("asgi")
         else:
             from workers.outside.commands import require

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from workers import Worker, parameter
+from workers.cell import LOOPS
 from workers.services.values import letters
 from workers.worker.shared import environment_on_loop
 from workers.workloads.parts.applications import share_variables
 from workers.workloads.parts.first_request import FirstAnswer, first_answer, until_started
 from workers.workloads.parts.served import Served, preload, server_of
 from workers.workloads.parts.servers import BaseServer
-from workers.workloads.parts.stack import APPLICATIONS, CALLED, LOOPS, NOT_HERE, Application
-from workers.workloads.parts.stack.rows import DRIVER, ROWS
-from workers.workloads.parts.stack.rows import LOOPS as LOOPS_OF_APPLICATION
+from workers.workloads.parts.stack import APPLICATIONS, CALLED, NOT_HERE, Application
+from workers.workloads.parts.stack.rows import DRIVER, ROWS, SERVED_BY
 from workers.workloads.parts.where import service_variables
 
 ROW = "/row"
@@ -170,7 +170,7 @@ class Web(Served):
         return {
             ROWS: str(self.rows),
             DRIVER: self._application.driver,
-            LOOPS_OF_APPLICATION: str(self._loops),
+            SERVED_BY: str(self._loops),
         }
 
     async def start(self, worker: Worker) -> BaseServer:

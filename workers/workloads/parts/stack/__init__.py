@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from importlib import metadata
 from typing import Literal
 
-LOOPS = "loops"
 CALLED = "make"  # in each page: makes the application of one worker
 
 

@@ -17,8 +17,9 @@ from workers.workloads.parts.where import CACHE, URL
 # ----------------------------------------------------------------------------------------- database
 # What an application finds in its environment about the database, and the keys that it asks for.
 
+# Environment variables: rows of the table, driver, loops that serve it, and its connections.
 ROWS, DRIVER = "SCALING_DATABASE_ROWS", "SCALING_DATABASE_DRIVER"
-LOOPS = "SCALING_DATABASE_LOOPS"
+SERVED_BY = "SCALING_DATABASE_LOOPS"
 POOL = "SCALING_BUDGET_DB"
 WAIT_S = 10.0  # limit for a connection of the pool; a request that waits longer has failed
 
@@ -45,7 +46,7 @@ class Database:
             url=found[URL],
             rows=int(found[ROWS]),
             connections=int(found[POOL]),
-            loops=int(found[LOOPS]),
+            loops=int(found[SERVED_BY]),
             cached=int(found[CACHE]),
             driver=found[DRIVER],
         )
