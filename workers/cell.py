@@ -93,11 +93,14 @@ class Cell:
         return str(asked).rpartition("/")[2]
 
     def share(self, index: int) -> int | None:
-        """Work in flight of one worker: an even share; the first workers get the remainder."""
-        if self.in_flight is None:
-            return None
-        each, rest = divmod(self.in_flight, self.workers)
-        return each + (index < rest)
+        """Work in flight of one worker; None: the workload's default."""
+        return None if self.in_flight is None else share(self.in_flight, index, self.workers)
+
+
+def share(total: int, index: int, of: int) -> int:
+    """The even share of number `index` (from 0) out of `of`; the first ones get the remainder."""
+    each, rest = divmod(total, of)
+    return each + (index < rest)
 
 
 def read_cell(document: object) -> Cell:

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from tests.support.in_process import ask, at_work, right_request
+from workers.cell import share
 from workers.workloads.parts import work
-from workers.workloads.parts.work import TURNS_PER_US, PerRequest, live_objects, make_garbage, share
+from workers.workloads.parts.work import TURNS_PER_US, PerRequest, live_objects, make_garbage
 
 pytestmark = pytest.mark.slow
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from workers import Worker, parameter
+from workers.cell import share
 from workers.services.values import letters
 from workers.workloads.parts.first_request import FirstAnswer, first_answer
 from workers.workloads.parts.served import WITHOUT_HTTPTOOLS, Served
 from workers.workloads.parts.servers import BaseServer
-from workers.workloads.parts.work import share
 
 OK, REFUSED, MISSED = 200, 503, 504
 

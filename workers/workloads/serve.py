@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from workers import Worker, parameter
+from workers.cell import share
 from workers.workloads.parts.served import Served, load_server
 from workers.workloads.parts.servers import BaseServer
-from workers.workloads.parts.work import PerRequest, live_objects, share
+from workers.workloads.parts.work import PerRequest, live_objects
 
 
 @dataclass

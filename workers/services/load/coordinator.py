@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import IO, Any, NamedTuple
 
+from workers.cell import share
 from workers.host.hosting import schedule
 from workers.services.load.options import Options, with_targets
 from workers.services.load.part import Part
@@ -255,14 +256,13 @@ def part_of(options: Options, place: int) -> Part:
     those of a room to one process.
     """
     room = options.requests[0].room
-    each, rest = divmod(options.connections // room, options.processes)
     return Part(
         targets=options.targets,
         requests=options.requests,
         rate_per_s=options.rate_per_s,
         overload=options.overload,
         arrivals=options.arrivals,
-        connections=room * (each + (place < rest)),
+        connections=room * share(options.connections // room, place, options.processes),
         seed=options.seed,
         keepalive=options.keepalive,
         timeout_s=options.timeout_s,

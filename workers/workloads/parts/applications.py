@@ -21,6 +21,8 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, Literal, get_args
 
+from workers.cell import share
+
 type Interface = Literal["asgi", "aiohttp", "wsgi"]
 
 INTERFACES: tuple[Interface, ...] = get_args(Interface.__value__)
@@ -270,8 +272,7 @@ def share_variables(
     if index is not None:
         variables["SCALING_WORKER_INDEX"] = str(index)
     for name, total in budgets.items():
-        each, rest = divmod(total, workers)
-        own = total // copies if index is None else each + (index < rest)
+        own = total // copies if index is None else share(total, index, workers)
         variables[f"SCALING_BUDGET_{name.upper()}"] = str(own)
     return variables
 

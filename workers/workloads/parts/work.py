@@ -52,12 +52,6 @@ def live_objects(count: int) -> list[list[int]]:
     return [[each] for each in range(count)]
 
 
-def share(total: int, worker: int, workers: int) -> int:
-    """A worker's even share; the first workers get the remainder."""
-    each, rest = divmod(total, workers)
-    return each + (worker < rest)
-
-
 # -------------------------------------------------------------------------------------- per request
 
 
