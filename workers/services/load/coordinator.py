@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
 from itertools import pairwise
 from typing import IO, Any, NamedTuple
 
@@ -256,20 +257,9 @@ def part_of(options: Options, place: int) -> Part:
     those of a room to one process.
     """
     room = options.requests[0].room
-    return Part(
-        targets=options.targets,
-        requests=options.requests,
-        rate_per_s=options.rate_per_s,
-        overload=options.overload,
-        arrivals=options.arrivals,
-        connections=room * share(options.connections // room, place, options.processes),
-        seed=options.seed,
-        keepalive=options.keepalive,
-        timeout_s=options.timeout_s,
-        place=place,
-        of=options.processes,
-        in_slices=options.slices,
-    )
+    own = room * share(options.connections // room, place, options.processes)
+    asked = {each.name: getattr(options, each.name) for each in fields(Part)}
+    return Part(**asked | {"connections": own, "place": place})
 
 
 def wait_for_input(stream: IO[Any]) -> None:

@@ -97,13 +97,13 @@ async def send_to_rooms(
 def _open_loop(part: Part, rate_per_s: float, tally: Tally, begins_ns: int) -> OpenLoop:
     """The loop that sends this process's part of the schedule."""
     offsets = arrivals(part.arrivals, rate_per_s, part.seed)
-    offsets = share(offsets, part.arrivals, part.seed, part.place, part.of)
+    offsets = share(offsets, part.arrivals, part.seed, part.place, part.processes)
     most_per_s = rate_per_s
     if part.overload:
         offsets = overloaded(offsets, part.overload, tally.opens_ns - begins_ns)
         most_per_s *= part.overload.factor
     due_ns = (begins_ns + offset for offset in offsets)
-    return OpenLoop(due_ns, _picking(part), tally, early_ns=early_ns(most_per_s / part.of))
+    return OpenLoop(due_ns, _picking(part), tally, early_ns=early_ns(most_per_s / part.processes))
 
 
 async def used_in(tally: Tally) -> tuple[int, int]:
@@ -218,7 +218,7 @@ async def connected(part: Part) -> list[Lane]:
     for target in part.targets:
         await probe(target, part.timeout_s)
     lanes = [
-        Lane(*kinds[(part.place + number * part.of) % len(kinds)], keepalive=part.keepalive)
+        Lane(*kinds[(part.place + number * part.processes) % len(kinds)], keepalive=part.keepalive)
         for number in range(part.connections)
     ]
     if part.keepalive:
@@ -259,7 +259,7 @@ async def generate() -> Report | None:
     write_line({"connections": part.connections})
     requested = stop_requested(until_eof=False, signals=(signal.SIGTERM,))
     ended = asyncio.create_task(requested.wait())
-    if part.in_slices:
+    if part.slices:
         sending = asyncio.create_task(send_slices(part, lanes, stdin))
     else:
         when = json.loads(await stdin.readline())

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from workers.services.load.part import KINDS, Overload
+from workers.services.load.part import KINDS, Overload, Part
 from workers.services.load.requests_list import (
     ROOMS,
     TYPES,
@@ -29,29 +29,18 @@ REQUESTS = f"JSON lines with any of: {' '.join(TYPES)}"
 LATER = "-"  # in place of a URL: the driver gives servers and requests
 
 
-@dataclass(frozen=True)
-class Options:
-    """What was asked for. `rate_per_s` None stands for a closed loop.
+@dataclass(frozen=True, kw_only=True)
+class Options(Part):
+    """What is asked for: the whole load, and how it is measured.
 
     Without `targets`, the driver gives them and the requests.
     """
 
-    targets: Sequence[Target]
-    requests: Sequence[Request]
-    rate_per_s: float | None
-    overload: Overload | None
-    arrivals: str
     seconds: float
     warmup_s: float
-    connections: int
-    processes: int
-    seed: int
-    keepalive: bool
-    timeout_s: float
     json: bool
     histograms: bool
     instants: bool
-    slices: bool
     until_eof: bool
     remote: bool
 

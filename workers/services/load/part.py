@@ -95,20 +95,23 @@ def _constant(rate_per_s: float) -> Iterator[int]:
 
 @dataclass(frozen=True)
 class Part:
-    """The part of the load that one process sends. `rate_per_s` is the whole load's, None: max."""
+    """What is sent: the part of process `place` (from 0) of several, or all of it.
+
+    `rate_per_s` is the whole load's; None stands for a closed loop. `connections` are of the part.
+    """
 
     targets: Sequence[Target]
     requests: Sequence[Request]
     rate_per_s: float | None
     overload: Overload | None
     arrivals: str
-    connections: int  # of this process
+    connections: int
     seed: int
     keepalive: bool
     timeout_s: float
-    place: int
-    of: int
-    in_slices: bool = False
+    place: int = 0
+    processes: int = 1
+    slices: bool = False
 
     def document(self) -> dict[str, Any]:
         """As JSON takes it."""

@@ -229,19 +229,21 @@ async def joined(part: Part) -> list[Room]:
     """
     (request,) = part.requests
     servers = part.targets
-    sources = SourceAddresses(max(1, ports_here() // part.of))  # all processes use the same
+    sources = SourceAddresses(max(1, ports_here() // part.processes))  # all processes use the same
     for target in servers:
         await probe(target, part.timeout_s)
     rooms = [
         Room(f"{request.path}/{number}", request)
-        for number in range(part.place, part.of * part.connections // request.room, part.of)
+        for number in range(
+            part.place, part.processes * part.connections // request.room, part.processes
+        )
     ]
     joining: list[tuple[Room, Target, bool]] = []  # and whether it stalls
     for number, room in enumerate(rooms):
         for seat in range(request.room):
             at = (part.place + number * request.room + seat) % len(servers)
             is_last = seat == request.room - 1
-            stalls = is_last and part.place + number * part.of < request.stalled
+            stalls = is_last and part.place + number * part.processes < request.stalled
             joining.append((room, servers[at], stalls))
     for first in range(0, len(joining), CONNECTS_AT_A_TIME):
         some = joining[first : first + CONNECTS_AT_A_TIME]
