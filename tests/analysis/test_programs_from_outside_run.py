@@ -10,6 +10,7 @@ from packaging.requirements import Requirement
 from scaling.builds import environments, interpreters
 from scaling.run.app_requests import read_requests_file
 from scaling.study.reference import PROGRAMS_FOLDER, OutsideProgram, outside_programs
+from tests.support.app_checks import hurry
 from tests.support.children import ROOT
 from tests.support.cli import Command
 
@@ -66,8 +67,7 @@ def in_the_clone(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     """
     del command  # which stands in another folder: this one comes after it
     monkeypatch.setattr("scaling.study.application.ALLOCATORS", ("",))
-    monkeypatch.setattr("scaling.run.app_check.FIRSTS", 1)
-    monkeypatch.setattr("scaling.run.app_check.TOGETHER_S", 0.5)
+    hurry(monkeypatch, alone=2)
     monkeypatch.setattr("scaling.cli.app_steps.say_what_blocks", lambda *_: None)
     monkeypatch.chdir(ROOT)
 
@@ -100,10 +100,10 @@ def test_each_is_checked_and_measured_as_the_list_says(
     assert document["check"]["findings"] == []
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.one_build
 @pytest.mark.usefixtures("undrawn", "hurried", "in_the_clone")
-@every_program
+@pytest.mark.parametrize("program", outside_programs(), ids=lambda each: each.name)
 def test_a_remedy_is_measured_where_its_threads_are(
     program: OutsideProgram, tmp_path: Path, command: Command
 ) -> None:
