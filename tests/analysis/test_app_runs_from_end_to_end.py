@@ -10,7 +10,6 @@ from scaling.cli.app_steps import AppSteps
 from scaling.run.measure import ChildNeeds
 from scaling.study.application import AppAsked
 from tests.support.app_checks import hurry
-from tests.support.children import ROOT
 from tests.support.cli import Command
 
 pytestmark = pytest.mark.slow
@@ -24,22 +23,24 @@ async def app(scope, receive, send):
 
 
 @pytest.mark.usefixtures("undrawn", "hurried")
-def test_it_is_measured_and_answered_for(
+def test_it_is_checked_measured_and_answered_for(
     tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # That it is measured with both allocators is tested on the plan.
     monkeypatch.setattr("scaling.study.application.ALLOCATORS", ("",))
+    hurry(monkeypatch)
     (tmp_path / "shop.py").write_text(APPLICATION)
     (tmp_path / "requests.jsonl").write_text('{"path": "/a"}\n{"path": "/b"}\n')
     done = command(
         *("app", "shop:app", "--path", ".", "--lifespan", "off"),
         *("--requests", "requests.jsonl", "--rate", "200", "--workers", "1"),
-        *("--blocks", "1", "--seconds", "0.2", "--no-check", "--json", "--output", "out"),
+        *("--blocks", "1", "--seconds", "0.2", "--json", "--output", "out"),
     )
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     assert len(document["configurations"]) == 3
     assert document["ship"]["throughput"]["verdict"] == "inconclusive"
+    assert document["check"]["findings"] == []
     assert "6 cells" in done.stderr
     head = json.loads((tmp_path / "out" / "journal.jsonl").read_text().splitlines()[0])
     assert head["study"]["application"]["requests"]["count"] == 2
@@ -72,21 +73,3 @@ def test_other_servers_that_are_not_there_or_do_not_serve_it_are_left_out_with_a
     assert "granian is not measured: it is not installed (--with granian)" in said
     assert "pounce is not measured: it is not installed (--with bengal-pounce)" in said
     assert "hypercorn is not measured: on 3.14: 100 % of the requests failed (status 500)" in said
-
-
-def test_a_fault_ends_the_check_with_exit_code_1(
-    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    hurry(monkeypatch)
-    requests = tmp_path / "requests.jsonl"
-    requests.write_text('{"path": "/stock"}')
-    done = command(
-        *("app", "faults.signals:application", "--check", "--json"),
-        *("--path", str(ROOT / "tests" / "applications"), "--requests", str(requests)),
-    )
-    assert done.returncode == 1, done.stderr
-    found = json.loads(done.stdout)
-    assert not found["ok"]
-    (finding,) = found["findings"]
-    assert {"kind", "request", "message", "remedy"} == set(finding)
-    assert finding["kind"] == "signals-in-thread"

@@ -7,12 +7,14 @@ own (`test_study_errors_are_clear`).
 
 import ast
 import importlib
+import json
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
+import msgspec
 import pytest
 
 import scaling.cli
@@ -165,7 +167,7 @@ def gone() -> Any:
 CRASH = Finding(kind="crashed", request="GET /", message="Segmentation fault", remedy="look for it")
 
 
-@pytest.mark.parametrize("check", [["--check"], []])
+@pytest.mark.parametrize("check", [["--check"], ["--check", "--json"], []])
 @pytest.mark.usefixtures("undrawn")
 def test_an_application_with_findings_fails_the_check_and_can_be_measured(
     check: list[str], command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -186,6 +188,9 @@ def test_an_application_with_findings_fails_the_check_and_can_be_measured(
     monkeypatch.setattr(app_steps, "measure", measured)
     done = command("app", "shop:app", *check)
     assert done.returncode == (1 if check else 0), done.stderr
+    if "--json" in check:
+        assert json.loads(done.stdout) == {"ok": False, "findings": [msgspec.to_builtins(CRASH)]}
+        return
     assert "  crashed (GET /): Segmentation fault" in done.stdout
     if not check:
         _, said, *figures = done.stdout[done.stdout.index("THE ANSWER") :].splitlines()
