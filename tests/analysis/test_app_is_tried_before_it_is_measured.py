@@ -120,6 +120,7 @@ def test_each_build_is_tried_once_with_one_worker() -> None:
 # --- loaded --------------------------------------------------------------------------------------
 
 ASGI = "async def app(scope, receive, send): ...\n"
+WSGI = "def app(environ, start_response): ...\n"
 
 
 def found(folder: Path, application: str, module: str, **asked: Any) -> str:
@@ -131,8 +132,11 @@ def found(folder: Path, application: str, module: str, **asked: Any) -> str:
     return interface_of(ready)
 
 
-def test_its_interface_is_found_whatever_it_prints(tmp_path: Path) -> None:
-    assert found(tmp_path, "shop:app", ASGI + "print('hello')") == "asgi"
+@pytest.mark.parametrize(("module", "interface"), [(ASGI, "asgi"), (WSGI, "wsgi")])
+def test_its_interface_is_found_whatever_it_prints(
+    module: str, interface: str, tmp_path: Path
+) -> None:
+    assert found(tmp_path, "shop:app", module + "print('hello')") == interface
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ from tests.support.app_checks import hurry
 from tests.support.children import ROOT
 from tests.support.cli import Command
 
-QUICKEST = "radicale"  # the one that the ordinary tests run
 SHORT = ("--blocks", "1", "--seconds", "0.2", "--json")
 
 every_folder = pytest.mark.parametrize(
@@ -72,17 +71,10 @@ def in_the_clone(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
 
 
-every_program = pytest.mark.parametrize(
-    "program",
-    [
-        pytest.param(each, marks=[pytest.mark.thorough] if each.name != QUICKEST else [])
-        for each in outside_programs()
-    ],
-    ids=[each.name for each in outside_programs()],
-)
+every_program = pytest.mark.parametrize("program", outside_programs(), ids=lambda each: each.name)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.one_build
 @pytest.mark.usefixtures("undrawn", "hurried", "in_the_clone")
 @every_program
@@ -103,7 +95,7 @@ def test_each_is_checked_and_measured_as_the_list_says(
 @pytest.mark.thorough
 @pytest.mark.one_build
 @pytest.mark.usefixtures("undrawn", "hurried", "in_the_clone")
-@pytest.mark.parametrize("program", outside_programs(), ids=lambda each: each.name)
+@every_program
 def test_a_remedy_is_measured_where_its_threads_are(
     program: OutsideProgram, tmp_path: Path, command: Command
 ) -> None:
