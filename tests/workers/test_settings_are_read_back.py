@@ -16,7 +16,6 @@ from tests.support.children import (
     FREE_THREADED,
     Own,
     captured,
-    each_model,
     finish,
     measured,
 )
@@ -26,7 +25,14 @@ from workers.readback.switches import Switches
 
 pytestmark = pytest.mark.slow
 
-EVERY_MODEL = ["threads", "processes", "forked", "interpreters"]
+# A sub-interpreter reads back the GIL and the allocator of its build; so do threads.
+EVERY_MODEL = pytest.mark.parametrize(
+    "model",
+    [
+        *("threads", "interpreters"),
+        *(pytest.param(each, marks=pytest.mark.one_build) for each in ("processes", "forked")),
+    ],
+)
 
 
 def processes(record: Record, model: str) -> Iterator[ProcessFacts]:
@@ -40,7 +46,7 @@ def cell(model: str, **more: object) -> dict[str, object]:
     return {"workload": "compute", "workers": 2, "model": model, **more}
 
 
-@each_model(*EVERY_MODEL)
+@EVERY_MODEL
 def test_nothing_asked_nothing_changed(model: str) -> None:
     record = measured(cell(model))
     host, *workers = (process.os_threads for process in processes(record, model))
@@ -66,7 +72,7 @@ SWITCH = "asyncio.events._USE_NEW_SCHEDULER"
 VARIABLE = "PYTHONASYNCIOUSEIOURING"
 
 
-@each_model(*EVERY_MODEL)
+@EVERY_MODEL
 def test_every_setting_arrives(model: str) -> None:
     """All in one run: each reaches a process in a way of its own, whatever the others are."""
     settings = {"PYTHONMALLOC": "mimalloc", "PYTHON_GIL": "1", "PYTHONASYNCIODEBUG": "1"}
