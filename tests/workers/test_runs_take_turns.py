@@ -306,7 +306,9 @@ def at_the_edges(record: Record, received: int) -> float:
     return received * max(late_s) / WINDOW_S + CONNECTIONS * count
 
 
+@pytest.mark.one_build
 def test_servers_are_loaded_in_turn() -> None:
+    """On 3.14t loops in threads are loaded in turn beside commands (commands take turns)."""
     cells = [
         {"workload": "serve", "parameters": {"server": server}, "model": model}
         for server, model in (("tcp", "threads"), ("tcp", "processes"), ("aiohttp", "forked"))
