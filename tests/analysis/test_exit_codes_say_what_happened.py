@@ -134,12 +134,11 @@ GONE, FULL = (141, ""), (2, "scaling: standard output: No space left on device\n
 @pytest.mark.parametrize(
     ("arguments", "ends"),
     [
-        (["show", "study"], GONE),
         (["gate", "study", "--min-efficiency", "0.1"], GONE),
         (["study", "--schema"], FULL),
         (["--help"], FULL),
     ],
-    ids=["tables", "a check that holds", "plain text", "help"],
+    ids=["tables of a check that holds", "plain text", "help"],
 )
 def test_what_cannot_be_printed(
     arguments: list[str], ends: tuple[int, str], tmp_path: Path
