@@ -1,5 +1,6 @@
 """What workers read: threads share it, forked processes until they read it, fresh ones never."""
 
+from functools import cache
 from itertools import groupby
 from typing import Any, get_args, get_type_hints
 
@@ -131,6 +132,7 @@ def test_memory_of_an_extra_worker_depends_on_who_shares_the_objects_and_who_has
     def extra_mib(model: str, **parameters: object) -> float:
         return memory_mib(model, 2, **parameters) - memory_mib(model, 1, **parameters)
 
+    @cache
     def memory_mib(model: str, workers: int, **parameters: object) -> float:
         cell = {"workload": "state", "parameters": {"objects": state, **parameters}}
         warm = {"warmup_s": 0.1}  # to have read many of them
