@@ -4,17 +4,26 @@ What it is, is found out where it will run; what cannot be loaded needs no trial
 """
 
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from scaling.base.console import new_console
 from scaling.base.errors import UsageError
+from scaling.cli import app_steps
+from scaling.cli.app_steps import AppSteps
 from scaling.journal.record import Cell, Failure, GilStates, RunLine
 from scaling.run import application_trial
 from scaling.run.application_trial import interface_of, problem_of, trial_cells
+from scaling.run.measure import ChildNeeds
+from scaling.study.application import AppAsked
 from tests.support.children import environment
+from tests.support.descriptions import description
 from tests.support.runs import with_
 from tests.support.served_studies import FakeServedStudy
 
@@ -115,6 +124,46 @@ def test_each_build_is_tried_once_with_one_worker() -> None:
     ]
     tried = [(each.arm, each.model, each.workers) for each in trial_cells(cells)]
     assert tried == [("3.14t", "threads", 1), ("3.14", "processes", 1)]
+
+
+def test_other_servers_that_are_not_there_or_do_not_serve_it_are_left_out_with_a_reason(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    installed = replace(description(), packages={"uvicorn": "0.54.0", "Hypercorn": "0.18.0"})
+    failing = Cell(
+        workload="app",
+        loop="uvloop",
+        arm="3.14",
+        model="processes",
+        workers=1,
+        parameters={"server": "hypercorn"},
+    )
+
+    @contextmanager
+    def ready(_: AppSteps) -> Iterator[Any]:
+        yield SimpleNamespace(arms={"3.14t": SimpleNamespace(description=installed)})
+
+    def problems(_: object, is_asked: Callable[[str], bool]) -> Iterator[tuple[Cell, str]]:
+        if is_asked("hypercorn"):
+            yield failing, "100 % of the requests failed\nlast words"
+
+    monkeypatch.setattr(AppSteps, "ready", ready)
+    monkeypatch.setattr(app_steps, "interface_of", lambda _: "asgi")
+    monkeypatch.setattr(application_trial, "_problems", problems)
+    steps = AppSteps(
+        asked=AppAsked(application="shop:app", lifespan="off", full=True),
+        needs=ChildNeeds(),
+        flags={},
+        requests=[{"path": "/"}],
+        console=new_console(),
+        errors=new_console(stderr=True),
+    ).known()
+    assert steps.asked.servers == ("uvicorn", "hypercorn")
+    assert steps.with_servers_that_serve().asked.servers == ("uvicorn",)
+    said = " ".join(capsys.readouterr().err.split())
+    assert "granian is not measured: it is not installed (--with granian)" in said
+    assert "pounce is not measured: it is not installed (--with bengal-pounce)" in said
+    assert said.endswith("hypercorn is not measured: on 3.14: 100 % of the requests failed")
 
 
 # --- loaded --------------------------------------------------------------------------------------

@@ -5,10 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from scaling.base.console import new_console
-from scaling.cli.app_steps import AppSteps
-from scaling.run.measure import ChildNeeds
-from scaling.study.application import AppAsked
 from tests.support.app_checks import hurry
 from tests.support.cli import Command
 
@@ -44,32 +40,3 @@ def test_it_is_checked_measured_and_answered_for(
     assert "6 cells" in done.stderr
     head = json.loads((tmp_path / "out" / "journal.jsonl").read_text().splitlines()[0])
     assert head["study"]["application"]["requests"]["count"] == 2
-
-
-REFUSING = """
-import sys
-async def app(scope, receive, send):
-    status = 500 if "hypercorn" in sys.modules else 200
-    await send({"type": "http.response.start", "status": status, "headers": []})
-    await send({"type": "http.response.body", "body": b"ok"})
-"""
-
-
-def test_other_servers_that_are_not_there_or_do_not_serve_it_are_left_out_with_a_reason(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "shop.py").write_text(REFUSING)
-    steps = AppSteps(
-        asked=AppAsked(application="shop:app", lifespan="off", full=True),
-        needs=ChildNeeds(paths=[str(tmp_path)], requirements=("hypercorn==0.18.0",)),
-        flags={},
-        requests=[{"path": "/"}],
-        console=new_console(),
-        errors=new_console(stderr=True),
-    ).known()
-    assert steps.asked.servers == ("uvicorn", "hypercorn")
-    assert steps.with_servers_that_serve().asked.servers == ("uvicorn",)
-    said = " ".join(capsys.readouterr().err.split())
-    assert "granian is not measured: it is not installed (--with granian)" in said
-    assert "pounce is not measured: it is not installed (--with bengal-pounce)" in said
-    assert "hypercorn is not measured: on 3.14: 100 % of the requests failed (status 500)" in said
