@@ -273,13 +273,18 @@ def test_what_is_planted_is_found_and_nothing_is_committed(
     assert not (clone / TEXT).exists()
     assert not (clone / HERE / "claims.md").exists()
 
+
+def test_what_is_sound_is_submitted_beside_what_is_left_out(clone: Path, command: Command) -> None:
+    published(SOUND, clone / HERE / "scale", clone / HERE / "serve")
+    plant, said = PLANTED["a name in tables"]
+    plant(clone / HERE / "serve")
     assert command("reference", "--submit", HERE, "--partial").returncode == 0
     assert {Path(each).parts[3] for each in of_branch(clone) if each.startswith(HERE)} == {
         "claims.md",
         "scale",
     }
     left_out = (clone / TEXT).read_text(encoding="utf-8").partition("### Left out")[2]
-    assert left_out.strip().startswith("- `serve`: ")
+    assert left_out.strip().startswith(f"- `serve`: {said}")
 
 
 def test_what_was_asked_for_and_is_not_there_is_found(clone: Path, command: Command) -> None:
