@@ -1,8 +1,10 @@
-"""An application that cannot be measured is found in a short trial on each build.
+"""An application that cannot be measured is found in a short trial on each build; one that can is
+checked, measured and answered for.
 
 What it is, is found out where it will run; what cannot be loaded needs no trial.
 """
 
+import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,7 +24,9 @@ from scaling.run import application_trial
 from scaling.run.application_trial import interface_of, problem_of, trial_cells
 from scaling.run.measure import ChildNeeds
 from scaling.study.application import AppAsked
+from tests.support.app_checks import hurry
 from tests.support.children import environment
+from tests.support.cli import Command
 from tests.support.descriptions import description
 from tests.support.runs import with_
 from tests.support.served_studies import FakeServedStudy
@@ -216,3 +220,38 @@ def test_an_import_that_never_ends_is_said(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(application_trial, "FIND_OUT_S", 1.0)
     with pytest.raises(UsageError, match="importing it took more than 1 s"):
         found(tmp_path, "shop:app", "import time\ntime.sleep(600)")
+
+
+# --- from end to end -----------------------------------------------------------------------------
+
+ECHOING = """
+async def app(scope, receive, send):
+    if scope["type"] == "http":
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": scope["path"].encode()})
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("undrawn", "hurried")
+def test_on_real_builds_it_is_checked_measured_and_answered_for(
+    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # That it is measured with both allocators is tested on the plan.
+    monkeypatch.setattr("scaling.study.application.ALLOCATORS", ("",))
+    hurry(monkeypatch)
+    (tmp_path / "shop.py").write_text(ECHOING)
+    (tmp_path / "requests.jsonl").write_text('{"path": "/a"}\n{"path": "/b"}\n')
+    done = command(
+        *("app", "shop:app", "--path", ".", "--lifespan", "off"),
+        *("--requests", "requests.jsonl", "--rate", "200", "--workers", "1"),
+        *("--blocks", "1", "--seconds", "0.2", "--json", "--output", "out"),
+    )
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert len(document["configurations"]) == 3
+    assert document["ship"]["throughput"]["verdict"] == "inconclusive"
+    assert document["check"]["findings"] == []
+    assert "6 cells" in done.stderr
+    head = json.loads((tmp_path / "out" / "journal.jsonl").read_text().splitlines()[0])
+    assert head["study"]["application"]["requests"]["count"] == 2
