@@ -1,6 +1,12 @@
-"""Every page is short, lists what is on it, leads to what is there and is what registries say."""
+"""Every page is short, lists what is on it, leads to what is there and is what registries say.
+README.md answers a first reader, a finding has what an issue needs, and what sources cite exists.
+"""
 
+import ast
 import re
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -13,7 +19,17 @@ WITHOUT_CONTENTS = ("README.md", "CHANGELOG.md")  # the first begins with the an
 LINK = re.compile(r"\]\(((?!https?:)[^)\s]+)\)")
 FENCED = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
 
+SECTIONS = [
+    *("Cost", "Cause", "Counterfactual", "Reproducer", "Versions"),
+    *("What was ruled out", "What would mend it"),
+]
+LISTED = TEXTS["results/README.md"].partition("## For maintainers\n")[2].partition("\n## ")[0]
+FINDINGS = [f"results/{each}" for each in re.findall(r"\]\((findings/[\w-]+\.md)\)", LISTED)]
+REPRODUCERS = sorted((ROOT / "results" / "reproducers").glob("*.py"))
+LEAST_LINES_OF_A_FINDING, MOST_LINES_OF_A_FINDING = 25, 70
+
 each_page = pytest.mark.parametrize("name", TEXTS)
+each_finding = pytest.mark.parametrize("page", FINDINGS)
 
 
 def anchor(heading: str) -> str:
@@ -53,8 +69,7 @@ def test_a_page_is_short_and_begins_with_its_contents(name: str) -> None:
     lines = TEXTS[name].splitlines()
     assert len(lines) < MOST_LINES
     sections = headings(TEXTS[name], "##")
-    is_issue = "counterfactual" in sections  # test_findings_can_be_sent_as_issues.py
-    if name in WITHOUT_CONTENTS or is_issue or len(sections) < 2:
+    if name in (*WITHOUT_CONTENTS, *FINDINGS) or len(sections) < 2:
         return
     first = next(at for at, line in enumerate(lines) if line.startswith("## "))
     contents = [line for line in lines[:first] if "](#" in line]
@@ -71,3 +86,102 @@ def test_generated_parts_are_what_the_registries_say(name: str) -> None:
 def test_each_part_is_on_one_page() -> None:
     there = [found[2] for text in TEXTS.values() for found in PART.finditer(text)]
     assert sorted(there) == sorted(PARTS)
+
+
+# --- the first page ------------------------------------------------------------------------------
+
+QUESTIONS = tomllib.loads((ROOT / "tests" / "first_reader.toml").read_text("utf-8"))["questions"]
+MOST_LINES_OF_THE_FIRST = 120
+
+
+def plain(text: str) -> str:
+    """The words alone: without comments, emphasis, and the targets of links."""
+    text = re.sub(r"<!--.*?-->|[*`]", "", text)
+    return " ".join(re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", text).split())
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda each: each["ask"][:40])
+def test_the_words_that_answer_a_first_reader_are_there(question: dict[str, str]) -> None:
+    assert question["said"] in plain(TEXTS["README.md"]), question["answer"]
+
+
+def test_one_reading_is_short() -> None:
+    assert len(QUESTIONS) == 10
+    assert len(TEXTS["README.md"].splitlines()) <= MOST_LINES_OF_THE_FIRST
+
+
+# --- findings that can be sent as issues ---------------------------------------------------------
+
+
+@each_finding
+def test_a_finding_has_every_section_and_is_short(page: str) -> None:
+    text = TEXTS[page]
+    assert headings(text, "##") == [anchor(each) for each in SECTIONS]
+    assert LEAST_LINES_OF_A_FINDING <= len(text.splitlines()) <= MOST_LINES_OF_A_FINDING
+
+
+def test_every_page_of_that_form_is_listed() -> None:
+    assert len(FINDINGS) == len(set(FINDINGS))
+    assert set(FINDINGS) == {page for page, text in TEXTS.items() if "## Counterfactual\n" in text}
+
+
+@each_finding
+def test_commands_and_what_they_show_are_what_the_reproducer_says(page: str) -> None:
+    section = TEXTS[page].partition("## Reproducer\n")[2].partition("\n## ")[0]
+    said = [
+        line.strip()
+        for name in re.findall(r"\(\.\./reproducers/(\w+\.py)\)", section)
+        for line in (ast.get_docstring(_tree(name)) or "").splitlines()
+    ]
+    shown = "\n".join(re.findall(r"```\n(.*?)```", section, re.DOTALL)).splitlines()
+    assert shown
+    assert not [line for line in shown if line and line not in said]
+
+
+def _tree(name: str) -> ast.Module:
+    return ast.parse((ROOT / "results" / "reproducers" / name).read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("program", REPRODUCERS, ids=lambda each: each.stem)
+def test_every_reproducer_belongs_to_a_finding(program: Path) -> None:
+    assert any(f"../reproducers/{program.name}" in TEXTS[page] for page in FINDINGS)
+
+
+# --- what sources cite ---------------------------------------------------------------------------
+
+SOURCES = [file for folder in ("scaling", "workers") for file in (ROOT / folder).rglob("*.py")]
+NO_MODULES = ("scaling.workloads",)  # a group of entry points
+DOCUMENTS = ("README.md", "CHANGELOG.md", "FILE.md")  # the last stands for one of the user's
+
+
+def _missing(name: str) -> bool:
+    """Whether neither a module nor a word of one has this dotted name."""
+    if name in NO_MODULES:
+        return False
+    parts = name.split(".")
+    for end in range(len(parts), 0, -1):
+        place = ROOT.joinpath(*parts[:end])
+        file = next(filter(Path.is_file, (place.with_suffix(".py"), place / "__init__.py")), None)
+        if file:
+            return not all(word in file.read_text("utf-8") for word in parts[end : end + 1])
+    return True
+
+
+@pytest.mark.parametrize(
+    ("written", "is_wrong"),
+    [
+        (r"`((?:scaling|workers)\.[\w.]*\w)`", _missing),
+        (r"\b([A-Z]{4,}\.md)\b", lambda name: name not in DOCUMENTS),
+        (r"((?:pip install|Install) asyncio-scaling)", lambda _: True),
+    ],
+    ids=["modules", "documents", "packages"],
+)
+def test_what_is_cited_exists(written: str, is_wrong: Callable[[str], bool]) -> None:
+    """By whoever has this repository alone."""
+    found = [
+        f"{file.relative_to(ROOT)}: {match[1]}"
+        for file in SOURCES
+        for match in re.finditer(written, file.read_text(encoding="utf-8"))
+        if is_wrong(match[1])
+    ]
+    assert not found
