@@ -31,20 +31,14 @@ TESTED = ("3.14", "3.14t")
 FEWEST_TO_COMPARE = 2
 ANALYSIS_ON_3_14T = "tests/analysis/test_scaling_works_on_every_build.py"
 """The analysis is tested on one build; the other shows that it can be imported and used there."""
-ON_FREE_THREADED = [
-    ANALYSIS_ON_3_14T,
-    "tests/workers/test_faults_on_several_loops_are_found.py",
-    "tests/workers/test_requirements_are_tried_without_the_gil.py",
-]
-"""Loops in threads are looked at on the build where they run at once."""
 WITH_THE_GIL = "--ignore-glob=tests/workers/test_load_*"
 """The load generator runs with the GIL on either build, so that its own tests run on one."""
 TEST_FOLDERS = {
-    "3.14": ["tests", *(f"--ignore={each}" for each in ON_FREE_THREADED)],
+    "3.14": ["tests"],
     "3.14t": ["tests/workers", ANALYSIS_ON_3_14T, WITH_THE_GIL],
 }
-LEFT_OUT = {"3.14": "", "3.14t": " and not one_build"}
-"""What no build can change is tested on one of them."""
+LEFT_OUT = {"3.14": " and not free_threaded", "3.14t": " and not one_build"}
+"""What no build can change is tested on one of them, and threads where they run at once."""
 BESIDE_OTHERS, ALONE = "not measures and not thorough", "measures and not thorough"
 PER_CORE = 2
 """So many tests at a time: most wait for a child half of the time."""

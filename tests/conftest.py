@@ -29,6 +29,8 @@ from tests.support.unrendered import unrendered as without_rendering
 for name in URLS:
     os.environ.pop(name, None)
 
+LEFT_OUT = ("one_build", "free_threaded")  # by one build each (noxfile.py)
+
 # How long an example takes depends on the machine; no test asserts it.
 settings.register_profile(
     "untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
@@ -53,6 +55,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     xdist gives each process a part of the list, so each part begins with slow ones. Those of a
     published study, or of a file, stay together: the same process reads the journal once.
     """
+    nowhere = [each.nodeid for each in items if all(map(each.get_closest_marker, LEFT_OUT))]
+    if nowhere:
+        raise pytest.UsageError(f"no build runs {', '.join(nowhere)}")
     items.sort(key=_place)
     together = [list(group) for _, group in groupby(items, _place)]
     parts = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))

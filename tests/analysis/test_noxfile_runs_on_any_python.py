@@ -211,12 +211,12 @@ def test_tests_that_measure_run_after_all_others() -> None:
     other = "python3.14t -m pytest " + " ".join(noxfile.TEST_FOLDERS["3.14t"])
     here = "python3.14 -m pytest " + " ".join(noxfile.TEST_FOLDERS["3.14"])
     marks = "not measures and not thorough"
-    assert beside.startswith(f"{here} -m {marks} --numprocesses ")
+    assert beside.startswith(f"{here} -m {marks} and not free_threaded --numprocesses ")
     assert beside_on_t.startswith(f"{other} -m {marks} and not one_build --numprocesses ")
     of_workers = " ".join(noxfile.measuring(["tests/workers"]))
     assert alone.startswith("python3.14 -m pytest tests/")
     which = f"{of_workers} -m measures and not thorough"
-    assert alone.endswith(f" {which}")
+    assert alone.endswith(f" {which} and not free_threaded")
     assert alone_on_t == f"python3.14t -m pytest {which} and not one_build"
 
 
@@ -243,20 +243,20 @@ def test_what_was_skipped_is_printed_after_the_last_run(
 
 def test_every_test_is_in_a_part() -> None:
     found = set(noxfile.measuring(["tests"]))
-    every = (ROOT / "tests").rglob("*.py")
+    every = [*(ROOT / "tests").rglob("*.py")]
     marked = {str(file.relative_to(ROOT)) for file in every if noxfile.MARK in file.read_text()}
     assert found == marked
     assert found
-    assert not found & set(noxfile.ON_FREE_THREADED)
     named = [path for folders in noxfile.TEST_FOLDERS.values() for path in folders]
     named.remove(noxfile.WITH_THE_GIL)
     assert list(ROOT.glob(noxfile.WITH_THE_GIL.removeprefix("--ignore-glob=")))
-    assert all((ROOT / path.removeprefix("--ignore=")).exists() for path in named)
-    left_out = {path.removeprefix("--ignore=") for path in noxfile.TEST_FOLDERS["3.14"][1:]}
-    assert left_out == set(noxfile.ON_FREE_THREADED)
-    for path in left_out:  # by one build: the other runs it
-        assert any(Path(path).is_relative_to(other) for other in noxfile.TEST_FOLDERS["3.14t"])
-        assert "one_build" not in (ROOT / path).read_text()
+    assert all((ROOT / path).exists() for path in named)
+    mark = noxfile.MARK.replace("measures", "free_threaded")
+    for file in every:  # what one build leaves out, the other runs
+        path = file.relative_to(ROOT)
+        if path.name.startswith("test_") and mark in file.read_text():
+            assert any(path.is_relative_to(other) for other in noxfile.TEST_FOLDERS["3.14t"])
+            assert not path.match(noxfile.WITH_THE_GIL.removeprefix("--ignore-glob="))
 
 
 def test_quick_leaves_out_what_is_slow(monkeypatch: pytest.MonkeyPatch) -> None:

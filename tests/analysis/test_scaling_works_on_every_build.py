@@ -14,7 +14,7 @@ from tests.support.children import FREE_THREADED, environment
 from tests.support.cli import BUILD
 from tests.support.cli import scaling as run_scaling
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.free_threaded]
 
 # In a process of its own: an import that enables the GIL cannot be undone.
 IMPORT_ALL = """

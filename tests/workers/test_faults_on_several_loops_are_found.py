@@ -16,7 +16,7 @@ from tests.support.app_checks import APPLICATIONS, TOGETHER_S, check
 from tests.support.children import FREE_THREADED
 
 pytestmark = [
-    pytest.mark.slow,
+    *(pytest.mark.slow, pytest.mark.free_threaded),
     pytest.mark.skipif(not FREE_THREADED, reason="loops in threads are for free-threaded builds"),
 ]
 

@@ -17,7 +17,7 @@ from scaling.builds.ready.package import REPLACEMENTS, Package, Readiness
 from scaling.builds.ready.resolve import Required
 from tests.support.wheels import SUFFIX, compile_flips, extension, wheel
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.free_threaded]
 
 BISECT = f"_bisect{SUFFIX}"
 TOUCHING = """
