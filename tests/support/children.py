@@ -39,17 +39,16 @@ def git(*arguments: str, at: Path) -> str:
 
 
 def each_model(*models: str) -> pytest.MarkDecorator:
-    """A case for each of these models: all of them on 3.14, and threads where they run at once.
+    """A case for each of these models: threads where they run at once, all others on 3.14.
 
     A worker process is the same on each build. Sub-interpreters run on 3.14t in tests that name
-    them: of settings, loops, TLS, turns, state, servers and what is left in the end.
+    them: of settings, loops, TLS, turns, state, servers and what is left in the end. Threads with
+    the GIL are in all tests of one build that name no model.
     """
+    builds = {"threads": pytest.mark.free_threaded}
     return pytest.mark.parametrize(
         "model",
-        [
-            each if each == "threads" else pytest.param(each, marks=[pytest.mark.one_build])
-            for each in models
-        ],
+        [pytest.param(each, marks=builds.get(each, pytest.mark.one_build)) for each in models],
     )
 
 
