@@ -176,6 +176,7 @@ def ask_on(server: Running, answered: list[str], lost: list[Exception]) -> None:
                     break
 
 
+@pytest.mark.free_threaded
 @of_each
 def test_all_loops_answer_and_end_with_their_lifespans(tmp_path: Path, interface: str) -> None:
     with running(tmp_path, interface, workers=3) as server:
@@ -247,6 +248,7 @@ def refused(folder: Path, interface: str, *arguments: str, **variables: str) -> 
     return line.removeprefix("serve.py: ")
 
 
+@pytest.mark.free_threaded
 @pytest.mark.skipif(sys.platform != "linux", reason="it looks into /proc")
 def test_short_answers_are_sent_at_once(tmp_path: Path) -> None:
     with running(tmp_path, workers=1) as server:
@@ -254,6 +256,7 @@ def test_short_answers_are_sent_at_once(tmp_path: Path) -> None:
         assert server.ask("/delayed") == "0"
 
 
+@pytest.mark.free_threaded
 @of_each
 def test_sigterm_under_load_loses_no_request(tmp_path: Path, interface: str) -> None:
     answered: list[str] = []
@@ -301,6 +304,7 @@ def test_a_second_sigterm_ends_at_once(tmp_path: Path, interface: str) -> None:
             assert server.ended()[0] == -signal.SIGTERM
 
 
+@pytest.mark.free_threaded
 @of_each
 def test_a_loop_that_crashes_ends_the_process_with_its_error(
     tmp_path: Path, interface: str
