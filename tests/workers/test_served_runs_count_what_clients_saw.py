@@ -126,12 +126,13 @@ def connections(ending: Ending) -> list[float]:
     return [worker.figures["connections_total"] for worker in ending.record.workers]
 
 
-# Each server in threads, each model with one of them; a sub-interpreter's parser is another one.
+# Each server in threads that run at once, and with another model where there is a GIL; a
+# sub-interpreter's parser is another one.
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "server"),
     [
-        *(("threads", server) for server in SERVERS),
+        *(pytest.param("threads", server, marks=pytest.mark.free_threaded) for server in SERVERS),
         ("interpreters", "tcp"),
         *(
             pytest.param(*case, marks=pytest.mark.one_build)
@@ -286,6 +287,7 @@ def mixed(model: str = "threads", **parameters: Any) -> Any:
 
 
 @pytest.mark.slow
+@pytest.mark.free_threaded
 @pytest.mark.parametrize(("heavy", "heavy_in"), [("python", "thread"), ("native", "loop")])
 def test_loops_answer_and_report_where_heavy_work_was_done(heavy: str, heavy_in: str) -> None:
     record = mixed(heavy=heavy, heavy_in=heavy_in)
