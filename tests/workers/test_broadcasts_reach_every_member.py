@@ -86,9 +86,14 @@ def broadcast(
 @pytest.mark.parametrize(
     ("model", "parameters"),
     [
-        ("threads", {"server": "aiohttp", "protocol": "websocket"}),
-        ("threads", {"server": "starlette", "protocol": "websocket", "sending": "in-turn"}),
-        ("threads", {"server": "starlette", "protocol": "sse"}),
+        *(
+            pytest.param("threads", parameters, marks=pytest.mark.free_threaded)
+            for parameters in [
+                {"server": "aiohttp", "protocol": "websocket"},
+                {"server": "starlette", "protocol": "websocket", "sending": "in-turn"},
+                {"server": "starlette", "protocol": "sse"},
+            ]
+        ),
         *(
             pytest.param(*case, marks=pytest.mark.one_build)
             for case in [

@@ -120,7 +120,10 @@ def cell(model: str, **parameters: object) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("model", "of", "cache", "entries"),
     [
-        *(("threads", "each", cache, 1000) for cache in MAKERS),
+        *(
+            pytest.param("threads", "each", cache, 1000, marks=pytest.mark.free_threaded)
+            for cache in MAKERS
+        ),
         pytest.param("processes", "all", "lru_cache", 500, marks=pytest.mark.one_build),
         pytest.param("forked", "each", "lru_cache", 1000, marks=pytest.mark.one_build),
         ("interpreters", "each", "lru_cache", 1000),

@@ -110,6 +110,7 @@ def test_it_has_memory_for_the_entries_that_are_asked(services: Services) -> Non
     assert held == pytest.approx([5_000, 10_000], rel=0.2)
 
 
+@pytest.mark.free_threaded
 def test_rows_are_read_where_a_cache_has_none_and_hits_are_those_of_theory(
     services: Services,
 ) -> None:
@@ -203,6 +204,7 @@ def test_wrong_answers_are_a_labelled_run(
         assert said in finish(asked).failure.error
 
 
+@pytest.mark.one_build
 def test_a_row_of_another_key_is_no_value(monkeypatch: pytest.MonkeyPatch) -> None:
     async def wrong(key: int) -> tuple[int, str]:
         return key, "wrong"

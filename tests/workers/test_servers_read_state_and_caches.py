@@ -53,7 +53,7 @@ def test_requests_read_the_state(model: str) -> None:
 @pytest.mark.parametrize(
     ("model", "of", "entries"),
     [
-        ("threads", "all", ENTRIES),
+        pytest.param("threads", "all", ENTRIES, marks=pytest.mark.free_threaded),
         pytest.param("processes", "all", ENTRIES // 2, marks=pytest.mark.one_build),
     ],
 )
