@@ -70,8 +70,8 @@ def run(
 @pytest.mark.parametrize(
     ("factory", "model"),
     [
-        (False, "threads"),
-        (True, "threads"),
+        pytest.param(False, "threads", marks=pytest.mark.free_threaded),
+        pytest.param(True, "threads", marks=pytest.mark.free_threaded),
         pytest.param(True, "processes", marks=pytest.mark.one_build),
         pytest.param(False, "forked", marks=pytest.mark.one_build),
     ],
@@ -114,6 +114,7 @@ AIOHTTP = """
 
 
 @pytest.mark.slow
+@pytest.mark.free_threaded
 def test_an_aiohttp_application_answers_and_an_object_is_refused_in_threads(tmp_path: Path) -> None:
     folder = written(tmp_path, AIOHTTP)
     record = record_of(run(folder, "shop:create_app", factory=True, health="/ready"))
