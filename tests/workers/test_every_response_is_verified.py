@@ -156,8 +156,8 @@ def run(url: str, model: str = "threads", loop: str = "asyncio", **parameters: b
 @pytest.mark.parametrize(
     ("model", "loop"),
     [
-        ("threads", "asyncio"),
-        ("threads", "uvloop"),
+        pytest.param("threads", "asyncio", marks=pytest.mark.free_threaded),
+        pytest.param("threads", "uvloop", marks=pytest.mark.free_threaded),
         pytest.param("processes", "uvloop", marks=pytest.mark.one_build),
         ("interpreters", "asyncio"),
     ],

@@ -132,6 +132,7 @@ def test_memory_is_that_of_work_done_at_once() -> None:
     assert in_rounds.window_rss_bytes > at_once.baseline_rss_bytes + 0.2 * tasks_bytes
 
 
+@pytest.mark.one_build
 def test_workers_may_have_parts_of_other_sizes() -> None:
     """Work in flight is divided among them, and one gets more than the other."""
     cell = {"workload": "cancel", "parameters": {"tasks": 2_000}, "in_flight": 101}

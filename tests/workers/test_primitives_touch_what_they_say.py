@@ -99,6 +99,7 @@ def test_a_row_runs_in_two_threads(name: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.free_threaded
 @pytest.mark.parametrize("name", ["attribute", "json"])  # of many turns, and of few
 def test_calls_are_counted_and_what_is_shared_is_recorded(name: str) -> None:
     cell = {"workload": "primitives", "workers": 2, "parameters": {"primitive": name}}
@@ -120,6 +121,7 @@ def test_other_models_run_it(model: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.free_threaded
 @pytest.mark.parametrize("own", [True, False])
 def test_each_thread_may_have_code_of_its_own(own: bool) -> None:
     record = measured({"workload": "primitives", "workers": 2, "own_code": own})

@@ -77,8 +77,8 @@ def test_keys_are_as_hot_as_a_zipf_law_says(exponent: float) -> None:
 @pytest.mark.parametrize(
     ("workload", "model", "kind"),
     [
-        ("state", "threads", "dicts"),
-        ("state-pass", "threads", "array"),
+        pytest.param("state", "threads", "dicts", marks=pytest.mark.free_threaded),
+        pytest.param("state-pass", "threads", "array", marks=pytest.mark.free_threaded),
         pytest.param("state", "processes", "array", marks=pytest.mark.one_build),
         pytest.param("state-pass", "forked", "dicts", marks=pytest.mark.one_build),
         ("state", "interpreters", "array"),

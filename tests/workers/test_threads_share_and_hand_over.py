@@ -44,6 +44,7 @@ def clean(record: Record) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.free_threaded
 def test_all_others_send_to_the_first() -> None:
     record = handed_over(3)
     clean(record)
@@ -69,6 +70,7 @@ def test_a_share_of_what_all_have_on_the_way_would_be_kept_where_all_send_to_one
 
 
 @pytest.mark.slow
+@pytest.mark.free_threaded
 @pytest.mark.parametrize("own_code", [False, True])
 def test_in_a_ring_each_sends_to_the_next(own_code: bool) -> None:
     record = handed_over(3, own_code, pattern="ring", on_the_way=7)

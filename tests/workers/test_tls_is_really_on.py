@@ -180,8 +180,10 @@ def test_contexts_are_each_workers_own_or_one_for_all() -> None:
 @pytest.mark.parametrize(
     ("way", "api", "loop", "model"),
     [
-        ("shared", "protocol", "asyncio", "threads"),
-        ("shared", "buffered", "uvloop", "threads"),
+        *(
+            pytest.param("shared", *case, "threads", marks=pytest.mark.free_threaded)
+            for case in [("protocol", "asyncio"), ("buffered", "uvloop")]
+        ),
         ("per-worker", "streams", "asyncio", "interpreters"),
         *(
             pytest.param("per-worker", *case, marks=pytest.mark.one_build)

@@ -46,18 +46,26 @@ FRAGILE = """
 @pytest.mark.parametrize(
     ("model", "where", "phase", "error"),
     [
-        ("threads", "setup", "setup", "LookupError: no luck in setup"),
-        ("threads", "run", "warm-up", "LookupError: no luck in run"),
-        ("processes", "run", "warm-up", "LookupError: no luck in run"),
-        ("interpreters", "run", "warm-up", "LookupError: no luck in run"),
-        (
-            "threads",
-            "end",
-            "warm-up",
-            "RuntimeError: the traffic ended before the worker was stopped",
+        *(
+            pytest.param(*case, marks=pytest.mark.free_threaded)
+            for case in [
+                ("threads", "setup", "setup", "LookupError: no luck in setup"),
+                ("threads", "run", "warm-up", "LookupError: no luck in run"),
+                ("interpreters", "teardown", "teardown", "LookupError: no luck in teardown"),
+            ]
         ),
-        ("forked", "exit", "warm-up", "SystemExit: 3"),
-        ("interpreters", "teardown", "teardown", "LookupError: no luck in teardown"),
+        *(
+            pytest.param(*case, marks=pytest.mark.one_build)
+            for case in [
+                (
+                    *("threads", "end", "warm-up"),
+                    "RuntimeError: the traffic ended before the worker was stopped",
+                ),
+                ("processes", "run", "warm-up", "LookupError: no luck in run"),
+                ("interpreters", "run", "warm-up", "LookupError: no luck in run"),
+                ("forked", "exit", "warm-up", "SystemExit: 3"),
+            ]
+        ),
     ],
 )
 def test_phase_worker_and_error_are_named(
@@ -76,6 +84,7 @@ def test_failed_import_is_recorded(own: Own, model: str) -> None:
     assert (failure.worker is None) == (model in ("threads", "forked"))  # the host imports for all
 
 
+@pytest.mark.one_build
 def test_callback_that_raises_is_an_error_of_its_worker(own: Own) -> None:
     well, ill = own.measured(FRAGILE, workers=2, parameters={"where": "callback"}).workers
     assert (well.ticks.errors[-1], well.error_samples) == (0, [])

@@ -162,7 +162,14 @@ def test_a_runner_that_changes_its_loop_is_an_error(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("model", "way"), [("threads", "run"), ("threads", "runner"), ("interpreters", "run")]
+    ("model", "way"),
+    [
+        *(
+            pytest.param("threads", way, marks=pytest.mark.free_threaded)
+            for way in ("run", "runner")
+        ),
+        ("interpreters", "run"),
+    ],
 )
 def test_every_worker_does_all_its_runs(model: str, way: str) -> None:
     parameters = {"runs": 20, "pause_s": 0.0, "way": way}
