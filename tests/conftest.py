@@ -55,7 +55,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     xdist gives each process a part of the list, so each part begins with slow ones. Those of a
     published study, or of a file, stay together: the same process reads the journal once.
     """
-    nowhere = [each.nodeid for each in items if all(map(each.get_closest_marker, LEFT_OUT))]
+    nowhere = [
+        each.nodeid for each in items if all(each.get_closest_marker(name) for name in LEFT_OUT)
+    ]
     if nowhere:
         raise pytest.UsageError(f"no build runs {', '.join(nowhere)}")
     items.sort(key=_place)

@@ -59,7 +59,7 @@ run_child(Child(sys.executable, environment), json.loads(sys.argv[1]))
 @pytest.mark.parametrize(
     ("model", "loop", "when", "deaf"),
     [
-        ("threads", "asyncio", "traffic", False),
+        pytest.param("threads", "asyncio", "traffic", False, marks=pytest.mark.free_threaded),
         pytest.param("threads", "uvloop", "traffic", False, marks=IN_FULL),
         pytest.param("threads", "asyncio", "setup", True, marks=ONE_BUILD),
         pytest.param("processes", "asyncio", "import", False, marks=ONE_BUILD),
@@ -67,7 +67,7 @@ run_child(Child(sys.executable, environment), json.loads(sys.argv[1]))
         pytest.param("processes", "uvloop", "setup", True, marks=IN_FULL),
         pytest.param("forked", "asyncio", "traffic", False, marks=ONE_BUILD),
         pytest.param("forked", "uvloop", "setup", True, marks=IN_FULL),
-        ("interpreters", "asyncio", "traffic", False),
+        pytest.param("interpreters", "asyncio", "traffic", False, marks=ONE_BUILD),
     ],
 )
 def test_all_end_when_the_driver_is_killed(
