@@ -117,16 +117,13 @@ def test_connections_are_dealt_evenly_by_an_acceptor_alone() -> None:
 
 @pytest.mark.slow
 @pytest.mark.measures
+@pytest.mark.free_threaded
 def test_the_free_threaded_collector_stops_others_for_longer_the_more_is_alive() -> None:
-    """With the GIL most collections visit young objects alone, and the longest stop is a wait for
-    the lock, whatever is alive.
-    """
+    """With the GIL the longest stop is a wait for the lock, whatever is alive."""
     few_ms, of_few = figures("collector_stops.py", "100000")
     many_ms, of_many = figures("collector_stops.py", "3000000")
-    assert of_many
-    assert (of_few > 3 * of_many) == FREE_THREADED
-    if FREE_THREADED:
-        assert many_ms > few_ms
+    assert of_few > 3 * of_many > 0
+    assert many_ms > few_ms
 
 
 def grown_by_reading(*how: str) -> float:
