@@ -134,8 +134,9 @@ def test_a_study_is_planned_pinned_and_in_turn(
     assert plan.groups
 
 
-@EACH
-@pytest.mark.parametrize("minutes", [10, 120])
+@pytest.mark.parametrize(
+    ("name", "minutes"), [*((name, 10) for name in MACHINES), ("two-sockets", 120)]
+)
 def test_a_study_that_fits_a_time_answers_the_primary_questions_first(
     name: str, minutes: int, topology: Topology, described_here: Description
 ) -> None:
