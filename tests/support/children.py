@@ -39,16 +39,25 @@ def git(*arguments: str, at: Path) -> str:
 
 
 def each_model(*models: str) -> pytest.MarkDecorator:
-    """A case for each of these models: threads where they run at once, all others on 3.14.
+    """A case for each of these models, on the build that `each_case` says."""
+    return each_case(("model",), [(each,) for each in models])
 
-    A worker process is the same on each build. Sub-interpreters run on 3.14t in tests that name
-    them: of settings, loops, TLS, turns, state, servers and what is left in the end. Threads with
-    the GIL are in all tests of one build that name no model.
+
+def each_case(names: Sequence[str], cases: Iterable[Sequence[Any]]) -> pytest.MarkDecorator:
+    """Cases with a `model`: threads are tried where they run at once, all others on 3.14.
+
+    A worker process is the same on each build. Sub-interpreters of 3.14t are in tests of settings,
+    loops, turns and what is left in the end, and threads with the GIL in all of one build that name
+    no model.
     """
+    place = names.index("model")
     builds = {"threads": pytest.mark.free_threaded}
     return pytest.mark.parametrize(
-        "model",
-        [pytest.param(each, marks=builds.get(each, pytest.mark.one_build)) for each in models],
+        names,
+        [
+            pytest.param(*each, marks=builds.get(each[place], pytest.mark.one_build))
+            for each in cases
+        ],
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from scaling.run.child import Ending
-from tests.support.children import failure_of, record_of
+from tests.support.children import each_case, failure_of, record_of
 from tests.support.serving import served
 from workers.worker.workload import BUILT_IN, imported_anew, is_own, package_of
 from workers.workloads.parts import watched
@@ -67,14 +67,9 @@ def run(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
+@each_case(
     ("factory", "model"),
-    [
-        pytest.param(False, "threads", marks=pytest.mark.free_threaded),
-        pytest.param(True, "threads", marks=pytest.mark.free_threaded),
-        pytest.param(True, "processes", marks=pytest.mark.one_build),
-        pytest.param(False, "forked", marks=pytest.mark.one_build),
-    ],
+    [(False, "threads"), (True, "threads"), (True, "processes"), (False, "forked")],
 )
 def test_an_asgi_application_answers_under_every_model(
     tmp_path: Path, model: str, factory: bool

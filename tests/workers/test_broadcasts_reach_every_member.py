@@ -12,7 +12,7 @@ import pytest
 from scaling.journal.record import ParameterValue, ServiceUse
 from scaling.run.child import Ending
 from scaling.run.services import Services
-from tests.support.children import FREE_THREADED, Own, failure_of
+from tests.support.children import FREE_THREADED, Own, each_case, failure_of
 from tests.support.servers import kill_valkey, left_in
 from tests.support.serving import beside_services, load_asked, load_of
 from workers import Worker
@@ -83,25 +83,15 @@ def broadcast(
     return beside_services(services, cell, *folders, load=load, at=at)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("model", "parameters"),
     [
-        *(
-            pytest.param("threads", parameters, marks=pytest.mark.free_threaded)
-            for parameters in [
-                {"server": "aiohttp", "protocol": "websocket"},
-                {"server": "starlette", "protocol": "websocket", "sending": "in-turn"},
-                {"server": "starlette", "protocol": "sse"},
-            ]
-        ),
-        *(
-            pytest.param(*case, marks=pytest.mark.one_build)
-            for case in [
-                ("threads", {"server": "aiohttp", "protocol": "sse"}),
-                ("processes", {"server": "aiohttp", "protocol": "sse", "through": "broker"}),
-                ("forked", {"server": "starlette", "protocol": "websocket", "through": "broker"}),
-            ]
-        ),
+        ("threads", {"server": "aiohttp", "protocol": "websocket"}),
+        ("threads", {"server": "aiohttp", "protocol": "sse"}),
+        ("threads", {"server": "starlette", "protocol": "websocket", "sending": "in-turn"}),
+        ("threads", {"server": "starlette", "protocol": "sse"}),
+        ("processes", {"server": "aiohttp", "protocol": "sse", "through": "broker"}),
+        ("forked", {"server": "starlette", "protocol": "websocket", "through": "broker"}),
     ],
 )
 def test_all_members_receive_each_message_once(

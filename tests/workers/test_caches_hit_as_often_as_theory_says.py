@@ -15,7 +15,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.children import FREE_THREADED, driven, finish, measured, pss_mib
+from tests.support.children import (
+    FREE_THREADED,
+    driven,
+    each_case,
+    finish,
+    measured,
+    pss_mib,
+)
 from workers.readback.describe import load_choices
 from workers.services.values import computed
 from workers.worker.workload import parameters_of
@@ -117,15 +124,12 @@ def cell(model: str, **parameters: object) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
+@each_case(
     ("model", "of", "cache", "entries"),
     [
-        *(
-            pytest.param("threads", "each", cache, 1000, marks=pytest.mark.free_threaded)
-            for cache in MAKERS
-        ),
-        pytest.param("processes", "all", "lru_cache", 500, marks=pytest.mark.one_build),
-        pytest.param("forked", "each", "lru_cache", 1000, marks=pytest.mark.one_build),
+        *(("threads", "each", cache, 1000) for cache in MAKERS),
+        ("processes", "all", "lru_cache", 500),
+        ("forked", "each", "lru_cache", 1000),
         ("interpreters", "each", "lru_cache", 1000),
     ],
 )

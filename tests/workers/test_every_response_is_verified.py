@@ -9,7 +9,7 @@ import pytest
 from aiohttp import web
 
 from scaling.journal.record import Record
-from tests.support.children import PATIENCE_S, finish
+from tests.support.children import PATIENCE_S, each_case, finish
 from tests.support.in_process import answering
 from tests.support.servers import running_responder
 from workers import Worker
@@ -153,13 +153,11 @@ def run(url: str, model: str = "threads", loop: str = "asyncio", **parameters: b
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
+@each_case(
     ("model", "loop"),
     [
-        pytest.param("threads", "asyncio", marks=pytest.mark.free_threaded),
-        pytest.param("threads", "uvloop", marks=pytest.mark.free_threaded),
-        pytest.param("processes", "uvloop", marks=pytest.mark.one_build),
-        ("interpreters", "asyncio"),
+        *(("threads", "asyncio"), ("threads", "uvloop")),
+        *(("processes", "uvloop"), ("interpreters", "asyncio")),
     ],
 )
 def test_it_is_the_same_under_every_model_and_loop(url: str, model: str, loop: str) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from scaling.run.probe import Probe
-from tests.support.children import MIB, Own, each_model, record_of
+from tests.support.children import MIB, Own, each_case, each_model, record_of
 
 pytestmark = pytest.mark.slow
 
@@ -111,15 +111,15 @@ FRAGILE = """
     """
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("model", "where", "error"),
     [
         ("threads", "run", "LookupError: no luck"),
-        pytest.param("processes", "run", "LookupError: no luck", marks=pytest.mark.one_build),
-        pytest.param("interpreters", "run", "LookupError: no luck", marks=pytest.mark.one_build),
-        pytest.param("threads", "group", "LookupError: no luck", marks=pytest.mark.one_build),
-        pytest.param("threads", "exit", "SystemExit: 3", marks=pytest.mark.one_build),
-        pytest.param("threads", "cancel", "CancelledError: ", marks=pytest.mark.one_build),
+        ("processes", "run", "LookupError: no luck"),
+        ("interpreters", "run", "LookupError: no luck"),
+        ("threads", "group", "LookupError: no luck"),
+        ("threads", "exit", "SystemExit: 3"),
+        ("threads", "cancel", "CancelledError: "),
     ],
 )
 def test_worker_that_fails_midway_fails_the_run_at_once(

@@ -21,6 +21,7 @@ from scaling.run.load import Generator
 from tests.support.children import (
     FREE_THREADED,
     PATIENCE_S,
+    each_case,
     each_model,
     environment,
     on_this_build,
@@ -129,15 +130,12 @@ def connections(ending: Ending) -> list[float]:
 # Each server in threads that run at once, and with another model where there is a GIL; a
 # sub-interpreter's parser is another one.
 @pytest.mark.slow
-@pytest.mark.parametrize(
+@each_case(
     ("model", "server"),
     [
-        *(pytest.param("threads", server, marks=pytest.mark.free_threaded) for server in SERVERS),
-        ("interpreters", "tcp"),
-        *(
-            pytest.param(*case, marks=pytest.mark.one_build)
-            for case in [("interpreters", "aiohttp"), ("processes", "fastapi"), ("forked", "asgi")]
-        ),
+        *(("threads", server) for server in SERVERS),
+        *(("interpreters", "tcp"), ("interpreters", "aiohttp")),
+        *(("processes", "fastapi"), ("forked", "asgi")),
     ],
 )
 def test_every_model_serves(model: str, server: str) -> None:

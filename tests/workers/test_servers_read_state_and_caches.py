@@ -7,7 +7,7 @@ import pytest
 from scaling.journal.record import ParameterValue, Record
 from scaling.run.services import Services
 from scaling.study.services import WORKERS, beside
-from tests.support.children import FREE_THREADED, each_model
+from tests.support.children import FREE_THREADED, each_case, each_model
 from tests.support.deployed import measured
 from tests.support.serving import served
 from tests.workers.test_caches_hit_as_often_as_theory_says import POINTS, expected_hits
@@ -50,12 +50,9 @@ def test_requests_read_the_state(model: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
+@each_case(
     ("model", "of", "entries"),
-    [
-        pytest.param("threads", "all", ENTRIES, marks=pytest.mark.free_threaded),
-        pytest.param("processes", "all", ENTRIES // 2, marks=pytest.mark.one_build),
-    ],
+    [("threads", "all", ENTRIES), ("processes", "all", ENTRIES // 2)],
 )
 def test_requests_hit_as_often_as_theory_says(model: str, of: str, entries: int) -> None:
     record = run("serve-cache", model, {**SIZES, "of": of, "lookups": 100}, rate_per_s=None)

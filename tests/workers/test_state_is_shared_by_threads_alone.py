@@ -6,7 +6,15 @@ from typing import Any, get_args, get_type_hints
 
 import pytest
 
-from tests.support.children import FREE_THREADED, Own, driven, finish, measured, pss_mib
+from tests.support.children import (
+    FREE_THREADED,
+    Own,
+    driven,
+    each_case,
+    finish,
+    measured,
+    pss_mib,
+)
 from workers.readback.describe import load_choices
 from workers.worker.workload import build, parameters_of
 from workers.workloads.parts.lookups import DRAWN, drawn, part_of
@@ -74,13 +82,13 @@ def test_keys_are_as_hot_as_a_zipf_law_says(exponent: float) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
+@each_case(
     ("workload", "model", "kind"),
     [
-        pytest.param("state", "threads", "dicts", marks=pytest.mark.free_threaded),
-        pytest.param("state-pass", "threads", "array", marks=pytest.mark.free_threaded),
-        pytest.param("state", "processes", "array", marks=pytest.mark.one_build),
-        pytest.param("state-pass", "forked", "dicts", marks=pytest.mark.one_build),
+        ("state", "threads", "dicts"),
+        ("state-pass", "threads", "array"),
+        ("state", "processes", "array"),
+        ("state-pass", "forked", "dicts"),
         ("state", "interpreters", "array"),
         ("state-pass", "interpreters", "dicts"),
     ],

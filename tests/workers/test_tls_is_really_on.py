@@ -11,7 +11,15 @@ from typing import Any
 
 import pytest
 
-from tests.support.children import FREE_THREADED, PATIENCE_S, ROOT, Own, finish, measured
+from tests.support.children import (
+    FREE_THREADED,
+    PATIENCE_S,
+    ROOT,
+    Own,
+    each_case,
+    finish,
+    measured,
+)
 from workers import Worker
 from workers.host.models import MODELS
 from workers.readback.describe import Isolation, load_choices, refusals
@@ -177,22 +185,15 @@ def test_contexts_are_each_workers_own_or_one_for_all() -> None:
 
 
 # Each API with each loop, each way with each model, and what interacts: a sub-interpreter's loop.
-@pytest.mark.parametrize(
+@each_case(
     ("way", "api", "loop", "model"),
     [
-        *(
-            pytest.param("shared", *case, "threads", marks=pytest.mark.free_threaded)
-            for case in [("protocol", "asyncio"), ("buffered", "uvloop")]
-        ),
+        ("shared", "protocol", "asyncio", "threads"),
+        ("shared", "buffered", "uvloop", "threads"),
         ("per-worker", "streams", "asyncio", "interpreters"),
-        *(
-            pytest.param("per-worker", *case, marks=pytest.mark.one_build)
-            for case in [
-                ("buffered", "asyncio", "threads"),
-                ("streams", "uvloop", "threads"),
-                ("protocol", "uvloop", "processes"),
-            ]
-        ),
+        ("per-worker", "buffered", "asyncio", "threads"),
+        ("per-worker", "streams", "uvloop", "threads"),
+        ("per-worker", "protocol", "uvloop", "processes"),
     ],
 )
 def test_it_runs_everywhere_and_leaves_nothing_behind(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.children import PATIENCE_S, Own, each_model
+from tests.support.children import PATIENCE_S, Own, each_case, each_model
 
 pytestmark = pytest.mark.slow
 
@@ -43,29 +43,21 @@ FRAGILE = """
 
 
 # Each mechanism once, and one with each model: they do not depend on each other.
-@pytest.mark.parametrize(
+@each_case(
     ("model", "where", "phase", "error"),
     [
-        *(
-            pytest.param(*case, marks=pytest.mark.free_threaded)
-            for case in [
-                ("threads", "setup", "setup", "LookupError: no luck in setup"),
-                ("threads", "run", "warm-up", "LookupError: no luck in run"),
-                ("interpreters", "teardown", "teardown", "LookupError: no luck in teardown"),
-            ]
+        ("threads", "setup", "setup", "LookupError: no luck in setup"),
+        ("threads", "run", "warm-up", "LookupError: no luck in run"),
+        ("processes", "run", "warm-up", "LookupError: no luck in run"),
+        ("interpreters", "run", "warm-up", "LookupError: no luck in run"),
+        (
+            "threads",
+            "end",
+            "warm-up",
+            "RuntimeError: the traffic ended before the worker was stopped",
         ),
-        *(
-            pytest.param(*case, marks=pytest.mark.one_build)
-            for case in [
-                (
-                    *("threads", "end", "warm-up"),
-                    "RuntimeError: the traffic ended before the worker was stopped",
-                ),
-                ("processes", "run", "warm-up", "LookupError: no luck in run"),
-                ("interpreters", "run", "warm-up", "LookupError: no luck in run"),
-                ("forked", "exit", "warm-up", "SystemExit: 3"),
-            ]
-        ),
+        ("forked", "exit", "warm-up", "SystemExit: 3"),
+        ("interpreters", "teardown", "teardown", "LookupError: no luck in teardown"),
     ],
 )
 def test_phase_worker_and_error_are_named(
