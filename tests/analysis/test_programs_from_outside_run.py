@@ -10,7 +10,6 @@ from packaging.requirements import Requirement
 from scaling.builds import environments, interpreters
 from scaling.run.app_requests import read_requests_file
 from scaling.study.reference import PROGRAMS_FOLDER, OutsideProgram, outside_programs
-from tests.support.app_checks import hurry
 from tests.support.children import ROOT
 from tests.support.cli import Command
 
@@ -66,7 +65,8 @@ def in_the_clone(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     """
     del command  # which stands in another folder: this one comes after it
     monkeypatch.setattr("scaling.study.application.ALLOCATORS", ("",))
-    hurry(monkeypatch, alone=2)
+    monkeypatch.setattr("scaling.run.app_check.FIRSTS", 1)
+    monkeypatch.setattr("scaling.run.app_check.TOGETHER_S", 0.5)
     monkeypatch.setattr("scaling.cli.app_steps.say_what_blocks", lambda *_: None)
     monkeypatch.chdir(ROOT)
 
