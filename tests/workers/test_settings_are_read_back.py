@@ -12,13 +12,7 @@ from pathlib import Path
 import pytest
 
 from scaling.journal.record import GilStates, ProcessFacts, Record, Switch
-from tests.support.children import (
-    FREE_THREADED,
-    Own,
-    captured,
-    finish,
-    measured,
-)
+from tests.support.children import FREE_THREADED, Own, captured, finish, measured
 from tests.support.wheels import compile_flips
 from workers.readback import gil
 from workers.readback.switches import Switches

@@ -11,15 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.children import (
-    FREE_THREADED,
-    PATIENCE_S,
-    ROOT,
-    Own,
-    each_case,
-    finish,
-    measured,
-)
+from tests.support.children import FREE_THREADED, PATIENCE_S, ROOT, Own, each_case, finish, measured
 from workers import Worker
 from workers.host.models import MODELS
 from workers.readback.describe import Isolation, load_choices, refusals
