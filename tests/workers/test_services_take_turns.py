@@ -91,7 +91,9 @@ def test_stacks_are_loaded_in_turn(services: Services) -> None:
     done = together(services, cells, Web.services)
     for each in done:
         is_right(each)
-    assert [len(used) for _, used in done] == [3, 3, 1]
+    whole = {"postgres", "nginx", "pgbouncer"}
+    assert [{*used} for _, used in done] == [whole, whole, {"postgres"}]
+    assert record_of(done[2][0]).facts["driver"].startswith("psycopg ")
     for _, used in done:  # nobody else's
         connections = used["postgres"].connections
         assert connections is not None

@@ -1,6 +1,7 @@
 """The full stack: applications answer with rows of the database, on the servers people deploy with.
 
-The runs are real ones: PostgreSQL, pgbouncer and nginx.
+Real ones, with PostgreSQL, pgbouncer and nginx, take turns (`test_services_take_turns.py`); every
+stack runs in `nox -s thorough`.
 """
 
 import asyncio
@@ -10,8 +11,6 @@ from typing import ClassVar, cast, get_args, get_type_hints
 
 import pytest
 
-from scaling.journal.record import ParameterValue, Record
-from scaling.run.child import Ending
 from scaling.run.services import Services
 from tests.support.children import FREE_THREADED, record_of
 from tests.support.serving import ANNOUNCED_S, beside_services, load_asked, load_of
@@ -163,25 +162,6 @@ def test_loops_that_share_an_application_have_a_pool_each(monkeypatch: pytest.Mo
 
 
 @pytest.mark.slow
-@pytest.mark.needs("nginx", "pgbouncer")
-@pytest.mark.one_build
-def test_an_application_on_loops_answers_through_proxy_and_pooler(services: Services) -> None:
-    around = {"proxy": "nginx", "pooler": "pgbouncer"}
-    ending, used = _run(services, {"stack": "starlette/loops", "db_connections": 4, **around})
-    assert used == {"postgres", *around.values()}
-    _is_right(ending)
-
-
-@pytest.mark.slow
-@pytest.mark.needs("servers")
-@pytest.mark.one_build
-def test_an_application_without_a_loop_answers_in_threads(services: Services) -> None:
-    ending, _ = _run(services, {"stack": "flask/gunicorn-gthread", "db_connections": 4})
-    record = _is_right(ending)
-    assert record.facts["driver"].startswith("psycopg ")
-
-
-@pytest.mark.slow
 @pytest.mark.thorough
 @pytest.mark.needs("servers")
 @pytest.mark.parametrize("stack", STACKS)
@@ -192,29 +172,17 @@ def test_every_stack_that_can_run_answers(stack: str, services: Services) -> Non
         assert web.refuses("processes", "asyncio") in NOT_HERE.values()
         return
     for model in models:
-        ending, _ = _run(services, {"stack": stack, "db_connections": 4}, model)
-        assert _is_right(ending).process.gil.seen == (not FREE_THREADED,) * 4
-
-
-def _run(
-    services: Services, parameters: dict[str, ParameterValue], model: str = "threads"
-) -> tuple[Ending, set[str]]:
-    """One run of two workers."""
-    cell = {
-        "workload": "workers.workloads.web:Web",
-        "parameters": {**parameters, "rows": ROWS, "keep_alive": True},
-        "workers": 2,
-        "model": model,
-        "in_flight": 4,
-        "warmup_s": ANNOUNCED_S,
-        "window_s": 0.5,
-    }
-    ending, used = beside_services(services, cell, needs=Web.services, load=load_asked(4))
-    return ending, set(used)
-
-
-def _is_right(ending: Ending) -> Record:
-    load = load_of(ending)
-    assert load.errors == {}
-    assert load.completed > 0
-    return record_of(ending)
+        cell = {
+            "workload": "workers.workloads.web:Web",
+            "parameters": {"stack": stack, "db_connections": 4, "rows": ROWS, "keep_alive": True},
+            "workers": 2,
+            "model": model,
+            "in_flight": 4,
+            "warmup_s": ANNOUNCED_S,
+            "window_s": 0.5,
+        }
+        ending, _ = beside_services(services, cell, needs=Web.services, load=load_asked(4))
+        load = load_of(ending)
+        assert load.errors == {}
+        assert load.completed > 0
+        assert record_of(ending).process.gil.seen == (not FREE_THREADED,) * 4
