@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
@@ -14,10 +14,9 @@ from hypothesis import HealthCheck, find, settings
 from hypothesis.strategies import booleans
 
 from scaling.builds import installed
-from scaling.builds.arms import SCRUBBED_PREFIXES
 from scaling.builds.environments import workers_source_hash
 from scaling.builds.installed import URLS
-from scaling.builds.prepared_arm import describe, described
+from scaling.builds.prepared_arm import described
 from scaling.journal.record import Description
 from tests.support import programs
 from tests.support.children import Own, environment
@@ -134,36 +133,8 @@ def shop(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def described_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What an environment can run is asked once for all tests, and not for each.
-
-    Every variable of a shell may have a part in it: those of a test have none, nor has code that a
-    test writes, as long as no workload is there.
-    """
-
-    def of_ours(python: str, environment: Mapping[str, str], source: str) -> Description:
-        own = (*SCRUBBED_PREFIXES, "PATH", "HOME")  # what an arm sets, and what any program needs
-        kept = {name: value for name, value in environment.items() if name.startswith(own)}
-        return described(python, kept, source)
-
-    def of_theirs(
-        python: str, environment: Mapping[str, str], workloads: Sequence[str]
-    ) -> Description:
-        if workloads:
-            return describe(python, environment, workloads)
-        ours = environment["PYTHONPATH"].partition(os.pathsep)[0]
-        return of_ours(python, {**environment, "PYTHONPATH": ours}, workers_source_hash())
-
-    monkeypatch.setattr("scaling.run.prepare.described", of_ours)
-    monkeypatch.setattr("scaling.run.prepare.describe", of_theirs)
-
-
-@pytest.fixture
 def command(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-    described_once: None,
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> Command:
     """Runs the command line in this very process, standing in `tmp_path`."""
     monkeypatch.chdir(tmp_path)
@@ -200,7 +171,7 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def hurried(monkeypatch: pytest.MonkeyPatch, described_once: None) -> None:
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands that measure in this process calibrate for a short time, and run nothing again.
 
     Other tests disturb most of these runs; making them again for that is tested elsewhere.

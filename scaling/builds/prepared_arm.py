@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from scaling.base.errors import ScalingError
 from scaling.base.files import whole
-from scaling.builds.arms import Arm
+from scaling.builds.arms import SCRUBBED_PREFIXES, Arm
 from scaling.builds.cache import Say, folder
 from scaling.builds.cpython import Build
 from scaling.builds.runtimes import (
@@ -68,6 +68,9 @@ class PreparedArm:
 # ----------------------------------------------------------------------------------------- describe
 
 DESCRIBE_LIMIT_S = 120.0
+# Variables that an environment of ours is asked with: what an arm sets, and what finds programs and
+# libraries. Whatever else a shell has set would have each shell ask it again.
+ASKED_WITH = (*SCRUBBED_PREFIXES, "PATH", "HOME", "LANG", "LC_", "LD_", "DYLD_", "TMPDIR")
 
 
 def describe(
@@ -84,21 +87,23 @@ def describe(
 def described(python: str, environment: Mapping[str, str], source: str) -> Description:
     """What an environment of ours says, which takes it a second or two: kept from the last time.
 
-    It is asked again when `source`, the digest of the code that answers, its variables or the
-    system have changed. An environment with anything of a user's must be asked each time.
+    It is asked with `ASKED_WITH` of its variables, and again when these, `source`, which is the
+    digest of the code that answers, or the system have changed. An environment with anything of a
+    user's must be asked each time.
 
     Raises:
         ScalingError: as by `describe`.
     """
     system = (platform.release(), platform.version(), *platform.libc_ver())
     key = hashlib.sha256(repr((source, system)).encode()).hexdigest().encode()
-    name = hashlib.sha256(repr((python, sorted(environment.items()))).encode()).hexdigest()[:16]
+    asked = tuple(sorted(each for each in environment.items() if each[0].startswith(ASKED_WITH)))
+    name = hashlib.sha256(repr((python, asked)).encode()).hexdigest()[:16]
     kept = folder() / "descriptions" / f"{name}.json"
     with suppress(OSError, msgspec.DecodeError):  # not there yet, or not whole: it is asked
         of, _, answer = kept.read_bytes().partition(b"\n")
         if of == key:
             return decode_description(answer)
-    answer = _ask(python, tuple(environment.items()), ())
+    answer = _ask(python, asked, ())
     description = _decoded(python, answer)
     with suppress(OSError):  # it is asked again next time
         kept.parent.mkdir(parents=True, exist_ok=True)
