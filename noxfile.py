@@ -37,8 +37,7 @@ TEST_FOLDERS = {
     "3.14": ["tests"],
     "3.14t": ["tests/workers", ANALYSIS_ON_3_14T, WITH_THE_GIL],
 }
-LEFT_OUT = {"3.14": " and not free_threaded", "3.14t": " and not one_build"}
-"""What no build can change is tested on one of them, and threads where they run at once."""
+"""Marks say which tests are of one build (tests/conftest.py)."""
 BESIDE_OTHERS, ALONE = "not measures and not thorough", "measures and not thorough"
 PER_CORE = 2
 """So many tests at a time: most wait for a child half of the time."""
@@ -224,12 +223,12 @@ def run_tests(session: nox.Session, builds: Sequence[str]) -> None:
 
 def beside_others(build: str) -> list[str]:
     """The options of pytest for tests that run several at a time."""
-    return [*TEST_FOLDERS[build], "-m", BESIDE_OTHERS + LEFT_OUT[build], *in_parallel(PER_CORE)]
+    return [*TEST_FOLDERS[build], "-m", BESIDE_OTHERS, *in_parallel(PER_CORE)]
 
 
 def alone(build: str) -> list[str]:
     """The options for tests that measure memory or time: one at a time, after all others."""
-    return [*measuring(TEST_FOLDERS[build]), "-m", ALONE + LEFT_OUT[build]]
+    return [*measuring(TEST_FOLDERS[build]), "-m", ALONE]
 
 
 def in_parallel(per_core: int) -> list[str]:

@@ -19,7 +19,7 @@ from scaling.builds.installed import URLS
 from scaling.builds.prepared_arm import described
 from scaling.journal.record import Description
 from tests.support import programs
-from tests.support.children import Own, environment
+from tests.support.children import FREE_THREADED, Own, environment
 from tests.support.cli import Command
 from tests.support.deployed import SHOP
 from tests.support.once import made_once
@@ -29,7 +29,7 @@ from tests.support.unrendered import unrendered as without_rendering
 for name in URLS:
     os.environ.pop(name, None)
 
-LEFT_OUT = ("one_build", "free_threaded")  # by one build each (noxfile.py)
+OF_OTHER_BUILD, OF_THIS_BUILD = ("free_threaded", "one_build")[:: -1 if FREE_THREADED else 1]
 
 # How long an example takes depends on the machine; no test asserts it.
 settings.register_profile(
@@ -49,17 +49,21 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Slow tests come first: else cores are idle in the end, while the last of these go on.
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests that are of the other build are left out, and slow ones come first: else cores are idle
+    in the end, while the last of these go on.
 
     xdist gives each process a part of the list, so each part begins with slow ones. Those of a
     published study, or of a file, stay together: the same process reads the journal once.
     """
-    nowhere = [
-        each.nodeid for each in items if all(each.get_closest_marker(name) for name in LEFT_OUT)
-    ]
-    if nowhere:
+    here, elsewhere = (
+        [each for each in items if bool(each.get_closest_marker(OF_OTHER_BUILD)) is is_left_out]
+        for is_left_out in (False, True)
+    )
+    if nowhere := [each.nodeid for each in elsewhere if each.get_closest_marker(OF_THIS_BUILD)]:
         raise pytest.UsageError(f"no build runs {', '.join(nowhere)}")
+    config.hook.pytest_deselected(items=elsewhere)
+    items[:] = here
     items.sort(key=_place)
     together = [list(group) for _, group in groupby(items, _place)]
     parts = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))

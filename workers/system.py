@@ -55,18 +55,18 @@ def listen(backlog: int) -> tuple[socket.socket, str, int]:
     return listener, host, port
 
 
-# ---------------------------------------------------------------------------------------- processes
-# To start another process: a free port for it, and that it ends with this one, its parent.
-
-PR_SET_PDEATHSIG = 1
-
-
 def free_port() -> int:
     """A port of the loopback on which nothing listens now."""
     with socket.socket() as listening:
         listening.bind((LOOPBACK, 0))
         port: int = listening.getsockname()[1]
         return port
+
+
+# ---------------------------------------------------------------------------------------- processes
+# A process that is started ends with this one, its parent.
+
+PR_SET_PDEATHSIG = 1
 
 
 def ends_with_this_process(by: signal.Signals) -> Callable[[], None]:

@@ -1,7 +1,7 @@
 """The gate: whether a study proves that scaling has become too bad, for CI to fail on.
 
-Each of the cells that were chosen is checked against each bound (`scaling.analysis.bounds`), and
-the checks are judged together as one family. A check fails only where that is proven: its whole
+Each of the cells that were chosen is checked against each bound (`scaling.analysis.gate_bounds`),
+and the checks are judged together as one family. A check fails only where that is proven: its whole
 interval is below the bound, and stays so when Holm's correction accounts for the number of checks
 (`scaling.analysis.statistics.verdict`, with the bound in the place of 1). It holds only where that
 is proven, too; else it is inconclusive.

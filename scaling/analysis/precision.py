@@ -1,4 +1,4 @@
-"""How precisely a study's headline ratios are known, which `--precision` is about, and will be.
+"""How precisely a study's headline ratios are known (`--precision`), and how precise they will be.
 
 The ratios and the rule are fixed before anything is measured, and depend on no result but the width
 of its interval: blocks are added while an interval is wide, never because of what a ratio is.

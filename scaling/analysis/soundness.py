@@ -1,4 +1,4 @@
-"""Whether figures of a study can be trusted: what its controls show, in what its builds differ."""
+"""Whether a study can be trusted: what its controls show, and how its builds differ."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping

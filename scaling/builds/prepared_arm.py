@@ -68,9 +68,12 @@ class PreparedArm:
 # ----------------------------------------------------------------------------------------- describe
 
 DESCRIBE_LIMIT_S = 120.0
-# Variables that an environment of ours is asked with: what an arm sets, and what finds programs and
-# libraries. Whatever else a shell has set would have each shell ask it again.
-ASKED_WITH = (*SCRUBBED_PREFIXES, "PATH", "HOME", "LANG", "LC_", "LD_", "DYLD_", "TMPDIR")
+# Of a shell, what can change the answer: what an arm sets, search paths, home, locale, TLS. The
+# rest is not passed on, so that each shell gets the answer that is kept.
+ASKED_WITH = (
+    *SCRUBBED_PREFIXES,
+    *("PATH", "LD_", "DYLD_", "HOME", "TMPDIR", "LANG", "LC_", "OPENSSL_", "SSL_"),
+)
 
 
 def describe(

@@ -266,7 +266,7 @@ def _print_check(found: "AppCheck", *, as_json: bool) -> NoReturn:
 def _soak(text: str) -> float:
     """The seconds of `--soak`."""
     from scaling.base.typed import seconds_in
-    from scaling.run.resilience import SHORTEST_SOAK_S
+    from scaling.run.faults_and_soak import SHORTEST_SOAK_S
 
     seconds = seconds_in(text, "--soak")
     if seconds < SHORTEST_SOAK_S:

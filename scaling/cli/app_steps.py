@@ -27,9 +27,9 @@ from scaling.run.application_trial import (
     try_application,
 )
 from scaling.run.deployed import deployed
+from scaling.run.faults_and_soak import FAULT_S, FAULTS, measure_faults, measure_soak
 from scaling.run.measure import ChildNeeds, Prepared, generators_of, measure, prepared
 from scaling.run.progress import display
-from scaling.run.resilience import FAULT_S, FAULTS, measure_faults, measure_soak
 from scaling.study.application import COMMANDS, DEPLOYED, WSGI, AppAsked, application_study
 from scaling.study.definition import Options
 from scaling.study.plan.table import one_line, reservations

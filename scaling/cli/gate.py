@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from scaling.analysis.bounds import BOUNDS
+from scaling.analysis.gate_bounds import BOUNDS
 from scaling.base.console import new_console
 from scaling.cli.program import Results, Texts, app, parameter, with_options
 
@@ -94,7 +94,7 @@ def gate(
     Exit code 1 if intervals prove that a bound is broken, or if a study is void, so that nothing
     can be checked.
     """
-    from scaling.analysis.bounds import Limits, choice_of, share
+    from scaling.analysis.gate_bounds import Limits, choice_of, share
     from scaling.report.gate import gate
 
     given = {name: share(text, BOUNDS[name].flag) for name, text in bounds.items()}

@@ -1,8 +1,8 @@
 """Files beside a journal: what was found out and is no run of the study. They are published.
 
 The check of an application, what happened to its requests when something failed, and its memory
-under a long load; what CPython's own script printed; a profile has a file of its own. What is known
-of the hosts of a study stands beside their folders, and stays there.
+under a long load; what CPython's own script printed; a profile has a file of its own. `hosts.json`,
+in the folder above those of the hosts, is not published.
 """
 
 import uuid

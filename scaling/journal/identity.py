@@ -1,4 +1,4 @@
-"""The identity of a study: what it asks, and where it runs; and the folder in which it goes on.
+"""The identity of a study (what it asks, and where it runs), and the folder that it is written to.
 
 A folder that has a study of the same identity is resumed; another study gets a new one.
 """

@@ -1,6 +1,6 @@
 """The machine's CPUs: cores, SMT siblings, NUMA nodes, caches, efficiency cores; what we may use.
 
-What a control group grants counts, too. Last, which of the CPUs each worker is pinned to.
+A control group may grant less. The last part decides which CPU each worker is pinned to.
 
 Read from `/proc` and `/sys` below a root that is passed in, so that tests can invent machines. On
 other systems than Linux psutil gives the counts, and the rest is blank (None or empty).

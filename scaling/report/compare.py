@@ -21,9 +21,13 @@ from scaling.journal.protected_write import write_text
 from scaling.journal.reading import journal_in
 from scaling.report.files import read, say_incomplete, write_tables
 from scaling.report.output import answered, without_figure
+from scaling.report.tables.between_studies import (
+    across_chapters,
+    machines_chapters,
+    programs_chapter,
+)
 from scaling.report.tables.comparison import chapters
 from scaling.report.tables.grid import Chapter, Chapters, chapters_markdown
-from scaling.report.tables.several import across_chapters, machines_chapters, programs_chapter
 
 # --------------------------------------------------------------------------------- several machines
 # What is printed and written of a study on several machines.

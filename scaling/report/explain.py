@@ -33,7 +33,7 @@ from scaling.report.tables.losses import (
     words_of,
 )
 from scaling.report.tables.overview import Row, apart, chapter_of
-from scaling.report.terminal.answer import FULL, LONGEST, SHADED, SHORTEST, SLIVER
+from scaling.report.terminal.answer import FULL, LONGEST_IN_DETAILS, SHADED, SHORTEST, SLIVER
 from scaling.study.presets import FEWEST_FOR_INTERVAL
 from scaling.study.settle import caveats
 
@@ -230,7 +230,7 @@ def waterfall(each: Attribution, width: int) -> Iterator[Text]:
     for _, loss in steps:
         levels.append(levels[-1] + loss)
     first, second = max(map(len, names)), max(map(len, figures))
-    length = max(SHORTEST, min(LONGEST, width - first - second - len(INDENT) - 4))
+    length = max(SHORTEST, min(LONGEST_IN_DETAILS, width - first - second - len(INDENT) - 4))
     top = max(levels)
     spans = [(0.0, one), *pairwise(levels), (0.0, many)]
     for name, figure, (begin, end) in zip(names, figures, spans, strict=True):

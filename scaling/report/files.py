@@ -1,7 +1,7 @@
-"""The files of a study: its journal, read, and every file that is made from it, all anew.
+"""Reads a study's journal, and makes all its other files from it.
 
-Only the journal has to be kept: `scaling plot` makes the others again, also when how figures are
-made has changed.
+Only the journal must be kept: `scaling plot` makes the others again, also after figures are
+computed differently.
 """
 
 import gc

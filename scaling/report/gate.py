@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.text import Text
 
 from scaling.analysis.between_studies import Across
-from scaling.analysis.bounds import Limits
 from scaling.analysis.gate import BoundCheck, Checked, checked, in_both, judged, named, passes
+from scaling.analysis.gate_bounds import Limits
 from scaling.analysis.lookup.cells import Choice
 from scaling.analysis.ratios import Ratio
 from scaling.analysis.results import MINUTE_S, StudyResults, extent, incomplete
@@ -27,8 +27,8 @@ from scaling.base import formats
 from scaling.base.errors import UsageError
 from scaling.base.formats import plural
 from scaling.report.files import read
+from scaling.report.tables.between_studies import value, what
 from scaling.report.tables.grid import Cell, Grid, GridView, VerdictCell, grid_markdown, unbroken
-from scaling.report.tables.several import value, what
 from scaling.study.questions import CAPACITY
 
 # ----------------------------------------------------------------------------------- what was found

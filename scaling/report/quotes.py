@@ -34,7 +34,16 @@ from scaling.base.errors import UsageError, unknown
 from scaling.base.files import text_in
 from scaling.journal.protected_write import write_file
 from scaling.journal.reading import NAMES
-from scaling.report.quoted import OPEN, Form, Quote, bare_in, form, keys_in, quotes_in, source_of
+from scaling.report.figures_in_text import (
+    OPEN,
+    Form,
+    Quote,
+    bare_in,
+    form,
+    keys_in,
+    quotes_in,
+    source_of,
+)
 from scaling.report.tables.primitives import is_counted
 
 # ------------------------------------------------------------------------------------------- counts

@@ -1,6 +1,6 @@
 """A study from its options to its journal: prepared, planned, measured.
 
-What must exist before a run are interpreters, environments, and what they can run.
+Before it, interpreters and environments are made, and asked what they can run.
 """
 
 import os

@@ -2,8 +2,9 @@
 
 A service runs beside the child, never below it, so that its memory and CPU time are recorded
 apart. One that serves other content or with another delay is another process. Runs that are alive
-at the same time have copies of their own, which later runs have again. What they use
-is read while a run is measured.
+at the same time have copies of their own, which later runs have again.
+
+What they use is read while a run is measured.
 """
 
 import contextlib

@@ -26,7 +26,9 @@ LATENCY_UNITS_S = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 
 # As a study file may write it, in regular expressions of both JSON Schema and Python.
 _NAMES = "|".join(name.removeprefix("p") for name in PERCENTILES)
-PATTERN = rf"^\s*[pP]({_NAMES})\s*<\s*([0-9]+(?:\.[0-9]+)?)\s*({'|'.join(LATENCY_UNITS_S)})\s*$"
+OBJECTIVE_PATTERN = (
+    rf"^\s*[pP]({_NAMES})\s*<\s*([0-9]+(?:\.[0-9]+)?)\s*({'|'.join(LATENCY_UNITS_S)})\s*$"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ def parse_objective(text: str, where: str = "slo") -> Objective:
     Raises:
         UsageError: it is not a percentile, `<` and a time above 0 with its unit.
     """
-    found = re.match(PATTERN, text)
+    found = re.match(OBJECTIVE_PATTERN, text)
     if found is None or float(found[2]) == 0:
         raise UsageError(
             f"{where}: expected an objective such as p99<20ms ({', '.join(PERCENTILES)}; "
@@ -283,7 +285,7 @@ SECONDS_OR_NONE = Kind(
 FRACTION = Kind(type=_SHARE, check=_fraction, metavar="SHARE")
 FACTOR = Kind(type=_SHARE, check=_factor, metavar="FACTOR")
 OBJECTIVES = Kind(
-    type=tuple.__class_getitem__((_schema(str, pattern=PATTERN), ...)),
+    type=tuple.__class_getitem__((_schema(str, pattern=OBJECTIVE_PATTERN), ...)),
     check=_objectives,
     metavar="P99<TIME,…",
     several=True,

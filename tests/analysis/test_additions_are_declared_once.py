@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import scaling
-from scaling.analysis.bounds import BOUNDS, Bound
 from scaling.analysis.gate import BoundCheck, Checked
+from scaling.analysis.gate_bounds import BOUNDS, Bound
 from scaling.analysis.lookup.cells import parse
 from scaling.report.page.render import page
 from scaling.report.quotes import figure_text

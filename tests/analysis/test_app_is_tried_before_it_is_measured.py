@@ -1,5 +1,5 @@
-"""An application that cannot be measured is found in a short trial on each build; one that can is
-checked, measured and answered for.
+"""An application that cannot be measured is found in a short trial on each build; one that can be
+is checked and measured, and gets an answer.
 
 What it is, is found out where it will run; what cannot be loaded needs no trial.
 """

@@ -16,8 +16,8 @@ from scaling.journal.record import ParameterFacts, RunLine, WorkerRecord
 from scaling.machine.topology import Topology
 from scaling.report.output import finish
 from scaling.report.plots.draw import subjects
+from scaling.report.tables.between_studies import across_chapters
 from scaling.report.tables.export import comparison_rows, markdown, summary
-from scaling.report.tables.several import across_chapters
 from scaling.report.terminal.answer import answer_lines
 from scaling.report.terminal.show import Results
 from scaling.study.controls import CONTROLS

@@ -7,8 +7,8 @@ import pytest
 
 from scaling.analysis.between_studies import Across
 from scaling.journal.record import RunLine
+from scaling.report.tables.between_studies import across_chapters
 from scaling.report.tables.grid import chapters_markdown
-from scaling.report.tables.several import across_chapters
 from scaling.study.questions import CPU, THROUGHPUT
 from tests.support.runs import changing, keeping_memory, throttled, with_
 from tests.support.studies import FakeStudy

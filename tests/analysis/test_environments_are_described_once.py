@@ -51,6 +51,8 @@ def test_it_is_asked_again_when_its_code_or_a_variable_changes(
     assert times_asked(tmp_path) == 2
     described(sys.executable, environment | {"PYTHONMALLOC": "malloc"}, "source")
     assert times_asked(tmp_path) == 3
+    described(sys.executable, environment | {"PYTHONMALLOC": "malloc", "TERM": "dumb"}, "source")
+    assert times_asked(tmp_path) == 3, "a variable that has no part in the answer"
     kept = list((tmp_path / "cache" / "descriptions").iterdir())
     assert len(kept) == 2  # the edited one took the place of the first
 

@@ -77,7 +77,7 @@ def test_what_it_can_run_is_listed(build: str) -> None:
     assert (told.models["interpreters"].refused is None) == new
 
 
-# The oldest runs every workload, those between some: on the running one tests of workers run all.
+# The oldest runs every workload, those in between a few; tests of workers run all on this one.
 RUNNING, *_ = PYTHONS
 *_, OLDEST = PYTHONS
 CASES = [

@@ -16,7 +16,7 @@ from scaling.report.page.render import page
 from scaling.report.publish import publish
 from scaling.report.terminal.app_answer import app_lines
 from scaling.run.deployed import Deployed, Sent
-from scaling.run.resilience import record
+from scaling.run.faults_and_soak import record
 from tests.support.served_studies import FakeAppStudy
 
 SOUND = AppCheck(ok=True, findings=[])

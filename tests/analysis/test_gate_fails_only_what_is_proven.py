@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from scaling.analysis.bounds import choice_of, share
+from scaling.analysis.gate_bounds import choice_of, share
 from scaling.base.errors import UsageError
 from scaling.journal.record import RunLine
 from scaling.study.settle import scaled_to

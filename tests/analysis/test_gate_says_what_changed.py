@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scaling.analysis.bounds import choice_of
+from scaling.analysis.gate_bounds import choice_of
 from scaling.analysis.statistics.hypotheses import OF_HODGES_LEHMANN, POWER, blocks_to_decide
 from scaling.analysis.statistics.verdict import judge, unpaired_hypothesis
 from scaling.base.errors import UsageError

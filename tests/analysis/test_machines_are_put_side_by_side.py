@@ -13,8 +13,8 @@ from scaling.base.errors import UsageError
 from scaling.journal.beside import HOSTS_FILE, Hosts, Standing
 from scaling.report.compare import compare
 from scaling.report.page.render import machines_page
+from scaling.report.tables.between_studies import machines_chapters
 from scaling.report.tables.grid import chapters_markdown
-from scaling.report.tables.several import machines_chapters
 from tests.support.studies import FakeStudy
 
 pytestmark = pytest.mark.one_build

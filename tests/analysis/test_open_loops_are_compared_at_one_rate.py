@@ -23,11 +23,11 @@ from scaling.journal.record import RunLine, Ticks
 from scaling.report.export.pyperf_suite import suite
 from scaling.report.plots.caption import noise_text
 from scaling.report.quotes import Lookup
+from scaling.report.tables.between_studies import across_chapters
 from scaling.report.tables.export import comparison_rows
 from scaling.report.tables.grid import chapters_markdown
 from scaling.report.tables.notes import spread_text
 from scaling.report.tables.rates import rated
-from scaling.report.tables.several import across_chapters
 from scaling.study.load import is_open_loop
 from scaling.study.questions import OVER_PROCESSES, P99, THROUGHPUT
 from tests.support.runs import changing, changing_ticks, with_

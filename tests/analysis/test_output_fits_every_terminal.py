@@ -15,7 +15,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 
-from scaling.analysis.bounds import Limits
+from scaling.analysis.gate_bounds import Limits
 from scaling.analysis.lookup.figure import results_of
 from scaling.analysis.remedies import Found, remedies_in
 from scaling.analysis.results import StudyResults

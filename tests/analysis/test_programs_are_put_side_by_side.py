@@ -8,8 +8,8 @@ import pytest
 from scaling.analysis.between_studies import Program, programs
 from scaling.base.console import new_console
 from scaling.report.compare import compare
+from scaling.report.tables.between_studies import programs_chapter
 from scaling.report.tables.grid import chapters_markdown
-from scaling.report.tables.several import programs_chapter
 from tests.support.served_studies import FakeAppStudy
 from tests.support.studies import FakeStudy, with_settings
 from tests.support.terms import plus

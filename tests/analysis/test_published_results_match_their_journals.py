@@ -22,13 +22,13 @@ from scaling.analysis.table.empty_loop import PRIMITIVES
 from scaling.analysis.table.groups import slug
 from scaling.journal.beside import NAMES as BESIDE
 from scaling.report.claims import markdown
+from scaling.report.figures_in_text import quotes_in, without_code
 from scaling.report.files import PLOTS, TABLES, write_tables
 from scaling.report.page.parts import Pictures
 from scaling.report.page.render import write_page
 from scaling.report.plots.draw import drawn
 from scaling.report.plots.style import RC
 from scaling.report.publish import PAGE, PUBLISHED, write_descriptions
-from scaling.report.quoted import quotes_in, without_code
 from scaling.report.quotes import Lookup, check
 from tests.support.children import ROOT
 from tests.support.pages import TEXTS

@@ -20,7 +20,7 @@ from scaling.base.errors import UsageError
 from scaling.journal.beside import FAULTS_FILE, SOAK_FILE, FaultRecord, SoakRecord
 from scaling.journal.record import ParameterValue
 from scaling.report.claims import STYLES
-from scaling.report.quoted import FILE_NAME, bare_in, form, quotes_in
+from scaling.report.figures_in_text import FILE_NAME, bare_in, form, quotes_in
 from scaling.report.quotes import OF_CLAIMS, Lookup, check, corrected, quotes
 from scaling.report.tables.export import comparison_rows
 from tests.support.cli import Command

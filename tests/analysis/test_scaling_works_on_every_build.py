@@ -41,7 +41,7 @@ def test_every_module_can_be_imported() -> None:
 
 def test_a_study_runs_from_end_to_end(tmp_path: Path) -> None:
     done = run_scaling(
-        *("run", "--arm", BUILD, "--workload", "echo", "--loop", "asyncio", "--model", "threads"),
+        *("run", "--arm", BUILD, "--workload", "echo", "--loop", "asyncio"),
         *("--workers", "1,2", "--blocks", "1", "--seconds", "0.2", "--no-controls"),
         *("--no-aa-pairs", "--output", "out"),
         state=tmp_path,

@@ -11,8 +11,8 @@ import pytest
 from rich.console import Console
 
 import scaling
-from scaling.analysis.bounds import Limits
 from scaling.analysis.claims.judging import judge
+from scaling.analysis.gate_bounds import Limits
 from scaling.analysis.results import StudyResults, incomplete
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.base.console import new_console

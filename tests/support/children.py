@@ -38,17 +38,16 @@ def git(*arguments: str, at: Path) -> str:
     return done.stdout.strip()
 
 
-def each_model(*models: str) -> pytest.MarkDecorator:
-    """A case for each of these models, on the build that `each_case` says."""
-    return each_case(("model",), [(each,) for each in models])
+def each_model(*models: str, on_both: str = "") -> pytest.MarkDecorator:
+    """A case for each of these models, on the build that `each_case` says; one on both builds."""
+    marked = each_case(("model",), [(each,) for each in models])
+    return pytest.mark.parametrize("model", [on_both, *marked.args[1]]) if on_both else marked
 
 
 def each_case(names: Sequence[str], cases: Iterable[Sequence[Any]]) -> pytest.MarkDecorator:
-    """Cases with a `model`: threads are tried where they run at once, all others on 3.14.
+    """Cases with a `model`: threads run on 3.14t, where they run at once; every other one on 3.14.
 
-    A worker process is the same on each build. Sub-interpreters of 3.14t are in tests of settings,
-    loops, turns and what is left in the end, and threads with the GIL in all of one build that name
-    no model.
+    Tests of settings, of loops and of turns have sub-interpreters on 3.14t, too.
     """
     place = names.index("model")
     builds = {"threads": pytest.mark.free_threaded}

@@ -3,6 +3,7 @@
 https://chromedevtools.github.io/devtools-protocol/
 """
 
+import base64
 import json
 import os
 import shutil
@@ -107,6 +108,10 @@ class Page:
         nodes = self.ask("Accessibility.getFullAXTree")["nodes"]
         announced = [node for node in nodes if not node["ignored"]]
         return [(n["role"]["value"], n.get("name", {}).get("value", "")) for n in announced]
+
+    def screenshot(self) -> bytes:
+        """The visible part of the page, as PNG."""
+        return base64.b64decode(self.ask("Page.captureScreenshot", format="png")["data"])
 
 
 @contextmanager

@@ -136,7 +136,7 @@ def test_traffic_in_a_window(own: Own, loop: str, model: str) -> None:
 @pytest.mark.one_build
 @ONE_OF_EACH
 def test_finite_work(own: Own, loop: str) -> None:
-    """That of each loop is counted by workloads of our own (finite workloads count every task)."""
+    """On the other loops, `test_finite_workloads_count_every_task.py` counts it."""
     done = finish_on(own, NAPS.replace("Theirs", "Naps").replace("Work(", "Theirs("), loop)
     assert (done.stderr, done.code) == ("", 0)
     assert done.record.finite

@@ -18,9 +18,9 @@ from scaling.builds.arms import parse_arm
 from scaling.builds.prepared_arm import PreparedArm
 from scaling.journal.beside import FaultRecord, SoakRecord
 from scaling.report.deploy.commands import PROGRAMS
-from scaling.run import resilience
+from scaling.run import faults_and_soak
 from scaling.run.deployed import WHO, WORKERS, Deployed, Served, deployed, have
-from scaling.run.resilience import FAULTS, PARTS, soak
+from scaling.run.faults_and_soak import FAULTS, PARTS, soak
 from scaling.study.application import COMMANDS
 from tests.support import serving
 from tests.support.children import MIB, ROOT
@@ -59,7 +59,7 @@ def measured(folder: Path, model: str, fault: str, interface: str = "asgi") -> F
     served = Served(configuration(folder, model, interface))
     with contextlib.closing(served):
         requests = [{"path": "/"}]
-        return resilience.measured(served, fault, FAULTS[fault], requests, 100.0)
+        return faults_and_soak.measured(served, fault, FAULTS[fault], requests, 100.0)
 
 
 @pytest.mark.one_build
@@ -91,17 +91,17 @@ def test_only_requests_of_a_blocked_loop_wait(
 ) -> None:
     """Both wait for a machine that stalls; the median of the blocked loop's has its block, too."""
     waited_s: dict[bool, list[float]] = {True: [], False: []}
-    record = resilience.record
+    record = faults_and_soak.record
 
     def noted(*known: Any) -> FaultRecord:
         _, _, sent, blocked, failed_s, _ = known
         for each in sent:
-            if failed_s <= each.due_s <= failed_s + resilience.BLOCKED_S and each.loop:
+            if failed_s <= each.due_s <= failed_s + faults_and_soak.BLOCKED_S and each.loop:
                 waited_s[each.loop == blocked].append(each.ended_s - each.due_s)
         return record(*known)
 
-    monkeypatch.setattr(resilience, "record", noted)
-    monkeypatch.setattr(resilience, "AFTER_S", 2.0)
+    monkeypatch.setattr(faults_and_soak, "record", noted)
+    monkeypatch.setattr(faults_and_soak, "AFTER_S", 2.0)
     fault = measured(tmp_path, model, "one worker blocked for 1 s")
     assert fault.workers == WORKERS
     assert fault.own_max_ms
@@ -121,7 +121,7 @@ def test_threads_that_crash_are_gone_together_until_they_are_started_again(tmp_p
 def test_a_restart_of_threads_loses_no_request(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(resilience, "AFTER_S", 1.0)
+    monkeypatch.setattr(faults_and_soak, "AFTER_S", 1.0)
     fault = measured(tmp_path, "threads", "graceful restart")
     assert (fault.lost, fault.refused) == (0, 0)
 
@@ -132,9 +132,9 @@ def test_a_fault_that_did_not_happen_is_no_figure(
 ) -> None:
     """No restart, and no crash."""
     monkeypatch.setattr(Served, "restart", lambda _: None)
-    monkeypatch.setattr(resilience, "KILL", WHO)
+    monkeypatch.setattr(faults_and_soak, "KILL", WHO)
     for limit in ("AFTER_S", "REPLACED_S"):
-        monkeypatch.setattr(resilience, limit, 1.0)
+        monkeypatch.setattr(faults_and_soak, limit, 1.0)
     with pytest.raises(ScalingError, match="old workers"):
         measured(tmp_path, "threads", "graceful restart")
     with pytest.raises(ScalingError, match="no worker died"):
@@ -149,7 +149,7 @@ def test_nothing_is_left_running_where_a_fault_cannot_be_caused(
         raise subprocess.TimeoutExpired("serve.py", 1)
 
     before = threading.active_count()
-    monkeypatch.setitem(resilience.FAULTS, "one worker killed", fail)
+    monkeypatch.setitem(faults_and_soak.FAULTS, "one worker killed", fail)
     with pytest.raises(subprocess.TimeoutExpired):
         measured(tmp_path, "threads", "one worker killed")
     assert threading.active_count() == before  # nobody sends requests
@@ -212,9 +212,9 @@ def test_a_reading_without_pss_is_left_out_where_others_have_it(
         rss, pss = next(readings)
         return {"rss": rss << 20, "pss": None if pss is None else pss << 20}
 
-    monkeypatch.setattr(resilience, "full_memory", full_memory)
+    monkeypatch.setattr(faults_and_soak, "full_memory", full_memory)
     server = SimpleNamespace(exit_code=None, pid=os.getpid())
-    watched = resilience._Watched(cast("Served", server), limit_bytes=1e12)
+    watched = faults_and_soak._Watched(cast("Served", server), limit_bytes=1e12)
     assert [watched._read() for _ in range(3)] == [[10.0], [], [12.0]]
     assert watched.kind == "PSS"
 

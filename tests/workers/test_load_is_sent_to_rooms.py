@@ -13,7 +13,7 @@ import pytest
 
 from workers.services.load import rooms as of_rooms
 from workers.services.load.options import parser, read_options, with_targets
-from workers.services.load.part import KINDS, Part
+from workers.services.load.part import ARRIVALS, Part
 from workers.services.load.requests_list import BadInputError, Request, Target
 from workers.services.load.rooms import Room, SourceAddresses, drained, joined
 from workers.services.load.subscribing import Posts, Published
@@ -121,7 +121,9 @@ def members(*, servers: int, place: int, connections: int) -> list[tuple[str, in
             running.append(made)
             targets.append(Target("sse", "127.0.0.1", port, f"127.0.0.1:{port}", "/"))
         request = Request(path="/rooms", body="x" * 20, room=5)
-        part = Part(targets, [request], 1.0, None, KINDS[0], connections, 1, True, 5.0, place, 2)
+        part = Part(
+            targets, [request], 1.0, None, ARRIVALS[0], connections, 1, True, 5.0, 2, place=place
+        )
         for room in await joined(part):
             room.attach(Tally([0, 1]), lambda _: None)
             room.send(0, 0, None)

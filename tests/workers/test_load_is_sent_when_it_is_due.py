@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tests.support.children import PATIENCE_S, captured
 from workers.services.load.lane import Lane
 from workers.services.load.options import parser, read_options
-from workers.services.load.part import KINDS, Overload, arrivals, overloaded, share
+from workers.services.load.part import ARRIVALS, Overload, arrivals, dealt, overloaded
 from workers.services.load.sending import (
     WAITING_MOST,
     WAKE_UP_NS,
@@ -33,12 +33,12 @@ from workers.services.serving import new_event_loop
 SEEDS = st.integers(0, 2**32)
 
 
-@given(st.sampled_from(KINDS), SEEDS, st.integers(1, 5))
+@given(st.sampled_from(ARRIVALS), SEEDS, st.integers(1, 5))
 def test_parts_together_are_the_whole_schedule(kind: str, seed: int, processes: int) -> None:
     whole = list(islice(arrivals(kind, 1_000, seed), 300))
     parts = []
     for place in range(processes):
-        for due in share(arrivals(kind, 1_000, seed), kind, seed, place, processes):
+        for due in dealt(arrivals(kind, 1_000, seed), kind, seed, place, processes):
             if due > whole[-1]:
                 break
             parts.append(due)
@@ -54,7 +54,7 @@ def test_constant_gaps_add_up_without_drift() -> None:
 @pytest.mark.parametrize("processes", [1, 4])
 def test_poisson_gaps_are_exponential_in_each_part(processes: int) -> None:
     """Mean and standard deviation of exponential gaps are equal; 3σ bounds on 40,000 gaps."""
-    part = share(arrivals("poisson", 1_000, 7), "poisson", 7, 0, processes)
+    part = dealt(arrivals("poisson", 1_000, 7), "poisson", 7, 0, processes)
     gaps = [late - early for early, late in pairwise(islice(part, 40_001))]
     mean_ns = processes * 1e6
     assert statistics.fmean(gaps) == pytest.approx(mean_ns, rel=3 / 200)
@@ -84,7 +84,7 @@ BEGIN_NS, END_NS = OPENS_NS + 2 * SECOND_NS, OPENS_NS + 7 * SECOND_NS
 
 def due(kind: str, rate: float, place: int = 0, of: int = 1) -> list[int]:
     """Offsets of 20 s, of one process's part."""
-    offsets = share(arrivals(kind, rate, 7), kind, 7, place, of)
+    offsets = dealt(arrivals(kind, rate, 7), kind, 7, place, of)
     return list(takewhile(lambda at: at < 20 * SECOND_NS, overloaded(offsets, OVERLOAD, OPENS_NS)))
 
 
@@ -105,7 +105,7 @@ def test_poisson_arrivals_stay_poisson_and_parts_are_the_whole() -> None:
     for begin, end, expected in ((0, BEGIN_NS, 2_500), (BEGIN_NS, END_NS, 10_000)):
         assert within(found, begin, end) == pytest.approx(expected, abs=4 * expected**0.5)
     assert found == sorted(found)
-    for kind in KINDS:
+    for kind in ARRIVALS:
         parts = [at for place in range(3) for at in due(kind, 200, place, 3)]
         assert sorted(parts) == due(kind, 200)
 

@@ -82,7 +82,7 @@ def left_of(driver: int) -> set[int]:
 
 @pytest.mark.parametrize("orders", [1, 4])
 def test_nothing_stays_behind_when_the_driver_is_killed(tmp_path: Path, orders: int) -> None:
-    """While the first run starts, and in slices; `nox -s faults` kills it at any instant."""
+    """At the start of the first run, and in a slice; `nox -s faults` kills it at any instant."""
     driver = start_driver(tmp_path, window_s=60.0)
     try:
         wait_until(lambda: says(tmp_path / "said", lines=orders))

@@ -308,7 +308,7 @@ def at_the_edges(record: Record, received: int) -> float:
 
 @pytest.mark.one_build
 def test_servers_are_loaded_in_turn() -> None:
-    """On 3.14t loops in threads are loaded in turn beside commands (commands take turns)."""
+    """`test_commands_take_turns.py` loads loops in threads in turn on 3.14t."""
     cells = [
         {"workload": "serve", "parameters": {"server": server}, "model": model}
         for server, model in (("tcp", "threads"), ("tcp", "processes"), ("aiohttp", "forked"))

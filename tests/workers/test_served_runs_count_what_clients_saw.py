@@ -127,8 +127,8 @@ def connections(ending: Ending) -> list[float]:
     return [worker.figures["connections_total"] for worker in ending.record.workers]
 
 
-# Each server in threads that run at once, and with another model where there is a GIL; a
-# sub-interpreter's parser is another one.
+# Every server in threads on 3.14t; on 3.14 each other model with one or two. Sub-interpreters have
+# another HTTP parser.
 @pytest.mark.slow
 @each_case(
     ("model", "server"),

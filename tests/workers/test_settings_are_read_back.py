@@ -19,7 +19,7 @@ from workers.readback.switches import Switches
 
 pytestmark = pytest.mark.slow
 
-# A sub-interpreter reads back the GIL and the allocator of its build; so do threads.
+# Threads and sub-interpreters have the GIL and allocator of their build: both builds run them.
 EVERY_MODEL = pytest.mark.parametrize(
     "model",
     [

@@ -1,7 +1,7 @@
 """The full stack: applications answer with rows of the database, on the servers people deploy with.
 
-Real ones, with PostgreSQL, pgbouncer and nginx, take turns (`test_services_take_turns.py`); every
-stack runs in `nox -s thorough`.
+Real runs with PostgreSQL, pgbouncer and nginx are in `test_services_take_turns.py`;
+`nox -s thorough` runs every stack.
 """
 
 import asyncio

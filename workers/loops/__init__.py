@@ -1,6 +1,6 @@
 """Event loops, and the async libraries that run on them: one registry, one line per loop.
 
-What runs a session on a loop, and many tasks of its library, is imported for that loop alone.
+`on_asyncio` and `on_trio` are imported only for the loops that need them.
 """
 
 from __future__ import annotations

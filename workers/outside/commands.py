@@ -12,7 +12,7 @@ from workers.cell import LOOPBACK
 from workers.readback.gil import gil_enabled
 
 PYTHON = "python"  # in a command: the interpreter of the run
-LOOPS = ("asyncio", "uvloop")
+BOTH_LOOPS = ("asyncio", "uvloop")
 PACKAGES = {"pounce": "bengal-pounce"}  # modules in packages of another name
 IDLE_S = 75  # how long an idle connection is kept: as this project's own servers do
 
@@ -77,7 +77,7 @@ class Server:
 
     arguments: Arguments
     models: Callable[[], tuple[str, ...]]
-    loops: tuple[str, ...] = LOOPS
+    loops: tuple[str, ...] = BOTH_LOOPS
     has_loops: bool = True
     supervising: int = 0
     interfaces: tuple[str, ...] = ("asgi", "wsgi")

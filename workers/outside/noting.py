@@ -1,4 +1,4 @@
-"""What the processes of a command note of themselves, by the start-up hook, and how it is read.
+"""What each process of a command notes of itself, and what reads these notes.
 
 Each process has a file of its own, written at its start, after a fork, when a loop was made, and
 when the GIL was turned on. That happens only while an extension module is loaded, and each load is

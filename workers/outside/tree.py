@@ -1,4 +1,4 @@
-"""The processes of a command: which there are, what they do, the CPU time of its window. Linux.
+"""The processes of a command, and the CPU time that they use in its window. Linux.
 
 The kernel gives the id of a process that has ended to another one later. A process is therefore
 known by its id and its start, and nothing else is read or ended.

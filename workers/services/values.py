@@ -1,4 +1,5 @@
-"""What services hold. It follows from a key and a seed, so a client can check any answer.
+"""The data that services hold. A value follows from its key (in the table, also from a seed), so
+clients can check it.
 
 The table `row` of PostgreSQL has keys from 1, and 20 letters for each. A cache has a value for each
 key, by what a miss costs.

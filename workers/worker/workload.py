@@ -1,4 +1,4 @@
-"""A workload: a dataclass of parameters, and traffic to run on one event loop; found by its name.
+"""A workload: its parameters, its traffic on one event loop, and how it is found by name.
 
 A workload needs `run`; `setup` and `teardown` are for connections and servers. Every worker has
 its own instance, so nothing on `self` is shared. Keep state there until `teardown`: memory is read

@@ -83,8 +83,8 @@ class Spawn(Workload):
 
 
 # ------------------------------------------------------------------------------------------ asyncio
-# Choices that only asyncio has: eager tasks, and joining lists of tasks. Workers on trio do not
-# import it.
+# Choices that only asyncio has: eager tasks, and joining lists of tasks. asyncio is imported
+# inside: workers on trio do without.
 
 
 @contextmanager

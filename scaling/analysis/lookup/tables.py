@@ -1,4 +1,4 @@
-"""What a frame does not have: latencies of each run, as a table of one cell; capacities of a study.
+"""Tables that a frame does not have: latencies of one cell, capacities of a study.
 
 scaling.latency("results/latency", {"workload": "serve", "arm": "3.14t", "workers": 2,
 "parameters": {"rate_per_s": 2000.0}})

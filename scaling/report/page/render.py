@@ -44,10 +44,10 @@ from scaling.report.page.figures import (
 from scaling.report.page.parts import Block, PageFigure, PageSection, Pictures, in_parts, picture
 from scaling.report.plots.draw import loads, subjects
 from scaling.report.plots.efficiency import machine_drawings
+from scaling.report.tables.between_studies import curve_chapters, machines_chapter, verdict_chapters
 from scaling.report.tables.comparison import warnings_of
 from scaling.report.tables.grid import Chapter, VerdictCell, word_of
 from scaling.report.tables.rates import free_sweeps, has_open_loop
-from scaling.report.tables.several import curve_chapters, machines_chapter, verdict_chapters
 
 QUESTION = (
     "If asyncio code runs as N event loops, what {figures} does it get from N threads without the "

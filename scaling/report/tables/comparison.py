@@ -1,7 +1,7 @@
 """A study's comparison as chapters: every question, and the warnings that apply to all of a study.
 
 Answers and tables are in the order of `QUESTIONS`. A question without a module has a plain table
-(`OTHERS`). To show one otherwise, write a `Question`, and name it there.
+(`OTHERS`). To show one otherwise, write a `Question` and add it to `QUESTIONS`.
 """
 
 from scaling.analysis.comparison import Compared

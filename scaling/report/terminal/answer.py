@@ -46,7 +46,7 @@ from scaling.study.presets import DEFAULT_PRESET, FEWEST_FOR_INTERVAL
 WIDTH, LINES = 80, 24
 MOST_BARS, MOST_MEMORY = 3, 3
 MORE = "; more with --details"
-LONGEST_BAR = 40  # characters, in the answer
+LONGEST_IN_ANSWER = 40  # characters, in the answer
 NO_LATENCY = "No latency: no valid run under load has requests enough for a percentile."
 DOUBTFUL = ("void", "undecided")  # what the controls show comes before any figure
 BUSY = "machine-busy"  # the reason of runs that other load disturbed
@@ -267,7 +267,7 @@ def _curve(compared: Compared, width: int) -> Iterator[str]:
     shown = [points[place] for place in _spread(len(points))]
     top = max(point.throughput.high for point in shown)
     numbers = max(len(formats.number(point.throughput.point)) for point in shown)
-    length = max(1, min(LONGEST_BAR, width - numbers - 8))
+    length = max(1, min(LONGEST_IN_ANSWER, width - numbers - 8))
     for point in shown:
         number = formats.number(point.throughput.point)
         drawn = bar(point.throughput, top, length)
@@ -289,7 +289,7 @@ def _spread(count: int) -> list[int]:
 # where the median is; an interval that is narrower than a character is not seen.
 
 FULL, SHADED, MEDIAN, SLIVER = "█", "░", "┃", "▏"
-LONGEST, SHORTEST = 50, 8  # characters of a bar
+LONGEST_IN_DETAILS, SHORTEST = 50, 8  # characters of a bar
 
 
 class Bars:
@@ -314,7 +314,7 @@ def _section(section: Section, width: int) -> Iterator[Text]:
     beside = max(len(each.bounds) for each in every)
     ns = max(len(str(point.workers)) for point in points)
     room = width - ns - numbers - beside - len("?*   ")
-    length = max(SHORTEST, min(LONGEST, room))
+    length = max(SHORTEST, min(LONGEST_IN_DETAILS, room))
     top = max((each.high for each in every if each.n), default=0.0)
     for curve in section.curves:
         yield Text(curve_name(curve), "italic")

@@ -1,7 +1,8 @@
-"""The coordinator: starts the generator processes, gives them the same instants, collects counts.
+"""The coordinator: starts the generator processes, gives them the same instants, and
+collects what they counted.
 
-It sends nothing itself. It holds the processes' standard inputs, so they end when it does. It
-follows a driver, if there is one, which says by lines on standard input what to load and when.
+It sends nothing itself. It holds the processes' standard inputs, so they end when it does. A
+driver, if there is one, says by lines on standard input what to load and when.
 """
 
 import contextlib
@@ -22,7 +23,7 @@ from typing import IO, Any, NamedTuple
 from workers.cell import share
 from workers.host.hosting import schedule
 from workers.services.load.options import Options, with_targets
-from workers.services.load.part import Part
+from workers.services.load.part import Load, Part
 from workers.services.load.requests_list import Request, request_from
 
 # ------------------------------------------------------------------------------------------- driver
@@ -258,8 +259,8 @@ def part_of(options: Options, place: int) -> Part:
     """
     room = options.requests[0].room
     own = room * share(options.connections // room, place, options.processes)
-    asked = {each.name: getattr(options, each.name) for each in fields(Part)}
-    return Part(**asked | {"connections": own, "place": place})
+    asked = {each.name: getattr(options, each.name) for each in fields(Load)}
+    return Part(**asked | {"connections": own}, place=place)
 
 
 def wait_for_input(stream: IO[Any]) -> None:

@@ -24,7 +24,7 @@ from workers.services.load.lane import (
     opener,
     probe,
 )
-from workers.services.load.part import Part, arrivals, messages, overloaded, read_stdin, share
+from workers.services.load.part import Part, arrivals, dealt, messages, overloaded, read_stdin
 from workers.services.load.requests_list import ROOMS, draw
 from workers.services.load.sending import ClosedLoop, OpenLoop, ask_for_slice, early_ns
 from workers.services.load.tally import Tally
@@ -97,7 +97,7 @@ async def send_to_rooms(
 def _open_loop(part: Part, rate_per_s: float, tally: Tally, begins_ns: int) -> OpenLoop:
     """The loop that sends this process's part of the schedule."""
     offsets = arrivals(part.arrivals, rate_per_s, part.seed)
-    offsets = share(offsets, part.arrivals, part.seed, part.place, part.processes)
+    offsets = dealt(offsets, part.arrivals, part.seed, part.place, part.processes)
     most_per_s = rate_per_s
     if part.overload:
         offsets = overloaded(offsets, part.overload, tally.opens_ns - begins_ns)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from workers.services.load.part import KINDS, Overload, Part
+from workers.services.load.part import ARRIVALS, Load, Overload
 from workers.services.load.requests_list import (
     ROOMS,
     TYPES,
@@ -30,7 +30,7 @@ LATER = "-"  # in place of a URL: the driver gives servers and requests
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(Part):
+class Options(Load):
     """What is asked for: the whole load, and how it is measured.
 
     Without `targets`, the driver gives them and the requests.
@@ -64,7 +64,7 @@ def parser() -> argparse.ArgumentParser:
         '{"urls": […], "requests": […]} from standard input first',
     )
     add("--rate", type=_rate, required=True, metavar="N|max", help="requests/s; max: closed loop")
-    add("--arrivals", choices=KINDS, default="poisson", help="gaps between requests (poisson)")
+    add("--arrivals", choices=ARRIVALS, default="poisson", help="gaps between requests (poisson)")
     add(
         "--overload",
         action=_ReadOverload,

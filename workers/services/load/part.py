@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from workers.services.load.lane import Message
 from workers.services.load.requests_list import Request, Target
 
-KINDS = ("poisson", "constant")
+ARRIVALS = ("poisson", "constant")
 NS_PER_S = 1e9
 
 
@@ -41,7 +41,7 @@ def arrivals(kind: str, rate_per_s: float, seed: int) -> Iterator[int]:
     return _poisson(rate_per_s, seed) if kind == "poisson" else _constant(rate_per_s)
 
 
-def share(offsets: Iterator[int], kind: str, seed: int, place: int, of: int) -> Iterator[int]:
+def dealt(offsets: Iterator[int], kind: str, seed: int, place: int, of: int) -> Iterator[int]:
     """The part of a schedule that process `place` (from 0) out of `of` sends.
 
     Equal gaps are dealt in turn. Poisson arrivals are dealt at random, so that each part is a
@@ -94,11 +94,8 @@ def _constant(rate_per_s: float) -> Iterator[int]:
 
 
 @dataclass(frozen=True)
-class Part:
-    """What is sent: the part of process `place` (from 0) of several, or all of it.
-
-    `rate_per_s` is the whole load's; None stands for a closed loop. `connections` are of the part.
-    """
+class Load:
+    """What is sent. `rate_per_s` None: a closed loop."""
 
     targets: Sequence[Target]
     requests: Sequence[Request]
@@ -109,9 +106,15 @@ class Part:
     seed: int
     keepalive: bool
     timeout_s: float
-    place: int = 0
     processes: int = 1
     slices: bool = False
+
+
+@dataclass(frozen=True)
+class Part(Load):
+    """The part of process `place` (from 0) of `processes`; `connections` are its own."""
+
+    place: int = 0
 
     def document(self) -> dict[str, Any]:
         """As JSON takes it."""

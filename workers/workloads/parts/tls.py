@@ -18,7 +18,7 @@ class CertificateError(ImportError):
 
 
 class Contexts(NamedTuple):
-    """Those of both ends."""
+    """TLS contexts for both ends."""
 
     server: ssl.SSLContext
     client: ssl.SSLContext
