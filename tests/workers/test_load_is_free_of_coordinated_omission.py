@@ -126,8 +126,9 @@ def test_a_server_that_falls_behind_is_measured() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.measures  # on a busy machine the generator reads an answer late, which no server logs
 def test_latency_is_what_a_real_server_logged_since_each_request_was_due() -> None:
-    """Holds on a busy machine, too: whatever delays sending or serving is in both."""
+    """Whatever delays sending or serving is in both."""
     found = run(Effort(window_s=0.5), load=0.7, seed=1)
     assert found.mean == pytest.approx(found.logged_mean, rel=0.05)
     assert found.p99 == pytest.approx(found.logged_p99, rel=0.05)
