@@ -133,6 +133,9 @@ def falls_silent(
     return play
 
 
+SHORT_S = 0.3  # to read what has been sent: a busy machine may take a tenth of a second
+
+
 def impatient_from(monkeypatch: pytest.MonkeyPatch, silent: threading.Event) -> None:
     """The host waits for hardly any time once the last worker is silent and all others have sent.
 
@@ -145,7 +148,7 @@ def impatient_from(monkeypatch: pytest.MonkeyPatch, silent: threading.Event) -> 
         *others, last = channels
         wait_until(lambda: all(map(has_sent, others)) and (silent.is_set() or has_sent(last)))
         return receive_from_all(
-            channels, 0.01 if silent.is_set() else limit_s, driver, need_all=need_all
+            channels, SHORT_S if silent.is_set() else limit_s, driver, need_all=need_all
         )
 
     monkeypatch.setattr(hosting, "receive_from_all", receive)
