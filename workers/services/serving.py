@@ -110,6 +110,7 @@ def _wait_for_eof(loop: asyncio.AbstractEventLoop, requested: asyncio.Event) -> 
 
 PORT_MOST = 65_535
 DELAY_MOST_MS = 60_000
+BODY_MOST_BYTES = 1 << 30
 
 
 def server_parser(
@@ -149,6 +150,13 @@ def count(text: str) -> int:
     """Parse a number, at least 1."""
     if (number := int(text)) < 1:
         raise argparse.ArgumentTypeError(f"expected at least 1, got {text}")
+    return number
+
+
+def body_bytes(text: str) -> int:
+    """Parse the size of an answer's body."""
+    if not 0 <= (number := int(text)) <= BODY_MOST_BYTES:
+        raise argparse.ArgumentTypeError(f"expected 0 to {BODY_MOST_BYTES}, got {text}")
     return number
 
 

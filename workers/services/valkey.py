@@ -8,7 +8,6 @@ will have: it is filled, asked, and emptied. Beyond it, the entry goes that was 
 (`allkeys-lru`), among those that Valkey looks at, by a clock of whole seconds.
 """
 
-import argparse
 import importlib.util
 import os
 import platform
@@ -30,6 +29,7 @@ from workers.services.native import (
     run_program,
     serving,
 )
+from workers.services.serving import count
 from workers.services.values import VALUES
 
 INSTALLED = "SCALING_VALKEY"
@@ -185,20 +185,14 @@ async def connected(url: str) -> AsyncIterator[Any]:
 ENTRIES, CONNECTIONS = 10_000, 4
 
 
-def _count(text: str) -> int:
-    if (number := int(text)) < 1:
-        raise argparse.ArgumentTypeError(f"expected at least 1, got {text}")
-    return number
-
-
 def main(arguments: Sequence[str]) -> int:
     """Serve until asked to stop; return the exit code (2: bad option, 1: failed)."""
     parser = native_parser("workers.services.valkey", "Has a cache in Valkey.")
     add = parser.add_argument
-    add("--entries", type=_count, default=ENTRIES, help=f"that it has memory for ({ENTRIES:,})")
+    add("--entries", type=count, default=ENTRIES, help=f"that it has memory for ({ENTRIES:,})")
     add("--miss", choices=list(VALUES), default="cpu", help="what values are from (cpu)")
-    add("--workers", type=_count, default=1, help="that look up (1)")
-    add("--connections", type=_count, default=CONNECTIONS, help=f"of each ({CONNECTIONS})")
+    add("--workers", type=count, default=1, help="that look up (1)")
+    add("--connections", type=count, default=CONNECTIONS, help=f"of each ({CONNECTIONS})")
     options = parser.parse_args(arguments)
     require(parser, "valkey.asyncio")
 

@@ -367,9 +367,8 @@ def load(path: Source | Iterable[Source]) -> pd.DataFrame:
         for note in journal.notes:
             warnings.warn(note, JournalWarning, stacklevel=2)
     if len(journals) == 1:
-        return journals[
-            0
-        ].frame.copy()  # all numbers together, so that columns can be added to them
+        # All numbers together, so that columns can be added to them.
+        return journals[0].frame.copy()
     names = _numbered([journal.study.name for journal in journals])
     frames = [
         journal.frame.assign(study=name) for journal, name in zip(journals, names, strict=True)

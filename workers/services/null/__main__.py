@@ -1,6 +1,5 @@
 """`python -m workers.services.null`: answer every request alike."""
 
-import argparse
 import asyncio
 import contextlib
 import socket
@@ -10,6 +9,7 @@ from typing import cast
 
 from workers.services.serving import (
     BACKLOG,
+    body_bytes,
     read_options,
     run_program,
     serve,
@@ -73,15 +73,6 @@ async def serving(answer: bytes, scheme: str, listening: socket.socket) -> Async
 
 # ------------------------------------------------------------------------------------------ program
 # Its options, and serving until asked to stop.
-
-BODY_MOST_BYTES = 1 << 30
-
-
-def body_bytes(text: str) -> int:
-    """Parse the size of an answer's body."""
-    if not 0 <= (number := int(text)) <= BODY_MOST_BYTES:
-        raise argparse.ArgumentTypeError(f"expected 0 to {BODY_MOST_BYTES}, got {text}")
-    return number
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -13,6 +13,7 @@ from typing import cast
 
 from workers.services.serving import (
     BACKLOG,
+    body_bytes,
     read_options,
     run_program,
     serve,
@@ -181,15 +182,8 @@ async def _check(listening: socket.socket, answer: bytes) -> None:
 # Its options, and serving until asked to stop.
 
 BODY_BYTES = 1_024
-BODY_MOST_BYTES = 1 << 30
 DELAY_MS = 10.0
 SPREAD_MOST = 3.0
-
-
-def _size(text: str) -> int:
-    if not 0 <= (number := int(text)) <= BODY_MOST_BYTES:
-        raise argparse.ArgumentTypeError(f"expected 0 to {BODY_MOST_BYTES}, got {text}")
-    return number
 
 
 def _spread(text: str) -> float:
@@ -206,7 +200,7 @@ def main(arguments: Sequence[str]) -> int:
         delay_ms=DELAY_MS,
     )
     size_help = f"bytes in the body of each answer ({BODY_BYTES:,})"
-    parser.add_argument("--body-bytes", type=_size, default=BODY_BYTES, help=size_help)
+    parser.add_argument("--body-bytes", type=body_bytes, default=BODY_BYTES, help=size_help)
     spread_help = (
         "standard deviation of the delay's logarithm: delays are log-normal, --delay-ms is "
         "their median; 0: all are equal (0)"
