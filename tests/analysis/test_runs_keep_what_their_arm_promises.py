@@ -7,7 +7,6 @@ import msgspec
 import pytest
 
 import scaling
-from scaling.analysis.validity.finding import Expectation, expectation
 from scaling.analysis.validity.promises import other_build
 from scaling.journal.record import ProcessFacts, PythonFacts, ReadBack, RunLine, Switch
 from tests.support.runs import changing, of_workers, with_
@@ -81,24 +80,6 @@ def test_a_collector_with_another_threshold_is_noticed(
     assert (
         replace(rare, change=changing(record__process__gc_threshold=found)).row["details"] == said
     )
-
-
-@pytest.mark.parametrize(
-    ("name", "gil", "allocator", "collector"),
-    [
-        ("3.14", True, "pymalloc", True),
-        ("3.14+mimalloc", True, "mimalloc", True),
-        ("3.14t+gil", True, "mimalloc", True),
-        ("3.14t+nogc", False, "mimalloc", False),
-    ],
-)
-def test_an_arm_promises_what_its_name_says(
-    name: str, gil: bool, allocator: str, collector: bool
-) -> None:
-    description = arm(name).description
-    assert description is not None
-    promised = ReadBack(gil_enabled=gil, allocator=allocator, gc_enabled=collector)
-    assert expectation(arm(name), 2) == Expectation(promised, 2, python=description.python)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 
 from scaling.analysis.soundness import build_differences
-from scaling.analysis.validity.finding import expectation
 from scaling.base.errors import UsageError
 from scaling.builds.arms import parse_arm
 from scaling.builds.cache import Say
@@ -152,7 +151,7 @@ def test_that_it_is_another_build_is_no_warning() -> None:
 
 
 def test_only_its_loop_can_be_read_back_from_it() -> None:
-    assert expectation(runtime("go", "go9.99")).reads_back == ReadBack(loop_class="goroutines")
+    assert runtime("go", "go9.99").expected == ReadBack(loop_class="goroutines")
     assert not isinstance(parse_arm("go").build, Build)
     assert (
         description().loops.keys()

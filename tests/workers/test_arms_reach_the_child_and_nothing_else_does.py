@@ -6,14 +6,14 @@ from functools import cache
 import numpy as np
 import pytest
 
-from scaling.analysis.validity.finding import Batch, Expectation, processes
+from scaling.analysis.validity.finding import Batch, processes
 from scaling.analysis.validity.promises import settings_lost
 from scaling.base.errors import UsageError
 from scaling.builds.arms import Arm, parse_arm, parse_arms, switched
 from scaling.builds.cpython import BUILDS, parse_build
 from scaling.builds.settings import REMEDIES, SETTINGS
 from scaling.builds.settings.interpreter import NOT_IN_CPYTHON
-from scaling.journal.record import Cell, Machine, ReadBack, RunLine, StudyLine
+from scaling.journal.record import ArmRecord, Cell, Machine, ReadBack, RunLine, StudyLine
 from tests.support.children import FREE_THREADED, measured
 from tests.support.cli import BUILD
 
@@ -181,11 +181,11 @@ def run(arm: Arm, tls: str = "off") -> RunLine:
 
 def lost(line: RunLine, arm: Arm) -> list[str]:
     """What of the arm's settings the run did not have."""
+    arms = {arm.name: ArmRecord(build=arm.name, expected=arm.expected)}
     batch = Batch(
-        study=StudyLine(schema=1, name="x", machine=Machine(id="x")),
+        study=StudyLine(schema=1, name="x", machine=Machine(id="x"), arms=arms),
         runs=[line],
         processes=[list(processes(line))],
-        expected=[Expectation(arm.expected)],
         figures={},
         measured=np.array([True]),
     )

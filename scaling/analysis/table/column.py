@@ -18,14 +18,7 @@ import numpy as np
 from scaling.analysis.arrays import Integers
 from scaling.analysis.table.stacks import Readings, Stack, readings, stacks
 from scaling.analysis.validity import judge
-from scaling.analysis.validity.finding import (
-    Batch,
-    Expectation,
-    Finding,
-    expectation,
-    processes,
-    watched_cpus,
-)
+from scaling.analysis.validity.finding import Batch, Finding, processes
 from scaling.journal.record import ProcessFacts, Record, RunLine, StudyLine, WorkerRecord
 
 WORD, COUNT, NUMBER, FLAG, OBJECT = "category", "int64", "float64", "bool", "object"
@@ -126,17 +119,11 @@ def _blank(dtype: str, runs: int) -> Any:
     return found
 
 
-def expectations(study: StudyLine) -> dict[str, Expectation]:
-    """What the runs of each arm of a study have to fulfil."""
-    cpus = watched_cpus(study.machine)
-    return {name: expectation(arm, cpus) for name, arm in study.arms.items()}
-
-
 class SomeRuns(dict[str, Any]):
     """Some runs, and the columns that are known of them, by name: what a column is read from.
 
-    `expected` is what the study's arms promise, `ticks` are the runs' readings where their records
-    no longer have them. `Rows` computes a column when it is first asked for.
+    `ticks` are the runs' readings where their records no longer have them. `Rows` computes a column
+    when it is first asked for.
     """
 
     runs: Sequence[RunLine]
@@ -146,12 +133,10 @@ class SomeRuns(dict[str, Any]):
         self,
         runs: Sequence[RunLine],
         study: StudyLine,
-        expected: Mapping[str, Expectation] | None = None,
         ticks: Sequence[Readings | None] | None = None,
     ) -> None:
         self.runs = runs
         self.study = study
-        self._expected = expectations(study) if expected is None else expected
         self._readings = list(map(readings, self.records)) if ticks is None else ticks
 
     @cached_property
@@ -221,7 +206,6 @@ class SomeRuns(dict[str, Any]):
             study=self.study,
             runs=self.runs,
             processes=self.processes,
-            expected=[self._expected.get(run.cell.arm, Expectation()) for run in self.runs],
             figures=self,
             measured=np.array(measured, np.bool_) & ~np.isnan(self["throughput_per_s"]),
         )

@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 
 from scaling.analysis.arrays import Integers
-from scaling.analysis.table.column import OBJECT, WORD, SomeRuns, expectations
+from scaling.analysis.table.column import OBJECT, WORD, SomeRuns
 from scaling.analysis.table.columns import COLUMNS, EVERY
 from scaling.analysis.table.empty_loop import without_loop
 from scaling.analysis.table.marks import label_outliers, late_generators, marked, mixed_states
@@ -54,10 +54,9 @@ class Rows(SomeRuns):
 
 def busy_judge_of(study: StudyLine) -> Callable[[RunLine], str | None]:
     """A judge of the study's runs: what others took of the machine, None where it was quiet."""
-    expected = expectations(study)
 
     def why_busy(run: RunLine) -> str | None:
-        (findings,) = Rows([run], study, expected).findings
+        (findings,) = Rows([run], study).findings
         return next((each.detail for each in findings if each.word == "machine-busy"), None)
 
     return why_busy
@@ -70,10 +69,9 @@ def judge_of(study: StudyLine) -> Callable[[RunLine], str | None]:
     (`scaling.analysis.table.marks`): two allocator states, or a generator that is late in most
     runs, are the cell's, and would be there again.
     """
-    expected = expectations(study)
 
     def why_invalid(run: RunLine) -> str | None:
-        (findings,) = Rows([run], study, expected).findings
+        (findings,) = Rows([run], study).findings
         reasons = [
             f"{each.word} ({each.detail})" for each in findings if each.severity == "invalid"
         ]
@@ -301,11 +299,10 @@ def _read(file: Path, part: range) -> Part:
     lines = read_lines(file, notes.append, part)
     study = next(lines)
     assert isinstance(study, StudyLine)
-    expected = expectations(study)
     read = Part(study, FrameBuilder(), [], notes)
     for some in batched(_runs(lines, read.ceilings), RUNS_AT_A_TIME):
         runs, ticks = zip(*some, strict=True)
-        read.built.add(Rows(runs, study, expected, ticks))
+        read.built.add(Rows(runs, study, ticks))
     return read
 
 

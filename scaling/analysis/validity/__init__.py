@@ -12,7 +12,7 @@ import math
 from typing import Literal
 
 from scaling.analysis.validity.course import COURSE_CHECKS
-from scaling.analysis.validity.finding import Batch, Check, Finding
+from scaling.analysis.validity.finding import Batch, Check, Finding, python_of
 from scaling.analysis.validity.promises import gil_flipped, settings_lost
 from scaling.analysis.validity.served import SERVED_CHECKS
 from scaling.base.formats import number
@@ -41,7 +41,7 @@ def judge(batch: Batch) -> list[tuple[Finding, ...]]:
     for row, findings in found.items():
         judged[row] = tuple(sorted(findings, key=lambda each: each.severity))  # invalid comes first
     for row in (~batch.measured).nonzero()[0].tolist():
-        judged[row] = (_unmeasured(batch.runs[row], batch.expected[row].python),)
+        judged[row] = (_unmeasured(batch.runs[row], python_of(batch.arm(row))),)
     return judged
 
 

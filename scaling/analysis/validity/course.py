@@ -13,6 +13,7 @@ from scaling.analysis.validity.finding import (
     Finding,
     Found,
     error_samples,
+    watched_cpus,
 )
 from scaling.base.formats import number
 from scaling.machine.disturbance import MOST_STEAL, crowded
@@ -198,14 +199,14 @@ def machine_busy(batch: Batch) -> Found:
     What they took is blank if we may not use every CPU (`watched_cpus`); steal never is.
     """
     steal, other = batch.figures["steal_fraction"], batch.figures["other_cpu_fraction"]
-    cpus = np.array([each.logical_cpus for each in batch.expected], np.float64)
+    cpus = watched_cpus(batch.study.machine) or np.nan
     needed = np.minimum(batch.figures["workers"], cpus)
     stolen = steal > MOST_STEAL
     for row in batch.where(stolen | crowded(other, cpus, needed)):
         if stolen[row]:
             detail = f"the hypervisor took {steal[row]:.1%} of the CPUs"
         else:
-            detail = f"other processes took {other[row] * cpus[row]:.1f} of {cpus[row]:.0f} CPUs"
+            detail = f"other processes took {other[row] * cpus:.1f} of {cpus:.0f} CPUs"
         yield row, Finding("machine-busy", "suspect", detail)
 
 

@@ -14,7 +14,6 @@ from scaling.journal.record import (
     Machine,
     ProcessFacts,
     PythonFacts,
-    ReadBack,
     RunLine,
     StudyLine,
 )
@@ -35,20 +34,6 @@ class Finding(NamedTuple):
     word: str
     severity: Severity
     detail: str
-
-
-@dataclass(frozen=True, slots=True)
-class Expectation:
-    """What a run is checked against: what its arm promises of every process, and the machine.
-
-    `reads_back` is None if the study has no such arm; every run of it is then invalid.
-    `logical_cpus` is None where CPU use by other processes cannot be judged (`watched_cpus`);
-    `python` is the interpreter as the arm's environment described it, if known.
-    """
-
-    reads_back: ReadBack | None = None
-    logical_cpus: int | None = None
-    python: PythonFacts | None = None
 
 
 def error_samples(run: RunLine) -> Iterator[str]:
@@ -81,16 +66,16 @@ type Report = tuple[str, object]
 
 @dataclass(frozen=True)
 class Batch:
-    """Runs to be judged together, with what each is checked against and its figures as columns.
+    """Runs to be judged together, with their figures as columns.
 
-    `figures` are columns by name (`scaling.analysis.table.columns.EVERY`), `processes` what each
-    process of a run reports, a value for each run; `measured` marks the runs that have figures.
+    They are checked against what the arms of the `study` promised, and its machine. `figures` are
+    columns by name (`scaling.analysis.table.columns.EVERY`), `processes` what each process of a run
+    reports, a value for each run; `measured` marks the runs that have figures.
     """
 
     study: StudyLine
     runs: Sequence[RunLine]
     processes: Sequence[Sequence[ProcessFacts]]
-    expected: Sequence[Expectation]
     figures: Mapping[str, Any]
     measured: Flags
 
@@ -99,16 +84,20 @@ class Batch:
         """Indices of the runs that can be judged."""
         return self.where(self.measured)
 
+    def arm(self, row: int) -> ArmRecord | None:
+        """The arm of a run; None if the study has no such arm: every run of it is then invalid."""
+        return self.study.arms.get(self.runs[row].cell.arm)
+
     @cached_property
-    def reports(self) -> dict[Report, tuple[ProcessFacts, Expectation, list[int]]]:
+    def reports(self) -> dict[Report, tuple[ProcessFacts, ArmRecord | None, list[int]]]:
         """Processes that report the same under the same arm: one of them, and the rows of all."""
-        found: dict[Report, tuple[ProcessFacts, Expectation, list[int]]] = {}
+        found: dict[Report, tuple[ProcessFacts, ArmRecord | None, list[int]]] = {}
         for row in self.rows:
             for process in self.processes[row]:
                 report = self.report(row, process)
                 alike = found.get(report)
                 if alike is None:
-                    found[report] = process, self.expected[row], [row]
+                    found[report] = process, self.arm(row), [row]
                 else:
                     alike[2].append(row)
         return found
@@ -127,10 +116,9 @@ type Found = Iterator[tuple[int, Finding]]  # a run's index in its batch, what i
 type Check = Callable[[Batch], Found]
 
 
-def expectation(arm: ArmRecord, logical_cpus: int | None = None) -> Expectation:
-    """What is expected of the runs of an arm: what it promised when the study was made."""
-    python = arm.description.python if arm.description else None
-    return Expectation(arm.expected, logical_cpus, python)
+def python_of(arm: ArmRecord | None) -> PythonFacts | None:
+    """The interpreter of an arm as its environment described it; None where that is not known."""
+    return arm.description.python if arm and arm.description else None
 
 
 def watched_cpus(machine: Machine) -> int | None:

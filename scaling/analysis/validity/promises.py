@@ -3,9 +3,10 @@
 from collections.abc import Callable, Sequence
 from functools import cache
 
-from scaling.analysis.validity.finding import BUILD_FACTS, Batch, Expectation, Finding, Found
+from scaling.analysis.validity.finding import BUILD_FACTS, Batch, Finding, Found, python_of
 from scaling.base.vocabulary import WORKERS
 from scaling.journal.record import (
+    ArmRecord,
     Cell,
     ProcessFacts,
     PythonFacts,
@@ -23,7 +24,6 @@ NO_LOOP = "none"  # a command without an event loop, or with one that asyncio do
 IN_WORKER = {"eager tasks": "eager_tasks", "classes and functions of its own": "own_code"}
 
 type Value = bool | int | float | str | None
-type Fault = Callable[[ProcessFacts, Expectation], str | None]
 
 
 def gil_flipped(batch: Batch) -> Found:
@@ -37,8 +37,8 @@ def settings_lost(batch: Batch) -> Found:
     by_process = _by_process(batch, _lost)
     for row in batch.rows:
         run, processes = batch.runs[row], batch.processes[row]
-        reads_back = batch.expected[row].reads_back
-        if reads_back is None:
+        arm = batch.arm(row)
+        if arm is None:
             wrong: str | None = f"the arm {run.cell.arm} is not one of the study"
         else:
             wrong = (
@@ -47,9 +47,9 @@ def settings_lost(batch: Batch) -> Found:
                 or _other_workers(run)
                 or _unpinned(run)
                 or _other_share(run, batch.study)
-                or _other_loop(run, reads_back)
-                or _other_in_worker(run, reads_back)
-                or _other_facts(run, reads_back)
+                or _other_loop(run, arm.expected)
+                or _other_in_worker(run, arm.expected)
+                or _other_facts(run, arm.expected)
             )
         if wrong:
             yield row, Finding("settings-lost", "invalid", wrong)
@@ -64,12 +64,14 @@ def other_build(found: ProcessFacts, required: PythonFacts | None) -> str | None
     return None
 
 
-def _by_process(batch: Batch, fault: Fault) -> dict[int, str]:
-    """The first fault among the processes of each run that has one."""
+def _by_process(
+    batch: Batch, fault: Callable[[ProcessFacts, ArmRecord], str | None]
+) -> dict[int, str]:
+    """The first fault among the processes of each run that has one; of runs of a known arm."""
     wrong = {
         report: found
-        for report, (process, expected, _) in batch.reports.items()
-        if (found := fault(process, expected))
+        for report, (process, arm, _) in batch.reports.items()
+        if arm and (found := fault(process, arm))
     }
     rows = sorted({row for report in wrong for row in batch.reports[report][2]})
     every = ((row, batch.report(row, each)) for row in rows for each in batch.processes[row])
@@ -77,9 +79,9 @@ def _by_process(batch: Batch, fault: Fault) -> dict[int, str]:
     return dict(reversed(faults))
 
 
-def _flipped(process: ProcessFacts, expected: Expectation) -> str | None:
-    gil, required = process.gil, expected.reads_back
-    if required is None or gil.started is not required.gil_enabled:
+def _flipped(process: ProcessFacts, arm: ArmRecord) -> str | None:
+    gil, required = process.gil, arm.expected
+    if gil.started is not required.gil_enabled:
         return None  # it never was as the arm requires: settings-lost
     if all(state is required.gil_enabled for state in gil.seen):
         return None
@@ -87,12 +89,10 @@ def _flipped(process: ProcessFacts, expected: Expectation) -> str | None:
     return f"the GIL was turned {_word(not required.gil_enabled)} {culprit}"
 
 
-def _lost(process: ProcessFacts, expected: Expectation) -> str | None:
-    required = expected.reads_back
-    if required is None:
-        return None  # reported once for the run: its arm is unknown
+def _lost(process: ProcessFacts, arm: ArmRecord) -> str | None:
+    required = arm.expected
     return (
-        other_build(process, expected.python)
+        other_build(process, python_of(arm))
         or _differs("GIL", process.gil.started, required.gil_enabled)
         or _unread_gil(process, required)
         or _differs("allocator", process.allocator, required.allocator)
