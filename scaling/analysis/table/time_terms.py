@@ -13,7 +13,7 @@ Only the split of CPU time into user and system is not exact: kernels sample it 
 
 from collections import Counter
 from collections.abc import Callable
-from typing import NamedTuple
+from operator import attrgetter
 
 import numpy as np
 
@@ -31,18 +31,6 @@ Z_95 = 1.96  # of a two-sided 95 % interval
 BY_CHANCE = 0.05  # that any worker of a run has no sample that waits
 
 TERMS = ("user", "system", "collector", "run_queue", "blocked", "idle", "imbalance", "rest")
-
-
-class _Readings(NamedTuple):
-    """What is read beside ticks: of each run and worker, s or samples; NaN where unknown."""
-
-    user_s: Floats
-    system_s: Floats
-    run_queue_s: Floats
-    collector_s: Floats
-    blocked: Floats
-    idle: Floats
-    samples: Floats
 
 
 def wilson_upper(share: Floats, samples: Floats) -> Floats:
@@ -83,19 +71,20 @@ def _is_known(record: Record | None) -> bool:
 def _of_stack(stack: Stack, runs: list[RunLine]) -> dict[str, Floats]:
     """The columns of some runs of one shape; each array has a value for each run."""
     assert stack.cpu is not None
-    read = _readings(runs)
+    read_user_s, read_system_s, run_queue_s, read_collector_s = _uses_s(runs)
     cpu_s = over_window(stack.cpu) / NS_PER_S
     after_s = np.maximum(stack.counted_s - stack.own_s, 0)  # finite work: until all are done
-    off_s = stack.counted_s - after_s - cpu_s - read.run_queue_s
-    collector_s = np.minimum(read.collector_s, cpu_s)
-    both_s = read.user_s + read.system_s
-    user_s = cpu_s * np.where(both_s > 0, read.user_s / both_s, 1.0)
+    off_s = stack.counted_s - after_s - cpu_s - run_queue_s
+    collector_s = np.minimum(read_collector_s, cpu_s)
+    both_s = read_user_s + read_system_s
+    user_s = cpu_s * np.where(both_s > 0, read_user_s / both_s, 1.0)
     user_s = np.maximum(user_s - collector_s, 0)
 
-    most, blocked_part = _waiting(read)
+    blocked, idle, samples = _samples(runs)
+    most, blocked_part = _waiting(blocked, idle, samples)
     waiting_s = np.maximum(np.minimum(off_s, stack.window_s * most), 0)
     blocked_s = waiting_s * blocked_part
-    sampled = (read.samples > 0).all(axis=1)
+    sampled = (samples > 0).all(axis=1)
     idle_s = np.where(sampled[:, None], waiting_s - blocked_s, off_s)
     least_idle_s = idle_s.min(axis=1) * stack.shape.workers
 
@@ -104,7 +93,7 @@ def _of_stack(stack: Stack, runs: list[RunLine]) -> dict[str, Floats]:
         "user": user_s.sum(axis=1),
         "system": (cpu_s - collector_s - user_s).sum(axis=1),
         "collector": collector_s.sum(axis=1),
-        "run_queue": read.run_queue_s.sum(axis=1),
+        "run_queue": run_queue_s.sum(axis=1),
         "blocked": np.where(sampled, blocked_s.sum(axis=1), np.nan),
         "idle": least_idle_s,
         "imbalance": idle_s.sum(axis=1) - least_idle_s + after_s.sum(axis=1),
@@ -118,41 +107,46 @@ def _of_stack(stack: Stack, runs: list[RunLine]) -> dict[str, Floats]:
     return {name: values / operations for name, values in all_terms.items()}
 
 
-def _waiting(read: _Readings) -> tuple[Floats, Floats]:
+def _waiting(blocked: Floats, idle: Floats, samples: Floats) -> tuple[Floats, Floats]:
     """Of each worker the largest part of its window that it can have waited, and which part of that
     it was blocked.
     """
-    waiting = read.blocked + read.idle
-    together, blocked, samples = (
-        each.sum(axis=1, keepdims=True) for each in (waiting, read.blocked, read.samples)
+    waiting = blocked + idle
+    together, all_blocked, all_samples = (
+        each.sum(axis=1, keepdims=True) for each in (waiting, blocked, samples)
     )
-    chance = (1 - together / samples) ** read.samples
+    chance = (1 - together / all_samples) ** samples
     unseen = (waiting == 0) & (together > 0) & (chance > BY_CHANCE / waiting.shape[1])
-    most = wilson_upper(waiting / read.samples, read.samples)
-    parts = np.where(unseen, blocked / together, read.blocked / waiting)
+    most = wilson_upper(waiting / samples, samples)
+    parts = np.where(unseen, all_blocked / together, blocked / waiting)
     waits = unseen | (waiting > 0)
     return np.where(waits, most, 0.0), np.where(waits, parts, 0.0)
 
 
-def _readings(runs: list[RunLine]) -> _Readings:
+def _uses_s(runs: list[RunLine]) -> Floats:
+    """User, system, run-queue and collector time of each worker, s; NaN where it is not known.
+
+    Shape: (4, runs, workers).
+    """
+    read = attrgetter("user_ns", "system_ns", "run_queue_ns", "collector_ns")
     used = [
-        [_used(worker.use or ThreadUse()) for worker in run.record.workers]
+        [read(worker.use or ThreadUse()) for worker in run.record.workers]
         for run in runs
         if run.record is not None
     ]
-    samples = [_samples(run) for run in runs]
-    in_s = np.array(used, np.float64).transpose(2, 0, 1) / NS_PER_S
-    counted = np.array(samples, np.float64).transpose(2, 0, 1)
-    return _Readings(*in_s, *counted)
+    return np.asarray(np.array(used, np.float64).transpose(2, 0, 1) / NS_PER_S)
 
 
-def _used(use: ThreadUse) -> tuple[int | None, ...]:
-    """In the order of `_Readings`."""
-    return use.user_ns, use.system_ns, use.run_queue_ns, use.collector_ns
+def _samples(runs: list[RunLine]) -> Floats:
+    """Of each worker how many samples were blocked, idle, and there at all.
+
+    Shape: (3, runs, workers).
+    """
+    return np.array(list(map(_by_worker, runs)), np.float64).transpose(2, 0, 1)
 
 
-def _samples(run: RunLine) -> list[tuple[int, int, int]]:
-    """Of each worker: how many samples were blocked, idle, and there at all."""
+def _by_worker(run: RunLine) -> list[tuple[int, int, int]]:
+    """The same of one run."""
     count = len(run.record.workers) if run.record is not None else 0
     if run.waits is None or len(run.waits.calls) != count:
         return [(0, 0, 0)] * count
