@@ -331,20 +331,11 @@ class Fit:
         return throughput(ns.ravel(), parameters).T.reshape(*ns.shape, len(parameters))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Choice:
-    """The law with the lowest AICc, fitted.
-
-    `weights` are Akaike weights, which add up to 1: how much of the evidence is for each law. A
-    chosen law with little more than another is a description, and no discovery.
-    """
-
-    fit: Fit
-    weights: Mapping[str, float]
-
-
-def choose(workers: Floats, runs: Floats) -> Choice:
+def choose(workers: Floats, runs: Floats) -> tuple[Fit, Mapping[str, float]]:
     """Fit all three laws and take the one with the lowest AICc; the simpler one of equals.
+
+    Akaike weights stand beside it by the law's name. They add up to 1: how much of the evidence is
+    for each law. A chosen law with little more than another is a description, and no discovery.
 
     With six values the Universal Scalability Law is charged 30 points more than Amdahl's and 40
     more than the line: it is taken only if it leaves less than a hundredth of their squares.
@@ -356,7 +347,7 @@ def choose(workers: Floats, runs: Floats) -> Choice:
     likely = np.exp((aicc.min() - aicc) / 2)
     weights = (likely / likely.sum()).tolist()
     names = (law.name for law in LAWS)
-    return Choice(fits[int(np.argmin(aicc.round(6)))], dict(zip(names, weights, strict=True)))
+    return fits[int(np.argmin(aicc.round(6)))], dict(zip(names, weights, strict=True))
 
 
 def _peaks(alpha: Floats, beta: Floats) -> Floats:
@@ -386,14 +377,16 @@ NO_REGION = "not fitted: what the machine's CPUs share is not known"
 class RegionLaw:
     """The points of a curve inside one region, and the law chosen for them, if there is one.
 
-    `why` is empty where a law was fitted. `serial_fractions` has an estimate for each N above 1;
-    it rests on N = 1, so that only the region with N = 1 in it has any.
+    `weight` is the Akaike weight of that law, `why` is empty where one was fitted.
+    `serial_fractions` has an estimate for each N above 1; it rests on N = 1, so that only the
+    region with N = 1 in it has any.
     """
 
     curve: Curve
     region: str | None
     workers: tuple[int, ...]
-    choice: Choice | None
+    fit: Fit | None
+    weight: float
     why: str
     serial_fractions: dict[int, Estimate]
 
@@ -409,14 +402,18 @@ def _law(curve: Curve, region: str | None, workers: tuple[int, ...]) -> RegionLa
     columns = [curve.workers.index(n) for n in workers]
     why = NO_REGION if region is None else TOO_FEW if len(workers) < FEWEST_N else ""
     grid = np.ascontiguousarray(curve.values["throughput"][:, columns])
-    choice = None if why else _chosen(workers, grid.tobytes())
+    fit: Fit | None = None
+    weight = math.nan
+    if not why:
+        fit, weights = _chosen(workers, grid.tobytes())
+        weight = weights[fit.law.name]
     speedups = zip(workers, curve.values["speedup"][:, columns].T, strict=True)
     fractions = {n: _serial(n, found) for n, found in speedups if 1 in workers and n > 1}
-    return RegionLaw(curve, region, workers, choice, why, fractions)
+    return RegionLaw(curve, region, workers, fit, weight, why, fractions)
 
 
 @lru_cache(maxsize=1024)
-def _chosen(workers: tuple[int, ...], runs: bytes) -> Choice:
+def _chosen(workers: tuple[int, ...], runs: bytes) -> tuple[Fit, Mapping[str, float]]:
     """The choice for runs (blocks × N); tables, CSV and plots of a study ask for the same ones."""
     grid = np.frombuffer(runs).reshape(-1, len(workers))
     known = grid > 0  # NaN is not

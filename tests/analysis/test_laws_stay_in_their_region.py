@@ -51,27 +51,26 @@ def laws_of(found: FakeStudy) -> list[RegionLaw]:
 def test_each_region_has_its_own() -> None:
     cores, beyond = laws_of(STUDY)
     assert (cores.region, cores.workers) == ("cores", (1, 2, 3, 4, 6, 8))
-    assert cores.choice is not None
-    fit = cores.choice.fit
-    assert fit.law.name == "Amdahl"
-    low, high = fit.intervals["alpha"]
+    assert cores.fit is not None
+    assert cores.fit.law.name == "Amdahl"
+    low, high = cores.fit.intervals["alpha"]
     assert low < SERIAL < high
     assert (beyond.region, beyond.workers) == ("oversubscribed", (12,))
-    assert (beyond.choice, beyond.why) == (None, TOO_FEW)
+    assert (beyond.fit, beyond.why) == (None, TOO_FEW)
     assert not beyond.serial_fractions  # it would be over N = 1, which is in another region
 
 
 def test_it_is_fitted_to_the_medians_of_the_table() -> None:
     law, _ = laws_of(STUDY)
-    assert law.choice is not None
+    assert law.fit is not None
     medians = [[p.throughput.point for p in law.curve.points if p.workers in law.workers]]
     fit = Fit(AMDAHL, np.array(law.workers, float), np.array(medians))
-    assert law.choice.fit.alpha == pytest.approx(fit.alpha, rel=1e-6)
+    assert law.fit.alpha == pytest.approx(fit.alpha, rel=1e-6)
 
 
 def test_too_few_points_have_a_serial_fraction() -> None:
     (law,) = laws_of(FEW)
-    assert law.choice is None
+    assert law.fit is None
     assert list(law.serial_fractions) == [2, 4]
     speedup = np.array(law.curve.points[2].speedup.point)
     assert law.serial_fractions[4].point == pytest.approx(float(karp_flatt(4, speedup)), rel=1e-3)
@@ -100,9 +99,9 @@ def test_tables_and_rows_agree(tmp_path: Path) -> None:
     shown = " ".join(printed(Results(results)).split())
     written = (tmp_path / "tables.md").read_text()
     (law, _) = laws_of(STUDY)
-    assert law.choice is not None
-    low, high = law.choice.fit.intervals["alpha"]
-    said = f"α {law.choice.fit.alpha:.4f} ({low:.4f}–{high:.4f})"
+    assert law.fit is not None
+    low, high = law.fit.intervals["alpha"]
+    said = f"α {law.fit.alpha:.4f} ({low:.4f}–{high:.4f})"
     for text in (shown, written):
         assert "threads, N = 1–8 (cores): Amdahl: γ " in text
         assert said in text
@@ -111,7 +110,7 @@ def test_tables_and_rows_agree(tmp_path: Path) -> None:
     rows = pd.read_csv(tmp_path / "laws.csv")
     (alpha,) = rows[rows["figure"] == "alpha"].to_dict("records")
     assert (alpha["law"], alpha["region"], alpha["points"]) == ("Amdahl", "cores", 6)
-    assert alpha["value"] == pytest.approx(law.choice.fit.alpha, rel=1e-5)
+    assert alpha["value"] == pytest.approx(law.fit.alpha, rel=1e-5)
     assert rows["not_fitted"].dropna().tolist() == [TOO_FEW]
     assert law_rows(results)["figure"].tolist() == rows["figure"].fillna(
         np.nan

@@ -101,13 +101,12 @@ def draw_laws(axes: Axes, subject: Subject, loop: str, model: str | None = None)
     """
     for curve in subject.on(loop, model):
         for law in region_laws(curve):
-            if law.choice is None:
+            if law.fit is None:
                 continue
             ns = np.linspace(law.workers[0], law.workers[-1], LAW_STEPS)
-            fit = law.choice.fit
             axes.fill_between(
                 ns,
-                *fit.band(ns),
+                *law.fit.band(ns),
                 color=subject.colours[curve.key.arm],
                 alpha=LAW_BAND,
                 lw=0,
@@ -115,14 +114,19 @@ def draw_laws(axes: Axes, subject: Subject, loop: str, model: str | None = None)
                 gid=f"law-band-{law.region}",
             )
             axes.plot(
-                ns, fit.predict(ns), color=INK, lw=LAW_WIDTH, zorder=4.5, gid=f"law-{law.region}"
+                ns,
+                law.fit.predict(ns),
+                color=INK,
+                lw=LAW_WIDTH,
+                zorder=4.5,
+                gid=f"law-{law.region}",
             )
 
 
 def law_key(subject: Subject) -> list[Line2D]:
     """What the thin lines are; nothing if there is none."""
-    found = (law.choice for curve in subject.section.curves for law in region_laws(curve))
-    names = dict.fromkeys(choice.fit.law.name for choice in found if choice)
+    found = (law.fit for curve in subject.section.curves for law in region_laws(curve))
+    names = dict.fromkeys(fit.law.name for fit in found if fit)
     if not names:
         return []
     label = f"law fitted inside a region ({', '.join(names)}) with its 95 % band"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from scaling.analysis.laws import FEWEST_N, Choice, RegionLaw, region_laws
+from scaling.analysis.laws import FEWEST_N, Fit, RegionLaw, region_laws
 from scaling.analysis.results import StudyResults
 from scaling.analysis.sections import Section
 from scaling.analysis.statistics.estimate import Estimate
@@ -22,7 +22,7 @@ def law_lines(section: Section) -> list[str]:
     """
     laws = _laws(section)
     lines = _fitted_lines(laws)
-    without = [law for law in laws if not law.choice]
+    without = [law for law in laws if not law.fit]
     for why in dict.fromkeys(law.why for law in without):
         places = dict.fromkeys(_place(law) for law in without if law.why == why)
         needed = f"a law needs {FEWEST_N} worker counts within one region"
@@ -42,7 +42,7 @@ def _laws(section: Section) -> list[RegionLaw]:
 
 
 def _fitted_lines(laws: list[RegionLaw]) -> list[str]:
-    return [f"{_curve_and_place(law)}: {_fitted(law.choice)}" for law in laws if law.choice]
+    return [f"{_curve_and_place(law)}: {_fitted(law.fit, law.weight)}" for law in laws if law.fit]
 
 
 def _curve_and_place(law: RegionLaw) -> str:
@@ -55,16 +55,15 @@ def _place(law: RegionLaw) -> str:
     return f"N = {span} ({law.region or 'region unknown'})"
 
 
-def _fitted(choice: Choice) -> str:
+def _fitted(fit: Fit, weight: float) -> str:
     """As in `USL: γ 30,100/s (…), α 0.02 (…), β 0.001 (…), peak at N = 31.3 (…); …`."""
-    fit = choice.fit
     lines = [
         f"{SYMBOLS[name]} {_figure(fit.estimate(name), '/s' if name == 'gamma' else '')}"
         for name in fit.law.parameters
     ]
     if "peak" in fit.intervals:
         lines.append(_peak(fit.estimate("peak")))
-    text = f"{fit.law.name}: {', '.join(lines)}; AICc weight {choice.weights[fit.law.name]:.2f}"
+    text = f"{fit.law.name}: {', '.join(lines)}; AICc weight {weight:.2f}"
     if fit.at_bound:
         names = " and ".join(SYMBOLS[name] for name in fit.at_bound)
         text += f"; {names} at the bound, the limit that was allowed"
@@ -121,20 +120,19 @@ def _curve(law: RegionLaw) -> dict[str, object]:
         "points": len(law.workers),
         "n_min": law.workers[0],
         "n_max": law.workers[-1],
-        "law": law.choice.fit.law.name if law.choice else None,
+        "law": law.fit.law.name if law.fit else None,
         "not_fitted": law.why,
-        "aicc_weight": law.choice.weights[law.choice.fit.law.name] if law.choice else None,
+        "aicc_weight": law.weight if law.fit else None,
     }
 
 
 def _figures(law: RegionLaw) -> Iterator[dict[str, object]]:
-    if law.choice:
-        fit = law.choice.fit
-        for name in fit.intervals:
-            yield _row(name, None, fit.estimate(name), name in fit.at_bound)
+    if law.fit:
+        for name in law.fit.intervals:
+            yield _row(name, None, law.fit.estimate(name), name in law.fit.at_bound)
     for n, value in law.serial_fractions.items():
         yield _row("serial_fraction", n, value)
-    if not law.choice and not law.serial_fractions:
+    if not law.fit and not law.serial_fractions:
         yield {"figure": None}
 
 
