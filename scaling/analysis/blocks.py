@@ -53,8 +53,8 @@ class Series:
     """One measure of a cell, block by block: arrays of shape (blocks,), NaN for no value.
 
     Where `side` is 1 a value is a lower bound (the true one may be higher by any amount), where it
-    is -1 an upper bound. Where a load generator was late, the true value lies between `least` and
-    `most`.
+    is -1 an upper bound. The true value lies between `least` and `most`, which is infinite for a
+    lower bound; the two differ where a load generator was late, too.
     """
 
     values: Floats
@@ -213,7 +213,7 @@ class Blocks:
             return Series.exact(values)
         side = self.of(cell, measure, has_no_most) == 1
         least = self.of(cell, measure, shortest_s)
-        return Series(values, side.astype(np.int64), least, values)
+        return Series(values, side.astype(np.int64), least, np.where(side, np.inf, values))
 
     def memory_column(self, cell: Cell) -> str:
         """The column of the kind of memory that is compared in the section of a cell."""

@@ -47,7 +47,6 @@ from scaling.analysis.served.course import ends_mib, growth
 from scaling.analysis.statistics.estimate import Estimate, median
 from scaling.analysis.statistics.noise import COLUMNS as NOISY
 from scaling.analysis.statistics.verdict import Margin, Verdict
-from scaling.analysis.table.latency import may_be_one
 from scaling.analysis.table.load import Journal
 from scaling.base.errors import UsageError, unknown
 from scaling.base.formats import percent
@@ -182,7 +181,7 @@ def _of_cells(results: StudyResults, name: FigureName) -> Figure:
     fields, blocks = sides(name), results.blocks
     cells = [cell_of(blocks, each) for each in fields]
     sought = measure_of(blocks, name.measure, cells)
-    series = [_between(sought.series(blocks, each), name.measure) for each in cells]
+    series = [sought.series(blocks, each) for each in cells]
     margin = results.floor.margin(sought.noise)
     return _figure(
         results, name, series, sought.unit, margin, f"{sought.words} of {text(fields[0])}"
@@ -226,14 +225,6 @@ def _figure(
     what = f"{what}, over {over}"
     estimate = median(ratio.values, RATIO)
     return Figure(ratio.values, estimate, margin, what, study, ratio.least, ratio.most)
-
-
-def _between(series: Series, measure: str) -> Series:
-    """A series whose `most` is infinite where it is a lower bound of a latency."""
-    if not may_be_one(measure):
-        return series
-    most = np.where(series.side == 1, np.inf, series.most)
-    return Series(series.values, series.side, series.least, most)
 
 
 def _fact(results: StudyResults, name: FigureName, value: Estimate, written: str = "") -> Figure:
