@@ -17,7 +17,7 @@ factors.
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -241,9 +241,8 @@ def app_answer(
     peaks.sort(key=lambda each: each is not peak)
     over = next((each for each in peak.over_processes if _is_headline(each, n)), None)
     shipped = [] if over is None else list(_at_peak(peak, over))
-    about = _About(peak.loop, server_of(peak.group.first.parameters), n)
-    shipped[1:1] = _capacity(every, capacities, about)
-    shipped += _latency(blocks, every, own, rate, about)
+    shipped[1:1] = _capacity(every, capacities, peak, n)
+    shipped += _latency(every, own, rate, peak, n)
     return AppAnswer(
         workers=n,
         rate_per_s=rate,
@@ -276,16 +275,10 @@ def _best_pools(every: Ratios, rate: float, loop: str, n: int) -> Iterator[BestP
             yield BestPool(aim, min(proven or found, key=lambda each: sign * each.point))
 
 
-class _About(NamedTuple):
-    """What an answer is about."""
-
-    loop: str
-    server: str
-    workers: int
-
-    def has(self, of: Cell) -> bool:
-        """Whether a ratio is of N threads of it."""
-        return (of.loop, server_of(of.parameters), of.workers) == self and of.model == THREADS
+def _is_meant(of: Cell, peak: Compared, n: int) -> bool:
+    """Whether a cell has N threads on the loop and the server of the peak."""
+    ours = peak.loop, server_of(peak.group.first.parameters)
+    return (of.model, of.workers) == (THREADS, n) and (of.loop, server_of(of.parameters)) == ours
 
 
 def stated_rates(study: StudyLine) -> set[float]:
@@ -356,32 +349,34 @@ def _at_peak(peak: Compared, over: OverProcesses) -> Iterator[Shipped]:
         yield Shipped("memory", "memory", least, figures(least, "MiB"))
 
 
-def _capacity(every: Ratios, capacities: Sequence[Capacity], about: _About) -> Iterator[Shipped]:
+def _capacity(
+    every: Ratios, capacities: Sequence[Capacity], peak: Compared, n: int
+) -> Iterator[Shipped]:
     found = {(CAPACITY.format(each.objective.text), each.cell): each for each in capacities}
     for each in every.where(OVER_PROCESSES):
-        if each.measure.startswith(CAPACITY.format("")) and about.has(each.of):
+        if each.measure.startswith(CAPACITY.format("")) and _is_meant(each.of, peak, n):
             ours, theirs = (found[each.measure, side] for side in (each.of, each.over))
             estimates, bounds = (ours.estimate, theirs.estimate), (ours.bound, theirs.bound)
             yield Shipped("capacity", each.measure, each, estimates, bounds)
 
 
 def _latency(
-    blocks: Blocks, every: Ratios, own: Sequence[Compared], rate: float, about: _About
+    every: Ratios, own: Sequence[Compared], rate: float, peak: Compared, n: int
 ) -> Iterator[Shipped]:
     """Of the highest percentile that runs have enough requests for."""
-    at_rate = _at_rate(own, rate, about.loop, about.server)
+    at_rate = _at_rate(own, rate, peak)
     asked = [
         each
-        for each in every_ratio(blocks)
+        for each in every_ratio(peak.blocks)
         if (each.question, each.measure) == (OVER_PROCESSES, P99)
     ]
     for column, name in PERCENTILES.items():
         found = every.where(OVER_PROCESSES, P99)
         if column != P99:
             of_column = [replace(each, measure=column) for each in asked]
-            found = ratios(blocks, of_column, exploratory=True)
+            found = ratios(peak.blocks, of_column, exploratory=True)
         for each in found:
-            if each.of.parameters.get(RATE_PER_S) == rate and about.has(each.of):
+            if each.of.parameters.get(RATE_PER_S) == rate and _is_meant(each.of, peak, n):
                 ours, theirs = (
                     _latency_ms(at_rate.point(side) if at_rate else None, column)
                     for side in (each.of, each.over)
@@ -390,13 +385,14 @@ def _latency(
                 return
 
 
-def _at_rate(own: Sequence[Compared], rate: float, loop: str, server: str) -> Compared | None:
-    """The cells of a server on a loop at that rate."""
+def _at_rate(own: Sequence[Compared], rate: float, peak: Compared) -> Compared | None:
+    """The cells on the loop and the server of the peak at that rate."""
+    server = server_of(peak.group.first.parameters)
     found = (
         each
         for each in own
         if each.section.rate_per_s == rate
-        and each.loop == loop
+        and each.loop == peak.loop
         and server_of(each.group.first.parameters) == server
     )
     return next(found, None)
@@ -406,7 +402,7 @@ def _figures(
     peak: Compared, own: Sequence[Compared], rate: float, frame: pd.DataFrame
 ) -> Iterator[Figures]:
     server = server_of(peak.group.first.parameters)
-    at_rate = _at_rate(own, rate, peak.loop, server)
+    at_rate = _at_rate(own, rate, peak)
     texts = frame["parameters"].astype(str)
     of_server = {text: server_of(Parameters.read(text)) == server for text in texts.unique()}
     is_ours = (frame["workload"] == WORKLOAD) & (frame["loop"] == peak.loop)
