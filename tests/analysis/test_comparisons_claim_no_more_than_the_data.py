@@ -8,7 +8,7 @@ import pytest
 
 from scaling.analysis.between_studies import Across
 from scaling.analysis.blocks import PSS
-from scaling.analysis.comparison import BreakEven, Compared
+from scaling.analysis.comparison import Compared
 from scaling.analysis.ratios import Ratio
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import Estimate
@@ -191,7 +191,7 @@ def ratio(n: int, low: float, high: float, *, few: bool = False) -> Ratio:
     ],
 )
 def test_a_break_even_is_no_more_than_a_verdict(ratios: list[Ratio], note: str) -> None:
-    assert break_even_note(BreakEven(ratios)) == f"Break-even: {note}."
+    assert break_even_note(ratios) == f"Break-even: {note}."
 
 
 def test_a_verdict_is_said_in_words() -> None:

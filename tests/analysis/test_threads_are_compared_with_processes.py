@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from scaling.analysis.comparison import BreakEven, break_evens
+from scaling.analysis.comparison import break_even, break_evens
+from scaling.analysis.ratios import Ratio
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.run_fields import KERNELS_PSS
 from scaling.journal.record import RunLine
@@ -15,7 +16,7 @@ from scaling.report.page.render import page
 from scaling.report.tables.comparison import chapters
 from scaling.report.tables.export import comparison_rows
 from scaling.report.tables.grid import chapters_markdown
-from scaling.report.tables.models import PROCESSES
+from scaling.report.tables.models import PROCESSES, break_even_note
 from scaling.report.terminal.answer import answer_lines
 from tests.support.runs import changing_ticks, throttled, with_
 from tests.support.studies import FakeStudy, place
@@ -130,36 +131,40 @@ def test_without_the_gil_builds_an_arm_is_its_own_baseline() -> None:
     assert place(one.throughput.over) == ("3.14t", "processes", 1)
 
 
-def break_even(speeds: Speeds, **others: object) -> BreakEven:
+def over_one(speeds: Speeds, **others: object) -> list[Ratio]:
     (found,) = break_evens(exact(speeds, **others).compared)
     return found
 
 
 def test_break_even_is_over_the_best_single_worker() -> None:
-    found = break_even(SPEEDS, blocks=8, noise=0.005)
-    assert place(found.ratios[0].over) == ("3.14", "threads", 1)
-    assert len(found.ratios[0].among) == 4
-    assert found.at is found.ratios[1]
-    assert found.outcome == "reached"
-    assert found.ratios[0].point == pytest.approx(0.9 / 1.05, rel=0.02)
-    assert [ratio.verdict.word for ratio in found.ratios] == ["slower", "faster"]
+    found = over_one(SPEEDS, blocks=8, noise=0.005)
+    assert place(found[0].over) == ("3.14", "threads", 1)
+    assert len(found[0].among) == 4
+    assert break_even(found) is found[1]
+    assert found[0].point == pytest.approx(0.9 / 1.05, rel=0.02)
+    assert [ratio.verdict.word for ratio in found] == ["slower", "faster"]
 
 
 @pytest.mark.parametrize(
-    ("speeds", "study", "outcome", "undecided"),
+    ("speeds", "study", "note"),
     [
-        ({2: 0.95}, {}, "never", []),
-        ({2: 1.05}, {}, "never", []),  # as fast as a single process has not beaten it either
-        ({1: 1.05, 2: 1.05}, {"noise": 0.05}, "inconclusive", [1, 2]),
-        ({}, {"blocks": 5}, "inconclusive", [1, 2]),
+        ({2: 0.95}, {}, "not reached up to N = 2"),
+        ({2: 1.05}, {}, "not reached up to N = 2"),  # as fast as a single process is not faster
+        (
+            {1: 1.05, 2: 1.05},
+            {"noise": 0.05},
+            "inconclusive up to N = 2, undecided at N = 1 and 2",
+        ),
+        ({}, {"blocks": 5}, "inconclusive up to N = 2"),
     ],
 )
 def test_break_even_may_never_come_or_not_be_decided(
-    speeds: dict[int, float], study: dict[str, float], outcome: str, undecided: list[int]
+    speeds: dict[int, float], study: dict[str, float], note: str
 ) -> None:
     of_threads = {("3.14t", "threads", n): speed for n, speed in speeds.items()}
-    found = break_even({**SPEEDS, **of_threads}, **{"blocks": 8, **study})
-    assert (found.at, found.outcome, found.undecided) == (None, outcome, undecided)
+    found = over_one({**SPEEDS, **of_threads}, **{"blocks": 8, **study})
+    assert break_even(found) is None
+    assert break_even_note(found) == f"Break-even: {note}."
 
 
 def test_there_is_none_without_a_single_worker() -> None:

@@ -1,10 +1,10 @@
 """What more workers gain, and threads and interpreters over as many processes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from scaling.analysis.comparison import BreakEven, Compared, OverProcesses, break_evens
+from scaling.analysis.comparison import Compared, OverProcesses, break_even, break_evens
 from scaling.analysis.ratios import Ratio
 from scaling.base import formats
 from scaling.base.vocabulary import MODELS
@@ -216,9 +216,9 @@ def _break_even_grids(compared: Compared) -> list[Grid]:
     return [_break_even_grid(each) for each in break_evens(compared)]
 
 
-def _break_even_grid(found: BreakEven) -> Grid:
-    rows: list[list[Cell]] = [[str(each.of.workers), each] for each in found.ratios]
-    first = found.ratios[0]
+def _break_even_grid(ratios: Sequence[Ratio]) -> Grid:
+    rows: list[list[Cell]] = [[str(each.of.workers), each] for each in ratios]
+    first = ratios[0]
     single = f"{first.over.arm} ({first.over.model})"
     return Grid(f"Threads on {first.of.arm} over one worker on {single}", ["N", "throughput"], rows)
 
@@ -227,23 +227,27 @@ def _break_even_findings(compared: Compared) -> list[Finding]:
     return [_break_even_finding(each) for each in break_evens(compared)]
 
 
-def _break_even_finding(found: BreakEven) -> Finding:
-    ratio = found.at or found.ratios[-1]
+def _break_even_finding(ratios: Sequence[Ratio]) -> Finding:
+    ratio = break_even(ratios) or ratios[-1]
     question = f"{named(ratio.of)} over {named(ratio.over)} (break-even)"
-    return Finding(question, ratio, break_even_note(found))
+    return Finding(question, ratio, break_even_note(ratios))
 
 
-def break_even_note(found: BreakEven) -> str:
-    """What is known of the N from which on threads are faster."""
-    last = found.ratios[-1].of.workers
-    few = all(each.coverage is None for each in found.ratios)
-    if found.at is None:
-        if found.outcome == "never":
+def break_even_note(ratios: Sequence[Ratio]) -> str:
+    """What is known of the N from which on threads are faster: it is not reached only where they
+    are slower or the same at every N; an inconclusive N leaves it open.
+    """
+    last = ratios[-1].of.workers
+    few = all(each.coverage is None for each in ratios)
+    first = break_even(ratios)
+    if first is None:
+        undecided = [each.of.workers for each in ratios if not each.verdict.is_decided]
+        if not undecided:
             return f"Break-even: not reached up to N = {last}."
-        ns = "" if few else f" at N = {formats.listed(found.undecided)}"
+        ns = "" if few else f" at N = {formats.listed(undecided)}"
         return f"Break-even: inconclusive up to N = {last}{ns and ', undecided'}{ns}."
-    at = found.at.of.workers
-    after = {each.of.workers: each.verdict.word for each in found.ratios if each.of.workers > at}
+    at = first.of.workers
+    after = {each.of.workers: each.verdict.word for each in ratios if each.of.workers > at}
     by_word = {
         word: [n for n, each in after.items() if each == word]
         for word in ("slower", "same", "inconclusive")
