@@ -17,7 +17,6 @@ from scaling.analysis.blocks import Blocks
 from scaling.analysis.curves import Curve, MemoryKind, Point
 from scaling.analysis.ratios import Ratio, Ratios
 from scaling.analysis.sections import Section
-from scaling.base.vocabulary import PROCESSES
 from scaling.builds.arms import VersionArms, rising, version_arms
 from scaling.builds.runtimes import RUNTIMES
 from scaling.journal.record import Cell
@@ -137,14 +136,11 @@ class Compared:
         python = [arm for arm in self.arms if arm not in RUNTIMES]
         with_gil = [arm for version in version_arms(self.arms) for arm in version.with_gil]
         found = (
-            self.blocks.strongest(self._processes(with_gil, n), THROUGHPUT)
-            or self.blocks.strongest(self._processes(python, n), THROUGHPUT)
+            self.blocks.strongest(self.group.processes(with_gil, n), THROUGHPUT)
+            or self.blocks.strongest(self.group.processes(python, n), THROUGHPUT)
             for n in self.workers
         )
         return [cell for cell in found if cell is not None]
-
-    def _processes(self, arms: Iterable[str], n: int) -> list[Cell]:
-        return [self.cell(arm, model, n) for arm in arms for model in PROCESSES]
 
     @property
     def across_states(self) -> list[tuple[Cell, Cell]]:
