@@ -10,6 +10,7 @@ import numpy as np
 from scaling.analysis.arrays import Floats
 from scaling.analysis.table.column import Column, Read, Shown, SomeRuns
 from scaling.analysis.table.latency import SHARES, fewest, of_summary
+from scaling.analysis.table.processes import per_operation
 from scaling.analysis.table.run_fields import CONNECTIONS
 from scaling.analysis.table.stacks import NS_PER_S
 from scaling.analysis.validity.served import SLIP
@@ -41,13 +42,6 @@ def _offered(run: RunLine) -> float:
     if window_ns is None or window_ns <= 0:
         return np.nan
     return run.load.offered * NS_PER_S / window_ns
-
-
-def _cpu_s_per_op(rows: SomeRuns) -> Floats:
-    used_s = np.array(of_load(lambda load: load.cpu_s)(rows))
-    operations = rows["operations"]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(operations > 0, used_s / operations, np.nan)
 
 
 def _longest(rows: SomeRuns) -> list[float]:
@@ -179,7 +173,7 @@ GENERATOR = {
         ),
     ),
     "generator_cpu_s_per_op": Column(
-        read=_cpu_s_per_op,
+        read=per_operation(of_load(lambda load: load.cpu_s)),
         unit="s",
         definition="CPU time of the load generator's processes in the window ÷ operations",
         better="less",

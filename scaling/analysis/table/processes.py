@@ -179,7 +179,9 @@ def _of(service: str, figure: Callable[[ServiceUse], float | None]) -> Read:
     return read
 
 
-def _per_operation(read: Read) -> Read:
+def per_operation(read: Read) -> Read:
+    """Read a figure over the runs' operations; NaN where there were none."""
+
     def divided(rows: SomeRuns) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(rows["operations"] > 0, read(rows) / rows["operations"], np.nan)
@@ -190,7 +192,7 @@ def _per_operation(read: Read) -> Read:
 def _columns(role: str, service: str, place: int) -> dict[str, Column]:
     columns = {
         f"{role}_cpu_s_per_op": Column(
-            read=_per_operation(_of(service, lambda use: use.window_cpu_s)),
+            read=per_operation(_of(service, lambda use: use.window_cpu_s)),
             unit="s",
             definition=f"CPU time of {service} (all its processes) in the window ÷ operations",
             words=f"CPU time of the {role} per request",
