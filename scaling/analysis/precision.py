@@ -19,14 +19,13 @@ from scaling.analysis.ratios import Ratio
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import Estimate, median
 from scaling.analysis.table.groups import short_labels
-from scaling.analysis.table.latency import histograms_of, summary
+from scaling.analysis.table.latency import PERCENTILES, histograms_of, summary
 from scaling.analysis.table.ticks import throughputs
 from scaling.journal.record import Cell, RunLine, StudyLine
 from scaling.study.load import is_open_loop
-from scaling.study.questions import OVER_PROCESSES, P99, THROUGHPUT, without_rate
+from scaling.study.questions import OVER_PROCESSES, THROUGHPUT, without_rate
 
 AT_PEAK = (("headline", THROUGHPUT), (OVER_PROCESSES, THROUGHPUT))
-WORDS = {P99: "P99"}
 
 
 def headline_precision(frame: pd.DataFrame, study: StudyLine) -> dict[str, Estimate]:
@@ -78,7 +77,7 @@ def _under_load(results: StudyResults) -> dict[str, Estimate]:
     )
     return {
         f"{names[cell.workload, cell.parameters]} · {cell.sizing} sizing · {cell.loop}: "
-        f"{WORDS.get(each.measure, each.measure)} of {_of_and_over(each)}": each
+        f"{PERCENTILES.get(each.measure, each.measure)} of {_of_and_over(each)}": each
         for each, cell in zip(found, cells, strict=True)
     }
 

@@ -28,6 +28,8 @@ from scaling.analysis.curves import MIB, Point
 from scaling.analysis.ratios import Ratio, Ratios, ratios
 from scaling.analysis.served.capacity import GIB_IN_MIB, Capacity
 from scaling.analysis.statistics.estimate import Estimate, median
+from scaling.analysis.statistics.noise import LATENCIES
+from scaling.analysis.table.latency import PERCENTILES
 from scaling.base.formats import number
 from scaling.journal.record import Cell, Parameters, StudyLine
 from scaling.study.application import WORKLOAD
@@ -52,12 +54,6 @@ type Aim = Literal["throughput", "capacity", "memory", "latency"]
 MS = 1_000.0
 MANY_TIMES = 4  # as many workers as were measured: how memory grows
 SERVER = "loops"  # this project's server on each loop, of which all models run the same code
-PERCENTILES = {
-    P99: "P99",
-    "latency_p95_s": "P95",
-    "latency_p90_s": "P90",
-    "latency_p50_s": "P50",
-}
 THREADS_BETTER, PROCESSES_BETTER = ("faster", "less"), ("slower", "more", "same")
 
 
@@ -370,7 +366,7 @@ def _latency(
         for each in every_ratio(peak.blocks)
         if (each.question, each.measure) == (OVER_PROCESSES, P99)
     ]
-    for column, name in PERCENTILES.items():
+    for column in LATENCIES:
         found = every.where(OVER_PROCESSES, P99)
         if column != P99:
             of_column = [replace(each, measure=column) for each in asked]
@@ -381,7 +377,8 @@ def _latency(
                     _latency_ms(at_rate.point(side) if at_rate else None, column)
                     for side in (each.of, each.over)
                 )
-                yield Shipped("latency", f"{name} at {number(rate)}/s", each, (ours, theirs))
+                measure = f"{PERCENTILES[column]} at {number(rate)}/s"
+                yield Shipped("latency", measure, each, (ours, theirs))
                 return
 
 

@@ -43,6 +43,7 @@ from scaling.analysis.table.groups import (
     p99_is_bound,
     require_one_study,
 )
+from scaling.analysis.table.latency import PERCENTILES
 from scaling.journal.record import Cell, ParameterValue, StudyLine
 from scaling.study.load import is_open_loop
 from scaling.study.presets import MARGIN
@@ -62,15 +63,9 @@ DIRECTIONS: dict[Noise, Direction] = {"throughput": RATE}  # all others are cost
 
 FEWEST_BLOCKS = 4  # the range of so many ratios has the median inside with a chance of 7/8
 
-LATENCIES = [name for name in COLUMNS.values() if name.startswith("latency")]
+LATENCIES = [name for name in COLUMNS.values() if name in PERCENTILES]  # the highest first
 
-WORDS: dict[Noise, str] = {  # the others are called by their names
-    "cpu_s_per_op": "CPU time",
-    "latency_p99_s": "P99",
-    "latency_p95_s": "P95",
-    "latency_p90_s": "P90",
-    "latency_p50_s": "P50",
-}
+WORDS = {"cpu_s_per_op": "CPU time", **PERCENTILES}  # the others are called by their names
 
 # The measures whose noise a derived figure has: at one N, speed-up varies as throughput does. The
 # memory of a study's curves is either PSS or RSS.

@@ -58,6 +58,7 @@ MEAN, OPERATIONS = "latency_mean_s", "latencies"
 
 
 SHARES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
+PERCENTILES = {f"latency_{name}_s": f"P{100 * share:g}" for name, share in SHARES.items()}
 BEYOND = 20  # with fewer samples beyond it, a percentile is mostly chance
 
 
@@ -174,10 +175,10 @@ def _in_s(
     )
 
 
-def _percentile(name: str, words: str, place: int, noise: Noise, **how: bool) -> Column:
-    share = SHARES[name]
+def _percentile(name: str, place: int, noise: Noise, **how: bool) -> Column:
+    share, column = SHARES[name], f"latency_{name}_s"
     definition = f"{100 * share:g}th percentile, from {fewest(share):,} operations on"
-    return _in_s(f"latency_{name}_s", definition, words, place, noise, **how)
+    return _in_s(column, definition, PERCENTILES[column], place, noise, **how)
 
 
 LATENCY = {
@@ -201,9 +202,9 @@ LATENCY = {
         70,
         swept=True,
     ),
-    "latency_p50_s": _percentile("p50", "P50", 90, "latency_p50_s", extra=True),
-    "latency_p90_s": _percentile("p90", "P90", 95, "latency_p90_s", extra=True),
-    "latency_p95_s": _percentile("p95", "P95", 100, "latency_p95_s", extra=True),
-    "latency_p99_s": _percentile("p99", "P99", 75, "latency_p99_s", swept=True),
-    "latency_p999_s": _percentile("p999", "P99.9", 110, "latency_p99_s", extra=True),
+    "latency_p50_s": _percentile("p50", 90, "latency_p50_s", extra=True),
+    "latency_p90_s": _percentile("p90", 95, "latency_p90_s", extra=True),
+    "latency_p95_s": _percentile("p95", 100, "latency_p95_s", extra=True),
+    "latency_p99_s": _percentile("p99", 75, "latency_p99_s", swept=True),
+    "latency_p999_s": _percentile("p999", 110, "latency_p99_s", extra=True),
 }

@@ -9,6 +9,7 @@ from itertools import product
 from matplotlib.axes import Axes
 from matplotlib.ticker import NullLocator
 
+from scaling.analysis.table.latency import PERCENTILES, SHARES
 from scaling.base import formats
 from scaling.report.plots.latency import (
     MS_PER_S,
@@ -23,10 +24,12 @@ from scaling.report.plots.latency import (
 from scaling.report.plots.plot import LoadSubject, Plot
 from scaling.report.plots.sheet import Layout, Sheet
 from scaling.report.plots.style import INK
-from scaling.report.tables.rates import PERCENTILES, at_rate, percentile_grids
+from scaling.report.tables.rates import at_rate, percentile_grids
 
-NAMES = [name.removeprefix("P") for name, _ in PERCENTILES.values()]
-PLACES = {column: 1 / (1 - share) for column, (_, share) in PERCENTILES.items()}
+NAMES = [name.removeprefix("P") for name in PERCENTILES.values()]
+PLACES = {
+    column: 1 / (1 - share) for column, share in zip(PERCENTILES, SHARES.values(), strict=True)
+}
 
 OBJECTIVE_REACH = 1.8  # factor of the x axis, to either side
 

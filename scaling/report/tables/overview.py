@@ -12,6 +12,7 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.sections import Section, Sweep, Track
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.table.columns import SHOWN
+from scaling.analysis.table.latency import PERCENTILES
 from scaling.base import formats
 from scaling.report.tables.grid import GAP, WIDTH, Cell, Chapter, Grid, width_of
 from scaling.report.tables.laws import law_lines
@@ -28,7 +29,6 @@ from scaling.report.tables.primitives import primitives, primitives_grid, script
 from scaling.report.tables.rates import (
     BOUND,
     CAPACITY_BOUNDS_NOTE,
-    PERCENTILES,
     AtRate,
     Line,
     Rated,

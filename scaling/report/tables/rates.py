@@ -21,7 +21,7 @@ from scaling.analysis.served.capacity import Capacity, over_processes
 from scaling.analysis.table.column import Shown
 from scaling.analysis.table.columns import SHOWN
 from scaling.analysis.table.groups import short_labels
-from scaling.analysis.table.latency import BEYOND, fewest
+from scaling.analysis.table.latency import BEYOND, PERCENTILES, fewest
 from scaling.base import formats
 from scaling.journal.record import Cell as CellOfStudy
 from scaling.journal.record import StudyLine
@@ -38,15 +38,6 @@ from scaling.study.questions import (
     section_of,
     without_rate,
 )
-
-# Columns of percentiles, with their names and the share of the requests that are no slower.
-PERCENTILES = {
-    "latency_p50_s": ("P50", 0.5),
-    "latency_p90_s": ("P90", 0.9),
-    "latency_p95_s": ("P95", 0.95),
-    "latency_p99_s": ("P99", 0.99),
-    "latency_p999_s": ("P99.9", 0.999),
-}
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.served.capacity import Capacity, over_processes
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.statistics.verdict import RatioVerdict
+from scaling.analysis.table.latency import PERCENTILES
 from scaling.base import formats
 from scaling.journal.record import Cell
 from scaling.report.tables.findings import (
@@ -23,7 +24,6 @@ from scaling.report.tables.findings import (
 from scaling.report.tables.notes import bounds
 from scaling.report.tables.rates import (
     BOUND,
-    PERCENTILES,
     AtRate,
     Rated,
     at_rate,
@@ -136,7 +136,7 @@ def _latency(each: Rated, *, has_few_cores: bool) -> Iterator[Table]:
         return
     if len(rows) > BESIDE_RATIOS:  # the lowest first: there may be no room for all
         rows.sort(key=lambda row: _or_last(row[1].point.figures[column].point))
-    name, _ = PERCENTILES[column]
+    name = PERCENTILES[column]
     kind = _kind([at.point.figures[column] for _, at in rows])
     asked, n = formats.number(rate), f"N = {each.headline_n}"
     of = " of foreground requests" if has_background(each.section) else ""
