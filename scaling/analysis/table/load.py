@@ -18,7 +18,7 @@ from itertools import batched, pairwise, starmap
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import msgspec
 import numpy as np
@@ -97,31 +97,38 @@ class _Codes(dict[Any, int]):
         return code
 
 
-class FrameBuilder:
-    """The columns of a frame while its runs are read.
+class Gathered:
+    """What a journal, or a part of it, holds: the columns of its runs, the limits of its services,
+    notes on lines that were skipped. The `study` is that of the whole.
 
     Numbers are kept as arrays and words as codes, so that a large journal needs little memory.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, study: StudyLine, notes: list[str]) -> None:
+        self.study = study
+        self.ceilings: list[CeilingLine] = []
+        self.notes = notes
         self._values: dict[str, list[Any]] = {name: [] for name in COLUMNS}
         self._generators: list[GeneratorKind | None] = []
         self._codes = {name: _Codes() for name, column in COLUMNS.items() if column.dtype == WORD}
 
-    def add(self, rows: Rows) -> None:
-        """Append some runs."""
-        self._generators += [kind_of(run.load) for run in rows.runs]
+    def add(self, runs: Sequence[RunLine], ticks: Sequence[Readings | None] | None = None) -> None:
+        """Append some runs, with their readings where their records no longer have them."""
+        rows = Rows(runs, self.study, ticks)
+        self._generators += [kind_of(run.load) for run in runs]
         for name, column in COLUMNS.items():
             if column.dtype == WORD:
                 codes = map(self._codes[name].__getitem__, rows[name])
-                self._values[name].append(np.fromiter(codes, np.int64, len(rows.runs)))
+                self._values[name].append(np.fromiter(codes, np.int64, len(runs)))
             elif column.is_array:
                 self._values[name].append(rows[name])
             else:
                 self._values[name] += rows[name]
 
     def extend(self, later: Self) -> None:
-        """Append all runs of another builder."""
+        """Append all that the next part holds."""
+        self.ceilings += later.ceilings
+        self.notes += later.notes
         self._generators += later._generators
         for name, values in later._values.items():
             if name in self._codes:
@@ -170,10 +177,10 @@ def live_frame(runs: Iterable[RunLine], study: StudyLine) -> pd.DataFrame:
 
     `scaling.load` would give the same for the study's journal at this moment.
     """
-    built = FrameBuilder()
+    gathered = Gathered(study, [])
     for some in batched(runs, RUNS_AT_A_TIME):
-        built.add(Rows(some, study))
-    return built.frame()
+        gathered.add(some)
+    return gathered.frame()
 
 
 def joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
@@ -194,22 +201,7 @@ PART_BYTES = 64 << 20  # smaller ones take longer to hand over than to read
 HANDED_OVER = 0.05  # of the time to read a part: to hand over what was read of it
 
 
-class Part(NamedTuple):
-    """What a part of a journal holds; the study is that of the whole."""
-
-    study: StudyLine
-    built: FrameBuilder
-    ceilings: list[CeilingLine]
-    notes: list[str]
-
-    def extend(self, later: Self) -> None:
-        """Append what the next part holds."""
-        self.built.extend(later.built)
-        self.ceilings.extend(later.ceilings)
-        self.notes.extend(later.notes)
-
-
-def read_runs(file: Path) -> Part:
+def read_runs(file: Path) -> Gathered:
     """All of a journal: its first part is read here, each other one by a process.
 
     These are forked, since a fresh one would import for as long as it reads. They end with this
@@ -274,16 +266,16 @@ def _reader(file: Path, part: range) -> Iterator[Connection]:
 
 def _send(file: Path, part: range, through: Connection) -> None:
     try:
-        read: Part | UsageError = _read(file, part)
+        read: Gathered | UsageError = _read(file, part)
     except UsageError as error:
         read = error
     with suppress(BrokenPipeError):  # nobody waits any more
         through.send(read)
 
 
-def _received(file: Path, reader: Connection) -> Part:
+def _received(file: Path, reader: Connection) -> Gathered:
     try:
-        read: Part | UsageError = reader.recv()
+        read: Gathered | UsageError = reader.recv()
     except EOFError:
         raise UsageError(
             f"{file}: a process that read a part of it was ended, perhaps for want of memory; "
@@ -294,15 +286,15 @@ def _received(file: Path, reader: Connection) -> Part:
     return read
 
 
-def _read(file: Path, part: range) -> Part:
+def _read(file: Path, part: range) -> Gathered:
     notes: list[str] = []
     lines = read_lines(file, notes.append, part)
     study = next(lines)
     assert isinstance(study, StudyLine)
-    read = Part(study, FrameBuilder(), [], notes)
+    read = Gathered(study, notes)
     for some in batched(_runs(lines, read.ceilings), RUNS_AT_A_TIME):
         runs, ticks = zip(*some, strict=True)
-        read.built.add(Rows(runs, study, ticks))
+        read.add(runs, ticks)
     return read
 
 
@@ -378,7 +370,7 @@ def read_journal(path: Source) -> Journal:
     file = find_journal(Path(path))
     with _no_collections():
         read = read_runs(file)
-        frame = read.built.frame()
+        frame = read.frame()
     if frame.empty:
         folder = shlex.quote(str(file.parent))
         raise UsageError(f"{file}: holds no run yet; `scaling run --output {folder}` goes on")
