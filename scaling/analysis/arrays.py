@@ -6,4 +6,3 @@ import numpy.typing as npt
 type Floats = npt.NDArray[np.float64]
 type Integers = npt.NDArray[np.int64]
 type Flags = npt.NDArray[np.bool_]
-type Objects = npt.NDArray[np.object_]

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from scaling.analysis.gate import BoundCheck, Checked
     from scaling.analysis.lookup.cells import Choice
 
-type Rule = Callable[["Checked", float], Iterator["BoundCheck"]]
-
 
 @dataclass(frozen=True, slots=True)
 class Bound:
@@ -31,7 +29,7 @@ class Bound:
     flag: str
     about: str
     useless: float
-    rule: Rule
+    rule: Callable[["Checked", float], Iterator["BoundCheck"]]
     over_old: bool = False
 
 

@@ -41,8 +41,6 @@ FEWEST_FOR_PROOF = 2  # a single run has no range, and proves nothing
 
 UNKNOWN = "nothing shows whether machine and builds behave"
 
-type Status = Literal["sound", "void", "undecided", "missing", "on some arms", "left out"]
-
 
 @dataclass(frozen=True, slots=True)
 class ControlOutcome:
@@ -87,7 +85,7 @@ class ControlOutcome:
 class Soundness:
     """What the controls show about a study, with reasons unless it is sound."""
 
-    status: Status
+    status: Literal["sound", "void", "undecided", "missing", "on some arms", "left out"]
     reasons: tuple[str, ...] = ()
 
     @property

@@ -12,14 +12,12 @@ import math
 from typing import Literal
 
 from scaling.analysis.validity.course import COURSE_CHECKS
-from scaling.analysis.validity.finding import Batch, Check, Finding, python_of
+from scaling.analysis.validity.finding import Batch, Check, Finding, Severity, python_of
 from scaling.analysis.validity.promises import gil_flipped, settings_lost
 from scaling.analysis.validity.served import SERVED_CHECKS
 from scaling.base.formats import number
 from scaling.builds.interpreters.find import ISSUE, SOUND_SINCE, may_crash
 from scaling.journal.record import PythonFacts, RunLine
-
-type Validity = Literal["valid", "suspect", "invalid"]
 
 ALWAYS: tuple[Check, ...] = (gil_flipped, settings_lost, *COURSE_CHECKS)
 CHECKS: tuple[Check, ...] = (*ALWAYS, *SERVED_CHECKS)
@@ -45,7 +43,7 @@ def judge(batch: Batch) -> list[tuple[Finding, ...]]:
     return judged
 
 
-def validity(findings: tuple[Finding, ...]) -> Validity:
+def validity(findings: tuple[Finding, ...]) -> Severity | Literal["valid"]:
     """The worst of the findings, which `judge` puts first."""
     return findings[0].severity if findings else "valid"
 
