@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from scaling.analysis.arrays import Flags, Floats, Integers
-from scaling.analysis.statistics.estimate import Estimate, median, medians
+from scaling.analysis.statistics.estimate import RATIO, Estimate, median, medians
 from scaling.analysis.table.columns import SHOWN
 from scaling.analysis.table.groups import CURVE, curve_cell, p99_is_bound
 from scaling.analysis.table.processes import CPU_OF_SERVICES
@@ -273,7 +273,7 @@ def _curve(study: str, key: Cell, runs: Columns, figures: Sequence[str], kind: M
         "memory": memory / MIB,
     }
     derived: dict[str, tuple[Floats, str]] = {
-        "speedup": (speedup, "×"),
+        "speedup": (speedup, RATIO),
         "efficiency": (values["efficiency"], ""),
         "memory": (values["memory"], "MiB"),
     }

@@ -17,7 +17,7 @@ import pandas as pd
 
 from scaling.analysis.ratios import Ratio
 from scaling.analysis.results import StudyResults
-from scaling.analysis.statistics.estimate import Estimate, median
+from scaling.analysis.statistics.estimate import RATIO, Estimate, median
 from scaling.analysis.table.groups import short_labels
 from scaling.analysis.table.latency import PERCENTILES, histograms_of, summary
 from scaling.analysis.table.ticks import throughputs
@@ -160,4 +160,4 @@ def expected_half_width(scatter: float, blocks: int) -> float:
     ranks = np.arange(1, blocks + 1)
     shares = (ranks - 0.375) / (blocks + 0.25)
     values = np.exp([scatter * NormalDist().inv_cdf(share) for share in shares])
-    return median(values, "×").relative_half_width
+    return median(values, RATIO).relative_half_width

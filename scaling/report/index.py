@@ -18,8 +18,9 @@ from urllib.parse import quote
 
 import msgspec
 
+from scaling.analysis.statistics.estimate import RATIO
 from scaling.analysis.statistics.hypotheses import Family
-from scaling.analysis.statistics.verdict import RATIO, RatioVerdict, Verdict, Word
+from scaling.analysis.statistics.verdict import RatioVerdict, Verdict, Word
 from scaling.analysis.table.groups import Variant, short_labels, slug
 from scaling.base.errors import UsageError
 from scaling.base.files import text_in

@@ -20,7 +20,7 @@ from scaling.analysis.lookup.cells import AbsentCellError
 from scaling.analysis.lookup.figure import Figure, find, results_of
 from scaling.analysis.results import StudyResults
 from scaling.analysis.soundness import build_differences_of
-from scaling.analysis.statistics.estimate import Estimate, median
+from scaling.analysis.statistics.estimate import RATIO, Estimate, median
 from scaling.analysis.statistics.hypotheses import CORRECTIONS, Family
 from scaling.analysis.statistics.verdict import (
     Hypothesis,
@@ -368,7 +368,7 @@ def with_unit(value: Estimate) -> str:
 def amount(value: float, unit: str) -> str:
     """A single number with its unit; of a ratio the number alone."""
     readable, times = _readable(value, unit)
-    shown = "" if unit == "×" else readable
+    shown = "" if unit == RATIO else readable
     return f"{number(value * times)} {shown}".strip()
 
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from scaling.analysis.blocks import MEMORY_KINDS, PSS, RSS, Blocks, Series
 from scaling.analysis.curves import ns_of_slope, slopes
+from scaling.analysis.statistics.estimate import RATIO
 from scaling.analysis.table.column import Noise
 from scaling.analysis.table.columns import MEASURES
 from scaling.analysis.table.run_fields import readable, unit_of
@@ -409,6 +410,6 @@ def _slope(blocks: Blocks, curve: Cell, column: str) -> Series:
 
 WORKED_OUT = {
     "s_per_op": Measure("time per operation", "s", _s_per_op),
-    "speedup": Measure("speed-up", "×", _speedup),
+    "speedup": Measure("speed-up", RATIO, _speedup),
     "efficiency": Measure("efficiency", "", _efficiency),
 }

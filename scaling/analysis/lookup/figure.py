@@ -44,7 +44,7 @@ from scaling.analysis.ratios import Ratio
 from scaling.analysis.results import Extent, StudyResults, extent
 from scaling.analysis.served.capacity import Capacity
 from scaling.analysis.served.course import ends_mib, growth
-from scaling.analysis.statistics.estimate import Estimate, median
+from scaling.analysis.statistics.estimate import RATIO, Estimate, median
 from scaling.analysis.statistics.noise import COLUMNS as NOISY
 from scaling.analysis.statistics.verdict import Margin, Verdict
 from scaling.analysis.table.load import Journal
@@ -52,8 +52,6 @@ from scaling.base.errors import UsageError, unknown
 from scaling.base.formats import percent
 from scaling.journal.beside import FAULTS_FILE, SOAK_FILE, FaultRecord, SoakRecord
 from scaling.study.questions import CAPACITY, CPU, P99, THROUGHPUT
-
-RATIO = "×"
 
 # What ratios call the measures on which every study has verdicts, or what that begins with.
 WITH_VERDICTS: dict[str, tuple[str, ...]] = {

@@ -33,6 +33,7 @@ from scaling.base.formats import number, span
 from scaling.study.presets import FEWEST_FOR_INTERVAL
 
 COVERAGE = 0.95
+RATIO = "×"  # the unit of ratios
 RANGE, INTERVAL = "median and range", "median, interpolated order statistics (Hettmansperger)"
 NORMAL = 1.4826  # a normal distribution's standard deviation over its median absolute deviation
 
@@ -219,12 +220,12 @@ def means(table: Floats, unit: str) -> list[Estimate]:
     return _estimates(_moments(table), unit, len(table), MEAN)
 
 
-def geometric_means(logarithms: Floats, unit: str = "×") -> list[Estimate]:
+def geometric_means(logarithms: Floats) -> list[Estimate]:
     """The geometric means of factors, from a table of their logarithms: these multiply as factors
     do. The spread is that of the logarithms.
     """
     *ends, spreads = _moments(logarithms)
-    return _estimates((*map(np.exp, ends), spreads), unit, len(logarithms), GEOMETRIC)
+    return _estimates((*map(np.exp, ends), spreads), RATIO, len(logarithms), GEOMETRIC)
 
 
 def _moments(table: Floats) -> tuple[Floats, Floats, Floats, Floats]:
@@ -262,7 +263,7 @@ def _estimates(columns: tuple[Floats, ...], unit: str, n: int, method: str) -> l
 # knows nothing of what changed on the machine in between.
 
 
-def ratio(over: Iterable[float], under: Iterable[float], unit: str = "×") -> Estimate:
+def ratio(over: Iterable[float], under: Iterable[float]) -> Estimate:
     """The median ratio of a value of `over` to one of `under`; `n` is that of the smaller side.
 
     With fewer than six values on a side `low` and `high` are the range. `spread` is that of the
@@ -271,18 +272,18 @@ def ratio(over: Iterable[float], under: Iterable[float], unit: str = "×") -> Es
     ours, theirs = (np.array([v for v in side if 0 < v < math.inf]) for side in (over, under))
     n = min(len(ours), len(theirs))
     if n == 0:
-        return Estimate(math.nan, math.nan, math.nan, unit, 0, "no value")
+        return Estimate(math.nan, math.nan, math.nan, RATIO, 0, "no value")
     with np.errstate(over="ignore", under="ignore"):  # by figures that no run has
         every = np.sort(np.divide.outer(ours, theirs).ravel())
-    of_all = median(every, unit)
+    of_all = median(every, RATIO)
     point, spread = of_all.point, of_all.spread
     if n < FEWEST_FOR_INTERVAL:
         low, high = float(every[0]), float(every[-1])
-        return Estimate(point, low, high, unit, n, "unpaired, median and range", None, spread)
+        return Estimate(point, low, high, RATIO, n, "unpaired, median and range", None, spread)
     rank, coverage = _rank(len(ours), len(theirs))
     low, high = float(every[rank - 1]), float(every[-rank])
     method = "unpaired, rank sum (Hodges-Lehmann)"
-    return Estimate(point, low, high, unit, n, method, coverage, spread)
+    return Estimate(point, low, high, RATIO, n, method, coverage, spread)
 
 
 @cache

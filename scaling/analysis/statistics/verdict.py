@@ -32,7 +32,7 @@ import numpy as np
 
 from scaling.analysis.arrays import Floats
 from scaling.analysis.statistics import estimate
-from scaling.analysis.statistics.estimate import Estimate, median
+from scaling.analysis.statistics.estimate import RATIO, Estimate, median
 from scaling.analysis.statistics.hypotheses import (
     CORRECTIONS,
     ERROR_RATE,
@@ -49,8 +49,6 @@ from scaling.analysis.statistics.hypotheses import (
 )
 from scaling.base.formats import number, percent
 from scaling.study.presets import FEWEST_FOR_INTERVAL, MARGIN
-
-RATIO = "×"
 
 type Place = Literal["outside", "inside", "across"]
 type Word = Literal["faster", "slower", "more", "less", "better", "worse", "same", "inconclusive"]
@@ -221,7 +219,7 @@ def unpaired_hypothesis(
         ValueError: the margin is not a number of at least 0.
     """
     over, under = (side[np.isfinite(side) & (side > 0)] for side in (ours, theirs))
-    value = estimate.ratio(over, under, RATIO)
+    value = estimate.ratio(over, under)
     return _hypothesis(value, margin, [over, under], direction, family)
 
 

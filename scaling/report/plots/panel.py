@@ -12,8 +12,7 @@ from matplotlib.transforms import offset_copy
 
 from scaling.analysis.arrays import Floats
 from scaling.analysis.curves import Curve
-from scaling.analysis.statistics.estimate import Estimate
-from scaling.analysis.statistics.verdict import RATIO
+from scaling.analysis.statistics.estimate import RATIO, Estimate
 from scaling.base import formats
 from scaling.builds.runtimes import OWN_LOOP
 from scaling.journal.record import Cell

@@ -15,8 +15,7 @@ from matplotlib.axes import Axes
 from scaling.analysis.arrays import Floats
 from scaling.analysis.comparison import VersionLines, VersionPoint, version_lines
 from scaling.analysis.sections import Section
-from scaling.analysis.statistics.estimate import bounds_kind, median
-from scaling.analysis.statistics.verdict import RATIO
+from scaling.analysis.statistics.estimate import RATIO, bounds_kind, median
 from scaling.base.vocabulary import SIZINGS
 from scaling.builds.arms import rising
 from scaling.report.plots.caption import caption
