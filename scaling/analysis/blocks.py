@@ -215,6 +215,10 @@ class Blocks:
         least = self.of(cell, measure, shortest_s)
         return Series(values, side.astype(np.int64), least, np.where(side, np.inf, values))
 
+    def ratio(self, of: Cell, over: Cell, measure: str) -> Series:
+        """A measure of a cell over that of another."""
+        return self.series(of, measure).over(self.series(over, measure))
+
     def memory_column(self, cell: Cell) -> str:
         """The column of the kind of memory that is compared in the section of a cell."""
         section = section_of(cell)

@@ -321,20 +321,14 @@ def version_lines(runs: Compared) -> VersionLines | None:
         for version, arm in builds:
             alone, together = runs.cell(arm, MODEL, 1), runs.cell(arm, MODEL, n)
             if alone in measured:
-                cost = _over(runs, alone, oldest)
-                gain = _over(runs, together, alone)
+                cost = runs.blocks.ratio(alone, oldest, THROUGHPUT).values
+                gain = runs.blocks.ratio(together, alone, THROUGHPUT).values
                 gain = gain if n > 1 else np.full_like(gain, np.nan)
                 found.append(VersionPoint(version, arm, cost, gain))
         return found
 
     lines = VersionLines(runs, oldest.arm, n, points(arms), points(free))
     return lines if len({point.version for point in lines.points}) >= FEWEST_VERSIONS else None
-
-
-def _over(runs: Compared, of: Cell, over: Cell) -> Floats:
-    """Throughput over throughput, shape (blocks,)."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return runs.of(of, THROUGHPUT) / runs.of(over, THROUGHPUT)
 
 
 # --------------------------------------------------------------------------------------- break even

@@ -141,8 +141,7 @@ class Checked:
         self, what: str, of: Cell, over: Cell, least: float, *, per: float = 1.0
     ) -> BoundCheck:
         """That throughput of a cell over that of another, `per` so much, is `least` or more."""
-        ours, theirs = (self.now.blocks.series(each, THROUGHPUT) for each in (of, over))
-        values = ours.over(theirs).values / per
+        values = self.now.blocks.ratio(of, over, THROUGHPUT).values / per
         tested = hypothesis(values / least, 0.0)
         return BoundCheck(self.now.names[of], what, median(values, ""), least, tested)
 

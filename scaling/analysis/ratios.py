@@ -186,13 +186,12 @@ def _paired(blocks: Blocks, asked: Asked, *, exploratory: bool) -> _Taken | None
     measure = asked.measure
     if measure == MEMORY:
         measure = blocks.memory_column(asked.of)
-    ratio = blocks.series(asked.of, measure).over(blocks.series(over, measure))
+    ratio = blocks.ratio(asked.of, over, measure)
     values = ratio.values
     for each in asked.along:
         values = np.where(np.isfinite(blocks.series(each, measure).values), values, np.nan)
     if asked.apart_from:
-        one, other = (blocks.series(each, measure) for each in asked.apart_from)
-        values = values / one.over(other).values
+        values = values / blocks.ratio(*asked.apart_from, measure).values
     known = np.isfinite(values)
     if not known.any():
         return None

@@ -389,8 +389,7 @@ def _s_per_op(blocks: Blocks, cell: Cell) -> Series:
 
 
 def _speedup(blocks: Blocks, cell: Cell) -> Series:
-    one = blocks.series(cell.but(workers=1), THROUGHPUT)
-    return blocks.series(cell, THROUGHPUT).over(one)
+    return blocks.ratio(cell, cell.but(workers=1), THROUGHPUT)
 
 
 def _efficiency(blocks: Blocks, cell: Cell) -> Series:
