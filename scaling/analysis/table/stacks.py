@@ -29,7 +29,7 @@ class Shape(NamedTuple):
     ticks: int
     cpu_known: bool
     faults_known: bool
-    outside: bool = False
+    outside: bool
 
 
 class Readings(NamedTuple):
@@ -216,8 +216,7 @@ def readings(record: Record | None) -> Readings | None:
         return _pack(record, shape)
     except struct.error:  # None at a tick between the ends, or a number beyond 64 bits
         try:
-            faults, outside = shape.faults_known, shape.outside
-            return _pack(record, Shape(*shape[:3], False, faults, outside))
+            return _pack(record, shape._replace(cpu_known=False))
         except struct.error:
             return None
 
