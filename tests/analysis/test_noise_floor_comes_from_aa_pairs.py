@@ -59,7 +59,7 @@ def test_it_is_the_distance_of_aa_pairs_whichever_is_the_faster(factor: float, b
     assert found.of("echo") == found.of("echo", "speedup")
     (pair,) = found.pairs
     assert pair.ratios["throughput"].point == pytest.approx(factor, rel=0.001)
-    assert (pair.workers, pair.key.workload) == (2, "echo")
+    assert (pair.cell.workers, pair.cell.workload) == (2, "echo")
 
 
 def test_the_margin_is_the_studys_whatever_the_noise() -> None:
@@ -77,7 +77,7 @@ def test_a_workload_without_aa_pairs_has_the_largest_floor_of_the_study() -> Non
         replace(EXACT, variants={"echo": [{}], "compute": [{}]}),
         of_twins(lambda run: with_speed(run, factors[run.cell.workload])),
     )
-    assert [each.key.workload for each in found.pairs] == ["echo", "compute"]
+    assert [each.cell.workload for each in found.pairs] == ["echo", "compute"]
     assert found.of("compute") == pytest.approx(0.04, rel=0.01)
     assert found.of("scrape") == found.of("echo") == pytest.approx(0.1, rel=0.01)
 
@@ -85,10 +85,10 @@ def test_a_workload_without_aa_pairs_has_the_largest_floor_of_the_study() -> Non
 def aa_pair(
     parameters: str, spread: float, p99_spread: float, workload: str = "serve", blocks: int = 8
 ) -> AAPair:
-    key = curve_cell(workload, parameters, "weak", "uvloop", "3.14t", "threads")
+    cell = curve_cell(workload, parameters, "weak", "uvloop", "3.14t", "threads").but(workers=2)
     spreads = dict.fromkeys(MEASURES, spread) | {"latency_p99_s": p99_spread}
     asked = [hypothesis(np.full(blocks, 1 + each), 0.02) for each in spreads.values()]
-    return AAPair(key, 2, dict(zip(spreads, judge(asked), strict=True)))
+    return AAPair(cell, dict(zip(spreads, judge(asked), strict=True)))
 
 
 def test_a_ratio_stands_beside_the_pairs_most_like_it() -> None:
@@ -240,9 +240,9 @@ def test_any_aa_pairs_have_a_floor_or_none(ratios: list[list[float]]) -> None:
     """None, one, several pairs; no block, one, few, all alike, NaN. It reaches as far as the
     interval of a pair or, with few blocks, the range.
     """
-    key = curve_cell("echo", "{}", "weak", "asyncio", "3.14t", "threads")
+    cell = curve_cell("echo", "{}", "weak", "asyncio", "3.14t", "threads").but(workers=2)
     estimates = judge([hypothesis(np.array(each, np.float64), 0.02) for each in ratios])
-    pairs = tuple(AAPair(key, 2, dict.fromkeys(MEASURES, each)) for each in estimates)
+    pairs = tuple(AAPair(cell, dict.fromkeys(MEASURES, each)) for each in estimates)
     found = NoiseFloor(pairs)
     known = [max(each.high, 1 / each.low) - 1 for each in estimates if each.n]
     if known:

@@ -281,7 +281,7 @@ def test_each_rate_has_the_noise_of_its_own_pair() -> None:
     results = replace(THREE_RATES, configurations=four, aa_pairs=True).results
     floors: dict[float, float] = {}
     for pair in results.floor.pairs:
-        rate = float(str(pair.parameters["rate_per_s"]))
+        rate = float(str(pair.cell.parameters["rate_per_s"]))
         floors[rate] = max(0.02, pair.floor("latency_p99_s"), floors.get(rate, 0.0))
     assert len(floors) == len(set(floors.values())) == len(THREE_RATES.rates)
     assert {each.verdict.margin for each in p99s(results)} == {0.02}

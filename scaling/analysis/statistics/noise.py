@@ -78,28 +78,22 @@ ALIKE: dict[str, tuple[Noise, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class AAPair:
-    """An A/A pair: for each measure the second run over the first, paired inside blocks.
+    """An A/A pair: for each measure the second run of a cell over the first, paired inside blocks.
 
     The verdicts on `ratios` are those of the study's rule. `p_equal` is the chance of a ratio as
     far from 1 as this between equal cells, without a margin and without correction; NaN where
     nothing was tested.
     """
 
-    key: Cell
-    workers: int
+    cell: Cell
     ratios: dict[Noise, RatioVerdict]
     p_equal: dict[Noise, float] = field(default_factory=dict)
 
     @property
-    def parameters(self) -> Mapping[str, ParameterValue]:
-        """The parameters of both cells."""
-        return self.key.parameters
-
-    @property
     def name(self) -> str:
         """`echo · asyncio · 3.14t · threads, N = 2`."""
-        key = self.key
-        return f"{key.workload} · {key.loop} · {key.arm} · {key.model}, N = {self.workers}"
+        cell = self.cell
+        return f"{cell.workload} · {cell.loop} · {cell.arm} · {cell.model}, N = {cell.workers}"
 
     def floor(self, measure: Noise, fewest: int = 1) -> float:
         """How far from 1 the ratio's interval (or range) reaches; NaN below `fewest` blocks."""
@@ -137,12 +131,12 @@ class NoiseFloor:
             ValueError: no such measure.
         """
         measures = _alike(measure)
-        own = [each for each in self.pairs if each.key.workload == workload]
+        own = [each for each in self.pairs if each.cell.workload == workload]
         of_kind, alike = [], []
         if parameters:
             kind = is_open_loop(parameters)
-            of_kind = [each for each in own if is_open_loop(each.parameters) == kind]
-            alike = [each for each in of_kind if dict(each.parameters) == dict(parameters)]
+            of_kind = [each for each in own if is_open_loop(each.cell.parameters) == kind]
+            alike = [each for each in of_kind if dict(each.cell.parameters) == dict(parameters)]
         nearest = (alike, of_kind, own, self.pairs)
         floors = [_floor(nearest, measures, fewest) for fewest in (1, FEWEST_BLOCKS)]
         return float(np.fmax.reduce(floors))
@@ -196,7 +190,10 @@ def noise_floor(frame: pd.DataFrame, study: StudyLine) -> NoiseFloor:
     )
     share = float(study.study.get("margin") or MARGIN)
     cells = list(both.groupby(list(CELL), observed=True, sort=False))
-    found = [AAPair(curve_cell(*key), int(str(workers)), {}) for (_, *key, workers), _ in cells]
+    found = [
+        AAPair(curve_cell(*key).but(workers=int(str(workers))), {})
+        for (_, *key, workers), _ in cells
+    ]
     for name, column in COLUMNS.items():
         ratios = [_ratios(runs, column) for _, runs in cells]
         judged = judge([hypothesis(each, share, DIRECTIONS.get(name, COST)) for each in ratios])
@@ -204,7 +201,7 @@ def noise_floor(frame: pd.DataFrame, study: StudyLine) -> NoiseFloor:
             pair.ratios[name] = verdict
             pair.p_equal[name] = hypothesis(each, 0.0).p_differs
     order = {name: place for place, name in enumerate(study.workloads)}
-    found.sort(key=lambda each: order.get(each.key.workload, len(order)))
+    found.sort(key=lambda each: order.get(each.cell.workload, len(order)))
     return NoiseFloor(tuple(found), share)
 
 

@@ -199,17 +199,17 @@ def noise_block(results: StudyResults) -> Block:
     rows: list[list[Cell]] = []
     known = [each for each in COLUMNS if any(pair.ratios[each].n for pair in floor.pairs)]
     shown = [each for each in known if each not in LOWER or HIGHEST not in known]
-    variants = ((pair.key.workload, pair.key.parameters) for pair in floor.pairs)
+    variants = ((pair.cell.workload, pair.cell.parameters) for pair in floor.pairs)
     named = short_labels(variants, simulated=False)
     for pair in floor.pairs:
-        key = pair.key
-        what = named[key.workload, key.parameters]
-        name = f"{what} · {key.sizing} · {key.loop} · {key.arm} · {key.model}"
+        cell = pair.cell
+        what = named[cell.workload, cell.parameters]
+        name = f"{what} · {cell.sizing} · {cell.loop} · {cell.arm} · {cell.model}"
         farthest = pair.floor("throughput")
         rows.append(
             [
                 name,
-                str(pair.workers),
+                str(cell.workers),
                 *(pair.ratios[measure] for measure in shown),
                 formats.percent(farthest),
             ]

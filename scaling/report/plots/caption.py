@@ -221,7 +221,7 @@ def noise_text(section: Section, floor: NoiseFloor) -> str:
     The pairs are those in an open loop, if there are any.
     """
     workload = section.curves[0].key.workload
-    own = [pair for pair in floor.pairs if pair.key.workload == workload]
-    chosen = [pair for pair in own if is_open_loop(pair.parameters)] or own
+    own = [pair for pair in floor.pairs if pair.cell.workload == workload]
+    chosen = [pair for pair in own if is_open_loop(pair.cell.parameters)] or own
     known = [spread for pair in chosen if math.isfinite(spread := pair.floor("latency_p99_s"))]
     return f"A/A pairs differ by ±{formats.percents(known)} in P99" if known else ""

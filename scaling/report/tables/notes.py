@@ -219,16 +219,16 @@ def spread_text(results: StudyResults, *, brief: bool = False) -> str:
     open loop, where throughput is what was asked for, in P99. A `brief` text does not name them.
     """
     every = results.floor.pairs
-    pairs = [each for each in every if each.key.workload not in CONTROLS] or every
+    pairs = [each for each in every if each.cell.workload not in CONTROLS] or every
     if not pairs:
         return "Noise: no A/A pairs were run, so nothing checks the verdicts."
     spreads: dict[str, list[float]] = {}
     for each in pairs:
-        is_rated = open_loop_rate(each.key.parameters) is not None
-        is_open = is_rated and is_served(each.key, results.study)
+        is_rated = open_loop_rate(each.cell.parameters) is not None
+        is_open = is_rated and is_served(each.cell, results.study)
         spread = each.floor("latency_p99_s" if is_open else "throughput")
         if math.isfinite(spread):
-            name = f"{each.key.workload}{', P99' if is_open else ''}"
+            name = f"{each.cell.workload}{', P99' if is_open else ''}"
             spreads.setdefault(name, []).append(spread)
     known = [f"±{formats.percents(found)} ({name})" for name, found in spreads.items()]
     if not known:
