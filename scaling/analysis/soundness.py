@@ -12,7 +12,7 @@ from scaling.analysis.curves import Curve, Point, curves
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.table.groups import require_one_study
 from scaling.base.formats import listed
-from scaling.journal.record import ArmRecord, Environment, Machine, StudyLine
+from scaling.journal.record import ArmRecord, Cell, Environment, Machine, StudyLine
 from scaling.study.controls import (
     CONTROLS,
     COUNTS,
@@ -44,15 +44,9 @@ UNKNOWN = "nothing shows whether machine and builds behave"
 
 @dataclass(frozen=True, slots=True)
 class ControlOutcome:
-    """One control at one N on one curve: its speed-up, and what it must be.
+    """A cell of a control: its speed-up, and what it must be. One of `least` and `most` is None."""
 
-    One of `least` and `most` is None.
-    """
-
-    control: str
-    loop: str
-    arm: str
-    workers: int
+    cell: Cell
     speedup: Estimate
     least: float | None = None
     most: float | None = None
@@ -73,12 +67,16 @@ class ControlOutcome:
         return point >= self.least if self.least is not None else point <= (self.most or 0.0)
 
     @property
+    def expected(self) -> str:
+        """`at least 1.6`, `at most 1.1`."""
+        return f"at most {self.most:g}" if self.least is None else f"at least {self.least:g}"
+
+    @property
     def text(self) -> str:
         """What was found and what was expected."""
-        expected = f"at most {self.most:g}" if self.least is None else f"at least {self.least:g}"
-        found = f"{self.speedup!s} times N = 1"
-        where = f"{self.control} · {self.loop} · {self.arm} at N = {self.workers}"
-        return f"{where}: {found if self.speedup.n else 'no valid run'}, expected {expected}"
+        cell, found = self.cell, f"{self.speedup!s} times N = 1"
+        where = f"{cell.workload} · {cell.loop} · {cell.arm} at N = {cell.workers}"
+        return f"{where}: {found if self.speedup.n else 'no valid run'}, expected {self.expected}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +117,7 @@ def soundness_of(found: list[ControlOutcome], study: StudyLine) -> Soundness:
         return Soundness("void", tuple(failed))
     undecided = [each.text for each in found if each.speedup.n and not each.holds]
     failed_to_run = [each.text for each in found if not each.speedup.n]
-    ran = {(each.control, each.arm) for each in found}
+    ran = {(each.cell.workload, each.cell.arm) for each in found}
     lacking = [
         f"{control} on {arm}"
         for arm, found_as in study.arms.items()
@@ -173,7 +171,7 @@ def _outcomes(curve: Curve, point: Point, study: StudyLine) -> Iterator[ControlO
     elif _has_a_core_each(point, study.machine):
         least = 1 + LEAST_GAIN * (n - 1)
     if least is not None or most is not None:
-        yield ControlOutcome(key.workload, key.loop, key.arm, n, point.speedup, least, most)
+        yield ControlOutcome(key.but(workers=n), point.speedup, least, most)
 
 
 def _has_a_core_each(point: Point, machine: Machine) -> bool:

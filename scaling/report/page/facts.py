@@ -250,8 +250,8 @@ def validity_blocks(results: StudyResults) -> list[Block]:
     holds = ["The controls hold."] if results.soundness.status == "sound" else []
     warnings = warnings_of(results) or holds
     judged: list[list[Cell]] = [
-        [each.control, each.loop, each.arm, str(each.workers), each.speedup, _expected(each),
-         _word(each)]
+        [each.cell.workload, each.cell.loop, each.cell.arm, str(each.cell.workers), each.speedup,
+         each.expected, _word(each)]
         for each in results.outcomes
     ]  # fmt: skip
     headings = ["control", "loop", "arm", "N", "speed-up", "must be", "outcome"]
@@ -272,12 +272,6 @@ def validity_blocks(results: StudyResults) -> list[Block]:
         Block("Controls", warnings, grids=grids),
         Block("Runs", words, grids=listed),
     ]
-
-
-def _expected(outcome: ControlOutcome) -> str:
-    if outcome.least is None:
-        return f"at most {outcome.most:g}"
-    return f"at least {outcome.least:g}"
 
 
 def _word(outcome: ControlOutcome) -> str:
