@@ -13,7 +13,7 @@ import numpy as np
 from scaling.analysis.arrays import Flags, Floats
 from scaling.analysis.comparison import Compared
 from scaling.analysis.curves import Curve
-from scaling.analysis.statistics.estimate import NO_MEAN, Estimate, geometric_means, means
+from scaling.analysis.statistics.estimate import NO_VALUE, Estimate, geometric_means, means
 from scaling.analysis.statistics.verdict import reach
 from scaling.base.vocabulary import PROCESSES
 from scaling.journal.record import Cell
@@ -211,14 +211,14 @@ def _attribution(runs: Compared, curve: Curve, n: int) -> Attribution:
     if not known.any():
         return Attribution(runs, of, 0, margin, is_rated, _why(runs, of))
     one, many, one_term = _terms(runs, of, known)
-    factors = [NO_MEAN] * (len(TERMS) + 1)
+    factors = [NO_VALUE] * (len(TERMS) + 1)
     if not is_rated:
         factors = geometric_means(_with_sum(log_factors(one, many)))
     *losses, whole = _losses((*TERMS, WHOLE), _with_sum(one), _with_sum(many), factors)
     if one_term:
         losses = [_unknown(each.term) if each.term in NOT_SEPARATE else each for each in losses]
     others = [_values(runs, each, OTHER_THREADS)[known, np.newaxis] for each in (_one(of), of)]
-    (other_threads,) = _losses([OTHER_THREADS], others[0], others[1], [NO_MEAN])
+    (other_threads,) = _losses([OTHER_THREADS], others[0], others[1], [NO_VALUE])
     return Attribution(
         runs,
         of,
@@ -290,7 +290,7 @@ def _losses(
 
 
 def _unknown(term: Term) -> Loss:
-    return Loss(term, NO_MEAN, NO_MEAN, NO_MEAN, NO_MEAN)
+    return Loss(term, NO_VALUE, NO_VALUE, NO_VALUE, NO_VALUE)
 
 
 def _shared(runs: Compared, of: Cell, known: Flags) -> Shared | None:

@@ -20,7 +20,7 @@ from scaling.analysis.lookup.cells import AbsentCellError
 from scaling.analysis.lookup.figure import Figure, find, results_of
 from scaling.analysis.results import StudyResults
 from scaling.analysis.soundness import build_differences_of
-from scaling.analysis.statistics.estimate import RATIO, Estimate, median
+from scaling.analysis.statistics.estimate import NO_VALUE, RATIO, Estimate
 from scaling.analysis.statistics.hypotheses import CORRECTIONS, Family
 from scaling.analysis.statistics.verdict import (
     Hypothesis,
@@ -313,8 +313,6 @@ def _decided(
 # --------------------------------------------------------------------------------------- as a table
 # Judged claims as rows, for notebooks and other programs.
 
-NO_FIGURE = median((), "")
-
 
 def table(judged: Sequence[JudgedClaim]) -> pd.DataFrame:
     """One row per claim, or one per figure where a claim names several.
@@ -328,7 +326,7 @@ def table(judged: Sequence[JudgedClaim]) -> pd.DataFrame:
 
 
 def _row(each: JudgedClaim, ours: Figure | None) -> dict[str, object]:
-    claim, found = each.claim, ours.estimate if ours else NO_FIGURE
+    claim, found = each.claim, ours.estimate if ours else NO_VALUE
     return {
         "name": claim.name,
         "source": claim.source,

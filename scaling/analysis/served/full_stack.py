@@ -14,7 +14,7 @@ import numpy as np
 
 from scaling.analysis.curves import Curve, Point
 from scaling.analysis.sections import Section
-from scaling.analysis.statistics.estimate import Estimate, median
+from scaling.analysis.statistics.estimate import Estimate
 from scaling.study.load import open_loop_rate
 
 STACK, PROXY, POOLER = "stack", "proxy", "pooler"
@@ -27,7 +27,6 @@ PARTS = {
     "database": "database_cpu_s_per_op",
 }
 TOTAL = "stack_cpu_s_per_op"
-NO_VALUE = median((), "s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,4 +114,4 @@ def in_order(found: Iterable[Stack], workers: int) -> list[tuple[Stack, Point]]:
 
 def cpu_s(point: Point) -> Estimate:
     """CPU time of all parts per request, s."""
-    return point.figures.get(TOTAL, NO_VALUE)
+    return point.figures[TOTAL]

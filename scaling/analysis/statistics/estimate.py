@@ -89,6 +89,9 @@ class Estimate:
         )
 
 
+NO_VALUE = Estimate(math.nan, math.nan, math.nan, "", 0, "no value")
+
+
 def bounds_kind(values: Iterable[Estimate]) -> str:
     """What the bounds beside some medians are: `range of 3 runs`, `95 % interval over 8 blocks`."""
     several = [value for value in values if value.n > 1]
@@ -209,7 +212,6 @@ def _place(n: int) -> tuple[int, float]:
 
 SINGLE, MEAN_RANGE = "single value", "mean and range"
 MEAN, GEOMETRIC = "mean, Student's t", "geometric mean, Student's t"
-NO_MEAN = Estimate(math.nan, math.nan, math.nan, "", 0, "no value")
 
 
 def means(table: Floats, unit: str) -> list[Estimate]:
@@ -272,7 +274,7 @@ def ratio(over: Iterable[float], under: Iterable[float]) -> Estimate:
     ours, theirs = (np.array([v for v in side if 0 < v < math.inf]) for side in (over, under))
     n = min(len(ours), len(theirs))
     if n == 0:
-        return Estimate(math.nan, math.nan, math.nan, RATIO, 0, "no value")
+        return median([], RATIO)
     with np.errstate(over="ignore", under="ignore"):  # by figures that no run has
         every = np.sort(np.divide.outer(ours, theirs).ravel())
     of_all = median(every, RATIO)

@@ -5,7 +5,6 @@ from scaling.analysis.served.full_stack import PARTS, Stack, cpu_s, headline_n, 
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.base import formats
 from scaling.report.tables.grid import Cell, Chapter, Grid
-from scaling.report.tables.measures import NO_VALUE
 from scaling.report.tables.notes import bound_text, bounds
 
 TITLE = "The full stack"
@@ -64,7 +63,7 @@ def _parts(found: list[Stack], workers: int) -> Grid:
                 *(_ms(figures[f"latency_{name}_s"]) for name in ("p50", "p99")),
                 figures["load_errors"],
                 _ms(cpu_s(point)),
-                *(_ms(figures.get(column, NO_VALUE)) for column in PARTS.values()),
+                *(_ms(figures[column]) for column in PARTS.values()),
                 point.memory,
             ]
         )

@@ -8,7 +8,7 @@ import pandas as pd
 
 from scaling.analysis.losses import BLOCKED, IDLE, TERMS, Attribution, Loss, Shared, Term
 from scaling.analysis.results import StudyResults
-from scaling.analysis.statistics.estimate import NO_MEAN, Estimate, bounds_kind
+from scaling.analysis.statistics.estimate import NO_VALUE, Estimate, bounds_kind
 from scaling.analysis.statistics.verdict import reach
 from scaling.analysis.table.stacks import NS_PER_S
 from scaling.analysis.table.time_terms import NO_WAITS, POLLS
@@ -329,7 +329,8 @@ def _figures(loss: Loss, *, is_largest: bool) -> dict[str, object]:
 
 
 def _shared(each: Attribution) -> dict[str, object]:
-    machine, sharing = (each.shared.machine, each.shared.sharing) if each.shared else (NO_MEAN,) * 2
+    shared = each.shared
+    machine, sharing = (shared.machine, shared.sharing) if shared else (NO_VALUE, NO_VALUE)
     return _in_ns("machine_ns", machine) | _in_ns("sharing_ns", sharing)
 
 

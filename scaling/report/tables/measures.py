@@ -10,7 +10,7 @@ import pandas as pd
 from scaling.analysis.curves import MIB, READINGS, Curve, Point
 from scaling.analysis.results import StudyResults
 from scaling.analysis.sections import Section, Track
-from scaling.analysis.statistics.estimate import Estimate, bounds_kind, median
+from scaling.analysis.statistics.estimate import NO_VALUE, Estimate, bounds_kind
 from scaling.analysis.table.column import Shown
 from scaling.analysis.table.columns import SHOWN
 from scaling.analysis.table.run_fields import is_count, readable, unit_of
@@ -24,7 +24,6 @@ MARKS = {"smt": SIBLINGS, "oversubscribed": OVERSUBSCRIBED}
 # Units that figures come in, and those in which people read them.
 READ_IN = {"s": ("ms", 1e3), "B": ("MiB", 1 / MIB)}
 OWN_PLACE = 80  # among the places of `Shown`
-NO_VALUE = median((), "")
 
 
 @dataclass(frozen=True, slots=True)
