@@ -153,32 +153,6 @@ TAIL = (1 - COVERAGE) / 2
 MOST_LEVERAGE = 0.95  # a value that decides the fit all by itself has no residual to speak of
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Resamples:
-    """Resampled parameters: groups of (R, P), each refitted to R resamples.
-
-    The first group is of the law itself. Where its interval for alpha or beta reaches 0, the law
-    without that parameter is as likely, and a further group has refits of that law: refits that
-    stop at a bound half of the time understate how much the other parameters vary (D. W. K.
-    Andrews, Econometrica 68 (2), 2000, 399-405). An interval is what those of all groups cover
-    together.
-    """
-
-    groups: tuple[Floats, ...]
-    tail: float
-    method: str
-
-    def interval(self, of: Callable[[Floats], Floats]) -> tuple[Floats, Floats]:
-        """Low and high of what `of` makes of parameters (R, P): an array with R as its last axis.
-
-        Both are among the values found, which may be infinite.
-        """
-        found = [of(group) for group in self.groups]
-        low = [np.quantile(each, self.tail, axis=-1, method="lower") for each in found]
-        high = [np.quantile(each, 1 - self.tail, axis=-1, method="higher") for each in found]
-        return np.min(low, axis=0), np.max(high, axis=0)
-
-
 class Fit:
     """A law fitted to medians. Its parameters are floats, with 95 % intervals in `intervals`.
 
@@ -239,28 +213,33 @@ class Fit:
         return n * math.log(spread) + 2 * k + 2 * k * (k + 1) / (n - k - 1)
 
     @cached_property
-    def resamples(self) -> Resamples:
-        """What the intervals are made of: the law fitted again to what might have been seen."""
+    def resamples(self) -> tuple[Floats, ...]:
+        """What the intervals are made of: groups of (R, P), each refitted to R resamples of what
+        might have been seen.
+
+        The first group is of the law itself. Where its interval for alpha or beta reaches 0, the
+        law without that parameter is as likely, and a further group has refits of that law: refits
+        that stop at a bound half of the time understate how much the other parameters vary (D. W.
+        K. Andrews, Econometrica 68 (2), 2000, 399-405).
+        """
         law, runs, blocks = self.law, self._runs, len(self._runs)
         rng = np.random.default_rng(SEED)
-        if blocks >= FEWEST_FOR_INTERVAL:
+        if self._by_blocks:
             drawn = runs[rng.integers(0, blocks, (RESAMPLES, blocks))]
             rows = pd.DataFrame(drawn.swapaxes(1, 2).reshape(-1, blocks))
             values = rows.median(axis=1).to_numpy().reshape(RESAMPLES, -1)  # NaN: an N has no run
-            tail, method = _tail(blocks), f"bootstrap over {blocks} blocks"
         else:
             values = self._thrown_back(rng)
-            tail, method = TAIL, "bootstrap of residuals"
 
         def refitted(absent: tuple[str, ...] = ()) -> Floats:
             return fit_many(law, self._workers, values, self._found, absent)
 
         own = refitted()
-        low, _ = Resamples((own[:, 1:],), tail, method).interval(np.transpose)  # not of gamma
+        low, _ = self._interval([own[:, 1:]], np.transpose)  # not of gamma
         doubtful = [name for name, least in zip(law.parameters[1:], low, strict=True) if least <= 0]
         counts = range(1, len(doubtful) + 1)
         without = (each for count in counts for each in combinations(doubtful, count))
-        return Resamples((own, *map(refitted, without)), tail, method)
+        return (own, *map(refitted, without))
 
     def _thrown_back(self, rng: np.random.Generator) -> Floats:
         """The fit plus its own residuals, drawn with replacement.
@@ -279,20 +258,53 @@ class Fit:
         drawn = rng.choice(residuals - residuals.mean(), (RESAMPLES, len(fitted)))
         return np.asarray(fitted + wider * drawn)
 
+    def _interval(
+        self, groups: Sequence[Floats], of: Callable[[Floats], Floats]
+    ) -> tuple[Floats, Floats]:
+        """Low and high of what `of` makes of parameters (R, P), an array with R as its last axis:
+        what the intervals of all groups cover together.
+
+        Both are among the values found, which may be infinite.
+        """
+        found = [of(group) for group in groups]
+        low = [np.quantile(each, self._tail, axis=-1, method="lower") for each in found]
+        high = [np.quantile(each, 1 - self._tail, axis=-1, method="higher") for each in found]
+        return np.min(low, axis=0), np.max(high, axis=0)
+
+    @property
+    def _tail(self) -> float:
+        """What to cut off so that few blocks do not make an interval too narrow.
+
+        T. C. Hesterberg, What teachers should know about the bootstrap, The American Statistician
+        69 (4), 2015, 371-386, 3.4.2: the expanded percentile interval.
+        """
+        blocks = len(self._runs)
+        if not self._by_blocks:
+            return TAIL
+        return float(ndtr(stdtrit(blocks - 1, TAIL) * np.sqrt(blocks / (blocks - 1))))
+
+    @property
+    def _by_blocks(self) -> bool:
+        """Whether whole blocks are drawn."""
+        return len(self._runs) >= FEWEST_FOR_INTERVAL
+
     @property
     def method(self) -> str:
         """How the intervals are made."""
-        return self.resamples.method
+        drawn = f"over {len(self._runs)} blocks" if self._by_blocks else "of residuals"
+        return f"bootstrap {drawn}"
 
     @cached_property
     def intervals(self) -> Mapping[str, tuple[float, float]]:
         """The interval of each parameter and, of the Universal Scalability Law, of its peak."""
-        low, high = self.resamples.interval(np.transpose)
+        low, high = self._interval(self.resamples, np.transpose)
         low[0], high[0] = low[0] * self._unit_per_s, high[0] * self._unit_per_s
         ends = zip(low.tolist(), high.tolist(), strict=True)
         found = dict(zip(self.law.parameters, ends, strict=True))
         if self.law is USL:
-            least, most = self.resamples.interval(lambda each: _peaks(each[:, 1], each[:, 2]))
+            least, most = self._interval(
+                self.resamples, lambda each: _peaks(each[:, 1], each[:, 2])
+            )
             found["peak"] = float(least), float(most)
         return found
 
@@ -318,7 +330,7 @@ class Fit:
         Raises:
             ValueError: NaN or infinity, or an N below 1.
         """
-        low, high = self.resamples.interval(lambda parameters: self._at(n, parameters))
+        low, high = self._interval(self.resamples, lambda parameters: self._at(n, parameters))
         return low * self._unit_per_s, high * self._unit_per_s
 
     def _at(self, n: npt.ArrayLike, parameters: Floats) -> Floats:
@@ -353,15 +365,6 @@ def choose(workers: Floats, runs: Floats) -> tuple[Fit, Mapping[str, float]]:
 def _peaks(alpha: Floats, beta: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(beta > 0, np.sqrt((1 - alpha) / beta), np.inf)
-
-
-def _tail(blocks: int) -> float:
-    """What to cut off so that few blocks do not make an interval too narrow.
-
-    T. C. Hesterberg, What teachers should know about the bootstrap, The American Statistician 69
-    (4), 2015, 371-386, 3.4.2: the expanded percentile interval.
-    """
-    return float(ndtr(stdtrit(blocks - 1, TAIL) * np.sqrt(blocks / (blocks - 1))))
 
 
 # ------------------------------------------------------------------------------------------ regions
