@@ -15,7 +15,7 @@ there that ends in a dot takes any after it.
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
 from weakref import WeakKeyDictionary
@@ -287,8 +287,7 @@ def _capacity(results: StudyResults, name: FigureName) -> Figure:
     of = _figure(results, name, series, "requests/s", margin, what)
     if name.over is not None:
         return of
-    estimate = OF_A_CAPACITY[name.measure](found[0])
-    return Figure(of.values, estimate, margin, what, of.study, of.least, of.most)
+    return replace(of, estimate=OF_A_CAPACITY[name.measure](found[0]))
 
 
 def _one_capacity(results: StudyResults, fields: Fields) -> Capacity:

@@ -6,7 +6,6 @@ scaling.capacity(scaling.StudyResults.of(scaling.read("results/latency")), slo="
 """
 
 import math
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -25,13 +24,11 @@ from scaling.analysis.served.capacity import (
 )
 from scaling.analysis.table.groups import counting_lines
 from scaling.analysis.table.latency import Counted, counted, histograms_of
-from scaling.analysis.table.load import Journal, read_journal
+from scaling.analysis.table.load import Journal, Source, read_journal
 from scaling.base.errors import UsageError
 from scaling.journal.record import Cell, Latency, Parameters
 from scaling.study import questions
 from scaling.study.kinds import parse_objective
-
-type Source = Journal | str | os.PathLike[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +56,7 @@ def timed_runs(journal: Journal, runs: pd.DataFrame) -> Iterator[TimedRun]:
         yield TimedRun(line.cell, line.block, histograms_of(line), unfinished)
 
 
-def latency(journal: Source, cell: Mapping[str, object]) -> pd.DataFrame:
+def latency(journal: Journal | Source, cell: Mapping[str, object]) -> pd.DataFrame:
     """How latencies of a cell are distributed: a row for each bucket of each run's histogram.
 
     `journal` is one that `scaling.read` gave, or its path; `cell` names the cell as for
