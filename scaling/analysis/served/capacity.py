@@ -13,7 +13,6 @@ between the two. Ratios of capacities are taken as all others are (`scaling.anal
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -39,19 +38,14 @@ from scaling.study.questions import CAPACITY, OVER_PROCESSES, without_rate
 # favour lucky runs.
 
 
-class Crossing(NamedTuple):
-    """A rate inside the grid (`side` is 0), else the grid's end, which is a bound.
-
-    `side` is 1 where the objective holds at every rate, so that capacity is at least the highest,
-    and -1 where it holds at none, so that capacity is less than the lowest.
-    """
-
-    rate_per_s: float
-    side: int
-
-
-def crossing(rates_per_s: Floats, latencies_s: Floats, sound: Flags, limit_s: float) -> Crossing:
+def crossing(
+    rates_per_s: Floats, latencies_s: Floats, sound: Flags, limit_s: float
+) -> tuple[float, int]:
     """The rate up to which the objective holds: latency within `limit_s`, and every run `sound`.
+
+    Beside it stands 0 for a rate inside the grid; else the rate is the grid's end, a bound: with 1
+    where the objective holds at every rate, so that capacity is at least the highest, with -1 where
+    it holds at none, so that capacity is less than the lowest.
 
     Arrays are of shape (rates,), the rates ascending; a run is sound without errors and backlog.
     Where an unsound run comes before the crossing, the rate before that run is the capacity.
@@ -68,14 +62,14 @@ def crossing(rates_per_s: Floats, latencies_s: Floats, sound: Flags, limit_s: fl
     slow = int(np.searchsorted(fit, limit, side="right"))  # the first rate beyond the objective
     unsound = count if sound.all() else int(np.argmin(sound))
     if min(slow, unsound) == 0:
-        return Crossing(float(rates_per_s[0]), -1)
+        return float(rates_per_s[0]), -1
     if min(slow, unsound) == count:
-        return Crossing(float(rates_per_s[-1]), 1)
+        return float(rates_per_s[-1]), 1
     if unsound < slow:
-        return Crossing(float(rates_per_s[unsound - 1]), 0)
+        return float(rates_per_s[unsound - 1]), 0
     part = (limit - fit[slow - 1]) / (fit[slow] - fit[slow - 1])
     low, high = np.log(rates_per_s[slow - 1 : slow + 1])
-    return Crossing(float(np.exp(low + part * (high - low))), 0)
+    return float(np.exp(low + part * (high - low))), 0
 
 
 # ----------------------------------------------------------------------------------------- capacity
@@ -183,7 +177,7 @@ def _capacity(
         earliest = np.minimum(latencies, least_s[row, known])
         crossings.append(found)
         at_most.append(crossing(at, earliest, sound, objective.limit_s))
-        kept = max(0, int((at <= found.rate_per_s).sum()) - 1)  # the last rate up to it
+        kept = max(0, int((at <= found[0]).sum()) - 1)  # the last rate up to it
         memory.append(memory_mib[row, known][kept])
 
     def placed(values: Floats) -> Floats:
