@@ -16,7 +16,6 @@ from rich.console import Console
 from rich.table import Table
 
 from scaling.analysis.gate_bounds import Limits
-from scaling.analysis.lookup.figure import results_of
 from scaling.analysis.remedies import Found, remedies_in
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import read_journal
@@ -134,7 +133,7 @@ def worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(StudyResults, "of", results_of)
 
 
-journal = cache(read_journal)
+journal, results_of = cache(read_journal), cache(StudyResults.of)
 
 
 def results(folder: Path) -> StudyResults:

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from scaling.analysis import results
-from scaling.analysis.lookup.figure import once_for_each
+from scaling.analysis.lookup.figure import results_of
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import read_journal
 from scaling.report.files import write_derived
@@ -83,28 +83,13 @@ def test_a_page_at_the_end_of_a_run_has_the_plots_that_were_drawn(
     assert drawn == dict.fromkeys(drawn, 2), "it draws the same"
 
 
-class Study:
-    """Any object that something is worked out for."""
-
-
-def test_work_is_done_once_for_each_object() -> None:
-    asked: list[Study] = []
-
-    @once_for_each
-    def place(study: Study) -> int:
-        asked.append(study)
-        return len(asked)
-
-    one, other = Study(), Study()
-    assert [place(each) for each in (one, other, one, other)] == [1, 2, 1, 2]
-    assert asked == [one, other]
-
-
-def test_what_is_worked_out_goes_with_its_object() -> None:
-    name = once_for_each(lambda study: f"{study}")
-    study = Study()
-    there = ref(study)
-    assert name(study) == name(study)
-    del study
+def test_what_is_looked_up_is_worked_out_once_and_goes_with_its_journal(tmp_path: Path) -> None:
+    file = FakeStudy(workers=(1,)).write(tmp_path)
+    journal, other = read_journal(file), read_journal(file)
+    assert results_of(journal) is results_of(journal)
+    assert results_of(other) is not results_of(journal)
+    assert results_of(journal).judged
+    there = ref(journal)
+    del journal
     gc.collect()
     assert there() is None

@@ -16,7 +16,6 @@ there that ends in a dot takes any after it.
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import wraps
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
@@ -86,23 +85,15 @@ class Figure:
     written: str = ""
 
 
-def once_for_each[Of, Result](work: Callable[[Of], Result]) -> Callable[[Of], Result]:
-    """Decorate a function of one object, compared by identity; its results are forgotten with it.
-
-    The result must not refer to that object: the two would stay in memory.
-    """
-    found: WeakKeyDictionary[Of, Result] = WeakKeyDictionary()
-
-    @wraps(work)
-    def worked_out(of: Of) -> Result:
-        if of not in found:
-            found[of] = work(of)
-        return found[of]
-
-    return worked_out
+# Figures are looked up by the dozen. Results do not refer to their journal and go with it.
+_WORKED_OUT: WeakKeyDictionary[Journal, StudyResults] = WeakKeyDictionary()
 
 
-results_of = once_for_each(StudyResults.of)  # figures are looked up by the dozen
+def results_of(journal: Journal) -> StudyResults:
+    """The results of a journal, which are worked out once."""
+    if journal not in _WORKED_OUT:
+        _WORKED_OUT[journal] = StudyResults.of(journal)
+    return _WORKED_OUT[journal]
 
 
 def figure(
