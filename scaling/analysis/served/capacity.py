@@ -47,16 +47,12 @@ def crossing(
     where the objective holds at every rate, so that capacity is at least the highest, with -1 where
     it holds at none, so that capacity is less than the lowest.
 
-    Arrays are of shape (rates,), the rates ascending; a run is sound without errors and backlog.
-    Where an unsound run comes before the crossing, the rate before that run is the capacity.
-
-    Raises:
-        ValueError: there is no rate.
+    Arrays are of shape (rates,), the rates ascending and at least one; a run is sound without
+    errors and backlog. Where an unsound run comes before the crossing, the rate before that run is
+    the capacity.
     """
     from scipy.optimize import isotonic_regression  # takes longer to import than a plan to make
 
-    if not len(rates_per_s):
-        raise ValueError("a capacity needs a rate")
     fit, limit = isotonic_regression(np.log(latencies_s)).x, np.log(limit_s)
     count = len(rates_per_s)
     slow = int(np.searchsorted(fit, limit, side="right"))  # the first rate beyond the objective

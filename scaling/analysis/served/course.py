@@ -4,7 +4,6 @@ A percentile does not say what made a request wait. Of each cell in an open loop
 longest P99 is followed through its window (the longest request decides where P99 is not known).
 """
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -106,7 +105,7 @@ def _of(blocks: Blocks, rows: Integers, column: str) -> Floats:
     return values
 
 
-def course_of(run: RunLine, p99_s: float = math.nan) -> Course | None:
+def course_of(run: RunLine, p99_s: float) -> Course | None:
     """A run over time; None where it was not loaded, or the instants of its window are missing."""
     if run.load is None or run.record is None:
         return None
