@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from scaling.analysis.results import StudyResults
-from scaling.analysis.served.ship import AppAnswer
+from scaling.analysis.served.ship import AppAnswer, best_pool
 from scaling.analysis.table.groups import counting_lines
 from scaling.base import formats
 from scaling.base.console import new_console
@@ -86,10 +86,9 @@ def test_the_size_of_the_pools_that_is_proven_to_be_better_is_named_and_compared
     results = with_pools(_1=800.0, _4=1_600.0, _40=1_300.0)
     found = results.application
     assert found
-    best = {each.aim: each for each in found.pools}
-    assert best["throughput"].ratio.verdict.word == "faster"
-    assert best["throughput"].cell.parameters["pool"] == 4
-    assert best["memory"].cell.parameters["pool"] == 1  # none needs less
+    assert found.pools["throughput"].verdict.word == "faster"
+    assert best_pool(found.pools["throughput"]).parameters["pool"] == 4
+    assert best_pool(found.pools["memory"]).parameters["pool"] == 1  # none needs less
     (throughput,) = (each for each in found.shipped if each.aim == "throughput")
     assert throughput.ratio.of.parameters["pool"] == 4
     text = " ".join(lines_of(results))
@@ -101,7 +100,7 @@ def test_the_size_of_the_pools_that_is_proven_to_be_better_is_named_and_compared
 def test_without_proof_the_smallest_pool_is_named() -> None:
     found = with_pools(_1=1_000.0, _4=1_000.0).application
     assert found
-    assert {each.cell.parameters["pool"] for each in found.pools} == {1}
+    assert {best_pool(each).parameters["pool"] for each in found.pools.values()} == {1}
 
 
 def test_nothing_is_shipped_on_too_few_blocks() -> None:

@@ -149,29 +149,13 @@ class CopiedOnWrite:
 
 
 @dataclass(frozen=True, slots=True)
-class BestPool:
-    """How many threads each loop's pool should have for an aim, by `ratio` over the smallest size.
-
-    Of the sizes proven to be better than the smallest one `ratio` has the best median; where none
-    is, it has the best of all, and the smallest size is the one to ship.
-    """
-
-    aim: Aim
-    ratio: Ratio
-
-    @property
-    def cell(self) -> Cell:
-        """The one to ship."""
-        is_better = self.ratio.verdict.word in THREADS_BETTER
-        return self.ratio.of if is_better else self.ratio.over
-
-
-@dataclass(frozen=True, slots=True)
 class AppAnswer:
     """What is said of an application; empty lists where runs are missing.
 
     `rate_per_s` is the stated rate, that the latencies are at; NaN without one. `workers` is N: the
-    largest with a core for each worker.
+    largest with a core for each worker. `pools` says for each aim how many threads each loop's pool
+    should have (`best_pool`), by the ratio of a size over the smallest one: of the sizes proven to
+    be better it has the best median, and where none is, the best of all.
     """
 
     workers: int
@@ -179,7 +163,7 @@ class AppAnswer:
     shipped: list[Shipped]
     factors: list[Factors]
     figures: list[Figures]
-    pools: list[BestPool]
+    pools: dict[Aim, Ratio]
 
     @property
     def largest_n(self) -> int:
@@ -232,8 +216,10 @@ def app_answer(
     rates = sorted({each.section.rate_per_s or 0.0 for each in own} - {0.0})
     stated = [each for each in rates if each in stated_rates(study)]
     rate = middle(stated or rates) if rates else math.nan
-    pools = list(_best_pools(every, rate, peak.loop, n))
-    peak = next((each for each in peaks if pools and _has_pool_of(each, pools[0])), peak)
+    pools = dict(_best_pools(every, rate, peak.loop, n))
+    if pools:
+        best = best_pool(next(iter(pools.values())))
+        peak = next((each for each in peaks if _has_pool_of(each, best)), peak)
     peaks.sort(key=lambda each: each is not peak)
     over = next((each for each in peak.over_processes if _is_headline(each, n)), None)
     shipped = [] if over is None else list(_at_peak(peak, over))
@@ -249,12 +235,19 @@ def app_answer(
     )
 
 
-def _has_pool_of(peak: Compared, best: BestPool) -> bool:
-    ours, theirs = peak.group.first, best.cell
-    return (ours.loop, ours.parameters) == (theirs.loop, theirs.parameters)
+def best_pool(ratio: Ratio) -> Cell:
+    """The one to ship of a pool's size and the smallest one: this, unless the other is proven to be
+    better.
+    """
+    return ratio.of if ratio.verdict.word in THREADS_BETTER else ratio.over
 
 
-def _best_pools(every: Ratios, rate: float, loop: str, n: int) -> Iterator[BestPool]:
+def _has_pool_of(peak: Compared, best: Cell) -> bool:
+    ours = peak.group.first
+    return (ours.loop, ours.parameters) == (best.loop, best.parameters)
+
+
+def _best_pools(every: Ratios, rate: float, loop: str, n: int) -> Iterator[tuple[Aim, Ratio]]:
     """For each aim, of N threads in one process."""
     aims: dict[Aim, str] = {"throughput": THROUGHPUT, "latency": P99, "memory": MEMORY}
     for aim, measure in aims.items():
@@ -268,7 +261,7 @@ def _best_pools(every: Ratios, rate: float, loop: str, n: int) -> Iterator[BestP
         if found:
             sign = -1 if measure == THROUGHPUT else 1
             proven = [each for each in found if each.verdict.word in THREADS_BETTER]
-            yield BestPool(aim, min(proven or found, key=lambda each: sign * each.point))
+            yield aim, min(proven or found, key=lambda each: sign * each.point)
 
 
 def _is_meant(of: Cell, peak: Compared, n: int) -> bool:

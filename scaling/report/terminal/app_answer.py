@@ -9,7 +9,7 @@ from textwrap import wrap
 from rich.cells import cell_len
 
 from scaling.analysis.results import StudyResults
-from scaling.analysis.served.ship import AppAnswer, Factors, Figures, Shipped
+from scaling.analysis.served.ship import AppAnswer, Factors, Figures, Shipped, best_pool
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.base import formats
 from scaling.base.vocabulary import WORKERS
@@ -124,10 +124,9 @@ def pools_text(found: AppAnswer) -> str:
     if not found.pools:
         return ""
     aims = [
-        f"{each.cell.parameters[POOL]} for {AIMS[each.aim]} ({each.ratio.of.parameters[POOL]} over "
-        f"{each.ratio.over.parameters[POOL]}: {with_bounds(each.ratio)}, "
-        f"{each.ratio.verdict.word})"
-        for each in found.pools
+        f"{best_pool(each).parameters[POOL]} for {AIMS[aim]} ({each.of.parameters[POOL]} over "
+        f"{each.over.parameters[POOL]}: {with_bounds(each)}, {each.verdict.word})"
+        for aim, each in found.pools.items()
     ]
     return f"Threads in each of {found.workers} loops' pools: {'; '.join(aims)}."
 
