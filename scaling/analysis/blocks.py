@@ -22,6 +22,7 @@ from scaling.analysis.table.groups import (
     fell_behind,
     in_order,
     require_one_study,
+    which_count,
 )
 from scaling.analysis.table.latency import LATENCY_PREFIX, has_no_most, may_be_one, shortest_s
 from scaling.base.vocabulary import PRIMARY_QUESTIONS
@@ -307,10 +308,9 @@ def blocks_of(frame: pd.DataFrame, study: StudyLine) -> Blocks:
     place = {cell: at for at, cell in enumerate(cells)}
     column = np.array([place.get(cell, -1) for cell in found], np.int64)[number]
     block = frame["block"].to_numpy()
-    used = np.flatnonzero(original & frame["valid"].to_numpy(np.bool_))
+    used = np.flatnonzero(which_count(frame))
     blocks = np.unique(block[used])
     rows = np.full((len(blocks), len(cells)), -1, np.int64)
-    # Of several attempts the last one counts: it is assigned last.
     rows[np.searchsorted(blocks, block[used]), column[used]] = used
     stated = [parse_objective(text).text for text in study.study.get("slo") or ()]
     floor = noise_floor(frame, study)

@@ -18,7 +18,7 @@ import pandas as pd
 from scaling.analysis.arrays import Flags, Floats, Integers
 from scaling.analysis.statistics.estimate import RATIO, Estimate, median, medians
 from scaling.analysis.table.columns import SHOWN
-from scaling.analysis.table.groups import CURVE, curve_cell, p99_is_bound
+from scaling.analysis.table.groups import CURVE, curve_cell, p99_is_bound, which_count
 from scaling.analysis.table.processes import CPU_OF_SERVICES
 from scaling.analysis.table.run_fields import unit_of
 from scaling.journal.record import Cell, Parameters
@@ -220,17 +220,13 @@ def _cut(columns: Columns, runs: npt.NDArray[Any] | slice) -> Columns:
 def _columns(runs: pd.DataFrame, figures: Sequence[str]) -> Columns:
     """What curves are made of, as arrays of shape (runs,): thousands of cells are cut out of it.
 
-    `used` is whether a run is in the figures: valid, no second one of an A/A pair, and the last
-    attempt at its cell and block. `figures` are of shape (figures, runs).
+    `used` is whether a run is in the figures, which are of shape (figures, runs).
     """
-    valid = runs["valid"].to_numpy()
-    used = valid & ~runs["twin"].to_numpy()
-    used[used] = ~runs.loc[used, [*CURVE, "workers", "block"]].duplicated(keep="last").to_numpy()
     states = runs["allocator_state"].astype(object).to_numpy(copy=True)
     states[(runs["allocator"] == "mimalloc").to_numpy()] = None  # it has none
     return {
-        "used": used,
-        "valid": valid,
+        "used": which_count(runs),
+        "valid": runs["valid"].to_numpy(),
         "suspect": (runs["validity"] == "suspect").to_numpy(),
         "again": runs["attempt"].to_numpy() > 1,
         "outlier": runs["outlier"].to_numpy(np.float64),

@@ -46,6 +46,15 @@ def originals(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[~frame["twin"]]
 
 
+def which_count(frame: pd.DataFrame) -> Flags:
+    """Which runs of a frame are in figures: valid ones, the last attempt at each cell in a block,
+    without the second ones of A/A pairs.
+    """
+    found = frame["valid"].to_numpy(np.bool_) & ~frame["twin"].to_numpy(np.bool_)
+    found[found] = ~frame.loc[found, [*CELL, "block"]].duplicated(keep="last").to_numpy()
+    return found
+
+
 def require_one_study(frame: pd.DataFrame) -> None:
     """Make sure that a frame's blocks are those of one study, so that they pair what they hold.
 
@@ -91,11 +100,9 @@ def in_open_loop(frame: pd.DataFrame) -> Flags:
 
 
 def counting_lines(path: Path, runs: pd.DataFrame) -> Iterator[RunLine]:
-    """Those of the runs (rows of a journal's frame) that count, as the journal at `path` has them:
-    valid, the last attempt, no A/A duplicate.
-    """
-    valid = runs[runs["valid"] & ~runs["twin"]]
-    counting = dict(zip(_keys(valid), valid["attempt"].tolist(), strict=True))  # the last of each
+    """Those runs (rows of a journal's frame) that count, as the journal at `path` has them."""
+    these = runs[which_count(runs)]
+    counting = dict(zip(_keys(these), these["attempt"].tolist(), strict=True))
     for line in read_lines(path, lambda _: None):
         if not isinstance(line, RunLine) or line.cell.twin:
             continue
