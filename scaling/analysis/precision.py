@@ -18,12 +18,12 @@ import pandas as pd
 from scaling.analysis.ratios import Ratio
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import RATIO, Estimate, median
-from scaling.analysis.table.groups import short_labels
+from scaling.analysis.table.groups import subjects
 from scaling.analysis.table.latency import PERCENTILES, histograms_of, summary
 from scaling.analysis.table.ticks import throughputs
 from scaling.journal.record import Cell, RunLine, StudyLine
 from scaling.study.load import is_open_loop
-from scaling.study.questions import OVER_PROCESSES, THROUGHPUT, without_rate
+from scaling.study.questions import OVER_PROCESSES, THROUGHPUT
 
 AT_PEAK = (("headline", THROUGHPUT), (OVER_PROCESSES, THROUGHPUT))
 
@@ -71,14 +71,11 @@ def _under_load(results: StudyResults) -> dict[str, Estimate]:
         for each in results.ratios
         if each.is_headline and each.measure != THROUGHPUT and each.question == OVER_PROCESSES
     ]
-    cells = [without_rate(each.of) for each in found]
-    names = short_labels(
-        ((cell.workload, cell.parameters) for cell in cells), simulated=results.study.simulated
-    )
+    names = subjects((each.of for each in found), simulated=results.study.simulated)
     return {
-        f"{names[cell.workload, cell.parameters]} · {cell.sizing} sizing · {cell.loop}: "
-        f"{PERCENTILES.get(each.measure, each.measure)} of {_of_and_over(each)}": each
-        for each, cell in zip(found, cells, strict=True)
+        f"{names[each.of]}: {PERCENTILES.get(each.measure, each.measure)} of "
+        f"{_of_and_over(each)}": each
+        for each in found
     }
 
 

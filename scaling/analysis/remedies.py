@@ -12,10 +12,9 @@ from itertools import product
 from scaling.analysis.comparison import Compared
 from scaling.analysis.ratios import Ratio, ratios
 from scaling.analysis.results import StudyResults
-from scaling.analysis.table.groups import short_labels
+from scaling.analysis.table.groups import subjects
 from scaling.builds.settings import REMEDIES, SETTINGS
-from scaling.journal.record import Cell
-from scaling.study.questions import CPU, MEMORY, P99, THROUGHPUT, Asked, without_rate
+from scaling.study.questions import CPU, MEMORY, P99, THROUGHPUT, Asked
 from scaling.study.remedies import LeftOut
 
 QUESTION = "setting"
@@ -104,9 +103,10 @@ def remedies_in(results: StudyResults, bases: Sequence[str]) -> Remedies:
     """The factors in a study whose arms are `bases` and some of these with settings added."""
     on_loops = [each for each in results.judged if not each.is_across_loops]
     closed = [each for each in on_loops if each.section.rate_per_s is None]
-    subjects = _subjects(results)
+    # P99 stands beside the figures of the closed loop.
+    about = subjects(results.blocks.cells, simulated=results.study.simulated)
     asked = [one for each in on_loops for one in _asked(each, bases)]
-    factors = [Factor(subjects[each.of], each) for each in ratios(results.blocks, asked)]
+    factors = [Factor(about[each.of], each) for each in ratios(results.blocks, asked)]
     headline_n = max((each.headline_n for each in closed), default=1)
     return Remedies(factors, headline_n, _unmeasured(results, factors))
 
@@ -146,14 +146,3 @@ def _base_of(arm: str, bases: Sequence[str]) -> str | None:
         if base != arm and base.split("+")[0] == build and set(base.split("+")[1:]) <= set(settings)
     ]
     return max(under, key=lambda base: base.count("+"), default=None) if arm not in bases else None
-
-
-def _subjects(results: StudyResults) -> dict[Cell, str]:
-    """What each cell is about, but for its rate: P99 stands beside the closed loop's figures."""
-    every = {cell: without_rate(cell) for cell in results.blocks.cells}
-    variants = dict.fromkeys((each.workload, each.parameters) for each in every.values())
-    names = short_labels(variants, simulated=results.study.simulated)
-    return {
-        cell: f"{names[each.workload, each.parameters]} · {each.sizing} sizing · {each.loop}"
-        for cell, each in every.items()
-    }
