@@ -244,7 +244,7 @@ def _test(found: Figure, needed: Needed, bound: float | None = None) -> ClaimTes
     margin = found.margin if bound is None else Margin(0.0, found.margin.doubt)
     least, most = (
         float(np.median(ends[known])) / by if known.any() else math.nan
-        for ends in (found.least, found.most)
+        for ends in (found.series.least, found.series.most)
     )
     return ClaimTest(
         found.estimate,

@@ -67,22 +67,23 @@ WITH_VERDICTS: dict[str, tuple[str, ...]] = {
 class Figure:
     """A figure with what it rests on.
 
-    `values` has one value for each block of the study, NaN where there is none, and `estimate` is
-    their median. Ratios of this measure are judged by the study's `margin`. `what` says in words
-    what it is, `study` is the name of the study that it is from. Where a latency is a bound
-    (`scaling.analysis.table.latency`) the values lie between `least` and `most`; else these are the
-    values. A ratio of two lower bounds has no value. What is no estimate, such as a date or a
-    count, is `written` as texts have it.
+    `series` has one value for each block of the study, and `estimate` is their median. Ratios of
+    this measure are judged by the study's `margin`. `what` says in words what it is, `study` is the
+    name of the study that it is from. A ratio of two lower bounds has no value. What is no
+    estimate, such as a date or a count, is `written` as texts have it.
     """
 
-    values: Floats
+    series: Series
     estimate: Estimate
     margin: Margin
     what: str
     study: str
-    least: Floats
-    most: Floats
     written: str = ""
+
+    @property
+    def values(self) -> Floats:
+        """One value for each block, NaN where there is none."""
+        return self.series.values
 
 
 # Figures are looked up by the dozen. Results do not refer to their journal and go with it.
@@ -203,25 +204,20 @@ def _figure(
     """That of one side, or the ratio of two."""
     study, (above, *below) = results.study.name, of
     if name.over is None or not below:
-        values = above.values
-        return Figure(values, median(values, unit), margin, what, study, above.least, above.most)
+        return Figure(above, median(above.values, unit), margin, what, study)
     (under,) = below
     ratio = above.over(under)
     over = part(
         wanted(changed(name.cell, name.over)) | {"parameters": name.over.get("parameters", {})},
         name.over,
     )
-    what = f"{what}, over {over}"
-    estimate = median(ratio.values, RATIO)
-    return Figure(ratio.values, estimate, margin, what, study, ratio.least, ratio.most)
+    return Figure(ratio, median(ratio.values, RATIO), margin, f"{what}, over {over}", study)
 
 
 def _fact(results: StudyResults, name: FigureName, value: Estimate, written: str = "") -> Figure:
     """One value of a whole study or of a single run."""
-    values = np.array([value.point])
-    margin = Margin(results.floor.share)
-    study = results.study.name
-    return Figure(values, value, margin, name.measure, study, values, values, written)
+    series, margin = Series.exact(np.array([value.point])), Margin(results.floor.share)
+    return Figure(series, value, margin, name.measure, results.study.name, written)
 
 
 # ------------------------------------------------------------------------------ of a whole study
