@@ -14,7 +14,7 @@ from scaling.analysis.statistics.verdict import RatioVerdict
 from scaling.base.vocabulary import PROCESSES
 from scaling.journal.identity import Identity, identity_of
 from scaling.journal.record import Cell, StudyLine
-from scaling.study.questions import CPU, P99, THREADS, THROUGHPUT, two_studies
+from scaling.study.questions import CPU, OVER_PROCESSES, P99, THREADS, THROUGHPUT, two_studies
 
 # -------------------------------------------------------------------------------------- two studies
 # The same cells in two studies: yesterday's and today's.
@@ -119,7 +119,7 @@ type Holds = Literal["everywhere", "not everywhere", "undecided"]
 
 UNDECIDED = "inconclusive"
 # Questions whose baseline is the best that the machine has: another arm or model on each, perhaps.
-BEST = ("over processes", "break-even")
+BEST = (OVER_PROCESSES, "break-even")
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,7 @@ def conclusions(machines: Mapping[str, StudyResults]) -> list[Conclusion]:
 def _without_best(ratio: Ratio) -> Ratio:
     if ratio.question not in BEST:
         return ratio
-    model = ratio.over.model if ratio.question == "over processes" else ""
+    model = ratio.over.model if ratio.question == OVER_PROCESSES else ""
     return replace(ratio, over=ratio.over.but(arm="", model=model))
 
 

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from scaling.analysis.results import StudyResults
-from scaling.analysis.table.empty_loop import CPU, THROUGHPUT
 from scaling.journal.record import RunLine
 from scaling.report.page.render import page
 from scaling.report.plots import primitives as plot
@@ -15,6 +14,7 @@ from scaling.report.plots.draw import drawings
 from scaling.report.plots.style import RC
 from scaling.report.tables.export import markdown
 from scaling.report.tables.primitives import primitives, primitives_grid
+from scaling.study.questions import CPU, THROUGHPUT
 from tests.support.runs import crashed, with_, with_speed
 from tests.support.studies import FakeStudy
 

@@ -14,6 +14,7 @@ from scaling.analysis.arrays import Flags, Floats, Integers
 from scaling.analysis.blocks import Blocks
 from scaling.analysis.statistics.estimate import Estimate, median
 from scaling.analysis.table.groups import counting_lines
+from scaling.analysis.table.latency import S_PER_NS
 from scaling.journal.beside import SoakRecord
 from scaling.journal.record import Cell, Load, ProcessFacts, Record, RunLine, Spans
 from scaling.study.load import open_loop_rate
@@ -21,8 +22,6 @@ from scaling.study.questions import P99
 
 FEWEST_COLLECTIONS = 10  # with fewer, how they fall into a window is mostly chance
 FULL = 2  # the oldest generation
-
-S_PER_NS = 1e-9
 
 
 @dataclass(frozen=True, slots=True)

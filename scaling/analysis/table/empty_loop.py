@@ -12,9 +12,9 @@ import pandas as pd
 
 from scaling.analysis.arrays import Flags, Floats
 from scaling.journal.record import Parameters
+from scaling.study.questions import CPU, THROUGHPUT
 
 PRIMITIVES, PARAMETER, EMPTY = "primitives", "primitive", "nothing"
-THROUGHPUT, CPU = "throughput_per_s", "cpu_s_per_op"
 PLACE = ["sizing", "loop", "arm", "model", "workers"]
 
 
