@@ -42,7 +42,7 @@ from scaling.report.compare import write_programs
 from scaling.report.output import without_figure
 from scaling.report.publish import FILE_NAME as ENVIRONMENT
 from scaling.report.publish import publish
-from scaling.report.tables.grid import Cell, Grid, GridView
+from scaling.report.tables.grid import Cell, Grid
 from scaling.study.kinds import COUNTS
 from scaling.study.reference import WORKERS, ReferenceStudy
 
@@ -172,7 +172,7 @@ class ReferenceSteps:
             for study in self.studies
         ]
         headings = ["batch", "study", "outcome", "minutes"]
-        self.console.print(GridView(Grid(title, headings, rows, words=3)))
+        self.console.print(Grid(title, headings, rows, words=3))
 
     def measure(self) -> None:
         """Measure and publish all that is to be done.

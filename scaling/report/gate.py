@@ -28,7 +28,7 @@ from scaling.base.errors import UsageError
 from scaling.base.formats import plural
 from scaling.report.files import read
 from scaling.report.tables.between_studies import value, what
-from scaling.report.tables.grid import Cell, Grid, GridView, VerdictCell, grid_markdown, unbroken
+from scaling.report.tables.grid import Cell, Grid, VerdictCell, grid_markdown, unbroken
 from scaling.study.questions import CAPACITY
 
 # ----------------------------------------------------------------------------------- what was found
@@ -254,7 +254,7 @@ def gate(
         notes.append(changes_sentence(changed, shown))
     notes += _missing(journals)
     for grid in grids:
-        console.print(GridView(grid))
+        console.print(grid)
     for line in [*notes, outcome]:
         console.print(Text(line))
     if file := summary or environment.get(JOB_SUMMARY):

@@ -18,7 +18,7 @@ from scaling.base.formats import BLANK, listed
 from scaling.builds.settings import REMEDIES, SETTINGS
 from scaling.builds.settings.setting import Setting
 from scaling.report.tables.findings import HEADINGS
-from scaling.report.tables.grid import Cell, Grid, GridView
+from scaling.report.tables.grid import Cell, Grid
 from scaling.study.questions import CPU, MEMORY, P99
 from scaling.study.remedies import LeftOut
 
@@ -44,7 +44,7 @@ def print_remedies(found: Found, console: Console) -> None:
 def print_factors(found: Remedies, console: Console) -> None:
     """Print what each remedy brings, and what the figures are."""
     for grid in grids(found):
-        console.print(GridView(grid))
+        console.print(grid)
     for line in notes(found):
         console.print(Text(line))
 

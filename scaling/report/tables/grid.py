@@ -14,6 +14,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.control import strip_control_codes
 from rich.padding import Padding
 from rich.segment import Segment
+from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
@@ -99,6 +100,13 @@ class Grid:
     def estimates(self) -> list[Estimate]:
         """The figures in it."""
         return [cell for row in self.rows for cell in row if isinstance(cell, Estimate)]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """The title, the table, its note; columns are as those of `Chapters`."""
+        del console
+        if self.title:
+            yield Text(self.title)
+        yield from _parts_of(self, options.max_width)
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,56 +214,45 @@ class Line(NamedTuple):
     style: str = ""
 
 
-class _Spaced:
+def _spaced(
+    grid: Grid,
+    widths: Sequence[int],
+    rows: Sequence[Sequence[Sequence[Line]]],
+    places: Sequence[int],
+    *,
+    heads: bool,
+) -> Iterator[Segment]:
     """A table of the columns at these places, as wide as stated; headings end on one line.
 
-    Its lines are printed as they are: rich would look in each for places to break it, which takes
-    most of the time of a long output.
+    Its lines are printed as they are, in as few pieces as styles allow: rich would look in each for
+    places to break it, which takes most of the time of a long output.
     """
-
-    def __init__(
-        self,
-        grid: Grid,
-        widths: Sequence[int],
-        rows: Sequence[Sequence[Sequence[Line]]],
-        places: Sequence[int],
-        *,
-        heads: bool,
-    ) -> None:
-        self._to_the_right = [grid.is_figure(at) for at in places]
-        self._widths = [widths[at] for at in places]
-        lines = [[row[at] for at in places] for row in rows]
-        if heads:
-            named = [
-                [Line(part, "bold") for part in grid.headings[at].split("\n")] for at in places
-            ]
-            most = max(map(len, named))
-            lines.insert(0, [[*[Line("")] * (most - len(each)), *each] for each in named])
-        self._lines = lines
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Line by line, in as few pieces as styles allow."""
-        del options
-        plain = ""
-        for cells in self._lines:
-            for parts in zip_longest(*cells, fillvalue=Line("")):
-                gap = 0
-                for part, width, right in zip(parts, self._widths, self._to_the_right, strict=True):
-                    if not part.text:
-                        gap += width + GAP
-                        continue
-                    room = width - cell_len(part.text)
-                    plain += " " * (gap + (room if right else 0))
-                    text = strip_control_codes(part.text)
-                    if part.style:
-                        yield Segment(plain)
-                        yield Segment(text, console.get_style(part.style))
-                        plain = ""
-                    else:
-                        plain += text
-                    gap = GAP + (0 if right else room)
-                plain += "\n"
-        yield Segment(plain)
+    columns = [(widths[at], grid.is_figure(at)) for at in places]
+    lines = [[row[at] for at in places] for row in rows]
+    if heads:
+        named = [[Line(part, "bold") for part in grid.headings[at].split("\n")] for at in places]
+        most = max(map(len, named))
+        lines.insert(0, [[*[Line("")] * (most - len(each)), *each] for each in named])
+    plain = ""
+    for cells in lines:
+        for parts in zip_longest(*cells, fillvalue=Line("")):
+            gap = 0
+            for part, (width, right) in zip(parts, columns, strict=True):
+                if not part.text:
+                    gap += width + GAP
+                    continue
+                room = width - cell_len(part.text)
+                plain += " " * (gap + (room if right else 0))
+                text = strip_control_codes(part.text)
+                if part.style:
+                    yield Segment(plain)
+                    yield Segment(text, Style.parse(part.style))
+                    plain = ""
+                else:
+                    plain += text
+                gap = GAP + (0 if right else room)
+            plain += "\n"
+    yield Segment(plain)
 
 
 class Chapters:
@@ -282,21 +279,7 @@ class Chapters:
             yield Text()
 
 
-class GridView:
-    """One table, to be printed by rich; its columns are as those of `Chapters`."""
-
-    def __init__(self, grid: Grid) -> None:
-        self._grid = grid
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """The title, the table, its note."""
-        del console
-        if self._grid.title:
-            yield Text(self._grid.title)
-        yield from _parts_of(self._grid, options.max_width)
-
-
-def _parts_of(grid: Grid, room: int, most: int | None = None) -> Iterator[Text | _Spaced | Table]:
+def _parts_of(grid: Grid, room: int, most: int | None = None) -> Iterator[Text | Segment | Table]:
     """One table after the other, so many at `most`, and the note."""
     rows = [list(map(lines_of, row)) for row in grid.rows]
     texts = ([line.text for line in cell] for row in rows for cell in row)
@@ -309,12 +292,12 @@ def _parts_of(grid: Grid, room: int, most: int | None = None) -> Iterator[Text |
     for name, members in groupby(rows, key=lambda row: row[0] if grid.grouped else []):
         group = list(members)
         if heads and grid.grouped and len(tables) == 1:  # one line of headings for all groups
-            yield _table(grid, widths, [], tables[0], room)
+            yield from _table(grid, widths, [], tables[0], room)
             heads = False
         if name:
             yield Text(name[0].text, "italic")
         for places in tables:
-            yield _table(grid, widths, group, places, room, heads=heads)
+            yield from _table(grid, widths, group, places, room, heads=heads)
     if grid.note:
         yield Text(grid.note, "dim")
 
@@ -340,12 +323,12 @@ def _table(
     room: int,
     *,
     heads: bool = True,
-) -> _Spaced | Table:
+) -> Iterable[Segment | Table]:
     """Set by its widths; only where words must be broken, rich measures all cells again, which
     takes several times as long. Of a group only the last column is broken, so that groups align.
     """
     if sum(widths[place] for place in places) + GAP * (len(places) - 1) <= room:
-        return _Spaced(grid, widths, rows, places, heads=heads)
+        return _spaced(grid, widths, rows, places, heads=heads)
     table = Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False, show_header=heads)
     aligned = places[:-1] if grid.grouped else ()
     for place in places:
@@ -354,7 +337,7 @@ def _table(
         table.add_column(grid.headings[place], justify=justify, width=width, overflow="fold")
     for row in rows:
         table.add_row(*(Text("\n").join(Text(*line) for line in row[place]) for place in places))
-    return table
+    return [table]
 
 
 def lines_of(cell: Cell) -> list[Line]:
