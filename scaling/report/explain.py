@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.console import Console, Group
 from rich.text import Text
 
 from scaling.analysis.losses import TERMS, Attribution, Loss
@@ -119,38 +119,30 @@ INDENT = "  "
 MOST_TOLD, MOST_ROWS = 4, 6
 
 
-class InShort:
-    """The sentences of the cells that lose most, the waterfall of the first, and a row for others.
+def _that_lose_most(cells: Sequence[Attribution]) -> tuple[list[Attribution], list[Attribution]]:
+    """The cells that are explained in short, and those that have a row there.
 
-    Told are threads without the GIL, where a study has them; the other tables are `Waterfalls`.
+    Explained are threads without the GIL, where a study has them.
     """
+    asked = [each for each in cells if _is_asked(each)] or list(cells)
+    told = sorted(asked, key=_kept)[:MOST_TOLD]
+    known = set(map(id, told))
+    others = [each for each in cells if each.whole and not each.is_rated and id(each) not in known]
+    return told, sorted(others, key=_kept)[:MOST_ROWS]
 
-    def __init__(self, cells: Sequence[Attribution]) -> None:
-        asked = [each for each in cells if _is_asked(each)] or list(cells)
-        asked.sort(key=_kept)
-        self._told = asked[:MOST_TOLD]
-        told = set(map(id, self._told))
-        others = [
-            each for each in cells if each.whole and not each.is_rated and id(each) not in told
-        ]
-        self._rows = sorted(others, key=_kept)[:MOST_ROWS]
 
-    @property
-    def shown(self) -> int:
-        """How many cells are in it."""
-        return len(self._told) + len(self._rows)
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Sentences, a waterfall, a table."""
-        del console
-        yield from _told(self._told)
-        first = self._told[0]
-        if _is_drawn(first) and not first.is_rated:
-            yield Text(first.name, "bold")
-            yield from waterfall(first, options.max_width)
-            yield Text()
-        if self._rows:
-            yield Chapters([_others(self._rows)])
+def _in_short(
+    told: Sequence[Attribution], rows: Sequence[Attribution], width: int
+) -> Iterator[Text | Chapters]:
+    """The sentences of some cells, the waterfall of the first, and a row for each of the others."""
+    yield from _told(told)
+    first = told[0]
+    if _is_drawn(first) and not first.is_rated:
+        yield Text(first.name, "bold")
+        yield from waterfall(first, width)
+        yield Text()
+    if rows:
+        yield Chapters([_others(rows)])
 
 
 def _is_asked(each: Attribution) -> bool:
@@ -188,23 +180,16 @@ def _told(cells: Iterable[Attribution]) -> Iterator[Text]:
         yield Text()
 
 
-class Waterfalls:
+def waterfalls(cells: Sequence[Attribution], width: int) -> Iterator[Text | Chapters]:
     """The sentences of all cells; then a waterfall and a table for each that misses its ideal, or
     may do so: below six blocks that is not known.
     """
-
-    def __init__(self, cells: Sequence[Attribution]) -> None:
-        self._cells = cells
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Sentences; then headings, waterfalls and tables."""
-        del console
-        yield from _told(self._cells)
-        for each in filter(_is_drawn, self._cells):
-            yield Text(each.name, "bold")
-            if not each.is_rated:
-                yield from waterfall(each, options.max_width)
-            yield Chapters([Chapter("", [], [terms_grid(each)])])
+    yield from _told(cells)
+    for each in filter(_is_drawn, cells):
+        yield Text(each.name, "bold")
+        if not each.is_rated:
+            yield from waterfall(each, width)
+        yield Chapters([Chapter("", [], [terms_grid(each)])])
 
 
 def _is_drawn(each: Attribution) -> bool:
@@ -268,13 +253,13 @@ def explain(
         console.print(Text(warning))
     every = sorted(study.attributions, key=lambda each: each.runs.section.is_control)
     if details:
-        console.print(Waterfalls(every))
+        console.print(Group(*waterfalls(every, console.width)))
         left = 0
     else:
         asked = [each for each in every if not _is_aside(each)]
-        short = InShort(asked or every)
-        console.print(short)
-        left = len(every) - short.shown
+        told, rows = _that_lose_most(asked or every)
+        console.print(Group(*_in_short(told, rows, console.width)))
+        left = len(every) - len(told) - len(rows)
     console.print(LEGEND, style="dim")
     for profile in PROFILES_FILE.read(study.path.parent) if study.path else ():
         console.print()

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import matplotlib as mpl
 import pytest
+from rich.console import Group
 
 from scaling.analysis.results import StudyResults
 from scaling.base.console import new_console
 from scaling.base.errors import UsageError
-from scaling.report.explain import MOST_ROWS, Waterfalls, explain, waterfall
+from scaling.report.explain import MOST_ROWS, explain, waterfall, waterfalls
 from scaling.report.files import LOSSES, TABLES, write_tables
 from scaling.report.page.render import page
 from scaling.report.plots.draw import subjects
@@ -51,7 +52,7 @@ def explained(study: FakeStudy, *, details: bool = False) -> str:
 @pytest.mark.parametrize("width", [80, 120])
 def test_a_waterfall_ends_where_the_time_ends(width: int) -> None:
     attributions = LARGE.results.attributions
-    text = printed(Waterfalls(attributions), width=width)
+    text = printed(Group(*waterfalls(attributions, width)), width=width)
     missing = [each for each in attributions if each.misses]
     assert text.count("ideal, as N = 1") == len(missing) > 0
     for each in missing:

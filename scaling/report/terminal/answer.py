@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from textwrap import wrap
 
-from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from scaling.analysis.comparison import Compared, OverProcesses
@@ -292,19 +291,12 @@ FULL, SHADED, MEDIAN, SLIVER = "█", "░", "┃", "▏"
 LONGEST_IN_DETAILS, SHORTEST = 50, 8  # characters of a bar
 
 
-class Bars:
-    """The throughput of every curve of a study, printed by rich in the width available."""
-
-    def __init__(self, results: StudyResults) -> None:
-        self._sections = sorted(results.sections, key=lambda each: each.is_control)
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """A group of bars for each curve of each section."""
-        del console
-        for section in self._sections:
-            yield Text(f"{section.title} · {section.operation}/s against N", "bold")
-            yield from _section(section, options.max_width)
-            yield Text()
+def bars(results: StudyResults, width: int) -> Iterator[Text]:
+    """The throughput of every curve of a study: a group of bars for each curve of each section."""
+    for section in sorted(results.sections, key=lambda each: each.is_control):
+        yield Text(f"{section.title} · {section.operation}/s against N", "bold")
+        yield from _section(section, width)
+        yield Text()
 
 
 def _section(section: Section, width: int) -> Iterator[Text]:

@@ -18,7 +18,7 @@ from scaling.report.tables.comparison import chapters
 from scaling.report.tables.grid import Chapters
 from scaling.report.tables.notes import issues_by_kind, study_notes
 from scaling.report.tables.overview import figure_chapters, overview
-from scaling.report.terminal.answer import LINES, WIDTH, Bars, answer_lines
+from scaling.report.terminal.answer import LINES, WIDTH, answer_lines, bars
 from scaling.report.terminal.app_answer import app_lines
 
 # ------------------------------------------------------------------------------------- results view
@@ -90,7 +90,7 @@ def show(results: Path, console: Console, *, details: bool = False) -> None:
         say(console, f"More: scaling show {shlex.quote(str(results))} --details")
     else:
         console.print(Results(study))
-        console.print(Bars(study))
+        console.print(Group(*bars(study, console.width)))
         if found := chapters(study, alone=False):
             console.print(Chapters(found))
     say_incomplete(journal, console)
