@@ -8,7 +8,6 @@ from scaling.analysis.comparison import Compared, OverProcesses, break_even, bre
 from scaling.analysis.ratios import Ratio
 from scaling.base import formats
 from scaling.base.vocabulary import MODELS
-from scaling.journal.record import Cell as CellOfStudy
 from scaling.report.tables.findings import (
     HEADINGS,
     Finding,
@@ -24,6 +23,8 @@ from scaling.study.questions import (
     CPU,
     CPU_OF_ALL,
     IN_SERVER,
+    MEMORY,
+    OVER_PROCESSES,
     OVER_SERVER,
     OVER_SMALLEST_POOL,
     POOL,
@@ -48,36 +49,24 @@ GAIN = Question("curves", findings=_gain_findings)
 
 # ---------------------------------------------------------------------------------------- processes
 
-SHOWN = ("throughput", "CPU per op", "memory")
+SHOWN = (THROUGHPUT, CPU, MEMORY)
 
 
 def _processes_grids(compared: Compared) -> list[Grid]:
     found = compared.over_processes
-    if not found:
-        return []
-    rows: list[list[Cell]] = [
-        [str(each.of.workers), stacked(each.of), stacked(over), *(row.get(n, "") for n in SHOWN)]
-        for each in found
-        for over, row in _by_baseline(each).items()
-    ]
+    cells = {each.of for each in found}
+    ratios = compared.ratios.where(
+        OVER_PROCESSES, keep=lambda each: each.of in cells and each.asked_measure in SHOWN
+    )
     has_both = any(len(each.memory) > 1 for each in found)
     note = (
         f"Memory is {compared.memory_kind}. Each ratio is over the processes that are best at it: "
         "the fastest, those that need the least CPU time, those that need the least memory"
         f"{' (fresh and forked ones apart)' if has_both else ''}."
     )
-    headings = ["N", "ours", "over", *SHOWN]
-    return [Grid("Over as many processes", headings, rows, words=3, note=note)]
-
-
-def _by_baseline(each: OverProcesses) -> dict[CellOfStudy, dict[str, Cell]]:
-    """The ratios by what they are over, and by their headings."""
-    rows: dict[CellOfStudy, dict[str, Cell]] = {}
-    ratios = zip(SHOWN, (each.throughput, each.cpu), strict=False)
-    for heading, ratio in [*ratios, *((SHOWN[-1], one) for one in each.memory)]:
-        if ratio is not None:
-            rows.setdefault(ratio.over, {})[heading] = ratio
-    return rows
+    return contrast_grids(
+        "Over as many processes", ratios, ["ours", "over"], first=SHOWN, note=note
+    )
 
 
 def _processes_findings(compared: Compared) -> list[Finding]:
