@@ -17,7 +17,6 @@ from scaling.analysis.ratios import Ratio
 from scaling.analysis.results import StudyResults
 from scaling.analysis.served.full_stack import cpu_s, headline_n, in_order, stacks, with_all_parts
 from scaling.analysis.statistics.estimate import Estimate, bounds_kind
-from scaling.analysis.statistics.verdict import RatioVerdict
 from scaling.base import formats
 from scaling.journal.record import Cell
 from scaling.report.tables.findings import (
@@ -30,21 +29,13 @@ from scaling.report.tables.findings import (
     worker_noun,
 )
 from scaling.report.tables.headline import counted, name_of, threads_over_processes
+from scaling.report.tables.overview import DOT, apart
 from scaling.study.questions import MEMORY
 
 MOST_ROWS = 12
-BETWEEN = " · "  # the parts of a name
 GAPS = 4  # characters between name, gain and what follows
 SHORTEST_NAME, SHORTEST_VERDICT = 8, len("inconclusive")
 REGIONS = {"smt": ", more workers than cores", "oversubscribed": ", more workers than CPUs"}
-
-
-class Named(NamedTuple):
-    """A ratio with its name as it is printed, and what it stands under, often nothing."""
-
-    under: str
-    name: str
-    ratio: RatioVerdict
 
 
 class Line(NamedTuple):
@@ -127,7 +118,7 @@ def _names_and_memory(lines: Sequence[Line], room: int) -> tuple[str, list[str],
     memory = _memory(lines, room - _widest(names))
     if any(memory) or _widest(names) <= room - _widest(_memory(lines, room)):
         return "", names, memory
-    plain = [name.replace(BETWEEN, " ") for name in names]
+    plain = [name.replace(DOT, " ") for name in names]
     if any(memory := _memory(lines, room - _widest(plain))):
         return "", plain, memory
     shared, names = _without_shared(names)
@@ -170,19 +161,19 @@ def ratio_lines(
     """
     ratios = _widest([with_bounds(each.ratio) for each in found])
     longest = max(SHORTEST_NAME, width - ratios - 6 - SHORTEST_VERDICT)
-    shared, named = "", [Named("", each.name, each.ratio) for each in found]
-    if _widest([each.name for each in named]) > longest:
+    shared, named = "", [Finding(each.name, each.ratio) for each in found]
+    if _widest([each.question for each in named]) > longest:
         shared, named = _shortened(found)
     shown = _that_fit(named)
-    names = min(longest, _widest([each.name for each in shown]))
+    names = min(longest, _widest([each.question for each in shown]))
     if shared and f"{shared}:" not in above:
         yield f"{shared}:"
     yield f"{heading} (ratio, {bounds_heading(each.ratio for each in shown)})"
-    for under, several in groupby(shown, key=lambda each: each.under):
-        if under:
-            yield f" {under}"
+    for label, several in groupby(shown, key=lambda each: each.label):
+        if label:
+            yield f" {label}"
         for each in several:
-            line = f"  {_fitted(each.name, names)}  {with_bounds(each.ratio):<{ratios}}  "
+            line = f"  {_fitted(each.question, names)}  {with_bounds(each.ratio):<{ratios}}  "
             yield line + fitting(each.ratio, width - cell_len(line))
     if left := len(named) - len(shown):
         yield f"  and {formats.plural(left, 'more ratio')}: see the tables"
@@ -210,7 +201,7 @@ def _lines(found: Sequence[Compared]) -> Iterator[Line]:
         beyond = REGIONS.get((point and point.region) or "", "")
         yield Line(
             f"N = {of.workers}{beyond}",
-            BETWEEN.join([name_of(each), *varies]),
+            DOT.join([name_of(each), *varies]),
             gain,
             over,
             _slopes(each, gain, over) if gain and is_headline else (),
@@ -297,46 +288,42 @@ def _of_memory(found: Sequence[Compared]) -> str:
 
 def _without_shared(names: Sequence[str]) -> tuple[str, list[str]]:
     """What all of several names have, and the names without it."""
-    parts = [name.split(BETWEEN) for name in names]
-    shared = [part for part in parts[0] if all(part in each for each in parts)]
     if len(names) == 1:
-        shared = []
-    rest = [
-        BETWEEN.join(part for part in each if part not in shared) or BETWEEN.join(each)
-        for each in parts
-    ]
-    return BETWEEN.join(shared), rest
+        return "", list(names)
+    shared, rest = apart(names)
+    own = zip(rest, names, strict=True)
+    return shared, [parts.replace("\n", DOT) or name for parts, name in own]
 
 
 def _values_alone(shared: str, names: Sequence[str]) -> tuple[str, list[str]]:
     """The values of parameters without their names, which join what is shared, where all have the
     same ones: of a cut name too little would be left.
     """
-    parts = [[part.partition("=") for part in name.split(BETWEEN)] for name in names]
+    parts = [[part.partition("=") for part in name.split(DOT)] for name in names]
     given = [[name for name, is_given, _ in each if is_given] for each in parts]
     if not given[0] or any(each != given[0] for each in given):
         return shared, list(names)
-    values = [BETWEEN.join(value or name for name, _, value in each) for each in parts]
-    return BETWEEN.join(filter(None, [shared, formats.listed(given[0])])), values
+    values = [DOT.join(value or name for name, _, value in each) for each in parts]
+    return DOT.join(filter(None, [shared, formats.listed(given[0])])), values
 
 
-def _shortened(found: Sequence[Finding]) -> tuple[str, list[Named]]:
-    """What all ratios are of, and their names without it; those of a label stand under it."""
+def _shortened(found: Sequence[Finding]) -> tuple[str, list[Finding]]:
+    """What all ratios are of, and the ratios without it; those of a label stand under it."""
     shared, rest = _without_shared([each.label or each.question for each in found])
     named = [
-        Named(own, each.question.partition(" (")[0], each.ratio)
+        Finding(each.question.partition(" (")[0], each.ratio, label=own)
         if each.label
-        else Named("", own, each.ratio)
+        else Finding(own, each.ratio)
         for own, each in zip(rest, found, strict=True)
     ]
     return shared, named
 
 
-def _that_fit(named: Sequence[Named]) -> list[Named]:
-    """The first of them, as many as fit with what they stand under."""
+def _that_fit(named: Sequence[Finding]) -> list[Finding]:
+    """The first of them, as many as fit with the labels that they stand under."""
 
-    def lines(some: Sequence[Named]) -> int:
-        return len(some) + len({each.under for each in some if each.under})
+    def lines(some: Sequence[Finding]) -> int:
+        return len(some) + len({each.label for each in some if each.label})
 
     most = len(named)
     while most > 1 and lines(named[:most]) + (most < len(named)) > MOST_ROWS:
