@@ -187,7 +187,7 @@ def test_a_study_of_switches_ends_with_a_ratio_for_each() -> None:
     answer = "\n".join(answer_lines(results))
     assert answer.count("over 3.13  ") == len(names)
     assert "No headline ratio" not in answer
-    assert answer_block(results).figures
+    assert answer_block(results)[0].figures
 
 
 OF_VERSIONS = {"3.12": 1.0, "3.13": 1.1, "3.14": 1.3, "3.13t": 0.9, "3.14t": 1.2, "go": 10.0}

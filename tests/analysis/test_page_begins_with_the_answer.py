@@ -19,7 +19,8 @@ TWO_LOOPS = FakeStudy(loops=("asyncio", "uvloop"), workers=(1, 2), blocks=8, tic
 
 def test_a_row_of_the_answer_for_each_loop_has_what_the_tables_have() -> None:
     results = replace(TWO_LOOPS, arms=("3.14", "3.14t"), models=BOTH).results
-    (grid,) = answer_block(results).figures[0].grids
+    block, _ = answer_block(results)
+    (grid,) = block.figures[0].grids
     each_loop = [each for each in results.compared if not each.is_across_loops]
     for gain, process, found in zip(grid.rows[:2], grid.rows[2:], each_loop, strict=True):
         (own,) = [
@@ -34,7 +35,8 @@ def test_a_row_of_the_answer_for_each_loop_has_what_the_tables_have() -> None:
 
 def test_without_processes_there_are_gains_alone_and_a_sentence_of_the_least_and_most() -> None:
     results = replace(TWO_LOOPS, noise=0.05).results
-    (grid,) = answer_block(results).figures[0].grids
+    block, _ = answer_block(results)
+    (grid,) = block.figures[0].grids
     assert [row[0] for row in grid.rows] == [
         f"echo · {loop}: 2 threads on 3.14t over 1 thread" for loop in TWO_LOOPS.loops
     ]
@@ -49,7 +51,7 @@ def test_without_processes_there_are_gains_alone_and_a_sentence_of_the_least_and
 
 def test_loops_alone_are_no_answer_about_programs() -> None:
     """A ratio of loops is named as one, and how far it reaches is said."""
-    block = answer_block(replace(TWO_LOOPS, workers=(1,)).results)
+    block, _ = answer_block(replace(TWO_LOOPS, workers=(1,)).results)
     (grid,) = block.figures[0].grids
     assert [row[0] for row in grid.rows] == ["echo: 1 thread on 3.14t with uvloop over asyncio"]
     assert block.words == ["1 ratio of throughput (faster in all cases)."]

@@ -77,7 +77,7 @@ def test_names_of_arms_that_journals_have_stay() -> None:
 
 @pytest.mark.usefixtures("unrendered")
 def test_the_page_begins_with_what_each_brings() -> None:
-    block = answer_block(HELPING.results)
+    block, _ = answer_block(HELPING.results)
     (words,) = block.words
     assert words.startswith(
         "echo · weak sizing · asyncio, 2 threads on 3.14t: throughput is higher"

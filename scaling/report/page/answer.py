@@ -8,7 +8,6 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from scaling.analysis.comparison import Compared
 from scaling.analysis.remedies import bases_of, remedies_in
 from scaling.analysis.results import StudyResults
 from scaling.analysis.served.ship import AppAnswer
@@ -57,31 +56,34 @@ NO_HELP = "no remedy is proven to help"
 NO_REMEDY = "No ratio: no block has valid runs of an arm both with a remedy and without it."
 
 
-def answer_block(results: StudyResults) -> Block:
-    """Sentence, picture, table; without an answer the sentence says so."""
+def answer_block(results: StudyResults) -> tuple[Block, list[Finding]]:
+    """Sentence, picture and table, and the findings in them; without any the sentence says so."""
     if results.is_of_remedies:
         return _of_remedies(results)
     if results.application and results.application.shipped:
         return _of_application(results, results.application)
-    found, of_throughput, of_load = _ratios(results)
+    found, of_load = headlines(results), load_findings(results)
+    of_throughput = headline_findings(found) or [
+        Finding(each.name, each.ratio) for each in other_ratios(results)
+    ]
     findings = [*of_throughput, *of_load]
     if not findings:
-        return Block(words=[NOTHING_UNDER_LOAD if rated(results) else NOTHING])
+        return Block(words=[NOTHING_UNDER_LOAD if rated(results) else NOTHING]), []
     sentences = [headline_sentence(found) if found else ""]
     if of_throughput and not found:
         sentences = [others_sentence(of_throughput)]
     sentences.append(load_sentence(results))
     table = findings_table(findings, "Verdicts", [ratios_note([each.ratio for each in findings])])
     served = any(is_served(each.curves[0].key, results.study) for each in results.sections)
-    return Block(
+    shown = PageFigure(
+        _picture(findings, results, _what(of_throughput, of_load)), [table], is_open=True
+    )
+    block = Block(
         words=[" ".join(filter(None, sentences))],
-        figures=[
-            PageFigure(
-                _picture(findings, results, _what(of_throughput, of_load)), [table], is_open=True
-            )
-        ],
+        figures=[shown],
         notes=[REACH_OF_SERVERS if served else REACH, spread_text(results), *_states(results)],
     )
+    return block, findings
 
 
 def _states(results: StudyResults) -> Iterator[str]:
@@ -90,26 +92,7 @@ def _states(results: StudyResults) -> Iterator[str]:
         yield from (f"{each.title}: {text}" for text in states(each))
 
 
-def _ratios(results: StudyResults) -> tuple[list[Compared], list[Finding], list[Finding]]:
-    """The headlines, their ratios (or others, where a study has none), and those under load."""
-    found = headlines(results)
-    of_throughput = headline_findings(found) or [
-        Finding(each.name, each.ratio) for each in other_ratios(results)
-    ]
-    return found, of_throughput, load_findings(results)
-
-
-def _answered(results: StudyResults) -> list[RatioVerdict]:
-    """The ratios that the answer has."""
-    if results.is_of_remedies:
-        return [each.ratio for each in remedies_in(results, bases_of(results)).throughput()]
-    if results.application and results.application.shipped:
-        return [each.ratio for each in results.application.shipped]
-    _, of_throughput, of_load = _ratios(results)
-    return [each.ratio for each in (*of_throughput, *of_load)]
-
-
-def _of_application(results: StudyResults, found: AppAnswer) -> Block:
+def _of_application(results: StudyResults, found: AppAnswer) -> tuple[Block, list[Finding]]:
     """What to ship for each aim; the next part of the page has the rest."""
     findings = [
         Finding(f"{each.measure}: {named(each.ratio.of)} over {named(each.ratio.over)}", each.ratio)
@@ -121,19 +104,20 @@ def _of_application(results: StudyResults, found: AppAnswer) -> Block:
         [ship_grid(found)],
         is_open=True,
     )
-    return Block(
+    block = Block(
         words=[f"What to ship with N = {found.workers}: {'; '.join(ships)}."],
         figures=[shown],
         notes=[REACH_OF_SERVERS, spread_text(results)],
     )
+    return block, findings
 
 
-def _of_remedies(results: StudyResults) -> Block:
+def _of_remedies(results: StudyResults) -> tuple[Block, list[Finding]]:
     """What each remedy brings, the best first, and which are proven to help."""
     found = remedies_in(results, bases_of(results))
     factors = found.throughput()
     if not factors:
-        return Block(words=[NO_REMEDY])
+        return Block(words=[NO_REMEDY]), []
     where = {f"{each.subject}, {named(each.ratio.over)}" for each in factors}
     findings = [
         Finding(
@@ -160,7 +144,8 @@ def _of_remedies(results: StudyResults) -> Block:
         [findings_table(findings, "Verdicts")],
         is_open=True,
     )
-    return Block(words=[sentence], figures=[shown], notes=[*notes(found), spread_text(results)])
+    small_print = [*notes(found), spread_text(results)]
+    return Block(words=[sentence], figures=[shown], notes=small_print), findings
 
 
 def _what(of_throughput: Sequence[Finding], of_load: Sequence[Finding]) -> str:
@@ -177,11 +162,11 @@ def _picture(findings: Sequence[Finding], results: StudyResults, what: str) -> P
     return picture(partial(draw, findings, caption, what), "answer-verdicts")
 
 
-def questions_block(results: StudyResults) -> Block:
-    """A table for each question, with a row for each workload and loop. What the answer has is not
-    said again.
+def questions_block(results: StudyResults, answer: Iterable[Finding]) -> Block:
+    """A table for each question, with a row for each workload and loop. What the `answer` has is
+    not said again.
     """
-    answered = set(map(_figures, _answered(results)))
+    answered = {_figures(each.ratio) for each in answer}
     asked: dict[PagePart, list[Finding]] = defaultdict(list)
     notes: dict[str, list[str]] = defaultdict(list)  # each with the workloads that it is of
     for compared in (each for each in free_running(results) if not each.is_across_loops):

@@ -113,10 +113,12 @@ def page(results: StudyResults, pictures: Pictures = DRAWN) -> str:
 def _parts(results: StudyResults, pictures: Pictures) -> list[PageSection]:
     """Every part of a page in its order, also those that are empty."""
     about = subjects(results)
+    answer, found = answer_block(results)
+    questions = questions_block(results, found)
     return [
-        PageSection("answer", "The answer", [answer_block(results)]),
+        PageSection("answer", "The answer", [answer]),
         PageSection("application", "Your application", [application_block(results)], SHIP),
-        PageSection("verdicts", "Question by question", [questions_block(results)], VERDICTS),
+        PageSection("verdicts", "Question by question", [questions], VERDICTS),
         PageSection(
             "load", "Latency under load", load_blocks(loads(results), results, pictures), LOAD
         ),
