@@ -17,7 +17,7 @@ from scaling.journal.beside import CHECK_FILE, FAULTS_FILE, SOAK_FILE
 from scaling.journal.record import Cell as StudyCell
 from scaling.report.deploy.commands import deploy_json
 from scaling.report.tables.faults import soak_json
-from scaling.report.tables.findings import bounds_heading, times, verdict
+from scaling.report.tables.findings import arm_and_model, bounds_heading, times, verdict
 from scaling.report.tables.grid import Cell, Grid
 from scaling.study.settle import caveats
 
@@ -62,7 +62,7 @@ def ship_grid(found: AppAnswer) -> Grid:
         [
             aim_text(each),
             shipped_text(each),
-            "\n".join(f"{side.arm} {side.model}" for side in (each.ratio.of, each.ratio.over)),
+            "\n".join(map(arm_and_model, (each.ratio.of, each.ratio.over))),
             *sides(each),
             times(each.ratio),
             each.ratio.bounds or formats.BLANK,
@@ -90,8 +90,7 @@ def sides(each: Shipped) -> list[Cell]:
 
 def shipped_text(each: Shipped) -> str:
     """`3.14t threads`, or that it is not decided."""
-    chosen = each.cell
-    return f"{chosen.arm} {chosen.model}" if chosen else NOT_DECIDED
+    return arm_and_model(each.cell) if each.cell else NOT_DECIDED
 
 
 def _factors(found: AppAnswer) -> Grid:
@@ -101,7 +100,7 @@ def _factors(found: AppAnswer) -> Grid:
     rows: list[list[Cell]] = [
         [
             MEASURES[each.whole.figure],
-            f"{each.whole.over.arm} {each.whole.over.model}",
+            arm_and_model(each.whole.over),
             *map(cell, (each.whole, each.build, each.sharing)),
         ]
         for each in found.factors

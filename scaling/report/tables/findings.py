@@ -80,6 +80,11 @@ def worker_noun(model: str) -> str:
     return WORKER.get(model, "worker")
 
 
+def arm_and_model(of: CellOfStudy) -> str:
+    """`3.14t threads`."""
+    return f"{of.arm} {of.model}"
+
+
 def stacked(of: CellOfStudy) -> str:
     """Arm above model, for a narrow column."""
     return f"{of.arm}\n{of.model}"

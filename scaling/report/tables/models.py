@@ -12,6 +12,7 @@ from scaling.report.tables.findings import (
     HEADINGS,
     Finding,
     Question,
+    arm_and_model,
     at_headline_n,
     contrast_grids,
     named,
@@ -93,7 +94,7 @@ def _chosen(each: OverProcesses, others: list[OverProcesses]) -> str:
 def _of_one(each: OverProcesses, chosen: str) -> Iterator[Finding]:
     has_both = len(each.memory) > 1
     among = each.throughput.among
-    others = [stacked(one).replace("\n", " ") if has_both else one.arm for one in among]
+    others = [arm_and_model(one) if has_both else one.arm for one in among]
     better = f" (the better of {formats.listed(others)})" if len(others) > 1 else ""
     over = f"{named(each.throughput.over)}{better}"
     yield Finding(f"{named(each.of)} over {over}", each.throughput, chosen)

@@ -14,6 +14,7 @@ from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.table.columns import SHOWN
 from scaling.analysis.table.latency import PERCENTILES
 from scaling.base import formats
+from scaling.report.tables.findings import stacked
 from scaling.report.tables.grid import GAP, WIDTH, Cell, Chapter, Grid, width_of
 from scaling.report.tables.laws import law_lines
 from scaling.report.tables.measures import (
@@ -66,10 +67,7 @@ def _running_free(sections: Sequence[Section]) -> Chapter:
     shared, rest = apart([section.label for section in sections])
     n = max(section.headline_n for section in sections)
     rows = [
-        (
-            [own, curve.key.loop, f"{curve.key.arm}\n{curve.key.model}"],
-            _known(_figures(section, curve, n)),
-        )
+        ([own, curve.key.loop, stacked(curve.key)], _known(_figures(section, curve, n)))
         for own, section in zip(rest, sections, strict=True)
         for curve in section.curves
     ]
@@ -102,7 +100,7 @@ def _under_load(several: Sequence[Rated]) -> Chapter:
         for line, at in at_rate(each.lines, rate):
             if line.workers == each.headline_n:
                 key = line.key
-                words = [own, f"at {formats.number(rate)}/s", key.loop, f"{key.arm}\n{key.model}"]
+                words = [own, f"at {formats.number(rate)}/s", key.loop, stacked(key)]
                 rows.append((words, _known([*_capacities(each, line), *_seen(at)])))
                 points.append(at.point)
                 notes += [FELL_BEHIND] if at.is_bound else []

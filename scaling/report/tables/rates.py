@@ -342,7 +342,6 @@ def _grid(title: str, rows: Sequence[tuple[Line, AtRate]], of: Rated) -> Grid:
 
 
 def _row(line: Line, at: AtRate, shown: dict[str, Shown]) -> list[Cell]:
-    name = f"{line.key.arm}\n{line.key.model}"
     rate = f"{formats.number(at.rate_per_s)}{BEHIND if at.is_bound else ''}"
     runs = f"{at.point.runs}{SUSPECT if at.point.suspect else ''}"
     figures: list[Cell] = [
@@ -351,7 +350,7 @@ def _row(line: Line, at: AtRate, shown: dict[str, Shown]) -> list[Cell]:
         else formats.BLANK
         for column, each in shown.items()
     ]
-    return [rate, name, runs, *figures]
+    return [rate, stacked(line.key), runs, *figures]
 
 
 # ----------------------------------------------------------------------------------------- capacity

@@ -14,11 +14,10 @@ from scaling.analysis.statistics.estimate import Estimate
 from scaling.base import formats
 from scaling.base.vocabulary import WORKERS
 from scaling.journal.beside import CHECK_FILE, FAULTS_FILE, SOAK_FILE, AppCheck
-from scaling.journal.record import Cell
 from scaling.report.application import NOT_DECIDED, aim_text, shipped_text, sides
 from scaling.report.tables.faults import check_sentence, faults_sentence, soak_sentence
-from scaling.report.tables.findings import bounds_heading, times, with_bounds
-from scaling.report.tables.grid import Cell as GridCell
+from scaling.report.tables.findings import arm_and_model, bounds_heading, times, with_bounds
+from scaling.report.tables.grid import Cell
 from scaling.report.tables.notes import refused_sentence, spread_text
 from scaling.report.terminal.answer import (
     LINES,
@@ -109,7 +108,7 @@ def fitting_text(found: AppAnswer, memory_bytes: float) -> str:
     Of what is compared.
     """
     known = [
-        f"{name_of(each.cell)} {_count(*fitting)}"
+        f"{arm_and_model(each.cell)} {_count(*fitting)}"
         for each in _compared(found) or found.at_n
         if (fitting := each.fitting(memory_bytes))
     ]
@@ -146,7 +145,7 @@ def copied_text(found: AppAnswer) -> str:
         ),
     )
     return (
-        f"{name_of(copied.forked.cell)}: {before} MiB before the load, {after} after it; "
+        f"{arm_and_model(copied.forked.cell)}: {before} MiB before the load, {after} after it; "
         f"N = {copied.workers}: {least} (as here) to {most} (as fresh processes)."
     )
 
@@ -192,9 +191,6 @@ def _beside(results: StudyResults) -> tuple[str, str, str, str]:
     )
 
 
-def name_of(cell: Cell) -> str:
-    """`3.14t threads`."""
-    return f"{cell.arm} {cell.model}"
 
 
 def ship_lines(found: AppAnswer, width: int) -> Iterator[str]:
@@ -241,10 +237,10 @@ def _compared_text(found: AppAnswer) -> str:
     """`3.14t threads compared with the best processes: 3.14 forked (requests/s) and … (MiB).`."""
     over: dict[str, list[str]] = {}
     for each in found.shipped:
-        over.setdefault(name_of(each.ratio.over), []).append(aim_text(each).partition(" ")[0])
+        over.setdefault(arm_and_model(each.ratio.over), []).append(aim_text(each).partition(" ")[0])
     several = [f"{name} ({', '.join(dict.fromkeys(aims))})" for name, aims in over.items()]
     names = formats.listed(several if len(over) > 1 else over)
-    return f"{name_of(found.shipped[0].ratio.of)} compared with the best processes: {names}."
+    return f"{arm_and_model(found.shipped[0].ratio.of)} compared with the best processes: {names}."
 
 
 def aligned(rows: Sequence[Sequence[str]], words: Container[int], gap: str = " ") -> list[str]:
@@ -304,7 +300,7 @@ def _row_name(each: Figures, rows: Sequence[Figures]) -> str:
         for attribute in ("loop", "server")
         if len({getattr(row, attribute) for row in rows}) > 1
     ]
-    return " ".join([name_of(each.cell), *varying])
+    return " ".join([arm_and_model(each.cell), *varying])
 
 
 def _columns(rows: Sequence[Figures]) -> Iterable[tuple[str, list[Estimate | int]]]:
@@ -321,7 +317,7 @@ def _columns(rows: Sequence[Figures]) -> Iterable[tuple[str, list[Estimate | int
     yield "/GiB", [each.per_gib for each in rows]
 
 
-def _short(value: GridCell | int) -> str:
+def _short(value: Cell | int) -> str:
     """A figure without its bounds."""
     if isinstance(value, int):
         return f"{value:,}"
