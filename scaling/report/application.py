@@ -18,7 +18,7 @@ from scaling.journal.record import Cell as StudyCell
 from scaling.report.deploy.commands import deploy_json
 from scaling.report.tables.faults import soak_json
 from scaling.report.tables.findings import arm_and_model, bounds_heading, times, verdict
-from scaling.report.tables.grid import Cell, Grid
+from scaling.report.tables.grid import Cell, Grid, or_bound
 from scaling.study.settle import caveats
 
 HEADINGS = {
@@ -83,7 +83,7 @@ def aim_text(each: Shipped) -> str:
 def sides(each: Shipped) -> list[Cell]:
     """The figures of threads and of the processes; of a capacity outside the rates the bound."""
     return [
-        f"{bound} {formats.number(value.point)}" if bound else value if value.n else formats.BLANK
+        or_bound(value, bound) if bound or value.n else formats.BLANK
         for bound, value in zip(each.bounds, each.figures, strict=True)
     ]
 

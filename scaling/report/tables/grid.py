@@ -56,6 +56,11 @@ def word_of(cell: Cell) -> str:
     return cell.verdict.word if isinstance(cell, RatioVerdict) and cell.n else ""
 
 
+def or_bound(value: Estimate, bound: str) -> Estimate | str:
+    """The figure; where it is a `bound`, `≥ 4,000`: no interval goes with it."""
+    return f"{bound} {formats.number(value.point)}" if bound else value
+
+
 @dataclass(frozen=True, slots=True)
 class Grid:
     """One table. The first `words` columns are aligned left, figures right; so is a verdict left.

@@ -15,7 +15,7 @@ from scaling.analysis.table.columns import SHOWN
 from scaling.analysis.table.latency import PERCENTILES
 from scaling.base import formats
 from scaling.report.tables.findings import stacked
-from scaling.report.tables.grid import GAP, WIDTH, Cell, Chapter, Grid, width_of
+from scaling.report.tables.grid import GAP, WIDTH, Cell, Chapter, Grid, or_bound, width_of
 from scaling.report.tables.laws import law_lines
 from scaling.report.tables.measures import (
     Measure,
@@ -116,9 +116,7 @@ def _capacities(each: Rated, line: Line) -> Iterator[Figure]:
     for one in each.capacities:
         of = one.cell
         if (of.arm, of.model, of.loop, of.workers) == (key.arm, key.model, key.loop, line.workers):
-            bound = f"{one.bound} {formats.number(one.estimate.point)}"
-            name = f"{each.sent}/s\n{one.objective.text}"
-            yield name, bound if one.bound else one.estimate
+            yield f"{each.sent}/s\n{one.objective.text}", or_bound(one.estimate, one.bound)
 
 
 def _seen(at: AtRate) -> Iterator[Figure]:
@@ -128,7 +126,7 @@ def _seen(at: AtRate) -> Iterator[Figure]:
         assert shown is not None
         value = at.point.figures[column].scaled(shown.factor, shown.heading)
         is_bound = at.is_bound and column in PERCENTILES and value.n
-        yield shown.heading, f"{BOUND} {formats.number(value.point)}" if is_bound else value
+        yield shown.heading, or_bound(value, BOUND if is_bound else "")
     yield "MiB", at.point.memory
 
 

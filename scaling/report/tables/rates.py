@@ -26,7 +26,7 @@ from scaling.base import formats
 from scaling.journal.record import Cell as CellOfStudy
 from scaling.journal.record import StudyLine
 from scaling.report.tables.findings import contrast_grids, named, ratios_note, stacked
-from scaling.report.tables.grid import Cell, Grid
+from scaling.report.tables.grid import Cell, Grid, or_bound
 from scaling.report.tables.measures import SUSPECT
 from scaling.study.load import RATE, middle
 from scaling.study.questions import (
@@ -403,15 +403,13 @@ def _capacity_grid(title: str, sent: str, every: list[Capacity], found: Ratios) 
 
 def _capacity_row(each: Capacity, found: Ratios) -> list[Cell]:
     cell, ratio = each.cell, over_processes(each, found)
-    estimates = (each.estimate, each.per_core, each.per_gib)
-    figures: list[Cell] = [*estimates]
-    if each.bound:
-        figures = [f"{each.bound} {formats.number(value.point)}" for value in estimates]
-    figures.insert(1, each.up_to)
     return [
         str(cell.workers),
         stacked(cell),
         str(each.estimate.n),
-        *figures,
+        or_bound(each.estimate, each.bound),
+        each.up_to,
+        or_bound(each.per_core, each.bound),
+        or_bound(each.per_gib, each.bound),
         ratio or "",
     ]
