@@ -29,13 +29,8 @@ from scaling.base.errors import UsageError
 from scaling.journal.protected_write import write_text
 from scaling.journal.reading import journal_in
 from scaling.report.files import read
+from scaling.report.tables.grid import STYLES
 
-STYLES: dict[Word, str] = {
-    "holds": "green",
-    "does not hold": "bold red",
-    "inconclusive": "yellow",
-    "cannot be tested here": "dim",
-}
 # The words for several claims.
 PLURALS: dict[Word, str] = {"holds": "hold", "does not hold": "do not hold"}
 WORD_WIDTH = len("does not hold")

@@ -4,13 +4,13 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pandas as pd
 import pytest
 
 from scaling import figure
-from scaling.analysis.claims.judging import judge
+from scaling.analysis.claims.judging import Word, judge
 from scaling.analysis.lookup.cells import parse
 from scaling.analysis.served.course import growth
 from scaling.analysis.statistics.estimate import Estimate
@@ -19,7 +19,6 @@ from scaling.base.console import new_console
 from scaling.base.errors import UsageError
 from scaling.journal.beside import FAULTS_FILE, SOAK_FILE, FaultRecord, SoakRecord
 from scaling.journal.record import ParameterValue
-from scaling.report.claims import STYLES
 from scaling.report.figures_in_text import FILE_NAME, bare_in, form, quotes_in
 from scaling.report.quotes import OF_CLAIMS, Lookup, check, corrected, quotes
 from scaling.report.tables.export import comparison_rows
@@ -148,7 +147,7 @@ def test_claims_are_counted_by_their_word(tmp_path: Path) -> None:
     told = {name: results.figure(f"claims: {name}") for name in OF_CLAIMS}
     assert told.pop("all") == str(words.total())
     assert {OF_CLAIMS[name]: int(count) for name, count in told.items()} == {
-        word: words[word] for word in STYLES
+        word: words[word] for word in get_args(Word.__value__)
     }
 
 

@@ -206,7 +206,7 @@ GOOD, BAD, OPEN = "green", "bold red", "yellow"
 STYLES = (
     dict.fromkeys(("faster", "less", "better", "holds"), GOOD)
     | dict.fromkeys(("slower", "more", "worse", "fails", "does not hold"), BAD)
-    | {"inconclusive": OPEN}
+    | {"inconclusive": OPEN, "cannot be tested here": "dim"}
 )
 """Words for what was found, and the colours that they have."""
 BELOW = "dim"  # a range or an interval, or what a word rests on
