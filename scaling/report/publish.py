@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from rich.console import Console
@@ -87,20 +87,15 @@ PATHS = {
 EVERYBODYS = ("", "localhost")  # names that no machine is known by
 
 
-class Name(NamedTuple):
-    """A name, and the line from 1 on that holds it."""
-
-    line: int
-    text: str
-
-
-def names_in(text: str) -> Iterator[Name]:
-    """Absolute paths in a text, the user's own folder and the name of this machine."""
+def names_in(text: str) -> Iterator[tuple[int, str]]:
+    """Absolute paths in a text, the user's own folder and the name of this machine: the line, from
+    1 on, that holds each, and the name.
+    """
     ours = {each: rf"(?<![\w-]){re.escape(each)}(?![\w-])" for each in _ours()}
     patterns = [pattern for held, pattern in (PATHS | ours).items() if held in text]
     found = [each for pattern in patterns for each in re.finditer(pattern, text)]
     for each in sorted(found, key=re.Match.start):
-        yield Name(text.count("\n", 0, each.start()) + 1, each[0])
+        yield text.count("\n", 0, each.start()) + 1, each[0]
 
 
 def _ours() -> Iterator[str]:
@@ -256,9 +251,10 @@ def write_descriptions(journal: Journal, folder: Path) -> None:
 def _refuse_names(path: Path, lines: bytes) -> None:
     found = next(names_in(lines.decode(errors="replace")), None)
     if found is not None:
+        line, name = found
         raise ScalingError(
-            f"{path}: line {found.line} names {found.text!r}, which may reveal who or where "
-            "you are; nothing is published. Take it out of a copy of the study, and publish that"
+            f"{path}: line {line} names {name!r}, which may reveal who or where you are; nothing "
+            "is published. Take it out of a copy of the study, and publish that"
         )
 
 

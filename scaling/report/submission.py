@@ -122,7 +122,8 @@ def _names(folder: Path) -> Iterator[str]:
     for file in files_of(folder):
         found = next(names_in(unpacked(file).decode(errors="replace")), None)
         if found:
-            yield f"{file.relative_to(folder)}, line {found.line}, names {found.text!r}"
+            line, name = found
+            yield f"{file.relative_to(folder)}, line {line}, names {name!r}"
 
 
 # --------------------------------------------------------------------------------------------- text

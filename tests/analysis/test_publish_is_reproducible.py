@@ -193,14 +193,12 @@ def test_no_published_file_names_anyone(folder: Path) -> None:
     ],
 )
 def test_paths_are_found(text: str) -> None:
-    assert [name.line for name in names_in(f"first\n{text}\n")][:1] == [2]
+    assert [line for line, _ in names_in(f"first\n{text}\n")][:1] == [2]
 
 
 def test_this_machine_is_found_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(platform, "node", lambda: "anns-laptop")
-    assert [name.text for name in names_in("on anns-laptop, not on anns-laptop-2")] == [
-        "anns-laptop"
-    ]
+    assert list(names_in("on anns-laptop, not on anns-laptop-2")) == [(1, "anns-laptop")]
 
 
 @pytest.mark.parametrize(
