@@ -43,6 +43,10 @@ class FileBeside[T]:
             return self.absent()
         return found
 
+    def beside(self, journal: Path | None) -> T:
+        """What it has beside a journal; what `absent` returns where that is in no file."""
+        return self.absent() if journal is None else self.read(journal.parent)
+
 
 type Kind = Literal[
     "other-loop",

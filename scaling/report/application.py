@@ -179,10 +179,9 @@ def application_json(results: StudyResults) -> str:
         document["forked_memory"] = _copied(found.copied_on_write)
         document["factors"] = {each.whole.figure: _factors_json(each) for each in found.factors}
     document["deploy"] = deploy_json(results)
-    folder = results.path.parent if results.path else None
-    document["check"] = msgspec.to_builtins(CHECK_FILE.read(folder)) if folder else None
-    document["faults"] = msgspec.to_builtins(FAULTS_FILE.read(folder)) if folder else []
-    document["soak"] = soak_json(SOAK_FILE.read(folder)) if folder else []
+    document["check"] = msgspec.to_builtins(CHECK_FILE.beside(results.path))
+    document["faults"] = msgspec.to_builtins(FAULTS_FILE.beside(results.path))
+    document["soak"] = soak_json(SOAK_FILE.beside(results.path))
     return json.dumps(document, indent=2)
 
 

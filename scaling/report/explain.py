@@ -57,7 +57,7 @@ def explained_json(results: StudyResults) -> str:
 
 def _functions(path: Path | None) -> Iterator[dict[str, Any]]:
     """Every function named in the profiles beside the journal, and the sums of the others."""
-    for profile in PROFILES_FILE.read(path.parent) if path else ():
+    for profile in PROFILES_FILE.beside(path):
         for part in profile.parts:
             for each in [*part.functions, *([part.rest] if part.rest else [])]:
                 cell = {"cell": profile.text, "workers": profile.cell.workers}
@@ -261,7 +261,7 @@ def explain(
         console.print(Group(*_in_short(told, rows, console.width)))
         left = len(every) - len(told) - len(rows)
     console.print(LEGEND, style="dim")
-    for profile in PROFILES_FILE.read(study.path.parent) if study.path else ():
+    for profile in PROFILES_FILE.beside(study.path):
         console.print()
         console.print(Chapters([profile_chapter(profile)]))
     if not details:

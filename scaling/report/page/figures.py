@@ -169,7 +169,6 @@ def stack_blocks(results: StudyResults, pictures: Pictures) -> list[Block]:
 
 def function_blocks(results: StudyResults) -> list[Block]:
     """A block for each profile beside the journal."""
-    profiles = PROFILES_FILE.read(results.path.parent) if results.path else []
     return [
         Block(
             each.text,
@@ -177,7 +176,7 @@ def function_blocks(results: StudyResults) -> list[Block]:
             folded=function_grids(each),
             notes=each.notes,
         )
-        for each in profiles
+        for each in PROFILES_FILE.beside(results.path)
     ]
 
 
@@ -218,13 +217,10 @@ def _load_block(
 def application_block(results: StudyResults) -> Block:
     """The tables; empty for a study of anything else."""
     tables = [*application_grids(results), *deploy_grids(results)]
-    if results.path is None:
-        return Block(grids=tables)
-    folder = results.path.parent
-    check = CHECK_FILE.read(folder)
+    check = CHECK_FILE.beside(results.path)
     tables += check_grids(check)
-    if faults := FAULTS_FILE.read(folder):
+    if faults := FAULTS_FILE.beside(results.path):
         tables.append(faults_grid(faults))
-    if soaked := SOAK_FILE.read(folder):
+    if soaked := SOAK_FILE.beside(results.path):
         tables.append(soak_grid(soaked))
     return Block(words=[check_sentence(check)] if check else [], grids=tables)

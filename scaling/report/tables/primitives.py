@@ -101,7 +101,7 @@ def primitives_grid(rows: Primitives) -> Grid:
 
 def script_grids(results: StudyResults) -> list[Grid]:
     """What CPython's script printed beside this study, if it was run: a row for each benchmark."""
-    found = FTSCALINGBENCH_FILE.read(results.path.parent) if results.path else []
+    found = FTSCALINGBENCH_FILE.beside(results.path)
     return [_script_grid(found)] if found else []
 
 

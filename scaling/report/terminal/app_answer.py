@@ -177,17 +177,14 @@ def _beside(results: StudyResults) -> tuple[str, str, str, str]:
     """That the check found nothing, or what it found; what faults do; whether memory grows. Each is
     empty where it is not known.
     """
-    if results.path is None:
-        return "", "", "", ""
-    folder = results.path.parent
-    check = CHECK_FILE.read(folder)
+    check = CHECK_FILE.beside(results.path)
     checked = check_sentence(check) if check else ""
     sound = check is None or check.ok
     return (
         checked if sound else "",
         "" if sound else checked,
-        faults_sentence(FAULTS_FILE.read(folder)),
-        soak_sentence(SOAK_FILE.read(folder)),
+        faults_sentence(FAULTS_FILE.beside(results.path)),
+        soak_sentence(SOAK_FILE.beside(results.path)),
     )
 
 
