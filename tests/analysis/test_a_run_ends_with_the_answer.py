@@ -16,7 +16,8 @@ from scaling.base.errors import ScalingError
 from scaling.journal.protected_write import try_writing
 from scaling.journal.record import Line, ParameterValue, RunLine
 from scaling.report.output import finish, print_answer, write_again
-from scaling.report.terminal.answer import LINES, MORE, WIDTH, wrapped
+from scaling.report.tables.grid import WIDTH
+from scaling.report.terminal.answer import LINES, MORE, wrapped
 from scaling.run.progress import PlainLines
 from scaling.run.time_left import Left
 from tests.support.printing import printed_by

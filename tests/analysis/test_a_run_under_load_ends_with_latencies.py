@@ -16,8 +16,9 @@ from scaling.report.output import print_answer
 from scaling.report.page.render import page
 from scaling.report.tables.comparison import chapters
 from scaling.report.tables.findings import times
+from scaling.report.tables.grid import WIDTH
 from scaling.report.tables.notes import bounds
-from scaling.report.terminal.answer import LINES, NO_LATENCY, WIDTH
+from scaling.report.terminal.answer import LINES, NO_LATENCY
 from scaling.report.terminal.load_rows import load_lines
 from scaling.run.progress import figure_of
 from scaling.study.questions import OVER_PROCESSES, P99

@@ -21,6 +21,7 @@ from scaling.base import formats
 from scaling.base.vocabulary import WORKERS
 from scaling.report.plots.caption import load_text
 from scaling.report.tables.findings import Finding, reasons_text, times, with_bounds, worker_noun
+from scaling.report.tables.grid import WIDTH
 from scaling.report.tables.headline import (
     NOTHING,
     headlines,
@@ -42,7 +43,7 @@ from scaling.report.terminal.answer_rows import headline_lines, ratio_lines, sta
 from scaling.report.terminal.load_rows import BESIDE_RATIOS, MOST_ROWS, load_lines
 from scaling.study.presets import DEFAULT_PRESET, FEWEST_FOR_INTERVAL
 
-WIDTH, LINES = 80, 24
+LINES = 24  # that every terminal has
 MOST_BARS, MOST_MEMORY = 3, 3
 MORE = "; more with --details"
 LONGEST_IN_ANSWER = 40  # characters, in the answer

@@ -17,16 +17,9 @@ from scaling.journal.beside import CHECK_FILE, FAULTS_FILE, SOAK_FILE, AppCheck
 from scaling.report.application import NOT_DECIDED, aim_text, shipped_text, sides
 from scaling.report.tables.faults import check_sentence, faults_sentence, soak_sentence
 from scaling.report.tables.findings import arm_and_model, bounds_heading, times, with_bounds
-from scaling.report.tables.grid import Cell
+from scaling.report.tables.grid import WIDTH, Cell
 from scaling.report.tables.notes import refused_sentence, spread_text
-from scaling.report.terminal.answer import (
-    LINES,
-    WIDTH,
-    few_cores,
-    left_out,
-    more_blocks,
-    wrapped,
-)
+from scaling.report.terminal.answer import LINES, few_cores, left_out, more_blocks, wrapped
 from scaling.study.questions import POOL
 
 # ------------------------------------------------------------------------------------- app findings

@@ -15,10 +15,10 @@ from scaling.base.console import say
 from scaling.report.files import read, say_incomplete
 from scaling.report.remedies import print_factors
 from scaling.report.tables.comparison import chapters
-from scaling.report.tables.grid import Chapters
+from scaling.report.tables.grid import WIDTH, Chapters
 from scaling.report.tables.notes import issues_by_kind, study_notes
 from scaling.report.tables.overview import figure_chapters, overview
-from scaling.report.terminal.answer import LINES, WIDTH, answer_lines, bars
+from scaling.report.terminal.answer import LINES, answer_lines, bars
 from scaling.report.terminal.app_answer import app_lines
 
 # ------------------------------------------------------------------------------------- results view
