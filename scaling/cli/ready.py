@@ -58,7 +58,6 @@ def ready(
     from scaling.builds.interpreters.find import survey
     from scaling.builds.ready.examine import examine
     from scaling.builds.ready.resolve import Required
-    from scaling.report.tables.grid import Chapters
     from scaling.report.tables.ready import ready_chapter, ready_json
     from scaling.study.application import FREE, study_name
 
@@ -81,7 +80,7 @@ def ready(
     if json:
         say(new_console(), ready_json(found))
     else:
-        new_console().print(Chapters([ready_chapter(found)]))
+        new_console().print(ready_chapter(found))
     raise SystemExit(1 if found[0].blocking else 0)
 
 

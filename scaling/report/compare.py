@@ -8,7 +8,7 @@ machine, and those of several applications, are put side by side instead.
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from rich.console import Console
+from rich.console import Console, Group
 
 from scaling.analysis.between_studies import Across, application_of, programs
 from scaling.analysis.results import StudyResults
@@ -27,7 +27,7 @@ from scaling.report.tables.between_studies import (
     programs_chapter,
 )
 from scaling.report.tables.comparison import chapters
-from scaling.report.tables.grid import Chapter, Chapters, chapters_markdown
+from scaling.report.tables.grid import Chapter, chapters_markdown
 
 # --------------------------------------------------------------------------------- several machines
 # What is printed and written of a study on several machines.
@@ -60,7 +60,7 @@ def finish_several(folder: Path, console: Console) -> None:
         raise ScalingError(f"no host has a valid run in {folder}, so there is no figure")
     known = HOSTS_FILE.read(folder)
     found = machines_chapters(machines, known.hosts if known else {})
-    console.print(Chapters(found))
+    console.print(Group(*found))
     text = chapters_markdown(found) + "\n"
     file = folder / MACHINES_FILE
     write_text(file, text, MACHINES_AGAIN)
@@ -126,7 +126,7 @@ def compare(results: Sequence[Path], output: Path | None, console: Console) -> N
         raise UsageError("a study was named twice; it cannot be compared with itself")
     studies = dict(zip(_names(journals), map(StudyResults.of, journals), strict=True))
     found = _machines(studies, results) or _programs(studies) or _several(studies)
-    console.print(Chapters(found))
+    console.print(Group(*found))
     if output is not None:
         text = chapters_markdown(found) + "\n"
         write_text(output / FILE_NAME, text, AGAIN)

@@ -23,7 +23,7 @@ from scaling.builds.arms import parse_arm
 from scaling.journal.beside import PROFILES_FILE, Profile
 from scaling.report.files import read
 from scaling.report.tables.findings import workers
-from scaling.report.tables.grid import Cell, Chapter, Chapters
+from scaling.report.tables.grid import Cell, Chapter
 from scaling.report.tables.losses import (
     LEGEND,
     profile_chapter,
@@ -133,7 +133,7 @@ def _that_lose_most(cells: Sequence[Attribution]) -> tuple[list[Attribution], li
 
 def _in_short(
     told: Sequence[Attribution], rows: Sequence[Attribution], width: int
-) -> Iterator[Text | Chapters]:
+) -> Iterator[Text | Chapter]:
     """The sentences of some cells, the waterfall of the first, and a row for each of the others."""
     yield from _told(told)
     first = told[0]
@@ -142,7 +142,7 @@ def _in_short(
         yield from waterfall(first, width)
         yield Text()
     if rows:
-        yield Chapters([_others(rows)])
+        yield _others(rows)
 
 
 def _is_asked(each: Attribution) -> bool:
@@ -169,7 +169,7 @@ def _others(cells: Sequence[Attribution]) -> Chapter:
         }
         rows.append(([label, each.runs.loop, f"{each.of.arm}\n{workers(each.of)}"], figures))
     title = f"Other cells{f' of {shared}' if shared else ''}, what loses most first"
-    return chapter_of(title, ["with", "loop"], rows, [])
+    return chapter_of(title, ["with", "loop"], rows, [], in_short=False)
 
 
 def _told(cells: Iterable[Attribution]) -> Iterator[Text]:
@@ -180,7 +180,7 @@ def _told(cells: Iterable[Attribution]) -> Iterator[Text]:
         yield Text()
 
 
-def waterfalls(cells: Sequence[Attribution], width: int) -> Iterator[Text | Chapters]:
+def waterfalls(cells: Sequence[Attribution], width: int) -> Iterator[Text | Chapter]:
     """The sentences of all cells; then a waterfall and a table for each that misses its ideal, or
     may do so: below six blocks that is not known.
     """
@@ -189,7 +189,7 @@ def waterfalls(cells: Sequence[Attribution], width: int) -> Iterator[Text | Chap
         yield Text(each.name, "bold")
         if not each.is_rated:
             yield from waterfall(each, width)
-        yield Chapters([Chapter("", [], [terms_grid(each)])])
+        yield Chapter("", [], [terms_grid(each)])
 
 
 def _is_drawn(each: Attribution) -> bool:
@@ -263,7 +263,7 @@ def explain(
     console.print(LEGEND, style="dim")
     for profile in PROFILES_FILE.beside(study.path):
         console.print()
-        console.print(Chapters([profile_chapter(profile)]))
+        console.print(profile_chapter(profile))
     if not details:
         command = f"scaling explain {shlex.quote(str(results))} --details"
         omitted = f"; {formats.plural(left, 'cell')} left out" if left else ""
@@ -286,7 +286,7 @@ def show_profile(
         UsageError: there is no journal that could be read.
     """
     if json_to is None:
-        console.print(Chapters([profile_chapter(profile)]))
+        console.print(profile_chapter(profile))
     else:
         say(json_to, explained_json(StudyResults.of(read(results, console))))
 

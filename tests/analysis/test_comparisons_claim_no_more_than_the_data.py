@@ -22,7 +22,7 @@ from scaling.report.tables import arms as ladder_question
 from scaling.report.tables.comparison import QUESTIONS, chapters
 from scaling.report.tables.export import comparison_rows, markdown, summary
 from scaling.report.tables.findings import Finding, in_words, verdict_text
-from scaling.report.tables.grid import Chapters, chapters_markdown
+from scaling.report.tables.grid import chapters_markdown
 from scaling.report.tables.models import break_even_note
 from scaling.report.tables.notes import margins
 from scaling.study.questions import THROUGHPUT
@@ -62,7 +62,7 @@ def test_no_figure_is_cut_at_80_columns(study: FakeStudy) -> None:
         if isinstance(cell, Estimate)
     ]
     assert len(every) > 30
-    text, markdown = printed(Chapters(found)), chapters_markdown(found)
+    text, markdown = printed(*found), chapters_markdown(found)
     words = set(text.split())
     for value in every:
         assert {formats.number(value.point), value.bounds} <= words
@@ -72,13 +72,13 @@ def test_no_figure_is_cut_at_80_columns(study: FakeStudy) -> None:
 
 
 def test_the_answer_comes_first_and_claims_no_more_than_there_is() -> None:
-    text = " ".join(printed(Chapters(chapters(FEW.results))).split())
+    text = " ".join(printed(*chapters(FEW.results)).split())
     assert "inconclusive, too few blocks" in text
     assert "of that, allocator" in text
     assert "Break-even: inconclusive up to N = 4." in text
     assert "range of 3 runs, ratios paired inside blocks: too few for a verdict" in text
     assert text.index("The answer") < text.index("What freed the speed of threads")
-    text = " ".join(printed(Chapters(chapters(MANY.results))).split())
+    text = " ".join(printed(*chapters(MANY.results)).split())
     assert "95 % interval over 8 blocks, ratios paired inside blocks." in text
     assert "too few" not in text
     assert "Break-even: at N = 2" in text

@@ -33,7 +33,6 @@ from scaling.report.explain import explain
 from scaling.report.gate import gate
 from scaling.report.output import print_answer
 from scaling.report.remedies import print_remedies
-from scaling.report.tables.grid import Chapters
 from scaling.report.tables.interpreters import interpreters_table
 from scaling.report.tables.ready import ready_chapter
 from scaling.report.terminal.show import show
@@ -193,7 +192,7 @@ PRINTED: dict[str, Print] = {
     "remedies": print_measured_remedies,
     "plan": print_plan,
     "reference --list": print_reference,
-    "ready": lambda _, to: to.print(Chapters([ready_chapter([of(SOUND, SLOWER, OLD, LXML)])])),
+    "ready": lambda _, to: to.print(ready_chapter([of(SOUND, SLOWER, OLD, LXML)])),
     "doctor": print_doctor,
     "interpreters": lambda _, to: to.print(interpreters_table([interpreter("3.14t", pgo=True)])),
 }

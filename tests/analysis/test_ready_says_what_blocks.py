@@ -12,7 +12,6 @@ from scaling.base.errors import UsageError
 from scaling.builds.cpython import Interpreter
 from scaling.builds.ready.package import REPLACEMENTS, Package, Readiness, instead_of_module
 from scaling.builds.ready.resolve import Required
-from scaling.report.tables.grid import Chapters
 from scaling.report.tables.ready import ready_chapter
 from tests.support.cli import Command
 from tests.support.fake_builds import interpreter
@@ -38,7 +37,7 @@ def of(*packages: Package, build: str = "3.14t") -> Readiness:
 
 
 def shown(*found: Readiness) -> str:
-    return printed(Chapters([ready_chapter(found)]), width=120)
+    return printed(ready_chapter(found), width=120)
 
 
 @pytest.mark.parametrize(

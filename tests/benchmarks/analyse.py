@@ -18,13 +18,13 @@ CHUNK_LINES = 2000  # what pandas has in memory at a time
 
 def with_scaling(path: Path) -> dict[str, float]:
     """Seconds from nothing to a frame, to what it means, to text."""
-    from rich.console import Console
+    from rich.console import Console, Group
 
     from scaling.analysis.results import StudyResults
     from scaling.report.files import read
     from scaling.report.tables.comparison import chapters
     from scaling.report.tables.export import comparison_rows, markdown, summary
-    from scaling.report.tables.grid import Chapters, chapters_markdown
+    from scaling.report.tables.grid import chapters_markdown
     from scaling.report.terminal.show import Results
 
     imported = time.perf_counter()
@@ -35,7 +35,7 @@ def with_scaling(path: Path) -> dict[str, float]:
     found = chapters(results, alone=False)
     analysed = time.perf_counter()
     console.print(Results(results))
-    console.print(Chapters(found))
+    console.print(Group(*found))
     summary(results)
     comparison_rows(results)
     markdown(results, chapters_markdown(found))

@@ -67,7 +67,8 @@ class Grid:
 
     `note` is shown below, a line for each of its lines. In a `grouped` table rows with the same
     first cell stand together, so that a narrow reader can show it once, above them. `pages` has for
-    each row the address of the page that it is from: on a page, its figures lead there.
+    each row the address of the page that it is from: on a page, its figures lead there. Columns
+    for which a terminal has no room are in a further table there, or with `in_short` left out.
     """
 
     title: str
@@ -77,6 +78,7 @@ class Grid:
     note: str = ""
     grouped: bool = False
     pages: Sequence[str] = ()
+    in_short: bool = False
 
     def of(self, what: str) -> "Grid":
         """The same table, its title beginning with what it is of."""
@@ -107,7 +109,7 @@ class Grid:
         return [cell for row in self.rows for cell in row if isinstance(cell, Estimate)]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """The title, the table, its note; columns are as those of `Chapters`."""
+        """The title, the table, its note; it fits 80 columns without a figure cut."""
         del console
         if self.title:
             yield Text(self.title)
@@ -121,6 +123,18 @@ class Chapter:
     title: str
     words: list[str]
     grids: list[Grid] = field(default_factory=list)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Heading, words, tables."""
+        del console
+        yield Text(self.title, "bold")
+        for sentence in self.words:
+            yield Padding(Text(sentence), (0, 0, 0, 2))
+        for grid in self.grids:
+            if grid.title:
+                yield Text(f"\n{grid.title}", "italic")
+            yield from _parts_of(grid, options.max_width)
+        yield Text()
 
 
 # ----------------------------------------------------------------------------------------- markdown
@@ -260,39 +274,15 @@ def _spaced(
     yield Segment(plain)
 
 
-class Chapters:
-    """Chapters to be printed by rich; every table fits 80 columns without a figure cut.
-
-    Columns that find no room are in a further table, or with `in_short` left out.
-    """
-
-    def __init__(self, chapters: Iterable[Chapter], *, in_short: bool = False) -> None:
-        self._chapters = chapters
-        self._most = 1 if in_short else None
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Heading, words, tables, for each chapter."""
-        del console
-        for chapter in self._chapters:
-            yield Text(chapter.title, "bold")
-            for sentence in chapter.words:
-                yield Padding(Text(sentence), (0, 0, 0, 2))
-            for grid in chapter.grids:
-                if grid.title:
-                    yield Text(f"\n{grid.title}", "italic")
-                yield from _parts_of(grid, options.max_width, self._most)
-            yield Text()
-
-
-def _parts_of(grid: Grid, room: int, most: int | None = None) -> Iterator[Text | Segment | Table]:
-    """One table after the other, so many at `most`, and the note."""
+def _parts_of(grid: Grid, room: int) -> Iterator[Text | Segment | Table]:
+    """One table after the other, and the note."""
     rows = [list(map(lines_of, row)) for row in grid.rows]
     texts = ([line.text for line in cell] for row in rows for cell in row)
     every = [*(heading.split("\n") for heading in grid.headings), *texts]
     count = len(grid.headings)
     widths = [width_of(chain(*every[place::count])) for place in range(count)]
     first = 1 if grid.grouped else 0
-    tables = [*islice(_parts(grid, widths, first, room), most)]
+    tables = [*islice(_parts(grid, widths, first, room), 1 if grid.in_short else None)]
     heads = True
     for name, members in groupby(rows, key=lambda row: row[0] if grid.grouped else []):
         group = list(members)

@@ -73,7 +73,7 @@ def _running_free(sections: Sequence[Section]) -> Chapter:
     ]
     points = [point for each in sections for curve in each.curves for point in curve.points]
     title = f"{shared}{DOT}{sections[0].sizing} sizing, N = {n}"
-    return chapter_of(title, ["with", "loop"], rows, [medians_note(points)])
+    return chapter_of(title, ["with", "loop"], rows, [medians_note(points)], in_short=True)
 
 
 def _figures(section: Section, curve: Curve, n: int) -> Iterator[Figure]:
@@ -107,7 +107,8 @@ def _under_load(several: Sequence[Rated]) -> Chapter:
         notes += [CAPACITY_BOUNDS_NOTE] if any(one.bound for one in each.capacities) else []
     n = max(each.headline_n for each in several)
     title = f"{shared}{DOT}{several[0].section.sizing} sizing, under load, N = {n}"
-    return chapter_of(title, ["with", "rate", "loop"], rows, [medians_note(points), *notes])
+    said = [medians_note(points), *notes]
+    return chapter_of(title, ["with", "rate", "loop"], rows, said, in_short=True)
 
 
 def _capacities(each: Rated, line: Line) -> Iterator[Figure]:
@@ -134,7 +135,9 @@ def _known(figures: Iterable[Figure]) -> dict[str, Cell]:
     return {name: value for name, value in figures if isinstance(value, str) or value.n}
 
 
-def chapter_of(title: str, heads: Sequence[str], rows: Sequence[Row], notes: list[str]) -> Chapter:
+def chapter_of(
+    title: str, heads: Sequence[str], rows: Sequence[Row], notes: list[str], *, in_short: bool
+) -> Chapter:
     """The table of all rows; words that they have in common are in the title."""
     kept = []
     for place in range(len(heads)):
@@ -154,7 +157,8 @@ def chapter_of(title: str, heads: Sequence[str], rows: Sequence[Row], notes: lis
         for subject, (_, figures) in zip(subjects, rows, strict=True)
     ]
     note = " ".join(dict.fromkeys(notes))
-    return Chapter(title, [], [Grid("", [*headings, *names], cells, len(headings), note)])
+    shown = [*headings, *names]
+    return Chapter(title, [], [Grid("", shown, cells, len(headings), note, in_short=in_short)])
 
 
 def _in_lines(subject: Sequence[str]) -> str:

@@ -15,7 +15,7 @@ from scaling.base.console import say
 from scaling.report.files import read, say_incomplete
 from scaling.report.remedies import print_factors
 from scaling.report.tables.comparison import chapters
-from scaling.report.tables.grid import WIDTH, Chapters
+from scaling.report.tables.grid import WIDTH
 from scaling.report.tables.notes import issues_by_kind, study_notes
 from scaling.report.tables.overview import figure_chapters, overview
 from scaling.report.terminal.answer import LINES, answer_lines, bars
@@ -47,7 +47,7 @@ class Results:
             yield Text(f"{behaved.text}\n", SOUNDNESS_STYLES.get(behaved.status, "yellow"))
         yield from (Text(f"{each}\n", "yellow") for each in results.caveats)
         yield from (Text(f"{note}\n", "dim") for note in study_notes(results.frame, results.drift))
-        yield Chapters([*figure_chapters(results, extra=options.max_width >= WIDE)])
+        yield from figure_chapters(results, extra=options.max_width >= WIDE)
         if unsound := results.run_issues:
             yield Text("Suspect and invalid runs (invalid ones are excluded)", "bold")
             yield from _issue_lines(unsound)
@@ -86,13 +86,12 @@ def show(results: Path, console: Console, *, details: bool = False) -> None:
         print_lines(study, console)
     console.print()
     if not details:
-        console.print(Chapters(overview(study), in_short=True))
+        console.print(Group(*overview(study)))
         say(console, f"More: scaling show {shlex.quote(str(results))} --details")
     else:
         console.print(Results(study))
         console.print(Group(*bars(study, console.width)))
-        if found := chapters(study, alone=False):
-            console.print(Chapters(found))
+        console.print(Group(*chapters(study, alone=False)))
     say_incomplete(journal, console)
 
 
