@@ -190,8 +190,7 @@ def _p99(each: Rated, ratio: Ratio) -> str:
 def _capacities(each: Rated, results: StudyResults) -> list[tuple[Capacity, Ratio]]:
     return [
         (one, ratio)
-        for one in each.capacities
-        if one.cell.workers == each.headline_n
+        for one in each.headline_capacities
         if (ratio := over_processes(one, results.ratios)) is not None
     ]
 

@@ -33,7 +33,6 @@ from scaling.report.tables.rates import (
     AtRate,
     Line,
     Rated,
-    at_rate,
     free_sections,
     free_sweeps,
     rated,
@@ -96,14 +95,12 @@ def _under_load(several: Sequence[Rated]) -> Chapter:
     rows: list[Row] = []
     points, notes = [], []
     for own, each in zip(rest, several, strict=True):
-        rate = each.middle_rate_per_s
-        for line, at in at_rate(each.lines, rate):
-            if line.workers == each.headline_n:
-                key = line.key
-                words = [own, f"at {formats.number(rate)}/s", key.loop, stacked(key)]
-                rows.append((words, _known([*_capacities(each, line), *_seen(at)])))
-                points.append(at.point)
-                notes += [FELL_BEHIND] if at.is_bound else []
+        rate = f"at {formats.number(each.middle_rate_per_s)}/s"
+        for line, at in each.headline:
+            words = [own, rate, line.key.loop, stacked(line.key)]
+            rows.append((words, _known([*_capacities(each, line), *_seen(at)])))
+            points.append(at.point)
+            notes += [FELL_BEHIND] if at.is_bound else []
         notes += [CAPACITY_BOUNDS_NOTE] if any(one.bound for one in each.capacities) else []
     n = max(each.headline_n for each in several)
     title = f"{shared}{DOT}{several[0].section.sizing} sizing, under load, N = {n}"

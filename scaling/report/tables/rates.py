@@ -100,6 +100,17 @@ class Rated:
         """The largest N with a core for each worker."""
         return self.section.headline_n
 
+    @property
+    def headline(self) -> list[tuple[Line, AtRate]]:
+        """What answers are about: the configurations at the headline N and the middle rate."""
+        lines = (line for line in self.lines if line.workers == self.headline_n)
+        return at_rate(lines, self.middle_rate_per_s)
+
+    @property
+    def headline_capacities(self) -> list[Capacity]:
+        """Those at the headline N."""
+        return [each for each in self.capacities if each.cell.workers == self.headline_n]
+
     def ratio(self, line: Line, rate_per_s: float) -> Ratio | None:
         """P99 of a configuration at a rate over that of processes; None where there is none."""
         found = (

@@ -26,7 +26,6 @@ from scaling.report.tables.rates import (
     BOUND,
     AtRate,
     Rated,
-    at_rate,
     has_background,
     rated,
 )
@@ -100,11 +99,7 @@ def _tables(each: Rated, results: StudyResults) -> Iterator[Table]:
         has_few_cores = bool(bounds(results.frame, [each.section]))
         yield from _latency(each, has_few_cores=has_few_cores)
     for objective in dict.fromkeys(one.objective for one in each.capacities):
-        at_n = [
-            one
-            for one in each.capacities
-            if one.objective == objective and one.cell.workers == each.headline_n
-        ]
+        at_n = [one for one in each.headline_capacities if one.objective == objective]
         kind = _kind([one.estimate for one in at_n])
         heading = f"{each.label}: capacity at {objective.text}, N = {each.headline_n}"
         rows = [_capacity_row(one, each, found) for one in at_n]
@@ -129,8 +124,7 @@ def _judged_over(found: Ratios, every: Sequence[Capacity]) -> list[str]:
 
 
 def _latency(each: Rated, *, has_few_cores: bool) -> Iterator[Table]:
-    rate = each.middle_rate_per_s
-    rows = at_rate((line for line in each.lines if line.workers == each.headline_n), rate)
+    rate, rows = each.middle_rate_per_s, each.headline
     column = next((c for c in COLUMNS if any(at.point.figures[c].n for _, at in rows)), None)
     if column is None:
         return
