@@ -20,7 +20,7 @@ from scaling.report.tables.findings import named, ratios_note, with_bounds, work
 from scaling.report.tables.grid import Cell, Chapter, Grid
 from scaling.report.tables.laws import fitted_lines
 from scaling.report.tables.losses import words_of
-from scaling.report.tables.measures import SUSPECT, curve_name
+from scaling.report.tables.measures import SUSPECT, curve_name, runs_of
 from scaling.report.tables.notes import issues_by_kind, machine_text, margins
 from scaling.report.tables.rates import free_sections
 from scaling.study.questions import CPU, P99, THROUGHPUT, section_of
@@ -129,7 +129,7 @@ def _row(
     suspect; then N and the figures.
     """
     points = (study.points[cell] for study in (found.then, found.now))
-    runs = ", ".join(f"{each.runs}{SUSPECT if each.suspect else ''}" for each in points)
+    runs = ", ".join(map(runs_of, points))
     ratio = ratios.get((cell, pace))
     memory = next((ratios[cell, kind] for kind in MEMORY_KINDS if (cell, kind) in ratios), None)
     return [

@@ -99,7 +99,7 @@ def values_grid(
         [
             curve_name(curve),
             marked(point),
-            f"{point.runs}{SUSPECT if point.suspect else ''}",
+            runs_of(point),
             *(measure.of(point) for measure in shown),
         ]
         for curve in section.curves
@@ -107,6 +107,11 @@ def values_grid(
     ]
     headings = ["curve", "N", "runs", *(measure.shown.heading for measure in shown)]
     return Grid(title, headings, rows, 2, note, grouped=True)
+
+
+def runs_of(point: Point) -> str:
+    """How many runs it has, marked where some are suspect."""
+    return f"{point.runs}{SUSPECT if point.suspect else ''}"
 
 
 def marked(point: Point) -> str:

@@ -27,7 +27,7 @@ from scaling.journal.record import Cell as CellOfStudy
 from scaling.journal.record import StudyLine
 from scaling.report.tables.findings import contrast_grids, named, ratios_note, stacked
 from scaling.report.tables.grid import Cell, Grid, or_bound
-from scaling.report.tables.measures import SUSPECT
+from scaling.report.tables.measures import SUSPECT, runs_of
 from scaling.study.load import RATE, middle
 from scaling.study.questions import (
     CPU,
@@ -354,14 +354,13 @@ def _grid(title: str, rows: Sequence[tuple[Line, AtRate]], of: Rated) -> Grid:
 
 def _row(line: Line, at: AtRate, shown: dict[str, Shown]) -> list[Cell]:
     rate = f"{formats.number(at.rate_per_s)}{BEHIND if at.is_bound else ''}"
-    runs = f"{at.point.runs}{SUSPECT if at.point.suspect else ''}"
     figures: list[Cell] = [
         at.point.figures[column].scaled(each.factor, each.heading)
         if at.point.figures[column].n
         else formats.BLANK
         for column, each in shown.items()
     ]
-    return [rate, stacked(line.key), runs, *figures]
+    return [rate, stacked(line.key), runs_of(at.point), *figures]
 
 
 # ----------------------------------------------------------------------------------------- capacity
