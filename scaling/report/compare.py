@@ -33,8 +33,6 @@ from scaling.report.tables.grid import Chapter, chapters_markdown
 # What is printed and written of a study on several machines.
 
 MACHINES_FILE = "machines.md"
-PAGE = "report.html"
-MACHINES_AGAIN = "scaling compare"
 
 
 def finish_several(folder: Path, console: Console) -> None:
@@ -43,6 +41,7 @@ def finish_several(folder: Path, console: Console) -> None:
     Raises:
         ScalingError: a machine has no valid run of a workload, or something cannot be written.
     """
+    from scaling.report.page.render import FILE_NAME as PAGE
     from scaling.report.page.render import machines_page
 
     quiet = new_console(quiet=True)
@@ -59,14 +58,13 @@ def finish_several(folder: Path, console: Console) -> None:
     if not machines:
         raise ScalingError(f"no host has a valid run in {folder}, so there is no figure")
     known = HOSTS_FILE.read(folder)
-    found = machines_chapters(machines, known.hosts if known else {})
+    standings = known.hosts if known else {}
+    found = machines_chapters(machines, standings)
     console.print(Group(*found))
     text = chapters_markdown(found) + "\n"
-    file = folder / MACHINES_FILE
-    write_text(file, text, MACHINES_AGAIN)
-    html = machines_page(machines, known.hosts if known else {})
-    page = folder / PAGE
-    write_text(page, html, MACHINES_AGAIN)
+    file, page = folder / MACHINES_FILE, folder / PAGE
+    write_text(file, text, AGAIN)
+    write_text(page, machines_page(machines, standings), AGAIN)
     say(console, f"page:   {page}\ntables: {file}; each machine has a folder of its own")
     if lacking:
         raise ScalingError(f"on {listed(lacking)} no run of a workload is valid; see above")
