@@ -53,7 +53,7 @@ def finish_several(folder: Path, console: Console) -> None:
             lacking.append(each.name)
         if not results.frame["valid"].any():
             continue
-        answered(each, quiet)
+        answered(results, each, quiet)
         machines[each.name] = results
     if not machines:
         raise ScalingError(f"no host has a valid run in {folder}, so there is no figure")

@@ -29,25 +29,28 @@ def finish(
         UsageError: there is no journal that could be read.
         ScalingError: something cannot be written, or no run of a workload is valid.
     """
-    results = answered(folder, console, memory_bytes=memory_bytes, json_to=json_to)
+    results = StudyResults.of(read(folder, console))
+    answered(results, folder, console, memory_bytes=memory_bytes, json_to=json_to)
     if without := without_figure(results):
         raise ScalingError(f"{without}; the reasons are in {folder / TABLES}")
 
 
 def answered(
+    results: StudyResults,
     folder: Path,
     console: Console,
     *,
     memory_bytes: float | None = None,
     json_to: Console | None = None,
-) -> StudyResults:
-    """Do the same whether there are figures or not; return the results. Raises as `finish` does."""
+) -> None:
+    """Do the same of results whether there are figures or not.
+
+    Raises `ScalingError` where something cannot be written.
+    """
     from scaling.report.application import application_json
     from scaling.report.page.parts import Pictures
     from scaling.report.page.render import FILE_NAME, write_page
 
-    journal = read(folder, console)
-    results = StudyResults.of(journal)
     write_derived(results, folder)
     page = folder / FILE_NAME
     write_page(results, page, pictures=Pictures(folder / PLOTS))  # as they were just drawn
@@ -55,7 +58,6 @@ def answered(
         print_answer(results, folder, page, console, memory_bytes)
     else:
         say(json_to, application_json(results))
-    return results
 
 
 def print_answer(

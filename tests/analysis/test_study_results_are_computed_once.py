@@ -14,7 +14,7 @@ from scaling.analysis.lookup.figure import results_of
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import read_journal
 from scaling.report.files import write_derived
-from scaling.report.output import answered
+from scaling.report.output import finish
 from scaling.report.page.render import FILE_NAME, page
 from scaling.report.plots.sheet import Sheet
 from scaling.report.terminal.show import show
@@ -76,7 +76,7 @@ def test_a_page_at_the_end_of_a_run_has_the_plots_that_were_drawn(
         return svg(sheet)
 
     monkeypatch.setattr(Sheet, "svg", counted)
-    answered(tmp_path, Console(quiet=True))
+    finish(tmp_path, Console(quiet=True))
     assert drawn == dict.fromkeys(drawn, 1)
     alone = page(StudyResults.of(read_journal(file)))
     assert (tmp_path / FILE_NAME).read_text(encoding="utf-8") == alone
