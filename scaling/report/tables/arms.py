@@ -84,7 +84,7 @@ def _of_one(ladder: Ladder) -> Iterator[Finding]:
             yield Finding(f"… of that, {step.name} ({steps})", step)
 
 
-LADDER = Question("ladder", ladder_grids, _ladder_findings)
+LADDER = Question("ladder", ("headline", "step"), ladder_grids, _ladder_findings)
 
 
 # ----------------------------------------------------------------------------------------- settings
@@ -106,7 +106,7 @@ def _over_arms(question: str) -> Callable[[Compared], list[Finding]]:
     return findings
 
 
-SETTINGS = Question("settings", _settings_grids, _over_arms("setting"))
+SETTINGS = Question("settings", ("setting",), _settings_grids, _over_arms("setting"))
 
 
 # -------------------------------------------------------------------------------------------- loops
@@ -151,7 +151,7 @@ def _loops_findings(compared: Compared) -> list[Finding]:
     return found
 
 
-LOOPS = Question("loops", _loops_grids, _loops_findings)
+LOOPS = Question("loops", ("loop",), _loops_grids, _loops_findings)
 
 
 # ----------------------------------------------------------------------------------------- runtimes
@@ -186,7 +186,7 @@ def _runtimes_findings(compared: Compared) -> list[Finding]:
     return found
 
 
-RUNTIMES = Question("runtimes", _runtimes_grids, _runtimes_findings)
+RUNTIMES = Question("runtimes", ("runtime",), _runtimes_grids, _runtimes_findings)
 
 
 # ----------------------------------------------------------------------------------------- versions
@@ -243,4 +243,4 @@ def _version_figures(lines: VersionLines, point: VersionPoint) -> list[Cell]:
     ]
 
 
-VERSIONS = Question("versions", _versions_grids, _over_arms("version"))
+VERSIONS = Question("versions", ("version",), _versions_grids, _over_arms("version"))

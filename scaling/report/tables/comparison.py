@@ -30,16 +30,11 @@ from scaling.report.tables.rates import (
     rate_grids,
     rated,
 )
-from scaling.study.questions import OVER_PROCESSES, OVER_SERVER, OVER_SMALLEST_POOL, THROUGHPUT
+from scaling.study.questions import THROUGHPUT
 
 # ---------------------------------------------------------------------------------------- questions
 # Those without a module of their own have a table each, so that a new one is shown at once, with a
 # column for each measure that it asks for.
-
-WITH_MODULES = (
-    *("gain", "headline", "step", OVER_PROCESSES, "break-even", "version", "setting", "loop"),
-    *("runtime", OVER_SERVER, OVER_SMALLEST_POOL),
-)
 
 
 def _other_grids(compared: Compared) -> list[Grid]:
@@ -67,7 +62,7 @@ def _other_findings(compared: Compared) -> list[Finding]:
     ]
 
 
-OTHERS = Question("settings", _other_grids, _other_findings)
+OTHERS = Question("settings", grids=_other_grids, findings=_other_findings)
 
 QUESTIONS = (
     models.GAIN,
@@ -83,6 +78,7 @@ QUESTIONS = (
     OTHERS,
     models.EXTRA_WORKERS,
 )
+WITH_MODULES = {name for question in QUESTIONS for name in question.asks}
 
 
 def question_grids(compared: Compared) -> list[Grid]:

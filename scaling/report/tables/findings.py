@@ -192,11 +192,13 @@ def in_words(value: RatioVerdict) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`part` is the part of the page that shows the tables. There are no `grids` where the answer
-    says it all, and no `findings` where there is no ratio, or too many for an answer.
+    """`part` is the part of the page that shows the tables, which have all that `asks` names
+    (`scaling.study.questions`). There are no `grids` where the answer says it all, and no
+    `findings` where there is no ratio, or too many for an answer.
     """
 
     part: PagePart
+    asks: tuple[str, ...] = ()
     grids: Callable[[Compared], list[Grid]] = lambda _: []
     findings: Callable[[Compared], list[Finding]] = lambda _: []
 

@@ -45,7 +45,7 @@ def _gain_findings(compared: Compared) -> list[Finding]:
     ]
 
 
-GAIN = Question("curves", findings=_gain_findings)
+GAIN = Question("curves", ("gain",), findings=_gain_findings)
 
 
 # ---------------------------------------------------------------------------------------- processes
@@ -106,7 +106,7 @@ def _of_one(each: OverProcesses, chosen: str) -> Iterator[Finding]:
             yield Finding(f"… {what}{theirs}", ratio)
 
 
-PROCESSES = Question("processes", _processes_grids, _processes_findings)
+PROCESSES = Question("processes", (OVER_PROCESSES,), _processes_grids, _processes_findings)
 
 
 # ------------------------------------------------------------------------------------------ servers
@@ -152,7 +152,7 @@ def _servers_findings(compared: Compared) -> list[Finding]:
     ]
 
 
-SERVERS = Question("processes", _servers_grids, _servers_findings)
+SERVERS = Question("processes", (OVER_SERVER,), _servers_grids, _servers_findings)
 
 
 # -------------------------------------------------------------------------------------------- pools
@@ -172,7 +172,7 @@ def _pools_grids(compared: Compared) -> list[Grid]:
     )
 
 
-POOLS = Question("settings", _pools_grids)
+POOLS = Question("settings", (OVER_SMALLEST_POOL,), _pools_grids)
 
 
 # ------------------------------------------------------------------------------------------- memory
@@ -195,7 +195,7 @@ def _memory_grids(compared: Compared) -> list[Grid]:
     return [Grid(f"MiB ({compared.memory_kind}) per extra worker", ["arm", *models], rows)]
 
 
-EXTRA_WORKERS = Question("memory", _memory_grids)
+EXTRA_WORKERS = Question("memory", grids=_memory_grids)
 
 
 # --------------------------------------------------------------------------------------- break even
@@ -246,4 +246,4 @@ def break_even_note(ratios: Sequence[Ratio]) -> str:
     return f"Break-even: {', '.join([f'at N = {at}', *besides])}."
 
 
-BREAK_EVEN = Question("processes", _break_even_grids, _break_even_findings)
+BREAK_EVEN = Question("processes", ("break-even",), _break_even_grids, _break_even_findings)
