@@ -181,8 +181,6 @@ def _beside(results: StudyResults) -> tuple[str, str, str, str]:
     )
 
 
-
-
 def ship_lines(found: AppAnswer, width: int) -> Iterator[str]:
     """For each aim: the figures of threads and of the best processes, their ratio, what to ship."""
     if not found.shipped:
