@@ -2,13 +2,12 @@
 
 from scaling.analysis.results import StudyResults
 from scaling.analysis.served.full_stack import PARTS, Stack, cpu_s, headline_n, in_order, stacks
-from scaling.analysis.statistics.estimate import Estimate
 from scaling.base import formats
 from scaling.report.tables.grid import Cell, Chapter, Grid
+from scaling.report.tables.measures import in_ms
 from scaling.report.tables.notes import bound_text, bounds
 
 TITLE = "The full stack"
-MS = 1e3
 NOTE = (
     "Least CPU time per request first: proxy, application, pooler and database together; the load "
     "generator is in none of them. Every figure is a median, and medians of parts need not add up "
@@ -40,8 +39,8 @@ def order_text(found: list[Stack], workers: int) -> str:
         return ""
     (first, least), (last, most) = order[0], order[-1]
     return (
-        f"At N = {workers}, a request needs from {_ms(cpu_s(least))} ms of CPU time "
-        f"({first.name}, {first.configuration}) to {_ms(cpu_s(most))} ms "
+        f"At N = {workers}, a request needs from {in_ms(cpu_s(least))} ms of CPU time "
+        f"({first.name}, {first.configuration}) to {in_ms(cpu_s(most))} ms "
         f"({last.name}, {last.configuration})."
     )
 
@@ -60,10 +59,10 @@ def _parts(found: list[Stack], workers: int) -> Grid:
                 stack.configuration,
                 beside_text(stack),
                 point.throughput,
-                *(_ms(figures[f"latency_{name}_s"]) for name in ("p50", "p99")),
+                *(in_ms(figures[f"latency_{name}_s"]) for name in ("p50", "p99")),
                 figures["load_errors"],
-                _ms(cpu_s(point)),
-                *(_ms(figures[column]) for column in PARTS.values()),
+                in_ms(cpu_s(point)),
+                *(in_ms(figures[column]) for column in PARTS.values()),
                 point.memory,
             ]
         )
@@ -93,7 +92,3 @@ def _knees(found: list[Stack]) -> list[Grid]:
 def beside_text(stack: Stack) -> str:
     """`nginx, pgbouncer`, or what it is without."""
     return ", ".join(stack.beside) or "neither proxy nor pooler"
-
-
-def _ms(value: Estimate) -> Estimate:
-    return value.scaled(MS, "ms")

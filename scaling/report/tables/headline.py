@@ -11,6 +11,7 @@ from scaling.analysis.statistics.verdict import RatioVerdict
 from scaling.base import formats
 from scaling.report.tables.comparison import QUESTIONS
 from scaling.report.tables.findings import Finding, builds_of, in_words, named, times, workers
+from scaling.report.tables.measures import in_ms
 from scaling.report.tables.rates import Rated, free_running, has_open_loop, rated
 from scaling.study.load import RATE
 from scaling.study.questions import THREADS
@@ -140,8 +141,6 @@ def counted(ratios: Sequence[RatioVerdict]) -> str:
 # ------------------------------------------------------------------------------------ load headline
 # The answer of a study in an open loop: a sentence, and a row for each workload.
 
-MS_PER_S = 1e3
-
 
 def load_findings(results: StudyResults) -> list[Finding]:
     """Threads over processes at the headline N: capacity, or P99 at the middle rate."""
@@ -182,7 +181,7 @@ def _p99(each: Rated, ratio: Ratio) -> str:
     line = next(one for one in each.lines if each.ratio(one, each.middle_rate_per_s) is ratio)
     at = line.at(each.middle_rate_per_s)
     assert at is not None
-    value = at.point.figures["latency_p99_s"].scaled(MS_PER_S, "ms")
+    value = in_ms(at.point.figures["latency_p99_s"])
     bounds = f" ({value.bounds})" if value.bounds else ""
     return f"{formats.number(value.point)} ms{bounds}"
 

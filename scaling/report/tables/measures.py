@@ -26,6 +26,12 @@ READ_IN = {"s": ("ms", 1e3), "B": ("MiB", 1 / MIB)}
 OWN_PLACE = 80  # among the places of `Shown`
 
 
+def in_ms(value: Estimate) -> Estimate:
+    """A time in s, as people read it."""
+    unit, factor = READ_IN["s"]
+    return value.scaled(factor, unit)
+
+
 @dataclass(frozen=True, slots=True)
 class Measure:
     """One column of figures: `read` has it in the unit of the frame, `shown` how tables have it."""

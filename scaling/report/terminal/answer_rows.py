@@ -29,6 +29,7 @@ from scaling.report.tables.findings import (
     worker_noun,
 )
 from scaling.report.tables.headline import counted, name_of, threads_over_processes
+from scaling.report.tables.measures import in_ms
 from scaling.report.tables.overview import DOT, apart
 from scaling.study.questions import MEMORY
 
@@ -344,7 +345,6 @@ def _fitted(name: str, room: int) -> str:
 # The answer of a study of full stacks: their order by the CPU time of a request.
 
 FIRST, LAST = 6, 2  # stacks, the least CPU time first
-MS = 1e3
 GAP = "  "
 
 
@@ -366,7 +366,7 @@ def stack_lines(results: StudyResults, width: int) -> Iterator[str]:
     shown = order if len(order) <= FIRST + LAST else [*order[:FIRST], *order[-LAST:]]
     names = [f"{stack.name} · {stack.configuration}" for stack, _ in shown]
     wide = max(map(len, names))
-    costs = [cpu_s(point).scaled(MS, "ms") for _, point in shown]
+    costs = [in_ms(cpu_s(point)) for _, point in shown]
     intervals = [str(each) for each in costs]
     longest = max(map(len, intervals))
     rates = [f"  {formats.number(point.throughput.point)}/s" for _, point in shown]

@@ -21,6 +21,7 @@ from scaling.report.tables.findings import (
     verdict_text,
     with_bounds,
 )
+from scaling.report.tables.measures import in_ms
 from scaling.report.tables.notes import bounds
 from scaling.report.tables.rates import (
     BOUND,
@@ -34,7 +35,7 @@ from scaling.study.presets import FEWEST_FOR_INTERVAL
 MOST_ROWS = 10
 BESIDE_RATIOS = 4
 COLUMNS = ("latency_p99_s", "latency_p90_s", "latency_p50_s")  # the first that is known
-MS_PER_S, US_PER_S = 1e3, 1e6
+US_PER_S = 1e6
 CPU = "cpu_s_per_op"
 BEYOND = "≥, <: outside the rates that were measured"
 UP_TO = "up to: by latencies from when requests were sent; the load generator was late"
@@ -161,7 +162,7 @@ def _or_last(figure: float) -> float:
 
 
 def _latency_text(at: AtRate, column: str) -> str:
-    value = at.point.figures[column].scaled(MS_PER_S, "ms")
+    value = in_ms(at.point.figures[column])
     return f"{BOUND if at.is_bound else ''}{value!s} ms" if value.n else formats.BLANK
 
 
