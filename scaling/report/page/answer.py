@@ -69,17 +69,14 @@ def answer_block(results: StudyResults) -> tuple[Block, list[Finding]]:
     findings = [*of_throughput, *of_load]
     if not findings:
         return Block(words=[NOTHING_UNDER_LOAD if rated(results) else NOTHING]), []
-    sentences = [headline_sentence(found) if found else ""]
-    if of_throughput and not found:
-        sentences = [others_sentence(of_throughput)]
-    sentences.append(load_sentence(results))
+    said = headline_sentence(found) if found else others_sentence(of_throughput)
     table = findings_table(findings, "Verdicts", [ratios_note([each.ratio for each in findings])])
     served = any(is_served(each.curves[0].key, results.study) for each in results.sections)
     shown = PageFigure(
         _picture(findings, results, _what(of_throughput, of_load)), [table], is_open=True
     )
     block = Block(
-        words=[" ".join(filter(None, sentences))],
+        words=[" ".join(filter(None, (said, load_sentence(results))))],
         figures=[shown],
         notes=[REACH_OF_SERVERS if served else REACH, spread_text(results), *_states(results)],
     )

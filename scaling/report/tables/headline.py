@@ -75,16 +75,16 @@ def headline_findings(found: Sequence[Compared]) -> list[Finding]:
 def headline_sentence(found: Sequence[Compared]) -> str:
     """`2 threads on 3.14t do 1.88× (95 % interval 1.72–1.91) the round trips of 1 thread …`."""
     gains = [(each, gain) for each in found for gain in each.headline_gains]
-    if not gains:
-        return NOTHING
     processes = [one.throughput for each in found for one in threads_over_processes(each)]
     first = f"{_gain(gains)}."
     return f"{first} {_processes(processes)}." if processes else first
 
 
 def others_sentence(found: Sequence[Finding]) -> str:
-    """`6 ratios of throughput (faster in 5 of 6 cases, inconclusive in 1).`."""
+    """`6 ratios of throughput (faster in 5 of 6 cases, inconclusive in 1).`; empty for none."""
     ratios = [each.ratio for each in found]
+    if not ratios:
+        return ""
     return f"{formats.plural(len(ratios), 'ratio')} of throughput ({counted(ratios)})."
 
 
