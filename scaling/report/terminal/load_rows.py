@@ -41,19 +41,14 @@ BEYOND = "≥, <: outside the rates that were measured"
 UP_TO = "up to: by latencies from when requests were sent; the load generator was late"
 
 
-class Row(NamedTuple):
-    """A configuration, its figure, and what stands beside it: the first that there is room for."""
-
-    name: str
-    figure: str
-    beside: tuple[str, ...]
-
-
 class Table(NamedTuple):
-    """A heading, the first that there is room for; rows and notes."""
+    """A heading, the first that there is room for; rows and notes.
+
+    A row is a configuration, its figure, and what stands beside it: the first that has room.
+    """
 
     headings: tuple[str, ...]
-    rows: list[Row]
+    rows: list[tuple[str, str, tuple[str, ...]]]
     notes: list[str]
 
 
@@ -80,13 +75,13 @@ def load_lines(
 
 def _lines(table: Table, most: int, width: int) -> Iterator[str]:
     rows = table.rows[:most]
-    first = max(cell_len(row.name) for row in rows)
-    second = max(cell_len(row.figure) for row in rows)
+    first = max(cell_len(name) for name, _, _ in rows)
+    second = max(cell_len(figure) for _, figure, _ in rows)
     fitting = (each for each in table.headings if cell_len(each) <= width)
     yield next(fitting, table.headings[-1])
-    for row in rows:
-        line = f"  {set_cell_size(row.name, first)}  {set_cell_size(row.figure, second)}"
-        besides = (f"{line}  {text}" for text in row.beside if text)
+    for name, figure, beside in rows:
+        line = f"  {set_cell_size(name, first)}  {set_cell_size(figure, second)}"
+        besides = (f"{line}  {text}" for text in beside if text)
         yield next((each for each in besides if cell_len(each) <= width), line).rstrip()
     if more := len(table.rows) - len(rows):
         yield f"  and {formats.plural(more, 'more configuration')}: see the tables"
@@ -103,18 +98,16 @@ def _tables(each: Rated, results: StudyResults) -> Iterator[Table]:
         at_n = [one for one in each.headline_capacities if one.objective == objective]
         kind = _kind([one.estimate for one in at_n])
         heading = f"{each.label}: capacity at {objective.text}, N = {each.headline_n}"
-        rows = [_capacity_row(one, each, found) for one in at_n]
+        rows = []
+        for one in at_n:
+            ratio = over_processes(one, found)
+            rows.append((_configuration(one.cell, each), one.text, _ratio(ratio) if ratio else ()))
         yield Table((f"{heading} ({kind})", heading), rows, _judged_over(found, at_n))
 
 
 def _kind(values: Sequence[Estimate]) -> str:
     """What stands beside the figures: `95 % interval`, `range`, or nothing."""
     return bounds_heading(values) if any(value.n > 1 for value in values) else "single runs"
-
-
-def _capacity_row(one: Capacity, each: Rated, found: Ratios) -> Row:
-    ratio = over_processes(one, found)
-    return Row(_configuration(one.cell, each), one.text, _ratio(ratio) if ratio else ())
 
 
 def _judged_over(found: Ratios, every: Sequence[Capacity]) -> list[str]:
@@ -150,7 +143,7 @@ def _latency(each: Rated, *, has_few_cores: bool) -> Iterator[Table]:
     yield Table(
         (f"{heading} ({kind})", heading, short),
         [
-            Row(_configuration(line.key, each), _latency_text(at, column), beside)
+            (_configuration(line.key, each), _latency_text(at, column), beside)
             for (line, at), beside in zip(rows, besides, strict=True)
         ],
         notes,
