@@ -4,7 +4,7 @@ import json
 import math
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -204,16 +204,14 @@ def waterfall(each: Attribution, width: int) -> Iterator[Text]:
     unit = unit_for(each)
     one, many = each.whole.at_one.point, each.whole.at_n.point
     known = [loss for loss in each.losses if loss.loss.n]
-    steps = [(words_of(loss.term, each), loss.loss.point) for loss in known]
-    names = ["ideal, as N = 1", *(name for name, _ in steps), f"N = {each.workers}"]
+    terms = (words_of(loss.term, each) for loss in known)
+    names = ["ideal, as N = 1", *terms, f"N = {each.workers}"]
     figures = [
         unit.number(each.whole.at_one),
         *(formats.signed(unit.number(loss.loss)) for loss in known),
         unit.number(each.whole.at_n),
     ]
-    levels = [one]
-    for _, loss in steps:
-        levels.append(levels[-1] + loss)
+    levels = list(accumulate((loss.loss.point for loss in known), initial=one))
     first, second = max(map(len, names)), max(map(len, figures))
     length = max(SHORTEST, min(LONGEST_IN_DETAILS, width - first - second - len(INDENT) - 4))
     top = max(levels)
