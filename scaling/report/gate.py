@@ -7,7 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from rich.console import Console
 from rich.text import Text
@@ -103,7 +103,7 @@ def summary_text(outcome: str, tables: Iterable[str], notes: Sequence[str]) -> s
 
 type Changed = Literal["worse", "better", "same", "inconclusive"]
 
-WORDS: tuple[Changed, ...] = ("worse", "better", "same", "inconclusive")
+WORDS: tuple[Changed, ...] = get_args(Changed.__value__)
 CHANGED: dict[Word, Changed] = {
     "faster": "better",
     "less": "better",

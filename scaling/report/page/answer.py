@@ -50,8 +50,6 @@ NOTHING_UNDER_LOAD = (
     "What each configuration gave is under “Latency under load”."
 )
 
-type Figures = tuple[float, float, float]  # of a ratio: median and bounds
-
 NO_HELP = "no remedy is proven to help"
 NO_REMEDY = "No ratio: no block has valid runs of an arm both with a remedy and without it."
 
@@ -190,7 +188,7 @@ def questions_block(results: StudyResults, answer: Iterable[Finding]) -> Block:
     )
 
 
-def _beside(answered: Container[Figures], found: Iterable[Finding]) -> Iterator[Finding]:
+def _beside(answered: Container[tuple[float, ...]], found: Iterable[Finding]) -> Iterator[Finding]:
     """The findings that the answer does not have; one that belongs to a row which it has says so in
     full.
     """
@@ -204,7 +202,8 @@ def _beside(answered: Container[Figures], found: Iterable[Finding]) -> Iterator[
             yield replace(each, question=in_full) if above else each
 
 
-def _figures(ratio: RatioVerdict) -> Figures:
+def _figures(ratio: RatioVerdict) -> tuple[float, ...]:
+    """Median and bounds, by which it is known again."""
     return ratio.point, ratio.low, ratio.high
 
 
