@@ -113,10 +113,7 @@ def sweep_blocks(
     `about` are the subjects of all of the study's sections.
     """
     shown = list(filter(sweep.is_drawn, sweeps))
-    drawn = [
-        pictures.of(plot, f"s{number}-sweep", draw)
-        for number, (plot, draw) in enumerate(sweep.drawings(about, sweeps), start=1)
-    ]
+    drawn = pictures.numbered(sweep.drawings(about, sweeps), "s{}-sweep")
     return [_sweep_block(*each) for each in zip(shown, drawn, strict=True)]
 
 
@@ -129,10 +126,7 @@ def primitives_blocks(
     `about` are the subjects of all of the study's sections.
     """
     warning = next((each.warning for each in about), "")
-    drawn = [
-        pictures.of(plot, f"p{number}-primitives", draw)
-        for number, (plot, draw) in enumerate(primitives_plot.drawings(results, warning), 1)
-    ]
+    drawn = pictures.numbered(primitives_plot.drawings(results, warning), "p{}-primitives")
     blocks = [
         Block(rows.title, figures=[PageFigure(shown, [primitives_grid(rows)], is_open=True)])
         for rows, shown in zip(primitives(results), drawn, strict=True)
@@ -153,10 +147,7 @@ def _sweep_block(sweep: Sweep, drawn: Picture) -> Block:
 def stack_blocks(results: StudyResults, pictures: Pictures) -> list[Block]:
     """A block with all stacks of the study; none where it has none."""
     drawn = drawings(results, results.soundness.warning)
-    figures = [
-        PageFigure(pictures.of(plot, f"stack-{number}", draw), [])
-        for number, (plot, draw) in enumerate(drawn, start=1)
-    ]
+    figures = [PageFigure(each, []) for each in pictures.numbered(drawn, "stack-{}")]
     return [
         Block(words=chapter.words, figures=figures, grids=chapter.grids)
         for chapter in stack_chapters(results)

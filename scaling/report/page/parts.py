@@ -1,6 +1,7 @@
 """What a page is made of, before it is HTML: parts, blocks, plots, figures with their tables."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import quote
@@ -81,6 +82,11 @@ class Pictures:
         *_, width, height = root.get("viewBox", "").split()
         address = quote(f"{self.folder.name}/{file.name}")
         return Picture(name, title, "", address, description, width, height)
+
+    def numbered(self, drawings: Iterable[tuple[str, Draw]], name: str) -> list[Picture]:
+        """Several plots, with their numbers from 1 on in the place of `{}` in `name`."""
+        every = enumerate(drawings, start=1)
+        return [self.of(plot, name.format(number), draw) for number, (plot, draw) in every]
 
 
 def picture(draw: Draw, name: str) -> Picture:
