@@ -52,32 +52,29 @@ def answered(
     from scaling.report.page.render import FILE_NAME, write_page
 
     write_derived(results, folder)
-    page = folder / FILE_NAME
-    write_page(results, page, pictures=Pictures(folder / PLOTS))  # as they were just drawn
+    pictures = Pictures(folder / PLOTS)  # as they were just drawn
+    write_page(results, folder / FILE_NAME, pictures)
     if json_to is None or not results.is_of_application:
-        print_answer(results, folder, page, console, memory_bytes)
+        print_answer(results, folder, console, memory_bytes)
     else:
         say(json_to, application_json(results))
 
 
 def print_answer(
-    results: StudyResults,
-    folder: Path,
-    page: Path,
-    console: Console,
-    memory_bytes: float | None = None,
+    results: StudyResults, folder: Path, console: Console, memory_bytes: float | None = None
 ) -> None:
-    """Print the answer; `folder` has the study's files, `page` is its page.
+    """Print the answer; `folder` has the study's files.
 
     That of an application says how many workers fit into `memory_bytes`, if that is stated. Paths
     and commands are there to be copied: they are printed whole, however long.
     """
+    from scaling.report.page.render import FILE_NAME
     from scaling.report.terminal import answer, app_answer
     from scaling.report.terminal.show import print_lines
 
     of = app_answer if results.is_of_application else answer
     where = {
-        "page": str(page),
+        "page": str(folder / FILE_NAME),
         "tables": f"scaling show {shlex.quote(str(folder))} --details",
         "next": of.next_command(results, folder),
     }

@@ -32,8 +32,7 @@ RATIO = r"\d\.\d+ \(\d\.\d+–\d\.\d+\)"
 def printed(
     results: StudyResults, width: int = WIDTH, folder: Path = Path("results/x")
 ) -> list[str]:
-    page = folder / "report.html"
-    return printed_by(lambda to: print_answer(results, folder, page, to), width).splitlines()
+    return printed_by(lambda to: print_answer(results, folder, to), width).splitlines()
 
 
 def fits(lines: list[str], width: int = WIDTH) -> bool:

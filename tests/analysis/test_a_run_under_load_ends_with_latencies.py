@@ -45,8 +45,7 @@ POLICIES = ("port", "acceptor", "shared", "reuseport")
 
 def answer(results: StudyResults) -> list[str]:
     folder = Path("results/x")
-    page = folder / "report.html"
-    lines = printed_by(lambda to: print_answer(results, folder, page, to), WIDTH).splitlines()
+    lines = printed_by(lambda to: print_answer(results, folder, to), WIDTH).splitlines()
     assert len(lines) <= LINES
     return lines
 

@@ -198,7 +198,7 @@ def test_the_answer_has_24_lines_of_80_columns(tmp_path: Path) -> None:
 def test_where_an_aim_is_undecided_the_next_step_is_to_look_for_noise(
     study: FakeAppStudy, next_: str
 ) -> None:
-    text = printed_by(lambda to: print_answer(study.results, Path("x"), Path("y"), to))
+    text = printed_by(lambda to: print_answer(study.results, Path("x"), to))
     assert text.splitlines()[-1].startswith(f"next:   {next_} ")
 
 
@@ -206,7 +206,7 @@ def test_what_the_check_found_is_corrected_first(tmp_path: Path) -> None:
     crash = Finding(kind="crashed", request="", message="Segmentation fault", remedy="look for it")
     CHECK_FILE.write(tmp_path, AppCheck(ok=False, findings=[crash]))
     results = StudyResults.of(FASTER.read(tmp_path))
-    text = printed_by(lambda to: print_answer(results, tmp_path, tmp_path / "x", to))
+    text = printed_by(lambda to: print_answer(results, tmp_path, to))
     lines = text.splitlines()
     assert lines[1] == "Check: 1 finding on several loops (crashed)."  # before any figure
     assert "correct what the check found" in " ".join(lines[-2:])

@@ -142,7 +142,7 @@ def between_loops(run: RunLine) -> RunLine:
 
 def test_the_first_screen_has_latency_of_threads_over_processes_with_a_broker() -> None:
     results = replace(SERVED, workers=(2,), blocks=8, change=between_loops).results
-    text = printed_by(lambda to: print_answer(results, Path("x"), Path("x/report.html"), to), 80)
+    text = printed_by(lambda to: print_answer(results, Path("x"), to), 80)
     assert re.search(r"3\.14t · threads +\S+ \(\S+\) ms +\d\.\d+×", text), text
     assert "× is over 3.14 · processes" in text
     assert "at 200 messages/s" in text

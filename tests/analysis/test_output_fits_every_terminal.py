@@ -178,8 +178,8 @@ OF_NAMES: dict[str, Print] = {
 }
 PRINTED: dict[str, Print] = {
     **OF_NAMES,
-    "run": lambda at, to: print_answer(results(at / "named"), at, at / "report.html", to),
-    "run of an open loop": lambda at, to: print_answer(results(at / "open-loop"), at, at, to),
+    "run": lambda at, to: print_answer(results(at / "named"), at, to),
+    "run of an open loop": lambda at, to: print_answer(results(at / "open-loop"), at, to),
     "show of the ladder": lambda at, to: show(at / "ladder", to, details=True),
     "show of an open loop": lambda at, to: show(at / "open-loop", to, details=True),
     "show of remedies": lambda at, to: show(at / "remedies", to),
@@ -188,7 +188,7 @@ PRINTED: dict[str, Print] = {
     "explain": lambda at, to: explain(at / "readings", to, details=True),
     "gate --against": print_gate,
     "claims": lambda at, to: print_claims([at / "ladder"], None, None, to, everything=True),
-    "app": lambda at, to: print_answer(results(at / "app"), at, at / "x", to, 2 * 2**30),
+    "app": lambda at, to: print_answer(results(at / "app"), at, to, 2 * 2**30),
     "remedies": print_measured_remedies,
     "plan": print_plan,
     "reference --list": print_reference,

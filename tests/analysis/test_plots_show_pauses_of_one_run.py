@@ -158,7 +158,7 @@ def test_too_few_collections_are_labelled(collections: int, expected: str) -> No
     (section,) = results.sections
     assert collections_text(section, results) == expected
     assert ("collections" in tables_markdown(results)) == bool(expected)
-    shown = printed_by(lambda to: print_answer(results, Path("x"), Path("x.html"), to), 200)
+    shown = printed_by(lambda to: print_answer(results, Path("x"), to), 200)
     assert ("ollections" in shown) == bool(expected)
 
 
