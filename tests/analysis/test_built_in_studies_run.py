@@ -169,7 +169,7 @@ def test_it_is_measured_on_both_builds(
     assert NOTE in after
     assert NOTE in (out / "tables.md").read_text()
     for section in sections(journal.frame, journal.study):
-        assert NOTE in caption(section, journal.study, []).replace("\N{NO-BREAK SPACE}", " ")
+        assert NOTE in caption(section, journal.study, {}).replace("\N{NO-BREAK SPACE}", " ")
 
 
 @pytest.mark.parametrize("study", SOURCES)

@@ -265,9 +265,7 @@ def test_plots_show_regions_and_bends(name: str, topology: Topology) -> None:
     )
     (subject,) = subjects(study.results).values()
     reached = regions(subject.section.curves, where)
-    assert [each.begins for each in reached[1:]] == sorted(
-        {n + 0.5 for n in (cores, logical)} if reached else ()
-    )
+    assert [*reached.values()][1:] == sorted({n + 0.5 for n in (cores, logical)} if reached else ())
     with mpl.rc_context(RC):
         sheet = efficiency.PLOT.draw(subject)
         sheet.lay_out()

@@ -7,7 +7,7 @@ it: that is where the line is.
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -27,62 +27,45 @@ BEND_LINE = (0, (1, 2))
 OVER_NAMES = 17  # points from a panel to a heading that has names below it
 
 
-@dataclass(frozen=True, slots=True)
-class Region:
-    """A stretch of the N axis; `begins` and `ends` lie between whole Ns, None is the edge."""
-
-    name: str
-    begins: float | None
-    ends: float | None
-
-
-def regions(curves: list[Curve], machine: Machine) -> list[Region]:
-    """The regions that the curves' Ns reach, in order; none where no run says its region."""
+def regions(curves: list[Curve], machine: Machine) -> dict[str, float]:
+    """The regions that the curves' Ns reach, in order, with where each begins on the N axis: the
+    first at 0, others between whole Ns. None where no run says its region.
+    """
     reached = {
         point.workers: point.region for curve in curves for point in curve.points if point.region
     }
     known = [each for each in (machine.physical_cores, machine.usable_cpus) if each]
     limits = {"cores": min(known, default=None), "smt": machine.usable_cpus}
-    found: list[Region] = []
-    for name in NAMES:
-        inside = sorted(n for n, region in reached.items() if region == name)
-        if not inside:
-            continue
-        if found:
-            border = _border(found[-1].name, reached, inside[0], limits)
-            found[-1] = Region(found[-1].name, found[-1].begins, border)
-            found.append(Region(name, border, None))
-        else:
-            found.append(Region(name, None, None))
+    names = [name for name in NAMES if name in reached.values()]
+    found = dict.fromkeys(names, 0.0)
+    for before, name in pairwise(names):
+        last = max(n for n, region in reached.items() if region == before)
+        first = min(n for n, region in reached.items() if region == name)
+        found[name] = _border(last, first, limits.get(before))
     return found
 
 
-def _border(
-    before: str, reached: dict[int, str], first: int, limits: dict[str, int | None]
-) -> float:
+def _border(last: int, first: int, limit: int | None) -> float:
     """Half a worker past the last N that fits, as the machine says, or else midway between runs."""
-    last = max(n for n, region in reached.items() if region == before)
-    limit = limits.get(before)
     if limit is not None and last <= limit < first:
         return limit + 0.5
     return (last + first) / 2
 
 
-def draw_regions(axes: Axes, found: list[Region]) -> None:
+def draw_regions(axes: Axes, found: Mapping[str, float]) -> None:
     """Shade and name the regions of a panel whose limits and heading are set; nothing if there is
     but one.
     """
     left, right = axes.get_xlim()
     if len(found) < 2:
         return
-    for region in found:
-        begins = left if region.begins is None else region.begins
-        ends = right if region.ends is None else region.ends
-        if region.begins is not None:
-            axes.axvspan(begins, right, color=REGION_SHADES[region.name], lw=0, zorder=0)
-            axes.axvline(begins, color=BORDER, lw=0.8, zorder=0.5, gid=f"border-{region.name}")
-        name = NAMES[region.name]
-        name_above(axes, begins, ends, (name, SHORT_NAMES.get(name, name)))
+    ends = [*found.values(), right][1:]
+    for (region, begins), end in zip(found.items(), ends, strict=True):
+        if begins:
+            axes.axvspan(begins, right, color=REGION_SHADES[region], lw=0, zorder=0)
+            axes.axvline(begins, color=BORDER, lw=0.8, zorder=0.5, gid=f"border-{region}")
+        name = NAMES[region]
+        name_above(axes, begins or left, end, (name, SHORT_NAMES.get(name, name)))
 
 
 def name_above(axes: Axes, begins: float, ends: float, names: Sequence[str]) -> None:

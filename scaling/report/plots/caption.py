@@ -5,7 +5,6 @@ its services deliver at most, and what is left out.
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,9 +20,6 @@ from scaling.report.tables.rates import has_background, is_served
 from scaling.study.load import is_open_loop
 from scaling.study.services import LOAD_GENERATOR
 from scaling.study.settle import caveats
-
-if TYPE_CHECKING:
-    from scaling.report.plots.borders import Region  # with matplotlib
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
 UNBROKEN = 60  # letters
@@ -41,7 +37,7 @@ ACCEPTED = {
 def caption(
     section: Section,
     study: StudyLine,
-    found: "list[Region]",
+    found: Mapping[str, float],
     warning: str = "",
     ceilings: Sequence[CeilingLine] = (),
     load: Sequence[str] = (),
@@ -116,14 +112,13 @@ def _build(arm: ArmRecord) -> str:
     return ", ".join([python.version, *([python.compiler] if python.compiler else []), *made_with])
 
 
-def oversubscription_text(found: "list[Region]") -> str:
+def oversubscription_text(found: Mapping[str, float]) -> str:
     """From which N on workers share CPUs, if the figure goes that far."""
-    for region in found:
-        if region.name == "oversubscribed" and region.begins is not None:
-            return f"N above {int(region.begins)} is oversubscribed on this machine"
-        if region.name == "oversubscribed":
-            return "every N here is oversubscribed on this machine"
-    return ""
+    if "oversubscribed" not in found:
+        return ""
+    if begins := found["oversubscribed"]:
+        return f"N above {int(begins)} is oversubscribed on this machine"
+    return "every N here is oversubscribed on this machine"
 
 
 def ceilings_of(

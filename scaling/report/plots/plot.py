@@ -21,7 +21,7 @@ from scaling.base import formats
 from scaling.base.vocabulary import MODELS, SIZINGS
 from scaling.builds.runtimes import OWN_LOOP
 from scaling.journal.record import CeilingLine, Cell, StudyLine
-from scaling.report.plots.borders import Region, regions
+from scaling.report.plots.borders import regions
 from scaling.report.plots.caption import caption, load_text, noise_text
 from scaling.report.plots.sheet import PANEL_IN, Layout, Sheet, key_entries, new_sheet
 from scaling.report.plots.style import arm_colours
@@ -69,8 +69,8 @@ class Subject:
         return arm_colours(self.beside or [*arms, *sorted(drawn - set(self.study.arms))])
 
     @cached_property
-    def regions(self) -> list[Region]:
-        """The regions of the machine that its curves reach."""
+    def regions(self) -> dict[str, float]:
+        """The regions of the machine that its curves reach, with where each begins."""
         return regions(self.section.curves, self.study.machine)
 
     @property

@@ -63,7 +63,7 @@ def _draw(rows: Primitives, results: StudyResults, warning: str) -> Sheet:
         rows.title,
         f"{rows.sizing} sizing: {SIZINGS.get(rows.sizing, '')} · the empty loop is subtracted",
         key,
-        caption(Section("", rows.sizing, "", curves), results.study, [], warning),
+        caption(Section("", rows.sizing, "", curves), results.study, {}, warning),
         Layout(1, 1, panel_in=row_in * len(rows.gains) + 0.1),
     )
     (axes,) = sheet.all_panels
