@@ -21,7 +21,7 @@ from scaling.analysis.curves import Curve
 from scaling.analysis.results import StudyResults
 from scaling.base import formats
 from scaling.journal.record import CeilingLine, Line, Machine, Memory, ParameterValue, RunLine
-from scaling.report.plots.borders import Bend, bends, draw_bends, regions
+from scaling.report.plots.borders import bends, draw_bends, regions
 from scaling.report.plots.caption import ceiling_text
 from scaling.report.plots.draw import subjects
 from scaling.report.plots.plot import Subject
@@ -312,22 +312,22 @@ def test_borders_stand_where_the_hardware_ends() -> None:
 @pytest.mark.parametrize(
     ("facts", "expected"),
     [
-        ({"physical_cores": 8, "numa_nodes": 1, "efficiency_cpus": 0}, []),
-        ({}, []),
-        ({"physical_cores": 14, "efficiency_cpus": 8}, [Bend(6, "E-cores")]),
+        ({"physical_cores": 8, "numa_nodes": 1, "efficiency_cpus": 0}, {}),
+        ({}, {}),
+        ({"physical_cores": 14, "efficiency_cpus": 8}, {6: "E-cores"}),
         (
             {"physical_cores": 24, "efficiency_cpus": 16, "numa_nodes": 2},
-            [Bend(8, "E-cores"), Bend(12, "> 1 NUMA node")],
+            {8: "E-cores", 12: "> 1 NUMA node"},
         ),
         (
             {"physical_cores": 16, "efficiency_cpus": 8, "numa_nodes": 2},
-            [Bend(8, "E-cores, > 1 NUMA node")],
+            {8: "E-cores, > 1 NUMA node"},
         ),
         # Nothing but slower cores: they are the machine's only kind.
-        ({"physical_cores": 4, "efficiency_cpus": 4}, []),
+        ({"physical_cores": 4, "efficiency_cpus": 4}, {}),
     ],
 )
-def test_a_machine_says_where_it_bends(facts: dict[str, Any], expected: list[Bend]) -> None:
+def test_a_machine_says_where_it_bends(facts: dict[str, Any], expected: dict[int, str]) -> None:
     assert bends(Machine(id="a", **facts)) == expected
 
 
@@ -338,7 +338,7 @@ def test_a_bend_is_drawn_only_where_the_curve_goes_beyond_it(
     axes = Figure().subplots()
     axes.set_xticks([1, 2, largest])
     axes.set_xlim(0.6, largest + 0.5)
-    draw_bends(axes, [Bend(6, "E-cores")])
+    draw_bends(axes, {6: "E-cores"})
     assert [x_of(line)[0] for line in lines_in(axes, "bend-E-cores")] == where
     assert [text.get_text() for text in axes.texts] == ["E-cores"] * len(where)
 

@@ -8,7 +8,6 @@ it: that is where the line is.
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -86,18 +85,10 @@ def _share(axes: Axes, place: float) -> float:
     return float(axes.transLimits.transform(scaled)[0])
 
 
-@dataclass(frozen=True, slots=True)
-class Bend:
-    """A border at `after` workers; `name` says what lies behind it."""
+def bends(machine: Machine) -> dict[int, str]:
+    """The bends of a machine within its cores: after how many workers, and what lies behind.
 
-    after: int
-    name: str
-
-
-def bends(machine: Machine) -> list[Bend]:
-    """The bends of a machine within its cores, in the order of N; none if its cores are all alike.
-
-    Two at the same N are one, with both names.
+    In the order of N; none if its cores are all alike. Two at the same N are one, with both names.
     """
     cores, found = machine.physical_cores or 0, defaultdict[int, list[str]](list)
     slower, nodes = machine.efficiency_cpus or 0, machine.numa_nodes or 1
@@ -108,25 +99,23 @@ def bends(machine: Machine) -> list[Bend]:
         found[-(-cores // nodes)].append("> 1 NUMA node")
     if nodes < caches <= cores / 2:
         found[-(-cores // caches)].append("> 1 cache")
-    return [Bend(after, ", ".join(names)) for after, names in sorted(found.items())]
+    return {after: ", ".join(names) for after, names in sorted(found.items())}
 
 
-def draw_bends(axes: Axes, found: list[Bend]) -> None:
+def draw_bends(axes: Axes, found: Mapping[int, str]) -> None:
     """A dotted line and a name for each bend inside a panel whose limits and curves are set.
 
     The name stands where the curves leave most room.
     """
     left, right = axes.get_xlim()
     last = max(axes.get_xticks(), default=right)
-    for bend in found:
-        if left < bend.after < last:
-            place = bend.after + 0.5
+    for after, name in found.items():
+        if left < after < last:
+            place = after + 0.5
             height = _free_height(axes, place)
-            axes.axvline(
-                place, color=QUIET, lw=0.8, ls=BEND_LINE, zorder=0.6, gid=f"bend-{bend.name}"
-            )
+            axes.axvline(place, color=QUIET, lw=0.8, ls=BEND_LINE, zorder=0.6, gid=f"bend-{name}")
             axes.annotate(
-                bend.name,
+                name,
                 (place, height),
                 xycoords=axes.get_xaxis_transform(),
                 xytext=(2, 0),

@@ -213,7 +213,7 @@ def finish_workers(axes: Axes, subject: Subject) -> None:
     axes.set_xticks(workers)
     machine = subject.study.machine
     found = bends(machine)
-    limits = {machine.physical_cores, machine.usable_cpus, *(each.after for each in found)}
+    limits = {machine.physical_cores, machine.usable_cpus, *found}
     axes.set_xticklabels(_readable(workers, axes, limits))
     axes.set_xlabel("workers (N)")
     draw_regions(axes, subject.regions)
