@@ -7,8 +7,10 @@ client.
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, groupby, product
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain, product
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -28,7 +30,7 @@ from scaling.report.plots.panel import (
     short,
 )
 from scaling.report.plots.plot import MOST_COLUMNS, LoadSubject, Plot
-from scaling.report.plots.sheet import Layout, Sheet, panel_in
+from scaling.report.plots.sheet import Layout, Sheet, panel_width_in
 from scaling.report.plots.style import (
     BORDER,
     FAINT,
@@ -52,67 +54,20 @@ EMPTY_SIZE = 8.5  # points
 FEW_DECADES = 1.5  # up to here a logarithmic axis has marks between its powers of ten, too
 
 
-class LatencyPanels[T]:
-    """A sheet of P99 above P50, with a panel for each of `across`: Ns, or rates.
-
-    `drawn` is all that comes on it: each row has one y axis.
-    """
-
-    def __init__(
-        self, subject: LoadSubject, what: str, across: Sequence[T], drawn: Sequence[AtRate]
-    ) -> None:
-        rated = subject.rated
-        rows = [row for row in ROWS if any_known(rated.lines, [row[0]])]
-        self._subject = subject
-        self._every = list(product(rated.loops, rows, across))
-        self._values = {column: estimates_ms(drawn, column) for column, _ in rows}
-        alone = len(across) == 1
-        self.columns = len(rows) if alone else len(across)
-        layout = Layout(len(self._every), self.columns, own_y=alone)
-        values = list(chain.from_iterable(self._values.values()))
-        key = load_key(subject, drawn)
-        self.sheet = subject.sheet(what, "", layout, drawn=values, dots="", also=key)
-
-    def each(self, place: Callable[[T], str]) -> Iterator[tuple[Axes, str, str, T]]:
-        """Each panel, with its loop, the column of its percentile, and which of `across` it is.
-
-        Its heading ends with the words of `place`. When the caller has drawn on it, it gets its
-        objectives and its y axis.
-        """
-        several = len(self._subject.rated.loops) > 1
-        for axes, (loop, (column, name), at) in zip(
-            self.sheet.all_panels, self._every, strict=True
-        ):
-            axes.set_title(f"{loop}: {name}{place(at)}" if several else f"{name}{place(at)}")
-            yield axes, loop, column, at
-            if not axes.containers:
-                _say_why_empty(axes, name)
-            objectives = self._subject.objectives_s.get(column, [])
-            draw_objectives(axes, objectives)
-            finish_latency_axis(axes, f"{name}, ms", limits_ms(self._values[column], objectives))
-
-
 def draw(subject: LoadSubject) -> Sheet:
     """The sheet: P99 above P50; of many Ns the first, the middle one and the last."""
     rated = subject.rated
-    ns = few(rated.workers)
-    drawn = [each for line in rated.lines if line.workers in ns for each in line.at_rates]
-    panels = LatencyPanels(subject, "latency against the offered rate", ns, drawn)
-    for axes, loop, column, n in panels.each(lambda n: f", N = {n}"):
-        own = rated.on(loop, n)
-        for line in own:
-            draw_latencies(
-                axes,
-                [each.rate_per_s for each in line.at_rates],
-                estimates_ms(line.at_rates, column),
-                [each.is_bound for each in line.at_rates],
-                line.key,
-                subject.colours[line.key.arm],
-                [f"N = {n}, {number(each.rate_per_s)} {rated.sent} / s" for each in line.at_rates],
-            )
-        _finish_rates(axes, rated, panels.columns)
-        _shade(axes, own, rated.rates_per_s)
-    return panels.sheet
+
+    def on(loop: str, n: int) -> dict[Cell, list[AtRate]]:
+        return {line.key: line.at_rates for line in rated.on(loop, n)}
+
+    def finish(axes: Axes, loop: str, n: int) -> None:
+        _finish_rates(axes, rated)
+        _shade(axes, rated.on(loop, n), rated.rates_per_s)
+
+    across = {n: f", N = {n}" for n in few(rated.workers)}
+    title = "latency against the offered rate"
+    return _sheet(subject, title, across, on, attrgetter("rate_per_s"), finish)
 
 
 def is_there(subject: LoadSubject) -> bool:
@@ -122,10 +77,61 @@ def is_there(subject: LoadSubject) -> bool:
     )
 
 
-def _finish_rates(axes: Axes, rated: Rated, columns: int) -> None:
+def _sheet[T](
+    subject: LoadSubject,
+    what: str,
+    across: Mapping[T, str],
+    on: Callable[[str, T], Mapping[Cell, Sequence[AtRate]]],
+    x: Callable[[AtRate], float],
+    finish: Callable[[Axes, str, T], None],
+) -> Sheet:
+    """P99 above P50, with a panel for each loop and each of `across`: Ns, or rates, with the words
+    that end its heading.
+
+    `on` has the configurations on a panel, `x` is where on its x axis each one of them is, and
+    `finish` makes that axis. Each row has one y axis.
+    """
+    rated = subject.rated
+    rows = [row for row in ROWS if any_known(rated.lines, [row[0]])]
+    every = list(product(rated.loops, rows, across))
+    pairs = product(rated.loops, across)
+    drawn = [each for loop, at in pairs for several in on(loop, at).values() for each in several]
+    values = {column: estimates_ms(drawn, column) for column, _ in rows}
+    alone = len(across) == 1
+    layout = Layout(len(every), len(rows) if alone else len(across), own_y=alone)
+    key = load_key(subject, drawn)
+    bars = chain.from_iterable(values.values())
+    sheet = subject.sheet(what, "", layout, drawn=bars, dots="", also=key)
+    for axes, (loop, (column, name), at) in zip(sheet.all_panels, every, strict=True):
+        of_loop = f"{loop}: " if len(rated.loops) > 1 else ""
+        axes.set_title(f"{of_loop}{name}{across[at]}")
+        for cell, found in on(loop, at).items():
+            draw_latencies(
+                axes,
+                [x(each) for each in found],
+                estimates_ms(found, column),
+                [each.is_bound for each in found],
+                cell,
+                subject.colours[cell.arm],
+                [
+                    f"N = {each.point.workers}, {number(each.rate_per_s)} {rated.sent} / s"
+                    for each in found
+                ],
+            )
+        finish(axes, loop, at)
+        if not axes.containers:
+            _say_why_empty(axes, name)
+        objectives = subject.objectives_s.get(column, [])
+        draw_objectives(axes, objectives)
+        finish_latency_axis(axes, f"{name}, ms", limits_ms(values[column], objectives))
+    return sheet
+
+
+def _finish_rates(axes: Axes, rated: Rated) -> None:
     """The offered rates on a logarithmic axis, each at its place."""
     labels = [short(float(f"{rate:.3g}")) for rate in rated.rates_per_s]
-    placed = Places(list(rated.rates_per_s), labels, "log", joined=True, room_in=panel_in(columns))
+    room_in = panel_width_in(axes)
+    placed = Places(list(rated.rates_per_s), labels, "log", joined=True, room_in=room_in)
     placed.draw(axes, f"offered {rated.sent} / s")
 
 
@@ -169,24 +175,23 @@ def _border(rate: float, rates_per_s: Sequence[float], left: float) -> float:
 def draw_by_workers(subject: LoadSubject) -> Sheet:
     """The sheet: P99 above P50; of many rates the lowest, the middle one and the highest."""
     rated = subject.rated
-    rates = few(rated.rates_per_s)
-    drawn = [at for line in rated.lines for rate in rates if (at := line.at(rate))]
-    panels = LatencyPanels(subject, "latency against N", rates, drawn)
-    for axes, loop, column, rate in panels.each(lambda rate: f" at {number(rate)}/s"):
-        own = at_rate((line for line in rated.lines if line.key.loop == loop), rate)
-        for key, members in groupby(own, key=lambda each: each[0].key):
-            known = [(line.workers, at) for line, at in members]
-            draw_latencies(
-                axes,
-                [n for n, _ in known],
-                estimates_ms([at for _, at in known], column),
-                [at.is_bound for _, at in known],
-                key,
-                subject.colours[key.arm],
-                [f"N = {n}, {number(rate)} {rated.sent} / s" for n, _ in known],
-            )
-        finish_workers(axes, subject)
-    return panels.sheet
+
+    def on(loop: str, rate: float) -> dict[Cell, list[AtRate]]:
+        found: dict[Cell, list[AtRate]] = defaultdict(list)
+        for line, at in at_rate(rated.lines, rate):
+            if line.key.loop == loop:
+                found[line.key].append(at)
+        return found
+
+    across = {rate: f" at {number(rate)}/s" for rate in few(rated.rates_per_s)}
+    return _sheet(
+        subject,
+        "latency against N",
+        across,
+        on,
+        attrgetter("point.workers"),
+        lambda axes, _loop, _rate: finish_workers(axes, subject),
+    )
 
 
 def is_there_by_workers(subject: LoadSubject) -> bool:
