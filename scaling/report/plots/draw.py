@@ -32,10 +32,11 @@ from scaling.report.plots import (
     versions,
     waterfall,
 )
-from scaling.report.plots.caption import ceilings_of, load_text
-from scaling.report.plots.plot import LoadSubject, Plot, Subject, load_subjects
+from scaling.report.plots.caption import ceilings_of, load_text, noise_text
+from scaling.report.plots.plot import LoadSubject, Plot, Subject
 from scaling.report.plots.sheet import FORMATS, Draw, Sheet
 from scaling.report.plots.style import RC
+from scaling.report.tables.notes import collections_text
 from scaling.report.tables.rates import free_running, free_sweeps, rated
 from scaling.study.questions import section_of, without_rate
 
@@ -111,10 +112,27 @@ def load_plots_of(about: LoadSubject) -> list[Plot[LoadSubject]]:
 
 def loads(results: StudyResults) -> dict[str, LoadSubject]:
     """What there is to draw of latency under load, by the beginning of its file name."""
+    objectives_s: dict[str, list[float]] = {}
+    for objective in results.objectives:
+        column = f"latency_{objective.percentile}_s"
+        objectives_s.setdefault(column, []).append(objective.limit_s)
     found: dict[str, LoadSubject] = {}
-    for each in load_subjects(results, _warning(results)):
-        stem = f"{slug(each.rated.label)}-{each.rated.section.sizing}"
-        found[_free(stem, found)] = each
+    for each in rated(results):
+        stem = f"{slug(each.label)}-{each.section.sizing}"
+        found[_free(stem, found)] = LoadSubject(
+            each.section,
+            results.study,
+            _warning(results),
+            floor=results.floor,
+            load=(
+                *load_text(each.section, results),
+                collections_text(each.section, results),
+                noise_text(each.section, results.floor),
+            ),
+            rated=each,
+            objectives_s=objectives_s,
+            courses=results.courses,
+        )
     return found
 
 

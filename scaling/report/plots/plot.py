@@ -12,7 +12,6 @@ from matplotlib.lines import Line2D
 from scaling.analysis.comparison import Compared
 from scaling.analysis.curves import Curve
 from scaling.analysis.losses import Attribution
-from scaling.analysis.results import StudyResults
 from scaling.analysis.sections import Section
 from scaling.analysis.served.course import Course
 from scaling.analysis.statistics.estimate import Estimate, bounds_kind
@@ -22,13 +21,12 @@ from scaling.base.vocabulary import MODELS, SIZINGS
 from scaling.builds.runtimes import OWN_LOOP
 from scaling.journal.record import CeilingLine, Cell, StudyLine
 from scaling.report.plots.borders import regions
-from scaling.report.plots.caption import caption, load_text, noise_text
+from scaling.report.plots.caption import caption
 from scaling.report.plots.sheet import PANEL_IN, Layout, Sheet, key_entries, new_sheet
 from scaling.report.plots.style import arm_colours
 from scaling.report.tables.grid import Grid, PagePart
 from scaling.report.tables.measures import Measure, measures, values_grid
-from scaling.report.tables.notes import collections_text
-from scaling.report.tables.rates import Rated, rated
+from scaling.report.tables.rates import Rated
 
 # ------------------------------------------------------------------------------------------ subject
 # What a plot is about, and what all plots of it have in common: one section of the study, or one
@@ -185,31 +183,6 @@ class LoadSubject(Subject):
     rated: Rated
     objectives_s: dict[str, list[float]]
     courses: Mapping[Cell, Course]
-
-
-def load_subjects(results: StudyResults, warning: str) -> list[LoadSubject]:
-    """What there is to draw of latency under load; `warning` begins the captions."""
-    objectives_s: dict[str, list[float]] = {}
-    for objective in results.objectives:
-        column = f"latency_{objective.percentile}_s"
-        objectives_s.setdefault(column, []).append(objective.limit_s)
-    return [
-        LoadSubject(
-            each.section,
-            results.study,
-            warning,
-            floor=results.floor,
-            load=(
-                *load_text(each.section, results),
-                collections_text(each.section, results),
-                noise_text(each.section, results.floor),
-            ),
-            rated=each,
-            objectives_s=objectives_s,
-            courses=results.courses,
-        )
-        for each in rated(results)
-    ]
 
 
 # --------------------------------------------------------------------------------------------- plot
