@@ -146,6 +146,13 @@ def panel_in(columns: int) -> float:
     return float(WIDTH_IN * room / (columns + between * (columns - 1)))
 
 
+def columns_that_fit(headings: Sequence[str], most: int, least_in: float = 0.0) -> int:
+    """As many panels side by side as leave room for their headings, each at least so wide."""
+    longest = max(width_in(text, RC["axes.titlesize"], weight="bold") for text in headings)
+    needed_in = max(longest, least_in)
+    return next((n for n in range(most, 1, -1) if panel_in(n) >= needed_in), 1)
+
+
 def panel_width_in(axes: Axes) -> float:
     """How wide a panel is on its sheet, in inches; before the layout, about."""
     return float(axes.get_position().width * WIDTH_IN)

@@ -36,8 +36,8 @@ from scaling.report.plots.panel import (
     short,
 )
 from scaling.report.plots.plot import MOST_COLUMNS, Subject
-from scaling.report.plots.sheet import Draw, Layout, Sheet, panel_in, width_in
-from scaling.report.plots.style import QUIET, RC
+from scaling.report.plots.sheet import Draw, Layout, Sheet, columns_that_fit, panel_in, width_in
+from scaling.report.plots.style import QUIET
 
 # ------------------------------------------------------------------------------------------- places
 # Where the values of a parameter stand on an x axis, and how they are written there.
@@ -315,8 +315,6 @@ def _columns(headings: list[str], joined: bool) -> int:
     """As many panels side by side as leave room for their headings, and for words; no more of
     them than the rows that this makes really need.
     """
-    longest = max(width_in(text, RC["axes.titlesize"], weight="bold") for text in headings)
-    needed_in = max(longest, 0.0 if joined else WORDS_IN)
-    most = next((n for n in range(MOST_COLUMNS, 1, -1) if panel_in(n) >= needed_in), 1)
+    most = columns_that_fit(headings, MOST_COLUMNS, 0.0 if joined else WORDS_IN)
     rows = -(-len(headings) // most)
     return -(-len(headings) // rows)

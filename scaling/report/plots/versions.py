@@ -29,16 +29,8 @@ from scaling.report.plots.panel import (
 )
 from scaling.report.plots.plot import Subject
 from scaling.report.plots.primitives import is_row
-from scaling.report.plots.sheet import (
-    Draw,
-    Layout,
-    Sheet,
-    key_entries,
-    new_sheet,
-    panel_in,
-    width_in,
-)
-from scaling.report.plots.style import IDEAL_LINE, QUIET, RC, ROLES
+from scaling.report.plots.sheet import Draw, Layout, Sheet, columns_that_fit, key_entries, new_sheet
+from scaling.report.plots.style import IDEAL_LINE, QUIET, ROLES
 
 NAME = "versions"
 WITH_GIL, FREE = {"with the GIL": ROLES[""]}, {"free-threaded": ROLES["t"]}
@@ -56,7 +48,7 @@ def drawings(subjects: Iterable[Subject]) -> Iterator[tuple[str, Draw]]:
 def _draw(about: Subject, every: Sequence[VersionLines]) -> Sheet:
     versions = rising(point.version for line in every for point in line.points)
     headings = _headings(every)
-    columns = _columns(headings)
+    columns = min(columns_that_fit(headings, MOST_COLUMNS), len(headings))
     rows = [
         (few, which)
         for few in batched(zip(every, headings, strict=True), columns)
@@ -82,13 +74,6 @@ def _headings(every: Sequence[VersionLines]) -> list[str]:
         " · ".join([line.compared.section.label, *[line.compared.loop] * (len(loops) > 1)])
         for line in every
     ]
-
-
-def _columns(headings: Sequence[str]) -> int:
-    """As many panels side by side as leave room for their headings."""
-    longest_in = max(width_in(text, RC["axes.titlesize"], weight="bold") for text in headings)
-    most = next((n for n in range(MOST_COLUMNS, 1, -1) if panel_in(n) >= longest_in), 1)
-    return min(most, len(headings))
 
 
 def _empty(about: Subject, every: Sequence[VersionLines], layout: Layout) -> Sheet:
