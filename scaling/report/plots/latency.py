@@ -292,8 +292,12 @@ def limits_ms(values: Iterable[Estimate], objectives_s: Iterable[float]) -> tupl
     """The lowest and the highest of some latencies in ms, their objectives among them."""
     known = [value for value in values if value.n and value.point > 0]
     ends = [value.low for value in known if value.low > 0] + [value.high for value in known]
-    ends += [seconds * MS_PER_S for seconds in objectives_s]
-    return (min(ends) / FOOT_ROOM, max(ends) * HEAD_ROOM) if ends else (0.1, 10.0)
+    return with_room([*ends, *(seconds * MS_PER_S for seconds in objectives_s)])
+
+
+def with_room(every_ms: Sequence[float]) -> tuple[float, float]:
+    """The limits of a logarithmic axis with all of these on it, with room on either side."""
+    return (min(every_ms) / FOOT_ROOM, max(every_ms) * HEAD_ROOM) if every_ms else (0.1, 10.0)
 
 
 def load_key(subject: LoadSubject, drawn: Iterable[AtRate]) -> list[Line2D]:

@@ -20,8 +20,7 @@ from scaling.analysis.served.course import FEWEST_COLLECTIONS, Course
 from scaling.base import formats
 from scaling.base.vocabulary import MODELS
 from scaling.builds.arms import free_arms
-from scaling.report.plots.latency import FOOT_ROOM, MS_PER_S, finish_latency_axis
-from scaling.report.plots.latency import HEAD_ROOM as LOG_HEAD_ROOM
+from scaling.report.plots.latency import MS_PER_S, finish_latency_axis, with_room
 from scaling.report.plots.panel import HEAD_ROOM, finish_y
 from scaling.report.plots.plot import MOST_COLUMNS, LoadSubject, Plot
 from scaling.report.plots.sheet import Layout, Sheet
@@ -179,9 +178,7 @@ def _limits_ms(shown: Sequence[Shown]) -> tuple[float, float]:
         [values for _, _, course in shown for values in (course.median_s, course.longest_s)]
     )
     known = every[np.isfinite(every) & (every > 0)] * MS_PER_S
-    if not len(known):
-        return 0.1, 10.0
-    return float(known.min()) / FOOT_ROOM, float(known.max()) * LOG_HEAD_ROOM
+    return with_room(known.tolist())
 
 
 def _tops(shown: Sequence[Shown]) -> tuple[float, float]:
