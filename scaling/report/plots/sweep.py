@@ -52,8 +52,6 @@ TILT = 30  # degrees
 APART_IN = 0.08  # between two labels
 MARGIN = 0.06  # of the axis, on either side
 
-type Scale = Literal["linear", "log", "in order"]
-
 
 @dataclass(frozen=True, slots=True)
 class Places:
@@ -64,7 +62,7 @@ class Places:
 
     at: list[float]
     labels: list[str]
-    scale: Scale
+    scale: Literal["linear", "log", "in order"]
     joined: bool
     room_in: float
 
