@@ -15,9 +15,9 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -40,18 +40,11 @@ A package without a wheel is left out: the plan refuses what needs it, by name.
 # what is measured must not depend on the local compiler.
 PINNED = ("--require-hashes", "--no-build")
 
+FACTS = "environment.json"  # in its folder
+
 
 class NoWheelError(ScalingError):
     """A package has no wheel for this interpreter."""
-
-
-@dataclass(frozen=True)
-class ChildEnvironment:
-    """A virtual environment that is ready for use."""
-
-    python: Path
-    left_out: Mapping[str, str] = field(default_factory=dict)
-    """Name → reason, of the pinned packages that this interpreter cannot have."""
 
 
 def ensure(
@@ -62,8 +55,8 @@ def ensure(
     files: Sequence[str] = (),
     say: Say,
     uv: Uv = uv_tool.run,
-) -> ChildEnvironment:
-    """The environment of `interpreter` with the pins of `group`, made if it is not there yet.
+) -> Path:
+    """The Python of the environment of `interpreter` with the pins of `group`, which is made once.
 
     `extra` are a user's own requirements and `files` of them, installed after the pinned ones and
     without hashes. What has no wheel is named, and built from its source.
@@ -82,29 +75,32 @@ def ensure(
         folder = temporary / "environment"
         python = make_empty(interpreter, folder, uv)
         install = ["pip", "install", "--python", str(python), "--compile-bytecode"]
-        left_out = _install_pins(uv, install, pins, interpreter.build, temporary)
-        for reason in left_out.values():
+        lacks = _install_pins(uv, install, pins, interpreter.build, temporary)
+        for reason in lacks.values():
             say(f"  left out: {reason}")
-        left_out |= _too_new_for(interpreter, pins.read_text(encoding="utf-8"))
+        lacks |= _too_new_for(interpreter, pins.read_text(encoding="utf-8"))
         if extra or files:
             _install_own(uv, install, extra, files, interpreter.build, say)
         # Versions up to 1.0 share this cache, and look for packages.
-        text = json.dumps({"packages": {}, "left_out": left_out})
-        (folder / "environment.json").write_text(text, encoding="utf-8")
+        text = json.dumps({"packages": {}, "left_out": lacks})
+        (folder / FACTS).write_text(text, encoding="utf-8")
         return folder
 
     def whole(folder: Path) -> bool:  # its interpreter may have been removed
         return python_of(folder).exists()
 
     cache.make_whole(destination, fill, say=say, whole=whole)
-    document = json.loads((destination / "environment.json").read_text(encoding="utf-8"))
-    return ChildEnvironment(python_of(destination), document["left_out"])
+    return python_of(destination)
 
 
-def ensure_any(
-    interpreters: Iterable[Interpreter], *, group: str, say: Say
-) -> ChildEnvironment | None:
-    """The environment of the first of `interpreters` that has wheels for all of `group`."""
+def left_out(python: Path) -> dict[str, str]:
+    """Name → reason, of the pinned packages that the environment of this Python cannot have."""
+    facts = json.loads((python.parents[1] / FACTS).read_text(encoding="utf-8"))
+    return dict(facts["left_out"])
+
+
+def ensure_any(interpreters: Iterable[Interpreter], *, group: str, say: Say) -> Path | None:
+    """The same of the first of `interpreters` that has wheels for all of `group`."""
     for interpreter in interpreters:
         try:
             return ensure(interpreter, group=group, say=say)

@@ -29,8 +29,7 @@ def pythons(builds: Sequence[str], group: str, say: Say) -> dict[str, str]:
     """
     found = interpreters.ensure(builds, say=say)
     return {
-        name: str(environments.ensure(one, group=group, say=say).python)
-        for name, one in found.items()
+        name: str(environments.ensure(one, group=group, say=say)) for name, one in found.items()
     }
 
 
@@ -41,7 +40,7 @@ def analysis_python(builds: Sequence[str], say: Say, *, pgo: bool) -> str:
         say(f"{name}: CPython {one.version}, {one.origin}, {one.flags}")
     others = survey([parse_build(name) for name in ANALYSIS])
     made = environments.ensure_any([*own.values(), *others], group="study", say=say)
-    return str(made.python) if made else pythons(["3.14"], "study", say)["3.14"]
+    return str(made) if made else pythons(["3.14"], "study", say)["3.14"]
 
 
 def available(say: Say, *, pgo: bool) -> list[str]:

@@ -27,12 +27,7 @@ from scaling.builds import cache, environments, interpreters
 from scaling.builds.arms import Arm, parse_arm
 from scaling.builds.cache import Say
 from scaling.builds.cpython import inspect
-from scaling.builds.environments import (
-    ChildEnvironment,
-    pins_sha256,
-    workers_path,
-    workers_source_hash,
-)
+from scaling.builds.environments import pins_sha256, workers_path, workers_source_hash
 from scaling.builds.prepared_arm import PreparedArm, describe, described, explained, prepare_runtime
 from scaling.builds.runtimes import RUNTIMES
 from scaling.journal.file import JournalFile
@@ -107,7 +102,7 @@ def prepare_arms(
     given = wanted.pythons
     missing = [arm.build.name for arm in pythons if arm.build.name not in given]
     found = {build: inspect(python, origin="yours") for build, python in given.items()}
-    made = {build: ChildEnvironment(python) for build, python in given.items()}
+    made = dict(given)
     if missing:
         found |= interpreters.ensure(missing, pgo=wanted.pgo, say=say)
     for build in dict.fromkeys(missing):
@@ -132,7 +127,7 @@ def prepare_arms(
         return described(python, environment, source)
 
     # Takes a second each; nothing is measured yet. Arms that are started alike are described once.
-    asked = {arm: (str(made[arm.build.name].python), variables_of(arm)) for arm in pythons}
+    asked = {arm: (str(made[arm.build.name]), variables_of(arm)) for arm in pythons}
     with ThreadPoolExecutor() as pool:
         answers = {
             repr(each): pool.submit(answer, *each)
@@ -140,14 +135,15 @@ def prepare_arms(
         }
 
     def ready(arm: Arm) -> PreparedArm:
-        interpreter, environment = found[arm.build.name], made[arm.build.name]
+        build = arm.build.name
+        left_out = {} if build in given else environments.left_out(made[build])
         description = answers[repr(asked[arm])].result()
         return PreparedArm(
             arm=arm,
             program=asked[arm][0],
             environment=asked[arm][1],
-            description=explained(description, environment.left_out),
-            origin=interpreter.origin,
+            description=explained(description, left_out),
+            origin=found[build].origin,
         )
 
     done = {arm: ready(arm) for arm in pythons}

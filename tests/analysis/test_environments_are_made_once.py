@@ -9,7 +9,7 @@ import pytest
 
 from scaling.base.errors import ScalingError, UsageError
 from scaling.builds import environments
-from scaling.builds.environments import ChildEnvironment, NoWheelError, ensure, ensure_any
+from scaling.builds.environments import NoWheelError, ensure, ensure_any, left_out
 from tests.support.fake_builds import Uv, answer, interpreter, make_venv, say_nothing
 
 PINS = """\
@@ -52,7 +52,7 @@ def uv(*rules: tuple[str, subprocess.CompletedProcess[str] | Callable[[str], obj
 
 def made(
     pretended: Uv, build: str = "3.14t", group: str = "child", extra: Sequence[str] = ()
-) -> ChildEnvironment:
+) -> Path:
     return ensure(interpreter(build), group=group, extra=extra, say=say_nothing, uv=pretended)
 
 
@@ -63,9 +63,9 @@ def kept(tmp_path: Path) -> list[str]:
 
 def test_it_has_what_was_pinned_with_hashes_and_wheels_only() -> None:
     pretended = uv()
-    environment = made(pretended)
-    assert environment.python.is_file()
-    assert environment.left_out == {}
+    python = made(pretended)
+    assert python.is_file()
+    assert left_out(python) == {}
     (install,) = [command for command in pretended.commands if "pip install" in command]
     assert "--require-hashes --no-build" in install
     assert "--seed" not in pretended.commands[0]
@@ -95,7 +95,7 @@ def test_another_one_is_made_when_anything_changes(pinned: Path, change: str) ->
     else:
         one = replace(one, version="3.14.8") if change == "version" else replace(one, pgo=True)
     after = ensure(one, group=group, extra=extra, say=say_nothing, uv=uv())
-    assert after.python != before.python
+    assert after != before
 
 
 def test_a_users_own_folder_is_looked_into(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_a_users_own_folder_is_looked_into(tmp_path: Path) -> None:
     mine.mkdir()
     before = made(uv(), extra=[str(mine)])
     (mine / "new.py").write_text("")
-    assert made(uv(), extra=[str(mine)]).python != before.python
+    assert made(uv(), extra=[str(mine)]) != before
 
 
 def test_what_a_user_adds_comes_after_the_pins_and_without_hashes() -> None:
@@ -140,14 +140,15 @@ def test_a_package_without_a_wheel_is_left_out_and_named() -> None:
     installed: list[str] = []
     said: list[str] = []
     one = interpreter("3.13t", "3.13.5")
-    environment = ensure(one, say=said.append, uv=uv_for_3_13t(installed))
-    assert environment.left_out == {"uvloop": "no wheel of uvloop for 3.13t"}
+    python = ensure(one, say=said.append, uv=uv_for_3_13t(installed))
+    lacks = left_out(python)
+    assert lacks == {"uvloop": "no wheel of uvloop for 3.13t"}
     (text,) = installed
     assert "aiohttp==3.14.5" in text
     assert "--hash=sha256:aa" in text
     assert "colorama==0.4.6 ; sys_platform == 'win32'" in text
     assert any("left out: no wheel of uvloop for 3.13t" in line for line in said)
-    assert ensure(one, say=say_nothing, uv=uv()) == environment  # it is remembered
+    assert left_out(ensure(one, say=say_nothing, uv=uv())) == lacks  # it is remembered
 
 
 def test_pins_that_cannot_be_had_together_make_no_environment(tmp_path: Path) -> None:
@@ -168,11 +169,11 @@ def test_the_analysis_is_of_no_use_without_a_package(tmp_path: Path) -> None:
 def test_the_analysis_runs_where_it_can(monkeypatch: pytest.MonkeyPatch) -> None:
     tried = []
 
-    def pretended(one: object, **options: object) -> ChildEnvironment:
+    def pretended(one: object, **options: object) -> Path:
         tried.append(one)
         if len(tried) < 2:
             raise NoWheelError("no pandas")
-        return ChildEnvironment(Path("python"))
+        return Path("python")
 
     monkeypatch.setattr(environments, "ensure", pretended)
     several = [interpreter("3.13t"), interpreter("3.14"), interpreter("3.14t")]
@@ -192,10 +193,10 @@ def test_an_index_that_cannot_be_reached_is_no_missing_wheel(tmp_path: Path) -> 
 
 
 def test_one_whose_interpreter_was_removed_is_made_again() -> None:
-    environment = made(uv())
-    environment.python.unlink()
-    environment.python.symlink_to("/nowhere/python3.14t")
-    assert made(uv()).python.is_file()
+    python = made(uv())
+    python.unlink()
+    python.symlink_to("/nowhere/python3.14t")
+    assert made(uv()).is_file()
 
 
 def test_a_group_without_pins_is_refused() -> None:
@@ -209,7 +210,7 @@ NO_WHEEL = answer(
 NO_COMPILER = answer(stderr="error: pg_config executable not found", code=1)
 
 
-def own(pretended: Uv, said: list[str]) -> ChildEnvironment:
+def own(pretended: Uv, said: list[str]) -> Path:
     return ensure(
         interpreter("3.14t"), group="child", extra=["psycopg2"], say=said.append, uv=pretended
     )
@@ -244,6 +245,6 @@ def test_a_changed_file_of_requirements_gives_another_environment(tmp_path: Path
         file.write_text(text)
         pretended = uv()
         found = ensure(interpreter("3.14"), files=[str(file)], say=say_nothing, uv=pretended)
-        made_of.add(found.python)
+        made_of.add(found)
         assert any(f"-r {file} --" in command for command in pretended.commands)
     assert len(made_of) == 2

@@ -121,7 +121,7 @@ def test_a_package_for_newer_pythons_is_named_and_a_backport_is_not(
     def left_out(build: str, version: str) -> Mapping[str, str]:
         uv = Uv(("venv ", make_venv))
         one = interpreter(build, version)
-        return ensure(one, group="loops", say=say_nothing, uv=uv).left_out
+        return environments.left_out(ensure(one, group="loops", say=say_nothing, uv=uv))
 
     assert left_out("3.13", "3.13.5") == {"zuvloop": "zuvloop needs a newer Python than 3.13"}
     assert left_out("3.14t", "3.14.7") == {}

@@ -44,7 +44,7 @@ def test_the_start_project_is_as_django_makes_it(tmp_path: Path) -> None:
     ours = ROOT / PROGRAMS_FOLDER / "django"
     found = interpreters.ensure(["3.14"], pgo=False, say=print)["3.14"]
     files = [str(ours / "requirements.txt")]
-    python = environments.ensure(found, group="serve", files=files, say=print).python
+    python = environments.ensure(found, group="serve", files=files, say=print)
     command = [str(python), "-m", "django", "startproject", "mysite", str(tmp_path)]
     subprocess.run(command, check=True)
     made = {each.relative_to(tmp_path) for each in tmp_path.rglob("*.py")}

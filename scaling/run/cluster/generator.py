@@ -90,7 +90,7 @@ def main(build: str, group: str, *options: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
     (found,) = interpreters.ensure([build], say=say).values()
-    python = str(environments.ensure(found, group=group, say=say).python)
+    python = str(environments.ensure(found, group=group, say=say))
     if not options:
         from scaling.machine.topology import read_topology
 
