@@ -17,10 +17,7 @@ from pathlib import Path
 from scaling.base.errors import ScalingError, UsageError
 
 VERSIONS = ("3.12", "3.13", "3.13t", "3.14", "3.14t", "3.15", "3.15t")
-"""The builds that have a nox session of their own."""
-
-OLDEST_MINOR, NEWEST_MINOR = 12, 15
-OLDEST_FREE_THREADED_MINOR = 13
+"""The builds that an arm may name, the oldest first; each has a nox session of its own."""
 
 
 @dataclass(frozen=True, order=True)
@@ -41,13 +38,7 @@ class Build:
         return f"{self.version}{'t' if self.free_threaded else ''}"
 
 
-BUILDS = tuple(
-    Build(minor, free_threaded)
-    for minor in range(OLDEST_MINOR, NEWEST_MINOR + 1)
-    for free_threaded in (False, True)
-    if not free_threaded or minor >= OLDEST_FREE_THREADED_MINOR
-)
-"""All builds that an arm may name."""
+BUILDS = tuple(Build(int(name[2:].rstrip("t")), name.endswith("t")) for name in VERSIONS)
 
 
 def parse_build(name: str) -> Build:

@@ -25,7 +25,7 @@ from packaging.requirements import Requirement
 from scaling.base.errors import ScalingError, UsageError
 from scaling.builds import cache, uv_tool
 from scaling.builds.cache import Say
-from scaling.builds.cpython import NEWEST_MINOR, Interpreter
+from scaling.builds.cpython import BUILDS, Interpreter
 from scaling.builds.uv_tool import Uv
 
 PINS = Path(__file__).parent / "pins"
@@ -201,7 +201,7 @@ def _too_new_for(interpreter: Interpreter, text: str) -> dict[str, str]:
     for name, requirement in _requirements(text):
         marker = Requirement(requirement.partition("\\")[0]).marker
         if marker and not marker.evaluate(marker_variables(interpreter.version)):
-            newest = f"3.{NEWEST_MINOR}.0"
+            newest = f"{BUILDS[-1].version}.0"
             if marker.evaluate(marker_variables(newest)):
                 found[name] = f"{name} needs a newer Python than {interpreter.build}"
     return found
