@@ -201,14 +201,6 @@ def _cpu_model(root: Path) -> str | None:
 # also hold `cpu.stat`, from which throttling is read. Beyond the limit of memory the kernel kills.
 
 
-class _Mount(NamedTuple):
-    """Where a hierarchy of control groups is mounted, and which of its groups is on top there."""
-
-    top: PurePosixPath
-    at: PurePosixPath
-    version: int
-
-
 def cpu_folders(root: Path = Path("/")) -> list[Path]:
     """Folders of this process's CPU control groups, its own first, then those above it.
 
@@ -230,15 +222,15 @@ def memory_limit_bytes(root: Path = Path("/")) -> float:
 def _folders(root: Path, controller: str) -> list[Path]:
     groups = _groups(text_or_empty(root / "proc/self/cgroup"), controller)
     folders = []
-    for mount in _mounts(text_or_empty(root / "proc/self/mountinfo"), controller):
-        if mount.version not in groups:
+    for version, top, at in _mounts(text_or_empty(root / "proc/self/mountinfo"), controller):
+        if version not in groups:
             continue
-        group = groups[mount.version]
+        group = groups[version]
         # A path of another namespace: only the top of the mount is visible.
-        ours = group.is_relative_to(mount.top) and ".." not in group.parts
-        below = group.relative_to(mount.top) if ours else PurePosixPath()
+        ours = group.is_relative_to(top) and ".." not in group.parts
+        below = group.relative_to(top) if ours else PurePosixPath()
         for part in (below, *below.parents):
-            folder = root / mount.at.relative_to("/") / part.as_posix().lstrip("/")
+            folder = root / at.relative_to("/") / part.as_posix().lstrip("/")
             if folder.is_dir() and folder not in folders:
                 folders.append(folder)
     return folders
@@ -275,8 +267,10 @@ def _groups(text: str, controller: str) -> dict[int, PurePosixPath]:
     return groups
 
 
-def _mounts(text: str, controller: str) -> Iterator[_Mount]:
-    """Mounts of hierarchies that can hold a controller, from /proc/self/mountinfo (proc(5))."""
+def _mounts(text: str, controller: str) -> Iterator[tuple[int, PurePosixPath, PurePosixPath]]:
+    """The hierarchies that can hold a controller, from /proc/self/mountinfo (proc(5)): the version,
+    which of its groups is on top, and where that is mounted.
+    """
     for line in text.splitlines():
         before, _, after = line.partition(" - ")
         fields, kind = before.split(), after.split()
@@ -284,9 +278,9 @@ def _mounts(text: str, controller: str) -> Iterator[_Mount]:
             continue
         top, at = PurePosixPath(fields[3]), PurePosixPath(fields[4])
         if kind[0] == "cgroup2":
-            yield _Mount(top, at, version=2)
+            yield 2, top, at
         elif kind[0] == "cgroup" and controller in kind[2].split(","):
-            yield _Mount(top, at, version=1)
+            yield 1, top, at
 
 
 # ------------------------------------------------------------------------------------------ pinning
