@@ -344,11 +344,7 @@ def memory(snapshot: MachineSnapshot) -> Iterator[Advice]:
 
 # --------------------------------------------------------------------------------------- all checks
 
-__all__ = ["CHECKS", "Advice", "examine", "worst"]
-
-type Check = Callable[[MachineSnapshot], Iterable[Advice]]
-
-CHECKS: Mapping[str, Check] = {
+CHECKS: Mapping[str, Callable[[MachineSnapshot], Iterable[Advice]]] = {
     "cores": cores,
     "quota": quota,
     "affinity": affinity,
