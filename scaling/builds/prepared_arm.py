@@ -213,20 +213,23 @@ def prepare_runtime(arm: Arm, like: Description, say: Say) -> PreparedArm:
     `like` describes a Python's environment: workloads and their parameters are the same.
     """
     assert isinstance(arm.build, Runtime)
-    found = reason = None
+    version: str | None = None
+    reason: str | None = None
+    command: tuple[str, ...] = ("",)
+    origin = "absent"
     try:
-        found = find(arm.build, say)
+        version, command, digest = find(arm.build, say)
+        origin = f"PATH, program {digest}"
     except AbsentRuntimeError as error:
         reason = str(error)
         say(f"{arm.name} is left out: {reason}")
-    version = found.version if found else None
     return PreparedArm(
         arm=arm,
-        program=found.command[0] if found else "",
-        arguments=found.command[1:] if found else (),
+        program=command[0],
+        arguments=command[1:],
         environment=environment(),
         description=_description(arm.build, like, version, reason),
-        origin=f"PATH, program {found.source}" if found else "absent",
+        origin=origin,
         runtime=version,
     )
 

@@ -11,7 +11,7 @@ from scaling.builds.arms import parse_arm
 from scaling.builds.cache import Say
 from scaling.builds.cpython import Build
 from scaling.builds.prepared_arm import PreparedArm, prepare_runtime
-from scaling.builds.runtimes import AbsentRuntimeError, Found, Runtime
+from scaling.builds.runtimes import AbsentRuntimeError, Runtime
 from scaling.journal.record import (
     ArmRecord,
     GilStates,
@@ -45,10 +45,10 @@ loops = ["own"]
 
 @pytest.fixture(autouse=True)
 def go_is_here_and_bun_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    def find(runtime: Runtime, say: Say) -> Found:
+    def find(runtime: Runtime, say: Say) -> tuple[str, tuple[str, ...], str]:
         if runtime.name != "go":
             raise AbsentRuntimeError(f"{runtime.name} is not on PATH")
-        return Found("go9.99", ("/somewhere/spawn",), "abc")
+        return "go9.99", ("/somewhere/spawn",), "abc"
 
     monkeypatch.setattr("scaling.builds.prepared_arm.find", find)
 

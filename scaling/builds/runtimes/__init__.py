@@ -33,7 +33,7 @@ class Runtime:
     """The build of an arm that is not Python; its program reports `loop_class` as its loop.
 
     The program is a folder with a file for each workload, which is named after it. It runs workers
-    of these `models`.
+    of these `models`. With the words of `ask_version` the runtime prints its version.
     """
 
     name: str
@@ -41,6 +41,7 @@ class Runtime:
     language: str
     suffix: str
     models: tuple[str, ...] = ("threads",)
+    ask_version: tuple[str, ...] = ("--version",)
 
     @property
     def folder(self) -> Path:
@@ -55,7 +56,14 @@ class Runtime:
 RUNTIMES = {
     each.name: each
     for each in (
-        Runtime("go", "goroutines", "go", ".go", models=("threads", "processes")),
+        Runtime(
+            name="go",
+            loop_class="goroutines",
+            language="go",
+            suffix=".go",
+            models=("threads", "processes"),
+            ask_version=("env", "GOVERSION"),
+        ),
         Runtime("node", "node", "javascript", ".mjs"),
         Runtime("bun", "bun", "javascript", ".mjs"),
     )
@@ -67,12 +75,6 @@ RUNTIMES = {
 
 LIMIT_S = 600.0  # Go compiles its standard library at its first build
 
-ASK_VERSION = {
-    "go": ("env", "GOVERSION"),
-    "node": ("--version",),
-    "bun": ("--version",),
-}
-
 # Variables that tune a runtime would change an arm behind its name.
 SCRUBBED = ("GOMAXPROCS", "GOGC", "GOMEMLIMIT", "GODEBUG", "GOEXPERIMENT", "NODE_", "BUN_")
 
@@ -81,17 +83,9 @@ class AbsentRuntimeError(ScalingError):
     """A runtime that is not on this machine, or does not work."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """An installed runtime. `command` starts its program; `source` is the digest of its files."""
-
-    version: str
-    command: tuple[str, ...]
-    source: str
-
-
-def find(runtime: Runtime, say: Say) -> Found:
-    """The runtime on PATH, with its program ready to run.
+def find(runtime: Runtime, say: Say) -> tuple[str, tuple[str, ...], str]:
+    """The runtime on PATH: its version, the command that starts its program, the digest of the
+    program's files.
 
     Raises:
         AbsentRuntimeError: it is not on PATH, does not report its version, or does not compile.
@@ -100,13 +94,13 @@ def find(runtime: Runtime, say: Say) -> Found:
     executable = shutil.which(name)
     if executable is None:
         raise AbsentRuntimeError(f"{name} is not on PATH")
-    version = _answer([executable, *ASK_VERSION[name]], f"{name} does not report its version")
+    version = _answer([executable, *runtime.ask_version], f"{name} does not report its version")
     digest = _digest(runtime)
     if name == "go":
         command: tuple[str, ...] = (str(_compiled(executable, version, runtime, digest, say)),)
     else:
         command = (executable, str(runtime.folder / f"main{runtime.suffix}"))
-    return Found(version, command, digest)
+    return version, command, digest
 
 
 def environment() -> dict[str, str]:
