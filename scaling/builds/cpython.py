@@ -11,7 +11,7 @@ import json
 import re
 import shlex
 import subprocess
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from scaling.base.errors import ScalingError, UsageError
@@ -103,6 +103,11 @@ class Interpreter:
     """Modules of the standard library that it was built without."""
     debug: bool = False
     """Built with `--with-pydebug`: good for finding faults, useless for timing."""
+
+    @property
+    def identity(self) -> dict[str, str]:
+        """What it is, wherever it was found: one binary has one environment."""
+        return {name: str(value) for name, value in asdict(replace(self, origin="")).items()}
 
     @property
     def flags(self) -> str:

@@ -17,7 +17,6 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, replace
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -213,13 +212,9 @@ def marker_variables(version: str) -> dict[str, str]:
     return {"python_version": minor, "python_full_version": version.rstrip("+")}
 
 
-def _key(
-    interpreter: Interpreter, pins: Path, extra: Sequence[str], files: Sequence[str] = ()
-) -> str:
-    # Where it was found does not matter: one binary has one environment.
-    identity = asdict(replace(interpreter, origin=""))
+def _key(interpreter: Interpreter, pins: Path, extra: Sequence[str], files: Sequence[str]) -> str:
     made_from = [
-        {name: str(value) for name, value in identity.items()},
+        interpreter.identity,
         pins.read_text(encoding="utf-8"),
         [_stamped(requirement) for requirement in extra],
         *([[_text(Path(file)) for file in files]] if files else []),

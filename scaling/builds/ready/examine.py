@@ -19,7 +19,6 @@ import subprocess
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, replace
 from importlib.metadata import Distribution, distributions
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory, TemporaryFile
@@ -238,7 +237,7 @@ def _key(
 ) -> str:
     """Changes with the interpreter, with what is installed, and with how it is tried."""
     made_from = [
-        {name: str(value) for name, value in asdict(replace(interpreter, origin="")).items()},
+        interpreter.identity,
         [[msgspec.to_builtins(each), str(entries.get(each.name))] for each in packages],
         [IMPORT_EACH, IMPORT_LIMIT_S, build],
     ]
