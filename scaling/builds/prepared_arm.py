@@ -4,10 +4,11 @@ A Python's environment says so itself (`python -m workers --describe`), asked on
 """
 
 import hashlib
+import os
 import platform
 import re
 import subprocess
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -63,6 +64,14 @@ class PreparedArm:
     def is_there(self) -> bool:
         """Whether anything can run on it: a runtime may not be installed."""
         return self.is_python or self.runtime is not None
+
+
+def child_environment(arm: Arm, search_path: Iterable[str]) -> dict[str, str]:
+    """Environment variables of an arm's children, which import from `search_path` only."""
+    return arm.child_environment(os.environ) | {
+        "PYTHONPATH": os.pathsep.join(search_path),
+        "PYTHONSAFEPATH": "1",  # the folder that the user happens to stand in is not searched
+    }
 
 
 # ----------------------------------------------------------------------------------------- describe

@@ -1,6 +1,5 @@
 """From a planned run to a line of the journal."""
 
-import os
 import random
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -9,7 +8,6 @@ from typing import Any
 import msgspec
 
 from scaling.base.formats import now
-from scaling.builds.arms import Arm
 from scaling.builds.prepared_arm import PreparedArm
 from scaling.journal.record import Cell, RunLine, ServiceUse
 from scaling.machine.topology import Apart, apart
@@ -186,11 +184,3 @@ class Executor:
 
     def _seed(self, run: PlannedRun) -> int:
         return hash_seed(self._plan.study.seed, run.block)
-
-
-def child_environment(arm: Arm, search_path: list[str]) -> dict[str, str]:
-    """Environment variables of an arm's children, which import from `search_path` only."""
-    return arm.child_environment(os.environ) | {
-        "PYTHONPATH": os.pathsep.join(search_path),
-        "PYTHONSAFEPATH": "1",  # the folder that the user happens to stand in is not searched
-    }

@@ -28,7 +28,14 @@ from scaling.builds.arms import Arm, parse_arm
 from scaling.builds.cache import Say
 from scaling.builds.cpython import inspect
 from scaling.builds.environments import pins_sha256, workers_path, workers_source_hash
-from scaling.builds.prepared_arm import PreparedArm, describe, described, explained, prepare_runtime
+from scaling.builds.prepared_arm import (
+    PreparedArm,
+    child_environment,
+    describe,
+    described,
+    explained,
+    prepare_runtime,
+)
 from scaling.builds.runtimes import RUNTIMES
 from scaling.journal.file import JournalFile
 from scaling.journal.identity import choose, identity_of
@@ -45,7 +52,7 @@ from scaling.journal.record import (
 from scaling.machine.identity import describe_machine, local_ports, open_files_limit
 from scaling.machine.topology import Topology, memory_limit_bytes, read_topology
 from scaling.run.calibrate import calibrate, generator_processes, measure_ceilings
-from scaling.run.execute import Executor, child_environment
+from scaling.run.execute import Executor
 from scaling.run.load import Elsewhere, GeneratorProgram
 from scaling.run.process_tree import CANNOT_STOP
 from scaling.run.progress import Display

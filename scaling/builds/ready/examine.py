@@ -33,7 +33,7 @@ from scaling.builds.arms import parse_arm
 from scaling.builds.cache import Say
 from scaling.builds.cpython import Interpreter
 from scaling.builds.environments import make_empty, marker_variables, python_of, workers_path
-from scaling.builds.prepared_arm import MISSING_MODULE
+from scaling.builds.prepared_arm import MISSING_MODULE, child_environment
 from scaling.builds.ready.package import Package, Readiness
 from scaling.builds.ready.resolve import (
     BUILD_LIMIT_S,
@@ -100,7 +100,8 @@ def examine(
         module, path = application
         say(f"importing {module}")
         with workers_path() as workers:
-            variables = _variables(interpreter, [str(workers), str(path)]) | NO_BYTECODE
+            arm = parse_arm(interpreter.build)
+            variables = child_environment(arm, [str(workers), str(path)]) | NO_BYTECODE
             own = Package(name=module, has="own")
             found.append(_imported(own, {module: False}, str(python_of(destination)), variables))
     if any(TOO_LATE in how for each in found for how in each.ends.values()):
@@ -182,7 +183,8 @@ def _all_imported(
     say(f"importing {plural(count, 'extension module')} of {plural(compiled, 'distribution')}")
 
     with workers_path() as workers, ThreadPoolExecutor(os.cpu_count()) as pool:
-        environment = {**_variables(interpreter, [str(workers)]), **variables}
+        arm = parse_arm(interpreter.build)
+        environment = {**child_environment(arm, [str(workers)]), **variables}
 
         def tried(each: Package) -> Package:
             each = msgspec.structs.replace(each, needed_by=tuple(sorted(needed_by[each.name])))
@@ -220,12 +222,6 @@ def _needed_by(
             if needed.marker is None or needed.marker.evaluate({**variables, "extra": ""}):
                 found[canonicalize_name(needed.name)].add(name)
     return found
-
-
-def _variables(interpreter: Interpreter, path: Iterable[str]) -> dict[str, str]:
-    """The variables of a child, without those of the user that change imports or the GIL."""
-    variables = parse_arm(interpreter.build).child_environment(os.environ)
-    return {**variables, "PYTHONPATH": os.pathsep.join(path), "PYTHONSAFEPATH": "1"}
 
 
 def _key(
