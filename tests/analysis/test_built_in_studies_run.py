@@ -17,7 +17,7 @@ import pytest
 from typer.testing import CliRunner
 
 from scaling.analysis.claims import read_claims
-from scaling.analysis.sections import sections
+from scaling.analysis.results import StudyResults
 from scaling.analysis.table.groups import CURVE
 from scaling.analysis.table.load import read_journal
 from scaling.builds.runtimes import RUNTIMES
@@ -168,8 +168,9 @@ def test_it_is_measured_on_both_builds(
     assert NOTE in before
     assert NOTE in after
     assert NOTE in (out / "tables.md").read_text()
-    for section in sections(journal.frame, journal.study):
-        assert NOTE in caption(section, journal.study, {}).replace("\N{NO-BREAK SPACE}", " ")
+    results = StudyResults.of(journal)
+    for section in results.sections:
+        assert NOTE in caption(section, results, {}).replace("\N{NO-BREAK SPACE}", " ")
 
 
 @pytest.mark.parametrize("study", SOURCES)

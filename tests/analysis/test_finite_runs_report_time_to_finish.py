@@ -270,7 +270,7 @@ def test_notes_say_what_finish_and_latencies_are() -> None:
     assert "from the release of all workers to the last one's finish" in told
     assert "closed-loop" in told
     shown = printed(Results(STUDY.results), width=120)
-    assert "window" not in " ".join((told, shown, caption(section, STUDY.first_line, {})))
+    assert "window" not in " ".join((told, shown, caption(section, STUDY.results, {})))
 
 
 @pytest.mark.parametrize("width", [60, 120])

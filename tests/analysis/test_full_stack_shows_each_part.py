@@ -72,7 +72,7 @@ STUDY = FakeStudy(
 @cache
 def drawn() -> dict[str, Sheet]:
     with mpl.rc_context(RC):
-        return {name: draw() for name, draw in drawings(STUDY.results, "")}
+        return {name: draw() for name, draw in drawings(STUDY.results)}
 
 
 def test_the_least_cpu_time_of_all_parts_comes_first() -> None:
@@ -145,7 +145,7 @@ def test_the_parts_of_a_bar_add_up_to_the_total() -> None:
 def test_a_study_without_stacks_has_nothing_of_it() -> None:
     plain = FakeStudy(blocks=1).results
     assert not stack_chapters(plain)
-    assert not list(drawings(plain, ""))
+    assert not list(drawings(plain))
 
 
 def test_connections_in_total_are_those_of_the_most_workers() -> None:

@@ -240,7 +240,7 @@ def test_latency_against_n_is_at_the_same_rate() -> None:
 
 
 def test_objectives_are_drawn_where_they_apply() -> None:
-    about = replace(under_load(LOADED), objectives_s={"latency_p99_s": [0.02]})
+    about = under_load(replace(LOADED, options={"slo": ["p99<20ms"]}))
     with mpl.rc_context(RC):
         sheets = [p.draw(about) for p in load_plots_of(about) if p.name.startswith("latency")]
     assert len(sheets) == 2

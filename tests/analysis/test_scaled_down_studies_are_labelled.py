@@ -105,7 +105,7 @@ def test_tables_plots_and_comparisons_show_it(scale: float, told: bool) -> None:
     everything = {
         "terminal": printed(Results(results), width=160),
         "markdown": markdown(results),
-        "plots": caption(results.sections[0], results.study, {}).replace("\N{NO-BREAK SPACE}", " "),
+        "plots": caption(results.sections[0], results, {}).replace("\N{NO-BREAK SPACE}", " "),
         "comparison": " ".join(warnings_of(results)),
     }
     assert {name: "scaled to 1 %" in text for name, text in everything.items()} == dict.fromkeys(

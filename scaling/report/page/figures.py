@@ -117,16 +117,11 @@ def sweep_blocks(
     return [_sweep_block(*each) for each in zip(shown, drawn, strict=True)]
 
 
-def primitives_blocks(
-    about: Iterable[Subject], results: StudyResults, pictures: Pictures
-) -> list[Block]:
+def primitives_blocks(results: StudyResults, pictures: Pictures) -> list[Block]:
     """A block for all primitives on each loop: their gains in a picture, and with verdicts. One
     for what CPython's own script printed.
-
-    `about` are the subjects of all of the study's sections.
     """
-    warning = next((each.warning for each in about), "")
-    drawn = pictures.numbered(primitives_plot.drawings(results, warning), "p{}-primitives")
+    drawn = pictures.numbered(primitives_plot.drawings(results), "p{}-primitives")
     blocks = [
         Block(rows.title, figures=[PageFigure(shown, [primitives_grid(rows)], is_open=True)])
         for rows, shown in zip(primitives(results), drawn, strict=True)
@@ -146,8 +141,8 @@ def _sweep_block(sweep: Sweep, drawn: Picture) -> Block:
 
 def stack_blocks(results: StudyResults, pictures: Pictures) -> list[Block]:
     """A block with all stacks of the study; none where it has none."""
-    drawn = drawings(results, results.soundness.warning)
-    figures = [PageFigure(each, []) for each in pictures.numbered(drawn, "stack-{}")]
+    drawn = pictures.numbered(drawings(results), "stack-{}")
+    figures = [PageFigure(each, []) for each in drawn]
     return [
         Block(words=chapter.words, figures=figures, grids=chapter.grids)
         for chapter in stack_chapters(results)

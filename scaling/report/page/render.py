@@ -130,7 +130,7 @@ def _parts(results: StudyResults, pictures: Pictures) -> list[PageSection]:
             "sweeps",
             "By parameter",
             [
-                *primitives_blocks(about.values(), results, pictures),
+                *primitives_blocks(results, pictures),
                 *sweep_blocks(about.values(), free_sweeps(results), pictures),
             ],
             SWEEPS,

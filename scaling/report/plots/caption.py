@@ -11,10 +11,11 @@ import numpy as np
 from scaling.analysis.curves import Point
 from scaling.analysis.results import StudyResults
 from scaling.analysis.sections import Section
+from scaling.analysis.soundness import build_differences
 from scaling.analysis.statistics.noise import NoiseFloor
 from scaling.base import formats
 from scaling.builds.arms import with_settings
-from scaling.journal.record import ArmRecord, CeilingLine, StudyLine, WorkloadNote
+from scaling.journal.record import ArmRecord, CeilingLine, WorkloadNote
 from scaling.report.tables.notes import bound_text, bounds, machine_text
 from scaling.report.tables.rates import has_background, is_served
 from scaling.study.load import is_open_loop
@@ -36,16 +37,17 @@ ACCEPTED = {
 
 def caption(
     section: Section,
-    study: StudyLine,
+    results: StudyResults,
     found: Mapping[str, float],
-    warning: str = "",
     ceilings: Sequence[CeilingLine] = (),
     load: Sequence[str] = (),
 ) -> str:
-    """One paragraph, a `warning` first; what is not known of a machine is left out.
+    """One paragraph, a warning first; what is not known of a machine is left out.
 
-    `load` is how a served workload was loaded (`load_text`).
+    `found` are the regions that the section reaches, `load` is how a served workload was loaded
+    (`load_text`).
     """
+    study = results.study
     arms = list(dict.fromkeys(curve.key.arm for curve in section.curves))
     points = [point for curve in section.curves for point in curve.points]
     used = sum(point.runs for point in points)
@@ -54,7 +56,7 @@ def caption(
     outliers = int(sum(np.nansum(curve.values["outlier"]) for curve in section.curves))
     kept = f"{formats.plural(outliers, 'outlier')} kept, ringed where runs are drawn"
     parts = [
-        warning,
+        warning(results),
         *caveats(study),
         *load,
         machine_text(study.machine),
@@ -69,6 +71,15 @@ def caption(
         kept if outliers else "",
     ]
     return f"{NO_BREAK}· ".join(_whole(part) for part in parts if part)
+
+
+def warning(results: StudyResults) -> str:
+    """What no figure must be seen without, such as facts in which builds differ besides what is
+    compared; the tables have their values.
+    """
+    facts = [each.fact for each in build_differences(results.study)]
+    unlike = f"builds differ in {', '.join(facts)}, too" if facts else ""
+    return " · ".join(filter(None, [results.soundness.warning, unlike]))
 
 
 def _whole(part: str) -> str:
@@ -121,20 +132,18 @@ def oversubscription_text(found: Mapping[str, float]) -> str:
     return "every N here is oversubscribed on this machine"
 
 
-def ceilings_of(
-    section: Section, study: StudyLine, ceilings: Iterable[CeilingLine]
-) -> tuple[CeilingLine, ...]:
-    """Those of `ceilings` that were measured for the section's workload and parameters."""
+def ceilings_of(section: Section, results: StudyResults) -> tuple[CeilingLine, ...]:
+    """The ceilings that were measured for the section's workload and parameters."""
     key = section.curves[0].key
     parameters = key.parameters
-    note = study.workloads.get(key.workload, WorkloadNote())
+    note = results.study.workloads.get(key.workload, WorkloadNote())
     services = [*note.services, *[LOAD_GENERATOR] * note.served]
 
     def fits(ceiling: CeilingLine) -> bool:
         asked = ceiling.parameters.items()
         return ceiling.service in services and all(parameters.get(n) == value for n, value in asked)
 
-    return tuple(each for each in ceilings if fits(each))
+    return tuple(each for each in results.ceilings if fits(each))
 
 
 def ceiling_text(ceilings: Iterable[CeilingLine]) -> str:

@@ -3,20 +3,16 @@
 To add a kind of plot, write a module with a `PLOT` and name it in `PLOTS` or `LOAD_PLOTS`.
 """
 
-from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
 import matplotlib as mpl
 
-from scaling.analysis.comparison import Compared
 from scaling.analysis.results import StudyResults
-from scaling.analysis.soundness import build_differences
 from scaling.analysis.table.groups import slug
 from scaling.analysis.table.load import Journal
 from scaling.base.errors import UsageError
-from scaling.journal.record import Cell, StudyLine
 from scaling.report.plots import (
     efficiency,
     full_stack,
@@ -37,7 +33,7 @@ from scaling.report.plots.plot import LoadSubject, Plot, Subject
 from scaling.report.plots.sheet import FORMATS, Draw, Sheet
 from scaling.report.plots.style import RC
 from scaling.report.tables.notes import collections_text
-from scaling.report.tables.rates import free_running, free_sweeps, rated
+from scaling.report.tables.rates import free_sweeps, rated
 from scaling.study.questions import section_of, without_rate
 
 # In the order in which files are written and the page shows them.
@@ -88,9 +84,9 @@ def drawings(results: StudyResults) -> Iterator[tuple[str, Draw]]:
     for stem, under_load in loads(results).items():
         for load_plot in load_plots_of(under_load):
             yield f"{stem}-{load_plot.name}", partial(load_plot.draw, under_load)
-    yield from full_stack.drawings(results, _warning(results))
+    yield from full_stack.drawings(results)
     yield from sweep.drawings(found.values(), free_sweeps(results))
-    yield from primitives.drawings(results, _warning(results))
+    yield from primitives.drawings(results)
     yield from versions.drawings(found.values())
 
 
@@ -112,55 +108,37 @@ def load_plots_of(about: LoadSubject) -> list[Plot[LoadSubject]]:
 
 def loads(results: StudyResults) -> dict[str, LoadSubject]:
     """What there is to draw of latency under load, by the beginning of its file name."""
-    objectives_s: dict[str, list[float]] = {}
-    for objective in results.objectives:
-        column = f"latency_{objective.percentile}_s"
-        objectives_s.setdefault(column, []).append(objective.limit_s)
     found: dict[str, LoadSubject] = {}
     for each in rated(results):
         stem = f"{slug(each.label)}-{each.section.sizing}"
         found[_free(stem, found)] = LoadSubject(
             each.section,
-            results.study,
-            _warning(results),
-            floor=results.floor,
+            results,
             load=(
                 *load_text(each.section, results),
                 collections_text(each.section, results),
                 noise_text(each.section, results.floor),
             ),
             rated=each,
-            objectives_s=objectives_s,
-            courses=results.courses,
         )
     return found
 
 
 def subjects(results: StudyResults) -> dict[str, Subject]:
     """What there is to draw, by the beginning of its file name; each name once."""
-    study = results.study
     found: dict[str, Subject] = {}
-    warning = _warning(results)
-    comparisons: dict[Cell, list[Compared]] = defaultdict(list)
-    for each in free_running(results):
-        if each.compares and not each.is_across_loops:
-            comparisons[section_of(each.group.first)].append(each)
     under_load = {
         section_of(without_rate(each.section.curves[0].key)): each for each in rated(results)
     }
     for section in results.sections:
         key = section.curves[0].key
-        limits = ceilings_of(section, study, results.ceilings)
+        limits = ceilings_of(section, results)
         stem = f"{slug(section.label)}-{section.sizing}"
         found[_free(stem, found)] = Subject(
             section,
-            study,
-            warning,
-            tuple(comparisons[section_of(key)]),
+            results,
             limits,
-            results.floor,
             tuple(load_text(section, results)),
-            tuple(each for each in results.attributions if each.runs.section is section),
             under_load.get(section_of(without_rate(key))),
         )
     return found
@@ -170,14 +148,3 @@ def _free(stem: str, taken: Collection[str]) -> str:
     """The stem, with a number where it is taken."""
     same = sum(name == stem or name.startswith(f"{stem}~") for name in taken)
     return f"{stem}~{same + 1}" if same else stem
-
-
-def _warning(results: StudyResults) -> str:
-    """What no figure must be seen without."""
-    return " · ".join(filter(None, [results.soundness.warning, *_unlike(results.study)]))
-
-
-def _unlike(study: StudyLine) -> list[str]:
-    """The facts in which builds differ besides what is compared; the tables have the values."""
-    facts = [each.fact for each in build_differences(study)]
-    return [f"builds differ in {', '.join(facts)}, too"] if facts else []

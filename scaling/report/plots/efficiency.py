@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 from scaling.analysis.curves import Curve
 from scaling.analysis.statistics.estimate import bounds_kind
 from scaling.base import formats
+from scaling.report.plots.caption import warning
 from scaling.report.plots.panel import HEAD_ROOM, draw_curves, finish, highest, panels_of
 from scaling.report.plots.plot import MOST_COLUMNS, Plot, Subject, columns_table
 from scaling.report.plots.sheet import Draw, Layout, Sheet, key_entries, new_sheet
@@ -97,8 +98,9 @@ def _draw_machines(of: Mapping[str, Subject], loop: str) -> Sheet:
     models = list(dict.fromkeys(curve.key.model for curve in curves))
     kind = bounds_kind([point.speedup for curve in curves for point in curve.points])
     band = NOISE if any(each.noise("speedup") > 0 for each in of.values()) else ""
-    warnings = (f"{label}: {each.warning}." for label, each in of.items() if each.warning)
-    places = (f"{label}: {machine_text(each.study.machine)}." for label, each in of.items())
+    told = {label: warning(each.results) for label, each in of.items()}
+    warnings = (f"{label}: {words}." for label, words in told.items() if words)
+    places = (f"{label}: {machine_text(each.results.study.machine)}." for label, each in of.items())
     sheet = new_sheet(
         f"{first.section.label}: speed-up on {formats.plural(len(of), 'machine')}",
         f"{first.section.sizing} sizing · {formats.listed(models)} · {loop}",

@@ -60,12 +60,12 @@ LINE_COLOURS = (*SPARE[-2::-1], SPARE[-1])  # the palest last
 KNEE: dict[str, Any] = {"marker": "o", "ms": 11, "mfc": "none", "mew": 1.3, "ls": ""}
 
 
-def drawings(results: StudyResults, warning: str) -> Iterator[tuple[str, Draw]]:
-    """What there is to draw, with the names of the files; `warning` begins the captions."""
+def drawings(results: StudyResults) -> Iterator[tuple[str, Draw]]:
+    """What there is to draw, with the names of the files."""
     found = stacks(results.sections)
     if not found:
         return
-    about = _subject(found, results, warning)
+    about = _subject(found, results)
     stem = slug(found[0].curve.key.workload)
     workers = headline_n(found)
     order = in_order(found, workers)
@@ -76,14 +76,14 @@ def drawings(results: StudyResults, warning: str) -> Iterator[tuple[str, Draw]]:
         yield f"{stem}-knees", partial(_knee_sheet, lines, about)
 
 
-def _subject(found: Sequence[Stack], results: StudyResults, warning: str) -> Subject:
+def _subject(found: Sequence[Stack], results: StudyResults) -> Subject:
     """What both are about: what was run, on what, under which load."""
     curves = [each.curve for each in found]
     key = curves[0].key
     section = Section(key.workload, key.sizing, "requests", curves)
     # How connections are taken differs from stack to stack.
     load = (each for each in load_text(section, results) if not each.startswith("connections "))
-    return Subject(section, results.study, warning, load=tuple(load))
+    return Subject(section, results, load=tuple(load))
 
 
 def _cpu_sheet(order: Sequence[tuple[Stack, Point]], workers: int, about: Subject) -> Sheet:

@@ -211,7 +211,7 @@ def finish_workers(axes: Axes, subject: Subject) -> None:
     right = workers[-1] + max(margin, 0.35)
     axes.set_xlim(max(workers[0] - max(margin, 0.35), 0), right)
     axes.set_xticks(workers)
-    machine = subject.study.machine
+    machine = subject.results.study.machine
     found = bends(machine)
     limits = {machine.physical_cores, machine.usable_cpus, *found}
     axes.set_xticklabels(_readable(workers, axes, limits))

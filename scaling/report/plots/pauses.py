@@ -117,7 +117,8 @@ def _shown(subject: LoadSubject) -> list[Shown]:
     by_name = {(line.key.arm, line.key.model): line for line in lines}
     # What processes compare with may be in another section: a broker in the place of the loops.
     found = at_rate((by_name[name] for name in wanted if name in by_name), rate)
-    courses = ((*each, subject.courses.get(each[1].curve.key.but(workers=n))) for each in found)
+    known = subject.results.courses
+    courses = ((*each, known.get(each[1].curve.key.but(workers=n))) for each in found)
     return [(line, at, course) for line, at, course in courses if course is not None][:MOST_COLUMNS]
 
 

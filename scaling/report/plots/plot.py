@@ -3,7 +3,7 @@ the page shows it, and the section of the study that it shows.
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,21 +12,20 @@ from matplotlib.lines import Line2D
 from scaling.analysis.comparison import Compared
 from scaling.analysis.curves import Curve
 from scaling.analysis.losses import Attribution
+from scaling.analysis.results import StudyResults
 from scaling.analysis.sections import Section
-from scaling.analysis.served.course import Course
 from scaling.analysis.statistics.estimate import Estimate, bounds_kind
-from scaling.analysis.statistics.noise import NO_PAIRS, NoiseFloor
 from scaling.base import formats
 from scaling.base.vocabulary import MODELS, SIZINGS
 from scaling.builds.runtimes import OWN_LOOP
-from scaling.journal.record import CeilingLine, Cell, StudyLine
+from scaling.journal.record import CeilingLine
 from scaling.report.plots.borders import regions
 from scaling.report.plots.caption import caption
 from scaling.report.plots.sheet import PANEL_IN, Layout, Sheet, key_entries, new_sheet
 from scaling.report.plots.style import arm_colours
 from scaling.report.tables.grid import Grid, PagePart
 from scaling.report.tables.measures import Measure, measures, values_grid
-from scaling.report.tables.rates import Rated
+from scaling.report.tables.rates import Rated, free_running
 
 # ------------------------------------------------------------------------------------------ subject
 # What a plot is about, and what all plots of it have in common: one section of the study, or one
@@ -38,38 +37,43 @@ MOST_COLUMNS = 3  # panels side by side that a README's width still shows well
 
 @dataclass(frozen=True)
 class Subject:
-    """A section with its study: curves by loop, colours by arm, borders by machine.
+    """A section of the results: curves by loop, colours by arm, borders by machine.
 
-    `warning` is what the figures must not be seen without, if there is anything: it begins their
-    captions; `comparisons` are of the same section, one for each loop that has any; `ceilings` are
-    of the services that its workload talks to; `floor` is the study's noise floor; `load` says how
-    a served workload was loaded; `attributions` are those of its cells. `rated` is the same
-    workload in an open loop, if it was measured there, too. `beside` are the arms of all sections
-    that share their colours, if there are others.
+    `ceilings` are of the services that its workload talks to; `load` says how a served workload was
+    loaded. `rated` is the same workload in an open loop, if it was measured there, too. `beside`
+    are the arms of all sections that share their colours, if there are others.
     """
 
     section: Section
-    study: StudyLine
-    warning: str = ""
-    comparisons: tuple[Compared, ...] = ()
+    results: StudyResults
     ceilings: tuple[CeilingLine, ...] = ()
-    floor: NoiseFloor = NO_PAIRS
     load: tuple[str, ...] = ()
-    attributions: tuple[Attribution, ...] = ()
     rated: Rated | None = None
     beside: tuple[str, ...] = ()
+
+    @cached_property
+    def comparisons(self) -> list[Compared]:
+        """Those of the section, one for each loop that has any; none at a rate of an open loop."""
+        own = (each for each in free_running(self.results) if each.section is self.section)
+        return [each for each in own if each.compares and not each.is_across_loops]
+
+    @property
+    def attributions(self) -> list[Attribution]:
+        """Where the time of its cells goes."""
+        return [each for each in self.results.attributions if each.runs.section is self.section]
 
     @cached_property
     def colours(self) -> dict[str, str]:
         """The colour of each arm."""
         drawn = {curve.key.arm for curve in self.section.curves}
-        arms = [arm for arm in self.study.arms if arm in drawn]
-        return arm_colours(self.beside or [*arms, *sorted(drawn - set(self.study.arms))])
+        known = self.results.study.arms
+        arms = [*(arm for arm in known if arm in drawn), *sorted(drawn - set(known))]
+        return arm_colours(self.beside or arms)
 
     @cached_property
     def regions(self) -> dict[str, float]:
         """The regions of the machine that its curves reach, with where each begins."""
-        return regions(self.section.curves, self.study.machine)
+        return regions(self.section.curves, self.results.study.machine)
 
     @property
     def loops(self) -> list[str]:
@@ -116,12 +120,13 @@ class Subject:
         In a plot against a parameter it is the largest of all its values.
         """
         variants = {(curve.key.workload, curve.key.parameters) for curve in self.section.curves}
-        return max(self.floor.of(workload, what, each) for workload, each in variants)
+        floor = self.results.floor
+        return max(floor.of(workload, what, each) for workload, each in variants)
 
     def caption(self, *first: str) -> str:
         """The small print; `first` comes before how a served workload was loaded."""
         load = (*first, *self.load)
-        return caption(self.section, self.study, self.regions, self.warning, self.ceilings, load)
+        return caption(self.section, self.results, self.regions, self.ceilings, load)
 
     def sheet(
         self,
@@ -174,15 +179,17 @@ def _sizing_text(sizing: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class LoadSubject(Subject):
-    """One served workload in an open loop, at all of its rates.
-
-    `objectives_s` are the study's objectives, in s, by the column of the percentile that each is
-    for; `courses` are the study's (`StudyResults.courses`).
-    """
+    """One served workload in an open loop, at all of its rates."""
 
     rated: Rated
-    objectives_s: dict[str, list[float]]
-    courses: Mapping[Cell, Course]
+
+    @cached_property
+    def objectives_s(self) -> dict[str, list[float]]:
+        """The study's objectives, in s, by the column of the percentile that each is for."""
+        found: dict[str, list[float]] = {}
+        for each in self.results.objectives:
+            found.setdefault(f"latency_{each.percentile}_s", []).append(each.limit_s)
+        return found
 
 
 # --------------------------------------------------------------------------------------------- plot

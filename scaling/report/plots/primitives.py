@@ -37,14 +37,14 @@ def is_row(subject: Subject) -> bool:
     return section.curves[0].key.workload == PRIMITIVES and section.label != PRIMITIVES
 
 
-def drawings(results: StudyResults, warning: str) -> Iterator[tuple[str, Draw]]:
+def drawings(results: StudyResults) -> Iterator[tuple[str, Draw]]:
     """The sheet of each loop, with the name of its file."""
     for number, rows in enumerate(primitives(results)):
         name = f"{NAME}-{rows.sizing}-gains"
-        yield name if not number else f"{name}~{number + 1}", partial(_draw, rows, results, warning)
+        yield name if not number else f"{name}~{number + 1}", partial(_draw, rows, results)
 
 
-def _draw(rows: Primitives, results: StudyResults, warning: str) -> Sheet:
+def _draw(rows: Primitives, results: StudyResults) -> Sheet:
     colours = arm_colours(rows.arms)
     key = [Line2D([], [], color=colours[arm], marker="o", ls="", label=arm) for arm in rows.arms]
     kind = bounds_kind(ratio for row in rows.gains.values() for ratio in row.values())
@@ -63,7 +63,7 @@ def _draw(rows: Primitives, results: StudyResults, warning: str) -> Sheet:
         rows.title,
         f"{rows.sizing} sizing: {SIZINGS.get(rows.sizing, '')} · the empty loop is subtracted",
         key,
-        caption(Section("", rows.sizing, "", curves), results.study, {}, warning),
+        caption(Section("", rows.sizing, "", curves), results, {}),
         Layout(1, 1, panel_in=row_in * len(rows.gains) + 0.1),
     )
     (axes,) = sheet.all_panels

@@ -164,14 +164,7 @@ def drawings(subjects: Iterable[Subject], sweeps: Iterable[Sweep]) -> Iterator[t
         ceilings = chain.from_iterable(each.ceilings for each in own)
         distinct = tuple({encode_line(each): each for each in ceilings}.values())
         one = own[0]
-        about = Subject(
-            sweep.section,
-            one.study,
-            one.warning,
-            ceilings=distinct,
-            floor=one.floor,
-            load=one.load,
-        )
+        about = Subject(sweep.section, one.results, distinct, one.load)
         if is_drawn(sweep):
             stem = f"{slug(sweep.label)}-{sweep.section.sizing}-by-{slug(sweep.parameter)}"
             taken[stem] += 1

@@ -89,7 +89,7 @@ def _empty(about: Subject, every: Sequence[VersionLines], layout: Layout) -> She
         "Versions of Python: throughput of one loop, and gain of N loops",
         f"{sizing} sizing: {SIZINGS.get(sizing, '')} · threads · {loops}",
         key,
-        caption(whole, about.study, {}, about.warning),
+        caption(whole, about.results, {}),
         layout,
     )
 
