@@ -60,7 +60,7 @@ def of_load(kind: str) -> Drawn:
 def of_sweep(kind: str) -> Drawn:
     del kind
     (found,) = SWEPT.results.sweeps
-    ((_, draw),) = sweep.drawings(subjects(SWEPT.results).values(), [found])
+    ((_, draw),) = sweep.drawings(SWEPT.results, [found])
     return draw(), sweep_grids(found)
 
 

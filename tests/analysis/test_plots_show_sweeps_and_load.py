@@ -18,7 +18,7 @@ from scaling.analysis.arrays import Floats
 from scaling.analysis.results import StudyResults
 from scaling.journal.record import ParameterValue
 from scaling.report.plots import sweep
-from scaling.report.plots.draw import drawings, load_plots_of, loads, subjects
+from scaling.report.plots.draw import drawings, load_plots_of, loads
 from scaling.report.plots.plot import LoadSubject
 from scaling.report.plots.sheet import Sheet, width_in
 from scaling.report.plots.style import RC, arm_colours
@@ -45,7 +45,7 @@ LOADED = FakeServedStudy(
 
 def swept(study: FakeStudy) -> list[Sheet]:
     with mpl.rc_context(RC):
-        found = sweep.drawings(subjects(study.results).values(), study.results.sweeps)
+        found = sweep.drawings(study.results, study.results.sweeps)
         return [draw() for _, draw in found]
 
 

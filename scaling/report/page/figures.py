@@ -3,7 +3,7 @@ they answer: how it scales, what freed the speed, threads or processes, memory.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 
 from scaling.analysis.results import StudyResults
@@ -25,7 +25,7 @@ from scaling.report.tables.losses import LEGEND, function_grids, profile_facts, 
 from scaling.report.tables.measures import notes
 from scaling.report.tables.overview import sweep_grids, sweep_note
 from scaling.report.tables.primitives import primitives, primitives_grid, script_grids
-from scaling.report.tables.rates import at_rate_grids, capacity_grids
+from scaling.report.tables.rates import at_rate_grids, capacity_grids, free_sweeps
 
 PARTS: dict[PagePart, tuple[str, str]] = {
     "curves": ("How it scales", "Throughput, speed-up and efficiency against N."),
@@ -105,15 +105,10 @@ def _grids(subject: Subject) -> dict[str, list[Grid]]:
 # The sweeps of a study: throughput against a parameter, and tables with a row for each value.
 
 
-def sweep_blocks(
-    about: Iterable[Subject], sweeps: Sequence[Sweep], pictures: Pictures
-) -> list[Block]:
-    """A block for each sweep: its picture, and a table for each figure of each of its curves.
-
-    `about` are the subjects of all of the study's sections.
-    """
-    shown = list(filter(sweep.is_drawn, sweeps))
-    drawn = pictures.numbered(sweep.drawings(about, sweeps), "s{}-sweep")
+def sweep_blocks(results: StudyResults, pictures: Pictures) -> list[Block]:
+    """A block for each sweep: its picture, and a table for each figure of each of its curves."""
+    shown = list(filter(sweep.is_drawn, free_sweeps(results)))
+    drawn = pictures.numbered(sweep.drawings(results, shown), "s{}-sweep")
     return [_sweep_block(*each) for each in zip(shown, drawn, strict=True)]
 
 

@@ -47,7 +47,7 @@ from scaling.report.plots.efficiency import machine_drawings
 from scaling.report.tables.between_studies import curve_chapters, machines_chapter, verdict_chapters
 from scaling.report.tables.comparison import warnings_of
 from scaling.report.tables.grid import Chapter, VerdictCell, word_of
-from scaling.report.tables.rates import free_sweeps, has_open_loop
+from scaling.report.tables.rates import has_open_loop
 
 QUESTION = (
     "If asyncio code runs as N event loops, what {figures} does it get from N threads without the "
@@ -112,7 +112,6 @@ def page(results: StudyResults, pictures: Pictures = DRAWN) -> str:
 
 def _parts(results: StudyResults, pictures: Pictures) -> list[PageSection]:
     """Every part of a page in its order, also those that are empty."""
-    about = subjects(results)
     answer, found = answer_block(results)
     questions = questions_block(results, found)
     return [
@@ -123,16 +122,13 @@ def _parts(results: StudyResults, pictures: Pictures) -> list[PageSection]:
             "load", "Latency under load", load_blocks(loads(results), results, pictures), LOAD
         ),
         PageSection("stack", "The full stack", stack_blocks(results, pictures), STACK),
-        *figure_parts(about, pictures),
+        *figure_parts(subjects(results), pictures),
         PageSection("functions", "Functions that gained time", function_blocks(results), FUNCTIONS),
         PageSection("loops", "The loop", loop_blocks(results), LOOPS),
         PageSection(
             "sweeps",
             "By parameter",
-            [
-                *primitives_blocks(results, pictures),
-                *sweep_blocks(about.values(), free_sweeps(results), pictures),
-            ],
+            [*primitives_blocks(results, pictures), *sweep_blocks(results, pictures)],
             SWEEPS,
         ),
         PageSection("laws", "Laws", law_blocks(results), LAWS),

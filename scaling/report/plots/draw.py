@@ -85,7 +85,7 @@ def drawings(results: StudyResults) -> Iterator[tuple[str, Draw]]:
         for load_plot in load_plots_of(under_load):
             yield f"{stem}-{load_plot.name}", partial(load_plot.draw, under_load)
     yield from full_stack.drawings(results)
-    yield from sweep.drawings(found.values(), free_sweeps(results))
+    yield from sweep.drawings(results, free_sweeps(results))
     yield from primitives.drawings(results)
     yield from versions.drawings(found.values())
 

@@ -20,10 +20,12 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 
 from scaling.analysis.arrays import Floats
+from scaling.analysis.results import StudyResults
 from scaling.analysis.sections import Sweep, Track
 from scaling.analysis.table.groups import slug
 from scaling.base import formats
 from scaling.journal.record import ParameterValue, encode_line
+from scaling.report.plots.caption import ceilings_of, load_text
 from scaling.report.plots.panel import (
     HEAD_ROOM,
     configuration,
@@ -155,16 +157,14 @@ GROUP = 0.6  # of the room between two words, for the Ns side by side
 WORDS_IN = 3.0  # a panel of words is not narrower
 
 
-def drawings(subjects: Iterable[Subject], sweeps: Iterable[Sweep]) -> Iterator[tuple[str, Draw]]:
-    """Every one of `sweeps`, with the name of its file; `subjects` are those of its sections."""
-    by_section = list(subjects)
+def drawings(results: StudyResults, sweeps: Iterable[Sweep]) -> Iterator[tuple[str, Draw]]:
+    """Every one of `sweeps` of the results, with the name of its file."""
     taken: Counter[str] = Counter()
     for sweep in sweeps:
-        own = [each for each in by_section if any(each.section is one for one in sweep.sections)]
-        ceilings = chain.from_iterable(each.ceilings for each in own)
+        own = [each for each in results.sections if any(each is one for one in sweep.sections)]
+        ceilings = chain.from_iterable(ceilings_of(each, results) for each in own)
         distinct = tuple({encode_line(each): each for each in ceilings}.values())
-        one = own[0]
-        about = Subject(sweep.section, one.results, distinct, one.load)
+        about = Subject(sweep.section, results, distinct, tuple(load_text(own[0], results)))
         if is_drawn(sweep):
             stem = f"{slug(sweep.label)}-{sweep.section.sizing}-by-{slug(sweep.parameter)}"
             taken[stem] += 1
