@@ -43,7 +43,6 @@ from scaling.builds.ready.resolve import (
     lock_file,
     resolve,
 )
-from scaling.builds.uv_tool import Uv
 
 FOUND = "found.json"
 NO_BYTECODE = {"PYTHONDONTWRITEBYTECODE": "1"}  # into folders of the user's
@@ -65,7 +64,6 @@ def examine(
     application: tuple[str, Path] | None = None,
     say: Say,
     progress: Progress = lambda *_: None,
-    uv: Uv = uv_tool.run,
 ) -> Readiness:
     """What of all that is required can be used on `interpreter`, which is a free-threaded one.
 
@@ -77,17 +75,15 @@ def examine(
         ScalingError: the package index cannot be reached, or a wheel cannot be installed.
     """
     say(f"resolving for CPython {interpreter.build}")
-    packages, entries = resolve(required, interpreter, build=build, uv=uv)
+    packages, entries = resolve(required, interpreter, build=build)
     key = _key(interpreter, packages, entries, build=build)
     destination = cache.folder() / "readiness" / f"{interpreter.build}-{key}"
 
     def fill(temporary: Path) -> Path:
         folder = temporary / "environment"
-        python = make_empty(interpreter, folder, uv)
-        found = _installed(
-            packages, entries, python, interpreter.build, build=build, say=say, uv=uv
-        )
-        found = _all_imported(found, python, interpreter, say, progress, {})
+        python = make_empty(interpreter, folder)
+        found = _installed(packages, entries, python, interpreter.build, build=build, say=say)
+        found = _all_imported(found, python, interpreter, say, {}, progress)
         (folder / FOUND).write_bytes(msgspec.json.encode(found))
         return folder
 
@@ -109,9 +105,7 @@ def examine(
     return Readiness(build=interpreter.build, version=interpreter.version, packages=found)
 
 
-def examine_installed(
-    python: Path, interpreter: Interpreter, *, say: Say, progress: Progress = lambda *_: None
-) -> Readiness:
+def examine_installed(python: Path, interpreter: Interpreter, *, say: Say) -> Readiness:
     """What is installed for `python`, an environment of the user's own, which is left as it is.
 
     `interpreter` says what `python` is. Nothing is kept: what is installed may change.
@@ -122,7 +116,7 @@ def examine_installed(
     ]
     found = [
         msgspec.structs.replace(each, has="wheel") if each.extensions else each
-        for each in _all_imported(packages, python, interpreter, say, progress, NO_BYTECODE)
+        for each in _all_imported(packages, python, interpreter, say, NO_BYTECODE)
     ]
     return Readiness(build=interpreter.build, version=interpreter.version, packages=found)
 
@@ -135,7 +129,6 @@ def _installed(
     *,
     build: bool,
     say: Say,
-    uv: Uv,
 ) -> list[Package]:
     """Install what has a wheel, and build what has none if asked; the packages as they are then."""
     install = ["pip", "install", "--python", str(python), "--no-deps", "--quiet"]
@@ -144,7 +137,7 @@ def _installed(
     if wheels:
         say(f"installing {plural(len(wheels), 'wheel')} for {build_name}")
         lock.write_text(lock_file(wheels), encoding="utf-8")
-        uv_tool.must(uv([*install, "--no-build", "-r", str(lock)]), "the wheels")
+        uv_tool.must(uv_tool.run([*install, "--no-build", "-r", str(lock)]), "the wheels")
     found = []
     for each in packages:
         if not (build and each.has in ("source", "own") and each.name in entries):
@@ -152,7 +145,7 @@ def _installed(
             continue
         say(f"building {each.name} {each.version} (at most {BUILD_LIMIT_S:.0f} s)")
         lock.write_text(lock_file([entries[each.name]]), encoding="utf-8")
-        answer = uv([*install, "-r", str(lock)], limit_s=BUILD_LIMIT_S)
+        answer = uv_tool.run([*install, "-r", str(lock)], limit_s=BUILD_LIMIT_S)
         failed = build_error(answer.stderr) if answer.returncode else ""
         has = each.has if failed or each.has == "own" else "built"
         found.append(msgspec.structs.replace(each, has=has, reason=failed))
@@ -165,8 +158,8 @@ def _all_imported(
     python: Path,
     interpreter: Interpreter,
     say: Say,
-    progress: Progress,
     variables: Mapping[str, str],
+    progress: Progress = lambda *_: None,
 ) -> list[Package]:
     """The packages with what their extension modules did, and with what requires them.
 

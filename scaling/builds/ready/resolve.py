@@ -28,7 +28,6 @@ from scaling.builds import uv_tool
 from scaling.builds.cpython import Interpreter, parse_build
 from scaling.builds.environments import make_empty, marker_variables
 from scaling.builds.ready.package import Package
-from scaling.builds.uv_tool import Uv
 
 type Entry = Mapping[str, Any]
 """A package in uv's lock file (PEP 751)."""
@@ -53,7 +52,7 @@ class Required:
 
 
 def resolve(
-    required: Required, interpreter: Interpreter, *, build: bool = False, uv: Uv = uv_tool.run
+    required: Required, interpreter: Interpreter, *, build: bool = False
 ) -> tuple[list[Package], dict[str, Entry]]:
     """Every package that is required, and of those that can be installed uv's entry, by name.
 
@@ -64,7 +63,7 @@ def resolve(
         ScalingError: the package index cannot be reached.
     """
     with TemporaryDirectory(prefix="scaling-ready-") as temporary:
-        asking = _Asking(interpreter, Path(temporary), uv)
+        asking = _Asking(interpreter, Path(temporary))
         entries, unusable = asking.everything(required, build=build)
         with ThreadPoolExecutor() as pool:
             packages = list(pool.map(asking.judged, entries))
@@ -89,7 +88,6 @@ class _Asking:
 
     interpreter: Interpreter
     folder: Path
-    uv: Uv
 
     def everything(
         self, required: Required, *, build: bool
@@ -101,7 +99,7 @@ class _Asking:
         options = [word for each in required.constraints for word in ("-c", str(_there(each)))]
         if not build:
             # uv builds an editable folder even so, if it finds its backend: not in here.
-            bare = make_empty(self.interpreter, self.folder / "bare", self.uv)
+            bare = make_empty(self.interpreter, self.folder / "bare")
             options += ["--no-build", "--no-build-isolation", "--python", str(bare)]
         left_out: dict[str, CompletedProcess[str]] = {}
         while True:
@@ -209,7 +207,7 @@ class _Asking:
         if universal:
             minor = parse_build(self.interpreter.build).version
             base += ["--universal", "--python-version", minor]
-        return self.uv([*base, *arguments], limit_s=limit_s)
+        return uv_tool.run([*base, *arguments], limit_s=limit_s)
 
     def _readable(self, file: Path) -> Path:
         """A file that uv resolves: the pins of a lock file, any other file as it is."""
@@ -218,7 +216,7 @@ class _Asking:
         if file.name == "uv.lock":
             options = ["--frozen", "--no-dev", "--no-emit-project", "--no-hashes", "--quiet"]
             where = ["--project", str(file.absolute().parent), "-o", str(pins)]
-            answer = self.uv(["export", *options, *where])
+            answer = uv_tool.run(["export", *options, *where])
             if answer.returncode:
                 words = uv_tool.reason(answer).removeprefix("error: ")
                 raise UsageError(f"{file}: cannot be read: {words}")
