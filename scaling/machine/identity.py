@@ -45,9 +45,7 @@ HYPERVISORS = {
 }
 
 
-def describe_machine(
-    topology: Topology, root: Path = Path("/"), environment: Mapping[str, str] = os.environ
-) -> Machine:
+def describe_machine(topology: Topology, environment: Mapping[str, str] = os.environ) -> Machine:
     """The machine for a journal's first line.
 
     Raises:
@@ -67,7 +65,7 @@ def describe_machine(
         kernel=f"{platform.system()} {platform.release()}".strip() or None,
         system=platform.system() or None,
         libc=" ".join(platform.libc_ver()).strip() or None,
-        virtualised=virtualised(root),
+        virtualised=virtualised(),
     )
 
 

@@ -93,9 +93,7 @@ class BuildStep:
         return self.cpu_s / (_cores() if self.parallel else 1)
 
 
-def from_source(
-    wanted: Build, *, pgo: bool, say: Say, clock: Callable[[], float] = time.monotonic
-) -> Interpreter:
+def from_source(wanted: Build, *, pgo: bool, say: Say) -> Interpreter:
     """The interpreter `wanted` from our cache, built first if it is missing.
 
     Raises:
@@ -117,7 +115,7 @@ def from_source(
         expected_s = sum(step.expected_s for step in steps)
         say(f"building CPython {name} (once): about {_minutes(expected_s)} on {_cores()} cores")
         _unpack(archive, temporary)
-        work(steps, temporary, name=name, say=say, clock=clock)
+        work(steps, temporary, name=name, say=say)
         staged = temporary / "root" / destination.relative_to(destination.anchor)
         _check(inspect(staged / "bin" / f"python{wanted.name}"), wanted, version)
         return staged
@@ -139,7 +137,12 @@ def _steps(wanted: Build, tree: Path, destination: Path, *, pgo: bool) -> tuple[
 
 
 def work(
-    steps: Sequence[BuildStep], folder: Path, *, name: str, say: Say, clock: Callable[[], float]
+    steps: Sequence[BuildStep],
+    folder: Path,
+    *,
+    name: str,
+    say: Say,
+    clock: Callable[[], float] = time.monotonic,
 ) -> None:
     """Run `steps` one after the other in `folder`; report every tenth of the way.
 
