@@ -156,7 +156,7 @@ class Subject:
         kind, band = bounds_kind(drawn), _band_text([self.noise(what) for what in measures])
         return new_sheet(
             f"{self.section.label}: {what}",
-            f"{_sizing_text(self.section.sizing)} · {on}",
+            f"{sizing_text(self.section.sizing)} · {on}",
             [*key_entries(colours, models, kind, ideal, dots, band), *also],
             self.caption(),
             layout,
@@ -172,7 +172,7 @@ def _band_text(floors: list[float]) -> str:
     return f"A/A: equal cells differ by up to {whole}"
 
 
-def _sizing_text(sizing: str) -> str:
+def sizing_text(sizing: str) -> str:
     """`weak sizing: the same work in flight for each worker`."""
     return f"{sizing} sizing: {SIZINGS[sizing]}" if sizing in SIZINGS else f"{sizing} sizing"
 

@@ -16,10 +16,9 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.sections import Section
 from scaling.analysis.statistics.estimate import bounds_kind
 from scaling.analysis.table.empty_loop import PRIMITIVES
-from scaling.base.vocabulary import SIZINGS
 from scaling.report.plots.caption import caption
 from scaling.report.plots.panel import median_words
-from scaling.report.plots.plot import Subject
+from scaling.report.plots.plot import Subject, sizing_text
 from scaling.report.plots.sheet import Draw, Layout, Sheet, bar_entry, new_sheet
 from scaling.report.plots.style import IDEAL_LINE, INK, QUIET, arm_colours
 from scaling.report.plots.svg import say
@@ -61,7 +60,7 @@ def _draw(rows: Primitives, results: StudyResults) -> Sheet:
     row_in = MARK_IN * len(rows.arms) + BETWEEN_IN
     sheet = new_sheet(
         rows.title,
-        f"{rows.sizing} sizing: {SIZINGS.get(rows.sizing, '')} · the empty loop is subtracted",
+        f"{sizing_text(rows.sizing)} · the empty loop is subtracted",
         key,
         caption(Section("", rows.sizing, "", curves), results, {}),
         Layout(1, 1, panel_in=row_in * len(rows.gains) + 0.1),

@@ -16,7 +16,6 @@ from scaling.analysis.arrays import Floats
 from scaling.analysis.comparison import VersionLines, VersionPoint, version_lines
 from scaling.analysis.sections import Section
 from scaling.analysis.statistics.estimate import RATIO, bounds_kind, median
-from scaling.base.vocabulary import SIZINGS
 from scaling.builds.arms import rising
 from scaling.report.plots.caption import caption
 from scaling.report.plots.panel import (
@@ -27,7 +26,7 @@ from scaling.report.plots.panel import (
     finish_y,
     median_words,
 )
-from scaling.report.plots.plot import Subject
+from scaling.report.plots.plot import Subject, sizing_text
 from scaling.report.plots.primitives import is_row
 from scaling.report.plots.sheet import Draw, Layout, Sheet, columns_that_fit, key_entries, new_sheet
 from scaling.report.plots.style import IDEAL_LINE, QUIET, ROLES
@@ -87,7 +86,7 @@ def _empty(about: Subject, every: Sequence[VersionLines], layout: Layout) -> She
     whole = Section("", sizing, "", curves)
     return new_sheet(
         "Versions of Python: throughput of one loop, and gain of N loops",
-        f"{sizing} sizing: {SIZINGS.get(sizing, '')} · threads · {loops}",
+        f"{sizing_text(sizing)} · threads · {loops}",
         key,
         caption(whole, about.results, {}),
         layout,
