@@ -110,8 +110,6 @@ def instead_of_module(module: str) -> str:
 
 NAMED = 3  # modules, the public ones first
 
-type Installed = Literal["wheel", "pure", "built", "source", "nothing", "own"]
-
 
 class Package(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One distribution that is required, directly or not, or the user's own application.
@@ -123,7 +121,7 @@ class Package(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     name: str
     version: str = ""
-    has: Installed
+    has: Literal["wheel", "pure", "built", "source", "nothing", "own"]
     needed_by: tuple[str, ...] = ()
     compiled_with_gil: bool = False
     """Whether the build with the GIL of this version has a wheel with compiled code."""
