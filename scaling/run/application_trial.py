@@ -84,7 +84,7 @@ def _problems(
         execute = Executor(plan, ready.arms, services, generators_of(ready, 1))
         for cell in trial_cells(plan.cells):
             if is_asked(cell.parameters.get("server")):
-                line, _ = execute(PlannedRun(0, 0, cell), 1)
+                line, _ = execute(PlannedRun(0, 0, cell))
                 if problem := problem_of(line):
                     yield cell, problem
 

@@ -195,7 +195,7 @@ def calibrate(
             for place, cell in enumerate(cells):
                 words = run_in_words(cell)
                 display.running(words, Left(left_s))
-                lines.append(execute(PlannedRun(place, 0, cell), 1)[0])
+                lines.append(execute(PlannedRun(place, 0, cell))[0])
                 left_s -= inside_s + plan.overhead_s(cell)
                 display.finished(words, figure_of(lines[-1], workload), Left(left_s))
         except KeyboardInterrupt:

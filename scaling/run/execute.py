@@ -49,30 +49,26 @@ class Executor:
         self._watch = watch
         self._secrets = secrets_in(generators.requests) if generators else frozenset()
 
-    def together(
-        self, attempts: Sequence[tuple[PlannedRun, int]]
-    ) -> list[tuple[RunLine, bytes | None]]:
+    def together(self, runs: Sequence[PlannedRun]) -> list[tuple[RunLine, bytes | None]]:
         """Do runs in turn, all alive at the same time; return what `__call__` does of each.
 
         What disturbed one of them disturbed all, and they are no disturbance to each other.
         """
-        first, attempt = attempts[0]
-        seed = f"{self._plan.study.seed}:{first.block}:{first.position}:{attempt}"
-        jobs = [partial(self, *each) for each in attempts]
+        first = runs[0]
+        seed = f"{self._plan.study.seed}:{first.block}:{first.position}:{first.attempt}"
+        jobs = [partial(self, run) for run in runs]
         try:
             done, seen = in_turn(jobs, self._plan.study.window_s, random.Random(seed))
         except OSError as error:  # each run says how it is
             why = f"no process can be started to watch over them: {error.strerror}"
-            found = [self(*each) for each in attempts]
+            found = [self(run) for run in runs]
             return [(msgspec.structs.replace(line, alone=why), raw) for line, raw in found]
         return [
             (msgspec.structs.replace(line, disturbance=seen, group=first.position), raw)
             for line, raw in done
         ]
 
-    def __call__(
-        self, run: PlannedRun, attempt: int, turn: Turn | None = None
-    ) -> tuple[RunLine, bytes | None]:
+    def __call__(self, run: PlannedRun, turn: Turn | None = None) -> tuple[RunLine, bytes | None]:
         """Do one run; return its line and the record as the child printed it.
 
         With `turn` it takes turns with others.
@@ -88,7 +84,7 @@ class Executor:
             outcome=ending.outcome,
             block=run.block,
             position=run.position,
-            attempt=attempt,
+            attempt=run.attempt,
             alone=None if turn else self._plan.alone.get(cell),
             at=at,
             elapsed_s=round(ending.elapsed_s, 3),

@@ -115,10 +115,10 @@ def work_in(measured: Measured, ready: Prepared, *, same: bool) -> Work:
     blocks = replay.blocks(plan)
     planned = plan.runs_of(blocks)
     batches = replay.remaining(plan.together(planned))
-    attempts = [attempt for batch in batches for attempt in batch]
-    for attempt in attempts:
-        time.expect(attempt.run.cell)
-    open_runs = {(each.run.block, each.run.cell): each.attempt > 1 for each in attempts}
+    remaining = [run for batch in batches for run in batch]
+    for run in remaining:
+        time.expect(run.cell)
+    open_runs = {(run.block, run.cell): run.attempt > 1 for run in remaining}
     rows: defaultdict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
     for run in planned:
         key = (run.block, run.cell)
@@ -135,7 +135,7 @@ def work_in(measured: Measured, ready: Prepared, *, same: bool) -> Work:
         complete_blocks=blocks - len(unfinished),
         left=time.left,
         reasons=Counter(latest[key] or "" for key, again in open_runs.items() if again),
-        precision=rule(runs, blocks).text if rule is not None and not attempts else "",
+        precision=rule(runs, blocks).text if rule is not None and not remaining else "",
         obstacles=tuple(each for each in differences if each not in of_study),
     )
 

@@ -9,7 +9,7 @@ failed in two blocks is given up.
 
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import NamedTuple, Self
+from typing import Self
 
 from scaling.analysis.precision import PairScatter
 from scaling.analysis.results import MEASURED
@@ -29,9 +29,9 @@ from scaling.study.presets import FAILING_BLOCKS
 RETRIES = 1
 
 type Done = tuple[RunLine, bytes | None]
-type Execute = Callable[[PlannedRun, int], Done]
-type Together = Callable[[Sequence["Attempt"]], Sequence[Done]]
-type Batch = tuple["Attempt", ...]  # runs that are made together: a group's, or one
+type Execute = Callable[[PlannedRun], Done]
+type Together = Callable[[Sequence[PlannedRun]], Sequence[Done]]
+type Batch = tuple[PlannedRun, ...]  # runs that are made together: a group's, or one
 type Judge = Callable[[RunLine], str | None]  # why a run is invalid; None where it is not
 type Key = tuple[int, Cell]  # block and cell
 
@@ -40,13 +40,6 @@ class InterruptedStudyError(ScalingError):
     """The user stopped a study; everything measured so far is kept."""
 
     exit_code = INTERRUPTED
-
-
-class Attempt(NamedTuple):
-    """A run still to do; `attempt` counts from 1."""
-
-    run: PlannedRun
-    attempt: int
 
 
 class Replay:
@@ -82,9 +75,9 @@ class Replay:
         """Whether it is not to be made, since every run of its workload has failed so far: in
         two blocks, or of a shorter study twice.
         """
-        workload, block = batch[0].run.cell.workload, batch[0].run.block
+        workload, block = batch[0].cell.workload, batch[0].block
         failed = self._failed[workload]
-        is_late = block >= FAILING_BLOCKS or all(attempt > 1 for _, attempt in batch)
+        is_late = block >= FAILING_BLOCKS or all(run.attempt > 1 for run in batch)
         return is_late and failed > 1 and failed == self._runs[workload]
 
     def blocks(self, plan: Plan) -> int:
@@ -106,7 +99,8 @@ class Replay:
         for runs in together:
             keys = [(run.block, run.cell) for run in runs]
             batch = tuple(
-                Attempt(run, self._attempts[key] + 1) for run, key in zip(runs, keys, strict=True)
+                run._replace(attempt=self._attempts[key] + 1)
+                for run, key in zip(runs, keys, strict=True)
             )
             if not all(key in self._to_repeat for key in keys):
                 first.append(batch)
@@ -163,7 +157,7 @@ def drive(
             display.block_done(blocks - 1, standing.text)
             runs = plan.block(blocks)
             display.more(len(runs))
-            work.add(tuple(Attempt(run, 1) for run in each) for each in plan.together(runs))
+            work.add(plan.together(runs))
             work.grant_extra_time()
             blocks += 1
             work.do_all()
@@ -222,7 +216,7 @@ class _Work:
             self._expect(batch)
 
     def _expect(self, batch: Batch) -> None:
-        for run, _ in batch:
+        for run in batch:
             self._time.expect(run.cell)
 
     def learn(self, line: RunLine, reason: str | None) -> None:
@@ -236,10 +230,10 @@ class _Work:
         while self.to_do:
             batch = self.to_do[0]
             if self.replay.gives_up(batch):
-                self._give_up(batch[0].run.cell.workload)
+                self._give_up(batch[0].cell.workload)
                 continue
             self._do(batch)
-            block = batch[0].run.block
+            block = batch[0].block
             if self._another_comes_after(block):
                 self._show_block(block)
 
@@ -247,8 +241,8 @@ class _Work:
         """Leave out what is still to do of a workload that always fails."""
         every, self.to_do = self.to_do, deque()
         for batch in every:
-            if batch[0].run.cell.workload == workload and self.replay.gives_up(batch):
-                for run, _ in batch:
+            if batch[0].cell.workload == workload and self.replay.gives_up(batch):
+                for run in batch:
                     self._time.done(run.cell)
             else:
                 self.to_do.append(batch)
@@ -260,7 +254,7 @@ class _Work:
             self._display.note(f"{workload}: every run failed; {runs} of it will not be made")
 
     def _do(self, batch: Batch) -> None:
-        words = [run_in_words(run.cell) for run, _ in batch]
+        words = [run_in_words(run.cell) for run in batch]
         more = f" in turn with {len(batch) - 1} more" if len(batch) > 1 else ""
         self._display.running(f"{words[0]}{more}", self._time.left)
         done = self._done(batch)
@@ -268,7 +262,7 @@ class _Work:
             self._journal.append(line, record)
         self.to_do.popleft()
         reasons = []
-        for (run, _), (line, _), word in zip(batch, done, words, strict=True):
+        for run, (line, _), word in zip(batch, done, words, strict=True):
             self._time.done(run.cell)
             reasons.append(self._judge(line))
             self.learn(line, reasons[-1])
@@ -281,7 +275,7 @@ class _Work:
     def _done(self, batch: Batch) -> Sequence[Done]:
         if len(batch) > 1 and self._together is not None:
             return self._together(batch)
-        return [self._execute(*attempt) for attempt in batch]
+        return [self._execute(run) for run in batch]
 
     def _make_again_at_the_end(self, batch: Batch, reasons: Sequence[str | None]) -> None:
         """Have runs made again when all others are done, if it was the first attempt.
@@ -292,7 +286,7 @@ class _Work:
         if again:
             self.add([_again(batch)])
         to_count = len(batch) if again else 0
-        for (run, _), reason in zip(batch, reasons, strict=True):
+        for run, reason in zip(batch, reasons, strict=True):
             if reason is not None and (run.block, run.cell) not in self._valid_though_busy:
                 self._display.invalid(reason, again=again)
                 to_count -= again
@@ -314,12 +308,12 @@ class _Work:
             self._display.busy(why, again=again)
         self._was_busy = not again  # reported once, not for every run on a machine that stays busy
         if again:
-            for (run, _), reason in zip(batch, reasons, strict=True):
+            for run, reason in zip(batch, reasons, strict=True):
                 if reason is None:
                     self._valid_though_busy.add((run.block, run.cell))
             if len(batch) > 1:
                 self._display.more(len(batch) - 1, len(batch) - 1)
-            self._extra.wait(batch[0].run.cell.workers)
+            self._extra.wait(batch[0].cell.workers)
             self.to_do.appendleft(_again(batch))
             self._expect(batch)
         return again
@@ -332,8 +326,8 @@ class _Work:
         """
         if not self.to_do:
             return False
-        run, attempt = self.to_do[0][0]
-        return attempt == 1 and run.block != block
+        run = self.to_do[0][0]
+        return run.attempt == 1 and run.block != block
 
     def _show_block(self, block: int) -> None:
         planned = self._plan.study.blocks
@@ -344,13 +338,13 @@ class _Work:
 
 
 def _may_be_made_again(batch: Batch) -> bool:
-    return all(attempt <= RETRIES for _, attempt in batch)
+    return all(run.attempt <= RETRIES for run in batch)
 
 
 def _again_in(batches: Iterable[Batch]) -> int:
     """How many runs of these are made once more."""
-    return sum(attempt > 1 for batch in batches for _, attempt in batch)
+    return sum(run.attempt > 1 for batch in batches for run in batch)
 
 
 def _again(batch: Batch) -> Batch:
-    return tuple(Attempt(run, attempt + 1) for run, attempt in batch)
+    return tuple(run._replace(attempt=run.attempt + 1) for run in batch)

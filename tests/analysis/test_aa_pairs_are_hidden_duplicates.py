@@ -144,9 +144,7 @@ def test_a_duplicate_has_its_own_key_so_a_study_resumes_the_right_one(tmp_path: 
         assert len(twins) == 3 * len(made.repeats)
         others = [line for line in journal.runs if line != twins[4]]
         left = Replay.of(others, believes).remaining(made.together(made.runs))
-    assert [(attempt.run.block, attempt.run.cell) for (attempt,) in left] == [
-        (twins[4].block, twins[4].cell)
-    ]
+    assert [(run.block, run.cell) for (run,) in left] == [(twins[4].block, twins[4].cell)]
 
 
 @pytest.mark.parametrize(

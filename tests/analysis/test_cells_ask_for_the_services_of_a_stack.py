@@ -123,7 +123,7 @@ def run_with(services: Services) -> tuple[RunLine, bytes | None]:
     (run, *_) = plan.runs
     cell = with_(run.cell, parameters={"pooler": "pgbouncer"})
     asked = run._replace(cell=cell)
-    return Executor(plan, {"3.14t": arm}, services)(asked, 1)
+    return Executor(plan, {"3.14t": arm}, services)(asked)
 
 
 @pytest.mark.parametrize("variable", URLS)

@@ -381,7 +381,7 @@ def test_a_disturbed_group_is_made_again_at_once(plan: Plan, tmp_path: Path) -> 
 
 def test_an_interrupted_group_is_measured_again_as_a_whole(plan: Plan, tmp_path: Path) -> None:
     with opened(tmp_path / "journal.jsonl") as written:  # by a driver that was killed in a group
-        written.append(Pretended().line(plan.runs[0], 1))
+        written.append(Pretended().line(plan.runs[0]))
     runs = Pretended()
     driven(plan, tmp_path, runs, together=runs.together)
     assert runs.done == plan.runs
@@ -391,9 +391,9 @@ def test_an_interrupted_group_is_measured_again_as_a_whole(plan: Plan, tmp_path:
 @pytest.mark.parametrize("cut", [0, 1, 3])
 def test_a_study_in_groups_goes_on_with_what_is_missing(cut: int, plan: Plan) -> None:
     batches = plan.together(plan.runs)
-    done = [Pretended().line(run, 1) for batch in batches[:cut] for run in batch]
+    done = [Pretended().line(run) for batch in batches[:cut] for run in batch]
     left = Replay.of(done, believes).remaining(batches)
-    assert [tuple(attempt.run for attempt in batch) for batch in left] == batches[cut:]
+    assert left == batches[cut:]
 
 
 def test_ctrl_c_in_a_group_leaves_it_to_be_measured(plan: Plan, tmp_path: Path) -> None:

@@ -87,7 +87,7 @@ def limits_of(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> dict[str, float | 
     with Services(sys.executable, {}) as services:
         executor = Executor(plan, {"3.14t": arm}, services)
         for each in plan.runs:
-            executor(each, 1)
+            executor(each)
     return limits
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from scaling.analysis.table.load import live_frame
 from scaling.journal.record import Cell, RunLine
-from scaling.run.session import Attempt, Done, InterruptedStudyError, Replay, drive, is_complete
+from scaling.run.session import Done, InterruptedStudyError, Replay, drive, is_complete
 from scaling.run.time_left import Standing
 from scaling.study.plan.cells import Plan
 from scaling.study.plan.order import PlannedRun, one_block
@@ -73,8 +73,8 @@ def test_wherever_a_study_stops_it_goes_on_as_if_it_had_not(data: st.DataObject)
     every = [(run, attempt) for run in runs for attempt in (1, 2)]
     judge = doubts(*data.draw(st.lists(st.sampled_from(every), unique=True)))
 
-    def line_of(attempt: Attempt) -> RunLine:
-        return with_(Pretended().line(attempt.run, attempt.attempt), outcome="measured")
+    def line_of(run: PlannedRun) -> RunLine:
+        return with_(Pretended().line(run), outcome="measured")
 
     def on_from(done: list[RunLine]) -> list[RunLine]:
         done = list(done)
@@ -95,9 +95,9 @@ def test_a_record_is_on_disk_before_the_next_run_starts(plan: Plan, tmp_path: Pa
     lines_seen = []
 
     class Looking(Pretended):
-        def __call__(self, run: PlannedRun, attempt: int) -> Done:
+        def __call__(self, run: PlannedRun) -> Done:
             lines_seen.append(path.read_bytes().count(b"\n"))
-            return super().__call__(run, attempt)
+            return super().__call__(run)
 
     driven(plan, tmp_path, Looking())
     assert lines_seen == list(range(1, len(plan.runs) + 1))
@@ -122,7 +122,7 @@ def test_a_driver_keeps_no_run_that_it_has_measured(plan: Plan, tmp_path: Path) 
 
         alive = 0
 
-        def line(self, run: PlannedRun, attempt: int) -> RunLine:
+        def line(self, run: PlannedRun) -> RunLine:
             place = {"block": run.block, "position": run.position}
             line = FakeStudy().run(run.cell, random.Random(1), **place)
             if run.block == 3:  # the last one

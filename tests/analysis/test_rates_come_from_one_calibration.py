@@ -76,12 +76,12 @@ class Pretended(driving.Pretended):
         self.measured: list[PlannedRun] = []
         self._factor = factor
 
-    def line(self, run: PlannedRun, attempt: int) -> RunLine:
+    def line(self, run: PlannedRun) -> RunLine:
         cell = run.cell
         asked = load_asked(cell.parameters, connections=1, seed=1, warmup_s=0.0)
         if asked.rate_per_s is not None:
             self.measured.append(run)
-            return super().line(run, attempt)
+            return super().line(run)
         self.calibrated.append(cell)
         noise = (0.98, 1.0, 1.5)[run.block // 2 % ROUNDS]  # one run in three is far off
         load = Load(achieved_per_s=PEAKS[cell.arm] * self._factor * noise)
@@ -229,8 +229,7 @@ def test_fewer_rates_are_spread_over_the_same_range() -> None:
 
 
 def test_a_baseline_that_cannot_be_measured_says_what_to_do() -> None:
-    def crash(run: PlannedRun, attempt: int) -> tuple[RunLine, bytes | None]:
-        del attempt
+    def crash(run: PlannedRun) -> tuple[RunLine, bytes | None]:
         return RunLine(cell=run.cell, outcome="crashed", block=0, position=0, signal=11), None
 
     with pytest.raises(ScalingError, match=r"signal 11\). Name the rates: --set serve.rate_per_s="):

@@ -257,10 +257,10 @@ class Crashing(Measured):
         pairs = zip(self.done, self.attempts, strict=True)
         return [(run.block, attempt) for run, attempt in pairs if run.cell.workload == FAILING]
 
-    def line(self, run: PlannedRun, attempt: int) -> RunLine:
+    def line(self, run: PlannedRun) -> RunLine:
         is_failing = run.cell.workload == FAILING and len(self.failing) not in self._works
         crash = {"outcome": "crashed", "record": None, "signal": 11} if is_failing else {}
-        return with_(super().line(run, attempt), **crash)
+        return with_(super().line(run), **crash)
 
 
 def crashed(line: RunLine) -> str | None:

@@ -101,10 +101,10 @@ def test_it_counts_down_with_the_runs(plan: Plan, tmp_path: Path) -> None:
 
 def test_a_study_that_goes_on_has_learnt_already(plan: Plan, tmp_path: Path) -> None:
     class OneBlock(Pretended):
-        def __call__(self, run: PlannedRun, attempt: int) -> Done:
+        def __call__(self, run: PlannedRun) -> Done:
             if run.block:
                 raise KeyboardInterrupt
-            return super().__call__(run, attempt)
+            return super().__call__(run)
 
     with pytest.raises(InterruptedStudyError):
         driven(plan, tmp_path, OneBlock())

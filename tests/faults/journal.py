@@ -115,9 +115,9 @@ def changed(folder: Path) -> Iterator[Try]:
 def two_drivers(folder: Path) -> Iterator[Try]:
     """A second study is started on a folder at every run of the first."""
 
-    def another(run: PlannedRun, attempt: int) -> tuple[RunLine, bytes | None]:
+    def another(run: PlannedRun) -> tuple[RunLine, bytes | None]:
         second.append(_refused(folder, "being written by another study", UsageError))
-        return pretend(run, attempt)
+        return pretend(run)
 
     second: list[Try] = []
     do_study(folder, PLAN, another)
@@ -226,7 +226,6 @@ def _interfered(
 
         def execute(
             run: PlannedRun,
-            attempt: int,
             *,
             number: int = number,
             journal: Path = journal,
@@ -234,7 +233,7 @@ def _interfered(
         ) -> tuple[RunLine, bytes | None]:
             if next(runs) == number:
                 do(journal)
-            return pretend(run, attempt)
+            return pretend(run)
 
         try:
             do_study(place, PLAN, execute, acknowledged.add)

@@ -37,16 +37,16 @@ def plan(workload: str = "echo,compute", workers: str = "1,2") -> Plan:
     return make_plan(study, {"3.14t": description()}, Topology(logical_cpus=2, physical_cores=2))
 
 
-def pretend(run: PlannedRun, attempt: int) -> tuple[RunLine, bytes | None]:
+def pretend(run: PlannedRun) -> tuple[RunLine, bytes | None]:
     """A run without fault."""
     line = MADE.run(run.cell, random.Random(run.position))
-    return with_(line, block=run.block, position=run.position, attempt=attempt), None
+    return with_(line, block=run.block, position=run.position, attempt=run.attempt), None
 
 
 def do_study(
     folder: Path,
     wanted: Plan,
-    execute: Callable[[PlannedRun, int], tuple[RunLine, bytes | None]] = pretend,
+    execute: Callable[[PlannedRun], tuple[RunLine, bytes | None]] = pretend,
     acknowledge: Callable[[Key], None] = lambda key: None,
 ) -> None:
     """Do what remains of the study in a folder; each run in the journal is acknowledged.
@@ -60,10 +60,10 @@ def do_study(
         if not journal.ceilings:
             journal.append(CEILING)
 
-        def done(run: PlannedRun, attempt: int) -> tuple[RunLine, bytes | None]:
+        def done(run: PlannedRun) -> tuple[RunLine, bytes | None]:
             for line in journal.runs:
                 acknowledge(key_of(line))
-            return execute(run, attempt)
+            return execute(run)
 
         drive(wanted, journal, done, lambda line: None, quiet())
         for line in journal.runs:
@@ -79,4 +79,4 @@ def quiet() -> Display:
 
 def keys_of(wanted: Plan) -> set[Key]:
     """All that a complete journal has."""
-    return {key_of(pretend(run, 1)[0]) for run in wanted.runs}
+    return {key_of(pretend(run)[0]) for run in wanted.runs}

@@ -66,36 +66,39 @@ class Told:
 
 
 class Pretended:
-    """Runs nothing: every run has crashed. Stops like Ctrl-C before run number `stop_at`."""
+    """Runs nothing: every run has crashed. Stops like Ctrl-C before run number `stop_at`.
+
+    `done` has the runs as planned, `attempts` the number of each attempt.
+    """
 
     def __init__(self, stop_at: int | None = None) -> None:
         self.done: list[PlannedRun] = []
         self.attempts: list[int] = []
         self._stop_at = stop_at
 
-    def __call__(self, run: PlannedRun, attempt: int) -> Done:
+    def __call__(self, run: PlannedRun) -> Done:
         if len(self.done) == self._stop_at:
             raise KeyboardInterrupt
-        self.done.append(run)
-        self.attempts.append(attempt)
-        return self.line(run, attempt), None
+        self.done.append(run._replace(attempt=1))
+        self.attempts.append(run.attempt)
+        return self.line(run), None
 
-    def line(self, run: PlannedRun, attempt: int) -> RunLine:
+    def line(self, run: PlannedRun) -> RunLine:
         """What the run leaves in the journal."""
         return RunLine(
             cell=run.cell,
             outcome="crashed",
             block=run.block,
             position=run.position,
-            attempt=attempt,
+            attempt=run.attempt,
             elapsed_s=RUN_S,
             signal=11,
             memory=Memory(),
         )
 
-    def together(self, attempts: Sequence[tuple[PlannedRun, int]]) -> list[Done]:
+    def together(self, runs: Sequence[PlannedRun]) -> list[Done]:
         """Do what a group has at once."""
-        return [self(*each) for each in attempts]
+        return [self(run) for run in runs]
 
 
 class Measured(Pretended):
@@ -105,11 +108,11 @@ class Measured(Pretended):
         super().__init__(stop_at)
         self._made, self._rng = FakeStudy(noise=noise), random.Random(1)
 
-    def line(self, run: PlannedRun, attempt: int) -> RunLine:
+    def line(self, run: PlannedRun) -> RunLine:
         """A valid run."""
         place = {"block": run.block, "position": run.position}
         line = self._made.run(run.cell, self._rng, **place)
-        return with_(line, attempt=attempt, elapsed_s=RUN_S)
+        return with_(line, attempt=run.attempt, elapsed_s=RUN_S)
 
 
 class Machine:

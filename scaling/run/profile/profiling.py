@@ -353,7 +353,7 @@ class _Work:
         """Do a run of a pair, the `pair`th that is valid; None if it is not."""
         words = run_in_words(run.cell)
         self._display.running(words, self._time.left)
-        line, _ = self._execute(run, 1)
+        line, _ = self._execute(run)
         self._time.done(run.cell)
         self._time.learn(line)
         reason = self._judge(line)

@@ -43,11 +43,12 @@ LEVELS: Levels = (
 
 
 class PlannedRun(NamedTuple):
-    """One run to do: `position` counts from 0 within its block."""
+    """One run to do: `position` counts from 0 within its block, `attempt` from 1."""
 
     block: int
     position: int
     cell: Cell
+    attempt: int = 1
 
 
 def hash_seed(seed: int, block: int) -> int:
