@@ -16,7 +16,7 @@ from scaling.run.time_left import SHARE
 from scaling.study.definition import Options
 from scaling.study.file import DEFAULT_STUDY, built_in_studies, study_from
 from scaling.study.plan.cells import Plan, make_plan
-from scaling.study.plan.table import PlanTable, plan_table
+from scaling.study.plan.table import cost_of
 from scaling.study.presets import FEWEST_FOR_INTERVAL
 from tests.support.plans import TWO_CORES
 
@@ -171,20 +171,18 @@ MINUTES = {
 def test_a_study_takes_so_long_and_its_smoke_a_few_minutes(
     name: str, described_here: Description
 ) -> None:
-    default, smoke = (
-        plan_table(planned(name, described_here, preset)) for preset in ("default", "smoke")
-    )
+    default, smoke = (planned(name, described_here, preset) for preset in ("default", "smoke"))
     # A smoke shows shapes: too few blocks for a verdict.
-    assert default.blocks >= FEWEST_FOR_INTERVAL > smoke.blocks
+    assert default.study.blocks >= FEWEST_FOR_INTERVAL > smoke.study.blocks
     minutes, of_smoke = MINUTES[name]
-    assert default.total_s < 60 * minutes
+    assert cost_of(default).total_s < 60 * minutes
     assert session_s(smoke) < 60 * of_smoke
-    assert {row.cell.model for row in smoke.rows} == {row.cell.model for row in default.rows}
+    assert {cell.model for cell in smoke.cells} == {cell.model for cell in default.cells}
 
 
-def session_s(table: PlanTable) -> float:
+def session_s(plan: Plan) -> float:
     """Plots, the site's ceiling, descriptions and disturbed runs count, too."""
-    return (1 + SHARE) * table.total_s + 20
+    return (1 + SHARE) * cost_of(plan).total_s + 20
 
 
 def test_primitives_has_every_row(described_here: Description) -> None:
@@ -240,6 +238,6 @@ def test_scale_has_processes_on_the_same_build_beside_threads(
 def test_scale_is_done_in_about_five_minutes_on_two_cores_and_has_intervals(
     described_here: Description,
 ) -> None:
-    table = plan_table(scale(described_here, TWO_CORES))
-    assert table.blocks >= FEWEST_FOR_INTERVAL
-    assert session_s(table) < 330
+    plan = scale(described_here, TWO_CORES)
+    assert plan.study.blocks >= FEWEST_FOR_INTERVAL
+    assert session_s(plan) < 330

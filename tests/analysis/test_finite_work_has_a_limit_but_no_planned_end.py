@@ -18,7 +18,7 @@ from scaling.run.execute import Executor
 from scaling.run.measure import Prepared
 from scaling.run.services import Services
 from scaling.study.plan.cells import Plan
-from scaling.study.plan.table import one_line, plan_table, plan_view, reservations
+from scaling.study.plan.table import cost_of, one_line, plan_rows, plan_view, reservations
 from tests.support.descriptions import ECHO, NAP, description
 from tests.support.plans import ECHO_FILE, TWO_CORES, planned
 from tests.support.printing import printed
@@ -32,10 +32,11 @@ def naps(text: str = FINITE, facts: WorkloadFacts = NAP, **options: Any) -> Plan
 
 
 def test_its_time_is_not_known_beforehand() -> None:
-    table = plan_table(naps(MIXED))
-    assert [row.seconds for row in table.rows] == [None, pytest.approx(6 * 1.8)]
-    assert (table.runs, table.finite) == (18, 9)  # two cells, each an A/A pair
-    assert table.total_s == pytest.approx(9 * 1.8)
+    plan = naps(MIXED)
+    cost = cost_of(plan)
+    assert [time for *_, time in plan_rows(plan)] == ["finite", "11 s"]  # 6 runs of 1.8 s
+    assert (cost.runs, cost.finite) == (18, 9)  # two cells, each an A/A pair
+    assert cost.total_s == pytest.approx(9 * 1.8)
 
 
 def test_the_plan_says_so() -> None:

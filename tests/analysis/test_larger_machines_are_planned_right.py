@@ -23,7 +23,7 @@ from scaling.study.definition import Options
 from scaling.study.file import study_from
 from scaling.study.plan.cells import Plan, make_plan
 from scaling.study.plan.groups import MOST_PER_CPU
-from scaling.study.plan.table import RESERVE, by_value, fitted, plan_table, reservations
+from scaling.study.plan.table import RESERVE, by_value, cost_of, fitted, reservations
 from scaling.study.presets import FEWEST_FOR_INTERVAL
 from tests.support.machines import MACHINES, machine
 from tests.support.studies import FakeStudy
@@ -141,9 +141,8 @@ def test_a_study_that_fits_a_time_answers_the_primary_questions_first(
     name: str, minutes: int, topology: Topology, described_here: Description
 ) -> None:
     plan = planned(topology, described_here, time=f"{minutes}min")
-    table = plan_table(plan)
-    assert table.total_s <= (1 - RESERVE) * minutes * 60
-    assert table.blocks >= FEWEST_FOR_INTERVAL
+    assert cost_of(plan).total_s <= (1 - RESERVE) * minutes * 60
+    assert plan.study.blocks >= FEWEST_FOR_INTERVAL
     assert plan.study.time_s is None  # a journal has what was chosen
     ran = {cell.workers for cell in plan.cells}
     assert {1, int(topology.usable_cores)} <= ran <= set(COUNTS[name])
@@ -177,7 +176,7 @@ def test_free_memory_has_no_part_in_the_choice(described_here: Description, tmp_
     assert not tight.groups
     assert tight.study == roomy.study
     assert tight.fitted == roomy.fitted
-    assert plan_table(tight).total_s < plan_table(roomy).total_s
+    assert cost_of(tight).total_s < cost_of(roomy).total_s
 
 
 def test_ns_that_cannot_be_run_are_not_left_out_for_time(

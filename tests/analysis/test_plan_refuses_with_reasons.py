@@ -4,9 +4,10 @@ import msgspec
 import pytest
 
 from scaling.base.errors import UsageError
+from scaling.base.formats import duration
 from scaling.journal.record import Refusal, Uneven, WorkloadFacts
 from scaling.study.plan.cells import EXPECTED_OVERHEAD_S, Plan
-from scaling.study.plan.table import plan_table
+from scaling.study.plan.table import cost_of, plan_rows
 from tests.support.descriptions import ECHO, GATEWAY, WORKLOADS, description
 from tests.support.plans import planned, refusals
 
@@ -163,16 +164,14 @@ def test_the_table_adds_up_and_lists_the_refusals_once_per_arm() -> None:
         "[[workloads]]\nname = 'echo'\nparameters = { payload_bytes = [1024, 256] }",
         arm=("3.14", "3.14t"),
     )
-    table = plan_table(made)
-    assert [(row.cell.arm, row.cell.loop, row.parameters, row.workers) for row in table.rows] == [
-        (arm, "asyncio", parameters, (1, 2, 4))
+    cost, run_s = cost_of(made), EXPECTED_OVERHEAD_S + 0.3 + 0.4
+    assert list(plan_rows(made)) == [
+        [label, arm, "asyncio", "interpreters", "weak", "1, 2, 4", "24", duration(24 * run_s)]
         for arm in ("3.14", "3.14t")
-        for parameters in ("", "payload_bytes=256")
+        for label in ("echo", "echo (payload_bytes=256)")
     ]
-    assert (len(made.cells), sum(row.runs for row in table.rows)) == (12, 96)
-    assert table.runs == len(made.runs) == 96 + 8
-    run_s = EXPECTED_OVERHEAD_S + 0.3 + 0.4
-    assert [row.seconds for row in table.rows] == [pytest.approx(24 * run_s)] * 4
-    assert table.total_s == pytest.approx(104 * run_s)
-    assert table.in_windows == pytest.approx(0.4 / run_s)
+    assert len(made.cells) == 12
+    assert cost.runs == len(made.runs) == 4 * 24 + 8
+    assert cost.total_s == pytest.approx(104 * run_s)
+    assert cost.in_windows == pytest.approx(0.4 / run_s)
     assert [(row.arms, row.loop) for row in made.refused] == [(("3.14", "3.14t"), "uvloop")]

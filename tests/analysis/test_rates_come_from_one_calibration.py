@@ -28,7 +28,7 @@ from scaling.run.time_left import Left
 from scaling.study.load import RATE_LEAST, RATE_MOST, ROUNDS, STEP, grid, load_asked
 from scaling.study.plan.cells import SERVED_OVERHEAD_S, Plan
 from scaling.study.plan.order import PlannedRun
-from scaling.study.plan.table import one_line, plan_table, reservations
+from scaling.study.plan.table import cost_of, one_line, plan_rows, reservations
 from scaling.study.presets import GRID_RATES
 from tests.support import driving, plans
 from tests.support.descriptions import description
@@ -105,13 +105,13 @@ def test_the_grid_is_one_for_all_peaks_and_ends_just_beyond_them(peak: float, po
 
 def test_the_plan_counts_rates_and_calibration_without_measuring() -> None:
     made = planned()
-    table = plan_table(made)
-    assert {row.parameters for row in table.rows} == {"rate_per_s=grid of 8"}
-    assert {row.workers for row in table.rows} == {(1, 2, 4)}
+    cost = cost_of(made)
+    for label, *_, counts, _, _ in plan_rows(made):
+        assert (label, counts) == ("serve (rate_per_s=grid of 8)", "1, 2, 4")
     assert len(made.cells) == 3 * 2 * 3 * GRID_RATES
-    assert table.calibrations == 2 * ROUNDS
-    assert table.total_s == pytest.approx(
-        table.calibration_s + table.runs * (SERVED_OVERHEAD_S + 0.3 + 1.0), rel=0.01
+    assert cost.calibrations == 2 * ROUNDS
+    assert cost.total_s == pytest.approx(
+        cost.calibration_s + cost.runs * (SERVED_OVERHEAD_S + 0.3 + 1.0), rel=0.01
     )
     (said,) = reservations(made)
     assert said.startswith(

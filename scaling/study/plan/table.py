@@ -24,30 +24,14 @@ from scaling.study.settle import MUCH, amount, scaled_to
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlanRow:
-    """Cells that differ in nothing but the number of workers: `cell`, with `parameters` in words.
-
-    `seconds` are of all blocks; None for a finite workload: its time is not known beforehand.
-    """
-
-    cell: Cell
-    parameters: str
-    workers: tuple[int, ...]
-    runs: int
-    seconds: float | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanTable:
-    """The rows of a plan and its sums, which count the repeats of the A/A pairs, too.
+class Cost:
+    """What all runs of a plan take, the repeats of the A/A pairs among them.
 
     `finite` of the `runs` take a time that is not known beforehand; `total_s` is that of the
     others and of the `calibrations`, which are runs before the first; `run_s` is the average of a
     run, and `in_windows` the share of the total that is measured.
     """
 
-    rows: tuple[PlanRow, ...]
-    blocks: int
     runs: int
     finite: int
     calibrations: int
@@ -57,23 +41,26 @@ class PlanTable:
     in_windows: float
 
 
-def plan_table(plan: Plan) -> PlanTable:
-    """The plan's rows, in the study's order."""
-    blocks = plan.study.blocks
+def plan_rows(plan: Plan) -> Iterator[list[str]]:
+    """What a plan's table has of the cells that differ in nothing but the number of workers."""
     alike: dict[tuple[Cell, str], list[Cell]] = {}
     for each in plan.cells:
         cell = each.but(parameters={}, workers=0, pinning=None)
         alike.setdefault((cell, changed_parameters(each, plan.workloads)), []).append(each)
-    rows = tuple(
-        PlanRow(
-            cell=cell,
-            parameters=parameters,
-            workers=tuple(dict.fromkeys(cell.workers for cell in cells)),
-            runs=len(cells) * blocks,
-            seconds=_seconds(plan, cells),
-        )
-        for (cell, parameters), cells in alike.items()
-    )
+    for (cell, parameters), cells in alike.items():
+        label = f"{cell.workload} ({parameters})" if parameters else cell.workload
+        counts = ", ".join(map(str, dict.fromkeys(each.workers for each in cells)))
+        seconds = _seconds(plan, cells)
+        yield [
+            label, cell.arm, cell.loop, cell.model, cell.sizing, counts,
+            str(len(cells) * plan.study.blocks),
+            "finite" if seconds is None else duration(seconds),
+        ]  # fmt: skip
+
+
+def cost_of(plan: Plan) -> Cost:
+    """What a plan takes, as far as that is known beforehand."""
+    blocks = plan.study.blocks
     runs = len(plan.every_cell) * blocks
     windowed = [cell for cell in plan.every_cell if plan.inside_s(cell) is not None]
     runs_s = sum(_seconds(plan, [cell]) or 0.0 for cell in windowed)
@@ -81,9 +68,7 @@ def plan_table(plan: Plan) -> PlanTable:
     calibration_s = sum(
         plan.overhead_s(cell) + plan.study.warmup_s + CALIBRATION_WINDOW_S for cell in calibrating
     )
-    return PlanTable(
-        rows=rows,
-        blocks=blocks,
+    return Cost(
         runs=runs,
         finite=runs - len(windowed) * blocks,
         calibrations=len(calibrating),
@@ -122,23 +107,24 @@ def changed_parameters(cell: Cell, workloads: Mapping[str, WorkloadFacts]) -> st
 
 def one_line(plan: Plan) -> str:
     """What a study is about to cost."""
-    table, pairs, left_out = plan_table(plan), len(plan.repeats), len(plan.refused)
+    cost, pairs, left_out = cost_of(plan), len(plan.repeats), len(plan.refused)
     and_pairs = f" and {plural(pairs, 'A/A pair')}" if pairs else ""
     refused = f"; {plural(left_out, 'combination')} left out" if left_out else ""
     return (
         f"{plan.study.name}: {plural(len(plan.cells), 'cell')}{and_pairs} in "
-        f"{plural(table.blocks, 'block')} = {plural(table.runs, 'run')}{_cost(table)}{refused}"
+        f"{plural(plan.study.blocks, 'block')} = {plural(cost.runs, 'run')}{_in_words(cost)}"
+        f"{refused}"
     )
 
 
-def _cost(table: PlanTable) -> str:
-    windowed = f"of {table.run_s:.1f} s, about {duration(table.total_s)}"
+def _in_words(cost: Cost) -> str:
+    windowed = f"of {cost.run_s:.1f} s, about {duration(cost.total_s)}"
     finite = "finite: their time is known after the first block"
-    if not table.finite:
+    if not cost.finite:
         return f" {windowed}"
-    if table.finite == table.runs:
+    if cost.finite == cost.runs:
         return f", {finite}"
-    return f": {table.runs - table.finite:,} {windowed}; {table.finite:,} {finite}"
+    return f": {cost.runs - cost.finite:,} {windowed}; {cost.finite:,} {finite}"
 
 
 def reservations(plan: Plan) -> Iterator[str]:
@@ -171,7 +157,7 @@ def _calibrations(plan: Plan) -> Iterator[str]:
     needed = plan.calibrations
     if not needed:
         return
-    table = plan_table(plan)
+    cost = cost_of(plan)
     names = listed(dict.fromkeys(each.workload for each in needed))
     rates = max(len(each.names) for each in needed)
     tried = dict.fromkeys(
@@ -181,8 +167,8 @@ def _calibrations(plan: Plan) -> Iterator[str]:
     )
     yield (
         f"{names}: {plural(rates, 'rate')} from {plural(len(needed), 'calibration')} in a closed "
-        f"loop before the first run, {plural(table.calibrations, 'run')}, about "
-        f"{duration(table.calibration_s)}: {'; '.join(tried)}"
+        f"loop before the first run, {plural(cost.calibrations, 'run')}, about "
+        f"{duration(cost.calibration_s)}: {'; '.join(tried)}"
     )
 
 
@@ -252,21 +238,14 @@ def turns_lines(plan: Plan) -> Iterator[str]:
 @group()
 def plan_view(plan: Plan) -> Iterator[RenderableType]:
     """The cells, the refusals with their reasons, and the sum."""
-    table = plan_table(plan)
     cells = Table(box=None, header_style="bold", pad_edge=False)
     for heading in ("workload", "arm", "loop", "model", "sizing"):
         cells.add_column(heading, overflow="fold")
     cells.add_column("N")
     cells.add_column("runs", justify="right")
     cells.add_column("time", justify="right")
-    for row in table.rows:
-        cell = row.cell
-        label = f"{cell.workload} ({row.parameters})" if row.parameters else cell.workload
-        counts = ", ".join(map(str, row.workers))
-        cells.add_row(
-            label, cell.arm, cell.loop, cell.model, cell.sizing, counts, str(row.runs),
-            "finite" if row.seconds is None else duration(row.seconds),
-        )  # fmt: skip
+    for row in plan_rows(plan):
+        cells.add_row(*row)
     yield cells
     if plan.refused:
         yield Text("\ncannot be run", style="bold")
@@ -284,7 +263,8 @@ def plan_view(plan: Plan) -> Iterator[RenderableType]:
         yield Text(remark, style="dim")
     if plan.study.pin:
         yield Text("each worker is pinned to a CPU of its own", style="dim")
-    measured = f", {table.in_windows:.0%} of it in windows" if not table.finite else ""
+    cost = cost_of(plan)
+    measured = f", {cost.in_windows:.0%} of it in windows" if not cost.finite else ""
     yield Text(f"\n{one_line(plan)}{measured}", style="bold")
 
 
@@ -325,7 +305,9 @@ def fitted(study: Study, time_s: float, topology: Topology, make: Callable[..., 
         """Of so many Ns: the plan, its blocks, and the seconds of the fewest for an interval."""
         plan = make(_with(study, asked, every[:number], topology), free_bytes=math.inf)
         plan.require_cells()
-        before_s, block_s = _before_and_block_s(plan)
+        cost = cost_of(plan)
+        before_s = cost.calibration_s
+        block_s = (cost.total_s - before_s) / plan.study.blocks
         blocks = int(((1 - RESERVE) * time_s - before_s) / block_s)
         return plan, blocks, (before_s + FEWEST_FOR_INTERVAL * block_s) / (1 - RESERVE)
 
@@ -395,10 +377,3 @@ def _require_known_time(plan: Plan) -> None:
 def _own_counts(plan: Plan) -> set[int]:
     """The Ns at which what the study asks for can be run: controls have others."""
     return {cell.workers for cell in plan.cells[: plan.asked]}
-
-
-def _before_and_block_s(plan: Plan) -> tuple[float, float]:
-    """What calibrations take before the first block, and one block."""
-    table = plan_table(plan)
-    before_s = table.calibration_s
-    return before_s, (table.total_s - before_s) / table.blocks
