@@ -17,10 +17,9 @@ import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import psutil
 
@@ -62,9 +61,10 @@ def full_memory(processes: Iterable[psutil.Process]) -> dict[str, int | None]:
     processes = list(processes)
     totals: dict[str, int | None] = dict.fromkeys(("rss", "pss", "uss", "peak"), 0)
     files = file_bytes(process.pid for process in processes) if HAS_ROLLUP else None
-    totals["pss"] = files.together if files else None
     if files:
-        totals["uss"] = files.of_one
+        totals["pss"], totals["uss"] = files
+    else:
+        totals["pss"] = None
     for process in processes:
         try:
             readings = _of_one(process, with_files=files is None)
@@ -106,25 +106,9 @@ def _bytes_in(pid: int, file: str) -> dict[str, int]:
     return {name: int(value) * 1024 for name, value in IN_KB.findall(text)}
 
 
-@dataclass(frozen=True, slots=True)
-class Mapping:
-    """Part of a file in a process's address space; `first`, `page` and `pages` count pages."""
-
-    file: tuple[bytes, bytes]
-    page: int
-    first: int
-    pages: int
-
-
-class FileBytes(NamedTuple):
-    """Bytes that some processes map: all of them, and those that only one of the processes maps."""
-
-    together: int
-    of_one: int
-
-
-def file_bytes(pids: Iterable[int]) -> FileBytes | None:
-    """Bytes of files and shared memory that these processes map and that are in memory.
+def file_bytes(pids: Iterable[int]) -> tuple[int, int] | None:
+    """Bytes of files and shared memory that these processes map and that are in memory: all of
+    them, and those that only one of the processes maps.
 
     A page that several of them map counts once, whoever else maps it. A private copy (data,
     relocations) is no longer the file's, and not counted. None if it cannot be read (not Linux, a
@@ -134,40 +118,40 @@ def file_bytes(pids: Iterable[int]) -> FileBytes | None:
     try:
         for pid in pids:
             mappings = list(_mappings(pid))
-            if sum(each.pages for each in mappings) * mmap.PAGESIZE > MOST_BYTES:
+            if sum(len(pages) for _, _, pages in mappings) * mmap.PAGESIZE > MOST_BYTES:
                 return None
             with Path(f"/proc/{pid}/pagemap").open("rb", buffering=0) as pagemap:
                 own: defaultdict[tuple[bytes, bytes], set[int]] = defaultdict(set)
-                for each in mappings:
-                    own[each.file].update(_resident(pagemap.fileno(), each))
-            for file, pages in own.items():
-                resident[file].update(pages)
+                for file, page, pages in mappings:
+                    own[file].update(_resident(pagemap.fileno(), page, pages))
+            for file, there in own.items():
+                resident[file].update(there)
     except OSError:
         return None
-    return FileBytes(
-        together=mmap.PAGESIZE * sum(map(len, resident.values())),
-        of_one=mmap.PAGESIZE * sum(list(each.values()).count(1) for each in resident.values()),
-    )
+    together = sum(map(len, resident.values()))
+    of_one = sum(list(each.values()).count(1) for each in resident.values())
+    return mmap.PAGESIZE * together, mmap.PAGESIZE * of_one
 
 
-def _mappings(pid: int) -> Iterator[Mapping]:
+def _mappings(pid: int) -> Iterator[tuple[tuple[bytes, bytes], int, range]]:
+    """Parts of files in a process's address space: the file, the page there, its own pages."""
     with Path(f"/proc/{pid}/maps").open("rb") as maps:
         for line in maps:
             addresses, _, offset, device, inode, *_ = line.split(maxsplit=5)
             if inode != b"0":  # not anonymous memory, stack or the kernel's own
                 begin, end = (int(each, 16) // mmap.PAGESIZE for each in addresses.split(b"-"))
                 first = int(offset, 16) // mmap.PAGESIZE
-                yield Mapping((device, inode), page=begin, first=first, pages=end - begin)
+                yield (device, inode), begin, range(first, first + end - begin)
 
 
-def _resident(pagemap: int, mapping: Mapping) -> Iterator[int]:
-    """Which pages of the file are in memory, counted from the start of the file."""
-    length = mapping.pages * ENTRY_BYTES
-    entries = os.pread(pagemap, length, mapping.page * ENTRY_BYTES)
+def _resident(pagemap: int, page: int, pages: range) -> Iterator[int]:
+    """Which of these `pages` of a file, which begin at that `page` of a process, are in memory."""
+    length = len(pages) * ENTRY_BYTES
+    entries = os.pread(pagemap, length, page * ENTRY_BYTES)
     if len(entries) < length:
         raise ProcessLookupError
     of_a_file = entries[HIGHEST::ENTRY_BYTES].translate(OF_A_FILE)
-    return compress(range(mapping.first, mapping.first + mapping.pages), of_a_file)
+    return compress(pages, of_a_file)
 
 
 # -------------------------------------------------------------------------------------------- probe
