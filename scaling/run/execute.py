@@ -173,10 +173,10 @@ class Executor:
             cell.parameters,
             connections=self._plan.in_flight(cell) or cell.workers,
             seed=self._seed(run),
-            warmup_s=self._plan.study.warmup_s,
         )
         cpus = places.generator if places else None
-        return Generator(self._generators, asked, cpus, in_slices=in_slices)
+        warmup_s = self._plan.study.warmup_s
+        return Generator(self._generators, asked, warmup_s, cpus, in_slices=in_slices)
 
     def _seed(self, run: PlannedRun) -> int:
         return hash_seed(self._plan.study.seed, run.block)

@@ -34,7 +34,6 @@ from scaling.run.deployed import (
 from scaling.run.load import Generator, GeneratorProgram, LoadError
 from scaling.run.probe import full_memory, with_descendants
 from scaling.run.redaction import LOOPBACK
-from scaling.study.load import LoadAsked
 
 # ------------------------------------------------------------------------------------------- faults
 
@@ -229,16 +228,9 @@ def soak(
     Raises:
         LoadError: the load could not be sent.
     """
-    asked = LoadAsked(
-        rate_per_s=rate_per_s,
-        arrivals="poisson",
-        keep_alive=True,
-        connections=PER_WORKER * WORKERS,
-        seed=1,
-        warmup_s=WARMUP_S,
-    )
+    asked = Load(rate_per_s=rate_per_s, connections=PER_WORKER * WORKERS, seed=1)
     load: Load | None = None
-    with contextlib.closing(Generator(generators, asked)) as generator:
+    with contextlib.closing(Generator(generators, asked, WARMUP_S)) as generator:
         generator.start()
         generator.connect([f"http://{LOOPBACK}:{served.port}"], [{"path": "/"}])
         opens_ns = time.monotonic_ns() + round((LEAD_S + WARMUP_S) * 1e9)

@@ -27,7 +27,6 @@ from scaling.journal.record import Latency, Load, SubWindow
 from scaling.machine.topology import Topology, cpus_of
 from scaling.run.process_tree import family
 from scaling.run.service_process import describe_exit
-from scaling.study.load import LoadAsked
 
 MODULE = "workers.services.load"
 # Limits for a generator that hangs. Its own are shorter, so that it can say what was missing.
@@ -161,20 +160,23 @@ class Generator:
     def __init__(
         self,
         program: GeneratorProgram,
-        asked: LoadAsked,
+        asked: Load,
+        warmup_s: float,
         cpus: Sequence[int] | None = None,
         *,
         in_slices: bool = False,
     ) -> None:
-        """`cpus` are for the generator alone; None leaves it to the kernel.
+        """`asked` says what is to be sent. It begins `warmup_s` before the window.
 
-        `in_slices`: it pauses between slices of the window; for a closed loop on this machine.
+        `cpus` are for the generator alone; None leaves it to the kernel. `in_slices`: it pauses
+        between slices of the window; for a closed loop on this machine.
         """
         self._in_slices = in_slices
         self._is_sending = False
         self._slice_s = self._request_s = 0.0
         self._program = program
         self._asked = asked
+        self._warmup_s = warmup_s
         self._cpus = cpus
         self._cpus_found: list[int] = []
         self._process: subprocess.Popen[bytes] | None = None
@@ -220,7 +222,7 @@ class Generator:
         if self._in_slices:
             self.resume()
             begins_ns = time.monotonic_ns()
-            ends_ns = begins_ns + max(1, round(self._asked.warmup_s * 1e9))
+            ends_ns = begins_ns + max(1, round(self._warmup_s * 1e9))
             self._begin([begins_ns, ends_ns], counts=False)
             self.pause()
 
@@ -286,13 +288,8 @@ class Generator:
         except msgspec.DecodeError as error:
             raise LoadError(f"the load generator printed no result: {error}") from None
         asked, windows = self._asked, summary.windows
-        return Load(
-            rate_per_s=asked.rate_per_s,
-            overload=asked.overload,
-            arrivals=asked.arrivals,
-            keep_alive=asked.keep_alive,
-            connections=asked.connections,
-            seed=asked.seed,
+        return msgspec.structs.replace(
+            asked,
             processes=summary.processes,
             cpus=None if self._cpus is None else self._cpus_found,
             python=summary.python,
@@ -355,7 +352,7 @@ class Generator:
             f"--connections={asked.connections}",
             f"--processes={min(self._program.processes, asked.connections)}",
             f"--seed={asked.seed}",
-            f"--warmup={asked.warmup_s}",
+            f"--warmup={self._warmup_s}",
         ]
         if asked.overload:
             parts = asked.overload.factor, asked.overload.after_s, asked.overload.lasts_s

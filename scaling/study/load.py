@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from scaling.base.errors import UsageError
 from scaling.base.typed import share
-from scaling.journal.record import Calibration, Cell, Overload, Parameters, ParameterValue
+from scaling.journal.record import Calibration, Cell, Load, Overload, Parameters, ParameterValue
 from scaling.study.presets import GRID_RATES
 
 CLOSED = 0.0  # the rate that stands for a closed loop
@@ -23,19 +23,6 @@ ROOM, STALLED, MESSAGE_BYTES = "room", "stalled", "message_bytes"
 MESSAGE_BYTES_MOST = 1 << 20  # the generator's own limit, too
 OVERLOAD, OVERLOAD_AFTER, OVERLOAD_LASTS = "overload_factor", "overload_after_s", "overload_s"
 AFTERWARDS_S = 5.0  # of the window after an overload, at least: latency has to come back
-
-
-@dataclass(frozen=True, kw_only=True)
-class LoadAsked:
-    """The load of one run. `rate_per_s` is that of all workers together; None: a closed loop."""
-
-    rate_per_s: float | None
-    overload: Overload | None = None
-    arrivals: str
-    keep_alive: bool
-    connections: int
-    seed: int
-    warmup_s: float
 
 
 def is_open_loop(parameters: Mapping[str, object]) -> bool:
@@ -89,10 +76,8 @@ def _overload(parameters: Mapping[str, ParameterValue]) -> Overload | None:
     return Overload(factor=factor, after_s=after_s, lasts_s=lasts_s) if factor else None
 
 
-def load_asked(
-    parameters: Mapping[str, ParameterValue], *, connections: int, seed: int, warmup_s: float
-) -> LoadAsked:
-    """The load of a cell with these parameters of its workload.
+def load_asked(parameters: Mapping[str, ParameterValue], *, connections: int, seed: int) -> Load:
+    """The load of a cell with these parameters of its workload, before anybody has sent it.
 
     Raises:
         ValueError: its rate is still to be calibrated (`calibrations_for`).
@@ -100,14 +85,13 @@ def load_asked(
     rate = parameters.get(RATE)
     if isinstance(rate, str):
         raise ValueError(f"the rate {rate!r} has not been calibrated")
-    return LoadAsked(
+    return Load(
         rate_per_s=open_loop_rate(parameters),
         overload=overload_asked(parameters),
         arrivals=str(parameters.get(ARRIVALS, "poisson")),
         keep_alive=bool(parameters.get(KEEP_ALIVE, True)),
         connections=connections,
         seed=seed,
-        warmup_s=warmup_s,
     )
 
 

@@ -78,7 +78,7 @@ class Pretended(driving.Pretended):
 
     def line(self, run: PlannedRun) -> RunLine:
         cell = run.cell
-        asked = load_asked(cell.parameters, connections=1, seed=1, warmup_s=0.0)
+        asked = load_asked(cell.parameters, connections=1, seed=1)
         if asked.rate_per_s is not None:
             self.measured.append(run)
             return super().line(run)
@@ -257,7 +257,7 @@ def test_a_rate_that_the_generator_does_not_take_is_bad_usage(rate: float) -> No
 
 def test_a_rate_is_never_measured_as_a_closed_loop_before_it_is_known() -> None:
     with pytest.raises(ValueError, match="has not been calibrated"):
-        load_asked({"rate_per_s": "50%"}, connections=1, seed=1, warmup_s=0.0)
+        load_asked({"rate_per_s": "50%"}, connections=1, seed=1)
 
 
 @pytest.fixture

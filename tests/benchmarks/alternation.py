@@ -142,9 +142,9 @@ def _run(cell: Mapping[str, Any], window_s: float, model: str, turn: Turn | None
     generator = None
     if cell["workload"] in SERVED:
         document["in_flight"] = CONNECTIONS
-        asked = load_asked(CONNECTIONS, warmup_s=WARMUP_S)
+        asked = load_asked(CONNECTIONS)
         program = GeneratorProgram(python=sys.executable, environment=beside)
-        generator = Generator(program, asked, in_slices=in_slices)
+        generator = Generator(program, asked, WARMUP_S, in_slices=in_slices)
     names, parameters = SERVICES.get(cell["workload"], ()), cell.get("parameters", {})
     with _services().during(names, parameters, in_slices=in_slices) as usage:
         return run_child(

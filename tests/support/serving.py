@@ -13,7 +13,6 @@ from scaling.run.alternation import in_turn
 from scaling.run.child import Child, Ending, Turn, run_child
 from scaling.run.load import Generator, GeneratorProgram
 from scaling.run.services import Services, ServiceUsage
-from scaling.study.load import LoadAsked
 from scaling.study.services import WORKERS, beside
 from tests.support.children import environment, record_of
 
@@ -36,16 +35,14 @@ def load_asked(
     *,
     rate_per_s: float | None = None,
     keep_alive: bool = True,
-    warmup_s: float = WARMUP_S,
-) -> LoadAsked:
+) -> Load:
     """The load of a run: by default a closed loop."""
-    return LoadAsked(
+    return Load(
         rate_per_s=rate_per_s,
         arrivals="constant",
         keep_alive=keep_alive,
         connections=connections,
         seed=1,
-        warmup_s=warmup_s,
     )
 
 
@@ -65,7 +62,7 @@ def served(
     `watch` is called with the generator before the run begins.
     """
     asked = load_asked(connections, rate_per_s=rate_per_s)
-    generator = Generator(generators or program(), asked, apart[1] if apart else None)
+    generator = Generator(generators or program(), asked, WARMUP_S, apart[1] if apart else None)
     watch(generator)
     document = {
         "workload": workload,
@@ -95,7 +92,7 @@ def beside_services(
     cell: Cell,
     *folders: Path,
     needs: Sequence[str] = (),
-    load: LoadAsked | None = None,
+    load: Load | None = None,
     turn: Turn | None = None,
     at: Callable[[str, ServiceUsage], None] = lambda _phase, _usage: None,
 ) -> tuple[Ending, dict[str, ServiceUse]]:
@@ -115,7 +112,7 @@ def beside_services(
             Child(sys.executable, environment(*folders)),
             {**cell, "services": usage.urls, "alternating": in_slices},
             services_cpu_s=usage.cpu_s,
-            generator=Generator(program(), load, in_slices=in_slices) if load else None,
+            generator=Generator(program(), load, WARMUP_S, in_slices=in_slices) if load else None,
             front=usage.front,
             watch=watch,
             turn=turn,
@@ -146,7 +143,7 @@ def alternated(
             Child(sys.executable, environment(*folders, **variables)),
             document,
             limit_s=limit_s,
-            generator=Generator(program(), load, in_slices=True) if load else None,
+            generator=Generator(program(), load, WARMUP_S, in_slices=True) if load else None,
             turn=turn,
         )
 
