@@ -99,8 +99,7 @@ class Replay:
         for runs in together:
             keys = [(run.block, run.cell) for run in runs]
             batch = tuple(
-                run._replace(attempt=self._attempts[key] + 1)
-                for run, key in zip(runs, keys, strict=True)
+                run.at(self._attempts[key] + 1) for run, key in zip(runs, keys, strict=True)
             )
             if not all(key in self._to_repeat for key in keys):
                 first.append(batch)
@@ -347,4 +346,4 @@ def _again_in(batches: Iterable[Batch]) -> int:
 
 
 def _again(batch: Batch) -> Batch:
-    return tuple(run._replace(attempt=run.attempt + 1) for run in batch)
+    return tuple(run.at(run.attempt + 1) for run in batch)

@@ -19,7 +19,7 @@ inside a workload its groups, and inside a group its cells.
 import random
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from msgspec.structs import replace
 
@@ -49,6 +49,10 @@ class PlannedRun(NamedTuple):
     position: int
     cell: Cell
     attempt: int = 1
+
+    def at(self, attempt: int) -> Self:
+        """The same run at another attempt."""
+        return self._replace(attempt=attempt)
 
 
 def hash_seed(seed: int, block: int) -> int:
