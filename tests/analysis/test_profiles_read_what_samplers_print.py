@@ -20,7 +20,6 @@ from scaling.run.profile.perf import (
     samples,
     tallies_of,
 )
-from scaling.run.profile.stacks import StackSample
 
 FLAT = """\
   4243  1234.000000100:  5581e0 _PyEval_EvalFrameDefault (/py/bin/python3.14t)
@@ -93,8 +92,7 @@ def test_names_have_no_folder_of_the_machine() -> None:
 
 def test_stacks_are_counted_by_the_state_of_their_thread() -> None:
     work, wait = [["work", "/a/b.py"], ["main", "/a/b.py"]], [["acquire", "/a/b.py"]]
-    seen = [(work, "running", 3), (work, "running", 4), (wait, "202", 0), (wait, "232", 0)]
-    inside = [StackSample(*each) for each in seen]
+    inside = [(work, "running", 3), (work, "running", 4), (wait, "202", 0), (wait, "232", 0)]
     found = stacks.tallies_of(inside, ["/a"], futex="202")
     assert found["python"].amounts == {("python", "work (b.py)"): 7}
     assert found["python"].of == 7
@@ -102,7 +100,7 @@ def test_stacks_are_counted_by_the_state_of_their_thread() -> None:
     assert found["python_total"].amounts["python_total", "main (b.py)"] == 7
     assert found["blocked"].amounts == {("blocked", "acquire (b.py)"): 1}
     assert found["blocked"].of == 4
-    queued = [StackSample(work, "running", 0), *inside]  # to the kernel it runs; it has no CPU
+    queued = [(work, "running", 0), *inside]  # to the kernel it runs; it has no CPU
     assert stacks.tallies_of(queued, ["/a"], futex="202")["python"].of == 7
     assert "blocked" not in stacks.tallies_of(inside, ["/a"], futex="")
 

@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from scaling.analysis.function_gains import Tally
 from scaling.base.files import text_or_empty
@@ -93,9 +93,7 @@ class Stacks:
         with contextlib.suppress(UnavailableError):  # perf says so itself
             on_cpu = self._perf.on_cpu() if self._perf else None
         inside = [
-            StackSample(
-                self._document["stacks"][place], state, _times_on_cpu(on_cpu, thread, at_ns)
-            )
+            (self._document["stacks"][place], state, _times_on_cpu(on_cpu, thread, at_ns))
             for at_ns, thread, state, place in self._document.get("samples", ())
             if opened_ns <= at_ns <= closed_ns
         ]
@@ -111,19 +109,8 @@ class Stacks:
         self._process = None
 
 
-class StackSample(NamedTuple):
-    """A stack of (function, file), innermost first, and the state of its thread.
-
-    `times_on_cpu` is how often perf found the thread on a CPU at about that time; without perf it
-    is 1.
-    """
-
-    stack: Sequence[Sequence[str]]
-    state: str
-    times_on_cpu: int = 1
-
-
 def _times_on_cpu(on_cpu: Mapping[int, Sequence[int]] | None, thread: int, at_ns: int) -> int:
+    """How often perf found a thread on a CPU at about that time; without perf it is 1."""
     if on_cpu is None:
         return 1
     times = on_cpu.get(thread, ())
@@ -131,12 +118,16 @@ def _times_on_cpu(on_cpu: Mapping[int, Sequence[int]] | None, thread: int, at_ns
 
 
 def tallies_of(
-    inside: Sequence[StackSample], folders: Sequence[str], futex: str = FUTEX
+    inside: Sequence[tuple[Sequence[Sequence[str]], str, int]],
+    folders: Sequence[str],
+    futex: str = FUTEX,
 ) -> Mapping[SampleKind, Tally]:
     """Samples of stacks by function and by stack.
 
-    `futex` is the number of the system call in which threads wait for locks. To the kernel, a
-    thread that waits for a CPU is running: perf samples only what has one.
+    A sample is a stack of (function, file), innermost first, the state of its thread, and how often
+    that was on a CPU at about that time. `futex` is the number of the system call in which threads
+    wait for locks. To the kernel, a thread that waits for a CPU is running: perf samples only what
+    has one.
     """
     own: Counter[tuple[SampleKind, str]] = Counter()
     total: Counter[tuple[SampleKind, str]] = Counter()
