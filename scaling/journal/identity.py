@@ -132,26 +132,17 @@ def _of_application(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[
 # Which folder a study is written to: a new one, or one whose study it resumes.
 
 
-@dataclass(frozen=True)
-class Chosen:
-    """An open journal; `notes` are messages that explain the choice."""
-
-    journal: JournalFile
-    resumed: bool
-    notes: list[str]
-
-
 def choose(
     output: Path,
     head: StudyLine,
     is_complete: Callable[[JournalFile], bool],
     begin: Callable[[StudyLine], StudyLine] = lambda head: head,
-) -> Chosen:
+) -> tuple[JournalFile, list[str]]:
     """Open the journal in `output`, or in `output`-2, -3, … if that holds something else.
 
-    A journal is resumed if it is of the same study on the same machine with the same builds and
-    pins, in the same order of runs, and not complete. A new one gets `head` as its first line, as
-    `begin` completes it.
+    The second are messages that explain the choice. A journal is resumed if it is of the same study
+    on the same machine with the same builds and pins, in the same order of runs, and not complete.
+    A new one gets `head` as its first line, as `begin` completes it.
 
     Raises:
         UsageError: a folder that cannot be written, a journal of a newer schema, or one that is
@@ -164,16 +155,17 @@ def choose(
         following = output.with_name(f"{output.name}-{number}")
         notes.append(f"{folder} is kept ({found}); writing to {following}")
         folder = following
-    resumed = found.head is not None
-    if not resumed:
-        if found.torn_head:
-            notes.append(f"{found.path}: its only line was cut off, nothing was measured; starting")
-        try:
-            found.append(begin(head))
-        except BaseException:
-            found.close()
-            raise
-    return Chosen(found, resumed, notes)
+    if found.head is not None:
+        notes.append(f"resuming {folder}: {len(found.runs)} runs are already measured")
+        return found, notes
+    if found.torn_head:
+        notes.append(f"{found.path}: its only line was cut off, nothing was measured; starting")
+    try:
+        found.append(begin(head))
+    except BaseException:
+        found.close()
+        raise
+    return found, notes
 
 
 def _opened(

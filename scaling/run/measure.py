@@ -305,25 +305,17 @@ def measure(ready: Prepared, output: Path | None, display: Display, *, again: bo
             runs = len(asked.at_rates(made).every_cell)
             return msgspec.structs.replace(head, calibrations=made, runs_per_block=runs)
 
-        chosen = choose(
-            output or RESULTS / asked.study.name,
-            first,
-            is_done,
-            begin,
-        )
-        begun = chosen.journal.head or first
+        journal, notes = choose(output or RESULTS / asked.study.name, first, is_done, begin)
+        begun = journal.head or first
         plan = asked.at_rates(begun.calibrations)
-        folder = chosen.journal.path.parent
-        with chosen.journal as journal:
-            for note in chosen.notes:
+        with journal:
+            for note in notes:
                 display.note(note)
-            if chosen.resumed:
-                display.note(f"resuming {folder}: {len(journal.runs)} runs are already measured")
             extra = ExtraTime(busy_judge_of(first), quiet_on(watched_cpus(first.machine)))
             measure_ceilings(plan, journal, services, display.note)
             execute = executor(plan, journal.ceilings)
             drive(plan, journal, execute, judge, display, rule, extra, execute.together)
-    return folder
+    return journal.path.parent
 
 
 def precision_rule_of(study: Study, first: StudyLine) -> Rule | None:

@@ -128,10 +128,11 @@ def test_a_torn_first_line_begins_again(
 def test_a_study_begins_in_a_folder_with_a_torn_first_line(path: Path) -> None:
     assert isinstance(HEAD, StudyLine)
     path.write_bytes(encode_line(HEAD)[:60])
-    chosen = choose(path.parent, HEAD, lambda _: False)
-    with chosen.journal as opened:
-        assert (opened.path, opened.head, chosen.resumed) == (path, HEAD, False)
-    assert "nothing was measured" in "".join(chosen.notes)
+    opened, notes = choose(path.parent, HEAD, lambda _: False)
+    with opened:
+        assert (opened.path, opened.head) == (path, HEAD)
+    (note,) = notes
+    assert "nothing was measured; starting" in note
 
 
 @pytest.mark.parametrize(

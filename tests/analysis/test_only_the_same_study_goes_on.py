@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from scaling.base.errors import UsageError
 from scaling.builds.arms import parse_arm
 from scaling.journal.file import FILE_NAME, JournalFile
-from scaling.journal.identity import Chosen, Identity, choose, identity_of
+from scaling.journal.identity import Identity, choose, identity_of
 from scaling.journal.record import (
     SCHEMA,
     ArmRecord,
@@ -132,34 +132,32 @@ def measured(folder: Path, line: StudyLine, runs: Sequence[RunLine]) -> bytes:
     return text
 
 
+type Choose = Callable[[StudyLine], tuple[JournalFile, list[str]]]
+
+
 @pytest.fixture
-def chosen(tmp_path: Path) -> Callable[[StudyLine], Chosen]:
-    def choose_(line: StudyLine) -> Chosen:
-        found = choose(tmp_path / "study", line, all_runs)
-        found.journal.close()
-        return found
+def chosen(tmp_path: Path) -> Choose:
+    def choose_(line: StudyLine) -> tuple[JournalFile, list[str]]:
+        journal, notes = choose(tmp_path / "study", line, all_runs)
+        journal.close()
+        return journal, notes
 
     return choose_
 
 
-def test_new_folder_begins_with_the_study(
-    tmp_path: Path, chosen: Callable[[StudyLine], Chosen]
-) -> None:
-    found = chosen(head())
-    assert (found.journal.path, found.resumed) == (tmp_path / "study" / FILE_NAME, False)
-    assert found.notes == []
-    assert found.journal.path.read_bytes() == encode_line(head())
+def test_new_folder_begins_with_the_study(tmp_path: Path, chosen: Choose) -> None:
+    journal, notes = chosen(head())
+    assert (journal.path, notes) == (tmp_path / "study" / FILE_NAME, [])
+    assert journal.path.read_bytes() == encode_line(head())
 
 
 @pytest.mark.parametrize("done", [0, 3])
-def test_same_study_is_resumed(
-    tmp_path: Path, chosen: Callable[[StudyLine], Chosen], done: int
-) -> None:
+def test_same_study_is_resumed(tmp_path: Path, chosen: Choose, done: int) -> None:
     before = measured(tmp_path / "study", head(), RUNS[:done])
-    found = chosen(head(started_at="2026-11-21T08:00:00Z", scaling="0.2.0"))
-    assert (found.journal.path.parent, found.resumed) == (tmp_path / "study", True)
-    assert (len(found.journal.runs), found.notes) == (done, [])
-    assert found.journal.path.read_bytes() == before
+    journal, notes = chosen(head(started_at="2026-11-21T08:00:00Z", scaling="0.2.0"))
+    assert (journal.path.parent, len(journal.runs)) == (tmp_path / "study", done)
+    assert notes == [f"resuming {tmp_path / 'study'}: {done} runs are already measured"]
+    assert journal.path.read_bytes() == before
 
 
 @pytest.mark.parametrize(
@@ -172,43 +170,41 @@ def test_same_study_is_resumed(
     ids=["another study", "another order", "complete"],
 )
 def test_what_cannot_go_on_is_left_as_it_is_and_the_reason_said(
-    there: StudyLine, runs: int, reason: str, tmp_path: Path, chosen: Callable[[StudyLine], Chosen]
+    there: StudyLine, runs: int, reason: str, tmp_path: Path, chosen: Choose
 ) -> None:
     before, line = measured(tmp_path / "study", there, RUNS[:runs]), head(order=ORDER)
-    found = chosen(line)
-    assert (found.journal.path.parent, found.resumed) == (tmp_path / "study-2", False)
-    (note,) = found.notes
+    journal, notes = chosen(line)
+    assert journal.path.parent == tmp_path / "study-2"
+    (note,) = notes
     assert reason in note
     assert "study-2" in note
     assert (tmp_path / "study" / FILE_NAME).read_bytes() == before
-    assert found.journal.path.read_bytes() == encode_line(line)
+    assert journal.path.read_bytes() == encode_line(line)
 
 
-def test_first_folder_that_fits_is_taken(
-    tmp_path: Path, chosen: Callable[[StudyLine], Chosen]
-) -> None:
+def test_first_folder_that_fits_is_taken(tmp_path: Path, chosen: Choose) -> None:
     measured(tmp_path / "study", head(), RUNS)
     measured(tmp_path / "study-2", head(seed=2, study={"name": "other"}), [])
     measured(tmp_path / "study-3", head(), RUNS[:2])
-    found = chosen(head())
-    assert (found.journal.path.parent, found.resumed) == (tmp_path / "study-3", True)
-    assert len(found.notes) == 2
+    journal, notes = chosen(head())
+    assert journal.path.parent == tmp_path / "study-3"
+    *kept, resumed = notes
+    assert len(kept) == 2
+    assert resumed.startswith(f"resuming {tmp_path / 'study-3'}: 2 runs")
 
 
-def test_folder_of_a_published_study_is_not_written_to(
-    tmp_path: Path, chosen: Callable[[StudyLine], Chosen]
-) -> None:
+def test_folder_of_a_published_study_is_not_written_to(tmp_path: Path, chosen: Choose) -> None:
     (tmp_path / "study").mkdir()
     (tmp_path / "study" / f"{FILE_NAME}.gz").write_bytes(b"")
-    found = chosen(head())
-    assert found.journal.path.parent == tmp_path / "study-2"
-    assert "it holds a published study" in found.notes[0]
+    journal, notes = chosen(head())
+    assert journal.path.parent == tmp_path / "study-2"
+    assert "it holds a published study" in notes[0]
     assert [path.name for path in (tmp_path / "study").iterdir()] == [f"{FILE_NAME}.gz"]
 
 
 def test_folder_in_use_is_an_error_and_no_reason_to_begin_another(tmp_path: Path) -> None:
-    first = choose(tmp_path / "study", head(), all_runs)
+    first, _ = choose(tmp_path / "study", head(), all_runs)
     with pytest.raises(UsageError, match="is being written by another study right now"):
         choose(tmp_path / "study", head(), all_runs)
-    first.journal.close()
+    first.close()
     assert not (tmp_path / "study-2").exists()

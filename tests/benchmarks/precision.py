@@ -136,7 +136,7 @@ def _measure(design: Design, output: Path, budget_s: float) -> None:
     with prepared(options, ChildNeeds(), lambda line: print(line, file=sys.stderr)) as found:
         ready = replace(found, plan=_in_order_of(found.plan, design))
         first = ready.first_line()
-        journal = choose(output, first, lambda runs: False).journal
+        journal, _ = choose(output, first, lambda runs: False)
         with journal, services_of(ready) as services:
             execute = Executor(ready.plan, ready.arms, services)
             drive(ready.plan, journal, execute, judge_of(first), PlainLines(console), standing)
