@@ -34,7 +34,7 @@ from scaling.study.remedies import (
     TOGETHER,
     LeftOut,
     best_together,
-    remedies_for,
+    reason_against,
     remedies_study,
 )
 
@@ -115,15 +115,12 @@ class RemedySteps:
         left_out = []
         for base in self._bases:
             added[base] = []
-            for each in remedies_for(base, self.only):
-                if isinstance(each, LeftOut):
-                    left_out.append(each)
-                    continue
-                reason = parse_arm(f"{base}+{each}").unfit(cell)
+            for name in self.only:
+                reason = reason_against(name, base, cell)
                 if reason is None:
-                    added[base].append((each,))
+                    added[base].append((name,))
                 else:
-                    left_out.append(LeftOut(each, base, reason.removeprefix(f"{each}: ")))
+                    left_out.append(LeftOut(name, base, reason))
         if not any(added.values()):
             reasons = "; ".join(f"{each.remedy} on {each.arm}: {each.reason}" for each in left_out)
             raise UsageError(f"remedies: none of these can be measured here. {reasons}")

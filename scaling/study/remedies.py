@@ -4,7 +4,7 @@
 blocks, resumed and shown in the same way. A second one measures the best of them together.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,25 +55,22 @@ def with_remedy(base: str, names: Iterable[str]) -> Arm:
     return parse_arm("+".join([arm.name, *names]))
 
 
-def remedies_for(base: str, only: Iterable[str] = tuple(REMEDIES)) -> Iterator[str | LeftOut]:
-    """Each of these remedies that the build of an arm can have, and the reasons against others.
+def reason_against(name: str, base: str, cell: Cell) -> str | None:
+    """Why a remedy cannot be measured on an arm in a cell like this; None if it can.
 
     Raises:
         UsageError: there is no such remedy.
     """
-    arm = parse_arm(base)
-    for name in only:
-        if name not in REMEDIES:
-            raise unknown("remedy", name, REMEDIES)
-        if name in arm.settings:
-            yield LeftOut(name, base, "the arm has it already")
-            continue
-        try:
-            with_remedy(base, [name])
-        except UsageError as error:
-            yield LeftOut(name, base, str(error).rpartition(f"{name!r} does not fit: ")[2])
-        else:
-            yield name
+    if name not in REMEDIES:
+        raise unknown("remedy", name, REMEDIES)
+    if name in parse_arm(base).settings:
+        return "the arm has it already"
+    try:
+        arm = with_remedy(base, [name])
+    except UsageError as error:
+        return str(error).rpartition(f"{name!r} does not fit: ")[2]
+    reason = arm.unfit(cell)
+    return reason.removeprefix(f"{name}: ") if reason is not None else None
 
 
 def remedies_study(
