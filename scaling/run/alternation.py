@@ -23,7 +23,6 @@ import psutil
 
 from scaling.journal.record import Disturbance
 from scaling.machine.disturbance import MachineTimes, disturbance
-from scaling.run.child import Turn
 from scaling.run.probe import cpu_s
 from scaling.run.process_tree import RUN, NotStoppedError, Tree, mark_of_driver
 from scaling.run.watcher import Watcher
@@ -47,7 +46,7 @@ ROUND_S = 0.1
 MOST_ROUNDS = 100
 
 type Order = dict[str, Any]
-type Job[T] = Callable[[Turn], T]
+type Job[T] = Callable[[Member[T]], T]
 
 
 class Member[T]:
@@ -160,28 +159,31 @@ class Member[T]:
         if self._error is not None:
             raise self._error
 
-    # For the threads of the run; see `Turn`.
+    # For the threads of the run.
 
     def started(
         self, process: subprocess.Popen[bytes], run: str, beside_cpu_s: Callable[[], float]
     ) -> None:
-        """Note what is to be stopped."""
+        """Its child is there; all its processes have `run` as their variable `RUN`.
+
+        `beside_cpu_s` is the CPU time so far of what works for it and is none of them.
+        """
         self._process = process
         self._beside_cpu_s = beside_cpu_s
         self._tree = Tree(process.pid, run)
 
     def next(self, facts: Mapping[str, Any]) -> Order:
-        """Wait for the next order."""
+        """Be stopped until it has another turn; what to do then, nothing after the last one."""
         self._said.put(facts)
         return self._orders.get() or {}
 
     def own_s(self) -> float:
-        """Seconds that it has had the turn so far."""
+        """Seconds that it has not been stopped so far."""
         since_s = self._since_s
         return self._own_s + (time.monotonic() - since_s if since_s is not None else 0.0)
 
     def out_of_turn_s(self) -> float:
-        """CPU seconds that it used while others had their turn."""
+        """CPU seconds that it used so far while others had their turn."""
         return self._out_of_turn_s
 
     def _run(self) -> None:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
 import msgspec
 
@@ -27,6 +27,7 @@ from scaling.journal.record import (
 )
 from scaling.machine.disturbance import disturbance
 from scaling.machine.topology import cpus_of
+from scaling.run.alternation import Member
 from scaling.run.load import Client, LoadError
 from scaling.run.probe import Probe
 from scaling.run.process_tree import RUN, ask_for_stacks, end_tree, ended_within, mark_of_driver
@@ -52,25 +53,6 @@ class Child:
     program: str
     environment: Mapping[str, str]
     arguments: tuple[str, ...] = ("-m", "workers")
-
-
-class Turn(Protocol):
-    """A run's place among others with which it takes turns; for the run itself."""
-
-    def started(self, process: subprocess.Popen[bytes], run: str, beside_cpu_s: Clock) -> None:
-        """Its child is there; all its processes have `run` as their variable `RUN`.
-
-        `beside_cpu_s` is the CPU time so far of what works for it and is none of them.
-        """
-
-    def next(self, facts: Mapping[str, Any]) -> dict[str, Any]:
-        """Be stopped until it has another turn; what to do then, nothing after the last one."""
-
-    def own_s(self) -> float:
-        """Seconds that it has not been stopped so far."""
-
-    def out_of_turn_s(self) -> float:
-        """CPU seconds that it used so far while others had their turn."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +85,7 @@ def run_child(
     watch: Watch | None = None,
     front: Front | None = None,
     secrets: Collection[str] = (),
-    turn: Turn | None = None,
+    turn: Member[Any] | None = None,
 ) -> Ending:
     """Run one cell in a fresh process tree; never raises for what the child does.
 

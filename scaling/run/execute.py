@@ -11,8 +11,8 @@ from scaling.base.formats import now
 from scaling.builds.prepared_arm import PreparedArm
 from scaling.journal.record import Cell, RunLine, ServiceUse
 from scaling.machine.topology import Apart, apart
-from scaling.run.alternation import in_turn
-from scaling.run.child import Child, Ending, Turn, Watch, run_child
+from scaling.run.alternation import Member, in_turn
+from scaling.run.child import Child, Ending, Watch, run_child
 from scaling.run.load import Generator, GeneratorProgram
 from scaling.run.redaction import secrets_in, without_own_paths
 from scaling.run.service_process import ServiceError
@@ -68,7 +68,9 @@ class Executor:
             for line, raw in done
         ]
 
-    def __call__(self, run: PlannedRun, turn: Turn | None = None) -> tuple[RunLine, bytes | None]:
+    def __call__(
+        self, run: PlannedRun, turn: Member[Any] | None = None
+    ) -> tuple[RunLine, bytes | None]:
         """Do one run; return its line and the record as the child printed it.
 
         With `turn` it takes turns with others.
@@ -101,7 +103,9 @@ class Executor:
         )
         return line, ending.raw_record
 
-    def _run(self, run: PlannedRun, turn: Turn | None) -> tuple[Ending, dict[str, ServiceUse]]:
+    def _run(
+        self, run: PlannedRun, turn: Member[Any] | None
+    ) -> tuple[Ending, dict[str, ServiceUse]]:
         """Run the cell in a child, beside its services; what they used.
 
         Raises:

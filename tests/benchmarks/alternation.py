@@ -21,8 +21,8 @@ import numpy as np
 from scaling.analysis.statistics import estimate
 from scaling.analysis.table.ticks import throughputs
 from scaling.journal.record import Record
-from scaling.run.alternation import in_turn
-from scaling.run.child import Child, Ending, Turn, run_child
+from scaling.run.alternation import Member, in_turn
+from scaling.run.child import Child, Ending, run_child
 from scaling.run.load import Generator, GeneratorProgram
 from scaling.run.services import Services
 from tests.benchmarks.bare_loop import WARMUP_S
@@ -129,12 +129,14 @@ def together(cell: Mapping[str, Any], window_s: float) -> Block:
 WAYS = {"one by one": one_by_one, "in turn": together}
 
 
-def measured_in_turn(cell: Mapping[str, Any], window_s: float, turn: Turn) -> Ending:
+def measured_in_turn(cell: Mapping[str, Any], window_s: float, turn: Member[Ending]) -> Ending:
     """A run of two threads in a group."""
     return _run(cell, window_s, "threads", turn)
 
 
-def _run(cell: Mapping[str, Any], window_s: float, model: str, turn: Turn | None = None) -> Ending:
+def _run(
+    cell: Mapping[str, Any], window_s: float, model: str, turn: Member[Ending] | None = None
+) -> Ending:
     fixed = {"workers": 2, "warmup_s": WARMUP_S, "window_s": window_s, "ticks": 20}
     in_slices = turn is not None
     document = {**cell, **fixed, "model": model, "alternating": in_slices}

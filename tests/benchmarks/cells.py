@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from scaling.journal.record import Record
-from scaling.run.alternation import in_turn
-from scaling.run.child import Child, Ending, Turn, run_child
+from scaling.run.alternation import Member, in_turn
+from scaling.run.child import Child, Ending, run_child
 from scaling.run.waits import RATE_PER_S
 from tests.benchmarks.bare_loop import WARMUP_S
 from tests.support.children import environment
@@ -77,7 +77,7 @@ def run(
     cell = {"workload": workload, "warmup_s": WARMUP_S, "window_s": window_s, "ticks": 20, **more}
     child = Child(sys.executable, environment(**(settings or {})))
 
-    def job(turn: Turn | None) -> Ending:
+    def job(turn: Member[Ending] | None) -> Ending:
         document = {**cell, "alternating": turn is not None}
         return run_child(child, document, waits_per_s=waits_per_s, turn=turn)
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from scaling.journal.record import Disturbance, Load, Record, ServiceUse, WorkerRecord
-from scaling.run.alternation import in_turn
-from scaling.run.child import Child, Ending, Turn, run_child
+from scaling.run.alternation import Member, in_turn
+from scaling.run.child import Child, Ending, run_child
 from scaling.run.load import Generator, GeneratorProgram
 from scaling.run.services import Services, ServiceUsage
 from scaling.study.services import WORKERS, beside
@@ -93,7 +93,7 @@ def beside_services(
     *folders: Path,
     needs: Sequence[str] = (),
     load: Load | None = None,
-    turn: Turn | None = None,
+    turn: Member[Any] | None = None,
     at: Callable[[str, ServiceUsage], None] = lambda _phase, _usage: None,
 ) -> tuple[Ending, dict[str, ServiceUse]]:
     """One run with the services that it `needs` and its parameters ask for, and what they used.
@@ -121,7 +121,7 @@ def beside_services(
 
 
 def taking_turns[T](
-    run: Callable[[Cell, Turn], T], cells: Iterable[Cell], window_s: float
+    run: Callable[[Cell, Member[T]], T], cells: Iterable[Cell], window_s: float
 ) -> tuple[list[T], Disturbance]:
     """What `run` returns for each of these cells, all alive at the same time."""
     return in_turn([partial(run, cell) for cell in cells], window_s, random.Random(1))
@@ -135,7 +135,7 @@ def alternated(
     A cell may have a `limit_s`.
     """
 
-    def run(cell: Cell, turn: Turn) -> Ending:
+    def run(cell: Cell, turn: Member[Ending]) -> Ending:
         document = {"in_flight": connections, **cell, "alternating": True}
         limit_s = document.pop("limit_s", None)
         load = load_asked(connections) if connections else None

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from scaling.journal.record import ServiceUse
-from scaling.run.child import Ending, Turn
+from scaling.run.alternation import Member
+from scaling.run.child import Ending
 from scaling.run.process_tree import CANNOT_STOP
 from scaling.run.services import Services
 from tests.support.children import record_of
@@ -32,7 +33,7 @@ def together(
 ) -> list[Done]:
     """Runs of two workers; those of a server are loaded."""
 
-    def run(cell: Mapping[str, Any], turn: Turn) -> Done:
+    def run(cell: Mapping[str, Any], turn: Member[Done]) -> Done:
         keep_alive = cell["parameters"].get("keep_alive")
         load = None if keep_alive is None else load_asked(CONNECTIONS, keep_alive=keep_alive)
         return beside_services(services, {**CELL, **cell}, needs=needs, load=load, turn=turn)
