@@ -50,9 +50,6 @@ STATE = "reference.json"
 AGAIN = "scaling reference"
 PUBLISHED, FAILED, MOVED = "published", "failed", "another machine"
 
-type Run = Callable[[Sequence[str], dict[str, str]], int]
-type Publish = Callable[[Path, Path], None]
-
 
 class Ended(msgspec.Struct, frozen=True):
     """The outcome of a study, when it ended, and how long it took."""
@@ -130,8 +127,8 @@ class ReferenceSteps:
     workers: Sequence[str] = ()
     pgo: bool = True
     alternate: bool = True
-    run: Run = run_here
-    publish: Publish = publish_here
+    run: Callable[[Sequence[str], dict[str, str]], int] = run_here
+    publish: Callable[[Path, Path], None] = publish_here
     here: Callable[[], Machine] = machine_here
     clock: Callable[[], float] = time.monotonic
     _began: float = field(init=False, default=0.0)

@@ -38,8 +38,6 @@ from scaling.study.remedies import (
     remedies_study,
 )
 
-type Added = Mapping[str, Sequence[Sequence[str]]]  # settings to add to each arm without a remedy
-
 
 @dataclass(frozen=True, kw_only=True)
 class RemedySteps:
@@ -126,7 +124,10 @@ class RemedySteps:
             raise UsageError(f"remedies: none of these can be measured here. {reasons}")
         return self._run(added, served=served), left_out
 
-    def _run(self, added: Added, *, served: bool, suffix: str = "") -> Remedies:
+    def _run(
+        self, added: Mapping[str, Sequence[Sequence[str]]], *, served: bool, suffix: str = ""
+    ) -> Remedies:
+        """Measure each arm without a remedy, and with each of the settings to add to it."""
         study = remedies_study(
             self.entry, added, self._workers(), f"{self._name}{suffix}", served=served
         )

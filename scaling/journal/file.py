@@ -29,8 +29,6 @@ from scaling.journal.record import (
 
 FILE_NAME = NAMES[0]
 
-type Harm = Literal["removed", "replaced", "changed"]  # what another program did to an open journal
-
 try:
     import fcntl
 except ImportError:  # Windows: a second writer is not noticed there
@@ -260,7 +258,7 @@ def _refuse_newer(text: bytes, path: Path) -> None:
         )
 
 
-def intrusion(file: int, path: Path, size: int) -> Harm | None:
+def intrusion(file: int, path: Path, size: int) -> Literal["removed", "replaced", "changed"] | None:
     """What another program did to an open file that had so many bytes and was at `path`."""
     ours = os.fstat(file)
     if ours.st_nlink == 0:

@@ -156,8 +156,6 @@ def _resident(pagemap: int, page: int, pages: range) -> Iterator[int]:
 
 # -------------------------------------------------------------------------------------------- probe
 
-type OnPhase = Callable[[str, dict[str, Any]], dict[str, Any]]
-
 SAMPLE_EVERY_S = 0.25  # a reading takes about 20 µs per process
 IN_ROUNDS_S = 0.05  # at the end of a round of finite work what it needed is free again
 READ_AT = ("imported", "closed")  # phases; at others the child must not wait for readings
@@ -174,7 +172,7 @@ class Probe:
         self,
         observed: socket.socket,
         services_cpu_s: Callable[[], float] = lambda: 0.0,
-        on_phase: OnPhase | None = None,
+        on_phase: Callable[[str, dict[str, Any]], dict[str, Any]] | None = None,
     ) -> None:
         """Listen at `observed`; `services_cpu_s` returns the CPU seconds of the services so far.
 

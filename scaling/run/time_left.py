@@ -14,8 +14,6 @@ from scaling.base.formats import duration, percent, plural
 from scaling.journal.record import Cell, RunLine
 from scaling.machine.disturbance import MachineTimes, crowding, disturbance
 
-type Inside = Callable[[Cell], float | None]  # seconds of warm-up and window; None where finite
-
 
 class Left(NamedTuple):
     """Seconds that are still to come, and how many runs besides of which nothing is known."""
@@ -38,7 +36,8 @@ class TimeLeft:
     what runs of its cell have cost on average; before the first, it is unknown.
     """
 
-    def __init__(self, inside_s: Inside, overhead_s: float) -> None:
+    def __init__(self, inside_s: Callable[[Cell], float | None], overhead_s: float) -> None:
+        """`inside_s` are the seconds of warm-up and window of a cell; None where it is finite."""
         self._inside_s = inside_s
         self._estimate_s = overhead_s
         self._overheads_s: list[float] = []
@@ -103,11 +102,8 @@ SHARE = 0.15
 MOST_WAIT_S = 10.0  # before a second attempt; noise of a machine lasts for 10 to 30 s
 SAMPLE_S = 0.5
 
-type Busy = Callable[[RunLine], str | None]  # what others took of the machine; None where little
-type Quiet = Callable[[int], bool]  # whether so many workers have a CPU each, now
 
-
-def quiet_on(cpus: int | None) -> Quiet:
+def quiet_on(cpus: int | None) -> Callable[[int], bool]:
     """Whether other programs leave a CPU to each of so many workers, seen for half a second.
 
     `cpus` are the machine's CPUs, None if the study may not use them all.
@@ -127,11 +123,14 @@ class ExtraTime:
 
     def __init__(
         self,
-        busy: Busy,
-        quiet: Quiet,
+        busy: Callable[[RunLine], str | None],
+        quiet: Callable[[int], bool],
         clock: Callable[[], float] = time.monotonic,
         share: float = SHARE,
     ) -> None:
+        """`busy` says what others took of the machine in a run, None where that was little; `quiet`
+        whether so many workers have a CPU each, now.
+        """
         self.busy = busy
         self.left_s = 0.0
         self._quiet = quiet

@@ -35,11 +35,13 @@ STOP_S = 30.0  # for hosts to end their runs after Ctrl-C
 LOOK_S = 0.2  # between two looks at hosts that are busy
 OF_A_BUILD = ("version", "compiler", "pgo", "lto", "openssl")
 
-type Ask = Callable[[str, str], Request]  # with the id of the results, and a label
 
-
-def measure_on_hosts(cluster: Cluster, ask: Ask, folder: Path, say: Say) -> Hosts:
+def measure_on_hosts(
+    cluster: Cluster, ask: Callable[[str, str], Request], folder: Path, say: Say
+) -> Hosts:
     """Measure what remains on every host; return how far each is.
+
+    `ask` makes the request with the id of the results, for the host of a label.
 
     Raises:
         UsageError: the folder cannot be used, or two of the hosts are one machine.
