@@ -35,19 +35,16 @@ class Executor:
         plan: Plan,
         arms: Mapping[str, PreparedArm],
         services: Services,
-        generators: GeneratorProgram | None = None,
+        generators: GeneratorProgram,
         watch: Watch | None = None,
     ) -> None:
-        """`generators` are for served workloads; without it, none of them can be measured.
-
-        `watch` is called at each phase of every run.
-        """
+        """`generators` are for served workloads. `watch` is called at each phase of every run."""
         self._plan = plan
         self._arms = arms
         self._services = services
         self._generators = generators
         self._watch = watch
-        self._secrets = secrets_in(generators.requests) if generators else frozenset()
+        self._secrets = secrets_in(generators.requests)
 
     def together(self, runs: Sequence[PlannedRun]) -> list[tuple[RunLine, bytes | None]]:
         """Do runs in turn, all alive at the same time; return what `__call__` does of each.
@@ -150,7 +147,7 @@ class Executor:
 
     def _listening(self) -> dict[str, str]:
         """Where servers listen, if it is not the loopback."""
-        elsewhere = self._generators.elsewhere if self._generators else None
+        elsewhere = self._generators.elsewhere
         return {"address": elsewhere.address} if elsewhere else {}
 
     def _ticks(self, cell: Cell) -> int:
@@ -161,17 +158,15 @@ class Executor:
 
     def _apart(self, cell: Cell) -> Apart | None:
         """CPUs of workers and load generator where they need not share any."""
-        generators = self._generators
-        if generators is None or generators.topology is None:
-            return None
-        return apart(generators.topology, cell.workers, generators.processes)
+        topology, processes = self._generators.topology, self._generators.processes
+        return None if topology is None else apart(topology, cell.workers, processes)
 
     def _generator(
         self, run: PlannedRun, places: Apart | None, *, in_slices: bool
     ) -> Generator | None:
         """The load of a served cell: all cells of a block have the same arrivals at a rate."""
         cell = run.cell
-        if self._generators is None or not self._plan.workloads[cell.workload].served:
+        if not self._plan.workloads[cell.workload].served:
             return None
         asked = load_asked(
             cell.parameters,

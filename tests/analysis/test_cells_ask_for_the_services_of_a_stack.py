@@ -25,6 +25,7 @@ from scaling.journal.record import (
 )
 from scaling.run.child import Ending
 from scaling.run.execute import Executor
+from scaling.run.load import GeneratorProgram
 from scaling.run.redaction import without_address
 from scaling.run.service_process import ServiceError, Usage
 from scaling.run.services import Services, ServiceUsage
@@ -123,7 +124,8 @@ def run_with(services: Services) -> tuple[RunLine, bytes | None]:
     (run, *_) = plan.runs
     cell = with_(run.cell, parameters={"pooler": "pgbouncer"})
     asked = run._replace(cell=cell)
-    return Executor(plan, {"3.14t": arm}, services)(asked)
+    generators = GeneratorProgram(python=sys.executable, environment={})
+    return Executor(plan, {"3.14t": arm}, services, generators)(asked)
 
 
 @pytest.mark.parametrize("variable", URLS)

@@ -15,6 +15,7 @@ from scaling.builds.settings.interpreter import NOT_IN_CPYTHON
 from scaling.journal.record import ParameterFacts, WorkloadFacts, decode_line, encode_line
 from scaling.run.child import Child, Ending
 from scaling.run.execute import Executor
+from scaling.run.load import GeneratorProgram
 from scaling.run.measure import Prepared
 from scaling.run.services import Services
 from scaling.study.plan.cells import Plan
@@ -85,8 +86,9 @@ def limits_of(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> dict[str, float | 
 
     monkeypatch.setattr(execute, "run_child", run)
     arm = PreparedArm(parse_arm("3.14t"), sys.executable, {}, description(), "PATH")
+    generators = GeneratorProgram(python=sys.executable, environment={})
     with Services(sys.executable, {}) as services:
-        executor = Executor(plan, {"3.14t": arm}, services)
+        executor = Executor(plan, {"3.14t": arm}, services, generators)
         for each in plan.runs:
             executor(each)
     return limits

@@ -21,7 +21,7 @@ from scaling.analysis.table.load import judge_of, read_journal
 from scaling.journal.identity import choose
 from scaling.journal.record import Cell, RunLine
 from scaling.run.execute import Executor
-from scaling.run.measure import ChildNeeds, prepared, services_of
+from scaling.run.measure import ChildNeeds, generators_of, prepared, services_of
 from scaling.run.progress import PlainLines
 from scaling.run.session import drive
 from scaling.run.time_left import Standing
@@ -138,5 +138,5 @@ def _measure(design: Design, output: Path, budget_s: float) -> None:
         first = ready.first_line()
         journal, _ = choose(output, first, lambda runs: False)
         with journal, services_of(ready) as services:
-            execute = Executor(ready.plan, ready.arms, services)
+            execute = Executor(ready.plan, ready.arms, services, generators_of(ready, 1))
             drive(ready.plan, journal, execute, judge_of(first), PlainLines(console), standing)
