@@ -1,13 +1,14 @@
 """The studies that a reference session makes, as reference.toml lists them."""
 
 import shlex
+import tomllib
 from collections.abc import Collection, Iterator
+from functools import cache
 from importlib import resources
 
 import msgspec
 
 from scaling.base.errors import UsageError, unknown
-from scaling.base.typed import converted, document, title
 
 FILE_NAME = "reference.toml"
 WORKERS = "--workers"
@@ -97,9 +98,20 @@ class OutsideProgram(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
             )
 
 
+@cache
+def _listed() -> tuple[list[OutsideProgram], list[ReferenceStudy]]:
+    """The programs that others wrote, and the studies of all else, in the order of the list."""
+    text = (resources.files("scaling.study") / FILE_NAME).read_text("utf-8")
+    tables = tomllib.loads(text)
+    return (
+        msgspec.convert(tables.get("programs", []), list[OutsideProgram]),
+        msgspec.convert(tables.get("studies", []), list[ReferenceStudy]),
+    )
+
+
 def outside_programs() -> list[OutsideProgram]:
     """The programs that others wrote, in the order of the list."""
-    return _tables("programs", "program", OutsideProgram)
+    return _listed()[0]
 
 
 def reference_studies(
@@ -110,8 +122,8 @@ def reference_studies(
     Raises:
         UsageError: there is no study or batch of such a name, or none that is of both.
     """
-    of_programs = [study for program in outside_programs() for study in program.studies()]
-    others = _tables("studies", "study", ReferenceStudy)
+    programs, others = _listed()
+    of_programs = [study for program in programs for study in program.studies()]
     studies = sorted([*of_programs, *others], key=lambda study: study.batch)
     names = [study.name for study in studies]
     if len(set(names)) < len(names):
@@ -131,14 +143,3 @@ def reference_studies(
     if not chosen:
         raise UsageError("--only and --batch have no study in common")
     return chosen
-
-
-def _tables[Kind: (ReferenceStudy, OutsideProgram)](
-    key: str, noun: str, kind: type[Kind]
-) -> list[Kind]:
-    """Those of that key; `noun` says in messages what each is."""
-    text = (resources.files("scaling.study") / FILE_NAME).read_text("utf-8")
-    return [
-        converted(table, kind, f"{FILE_NAME}: {title(noun, number, table)}")
-        for number, table in enumerate(document(text, FILE_NAME).get(key, []), start=1)
-    ]
