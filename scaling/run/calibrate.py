@@ -37,6 +37,7 @@ from scaling.study.load import (
 )
 from scaling.study.plan.cells import Plan
 from scaling.study.plan.order import PlannedRun
+from scaling.study.plan.table import with_parameters
 from scaling.study.services import LOAD_GENERATOR, WITH_CEILING
 
 # ----------------------------------------------------------------------------------------- ceilings
@@ -238,13 +239,7 @@ def _name(needed: Needed, plan: Plan) -> str:
     """`serve`; where a workload has several, with its parameters that are not at their defaults."""
     if [each.workload for each in plan.calibrations].count(needed.workload) == 1:
         return needed.workload
-    known = plan.workloads[needed.workload].parameters
-    changed = [
-        f"{name}={value}"
-        for name, value in needed.parameters.items()
-        if value != known[name].default
-    ]
-    return f"{needed.workload} ({', '.join(changed)})" if changed else needed.workload
+    return with_parameters(needed.workload, needed.parameters, plan.workloads[needed.workload])
 
 
 def _in_words(made: Calibration, operation: str) -> str:

@@ -46,9 +46,10 @@ def plan_rows(plan: Plan) -> Iterator[list[str]]:
     alike: dict[tuple[Cell, str], list[Cell]] = {}
     for each in plan.cells:
         cell = each.but(parameters={}, workers=0, pinning=None)
-        alike.setdefault((cell, changed_parameters(each, plan.workloads)), []).append(each)
-    for (cell, parameters), cells in alike.items():
-        label = f"{cell.workload} ({parameters})" if parameters else cell.workload
+        facts = plan.workloads[each.workload]
+        label = with_parameters(each.workload, each.parameters, facts)
+        alike.setdefault((cell, label), []).append(each)
+    for (cell, label), cells in alike.items():
         counts = ", ".join(map(str, dict.fromkeys(each.workers for each in cells)))
         seconds = _seconds(plan, cells)
         yield [
@@ -90,15 +91,16 @@ def _seconds(plan: Plan, cells: Sequence[Cell]) -> float | None:
     return sum(known) * plan.study.blocks if len(known) == len(cells) else None
 
 
-def changed_parameters(cell: Cell, workloads: Mapping[str, WorkloadFacts]) -> str:
-    """The cell's parameters that are not at their defaults: `payload_bytes=256, api=streams`."""
-    known = workloads[cell.workload].parameters
-    changed: dict[str, ParameterValue] = {
-        name: rate_in_words(value) if name == RATE else value
-        for name, value in cell.parameters.items()
-        if value != known[name].default
-    }
-    return ", ".join(f"{name}={value}" for name, value in changed.items())
+def with_parameters(
+    workload: str, parameters: Mapping[str, ParameterValue], facts: WorkloadFacts
+) -> str:
+    """`echo (payload_bytes=256, api=streams)`: it and what is not at its default."""
+    changed = [
+        f"{name}={rate_in_words(value) if name == RATE else value}"
+        for name, value in parameters.items()
+        if value != facts.parameters[name].default
+    ]
+    return f"{workload} ({', '.join(changed)})" if changed else workload
 
 
 # ------------------------------------------------------------------------------------ on a terminal
