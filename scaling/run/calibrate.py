@@ -25,7 +25,7 @@ from scaling.run.load import Elsewhere
 from scaling.run.progress import Display, figure_of, run_in_words
 from scaling.run.service_process import ServiceError
 from scaling.run.services import Services
-from scaling.run.session import Execute, InterruptedStudyError
+from scaling.run.session import Done, InterruptedStudyError
 from scaling.run.time_left import Left
 from scaling.study.load import (
     CALIBRATION_WINDOW_S,
@@ -169,7 +169,7 @@ def _ceiling_per_s(
 
 
 def calibrate(
-    plan: Plan, executor: Callable[[Plan], Execute], display: Display
+    plan: Plan, executor: Callable[[Plan], Callable[[PlannedRun], Done]], display: Display
 ) -> list[Calibration]:
     """Measure the peaks that the plan's rates are made from; nothing where all are numbers.
 

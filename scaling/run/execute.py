@@ -47,11 +47,14 @@ class Executor:
         self._secrets = secrets_in(generators.requests)
 
     def together(self, runs: Sequence[PlannedRun]) -> list[tuple[RunLine, bytes | None]]:
-        """Do runs in turn, all alive at the same time; return what `__call__` does of each.
+        """Do one run, or several in turn, all alive at the same time; return what `__call__` does
+        of each.
 
         What disturbed one of them disturbed all, and they are no disturbance to each other.
         """
-        first = runs[0]
+        first, *others = runs
+        if not others:
+            return [self(first)]
         seed = f"{self._plan.study.seed}:{first.block}:{first.position}:{first.attempt}"
         jobs = [partial(self, run) for run in runs]
         try:

@@ -314,7 +314,7 @@ def measure(ready: Prepared, output: Path | None, display: Display, *, again: bo
             extra = ExtraTime(busy_judge_of(first), quiet_on(watched_cpus(first.machine)))
             measure_ceilings(plan, journal, services, display.note)
             execute = executor(plan, journal.ceilings)
-            drive(plan, journal, execute, judge, display, rule, extra, execute.together)
+            drive(plan, journal, execute.together, judge, display, rule, extra)
     return journal.path.parent
 
 

@@ -29,9 +29,8 @@ from scaling.study.presets import FAILING_BLOCKS
 RETRIES = 1
 
 type Done = tuple[RunLine, bytes | None]
-type Execute = Callable[[PlannedRun], Done]
-type Together = Callable[[Sequence[PlannedRun]], Sequence[Done]]
 type Batch = tuple[PlannedRun, ...]  # runs that are made together: a group's, or one
+type Execute = Callable[[Batch], Sequence[Done]]
 type Judge = Callable[[RunLine], str | None]  # why a run is invalid; None where it is not
 type Key = tuple[int, Cell]  # block and cell
 
@@ -127,17 +126,15 @@ def drive(
     display: Display,
     rule: Rule | None = None,
     extra: ExtraTime | None = None,
-    together: Together | None = None,
 ) -> None:
     """Do what remains of the plan, then block after block until the rule has enough.
 
-    With `extra` time, runs that other load disturbed are made again at once. A plan with groups
-    needs `together`, which does the runs of a group.
+    With `extra` time, runs that other load disturbed are made again at once.
 
     Raises:
         InterruptedStudyError: the user stopped it; the run under way is not in the journal.
     """
-    work = _Work(plan, journal, execute, together, judge, display, extra)
+    work = _Work(plan, journal, execute, judge, display, extra)
     for line in journal.runs:  # each is read from the journal and judged once
         work.learn(line, judge(line))
     blocks = work.replay.blocks(plan)
@@ -178,7 +175,6 @@ class _Work:
         plan: Plan,
         journal: JournalFile,
         execute: Execute,
-        together: Together | None,
         judge: Judge,
         display: Display,
         extra: ExtraTime | None,
@@ -188,7 +184,6 @@ class _Work:
         self._plan = plan
         self._journal = journal
         self._execute = execute
-        self._together = together
         self._judge = judge
         self._display = display
         self._extra = extra
@@ -256,7 +251,7 @@ class _Work:
         words = [run_in_words(run.cell) for run in batch]
         more = f" in turn with {len(batch) - 1} more" if len(batch) > 1 else ""
         self._display.running(f"{words[0]}{more}", self._time.left)
-        done = self._done(batch)
+        done = self._execute(batch)
         for line, record in done:
             self._journal.append(line, record)
         self.to_do.popleft()
@@ -270,11 +265,6 @@ class _Work:
         lines = [line for line, _ in done]
         if not self._made_again_at_once(batch, lines, reasons) and any(reasons):
             self._make_again_at_the_end(batch, reasons)
-
-    def _done(self, batch: Batch) -> Sequence[Done]:
-        if len(batch) > 1 and self._together is not None:
-            return self._together(batch)
-        return [self._execute(run) for run in batch]
 
     def _make_again_at_the_end(self, batch: Batch, reasons: Sequence[str | None]) -> None:
         """Have runs made again when all others are done, if it was the first attempt.

@@ -361,7 +361,7 @@ def test_a_group_with_an_invalid_run_is_made_again_as_a_whole(plan: Plan, tmp_pa
     batches, runs = plan.together(plan.runs), Pretended()
     bad = max(batches, key=len)
     judge = doubts((bad[1], 1))
-    _, told = driven(plan, tmp_path, runs, judge, together=runs.together)
+    _, told = driven(plan, tmp_path, runs, judge)
     with opened(tmp_path / "journal.jsonl") as written:
         assert Replay.of(written.runs, judge).remaining(batches) == []
     assert runs.done == [*plan.runs, *bad]
@@ -373,7 +373,7 @@ def test_a_group_with_an_invalid_run_is_made_again_as_a_whole(plan: Plan, tmp_pa
 def test_a_disturbed_group_is_made_again_at_once(plan: Plan, tmp_path: Path) -> None:
     runs, first = Pretended(), plan.together(plan.runs)[0]
     extra = Machine({0}).extra()
-    _, told = driven(plan, tmp_path, runs, extra=extra, together=runs.together)
+    _, told = driven(plan, tmp_path, runs, extra=extra)
     assert runs.done == [*first, *first, *plan.runs[len(first) :]]
     assert runs.attempts[: 2 * len(first)] == [1] * len(first) + [2] * len(first)
     assert [again for _, again in told.busy_runs] == [True]
@@ -383,7 +383,7 @@ def test_an_interrupted_group_is_measured_again_as_a_whole(plan: Plan, tmp_path:
     with opened(tmp_path / "journal.jsonl") as written:  # by a driver that was killed in a group
         written.append(Pretended().line(plan.runs[0]))
     runs = Pretended()
-    driven(plan, tmp_path, runs, together=runs.together)
+    driven(plan, tmp_path, runs)
     assert runs.done == plan.runs
     assert runs.attempts == [2] + [1] * (len(plan.runs) - 1)
 
@@ -399,4 +399,4 @@ def test_a_study_in_groups_goes_on_with_what_is_missing(cut: int, plan: Plan) ->
 def test_ctrl_c_in_a_group_leaves_it_to_be_measured(plan: Plan, tmp_path: Path) -> None:
     runs = Pretended(stop_at=1)  # inside the first group
     with pytest.raises(InterruptedStudyError, match=rf"0 of {len(plan.runs)} runs"):
-        driven(plan, tmp_path, runs, together=runs.together)
+        driven(plan, tmp_path, runs)

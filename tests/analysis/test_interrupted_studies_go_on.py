@@ -134,7 +134,7 @@ def test_a_driver_keeps_no_run_that_it_has_measured(plan: Plan, tmp_path: Path) 
 
     runs, before = Measured(), alive()
     with opened(tmp_path / "journal.jsonl") as journal:
-        drive(plan, journal, runs, believes, Told(), enough)
+        drive(plan, journal, runs.together, believes, Told(), enough)
         assert len(journal.runs) == len(runs.done) == 2 * len(plan.runs)
         assert {line.block for line in journal.runs} == {0, 1, 2, 3}
     assert 1 <= runs.alive - before <= 2  # the one just measured, and one that is read again

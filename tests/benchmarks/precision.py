@@ -139,4 +139,11 @@ def _measure(design: Design, output: Path, budget_s: float) -> None:
         journal, _ = choose(output, first, lambda runs: False)
         with journal, services_of(ready) as services:
             execute = Executor(ready.plan, ready.arms, services, generators_of(ready, 1))
-            drive(ready.plan, journal, execute, judge_of(first), PlainLines(console), standing)
+            drive(
+                ready.plan,
+                journal,
+                lambda runs: [execute(run) for run in runs],  # none in turn
+                judge_of(first),
+                PlainLines(console),
+                standing,
+            )

@@ -9,7 +9,7 @@ from scaling.journal.file import FILE_NAME, JournalFile
 from scaling.journal.record import CeilingLine, RunLine
 from scaling.machine.topology import Topology
 from scaling.run.progress import Display, PlainLines
-from scaling.run.session import drive
+from scaling.run.session import Batch, Done, drive
 from scaling.study.definition import Options
 from scaling.study.file import study_from
 from scaling.study.plan.cells import Plan, make_plan
@@ -60,10 +60,13 @@ def do_study(
         if not journal.ceilings:
             journal.append(CEILING)
 
-        def done(run: PlannedRun) -> tuple[RunLine, bytes | None]:
-            for line in journal.runs:
-                acknowledge(key_of(line))
-            return execute(run)
+        def done(runs: Batch) -> list[Done]:
+            made = []
+            for run in runs:
+                for line in journal.runs:
+                    acknowledge(key_of(line))
+                made.append(execute(run))
+            return made
 
         drive(wanted, journal, done, lambda line: None, quiet())
         for line in journal.runs:

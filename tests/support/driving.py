@@ -97,7 +97,7 @@ class Pretended:
         )
 
     def together(self, runs: Sequence[PlannedRun]) -> list[Done]:
-        """Do what a group has at once."""
+        """Do one run, or what a group has."""
         return [self(run) for run in runs]
 
 
@@ -200,5 +200,5 @@ def driven(
     """Drive the study whose journal is in `folder`, on from where it stands; runs and display."""
     runs, told = runs or Pretended(), told or Told()
     with opened(folder / "journal.jsonl") as journal:
-        drive(plan, journal, runs, judge, told, **more)
+        drive(plan, journal, runs.together, judge, told, **more)
     return runs, told
