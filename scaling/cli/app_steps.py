@@ -173,5 +173,5 @@ class AppSteps:
         if self.asked.interface == WSGI and not needs.pythons:
             needs = replace(needs, requirements=[*needs.requirements, WSGI_SERVER])
         options = Options(study=study.values["name"], **self.flags)
-        with prepared(options, needs, self._note, lambda _: study) as ready:
+        with prepared(options, needs, self._note, study) as ready:
             yield replace(ready, requests=self.requests)

@@ -114,7 +114,7 @@ def _profiled(
     note(f"profiling {chosen.text}: N = 1 against N = {chosen.several.workers}")
     wanted = ChildNeeds(paths=folders, requirements=tuple(requirements))
     options = Options(arm=[chosen.several.arm])
-    with prepared(options, wanted, note, measured.load_file) as ready:
+    with prepared(options, wanted, note, measured.file) as ready:
         profile = profiled(ready, measured.head, measured.ceilings, chosen, pairs, display(errors))
     write_profile(measured.path.parent, profile)
     return profile

@@ -26,7 +26,6 @@ def plan(
     """Print what a study would run, what it cannot run and why, and how long it would take."""
     from scaling.run.measure import prepared
     from scaling.run.remaining_work import read_runs, shown, work_in
-    from scaling.study.file import load_study_file
     from scaling.study.plan.table import plan_view
 
     console, progress = new_console(), partial(say, new_console(stderr=True))
@@ -36,6 +35,6 @@ def plan(
         return
     measured = read_runs(output, progress)
     same = asked.options.is_empty
-    load = measured.load_file if same else load_study_file
-    with prepared(asked.options, asked.wanted, progress, load) as ready:
+    file = measured.file if same else None
+    with prepared(asked.options, asked.wanted, progress, file) as ready:
         console.print(shown(work_in(measured, ready, same=same)))

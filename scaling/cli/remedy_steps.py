@@ -164,7 +164,7 @@ class RemedySteps:
             requests, sent = self.requests
             note = ApplicationNote(requests=sent)
             study = replace(study, values={**study.values, "application": note})
-        with prepared(options, self.needs, partial(say, self.errors), lambda _: study) as ready:
+        with prepared(options, self.needs, partial(say, self.errors), study) as ready:
             yield replace(ready, requests=requests)
 
 

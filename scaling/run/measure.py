@@ -61,7 +61,7 @@ from scaling.run.services import Services
 from scaling.run.session import drive, is_complete
 from scaling.run.time_left import ExtraTime, Rule, precision_rule, quiet_on
 from scaling.study.definition import Options, Study
-from scaling.study.file import Loader, load_study_file, study_from
+from scaling.study.file import StudyFile, study_from
 from scaling.study.plan.cells import Plan, make_plan
 from scaling.study.plan.table import fitted
 from scaling.study.settle import group_for
@@ -238,18 +238,19 @@ def prepared(
     options: Options,
     wanted: ChildNeeds,
     say: Say,
-    load_file: Loader = load_study_file,
+    file: StudyFile | None = None,
     reach: Reach | None = None,
 ) -> Iterator[Prepared]:
     """Prepare everything that the options ask for; children can be run inside the context.
 
-    `load_file` loads a study file by its name. `reach` gets another host ready to send the load.
+    `file` is the study file, where it is not one that they name. `reach` gets another host ready to
+    send the load.
 
     Raises:
         UsageError: something that the options ask for does not exist or does not fit.
         ScalingError: something could not be prepared.
     """
-    study = study_from(options, running_build=running_build(), load_file=load_file)
+    study = study_from(options, running_build=running_build(), file=file)
     if reach is not None:
         study = msgspec.structs.replace(study, load_elsewhere=True)
     own = [entry.name for entry in study.workloads if ":" in entry.name]

@@ -34,18 +34,14 @@ class Measured:
     runs: list[RunLine]
     ceilings: list[CeilingLine]
 
-    def load_file(self, _name: str) -> StudyFile:
+    @property
+    def file(self) -> StudyFile:
         """The study of the journal, as a study file asks for it.
 
         Raises:
             UsageError: the journal does not hold it.
         """
-        found = study_file_of(self.head.study, str(self.path))
-        if found is None:
-            raise UsageError(
-                f"{self.path} does not say what was asked; name its study with --study"
-            )
-        return found
+        return study_file_of(self.head.study, str(self.path))
 
 
 @dataclass(frozen=True)

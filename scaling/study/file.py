@@ -6,7 +6,7 @@ the child environments can run.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
@@ -141,17 +141,17 @@ def built_in_summary(name: str) -> str:
     return built_in_text(name).partition("\n")[0].removeprefix("# ")
 
 
-def study_file_of(document: Mapping[str, Any], source: str) -> StudyFile | None:
-    """What a study file would say that asks for a settled study; None if it is not known.
+def study_file_of(document: Mapping[str, Any], source: str) -> StudyFile:
+    """What a study file would say that asks for a settled study.
 
     `document` is the study as a journal keeps it, with its amounts scaled already.
 
     Raises:
-        UsageError: a value that this version does not take.
+        UsageError: it is not known, or has a value that this version does not take.
     """
     entries = document.get("workloads")
     if not entries:
-        return None
+        raise UsageError(f"{source} does not say what was asked; name its study with --study")
     values = _values(_known(document, FILE) | {"scale": 1.0}, FILE, source)
     tables = [_entry(_known(entry, ENTRY), f"{source}: workload") for entry in entries]
     return StudyFile(values, tuple(tables))
@@ -238,13 +238,9 @@ OF_A_PRESET = ("blocks", "window_s")
 # What decides about the number of blocks, as `--time` does.
 CHOSEN = ("blocks", "precision")
 
-type Loader = Callable[[str], StudyFile]
 
-
-def study_from(
-    options: Options, *, running_build: str, load_file: Loader = load_study_file
-) -> Study:
-    """Build the study that the options ask for.
+def study_from(options: Options, *, running_build: str, file: StudyFile | None = None) -> Study:
+    """Build the study that the options ask for, of the file that they name unless it is given.
 
     `running_build` is the arm where neither the file nor the command line names one.
 
@@ -253,7 +249,7 @@ def study_from(
     """
     asked = options.study or DEFAULT_STUDY
     source = f"{Path(asked).name.removesuffix('.toml')}.toml"
-    file, flags = load_file(asked), options.values()
+    file, flags = file or load_study_file(asked), options.values()
     preset = flags.get("preset") or file.values.get("preset", DEFAULT_PRESET)
     file, flags = _at_preset(file, flags, file.presets.get(preset, PresetTable()))
     values = _chosen(file.values, flags)

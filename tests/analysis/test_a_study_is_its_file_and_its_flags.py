@@ -252,9 +252,7 @@ def test_a_study_has_several_and_flags_win() -> None:
 
 def test_the_settled_study_can_be_asked_again_with_or_without_one() -> None:
     for made in (asked(), asked(slo=("p99<20ms",))):
-        again = study_file_of(made.document, "journal")
-        assert again is not None
-        assert again.values["slo"] == made.slo
+        assert study_file_of(made.document, "journal").values["slo"] == made.slo
 
 
 def test_the_schema_knows_what_fits() -> None:

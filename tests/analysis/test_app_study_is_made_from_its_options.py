@@ -70,7 +70,7 @@ def test_what_cannot_be_is_said_in_a_line_or_two(
 def study(asked: AppAsked, **flags: Any) -> Study:
     file = application_study(asked)
     options = Options(study=file.values["name"], **flags)
-    return study_from(options, running_build="3.14", load_file=lambda _: file)
+    return study_from(options, running_build="3.14", file=file)
 
 
 def test_threads_are_compared_with_fresh_and_forked_processes() -> None:

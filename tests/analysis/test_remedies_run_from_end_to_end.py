@@ -1,7 +1,7 @@
 """`scaling remedies` measures each remedy, then the best together, and prints what to paste."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +11,7 @@ import pytest
 
 from scaling.journal.record import Cell
 from scaling.study.definition import Options
-from scaling.study.file import study_from
+from scaling.study.file import StudyFile, study_from
 from scaling.study.load import calibrations_for
 from scaling.study.plan.cells import Plan, make_plan
 from tests.support.cli import BUILD, Command
@@ -36,9 +36,9 @@ def fabricated(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
 
     @contextmanager
     def prepared(
-        options: Options, _needs: object, _say: object, load_file: Callable[[str], Any]
+        options: Options, _needs: object, _say: object, file: StudyFile
     ) -> Iterator[Planned]:
-        study = study_from(options, running_build="3.14t", load_file=load_file)
+        study = study_from(options, running_build="3.14t", file=file)
         yield Planned(make_plan(study, dict.fromkeys(study.arms, description()), TWO_CORES))
 
     def measure(ready: Planned, output: Path, _display: object, *, again: bool) -> Path:

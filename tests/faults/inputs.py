@@ -133,11 +133,8 @@ def study_files(folder: Path) -> Iterator[Try]:
 
 
 def _planned(text: str) -> None:
-    study = study_from(
-        Options(study="mine"),
-        running_build="3.14t",
-        load_file=lambda name: read_study(text, f"{name}.toml"),
-    )
+    file = read_study(text, "mine.toml")
+    study = study_from(Options(study="mine"), running_build="3.14t", file=file)
     make_plan(study, dict.fromkeys(study.arms, description()), MEMORY)
 
 

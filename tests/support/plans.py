@@ -17,11 +17,9 @@ TWO_CORES = Topology(logical_cpus=2, physical_cores=2)
 
 def asked(text: str = ECHO_FILE, **options: Any) -> Study:
     """The study of a file mine.toml with this text, and of these options."""
-    return study_from(
-        Options(**{"study": "mine", **options}),
-        running_build="3.14t",
-        load_file=lambda name: read_study(text, f"{name}.toml"),
-    )
+    made = Options(**{"study": "mine", **options})
+    file = read_study(text, f"{made.study}.toml")
+    return study_from(made, running_build="3.14t", file=file)
 
 
 def planned(

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Self
@@ -91,13 +91,13 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             UsageError: an unknown name or a value that makes no sense.
         """
-        return study_from(self.options, running_build=running_build(), load_file=self.load_file)
+        return study_from(self.options, running_build=running_build(), file=self.file)
 
     @property
-    def load_file(self) -> Callable[[str], StudyFile]:
-        """How the study file is loaded: from the text in the request, unless it is built in."""
-        text = self.study_text
-        return load_study_file if text is None else lambda name: read_study(text, name)
+    def file(self) -> StudyFile | None:
+        """The study file that the request has the text of; None for a built-in one."""
+        text, name = self.study_text, self.options.study or DEFAULT_STUDY
+        return None if text is None else read_study(text, name)
 
     def folder(self, environment: dict[str, str]) -> Path:
         """The folder on the host that has its journal."""
@@ -290,7 +290,7 @@ def main(lines: queue.SimpleQueue[bytes]) -> int:
     try:
         request = msgspec.json.decode(lines.get(), type=Request)
         with prepared(
-            request.options, request.wanted, lambda text: emit(Event(say=text)), request.load_file
+            request.options, request.wanted, lambda text: emit(Event(say=text)), request.file
         ) as ready:
             journal = request.folder(dict(os.environ)) / FILE_NAME
             held_bytes = journal.stat().st_size if journal.exists() else 0
