@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from scaling.base.errors import UsageError, unknown
 from scaling.builds.settings.setting import GTHREAD
 from scaling.study.definition import ApplicationNote, WorkloadEntry
-from scaling.study.file import PresetTable, StudyFile
+from scaling.study.file import StudyFile
 from scaling.study.load import CLOSED, GRID, checked_rate
 from scaling.study.presets import PRESETS
 
@@ -51,9 +51,9 @@ DEFAULT_RATE = "50%"
 # Twenty cells (of WSGI 24) and two A/A pairs in six blocks are 132 runs of 3.4 s: 7.5 minutes, and
 # a minute for the environments, the trial and the calibration. A verdict needs six blocks.
 EFFORT = {
-    "smoke": PresetTable({"blocks": 2, "window_s": 0.7}),
-    "default": PresetTable({"blocks": 6, "window_s": 2.0}),
-    "rigorous": PresetTable({"blocks": 14, "window_s": 4.0}),
+    "smoke": {"blocks": 2, "window_s": 0.7},
+    "default": {"blocks": 6, "window_s": 2.0},
+    "rigorous": {"blocks": 14, "window_s": 4.0},
 }
 assert EFFORT.keys() == PRESETS.keys()
 

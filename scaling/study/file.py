@@ -36,23 +36,16 @@ ABOUT = "A study of how asyncio scales, for: scaling run --study FILE.toml"
 
 
 @dataclass(frozen=True)
-class PresetTable:
-    """What a preset means for one study: options by key, parameters by workload and name."""
-
-    values: Mapping[str, Any] = field(default_factory=dict)
-    parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
 class StudyFile:
     """What a study file says: the values of its options by key, checked, and its workloads.
 
-    `presets` are the tables of those presets that mean something of their own for the study.
+    `presets` are the tables of those presets that mean something of their own for the study:
+    options by key, and under `parameters` those of workloads by workload and name.
     """
 
     values: Mapping[str, Any]
     workloads: tuple[WorkloadEntry, ...]
-    presets: Mapping[str, PresetTable] = field(default_factory=dict)
+    presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 def _table(name: str, options: Iterable[Option], *fields: tuple[Any, ...]) -> type[msgspec.Struct]:
@@ -189,18 +182,17 @@ def read_study(text: str, source: str) -> StudyFile:
     )
 
 
-def _preset(name: str, table: object, workloads: Sequence[str], source: str) -> PresetTable:
+def _preset(name: str, table: object, workloads: Sequence[str], source: str) -> dict[str, Any]:
     if name not in PRESETS:
         raise unknown("preset", name, PRESETS, where=f"{source}: presets")
     where = f"{source}: presets.{name}"
     values = _values(table, PRESET, where)
-    parameters = values.pop("parameters")
-    for workload in parameters:
+    for workload in values["parameters"]:
         if workload not in workloads:
             raise unknown(
                 "workload of this study", workload, workloads, where=f"{where}: parameters"
             )
-    return PresetTable(values, parameters)
+    return values
 
 
 def _entry(table: object, where: str) -> WorkloadEntry:
@@ -251,7 +243,7 @@ def study_from(options: Options, *, running_build: str, file: StudyFile | None =
     source = f"{Path(asked).name.removesuffix('.toml')}.toml"
     file, flags = file or load_study_file(asked), options.values()
     preset = flags.get("preset") or file.values.get("preset", DEFAULT_PRESET)
-    file, flags = _at_preset(file, flags, file.presets.get(preset, PresetTable()))
+    file, flags = _at_preset(file, flags, file.presets.get(preset, {}))
     values = _chosen(file.values, flags)
     if "max_blocks" in flags and "precision" not in values:
         raise UsageError(
@@ -277,16 +269,18 @@ def _named(arms: Iterable[str]) -> tuple[str, ...]:
 
 
 def _at_preset(
-    file: StudyFile, flags: Mapping[str, Any], preset: PresetTable
+    file: StudyFile, flags: Mapping[str, Any], preset: Mapping[str, Any]
 ) -> tuple[StudyFile, dict[str, Any]]:
     """The study's own table of the preset wins over the rest of the file; flags win over both."""
+    values: dict[str, Any] = {"parameters": {}, **preset}
+    parameters = values.pop("parameters")
     entries = tuple(
         msgspec.structs.replace(
-            entry, parameters={**entry.parameters, **preset.parameters.get(entry.name, {})}
+            entry, parameters={**entry.parameters, **parameters.get(entry.name, {})}
         )
         for entry in file.workloads
     )
-    return replace(file, workloads=entries), {**preset.values, **flags}
+    return replace(file, workloads=entries), {**values, **flags}
 
 
 def _chosen(file: Mapping[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:

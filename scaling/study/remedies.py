@@ -13,7 +13,7 @@ from scaling.builds.arms import Arm, parse_arm
 from scaling.builds.settings import REMEDIES, SETTINGS
 from scaling.journal.record import Cell
 from scaling.study.definition import WorkloadEntry
-from scaling.study.file import PresetTable, StudyFile
+from scaling.study.file import StudyFile
 from scaling.study.load import CLOSED, RATE
 from scaling.study.presets import PRESETS
 
@@ -23,15 +23,15 @@ TOGETHER = "together"
 
 # Fifteen arms at two N in ten blocks are 300 runs: eight minutes. A verdict needs six blocks.
 EFFORT = {
-    "smoke": PresetTable({"blocks": 6, "window_s": 0.4}),
-    "default": PresetTable({"blocks": 10, "window_s": 1.0}),
-    "rigorous": PresetTable({"blocks": 24, "window_s": 2.0}),
+    "smoke": {"blocks": 6, "window_s": 0.4},
+    "default": {"blocks": 10, "window_s": 1.0},
+    "rigorous": {"blocks": 24, "window_s": 2.0},
 }
 # P99 takes 2,000 requests. Twelve arms in three cells each and eight blocks: twenty minutes.
 EFFORT_SERVED = {
-    "smoke": PresetTable({"blocks": 6, "window_s": 1.0}),
-    "default": PresetTable({"blocks": 8, "window_s": 2.0}),
-    "rigorous": PresetTable({"blocks": 20, "window_s": 4.0}),
+    "smoke": {"blocks": 6, "window_s": 1.0},
+    "default": {"blocks": 8, "window_s": 2.0},
+    "rigorous": {"blocks": 20, "window_s": 4.0},
 }
 assert EFFORT.keys() == EFFORT_SERVED.keys() == PRESETS.keys()
 
