@@ -40,7 +40,7 @@ def share(value: float | str) -> float:
 # ------------------------------------------------------------------------------------------ amounts
 # Amounts of memory and durations as people type them: `2GiB`, `512 MiB`, `10min`.
 
-SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}
+UNITS_S = {"s": 1.0, "min": 60.0, "h": 3600.0}
 
 
 def bytes_in(text: str, flag: str) -> float:
@@ -62,10 +62,10 @@ def seconds_in(text: str, flag: str) -> float:
     Raises:
         UsageError: it is no duration above 0 with a unit.
     """
-    found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(s|min|h)\s*", text)
+    found = re.fullmatch(rf"\s*([0-9]+(?:\.[0-9]+)?)\s*({'|'.join(UNITS_S)})\s*", text)
     if not found or float(found[1]) <= 0:
         raise UsageError(f"{flag}: expected a duration such as 90s, 10min or 1h, got {text!r}")
-    return float(found[1]) * SECONDS[found[2]]
+    return float(found[1]) * UNITS_S[found[2]]
 
 
 # --------------------------------------------------------------------------------- tables of a file

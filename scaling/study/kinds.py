@@ -14,7 +14,7 @@ import msgspec
 
 from scaling.base.errors import UsageError, unknown
 from scaling.base.formats import duration
-from scaling.base.typed import share, values_in
+from scaling.base.typed import UNITS_S, share, values_in
 from scaling.base.vocabulary import COUNT_WORDS
 
 # --------------------------------------------------------------------------------------- objectives
@@ -60,7 +60,6 @@ def parse_objective(text: str, where: str = "slo") -> Objective:
 
 MOST = 1_000_000  # workers or blocks: more is a slip of the keyboard
 LONGEST_S = 86_400
-UNITS_S = {"s": 1.0, "min": 60.0, "h": 3600.0}
 FOLDER_NAME = r"[A-Za-z0-9][A-Za-z0-9._+-]*"
 
 
