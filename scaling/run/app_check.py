@@ -16,10 +16,10 @@ from scaling.analysis.safety import OF_SHARED_STATE, Answer, Seen, judge, relabe
 from scaling.base.errors import ScalingError
 from scaling.base.formats import listed, plural
 from scaling.journal.beside import AppCheck, Kind
-from scaling.journal.record import GilStates, Load, ParameterValue, Record
+from scaling.journal.record import GilStates, ParameterValue, Record
 from scaling.run.app_requests import send
 from scaling.run.child import Child, run_child
-from scaling.run.load import LoadError
+from scaling.run.load import Client, LoadError
 from scaling.run.redaction import hide, secrets_in
 
 WORKLOAD = "workers.workloads.parts.watched:WatchedApp"
@@ -265,8 +265,8 @@ KEPT = 2_000  # different answers of a request,
 KEPT_BYTES = 64 * 2**20  # and bytes of all
 
 
-class Checker:
-    """The client of one run. `given_up`: a request had no answer."""
+class Checker(Client):
+    """The client of one run, in the driver. `given_up`: a request had no answer."""
 
     def __init__(self, requests: Sequence[Mapping[str, Any]], together_s: float | None) -> None:
         """`together_s` is how long requests are sent at once; None: each once, to all workers."""
@@ -281,9 +281,6 @@ class Checker:
     def answers(self) -> list[list[Answer]]:
         """The different answers of each request, in the order in which they first came."""
         return [list(each) for each in self._answers]
-
-    def start(self) -> None:
-        """Nothing to start."""
 
     def connect(self, urls: Sequence[str], requests: Sequence[Mapping[str, Any]]) -> None:
         """Send everything; the workload's own `requests` are not used.
@@ -306,30 +303,9 @@ class Checker:
         if self.given_up:
             raise LoadError("a request was not answered")
 
-    def begin(self, instants_ns: Sequence[int]) -> None:
-        """Nothing is sent in the window."""
-
-    def resume(self) -> None:
-        """Nothing is sent in a slice."""
-
-    def pause(self) -> float:
-        """Nothing is in flight after one."""
-        return 0.0
-
-    def cpu_s(self) -> float:
-        """It is a part of the driver, which is not measured."""
-        return 0.0
-
-    def result(self) -> Load:
-        """No load was measured."""
-        return Load()
-
     def kill(self) -> None:
         """Send no more."""
         self._killed = True
-
-    def close(self) -> None:
-        """Its connections are closed already."""
 
     def _one_by_one(self, connections: Sequence[http.client.HTTPConnection]) -> None:
         """Every request once, to one worker after the other, then all to all as time allows."""

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
 import msgspec
 import psutil
@@ -101,8 +101,11 @@ class GeneratorProgram:
     elsewhere: Elsewhere | None = None
 
 
-class Client(Protocol):
-    """What sends requests to the servers of one run, at the phases of its child."""
+class Client:
+    """What sends requests to the servers of one run, at the phases of its child.
+
+    A kind of client that has nothing to do at a phase leaves it as it is here.
+    """
 
     def start(self) -> None:
         """Start it.
@@ -117,6 +120,7 @@ class Client(Protocol):
         Raises:
             LoadError: a server was not reached.
         """
+        raise NotImplementedError
 
     def begin(self, instants_ns: Sequence[int]) -> None:
         """The instants of the window, or of its next slice, have been fixed (monotonic ns)."""
@@ -136,9 +140,11 @@ class Client(Protocol):
         Raises:
             LoadError: it ended, or does not come to an end.
         """
+        return 0.0
 
     def cpu_s(self) -> float:
-        """CPU seconds that it has used so far."""
+        """CPU seconds that it has used so far; none where the driver sends."""
+        return 0.0
 
     def result(self) -> Load:
         """The window is over: what it saw.
@@ -146,6 +152,7 @@ class Client(Protocol):
         Raises:
             LoadError: it has no result.
         """
+        return Load()
 
     def kill(self) -> None:
         """End it at once; from any thread, harmless when it has ended."""
@@ -154,7 +161,7 @@ class Client(Protocol):
         """End it and let go of what it holds."""
 
 
-class Generator:
+class Generator(Client):
     """The load generator of one run. Only `kill` may be called from another thread."""
 
     def __init__(
