@@ -32,7 +32,7 @@ from scaling.run.measure import ChildNeeds, Prepared, generators_of, measure, pr
 from scaling.run.progress import display
 from scaling.study.application import COMMANDS, DEPLOYED, WSGI, AppAsked, application_study
 from scaling.study.definition import Options
-from scaling.study.plan.table import one_line, reservations
+from scaling.study.plan.table import announced
 
 WSGI_SERVER = "gunicorn"  # the requirement that serves WSGI
 WITH_GIL = ("processes", "forked")  # models, as they are deployed
@@ -115,7 +115,7 @@ class AppSteps:
         """Try it, check it if that is asked, measure it; the folder that the study is in."""
         steps = self.with_servers_that_serve()
         with steps.ready() as ready:
-            for line in (one_line(ready.plan), *reservations(ready.plan), *self.afterwards()):
+            for line in (*announced(ready.plan), *self.afterwards()):
                 say(self.console, line)
             try_application(ready, self.asked.servers)
             # The check serves WSGI on our own server, which a user's environment may not have.

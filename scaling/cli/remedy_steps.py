@@ -28,7 +28,7 @@ from scaling.study.application import WORKLOAD as APP
 from scaling.study.application import WSGI, study_name
 from scaling.study.definition import ApplicationNote, Sent, WorkloadEntry
 from scaling.study.file import StudyFile
-from scaling.study.plan.table import one_line, reservations
+from scaling.study.plan.table import announced
 from scaling.study.remedies import (
     FREE,
     TOGETHER,
@@ -133,7 +133,7 @@ class RemedySteps:
         )
         output = self.output / TOGETHER if self.output and suffix else self.output
         with self._prepared(study) as ready:
-            for line in (one_line(ready.plan), *reservations(ready.plan)):
+            for line in announced(ready.plan):
                 say(self.console, line)
             if self.entry.name == APP:
                 try_application(ready)

@@ -87,7 +87,7 @@ def run(
     from scaling.run.ftscalingbench import free_threaded, run_script, script_at
     from scaling.run.measure import measure, prepared
     from scaling.run.progress import display
-    from scaling.study.plan.table import one_line, reservations
+    from scaling.study.plan.table import announced
 
     console, note = new_console(), partial(say, new_console(stderr=True))
     if hosts is not None or cluster is not None:
@@ -104,7 +104,7 @@ def run(
     failure = ""
     with prepared(asked.options, asked.wanted, note, reach=reach) as ready:
         arms = free_threaded([*ready.arms.values()]) if script else []
-        for line in (one_line(ready.plan), *reservations(ready.plan)):
+        for line in announced(ready.plan):
             say(console, line)
         folder = measure(ready, output, display(console))
         if script:

@@ -128,8 +128,7 @@ def test_a_script_that_fails_takes_no_answer_from_the_study(
     ready = SimpleNamespace(plan=plan, arms={"3.14t": arm(described_here)})
     monkeypatch.setattr("scaling.run.measure.prepared", lambda *_, **__: nullcontext(ready))
     monkeypatch.setattr("scaling.run.measure.measure", lambda *_: folder)
-    monkeypatch.setattr("scaling.study.plan.table.one_line", lambda _: "3 cells")
-    monkeypatch.setattr("scaling.study.plan.table.reservations", lambda _: ())
+    monkeypatch.setattr("scaling.study.plan.table.announced", lambda _: ["3 cells"])
     done = command("run", "--ftscalingbench", str(script))
     assert done.returncode == 1
     assert "ftscalingbench on 3.14t failed" in done.stderr

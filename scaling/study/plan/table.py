@@ -119,6 +119,12 @@ def one_line(plan: Plan) -> str:
     )
 
 
+def announced(plan: Plan) -> Iterator[str]:
+    """What is said of a study before it is measured."""
+    yield one_line(plan)
+    yield from reservations(plan)
+
+
 def _in_words(cost: Cost) -> str:
     windowed = f"of {cost.run_s:.1f} s, about {duration(cost.total_s)}"
     finite = "finite: their time is known after the first block"
