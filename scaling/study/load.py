@@ -273,13 +273,16 @@ def _candidates(group: Sequence[Cell]) -> tuple[Cell, ...]:
     Without processes on an arm with the GIL it is processes on any arm, else all configurations of
     the ladder's arms, else all.
     """
-    from scaling.builds.settings.interpreter import LADDER  # `--help` needs no arms
+    from scaling.builds.arms import version_arms  # `--help` needs no arms
+    from scaling.builds.settings.interpreter import LADDER
 
     within = [cell for cell in group if cell.region == "cores"]
     most = max(cell.workers for cell in within) if within else min(c.workers for c in group)
     largest = [cell for cell in group if cell.workers == most]
     processes = [cell for cell in largest if cell.model == "processes"]
-    usual = [cell for cell in processes if _is_baseline(cell.arm)]
+    versions = version_arms(cell.arm for cell in processes)
+    baseline = {arm for version in versions for arm in version.with_gil}
+    usual = [cell for cell in processes if cell.arm in baseline]
     plain = [cell for cell in largest if set(cell.arm.split("+")[1:]) <= LADDER]
     among = usual or processes or plain or largest
     server = [among[0].parameters.get(name) for name in OF_ONE_APPLICATION]
@@ -295,16 +298,6 @@ def _candidates(group: Sequence[Cell]) -> tuple[Cell, ...]:
         if [cell.parameters.get(name) for name in OF_ONE_APPLICATION] == server
     ]
     return tuple(dict.fromkeys(chosen))
-
-
-def _is_baseline(name: str) -> bool:
-    """Whether people run the arm today: a build with the GIL, at most with another allocator."""
-    from scaling.builds.arms import parse_arm  # `--help` needs no arms
-    from scaling.builds.cpython import Build
-
-    arm = parse_arm(name)
-    has_gil = isinstance(arm.build, Build) and not arm.build.free_threaded
-    return has_gil and set(arm.settings) <= {"mimalloc"}
 
 
 def _heaviest(group: Sequence[Cell]) -> dict[str, ParameterValue]:
