@@ -220,29 +220,24 @@ def app(
     if pythons:
         gil, free = pythons
         asked = replace(asked, builds=(gil, free))
-    steps = (
-        AppSteps(
-            asked=asked,
-            needs=ChildNeeds(
-                paths=[str(folder(path))],
-                requirements=tuple(with_ or ()),
-                requirement_files=[
-                    str(requirements_file(each)) for each in with_requirements or ()
-                ],
-                pythons=pythons,
-                variables=variables,
-            ),
-            flags=flags,
-            requests=sent,
-            schema=requests == Path(OPENAPI),
-            console=errors if json else new_console(),
-            errors=errors,
-            soak_s=soak_s,
-            memory_bytes=bytes_,
-        )
-        .known()
-        .with_schema()
-    )
+    steps = AppSteps(
+        asked=asked,
+        needs=ChildNeeds(
+            paths=[str(folder(path))],
+            requirements=tuple(with_ or ()),
+            requirement_files=[str(requirements_file(each)) for each in with_requirements or ()],
+            pythons=pythons,
+            variables=variables,
+        ),
+        flags=flags,
+        requests=sent,
+        console=errors if json else new_console(),
+        errors=errors,
+        soak_s=soak_s,
+        memory_bytes=bytes_,
+    ).known()
+    if requests == Path(OPENAPI):
+        steps = steps.with_schema()
     if write and steps.interface:  # else it cannot be loaded, which is reported below
         write_program(write, steps.interface)
     if check:

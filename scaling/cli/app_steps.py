@@ -42,9 +42,9 @@ WITH_GIL = ("processes", "forked")  # models, as they are deployed
 class AppSteps:
     """The options of `scaling app`, and where progress and errors are printed.
 
-    `flags` are those of a study, `requests` a user's own; with `schema` they are those of the
-    application's own. `interface` is what the application was found to be, once it is known.
-    `soak_s` is how long memory is watched under load, which ends at `memory_bytes`.
+    `flags` are those of a study, `requests` a user's own. `interface` is what the application was
+    found to be, once it is known. `soak_s` is how long memory is watched under load, which ends at
+    `memory_bytes`.
     """
 
     asked: AppAsked
@@ -54,7 +54,6 @@ class AppSteps:
     console: Console
     errors: Console
     interface: str = ""
-    schema: bool = False
     soak_s: float | None = None
     memory_bytes: float | None = None
 
@@ -95,9 +94,7 @@ class AppSteps:
         return replace(self, asked=replace(self.asked, servers=servers))
 
     def with_schema(self) -> "AppSteps":
-        """The same with the requests of the application's own schema, if that is asked for."""
-        if not self.schema:
-            return self
+        """The same with the requests of the application's own schema."""
         with replace(self, asked=replace(self.asked, threads_only=True)).ready() as ready:
             requests, sent = requests_of_schema(ready, self._note)
         note = msgspec.structs.replace(self.asked.note, requests=sent)
