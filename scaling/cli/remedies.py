@@ -75,7 +75,7 @@ def remedies(
     errors = new_console(stderr=True)
     files = [str(requirements_file(each)) for each in with_requirements or ()]
     steps = RemedySteps(
-        asked=asked,
+        options=asked.options,
         needs=replace(asked.wanted, requirement_files=files),
         requests=read_requests_file(requests, partial(say, errors)) if requests else None,
         entry=entry_of(asked.options.workload_names, application, factory=factory),

@@ -18,7 +18,6 @@ from scaling.base.console import say
 from scaling.base.errors import UsageError
 from scaling.builds.arms import parse_arm
 from scaling.builds.settings.setting import GTHREAD
-from scaling.cli.program import Asked
 from scaling.journal.record import Cell
 from scaling.machine.topology import default_worker_counts, read_topology
 from scaling.run.application_trial import interface_of, try_application
@@ -26,7 +25,7 @@ from scaling.run.measure import ChildNeeds, Prepared, measure, prepared
 from scaling.run.progress import display
 from scaling.study.application import WORKLOAD as APP
 from scaling.study.application import WSGI, study_name
-from scaling.study.definition import ApplicationNote, Sent, WorkloadEntry
+from scaling.study.definition import ApplicationNote, Options, Sent, WorkloadEntry
 from scaling.study.file import StudyFile
 from scaling.study.plan.table import announced
 from scaling.study.remedies import (
@@ -45,7 +44,7 @@ class RemedySteps:
     `requests` a user's own, with what the study's first line says of them.
     """
 
-    asked: Asked
+    options: Options
     needs: ChildNeeds
     entry: WorkloadEntry
     requests: tuple[list[dict[str, Any]], Sent] | None
@@ -88,7 +87,7 @@ class RemedySteps:
     @property
     def _bases(self) -> tuple[str, ...]:
         """The arms without a remedy."""
-        given = self.asked.options.values().get("arms") or (FREE,)
+        given = self.options.values().get("arms") or (FREE,)
         return tuple(parse_arm(arm).name for arm in given)
 
     @property
@@ -155,7 +154,7 @@ class RemedySteps:
 
     @contextmanager
     def _prepared(self, study: StudyFile) -> Iterator[Prepared]:
-        options = copy(self.asked.options)
+        options = copy(self.options)
         options.flags = {k: value for k, value in options.flags.items() if k != "arms"}
         options.study = study.values["name"]
         options.workload = ()
