@@ -9,7 +9,7 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol, cast
+from typing import NamedTuple, cast
 
 from workers.services.load.requests_list import Target
 from workers.services.load.tally import Tally, Window
@@ -22,19 +22,6 @@ class Message(NamedTuple):
     status: int | None  # None: 200 to 399
     is_head: bool
     declined: Sequence[int] = ()  # statuses that are no answer, and no error
-
-
-class Connection(Protocol):
-    """An open connection, of either protocol; it reports to its lane."""
-
-    def send(self, message: Message) -> None:
-        """Send a request; nothing is in flight."""
-
-    def close(self) -> None:
-        """Close after an answer."""
-
-    def abort(self) -> None:
-        """Close at once, whatever is in flight."""
 
 
 # Opens a connection for a lane, which it reports to by `opened`, `answered` and `lost`.
@@ -58,7 +45,7 @@ class Lane:
         self._opening: asyncio.Future[None] | None = None
         self._tally: Tally | None = None
         self._freed: Callable[[Lane], None] | None = None
-        self.connection: Connection | None = None
+        self.connection: Reporting | None = None
         self.due_ns = self.sent_ns = 0
         self.window: Window | None = None  # of the request in flight; None while idle
 
@@ -82,7 +69,7 @@ class Lane:
         else:
             self._opening = self._open(self)
 
-    def opened(self, connection: Connection) -> None:
+    def opened(self, connection: "Reporting") -> None:
         """A connection is open: send what waits for it."""
         self.connection = connection
         if self.window:
@@ -185,7 +172,7 @@ class Reporting(asyncio.BufferedProtocol):
 type ConnectionMaker = Callable[[Lane], Reporting]
 
 
-def opener(protocol: ConnectionMaker, target: Target) -> Callable[[Lane], "asyncio.Future[None]"]:
+def opener(protocol: ConnectionMaker, target: Target) -> Open:
     """Make the function that opens a lane's connections to a server."""
     loop = asyncio.get_running_loop()
 
