@@ -16,7 +16,7 @@ from workers.services.load.options import parser, read_options, with_targets
 from workers.services.load.part import ARRIVALS, Part
 from workers.services.load.requests_list import BadInputError, Request, Target
 from workers.services.load.rooms import Room, SourceAddresses, drained, joined
-from workers.services.load.subscribing import Posts, Published
+from workers.services.load.subscribing import Posts, Sent
 from workers.services.load.tally import Distribution, Tally
 
 FAR_NS = 1 << 62
@@ -29,7 +29,7 @@ class Wire:
     def __init__(self) -> None:
         self.messages: list[bytes] = []
 
-    def publish(self, path: str, message: bytes, published: Published) -> None:
+    def publish(self, path: str, message: bytes, published: Sent) -> None:
         del path
         published.sent_ns = time.monotonic_ns()
         self.messages.append(message)

@@ -20,6 +20,7 @@ from workers.services.load.subscribing import (
     SUBSCRIBERS,
     Posts,
     Publisher,
+    Sent,
     Subscriber,
     WebSocket,
 )
@@ -37,24 +38,6 @@ PORTS_UNKNOWN = 10_000
 PORTS_USED = 0.9  # of those; the rest is for all else
 LOOPBACK, ADDRESSES = "127.", 250  # 127.0.0.1 to 127.0.0.250, then from 127.0.1.1 on
 STALLED_BUFFER_BYTES = 4_096  # that the system keeps for a connection that is not read
-
-
-class Sent:
-    """A message: when it was due, and how many members do not have it yet.
-
-    `sent_ns` is 0 until its publisher has sent it; if that was not at once, it `waited`.
-    """
-
-    __slots__ = ("done_ns", "due_ns", "error", "left", "sent_ns", "waited", "window")
-
-    def __init__(self, due_ns: int, window: Window | None, left: int) -> None:
-        self.due_ns = due_ns
-        self.window = window
-        self.left = left
-        self.sent_ns = 0
-        self.waited = False
-        self.done_ns = 0
-        self.error = ""
 
 
 class Member:

@@ -19,26 +19,36 @@ from websockets.uri import parse_uri
 from workers.services.load.http_connection import HttpConnection
 from workers.services.load.lane import BUFFER, Lane, Message, opener
 from workers.services.load.requests_list import Request, Target
+from workers.services.load.tally import Window
 
 EVENT_END = b"\n\n"
 DATA = b"data: "
 SWITCHED, FOUND, NO_CONTENT = 101, 200, 204  # statuses
 
 
-class Published(Protocol):
-    """A message that was published; `error` is why it cannot be received, if so.
+class Sent:
+    """A message: when it was due, and how many members do not have it yet.
 
-    Its publisher sets `sent_ns` when it sends the message.
+    `sent_ns` is 0 until its publisher has sent it; if that was not at once, it `waited`. `error` is
+    why it cannot be received, if so.
     """
 
-    error: str
-    sent_ns: int
+    __slots__ = ("done_ns", "due_ns", "error", "left", "sent_ns", "waited", "window")
+
+    def __init__(self, due_ns: int, window: Window | None, left: int) -> None:
+        self.due_ns = due_ns
+        self.window = window
+        self.left = left
+        self.sent_ns = 0
+        self.waited = False
+        self.done_ns = 0
+        self.error = ""
 
 
 class Publisher(Protocol):
     """Publishes messages of a room, in their order."""
 
-    def publish(self, path: str, message: bytes, published: Published) -> None:
+    def publish(self, path: str, message: bytes, published: Sent) -> None:
         """Send a message to the room at a path."""
 
     def abort(self) -> None:
@@ -138,7 +148,7 @@ class WebSocket(Subscriber):
         if protocol.parser_exc:
             self._fail("malformed")
 
-    def publish(self, path: str, message: bytes, published: Published) -> None:
+    def publish(self, path: str, message: bytes, published: Sent) -> None:
         """Send a message to the room, which the connection is for."""
         published.sent_ns = time.monotonic_ns()
         if self._transport and not self._transport.is_closing():
@@ -197,10 +207,10 @@ class Posts(Lane):
         nothing = Message(b"", NO_CONTENT, is_head=False)
         super().__init__([nothing], opener(HttpConnection, target), keepalive=True)
         self._target = target
-        self._due: deque[tuple[bytes, Published]] = deque()
-        self._current: Published | None = None
+        self._due: deque[tuple[bytes, Sent]] = deque()
+        self._current: Sent | None = None
 
-    def publish(self, path: str, message: bytes, published: Published) -> None:
+    def publish(self, path: str, message: bytes, published: Sent) -> None:
         """Send a message to the room at a path, or put it behind the others."""
         request = Request("POST", path, body=message.decode())
         self._due.append((request.on_http(self._target.authority, path, keepalive=True), published))
