@@ -18,7 +18,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from itertools import pairwise
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 from workers.cell import share
 from workers.host.hosting import schedule
@@ -35,13 +35,6 @@ STDIN = 0
 CHUNK_BYTES = 65_536
 RESUME = {"resume": True}
 WAIT_S = 0.2  # for input, before Python looks for a signal again
-
-
-class Slice(NamedTuple):
-    """When a slice is (monotonic ns); one that does not count is a warm-up."""
-
-    instants_ns: list[int]
-    counts: bool
 
 
 class Driver:
@@ -95,8 +88,10 @@ class Driver:
         self._lines.task_done()
         return bool(read)
 
-    def slice(self) -> Slice:
-        """When the slice is, by the next line; it may have passed, since the load is on already.
+    def slice(self) -> tuple[list[int], bool]:
+        """When the next slice is (monotonic ns), and whether it counts or is a warm-up.
+
+        It may have passed, since the load is on already.
 
         Raises:
             ValueError: it is something else.
@@ -104,7 +99,7 @@ class Driver:
         read = self._next()
         instants_ns = checked_instants(read, may_have_passed=True)
         self._lines.task_done()
-        return Slice(instants_ns, counts=bool(read.get("counts", True)))
+        return instants_ns, bool(read.get("counts", True))
 
     def wait_for_end(self, exit_code: int) -> None:
         """End when standard input does: until then the driver can read our CPU time."""
@@ -236,15 +231,14 @@ def _in_slices(
                 _send(process, RESUME)
             sending = sum(_hear(process)["sending"] for process in processes)
         print(json.dumps({"sending": sending}), flush=True)
-        turn = driver.slice()
-        instants_ns = turn.instants_ns
+        instants_ns, counts = driver.slice()
         left_s = max(0.0, (instants_ns[-1] - time.monotonic_ns()) / 1e9) + END_S
         with _bounded(processes, left_s, "a slice did not end"):
             for process in processes:
-                _send(process, {"instants_ns": instants_ns, "counts": turn.counts})
+                _send(process, {"instants_ns": instants_ns, "counts": counts})
             sent = sum(_hear(process)["sent"] for process in processes)
         print(json.dumps({"sent": sent}), flush=True)
-        if turn.counts:
+        if counts:
             gap_ns = instants_ns[0] - together_ns[-1] if together_ns else 0
             together_ns += [each - gap_ns for each in instants_ns[bool(together_ns) :]]
     with _bounded(processes, END_S, "a generator process did not end"):
