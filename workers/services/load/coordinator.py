@@ -161,14 +161,12 @@ SUB_WINDOWS = 10
 END_S = 15.0  # after the last instant, and for connecting besides the time-out
 CONNECT_S = 0.005  # for each connection: ten times what it takes where nothing else runs
 
-type Document = dict[str, Any]
-
 
 class GeneratorError(Exception):
     """The load could not be sent; the message is one line for the user."""
 
 
-def generate(options: Options, driver: Driver | None) -> tuple[list[Document], list[int]]:
+def generate(options: Options, driver: Driver | None) -> tuple[list[dict[str, Any]], list[int]]:
     """Send the load; return the reports of all processes and the instants of their windows.
 
     The `driver` gives the servers, unless the options do, and the instants (monotonic ns); without
@@ -219,7 +217,7 @@ def generate(options: Options, driver: Driver | None) -> tuple[list[Document], l
 
 def _in_slices(
     processes: Sequence["subprocess.Popen[str]"], driver: Driver
-) -> tuple[list[Document], list[int]]:
+) -> tuple[list[dict[str, Any]], list[int]]:
     """Send slice after slice, and print a line after each; as `generate` returns it.
 
     The instants are as if one slice followed the other at once.
@@ -303,14 +301,14 @@ def _send(process: "subprocess.Popen[str]", document: Mapping[str, Any]) -> None
         process.stdin.flush()
 
 
-def _hear(process: "subprocess.Popen[str]") -> Document:
+def _hear(process: "subprocess.Popen[str]") -> dict[str, Any]:
     assert process.stdout
     wait_for_input(process.stdout)
     line = process.stdout.readline()
     if not line:
         code = process.wait()
         raise GeneratorError(f"a generator process ended without a result (exit code {code})")
-    document: Document = json.loads(line)
+    document: dict[str, Any] = json.loads(line)
     if "failed" in document:
         raise GeneratorError(document["failed"])
     return document

@@ -19,12 +19,10 @@ DOUBTFUL = (*DECIDING, "p999", "max")  # one stall makes the last two doubtful, 
 LATENCY = ("latency", "censored")  # histograms of answered and of unfinished requests
 SETTINGS = ("python", "gil", "loop", "timer", "slice_ns")  # alike in all processes
 
-type Object = dict[str, Any]
-
 
 def summarize(
     reports: Sequence[Mapping[str, Any]], instants_ns: Sequence[int], *, histograms: bool
-) -> Object:
+) -> dict[str, Any]:
     """Add up the reports of all processes (see `generator.send`).
 
     `latency_ms` holds answered and censored requests; of the latter it knows the latency so far,
@@ -48,7 +46,7 @@ def summarize(
             (every, ("censored",)),
         )
     )
-    summary: Object = {
+    summary: dict[str, Any] = {
         "offered": sum(window["offered"] for window in every),
         "completed": sum(window["completed"] for window in every),
         "censored": censored.n,
@@ -70,7 +68,8 @@ def summarize(
     summary["invalid"] = reasons(summary, open_loop=summary["timer"] is not None)
     if histograms:
         summary["instants_ns"] = list(instants_ns)
-        summary["windows"] = _by_window([report["windows"] for report in reports])
+        by_process = (report["windows"] for report in reports)
+        summary["windows"] = [_added_up(same) for same in zip(*by_process, strict=True)]
     return summary
 
 
@@ -86,7 +85,7 @@ def doubtful(slip: Figures, latency: Figures) -> list[str]:
     return found
 
 
-def reasons(summary: Object, *, open_loop: bool) -> list[str]:
+def reasons(summary: dict[str, Any], *, open_loop: bool) -> list[str]:
     """Why the result is invalid; empty if it is not. In a closed loop nothing can slip."""
     found = []
     if not summary["rate_per_s"]:
@@ -104,12 +103,7 @@ def reasons(summary: Object, *, open_loop: bool) -> list[str]:
     return found
 
 
-def _by_window(by_process: Sequence[Sequence[Mapping[str, Any]]]) -> list[Object]:
-    """Counts and histograms of each sub-window, all processes added up."""
-    return [_added_up(same) for same in zip(*by_process, strict=True)]
-
-
-def _added_up(windows: Sequence[Mapping[str, Any]]) -> Object:
+def _added_up(windows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Counts of all requests, histograms as in the summary; `background` has answered ones and
     unfinished ones.
     """

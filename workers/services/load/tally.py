@@ -137,14 +137,14 @@ QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
 BEYOND = 20
 """Samples beyond a percentile below which it is not given: it would be mostly chance."""
 
-type Document = Mapping[str, Sequence[int]]  # of a histogram: `value_ns` and `count`
 type Figures = dict[str, float | int | None]
 
 
 class Distribution:
     """The values of many histograms, each known to 0.4 %: the middle of its bucket."""
 
-    def __init__(self, documents: Iterable[Document | None]) -> None:
+    def __init__(self, documents: Iterable[Mapping[str, Sequence[int]] | None]) -> None:
+        """`documents` are those of histograms: `value_ns` and `count`."""
         counts: Counter[int] = Counter()
         for each in documents:
             if each:
