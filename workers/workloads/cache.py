@@ -14,17 +14,15 @@ from workers import Worker, Workload, parameter
 from workers.worker.shared import of_process
 from workers.worker.workload import Holds
 from workers.workloads.parts.lookups import (
-    LOADS,
     MAKERS,
-    Computed,
     InMemory,
     InValkey,
     LookUps,
     Misses,
-    Missing,
     Place,
     Rows,
     drawn,
+    import_cachetools,
 )
 from workers.workloads.parts.lookups import Cache as Kept
 from workers.workloads.parts.where import service_url
@@ -88,6 +86,7 @@ class Cache(Workload):
         super().__post_init__()
         self._caches = 0
         self._look_ups: LookUps | None = None
+        self._rows: Rows | None = None
 
     def placed(self, model: str, workers: int, index: int | None) -> None:
         """Note how many caches the entries are for.
@@ -119,7 +118,8 @@ class Cache(Workload):
 
     def load(self) -> None:
         """Import what the cache needs; make it, once for all loops of a process."""
-        LOADS.get(self.cache, lambda: None)()
+        if self.cache == "cachetools":
+            import_cachetools()
         for name in self._packages:
             importlib.import_module(f"{name}.asyncio" if name == VALKEY else name)
         if self._caches:
@@ -212,17 +212,22 @@ class Cache(Workload):
 
     async def _connect(self, worker: Worker) -> LookUps:
         """Have the clients that a look-up needs."""
-        missing: Missing = Computed(self._misses)
+        fetch: Callable[[int], Awaitable[str]] = self._compute
         if self.miss == POSTGRES:
-            url = service_url(worker, POSTGRES, "cache")
-            missing = Rows(url, self.rows, self.connections)
-            await missing.open()
+            rows = Rows(service_url(worker, POSTGRES, "cache"), self.rows, self.connections)
+            await rows.open()
+            self._rows = fetch = rows
         if self.cache == VALKEY:
             url = service_url(worker, VALKEY, "cache")
-            return InValkey(url, self._entries, self.connections, self.miss, missing)
-        return InMemory(self._cache, self.miss, missing)
+            return InValkey(url, self._entries, self.connections, self.miss, fetch)
+        return InMemory(self._cache, self.miss, fetch)
+
+    async def _compute(self, key: int) -> str:
+        return self._misses(key)
 
     async def teardown(self, worker: Worker) -> None:
         """Close the connections."""
         if self._look_ups:
             await self._look_ups.close()
+        if self._rows:
+            await self._rows.close()

@@ -7,9 +7,9 @@ import threading
 from abc import ABC, abstractmethod
 from array import array
 from bisect import bisect
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from itertools import accumulate, islice
-from typing import Any, Protocol
+from typing import Any
 
 from workers.services.values import VALUES, computed, letters
 from workers.workloads.parts.stack.rows import AsyncpgPool, Database
@@ -78,13 +78,18 @@ def _lru_cache[V](compute: Cache[V], entries: int) -> Cache[V]:
 
 
 def _cachetools[V](compute: Cache[V], entries: int) -> Cache[V]:
-    tools = _import_cachetools()
+    tools = import_cachetools()
     cache: Any = tools.LRUCache(maxsize=entries)
     made: Cache[V] = tools.cached(cache, lock=threading.Lock())(compute)
     return made
 
 
-def _import_cachetools() -> Any:
+def import_cachetools() -> Any:
+    """Import it.
+
+    Raises:
+        ImportError: it is not installed; says what to do.
+    """
     try:
         return importlib.import_module("cachetools")
     except ImportError as error:
@@ -125,7 +130,6 @@ MAKERS: dict[str, Callable[[Cache[Any], int], Cache[Any]]] = {
     "lru_cache": _lru_cache,
     "cachetools": _cachetools,
 }
-LOADS: dict[str, Callable[[], object]] = {"cachetools": _import_cachetools}
 
 
 # ------------------------------------------------------------------------------------------ lookups
@@ -133,40 +137,11 @@ LOADS: dict[str, Callable[[], object]] = {"cachetools": _import_cachetools}
 AT_ONCE = 50  # keys in a command that fills a server: it has buffers for them
 
 
-class Missing(Protocol):
-    """Has the values that a cache has not; `count` of them so far."""
-
-    count: int
-
-    async def __call__(self, key: int) -> str:
-        """The value of a key."""
-
-    async def close(self) -> None:
-        """Close its connections."""
-
-
-class Computed:
-    """Values are CPU work."""
-
-    def __init__(self, misses: Misses) -> None:
-        self._misses = misses
-        self.count = 0
-
-    async def __call__(self, key: int) -> str:
-        """Compute a value."""
-        self.count += 1
-        return self._misses(key)
-
-    async def close(self) -> None:
-        """There is nothing to close."""
-
-
 class Rows:
     """Values are rows of PostgreSQL, with a pool of connections for each worker."""
 
     def __init__(self, url: str, rows: int, connections: int) -> None:
         self._pool = AsyncpgPool(Database(url, rows, connections, 1, int(STATEMENTS), "asyncpg"))
-        self.count = 0
 
     async def open(self) -> None:
         """Make the connections."""
@@ -178,7 +153,6 @@ class Rows:
         Raises:
             RuntimeError: it is another one.
         """
-        self.count += 1
         row, value = await self._pool.fetch(key + 1)
         if value != letters(key + 1):
             raise RuntimeError(f"PostgreSQL answered {(row, value)} for the row {key + 1}")
@@ -192,14 +166,10 @@ class Rows:
 class LookUps(ABC):
     """A cache that is asked for values, and has them fetched: `missed` so many."""
 
-    def __init__(self, miss: str, missing: Missing) -> None:
+    def __init__(self, miss: str, fetch: Callable[[int], Awaitable[str]]) -> None:
         self._value = VALUES[miss]
-        self._missing = missing
-
-    @property
-    def missed(self) -> int:
-        """How many values were fetched."""
-        return self._missing.count
+        self._fetch = fetch
+        self.missed = 0
 
     @abstractmethod
     async def fill(self, keys: Sequence[int]) -> None:
@@ -209,9 +179,9 @@ class LookUps(ABC):
     async def __call__(self, key: int) -> str:
         """The value of a key."""
 
+    @abstractmethod
     async def close(self) -> None:
         """Close its connections."""
-        await self._missing.close()
 
 
 class Place:
@@ -229,8 +199,10 @@ class InMemory(LookUps):
     Two that look for the same key at the same time both fetch its value.
     """
 
-    def __init__(self, places: Cache[Place], miss: str, missing: Missing) -> None:
-        super().__init__(miss, missing)
+    def __init__(
+        self, places: Cache[Place], miss: str, fetch: Callable[[int], Awaitable[str]]
+    ) -> None:
+        super().__init__(miss, fetch)
         self._places = places
 
     async def fill(self, keys: Sequence[int]) -> None:
@@ -242,19 +214,28 @@ class InMemory(LookUps):
         """The value of a key."""
         place = self._places(key)
         if (found := place.value) is None:
-            found = place.value = await self._missing(key)
+            self.missed += 1
+            found = place.value = await self._fetch(key)
         return found
+
+    async def close(self) -> None:
+        """There is nothing to close."""
 
 
 class InValkey(LookUps):
     """A cache of `entries` in a server, as the client of one worker sees it."""
 
     def __init__(
-        self, url: str, entries: int, connections: int, miss: str, missing: Missing
+        self,
+        url: str,
+        entries: int,
+        connections: int,
+        miss: str,
+        fetch: Callable[[int], Awaitable[str]],
     ) -> None:
         from valkey.asyncio import Valkey
 
-        super().__init__(miss, missing)
+        super().__init__(miss, fetch)
         self._client: Any = Valkey.from_url(url, max_connections=connections, decode_responses=True)
         self._entries = entries
 
@@ -273,7 +254,8 @@ class InValkey(LookUps):
         """
         found: str | None = await self._client.get(key)
         if found is None:
-            found = await self._missing(key)
+            self.missed += 1
+            found = await self._fetch(key)
             await self._client.set(key, found)
         elif found != self._value(key):
             raise RuntimeError(f"Valkey answered {found!r} for the key {key}")
@@ -282,4 +264,3 @@ class InValkey(LookUps):
     async def close(self) -> None:
         """Close its connections."""
         await self._client.aclose()
-        await super().close()
