@@ -9,8 +9,10 @@ import asyncio
 import os
 import random
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import partial
+from typing import Any
 
 from workers.workloads.parts.where import CACHE, URL
 
@@ -62,16 +64,9 @@ class Database:
         return {"autocommit": True, **({} if self.cached else {"prepare_threshold": None})}
 
 
-class Keys:
-    """Random keys of rows that exist; each application has its own generator."""
-
-    def __init__(self, rows: int) -> None:
-        self._rows = rows
-        self._random = random.Random()
-
-    def any(self) -> int:
-        """Any key, all equally likely."""
-        return self._random.randint(1, self._rows)
+def keys_of(rows: int) -> Callable[[], int]:
+    """What draws keys of rows that exist, all equally likely, by a generator of its own."""
+    return partial(random.Random().randint, 1, rows)
 
 
 # ----------------------------------------------------------------------------------- without a loop
@@ -87,7 +82,7 @@ class Rows:
         from psycopg_pool import ConnectionPool
 
         database = Database.from_environment()
-        self._keys = Keys(database.rows)
+        self._key = keys_of(database.rows)
         self._pool = ConnectionPool(
             database.url,
             kwargs=database.of_psycopg,
@@ -101,26 +96,13 @@ class Rows:
     def any(self) -> dict[str, object]:
         """A row, by a random key."""
         with self._pool.connection() as connection:
-            row = connection.execute(QUERY, [self._keys.any()]).fetchone()
+            row = connection.execute(QUERY, [self._key()]).fetchone()
         assert row
         return {"a": row[0], "b": row[1]}
 
 
 # ---------------------------------------------------------------------------------------- on a loop
 # Rows for an application on a loop: a pool of asyncpg's, or of psycopg's.
-
-
-class Pool(Protocol):
-    """The pool of one driver."""
-
-    async def open(self) -> None:
-        """Make its connections."""
-
-    async def fetch(self, key: int) -> tuple[int, str]:
-        """The row of that key."""
-
-    async def close(self) -> None:
-        """Close them."""
 
 
 class AsyncpgPool:
@@ -188,7 +170,7 @@ class PsycopgPool:
         await self._pool.close()
 
 
-POOLS: dict[str, type[AsyncpgPool | PsycopgPool]] = {
+POOLS: dict[str, type[AsyncpgPool | PsycopgPool]] = {  # by driver
     "asyncpg": AsyncpgPool,
     "psycopg": PsycopgPool,
 }
@@ -199,7 +181,7 @@ class _OfThisLoop(threading.local):
 
     def __init__(self) -> None:
         self.opening = asyncio.Lock()
-        self.pool: Pool | None = None
+        self.pool: AsyncpgPool | PsycopgPool | None = None
 
 
 class AsyncRows:
@@ -211,7 +193,7 @@ class AsyncRows:
 
     def __init__(self) -> None:
         self._database = Database.from_environment()
-        self._keys = Keys(self._database.rows)
+        self._key = keys_of(self._database.rows)
         self._here = _OfThisLoop()
 
     async def open(self) -> None:
@@ -227,7 +209,7 @@ class AsyncRows:
         if self._here.pool is None:
             await self.open()
         assert self._here.pool
-        a, b = await self._here.pool.fetch(self._keys.any())
+        a, b = await self._here.pool.fetch(self._key())
         return {"a": a, "b": b}
 
     async def close(self) -> None:
