@@ -18,17 +18,6 @@ from workers.workloads.parts.work import call_back
 NAME = "item {:011}"  # of one length, so that the sum of what was read is known
 
 
-class Objects(NamedTuple):
-    """The objects, a list or columns, and how they are read.
-
-    `read` takes one field of each object and returns the sum; `expected` is what that must be.
-    """
-
-    objects: Any
-    read: Callable[[Any, Iterable[int]], int]
-    expected: Callable[[Sequence[int]], int]
-
-
 @dataclass
 class OnState(Workload):
     """Base of the workloads that read a state: what it is made of, and by whom."""
@@ -65,19 +54,18 @@ class OnState(Workload):
         counts = {"reference_counts": "deferred"} if self.deferred else {}
         return {"kind": self.kind, "made_by": self.made_by, **counts}
 
-    def state(self) -> Objects:
-        """The state of this worker: that of its process, or one that it makes now."""
+    def state(self) -> Any:
+        """The objects of this worker: those of its process, or some that it makes now."""
         return self._made() if self.made_by == "process" else self._make()
 
-    def _made(self) -> Objects:
+    def _made(self) -> Any:
         return of_process((self.kind, self.objects, self.deferred), self._make)
 
-    def _make(self) -> Objects:
-        make, read, expected, _ = KINDS[self.kind]
-        objects = make(self.objects)
+    def _make(self) -> Any:
+        objects = KINDS[self.kind].make(self.objects)
         if self.deferred:
             _defer(objects)
-        return Objects(objects, read, expected)
+        return objects
 
 
 # ------------------------------------------------------------------------------ kinds of objects
@@ -176,7 +164,11 @@ def _lengths(keys: Sequence[int]) -> int:
 
 
 class _Kind(NamedTuple):
-    """How objects of a kind are made and read; `each` are the bytes that one takes at most."""
+    """How objects of a kind, a list or columns, are made and read.
+
+    `read` takes one field of each object and returns the sum; `expected` is what that must be.
+    `each` are the bytes that an object takes at most.
+    """
 
     make: Callable[[int], Any]
     read: Callable[[Any, Iterable[int]], int]
@@ -282,14 +274,14 @@ class State(OnState):
             RuntimeError: what was read is not what was made.
         """
         self._state = self.state()
-        objects, read, expected = self._state
-        if read(objects, self._part) != expected(self._part):
+        kind = KINDS[self.kind]
+        if kind.read(self._state, self._part) != kind.expected(self._part):
             raise RuntimeError("the state that was read is not the one that was made")
         self._keys = self._drawn[:]
 
     def reading(self, worker: Worker) -> Callable[[], None]:
         """What reads the next `reads` objects; workers begin at different keys."""
-        objects, read, _ = self._state
+        objects, read = self._state, KINDS[self.kind].read
         keys, reads = self._keys, self.reads
         if not keys:
             objects, read, keys = None, _nothing, array("I", range(reads))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from workers import Worker, parameter
-from workers.workloads.state import OnState
+from workers.workloads.state import KINDS, OnState
 
 
 @dataclass
@@ -33,10 +33,10 @@ class StatePass(OnState):
     async def run(self, worker: Worker) -> None:
         """Read every object, and compare the sum."""
         total = self._read(self.objects * worker.index // worker.workers)
-        if total != self._state.expected(range(self.objects)):
+        if total != KINDS[self.kind].expected(range(self.objects)):
             worker.fail("the state that was read is not the one that was made")
         worker.operations += self.objects
 
     def _read(self, begin: int) -> int:
-        objects, read, _ = self._state
+        objects, read = self._state, KINDS[self.kind].read
         return read(objects, range(begin, self.objects)) + read(objects, range(begin))
