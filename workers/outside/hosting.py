@@ -17,13 +17,7 @@ from workers.host.channel import DriverError, Observer
 from workers.host.hosting import LEAD_S, LOAD_LEAD_S, schedule
 from workers.outside.commands import SERVERS, Hosted, arguments_of, command_line
 from workers.outside.noting import Noted
-from workers.outside.readiness import (
-    READY_S,
-    Answer,
-    NotReadyError,
-    settle_s,
-    wait_for_answer,
-)
+from workers.outside.readiness import READY_S, NotReadyError, settle_s, wait_for_answer
 from workers.outside.tree import CpuClock, Known, Reading, Window, end, family, has_work
 from workers.system import ends_with_this_process, free_port, raise_limit
 from workers.worker.session import RefusedError, failure_of
@@ -163,7 +157,7 @@ class OutsideHost:
             CommandError: it ended before, or is not ready in time.
         """
         try:
-            answer = wait_for_answer(port, app.health, self._check)
+            shown = wait_for_answer(port, app.health, self._check)
         except NotReadyError as error:
             raise CommandError(f"{error}{self._last_line()}") from None
         answered_ns = time.monotonic_ns()
@@ -176,7 +170,7 @@ class OutsideHost:
         ready_ns = self._rest()
         self._instants_ns |= {"imported": ready_ns, "ready": ready_ns}
         self._noted.moment("imported")
-        self._facts |= _facts_of(answer)
+        self._facts |= shown
 
     @property
     def _loops(self) -> int:
@@ -314,11 +308,6 @@ class OutsideHost:
             "instants_ns": self._instants_ns,
             "workers": [{"loop_class": found, **each} for each in workers],
         }
-
-
-def _facts_of(answer: Answer) -> dict[str, str]:
-    header = {"server_header": answer.says} if answer.says else {}
-    return {"date_header": "on" if answer.date else "off", **header}
 
 
 def _in_the_command(cpus: list[int] | None) -> Callable[[], None]:

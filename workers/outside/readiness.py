@@ -4,7 +4,6 @@ import http.client
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from workers.cell import LOOPBACK
 
@@ -18,21 +17,14 @@ FIRST_ERROR, FIRST_NOT_READY = 400, 500  # statuses
 SLOWER = 0.5
 
 
-@dataclass(frozen=True)
-class Answer:
-    """What came back. `status` is 0 where nothing did; `says` is the Server header."""
-
-    status: int = 0
-    says: str = ""
-    date: bool = False
-
-
 class NotReadyError(RuntimeError):
     """The command does not answer; the message says what it did instead."""
 
 
-def wait_for_answer(port: int, health: str, check: Callable[[], None]) -> Answer:
-    """Ask until there is an answer, with a `health` path a good one; `check` may end it.
+def wait_for_answer(port: int, health: str, check: Callable[[], None]) -> dict[str, str]:
+    """Ask until there is an answer, with a `health` path a good one; return what it shows.
+
+    `check` may end it.
 
     Raises:
         NotReadyError: there is none in time.
@@ -41,40 +33,43 @@ def wait_for_answer(port: int, health: str, check: Callable[[], None]) -> Answer
     answered = math.inf  # when the first answer came
     while True:
         check()
-        answer = ask(port, health or "/")
+        status, facts = ask(port, health or "/")
         now = time.monotonic()
-        if answer.status and (not health or answer.status < FIRST_ERROR):
-            return answer
-        if answer.status:
+        if status and (not health or status < FIRST_ERROR):
+            return facts
+        if status:
             answered = min(answered, now)
-        if FIRST_ERROR <= answer.status < FIRST_NOT_READY and now - answered > WRONG_S:
-            raise NotReadyError(_silence(answer, health, WRONG_S))
+        if FIRST_ERROR <= status < FIRST_NOT_READY and now - answered > WRONG_S:
+            raise NotReadyError(_silence(status, health, WRONG_S))
         if now - began > READY_S:
-            raise NotReadyError(_silence(answer, health, READY_S))
+            raise NotReadyError(_silence(status, health, READY_S))
         time.sleep(AGAIN_S)
 
 
-def _silence(answer: Answer, health: str, waited_s: float) -> str:
-    if not answer.status:
+def _silence(status: int, health: str, waited_s: float) -> str:
+    if not status:
         return f"nothing answers on its port after {waited_s:.0f} s: does the command use {{port}}?"
     return (
-        f"not ready: {health} was answered with status {answer.status} for {waited_s:.0f} s; "
+        f"not ready: {health} was answered with status {status} for {waited_s:.0f} s; "
         "is --health the right path?"
     )
 
 
-def ask(port: int, path: str) -> Answer:
-    """One request over a connection of its own."""
+def ask(port: int, path: str) -> tuple[int, dict[str, str]]:
+    """One request over a connection of its own: the status (0: no answer), facts for the record."""
     connection = http.client.HTTPConnection(LOOPBACK, port, timeout=ANSWER_S)
     try:
         connection.request("GET", path)
         response = connection.getresponse()
         response.read()
     except (OSError, http.client.HTTPException):
-        return Answer()
+        return 0, {}
     finally:
         connection.close()
-    return Answer(response.status, response.headers.get("server", ""), "date" in response.headers)
+    facts = {"date_header": "on" if "date" in response.headers else "off"}
+    if server := response.headers.get("server"):
+        facts["server_header"] = server
+    return response.status, facts
 
 
 def settle_s(loops_ns: Sequence[int], answered_ns: int) -> float:
