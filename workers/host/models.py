@@ -16,6 +16,7 @@ from workers.readback.process import Readback, os_threads
 from workers.worker.session import load, run_worker
 
 if TYPE_CHECKING:  # imported where they are used: both cost a child memory
+    import subprocess
     from concurrent import interpreters  # type: ignore[attr-defined]  # 3.14
 
 STACKS_S = 0.5  # for processes to write their stacks before they are killed
@@ -85,25 +86,11 @@ class Threads:
             faulthandler.dump_traceback(all_threads=True)
 
 
-class Process(Protocol):
-    """A process that this one started: what pools need of `subprocess.Popen`."""
-
-    @property
-    def pid(self) -> int:
-        """Its id."""
-
-    def poll(self) -> int | None:
-        """Its exit code, and None while it runs."""
-
-    def send_signal(self, sig: int) -> None:
-        """Send a signal, unless it has ended."""
-
-
 class Processes:
     """Every worker is a fresh interpreter in its own process (not forked: it inherits nothing)."""
 
     def __init__(self) -> None:
-        self._processes: list[Process] = []
+        self._processes: list[subprocess.Popen[bytes] | _Child] = []
 
     def prepare(self, cell: Cell, readback: Readback) -> None:
         """Do nothing: each worker imports for itself."""
@@ -135,7 +122,7 @@ class Processes:
             _kill(process)
 
 
-def _kill(process: Process) -> None:
+def _kill(process: subprocess.Popen[bytes] | _Child) -> None:
     process.send_signal(signal.SIGKILL)
     while process.poll() is None:
         time.sleep(POLL_S)
@@ -188,7 +175,7 @@ class Forked(Processes):
 
 
 class _Child:
-    """A forked process; see `Process`."""
+    """A forked process: what pools need of `subprocess.Popen`."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
