@@ -40,54 +40,9 @@ def schedule(opens_ns: int, window_s: float, ticks: int) -> list[int]:
     return [opens_ns + round(k * step_ns) for k in range(ticks + 1)]
 
 
-# ------------------------------------------------------------------------------------------- record
-# The record: the JSON document that one run leaves, measured or failed.
-
-SAME_FOR_ALL = ("loop_version", "facts", "debug")  # stored once, from worker 0
-
-
-def record_of(
-    cell: Cell,
-    readback: Readback,
-    reports: list[Message],
-    *,
-    failure: dict[str, Any] | None,
-    finite: bool,
-    served: bool,
-    instants_ns: dict[str, int],
-) -> dict[str, Any]:
-    """Assemble the record of a run; `reports` is empty when it failed.
-
-    `instants_ns` are the phases of the run, monotonic ns. The record of a `served` run has each
-    collection of its window.
-    """
-    first: Message = reports[0] if reports else {}
-    process = readback.result(debug=any(report.get("debug") for report in reports), spans=served)
-    if cell.model == "interpreters":  # one allocator for the whole process
-        for report in reports:
-            report["process"]["allocator"] = process["allocator"]
-    return {
-        "schema": SCHEMA,
-        "outcome": "failed" if failure else "measured",
-        "finite": finite,
-        "failure": failure,
-        "process": process,
-        "loop": {
-            "name": cell.loop,
-            "class": first.get("loop_class"),
-            "version": first.get("loop_version"),
-        },
-        "facts": first.get("facts", {}),
-        "instants_ns": instants_ns,
-        "workers": [
-            {name: value for name, value in report.items() if name not in SAME_FOR_ALL}
-            for report in reports
-        ],
-    }
-
-
 # ------------------------------------------------------------------------------------------ hosting
 
+SAME_FOR_ALL = ("loop_version", "facts", "debug")  # in the record once, from worker 0
 LEAD_S = 0.02  # between publishing an instant and the instant: every loop must have read it by then
 MOST_SETTLE_S = 1.0  # for loops that are late because each callback takes long
 LOAD_LEAD_S = 0.1  # more, for a load generator: it passes them on, and begins 30 ms later
@@ -113,7 +68,7 @@ class Host:
         self._pool = MODELS[cell.model]()
         self._readback = readback
         self._observer = Observer(cell.observer_fd)
-        self._instants_ns = {"started": started_ns}
+        self._instants_ns = {"started": started_ns}  # phases of the run, monotonic
         self._channels: list[Channel] = []
         self._finite = False
         self._settle_s = LEAD_S
@@ -145,15 +100,39 @@ class Host:
             if self._inbound:
                 self._inbound.close()
             self._observer.close()
-        return record_of(
-            self._cell,
-            self._readback,
-            reports,
-            failure=failure,
-            finite=self._finite,
-            served=self._inbound is not None,
-            instants_ns=self._instants_ns,
+        return self._record(reports, failure)
+
+    def _record(self, reports: list[Message], failure: dict[str, Any] | None) -> dict[str, Any]:
+        """Assemble the record: the JSON document that a run leaves, measured or failed.
+
+        `reports` is empty when it failed. That of a served run has each collection of its window.
+        """
+        cell = self._cell
+        first: Message = reports[0] if reports else {}
+        process = self._readback.result(
+            debug=any(report.get("debug") for report in reports), spans=self._inbound is not None
         )
+        if cell.model == "interpreters":  # one allocator for the whole process
+            for report in reports:
+                report["process"]["allocator"] = process["allocator"]
+        return {
+            "schema": SCHEMA,
+            "outcome": "failed" if failure else "measured",
+            "finite": self._finite,
+            "failure": failure,
+            "process": process,
+            "loop": {
+                "name": cell.loop,
+                "class": first.get("loop_class"),
+                "version": first.get("loop_version"),
+            },
+            "facts": first.get("facts", {}),
+            "instants_ns": self._instants_ns,
+            "workers": [
+                {name: value for name, value in report.items() if name not in SAME_FOR_ALL}
+                for report in reports
+            ],
+        }
 
     def _run(self) -> list[Message]:
         cell = self._cell
