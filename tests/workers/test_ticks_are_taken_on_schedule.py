@@ -14,7 +14,7 @@ from workers.outside.tree import Window
 from workers.readback.gil import GilWatch
 from workers.readback.process import Readback
 from workers.worker.handle import Worker
-from workers.worker.meter import Meter, Ticks
+from workers.worker.meter import Meter
 
 MS = 1_000_000
 LOOPS_OWN_ZERO_S = 5_000.0  # a loop's clock need not begin where the monotonic one does
@@ -127,13 +127,14 @@ def test_a_loop_held_up_catches_up(clock: Clock) -> None:
 
 def test_a_tick_is_one_reading_of_everything(clock: Clock) -> None:
     async def read() -> dict[str, list[int | None]]:
-        worker, ticks = Worker(0, 1, {}), Ticks()
-        ticks.take(1, worker)
+        worker = Worker(0, 1, {})
+        meter = Meter(worker, None)
+        meter.tick(1)
         worker.operations, worker.bytes = 3, 4
         worker.fail("this")
         clock.now_s += 1
-        ticks.take(2, worker)
-        return ticks.columns
+        meter.tick(2)
+        return meter.columns
 
     columns = asyncio.run(read())
     faults = columns.pop("minor_faults")

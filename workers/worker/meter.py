@@ -28,10 +28,18 @@ try:
     def _user_and_system_ns() -> tuple[int | None, int | None]:
         usage = getrusage(RUSAGE_THREAD)
         return round(usage.ru_utime * 1e9), round(usage.ru_stime * 1e9)
+
+    def minor_faults() -> int | None:
+        """Minor page faults of this thread so far; they show what state malloc is in."""
+        return getrusage(RUSAGE_THREAD).ru_minflt
 except ImportError:  # not Linux: the figures stay blank
 
     def _user_and_system_ns() -> tuple[int | None, int | None]:
         return None, None
+
+    def minor_faults() -> int | None:
+        """Return None: this system does not count them per thread."""
+        return None
 
 
 type ThreadUse = dict[str, int | None]
@@ -82,21 +90,6 @@ def _run_queue_ns() -> int | None:
 
 # -------------------------------------------------------------------------------------------- meter
 
-try:
-    from resource import RUSAGE_THREAD, getrusage
-
-    def minor_faults() -> int | None:
-        """Minor page faults of this thread so far; they show what state malloc is in."""
-        return getrusage(RUSAGE_THREAD).ru_minflt
-except ImportError:  # not Linux: the figure stays blank
-
-    def minor_faults() -> int | None:
-        """Return None: this system does not count them per thread."""
-        return None
-
-
-type Reading = tuple[int, int, int, int, int, int, int | None]  # in the order of the columns
-
 
 class Joined:
     """Readings of counters and clocks, one list per column, without what lies between slices."""
@@ -117,60 +110,19 @@ class Joined:
             self._left_out[place] = 0 if value is None or last is None else value - last
 
 
-class Ticks(Joined):
-    """A worker's ticks.
-
-    Counters are cumulative since the worker started, without what was left out between slices.
-    """
-
-    def __init__(self) -> None:
-        super().__init__(
-            "instant_ns", "time_ns", "operations", "errors", "bytes", "cpu_ns", "minor_faults"
-        )
-
-    def take(self, instant_ns: int | None, worker: Worker) -> int:
-        """Read the clock, the counters, and the CPU time of the calling thread.
-
-        `instant_ns` is when this tick was due (None: now). Returns the time read, monotonic ns.
-        """
-        reading = self._read(instant_ns, worker)
-        self.add(reading)
-        return reading[1]
-
-    def go_on(self, from_ns: int | None, worker: Worker) -> int:
-        """Count nothing of what happened since the last tick; time counts from `from_ns` on.
-
-        None: from now on. Returns that time.
-        """
-        _, now_ns, *counters = self._read(None, worker)
-        counts_from_ns = now_ns if from_ns is None else from_ns
-        due_ns, taken_ns = self.columns["instant_ns"][-1], self.columns["time_ns"][-1]
-        assert due_ns is not None
-        assert taken_ns is not None
-        # Instants are on the same clock: lateness stays.
-        self.leave_out((counts_from_ns + due_ns - taken_ns, counts_from_ns, *counters))
-        return counts_from_ns
-
-    def _read(self, instant_ns: int | None, worker: Worker) -> Reading:
-        time_ns = time.monotonic_ns()
-        return (
-            time_ns if instant_ns is None else instant_ns,
-            time_ns,
-            worker.operations,
-            worker.errors,
-            worker.bytes,
-            time.thread_time_ns(),
-            minor_faults(),
-        )
-
-
 class Meter:
-    """Measures one worker. `readback` is None where the host reads back for all (threads)."""
+    """Measures one worker. `readback` is None where the host reads back for all (threads).
+
+    Counters in its ticks are cumulative since the worker started, without what was left out between
+    slices.
+    """
 
     def __init__(self, worker: Worker, readback: Readback | None) -> None:
         self._worker = worker
         self._readback = readback
-        self._ticks = Ticks()
+        self._ticks = Joined(
+            "instant_ns", "time_ns", "operations", "errors", "bytes", "cpu_ns", "minor_faults"
+        )
         self._opened: ThreadUse = {}
         self.use: ThreadUse | None = None  # of the window, or of the slices closed so far
         self.slices: dict[str, list[int]] = {"opened_ns": [], "closed_ns": []}  # true instants
@@ -189,15 +141,45 @@ class Meter:
             self._readback.opened()
         self._opened = thread_use()
         if self.slices["opened_ns"]:
-            opened_ns = self._ticks.go_on(instant_ns if from_instant else None, self._worker)
+            opened_ns = self._go_on(instant_ns if from_instant else None)
         else:
             opened_ns = self.tick(instant_ns)
         self.slices["opened_ns"].append(instant_ns if from_instant else opened_ns)
         return opened_ns
 
     def tick(self, instant_ns: int | None) -> int:
-        """Take a tick due at `instant_ns` (None: now); return when it was taken."""
-        return self._ticks.take(instant_ns, self._worker)
+        """Read the clock, the counters, and the CPU time of the calling thread.
+
+        `instant_ns` is when this tick was due (None: now). Returns the time read, monotonic ns.
+        """
+        time_ns, *counters = self._read()
+        self._ticks.add((time_ns if instant_ns is None else instant_ns, time_ns, *counters))
+        return time_ns
+
+    def _go_on(self, from_ns: int | None) -> int:
+        """Count nothing of what happened since the last tick; time counts from `from_ns` on.
+
+        None: from now on. Returns that time.
+        """
+        now_ns, *counters = self._read()
+        counts_from_ns = now_ns if from_ns is None else from_ns
+        due_ns, taken_ns = self.columns["instant_ns"][-1], self.columns["time_ns"][-1]
+        assert due_ns is not None
+        assert taken_ns is not None
+        # Instants are on the same clock: lateness stays.
+        self._ticks.leave_out((counts_from_ns + due_ns - taken_ns, counts_from_ns, *counters))
+        return counts_from_ns
+
+    def _read(self) -> tuple[int, int, int, int, int, int | None]:
+        worker = self._worker
+        return (
+            time.monotonic_ns(),
+            worker.operations,
+            worker.errors,
+            worker.bytes,
+            time.thread_time_ns(),
+            minor_faults(),
+        )
 
     def close(self, instant_ns: int | None) -> int:
         """Take the last tick of the window or of a slice; return when it was taken."""
