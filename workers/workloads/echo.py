@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from workers import Worker, Workload, parameter
 from workers.system import listen
@@ -126,25 +126,13 @@ class EchoSetup:
         return self.contexts.client if self.contexts else None
 
 
-class Client(Protocol):
-    """The end that sends, waits until everything has come back, and counts."""
-
-    transport: asyncio.Transport
-
-    async def run(self) -> None:
-        """Make round trips until the worker is stopped; finish the last one."""
-
-    async def close(self) -> None:
-        """Close the connection and wait until it is closed."""
-
-
 @dataclass
 class Ends:
     """A server, its host and port, and its clients; closed together."""
 
     server: asyncio.Server
     address: tuple[str, int]
-    clients: list[Client] = field(default_factory=list)
+    clients: "list[Trips | StreamsClient]" = field(default_factory=list)
     handlers: set[asyncio.Task[None]] = field(default_factory=set)
     checking: asyncio.StreamWriter | None = None
 
@@ -198,7 +186,7 @@ class WrongEchoError(Exception):
 
 
 class Trips:
-    """Counts the round trips of one connection, and does the CPU work of each."""
+    """The end that sends: counts round trips of one connection, and does the CPU work of each."""
 
     transport: asyncio.Transport
 
@@ -235,7 +223,7 @@ class Trips:
             self.ended.set_result(None)
 
     async def run(self) -> None:
-        """Send the first payload; `received` sends the others."""
+        """Send the first payload; `received` sends the others, until the worker is stopped."""
         self.transport.write(self.payload)
         await self.ended
 
@@ -306,7 +294,7 @@ class BufferedClient(Trips, asyncio.BufferedProtocol):
 
 
 class StreamsClient:
-    """Counts round trips in a coroutine."""
+    """The same with streams: counts round trips in a coroutine."""
 
     def __init__(
         self, setup: EchoSetup, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
@@ -316,7 +304,7 @@ class StreamsClient:
         self.transport = cast(asyncio.Transport, writer.transport)
 
     async def run(self) -> None:
-        """Make round trips until stopped."""
+        """Make round trips until the worker is stopped; finish the last one."""
         worker, work_turns = self._worker, self._turns
         while worker.running:
             self._writer.write(self._payload)
