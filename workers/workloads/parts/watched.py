@@ -96,21 +96,19 @@ class _Watching(Application):
                 _begin_together(made, _together[0])
             return made
         if _together and not isinstance(made, OnAsgi):
-            return _Together(made, _together[0])
+            return _awaited_together(made, _together[0])
         return made
 
 
-class _Together:
-    """An application that begins each request when all loops have received theirs."""
+def _awaited_together(application: Any, barrier: threading.Barrier) -> Callable[..., Any]:
+    """An ASGI application that begins each request when all loops have received theirs."""
 
-    def __init__(self, application: Any, barrier: threading.Barrier) -> None:
-        self._application = application
-        self._barrier = barrier
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+    async def called(scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "http":
-            _wait(self._barrier)
-        await self._application(scope, receive, send)
+            _wait(barrier)
+        await application(scope, receive, send)
+
+    return called
 
 
 def _called_together(application: Wsgi, barrier: threading.Barrier) -> Wsgi:
