@@ -28,14 +28,12 @@ TRIES, AGAIN_S = 20, 0.01  # to read an interpreter that is changing at that mom
 # What a read may meet in memory that is written meanwhile: the sample is counted as missed.
 TORN = (OSError, RuntimeError, UnicodeDecodeError, ValueError, MemoryError)
 
-type Stack = tuple[tuple[str, str], ...]
-
 
 class Samples:
     """What was seen so far; each stack is kept once."""
 
     def __init__(self) -> None:
-        self.stacks: dict[Stack, int] = {}
+        self.stacks: dict[tuple[tuple[str, str], ...], int] = {}
         self.samples: list[tuple[int, int, str, int]] = []
         self.missed = 0
 

@@ -63,10 +63,6 @@ class Hosted(Protocol):
         """Environment variables of its application, besides those of services and budgets."""
 
 
-# application, workers, loop, model
-type Arguments = Callable[[Hosted, int, str, str], str]
-
-
 @dataclass(frozen=True)
 class Server:
     """How a server is started. `models` says what its workers are; `loops` on which it can run.
@@ -75,7 +71,7 @@ class Server:
     `supervising` is how many loops look after several workers, and answer nothing.
     """
 
-    arguments: Arguments
+    arguments: Callable[[Hosted, int, str, str], str]  # of application, workers, loop, model
     models: Callable[[], tuple[str, ...]]
     loops: tuple[str, ...] = BOTH_LOOPS
     has_loops: bool = True

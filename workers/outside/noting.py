@@ -132,8 +132,6 @@ def _debug() -> bool:
 
 # ------------------------------------------------------------------------------------------ reading
 
-type Note = dict[str, Any]
-
 
 class Noted:
     """The notes of a command's processes, and the state of the GIL at the moments of a run."""
@@ -142,7 +140,7 @@ class Noted:
         self._folder = folder
         self._gil: dict[str, dict[int, bool]] = {}
 
-    def read(self) -> list[Note]:
+    def read(self) -> list[dict[str, Any]]:
         """The notes of all processes so far, in order of their ids."""
         found = []
         for name in os.listdir(self._folder):

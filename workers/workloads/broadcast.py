@@ -151,7 +151,6 @@ JOINED = "joined"  # the first message to a member: from then on it receives wha
 CHANNEL = "room:"  # what the broker's channels begin with
 ANSWER_S = 10.0  # by then a broker has answered
 
-type Sending = Literal["queues", "in-turn"]
 type Send = Callable[[str], Awaitable[None]]
 
 
@@ -177,7 +176,7 @@ class Rooms(ABC):
     Each message that is written to a member is an operation of the worker.
     """
 
-    def __init__(self, worker: Worker, sending: Sending) -> None:
+    def __init__(self, worker: Worker, sending: str) -> None:
         self._worker = worker
         self._sending = sending
         self._rooms: defaultdict[str, Room] = defaultdict(Room)
@@ -273,7 +272,7 @@ _of_process: dict[int, "LoopRooms"] = {}  # by worker; a process measures one ce
 class LoopRooms(Rooms):
     """Loops of one process call into each other."""
 
-    def __init__(self, worker: Worker, sending: Sending) -> None:
+    def __init__(self, worker: Worker, sending: str) -> None:
         super().__init__(worker, sending)
         self._others: list[tuple[asyncio.AbstractEventLoop, LoopRooms]] = []
         self._meeting: Meeting = meeting(worker.workers)
@@ -300,7 +299,7 @@ class LoopRooms(Rooms):
 class BrokerRooms(Rooms):
     """Workers publish through Valkey and subscribe to all rooms: each worker has members of all."""
 
-    def __init__(self, worker: Worker, sending: Sending, url: str) -> None:
+    def __init__(self, worker: Worker, sending: str, url: str) -> None:
         from valkey.asyncio import Valkey
 
         super().__init__(worker, sending)

@@ -12,8 +12,6 @@ from workers.workloads.parts.where import client_facts, service_url
 
 OUTCOMES = ("ok", "http_error", "client_error", "timeout")
 
-type FetchOne = Callable[[Worker, int], Awaitable[None]]
-
 
 @dataclass
 class Fetch(Workload):
@@ -89,7 +87,12 @@ class Fetch(Workload):
             await self._session.close()
             await asyncio.sleep(0)
 
-    async def _fetch_all(self, worker: Worker, numbers: Iterator[int], fetch: FetchOne) -> None:
+    async def _fetch_all(
+        self,
+        worker: Worker,
+        numbers: Iterator[int],
+        fetch: Callable[[Worker, int], Awaitable[None]],
+    ) -> None:
         for number in numbers:
             await fetch(worker, number)
 

@@ -11,7 +11,6 @@ from workers.workloads.parts.work import call_back
 
 Rung = Literal["nothing", "global", "value", "attribute-read", "attribute-write", "lock"]
 OfOneLoop = Literal["asyncio-lock", "asyncio-event", "asyncio-queue"]
-Sharing = Literal[Rung, OfOneLoop]
 
 # Never run: choices that exist so that the plan can say why not, and what to use instead.
 OF_ONE_LOOP: dict[str, tuple[str, str]] = {
@@ -47,7 +46,9 @@ class Shared(Workload):
     operation = "callbacks"
     alone = None
 
-    sharing: Sharing = parameter("attribute-write", "what every turn of the loop uses")
+    sharing: Literal[Rung, OfOneLoop] = parameter(
+        "attribute-write", "what every turn of the loop uses"
+    )
     iterations: int = parameter(1_000, "turns of a pure-Python loop per callback", at_least=1)
 
     def refuses(self, model: str, loop: str) -> str | None:

@@ -264,10 +264,8 @@ def _number(values: list[str]) -> int:
 SHUTDOWN_S = 0.5  # for answers in progress when the site has to stop
 SHORTEST_SLEEP_S = 0.001  # libuv rounds shorter sleeps to 0, and the wait would spin
 
-Handler = Callable[[web.BaseRequest], Awaitable[web.Response]]
 
-
-def handler(shelf: Shelf, delay_s: float) -> Handler:
+def handler(shelf: Shelf, delay_s: float) -> Callable[[web.BaseRequest], Awaitable[web.Response]]:
     """Make the handler of all requests; it waits at least `delay_s` before each answer."""
     missing = missing_page()
 

@@ -22,8 +22,6 @@ from workers.workloads.parts.work import Awaited, PerRequest
 BACKLOG = 2_048
 AT_A_TIME = 64  # connections that may wait in the acceptor's socket and are taken in one wake-up
 
-type ProtocolFactory = Callable[[], asyncio.Protocol]
-
 
 class Accepting:
     """A worker's way to its connections: a server on a listening socket, or the acceptor's end.
@@ -31,7 +29,7 @@ class Accepting:
     `connections` is how many it has taken so far.
     """
 
-    def __init__(self, factory: ProtocolFactory) -> None:
+    def __init__(self, factory: Callable[[], asyncio.Protocol]) -> None:
         self.connections = 0
         self._factory = factory
         self._server: asyncio.Server | None = None

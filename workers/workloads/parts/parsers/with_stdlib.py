@@ -7,9 +7,6 @@ from workers.workloads.parts.parsers import Commented, Listed, leading_number
 
 VERSION = f"html.parser {platform.python_version()}"
 
-Attributes = list[tuple[str, str | None]]
-Row = dict[str, str]
-
 
 def listed(page: bytes) -> list[Listed]:
     """Find the stories of a list page, in order."""
@@ -47,7 +44,7 @@ class _RowReader(HTMLParser):
 
     def __init__(self) -> None:
         super().__init__()
-        self.rows: list[Row] = []
+        self.rows: list[dict[str, str]] = []
         self._field: str | None = None
         self._tag = ""
         self._depth = 0
@@ -59,7 +56,7 @@ class _RowReader(HTMLParser):
         self.rows[-1][field] = ""
         self._field, self._tag, self._depth = field, tag, 1
 
-    def handle_starttag(self, tag: str, attrs: Attributes) -> None:
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if self._field is not None and tag == self._tag:
             self._depth += 1
         found = {name: value or "" for name, value in attrs}

@@ -29,7 +29,6 @@ from workers.workloads.parts.work import PerRequest
 type Message = MutableMapping[str, Any]
 type Receive = Callable[[], Awaitable[Message]]
 type Send = Callable[[Message], Awaitable[None]]
-type Lifespan = Literal["auto", "on", "off"]
 type Application = Callable[[Message, Receive, Send], Awaitable[None]]
 
 STARTING_S = 0.005  # between two looks at whether it has started
@@ -128,7 +127,7 @@ class OnUvicorn(BaseServer):
             self._application,
             http=httptools_impl.HttpToolsProtocol,
             ws=websockets or "none",
-            lifespan=cast(Lifespan, lifespan),
+            lifespan=cast(Literal["auto", "on", "off"], lifespan),
             interface="asgi3",
             log_config=None,  # it would configure logging for the whole process
             log_level="warning",  # as lines of lower levels are not shown, they are not made
