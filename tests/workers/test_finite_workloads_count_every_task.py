@@ -17,6 +17,7 @@ from workers.loops import library, load_loop
 from workers.loops.libraries import Begin, CancelScopes
 from workers.loops.on_asyncio import Asyncio
 from workers.readback.describe import load_choices, refusals
+from workers.worker.workload import reason_against
 from workers.workloads.cancel import Cancel
 from workers.workloads.gather import JOINS, Gather, Join, Many
 from workers.workloads.spawn import Spawn, eagerly
@@ -134,7 +135,7 @@ def test_what_only_asyncio_has_is_refused() -> None:
         assert place in planned
     asked = {"workload": "spawn", "loop": "trio", "parameters": {"join": "wait"}}
     assert finish(asked).failure.error.startswith("RefusedError: trio has only lazy tasks")
-    assert "runs only on asyncio's loops" in str(Gather().refuses("threads", "trio"))
+    assert "runs only on asyncio's loops" in str(reason_against(Gather(), "threads", "trio"))
 
 
 @pytest.mark.slow

@@ -141,8 +141,7 @@ class Workload:
         Loops of libraries not in `libraries` are refused in any case. Make it a class method if no
         parameter matters.
         """
-        del model
-        return _foreign(type(self), loop)
+        return None
 
     def uneven(self) -> str | None:
         """Why work in flight cannot be divided evenly among workers; None if it can.
@@ -193,13 +192,9 @@ def reason_against(workload: Workload, model: str, loop: str) -> str | None:
     Raises:
         UnknownLoopError: no such loop.
     """
-    return _foreign(type(workload), loop) or workload.refuses(model, loop)
-
-
-def _foreign(workload: type[Workload], loop: str) -> str | None:
-    if known_loop(loop).library in workload.libraries:
-        return None
-    return f"runs only on {' and '.join(LIBRARIES[each] for each in workload.libraries)}"
+    if known_loop(loop).library not in workload.libraries:
+        return f"runs only on {' and '.join(LIBRARIES[each] for each in workload.libraries)}"
+    return workload.refuses(model, loop)
 
 
 def reason_alone(workload: type[Workload]) -> str | None:
