@@ -31,7 +31,7 @@ from workers.services.native import (
 )
 from workers.services.nginx import require_proof
 from workers.services.pgbouncer import ends_by
-from workers.services.values import SEED, fill, letters
+from workers.services.values import fill, letters
 
 pytestmark = pytest.mark.one_build
 
@@ -333,7 +333,7 @@ class Interrupted:
 def test_a_table_is_there_with_its_index_or_not_at_all() -> None:
     connection = Interrupted()
     with pytest.raises(ConnectionResetError):
-        asyncio.run(fill(connection, ROWS, SEED, lambda _: None))
+        asyncio.run(fill(connection, ROWS, lambda _: None))
     assert connection.kept == []
 
 

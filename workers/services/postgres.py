@@ -16,7 +16,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -162,7 +162,7 @@ async def read_facts(port: int, rows: int) -> dict[str, str]:
 
     try:
         connection = await connect(port)
-        if not await is_complete(connection, rows, SEED):
+        if not await is_complete(connection, rows):
             raise NativeError(f"the database lacks some of its {rows:,} rows")
         found = await settings(connection)
         await connection.close()
@@ -197,9 +197,7 @@ LESS_TO_COPY = (  # one database instead of three beside the template
 UNFINISHED = ".making-"
 
 
-async def provide(
-    folder: Folder, cache: str | None, rows: int, seed: int, say: Callable[[str], None]
-) -> str:
+async def provide(folder: Folder, cache: str | None, rows: int) -> str:
     """Put the data into a folder; return the place in the cache that they were copied from.
 
     Without a cache they are made there, and the place is empty.
@@ -209,13 +207,13 @@ async def provide(
         OSError: the disk is full, or the cache cannot be written.
     """
     if cache is None:
-        await _make(folder, rows, seed, say)
+        await _make(folder, rows)
         return ""
-    kept = os.path.join(cache, f"postgresql-{version()}-{rows}-{seed}")
+    kept = os.path.join(cache, f"postgresql-{version()}-{rows}-{SEED}")
     if not _is_there(kept):
         os.makedirs(cache, exist_ok=True)
         with own_folder(cache, UNFINISHED) as own:
-            await _make(own, rows, seed, say)
+            await _make(own, rows)
             _rename(os.path.join(own.path, DATA), kept)
     shutil.copytree(kept, os.path.join(folder.path, DATA))
     return kept
@@ -233,7 +231,7 @@ def _rename(made: str, kept: str) -> None:
             raise
 
 
-async def _make(folder: Folder, rows: int, seed: int, say: Callable[[str], None]) -> None:
+async def _make(folder: Folder, rows: int) -> None:
     say(f"PostgreSQL: making a database of {rows:,} rows")
     data = os.path.join(folder.path, DATA)
     await done([program("initdb"), f"--pgdata={data}", f"--username={NAME}", *INITDB], folder)
@@ -243,7 +241,7 @@ async def _make(folder: Folder, rows: int, seed: int, say: Callable[[str], None]
             await connection.execute(statement)
         await connection.close()
         connection = await connect(server.port)
-        await fill(connection, rows, seed, say)
+        await fill(connection, rows, say)
         await connection.execute("checkpoint")  # the end then takes no time
         await connection.close()
     if _is_there(os.path.join(data, RUNNING)):
@@ -256,9 +254,7 @@ async def _make(folder: Folder, rows: int, seed: int, say: Callable[[str], None]
 
 
 @asynccontextmanager
-async def installed(
-    url: str, rows: int, seed: int, say: Callable[[str], None]
-) -> AsyncIterator[Announced]:
+async def installed(url: str, rows: int) -> AsyncIterator[Announced]:
     """Have the table in an installed server; the user of the URL must be allowed to make databases.
 
     Raises:
@@ -266,7 +262,7 @@ async def installed(
     """
     import asyncpg
 
-    name = f"scaling_{rows}_{seed}"
+    name = f"scaling_{rows}_{SEED}"
     try:
         scheme, netloc, _, query, fragment = urlsplit(url)
         own = urlunsplit((scheme, netloc, f"/{name}", query, fragment))
@@ -278,7 +274,7 @@ async def installed(
             await first.close()
         connection = await asyncpg.connect(own)
         try:
-            facts = await _with_table(connection, rows, seed, say)
+            facts = await _with_table(connection, rows)
         finally:
             await connection.close()
     except (OSError, ValueError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
@@ -289,13 +285,11 @@ async def installed(
     yield Announced([own], facts | {"installed": "yes"})
 
 
-async def _with_table(
-    connection: Any, rows: int, seed: int, say: Callable[[str], None]
-) -> dict[str, str]:
-    if not await is_complete(connection, rows, seed):
+async def _with_table(connection: Any, rows: int) -> dict[str, str]:
+    if not await is_complete(connection, rows):
         await connection.execute("drop table if exists row")
         say(f"PostgreSQL: making a database of {rows:,} rows")
-        await fill(connection, rows, seed, say)
+        await fill(connection, rows, say)
     return await settings(connection)
 
 
@@ -324,7 +318,7 @@ def main(arguments: Sequence[str]) -> int:
     async def embedded() -> AsyncIterator[Announced]:
         async with AsyncExitStack() as until_the_end:
             folder = until_the_end.enter_context(own_folder())
-            kept = await provide(folder, options.cache, options.rows, SEED, say)
+            kept = await provide(folder, options.cache, options.rows)
             try:
                 server = await until_the_end.enter_async_context(running(folder))
                 facts = await read_facts(server.port, options.rows)
@@ -334,7 +328,7 @@ def main(arguments: Sequence[str]) -> int:
             yield Announced([f"postgresql://{NAME}@{LOOPBACK}:{server.port}/{NAME}"], facts, server)
 
     url = os.environ.get(INSTALLED)
-    asked = (lambda: installed(url, options.rows, SEED, say)) if url else embedded
+    asked = (lambda: installed(url, options.rows)) if url else embedded
     return run(parser, until_eof=options.until_eof, running=asked)
 
 
