@@ -12,24 +12,17 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # a worker has one of the libraries
+    import asyncio
     from collections.abc import Sequence
+
+    import trio
 
     from workers.host.channel import Channel, Message
 
 # ------------------------------------------------------------------------------------------ session
 
 ENDED_EARLY = "the traffic ended before the worker was stopped"
-
-
-class Event(Protocol):
-    """A flag that is set once, and can be awaited on the loop."""
-
-    def set(self) -> None:
-        """Set it."""
-
-    async def wait(self) -> object:
-        """Wait until it is set."""
 
 
 class Traffic(Protocol):
@@ -60,7 +53,7 @@ class Runner(Protocol):
     def run[T](self, session: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Make a loop, run `session` on it to its end, close the loop."""
 
-    def event(self) -> Event:
+    def event(self) -> asyncio.Event | trio.Event:
         """Make an event; no loop has to run yet."""
 
     def start(self, traffic: Coroutine[Any, Any, None]) -> Traffic:
