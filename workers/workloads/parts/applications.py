@@ -62,11 +62,8 @@ class Application:
         Raises:
             ApplicationError: the factory failed, or made something else.
         """
-        if self.factory:
-            return self._made()
-        return self._found
-
-    def _made(self) -> Any:
+        if not self.factory:
+            return self._found
         try:
             made = self._found()
         except Exception as error:
