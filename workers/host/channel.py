@@ -102,12 +102,6 @@ class Channel:
         return message
 
 
-def channel_pair() -> tuple[Channel, socket.socket]:
-    """Return the host's end of a new channel, and the socket from which a worker makes its own."""
-    host_end, worker_end = socket.socketpair()
-    return Channel(host_end), worker_end
-
-
 def receive_from_all(
     channels: Iterable[Channel],
     limit_s: float,

@@ -9,18 +9,12 @@ import contextlib
 import dataclasses
 import math
 import os
+import socket
 import time
 from typing import Any
 
 from workers.cell import SCHEMA, Cell, CellError
-from workers.host.channel import (
-    Channel,
-    DriverError,
-    Message,
-    Observer,
-    channel_pair,
-    receive_from_all,
-)
+from workers.host.channel import Channel, DriverError, Message, Observer, receive_from_all
 from workers.host.inbound import Inbound
 from workers.host.models import MODELS, refusal
 from workers.readback.gil import GilWatch
@@ -142,8 +136,8 @@ class Host:
         )
         descriptors = []
         for _ in range(cell.workers):
-            channel, worker_end = channel_pair()
-            self._channels.append(channel)
+            host_end, worker_end = socket.socketpair()
+            self._channels.append(Channel(host_end))
             descriptors.append(worker_end.detach())
         pids = [os.getpid(), *self._pool.start(descriptors)]
         for index, channel in enumerate(self._channels):
