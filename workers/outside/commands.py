@@ -10,11 +10,12 @@ from typing import Protocol
 
 from workers.cell import LOOPBACK
 from workers.readback.gil import gil_enabled
+from workers.workloads.parts.servers import KEEP_ALIVE_S
 
 PYTHON = "python"  # in a command: the interpreter of the run
 BOTH_LOOPS = ("asyncio", "uvloop")
 PACKAGES = {"pounce": "bengal-pounce"}  # modules in packages of another name
-IDLE_S = 75  # how long an idle connection is kept: as this project's own servers do
+IDLE_S = round(KEEP_ALIVE_S)  # an idle connection is kept as long as by this project's own servers
 
 
 class Hosted(Protocol):

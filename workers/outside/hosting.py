@@ -17,12 +17,13 @@ from workers.host.channel import DriverError, Observer
 from workers.host.hosting import LEAD_S, LOAD_LEAD_S, schedule
 from workers.outside.commands import SERVERS, Hosted, arguments_of, command_line
 from workers.outside.noting import Noted
-from workers.outside.readiness import READY_S, NotReadyError, settle_s, wait_for_answer
+from workers.outside.readiness import NotReadyError, settle_s, wait_for_answer
 from workers.outside.tree import CpuClock, Known, Reading, Window, end, family, has_work
 from workers.system import ends_with_this_process, free_port, raise_limit
 from workers.worker.session import RefusedError, failure_of
 from workers.worker.workload import build, load_workload, reason_against
 from workers.workloads.parts.applications import read_budgets, share_variables
+from workers.workloads.parts.first_request import READY_S
 from workers.workloads.parts.where import service_variables
 
 HOOK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "hook")

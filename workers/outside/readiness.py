@@ -6,12 +6,10 @@ import time
 from collections.abc import Callable, Sequence
 
 from workers.cell import LOOPBACK
+from workers.workloads.parts.first_request import FIRST_ERROR, FIRST_NOT_READY, READY_S, WRONG_S
 
-READY_S = 30.0  # limit
-WRONG_S = 5.0  # for answers that say that there is no such path
 AGAIN_S = 0.02  # between two tries
 ANSWER_S = 5.0  # limit for one answer
-FIRST_ERROR, FIRST_NOT_READY = 400, 500  # statuses
 # Workers that share a port cannot be asked one by one. Each is taken to need half as long again as
 # the first one that answered, from the moment its loop was made.
 SLOWER = 0.5

@@ -30,7 +30,7 @@ from workers.services.native import (
     serving,
 )
 from workers.services.serving import count
-from workers.services.values import VALUES
+from workers.services.values import AT_ONCE, VALUES
 
 INSTALLED = "SCALING_VALKEY"
 
@@ -40,7 +40,6 @@ INSTALLED = "SCALING_VALKEY"
 # ------------------------------------------------------------------------------------------- server
 
 ANSWER_S = 10.0  # by then it has answered, or it is no Valkey
-AT_ONCE = 50  # entries in a command
 POLICY = {"maxmemory-policy": "allkeys-lru"}
 SETTINGS = ("maxmemory", *POLICY)
 OPTIONS = ("--port", "0", "--save", "", "--appendonly", "no", "--unixsocketperm", "700")

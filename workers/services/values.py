@@ -61,6 +61,8 @@ async def _lines(rows: int, say: Callable[[str], None]) -> AsyncIterator[bytes]:
 
 # -------------------------------------------------------------------------------------------- cache
 
+AT_ONCE = 50  # keys in a command that fills a server: it has buffers for them
+
 
 def computed(key: int) -> str:
     """The value that CPU work has."""

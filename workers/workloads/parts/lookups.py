@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from itertools import accumulate, islice
 from typing import Any
 
-from workers.services.values import VALUES, computed, letters
+from workers.services.values import AT_ONCE, VALUES, computed, letters
 from workers.workloads.parts.stack.rows import AsyncpgPool, Database
 from workers.workloads.parts.where import STATEMENTS
 
@@ -133,8 +133,6 @@ MAKERS: dict[str, Callable[[Cache[Any], int], Cache[Any]]] = {
 
 
 # ------------------------------------------------------------------------------------------ lookups
-
-AT_ONCE = 50  # keys in a command that fills a server: it has buffers for them
 
 
 class Rows:

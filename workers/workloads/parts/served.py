@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol
 
 from workers import Worker, Workload, parameter
+from workers.host.inbound import BACKLOG
 from workers.workloads.parts.applications import ApplicationError
 from workers.workloads.parts.first_request import first_request
 from workers.workloads.parts.servers import BaseServer
@@ -19,7 +20,6 @@ from workers.workloads.parts.work import Awaited, PerRequest
 # ---------------------------------------------------------------------------------------- accepting
 # Takes a worker's connections, by the accept policy of its run, into a server's protocol.
 
-BACKLOG = 2_048
 AT_A_TIME = 64  # connections that may wait in the acceptor's socket and are taken in one wake-up
 
 
