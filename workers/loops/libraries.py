@@ -25,8 +25,20 @@ if TYPE_CHECKING:  # a worker has one of the libraries
 ENDED_EARLY = "the traffic ended before the worker was stopped"
 
 
-class Traffic(Protocol):
-    """A workload's traffic, a task beside the session until the worker is stopped."""
+class Runner(Protocol):
+    """Runs a session, and provides it with what differs between asyncio and trio.
+
+    Traffic of a workload is a task beside the session until the worker is stopped.
+    """
+
+    def run[T](self, session: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Make a loop, run `session` on it to its end, close the loop."""
+
+    def event(self) -> asyncio.Event | trio.Event:
+        """Make an event; no loop has to run yet."""
+
+    def start(self, traffic: Coroutine[Any, Any, None]) -> None:
+        """Start the traffic as a task beside the calling session."""
 
     async def beside[T](self, awaited: Coroutine[Any, Any, T]) -> T:
         """Await something while the traffic runs.
@@ -36,28 +48,15 @@ class Traffic(Protocol):
             Exception: whatever the traffic raised meanwhile.
         """
 
-    async def end(self, grace_s: float) -> None:
+    async def end_traffic(self, grace_s: float) -> None:
         """Give stopped traffic `grace_s` to finish its operations, then cancel it.
 
         Raises:
             Exception: whatever the traffic raised.
         """
 
-    async def cancel(self, grace_s: float) -> None:
+    async def cancel_traffic(self, grace_s: float) -> None:
         """Cancel the traffic, and wait at most `grace_s` for it to end."""
-
-
-class Runner(Protocol):
-    """Runs a session, and provides it with what differs between asyncio and trio."""
-
-    def run[T](self, session: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Make a loop, run `session` on it to its end, close the loop."""
-
-    def event(self) -> asyncio.Event | trio.Event:
-        """Make an event; no loop has to run yet."""
-
-    def start(self, traffic: Coroutine[Any, Any, None]) -> Traffic:
-        """Start traffic as a task beside the calling session."""
 
     def on_error(self, report: Callable[[str], None]) -> None:
         """From now on call `report` for errors in callbacks, instead of logging them."""

@@ -15,37 +15,6 @@ from workers.loops.libraries import ENDED_EARLY, Begin, Leg
 # Runs a session on asyncio, on any of its loops.
 
 
-class AsyncioTraffic:
-    """The traffic as a task of the loop."""
-
-    def __init__(self, traffic: Coroutine[Any, Any, None]) -> None:
-        self._task = asyncio.create_task(traffic)
-
-    async def beside[T](self, awaited: Coroutine[Any, Any, T]) -> T:
-        """Await something while the task runs."""
-        waiting = asyncio.ensure_future(awaited)
-        await asyncio.wait({self._task, waiting}, return_when=asyncio.FIRST_COMPLETED)
-        if waiting.done():
-            return waiting.result()
-        waiting.cancel()
-        await asyncio.wait({waiting})
-        self._task.result()  # raises what ended it
-        raise RuntimeError(ENDED_EARLY)
-
-    async def end(self, grace_s: float) -> None:
-        """Wait for the task, then cancel it."""
-        await asyncio.wait({self._task}, timeout=grace_s)
-        await self.cancel(grace_s)
-        if self._task.done() and not self._task.cancelled():
-            self._task.result()
-
-    async def cancel(self, grace_s: float) -> None:
-        """Cancel the task, unless it is done."""
-        if not self._task.done():
-            self._task.cancel()
-            await asyncio.wait({self._task}, timeout=grace_s)
-
-
 class AsyncioRunner:
     """Runs a session with `asyncio.Runner`."""
 
@@ -61,9 +30,33 @@ class AsyncioRunner:
         """Make an event; it belongs to the loop that first awaits it."""
         return asyncio.Event()
 
-    def start(self, traffic: Coroutine[Any, Any, None]) -> AsyncioTraffic:
-        """Start traffic as a task."""
-        return AsyncioTraffic(traffic)
+    def start(self, traffic: Coroutine[Any, Any, None]) -> None:
+        """Start the traffic as a task of the loop."""
+        self._traffic = asyncio.create_task(traffic)
+
+    async def beside[T](self, awaited: Coroutine[Any, Any, T]) -> T:
+        """Await something while the task runs."""
+        waiting = asyncio.ensure_future(awaited)
+        await asyncio.wait({self._traffic, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        if waiting.done():
+            return waiting.result()
+        waiting.cancel()
+        await asyncio.wait({waiting})
+        self._traffic.result()  # raises what ended it
+        raise RuntimeError(ENDED_EARLY)
+
+    async def end_traffic(self, grace_s: float) -> None:
+        """Wait for the task, then cancel it."""
+        await asyncio.wait({self._traffic}, timeout=grace_s)
+        await self.cancel_traffic(grace_s)
+        if self._traffic.done() and not self._traffic.cancelled():
+            self._traffic.result()
+
+    async def cancel_traffic(self, grace_s: float) -> None:
+        """Cancel the task, unless it is done."""
+        if not self._traffic.done():
+            self._traffic.cancel()
+            await asyncio.wait({self._traffic}, timeout=grace_s)
 
     def on_error(self, report: Callable[[str], None]) -> None:
         """Set the loop's exception handler."""

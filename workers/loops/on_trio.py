@@ -11,55 +11,6 @@ from workers.host.channel import Channel, Message
 from workers.loops.libraries import ENDED_EARLY
 
 
-class TrioTraffic:
-    """The traffic as a task in the session's nursery; its error is kept until someone awaits it."""
-
-    def __init__(self, nursery: trio.Nursery, traffic: Coroutine[Any, Any, None]) -> None:
-        self._scope = trio.CancelScope()
-        self._waiting = trio.CancelScope()
-        self._ended = trio.Event()
-        self._error: BaseException | None = None
-        nursery.start_soon(self._drive, traffic)
-
-    async def _drive(self, traffic: Coroutine[Any, Any, None]) -> None:
-        try:
-            with self._scope:
-                await traffic
-        except trio.Cancelled:  # not by us: the whole session is cancelled
-            raise
-        except BaseException as error:
-            self._error = error
-        finally:
-            self._ended.set()
-            self._waiting.cancel()
-
-    async def beside[T](self, awaited: Coroutine[Any, Any, T]) -> T:
-        """Await something in a scope that is cancelled when the traffic ends."""
-        with trio.CancelScope() as self._waiting:
-            if self._ended.is_set():
-                self._waiting.cancel()
-            return await awaited
-        self._raise()
-        raise RuntimeError(ENDED_EARLY)
-
-    async def end(self, grace_s: float) -> None:
-        """Wait for the task, then cancel it."""
-        with trio.move_on_after(grace_s):
-            await self._ended.wait()
-        await self.cancel(grace_s)
-        self._raise()
-
-    async def cancel(self, grace_s: float) -> None:
-        """Cancel the task's scope."""
-        self._scope.cancel()
-        with trio.move_on_after(grace_s):
-            await self._ended.wait()
-
-    def _raise(self) -> None:
-        if self._error is not None:
-            raise self._error
-
-
 class TrioRunner:
     """Runs a session with `trio.run`."""
 
@@ -82,9 +33,50 @@ class TrioRunner:
         """Make an event."""
         return trio.Event()
 
-    def start(self, traffic: Coroutine[Any, Any, None]) -> TrioTraffic:
-        """Start traffic in the nursery."""
-        return TrioTraffic(self._nursery, traffic)
+    def start(self, traffic: Coroutine[Any, Any, None]) -> None:
+        """Start the traffic in the nursery; its error is kept until someone awaits it."""
+        self._scope, self._waiting = trio.CancelScope(), trio.CancelScope()
+        self._ended = trio.Event()
+        self._error: BaseException | None = None
+        self._nursery.start_soon(self._drive, traffic)
+
+    async def _drive(self, traffic: Coroutine[Any, Any, None]) -> None:
+        try:
+            with self._scope:
+                await traffic
+        except trio.Cancelled:  # not by us: the whole session is cancelled
+            raise
+        except BaseException as error:
+            self._error = error
+        finally:
+            self._ended.set()
+            self._waiting.cancel()
+
+    async def beside[T](self, awaited: Coroutine[Any, Any, T]) -> T:
+        """Await something in a scope that is cancelled when the traffic ends."""
+        with trio.CancelScope() as self._waiting:
+            if self._ended.is_set():
+                self._waiting.cancel()
+            return await awaited
+        self._raise()
+        raise RuntimeError(ENDED_EARLY)
+
+    async def end_traffic(self, grace_s: float) -> None:
+        """Wait for the task, then cancel it."""
+        with trio.move_on_after(grace_s):
+            await self._ended.wait()
+        await self.cancel_traffic(grace_s)
+        self._raise()
+
+    async def cancel_traffic(self, grace_s: float) -> None:
+        """Cancel the task's scope."""
+        self._scope.cancel()
+        with trio.move_on_after(grace_s):
+            await self._ended.wait()
+
+    def _raise(self) -> None:
+        if self._error is not None:
+            raise self._error
 
     def on_error(self, report: Callable[[str], None]) -> None:
         """Do nothing: in trio every error is raised in the task that awaits it."""

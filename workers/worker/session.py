@@ -15,7 +15,7 @@ from workers.cell import Cell
 from workers.host.channel import Channel, Message
 from workers.host.inbound import socket_of
 from workers.loops import import_loop, loop_version, runner_for
-from workers.loops.libraries import Runner, Traffic
+from workers.loops.libraries import Runner
 from workers.readback.gil import GilWatch
 from workers.readback.process import Readback
 from workers.system import raise_limit
@@ -281,30 +281,30 @@ async def measure_window(session: Session, runner: Runner, grace_s: float) -> Me
         Exception: whatever the traffic raised.
     """
     busy_from_ns = time.monotonic_ns()
-    traffic = runner.start(session.workload.run(session.worker))
+    runner.start(session.workload.run(session.worker))
     try:
         session.phase = "warm-up"
         if not session.workload.served:  # the load generator warms that up, before the window
-            await traffic.beside(runner.sleep(session.cell.warmup_s))
-        order = await _ask(session, runner, traffic, session.ready)
+            await runner.beside(runner.sleep(session.cell.warmup_s))
+        order = await _ask(session, runner, session.ready)
         while order["do"] == "measure":  # the window, or one slice of it after the other
             session.phase = "window"
-            late = await traffic.beside(_ticks(runner, order["instants_ns"], session.meter))
-            order = await _ask(session, runner, traffic, {"is": "measured", **late})
+            late = await runner.beside(_ticks(runner, order["instants_ns"], session.meter))
+            order = await _ask(session, runner, {"is": "measured", **late})
         busy_until_ns = time.monotonic_ns()
         session.phase = "stop"
         session.worker.stop()
-        await traffic.end(grace_s)
+        await runner.end_traffic(grace_s)
     except BaseException:
         session.worker.stop()
-        await traffic.cancel(grace_s)
+        await runner.cancel_traffic(grace_s)
         raise
     return {"busy_from_ns": busy_from_ns, "busy_until_ns": busy_until_ns}
 
 
-async def _ask(session: Session, runner: Runner, traffic: Traffic, message: Message) -> Message:
+async def _ask(session: Session, runner: Runner, message: Message) -> Message:
     session.channel.send(message)
-    return await traffic.beside(runner.receive(session.channel))
+    return await runner.beside(runner.receive(session.channel))
 
 
 async def _ticks(runner: Runner, instants_ns: list[int], meter: Meter) -> dict[str, int]:
