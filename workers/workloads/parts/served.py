@@ -37,13 +37,8 @@ class Accepting:
         self._taking: set[asyncio.Task[None]] = set()
 
     async def begin(self, worker: Worker) -> None:
-        """Take connections from now on.
-
-        Raises:
-            RuntimeError: the worker belongs to no served run.
-        """
-        if worker.inbound is None:
-            raise RuntimeError("a served workload needs a driver that loads it: scaling run")
+        """Take connections from now on."""
+        assert worker.inbound  # or the host would have refused the run
         policy, inbound = worker.inbound
         loop = asyncio.get_running_loop()
         if policy == "acceptor":
