@@ -73,15 +73,11 @@ class Server:
     """
 
     arguments: Callable[[Hosted, int, str, str], str]  # of application, workers, loop, model
-    models: Callable[[], tuple[str, ...]]
+    models: Callable[[], tuple[str, ...]] = lambda: ("processes",)
     loops: tuple[str, ...] = BOTH_LOOPS
     has_loops: bool = True
     supervising: int = 0
     interfaces: tuple[str, ...] = ("asgi", "wsgi")
-
-    def loops_beside(self, workers: int) -> int:
-        """How many loops it has besides those of its workers."""
-        return self.supervising if workers > 1 else 0
 
 
 def _uvicorn(app: Hosted, workers: int, loop: str, model: str) -> str:
@@ -174,19 +170,16 @@ def _own(app: Hosted, workers: int, loop: str, model: str) -> str:
     return app.command.replace("{workers}", str(workers))
 
 
+def _by_the_gil() -> tuple[str, ...]:
+    """Workers are threads where there is no GIL, and processes where there is one."""
+    return ("processes" if gil_enabled() else "threads",)
+
+
 SERVERS: Mapping[str, Server] = {
-    "uvicorn": Server(_uvicorn, lambda: ("processes",)),
-    # Its workers are threads where there is no GIL, and processes where there is one.
-    "granian": Server(_granian, lambda: ("processes" if gil_enabled() else "threads",)),
-    "hypercorn": Server(_hypercorn, lambda: ("processes",), interfaces=("asgi",)),
-    # Its workers are threads where there is no GIL, as granian's.
-    "pounce": Server(
-        _pounce,
-        lambda: ("processes" if gil_enabled() else "threads",),
-        loops=("asyncio",),
-        supervising=1,
-        interfaces=("asgi",),
-    ),
+    "uvicorn": Server(_uvicorn),
+    "granian": Server(_granian, _by_the_gil),
+    "hypercorn": Server(_hypercorn, interfaces=("asgi",)),
+    "pounce": Server(_pounce, _by_the_gil, loops=("asyncio",), supervising=1, interfaces=("asgi",)),
     "gunicorn-gthread": Server(
         _gunicorn,
         lambda: ("threads", "processes", "forked"),
@@ -195,21 +188,12 @@ SERVERS: Mapping[str, Server] = {
         interfaces=("wsgi",),
     ),
     "gunicorn-sync": Server(
-        _gunicorn_sync,
-        lambda: ("processes",),
-        loops=("asyncio",),
-        has_loops=False,
-        interfaces=("wsgi",),
+        _gunicorn_sync, loops=("asyncio",), has_loops=False, interfaces=("wsgi",)
     ),
-    "gunicorn-aiohttp": Server(
-        _gunicorn_aiohttp,
-        lambda: ("processes",),
-        loops=("asyncio",),
-        interfaces=("aiohttp",),
-    ),
-    "daphne": Server(_daphne, lambda: ("processes",), loops=("asyncio",), interfaces=("asgi",)),
+    "gunicorn-aiohttp": Server(_gunicorn_aiohttp, loops=("asyncio",), interfaces=("aiohttp",)),
+    "daphne": Server(_daphne, loops=("asyncio",), interfaces=("asgi",)),
     # It serves applications of Sanic alone.
-    "sanic": Server(_sanic, lambda: ("processes",), loops=("asyncio",), interfaces=("asgi",)),
+    "sanic": Server(_sanic, loops=("asyncio",), interfaces=("asgi",)),
     "command": Server(_own, lambda: ("threads", "processes"), has_loops=False),
 }
 

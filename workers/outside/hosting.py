@@ -177,7 +177,7 @@ class OutsideHost:
     def _loops(self) -> int:
         """How many loops its workers have made."""
         cell = self._cell
-        beside = SERVERS[cell.served_by].loops_beside(cell.workers)
+        beside = SERVERS[cell.served_by].supervising if cell.workers > 1 else 0
         return max(0, len(self._noted.loops()) - beside)
 
     def _rest(self) -> int:
