@@ -64,14 +64,14 @@ class HttpConnection(Reporting):
             self._parser.feed_data(BUFFER[:nbytes])
         except httptools.HttpParserError:
             if not self._complete:
-                self._fail("malformed")
+                self.fail("malformed")
                 return
             self._reusable = False  # bytes behind the last answer of a connection
         except httptools.HttpParserUpgrade:
-            self._fail("malformed")
+            self.fail("malformed")
             return
         if message is None or self._begun > 1:
-            self._fail("malformed")  # an answer that was not asked for
+            self.fail("malformed")  # an answer that was not asked for
         elif self._complete:
             self._answered(message)
 
@@ -81,10 +81,8 @@ class HttpConnection(Reporting):
         if message and exc is None and self._status and not self._has_length:
             self._reusable = False
             self._answered(message)
-        elif exc is not None:
-            self._fail("reset")
         else:
-            self._fail("short" if self._begun else "closed")
+            super().connection_lost(exc)
 
     def _answered(self, message: Message) -> None:
         expected = message.status
@@ -100,7 +98,7 @@ class HttpConnection(Reporting):
             kind = "" if right else f"status {status}"
             self._lane.answered(kind, reusable=reusable, declined=declined)
 
-    def _fail(self, kind: str) -> None:
+    def fail(self, kind: str) -> None:
+        """The connection is unusable or gone; nothing is in flight on it any more."""
         self._message = None
-        self.ended(kind)
-        self.abort()
+        super().fail(kind)

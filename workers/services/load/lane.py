@@ -135,6 +135,7 @@ class Reporting(asyncio.BufferedProtocol):
     def __init__(self, lane: Lane) -> None:
         self._lane = lane
         self._transport: asyncio.Transport | None = None
+        self._begun = 0  # answers to what is in flight
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Have requests sent at once: uvloop else waits for the end of the loop's turn."""
@@ -163,10 +164,18 @@ class Reporting(asyncio.BufferedProtocol):
     def eof_received(self) -> None:
         """The server has closed its side; the loop then closes ours."""
 
-    def ended(self, kind: str) -> None:
+    def connection_lost(self, exc: Exception | None) -> None:
+        """What is in flight will not be answered."""
+        if exc is not None:
+            self.fail("reset")
+        else:
+            self.fail("short" if self._begun else "closed")
+
+    def fail(self, kind: str) -> None:
         """The connection is unusable or gone."""
         if self._lane.connection is self:
             self._lane.lost(kind)
+        self.abort()
 
 
 type ConnectionMaker = Callable[[Lane], Reporting]
@@ -223,32 +232,20 @@ class EchoConnection(Reporting):
     def __init__(self, lane: Lane) -> None:
         super().__init__(lane)
         self._left = b""  # of the answer that is to come
-        self._begun = False
 
     def send(self, message: Message) -> None:
         """Send a message; nothing is in flight."""
         self._left = message.data
-        self._begun = False
+        self._begun = 0
         super().send(message)
 
     def buffer_updated(self, nbytes: int) -> None:
         """Compare what has come with what was sent."""
         came = BUFFER[:nbytes]
         if self._left[:nbytes] != came:  # also where more came than was sent
-            self._fail("mismatch")
+            self.fail("mismatch")
             return
         self._left = self._left[nbytes:]
-        self._begun = True
+        self._begun = 1
         if not self._left and self._lane.connection is self:
             self._lane.answered("", reusable=True)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """What is in flight will not be answered."""
-        if exc is not None:
-            self._fail("reset")
-        else:
-            self._fail("short" if self._begun else "closed")
-
-    def _fail(self, kind: str) -> None:
-        self.ended(kind)
-        self.abort()
