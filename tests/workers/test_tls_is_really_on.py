@@ -141,7 +141,7 @@ def test_what_goes_over_the_wire_is_encrypted(api: str) -> None:
 @pytest.mark.one_build
 def test_nothing_older_is_spoken_and_no_other_certificate_trusted() -> None:
     contexts, others = tls.new_contexts(), ssl.create_default_context()
-    old = ssl.create_default_context(cadata=tls.certificate().authority)
+    old = ssl.create_default_context(cadata=tls.certificate()[0])
     old.maximum_version = ssl.TLSVersion.TLSv1_2
     assert contexts.client.verify_mode is ssl.CERT_REQUIRED
     assert contexts.client.check_hostname
@@ -157,7 +157,7 @@ def test_nothing_older_is_spoken_and_no_other_certificate_trusted() -> None:
 
     asyncio.run(refused(old, "127.0.0.1"))
     assert "certificate verify failed" in asyncio.run(refused(others, "127.0.0.1"))
-    trusting = ssl.create_default_context(cadata=tls.certificate().authority)
+    trusting = ssl.create_default_context(cadata=tls.certificate()[0])
     assert "IP address mismatch" in asyncio.run(refused(trusting, "127.0.0.2"))
 
 

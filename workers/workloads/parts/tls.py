@@ -24,16 +24,11 @@ class Contexts(NamedTuple):
     client: ssl.SSLContext
 
 
-class Certificate(NamedTuple):
-    """PEM texts: the authority to trust, and the private key with the certificate chain."""
-
-    authority: str
-    chain: str
-
-
 @cache
-def certificate() -> Certificate:
+def certificate() -> tuple[str, str]:
     """Make a certificate in another process, once per interpreter.
+
+    Returns PEM texts: the authority to trust, and the private key with the certificate chain.
 
     Raises:
         CertificateError: it could not be made (trustme is not installed, say).
@@ -52,18 +47,19 @@ def certificate() -> Certificate:
     if done.returncode:
         why = done.stderr.strip().rpartition("\n")[2]
         raise CertificateError(f"no certificate could be made: {why}")
-    return Certificate(**json.loads(done.stdout))
+    made = json.loads(done.stdout)
+    return made["authority"], made["chain"]
 
 
 def new_contexts() -> Contexts:
     """Make a context for each end; the client verifies the server's certificate and address."""
-    made = certificate()
+    authority, chain = certificate()
     server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     with tempfile.NamedTemporaryFile("w", suffix=".pem", delete_on_close=False) as file:
-        file.write(made.chain)
+        file.write(chain)
         file.close()  # ssl reads private keys only from files
         server.load_cert_chain(file.name)
-    client = ssl.create_default_context(cadata=made.authority)
+    client = ssl.create_default_context(cadata=authority)
     server.minimum_version = client.minimum_version = ssl.TLSVersion.TLSv1_3
     return Contexts(server, client)
 
