@@ -2,12 +2,13 @@
 
 import asyncio
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from workers import Worker, parameter
 from workers.cell import LOOPS
-from workers.workloads.parts.mixed import BODY, LIGHT, Work, heavy_path, heavy_work
+from workers.workloads.parts.mixed import BODY, LIGHT, heavy_path, heavy_work
 from workers.workloads.parts.served import (
     WITHOUT_HTTPTOOLS,
     Served,
@@ -138,6 +139,6 @@ class Mixed:
             self._do(work, threading.get_ident())
         await self._respond(send, 200, BODY)
 
-    def _do(self, work: Work, loop_thread: int) -> None:
+    def _do(self, work: Callable[[], object], loop_thread: int) -> None:
         self.heavy_in = "loop" if threading.get_ident() == loop_thread else "thread"
         work()

@@ -16,8 +16,6 @@ LIGHT = "/light"
 BODY = b"x" * 256
 HEADERS = [("Content-Type", "text/plain; charset=utf-8"), ("Content-Length", str(len(BODY)))]
 
-type Work = Callable[[], object]
-
 
 def rounds(count: int) -> bytes:
     """Compute `count` rounds of SHA-256 in one call, without the GIL (PBKDF2, RFC 8018)."""
@@ -37,7 +35,7 @@ def heavy_path(kind: str, cpu_ms: float) -> str:
     return f"/{kind}/{max(1, round(cpu_ms * HEAVY[kind][1]))}"
 
 
-def heavy_work(path: str) -> Work | None:
+def heavy_work(path: str) -> Callable[[], object] | None:
     """The heavy work that a path asks for; None of any other path."""
     _, kind, count = (*path.split("/"), "", "")[:3]
     return partial(HEAVY[kind][0], int(count)) if kind in HEAVY and count.isdecimal() else None
