@@ -5,7 +5,6 @@ an installed one: the URL in `SCALING_VALKEY`.
 """
 
 import os
-import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
@@ -55,4 +54,4 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    run_program(lambda: main(sys.argv[1:]))
+    run_program(main)

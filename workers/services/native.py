@@ -380,9 +380,9 @@ def _stop_requested(*, until_eof: bool) -> asyncio.Event:
     return requested
 
 
-def run_program(main: Callable[[], int]) -> None:
+def run_program(main: Callable[[Sequence[str]], int]) -> None:
     """Call a service's `main`, and end the process with its exit code."""
     try:
-        sys.exit(main())
+        sys.exit(main(sys.argv[1:]))
     except BrokenPipeError:  # whoever started it is gone
         os._exit(1)

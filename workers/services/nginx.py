@@ -7,7 +7,6 @@ import asyncio
 import os
 import secrets
 import subprocess
-import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
@@ -128,4 +127,4 @@ def _version(program: str) -> str:
 
 
 if __name__ == "__main__":
-    run_program(lambda: main(sys.argv[1:]))
+    run_program(main)

@@ -6,7 +6,6 @@ To try it: `SCALING_POSTGRES=URL python -m workers.services.pgbouncer`.
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from urllib.parse import unquote, urlsplit
@@ -127,4 +126,4 @@ def _server(url: str) -> str:
 
 
 if __name__ == "__main__":
-    run_program(lambda: main(sys.argv[1:]))
+    run_program(main)

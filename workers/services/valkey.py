@@ -11,7 +11,6 @@ will have: it is filled, asked, and emptied. Beyond it, the entry goes that was 
 import importlib.util
 import os
 import platform
-import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
@@ -221,4 +220,4 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    run_program(lambda: main(sys.argv[1:]))
+    run_program(main)
