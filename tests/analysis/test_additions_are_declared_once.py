@@ -21,6 +21,7 @@ from tests.support.studies import FakeStudy
 LAG = "lag_max_s"
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_a_question_about_any_measure_is_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """The ratio of loop lags stands in tables, the answer, the page, files and texts."""
 

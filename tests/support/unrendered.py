@@ -1,25 +1,15 @@
-"""Figures that are composed, but empty when they are saved: most of the time of a page."""
+"""Figures that are composed, but neither laid out nor drawn: most of the time of a page."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TextIO
 
 import pytest
-
-BLANK = '<svg xmlns="http://www.w3.org/2000/svg"></svg>'
 
 
 @contextmanager
 def unrendered() -> Iterator[None]:
-    """No figure is rendered inside of the block; what is saved has no content."""
-
-    def save(figure: object, file: Path | TextIO, **options: object) -> None:
-        if isinstance(file, Path):
-            file.write_text(BLANK)
-        else:
-            file.write(BLANK)
-
+    """No figure is rendered inside of the block; its picture has a title, a size and no marks."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("matplotlib.figure.Figure.savefig", save)
+        patch.setattr("scaling.report.plots.sheet.Sheet.lay_out", lambda sheet: None)
+        patch.setattr("matplotlib.figure.Figure.draw", lambda figure, renderer: None)
         yield
