@@ -82,6 +82,7 @@ def test_latencies_that_are_exported_say_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("unrendered")
 def test_tables_files_and_every_plot_say_it(study: Journal, tmp_path: Path) -> None:
     files = write_derived(StudyResults.of(study), tmp_path, formats=["svg"])
     assert {file.suffix for file in files} == {".md", ".csv", ".svg"}
