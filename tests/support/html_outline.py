@@ -16,7 +16,6 @@ LINKS_TO_THIS_PAGE_OR_NOTHING = re.compile(r"#|data:,$")
 class Element:
     tag: str
     attributes: dict[str, str]
-    inside: "Element | None"
     text: str = ""
     children: list["Element"] = field(default_factory=list)
 
@@ -29,16 +28,13 @@ class Element:
         """All that is written in it, single spaces between."""
         return " ".join(self.text.split())
 
-    def is_in(self, tag: str) -> bool:
-        return self.inside is not None and (self.inside.tag == tag or self.inside.is_in(tag))
-
 
 class Outline(HTMLParser):
     """`root` is the page, `faults` what is wrong with it."""
 
     def __init__(self, html: str) -> None:
         super().__init__(convert_charrefs=True)
-        self.root = Element("", {}, None)
+        self.root = Element("", {})
         self.faults: list[str] = []
         self._open = [self.root]
         self.feed(html)
@@ -50,7 +46,7 @@ class Outline(HTMLParser):
         names = [name for name, _ in attrs]
         if len(set(names)) < len(names):
             self.faults.append(f"<{tag}> has an attribute twice")
-        element = Element(tag, {name: value or "" for name, value in attrs}, self._open[-1])
+        element = Element(tag, {name: value or "" for name, value in attrs})
         self._open[-1].children.append(element)
         if tag not in VOID:
             self._open.append(element)
