@@ -3,9 +3,7 @@
 import ast
 import sys
 from collections.abc import Sequence
-from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
 
 import nox
 import nox.registry
@@ -220,27 +218,6 @@ def test_tests_that_measure_run_after_all_others() -> None:
     assert alone_on_t == f"python3.14t -m pytest {which}"
 
 
-@pytest.mark.usefixtures("both_builds")
-@pytest.mark.parametrize("failing", ["", "python3.14t"])
-def test_what_was_skipped_is_printed_after_the_last_run(
-    failing: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    class Skipping(Session):
-        def run(self, *command: str, **options: Any) -> None:
-            super().run(*command, **options)
-            if "pytest" in command:
-                Path(options["env"][noxfile.SKIPPED]).write_text("nginx\n")
-            else:  # after what it took
-                assert capsys.readouterr().out.startswith("took ")
-
-    session = Skipping(failing=failing)
-    with pytest.raises(SystemExit) if failing else nullcontext():
-        noxfile.run_tests(session, ["3.14", "3.14t"])  # type: ignore[arg-type]
-    *runs, last = session.commands
-    assert len(runs) == 4
-    assert last.startswith("python3.14 -m tests.support.programs ")
-
-
 def test_every_test_is_in_a_part() -> None:
     found = set(noxfile.measuring(["tests"]))
     every = [*(ROOT / "tests").rglob("*.py")]
@@ -257,18 +234,6 @@ def test_every_test_is_in_a_part() -> None:
         if path.name.startswith("test_") and mark in file.read_text():
             assert any(path.is_relative_to(other) for other in noxfile.TEST_FOLDERS["3.14t"])
             assert not path.match(noxfile.WITH_THE_GIL.removeprefix("--ignore-glob="))
-
-
-def test_quick_leaves_out_what_is_slow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(noxfile, "python_for", lambda session, builds, group: {"3.14": "python"})
-    session = Session("-x")
-    noxfile.quick(session)
-    *checks, fast = session.commands
-    assert checks == ["python -m ruff check", "python -m ruff format --check", checks[-1]]
-    assert checks[-1].startswith("lint-imports ")
-    marks = "not measures and not slow and not thorough"
-    assert fast.startswith(f"python -m pytest -q -m {marks} --numprocesses ")
-    assert fast.endswith(" -x")
 
 
 @pytest.mark.parametrize("error", [ScalingError, UsageError])
