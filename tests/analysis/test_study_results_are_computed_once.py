@@ -63,6 +63,7 @@ def test_everything_is_worked_out_once(
     assert worked_out == dict.fromkeys(WORKED_OUT, 1)
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_a_page_at_the_end_of_a_run_has_the_plots_that_were_drawn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
