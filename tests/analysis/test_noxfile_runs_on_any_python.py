@@ -185,37 +185,13 @@ def test_a_reference_session_says_what_it_will_do_before_it_builds(
     assert [*built.values()] == [False]
 
 
-@pytest.fixture
-def both_builds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pythons of both builds, without an environment."""
+def test_the_tests_run_on_both_builds_even_when_one_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     pythons = {"3.14": "python3.14", "3.14t": "python3.14t"}
     monkeypatch.setattr(noxfile, "python_for", lambda session, builds, group: pythons)
-
-
-@pytest.mark.usefixtures("both_builds")
-def test_the_tests_run_on_both_builds_even_when_one_fails() -> None:
     session = Session("-k", "x", failing="python3.14")
     with pytest.raises(SystemExit, match=r"failed: tests on 3\.14$"):
         noxfile.run_tests(session, ["3.14", "3.14t"])  # type: ignore[arg-type]
     assert session.commands == ["python3.14 -m pytest -k x", "python3.14t -m pytest -k x"]
-
-
-@pytest.mark.usefixtures("both_builds")
-def test_tests_that_measure_run_after_all_others() -> None:
-    """Each test is in one part, and the analysis is tested on one build."""
-    session = Session()
-    noxfile.run_tests(session, ["3.14", "3.14t"])  # type: ignore[arg-type]
-    beside, beside_on_t, alone, alone_on_t = session.commands
-    other = "python3.14t -m pytest " + " ".join(noxfile.TEST_FOLDERS["3.14t"])
-    here = "python3.14 -m pytest " + " ".join(noxfile.TEST_FOLDERS["3.14"])
-    marks = "not measures and not thorough"
-    assert beside.startswith(f"{here} -m {marks} --numprocesses ")
-    assert beside_on_t.startswith(f"{other} -m {marks} --numprocesses ")
-    of_workers = " ".join(noxfile.measuring(["tests/workers"]))
-    assert alone.startswith("python3.14 -m pytest tests/")
-    which = f"{of_workers} -m measures and not thorough"
-    assert alone.endswith(f" {which}")
-    assert alone_on_t == f"python3.14t -m pytest {which}"
 
 
 def test_every_test_is_in_a_part() -> None:
