@@ -97,7 +97,7 @@ def test_without_generations_every_collection_is_full(free_threaded: bool, is_fu
     assert run.record.process.gc_spans
     zeros = with_(run.record.process.gc_spans, generation=[0] * 16)
     process = with_(run.record.process, free_threaded=free_threaded, gc_spans=zeros)
-    course = course_of(with_(run, record__process=process))
+    course = course_of(with_(run, record__process=process), PAUSE_S)
     assert course
     assert course.collections
     assert {bool(each) for each in course.collections[0].is_full} == {is_full}
@@ -105,7 +105,7 @@ def test_without_generations_every_collection_is_full(free_threaded: bool, is_fu
 
 def test_collections_beyond_the_listed_ones_count() -> None:
     (run,) = ONE.runs
-    course = course_of(counted(run, 1_500))
+    course = course_of(counted(run, 1_500), PAUSE_S)
     assert course
     assert (course.collected, course.unlisted) == (1_500, 1_500 - 16)
     assert collected_text(course) == "1,500 collections, the first 16 drawn"

@@ -109,7 +109,7 @@ def scatters(
     runs = simulated(cells, blocks, design, noise, seed)
     values = {(run.block, run.cell): value for run, value in runs}
     pairs, gains = [], []
-    for (block, _, cell), value in runs:
+    for (block, _, cell, _), value in runs:
         if cell.twin:
             pairs.append(value - values[block, replace(cell, twin=False)])
         elif cell.workers == 2:

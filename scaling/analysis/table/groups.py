@@ -51,7 +51,7 @@ def which_count(frame: pd.DataFrame) -> Flags:
     """Which runs of a frame are in figures: valid ones, the last attempt at each cell in a block,
     without the second ones of A/A pairs.
     """
-    found = frame["valid"].to_numpy(np.bool_) & ~frame["twin"].to_numpy(np.bool_)
+    found: Flags = frame["valid"].to_numpy(np.bool_) & ~frame["twin"].to_numpy(np.bool_)
     found[found] = ~frame.loc[found, [*CELL, "block"]].duplicated(keep="last").to_numpy()
     return found
 

@@ -216,7 +216,8 @@ def readings(record: Record | None) -> Readings | None:
         return _pack(record, shape)
     except struct.error:  # None at a tick between the ends, or a number beyond 64 bits
         try:
-            return _pack(record, shape._replace(cpu_known=False))
+            faults, outside = shape.faults_known, shape.outside
+            return _pack(record, Shape(*shape[:3], False, faults, outside))
         except struct.error:
             return None
 
