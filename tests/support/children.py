@@ -38,10 +38,9 @@ def git(*arguments: str, at: Path) -> str:
     return done.stdout.strip()
 
 
-def each_model(*models: str, on_both: str = "") -> pytest.MarkDecorator:
-    """A case for each of these models, on the build that `each_case` says; one on both builds."""
-    marked = each_case(("model",), [(each,) for each in models])
-    return pytest.mark.parametrize("model", [on_both, *marked.args[1]]) if on_both else marked
+def each_model(*models: str) -> pytest.MarkDecorator:
+    """A case for each of these models, on the build that `each_case` says."""
+    return each_case(("model",), [(each,) for each in models])
 
 
 def each_case(names: Sequence[str], cases: Iterable[Sequence[Any]]) -> pytest.MarkDecorator:

@@ -64,7 +64,7 @@ STALLS = """
                     else:
                         time.sleep(1.4)
     """
-MODELS = each_model("processes", "interpreters", on_both="threads")
+MODELS = each_model("threads", "processes", "interpreters")
 
 
 @MODELS

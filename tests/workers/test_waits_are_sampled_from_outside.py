@@ -170,7 +170,7 @@ LOSES = """
 
 @pytest.mark.slow
 @pytest.mark.measures  # on a busy machine a sampler sees a thread a few times in half a second
-@each_model("processes", "forked", "interpreters", on_both="threads")
+@each_model("threads", "processes", "forked", "interpreters")
 def test_every_model_reports_where_its_time_went(model: str, own: Own) -> None:
     ending = own.driven(LOSES, model=model, workers=2, window_s=0.5, ticks=4)
     record_of(ending)
