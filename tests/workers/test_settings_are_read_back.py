@@ -72,7 +72,7 @@ def test_every_setting_arrives(model: str) -> None:
     settings = {"PYTHONMALLOC": "mimalloc", "PYTHON_GIL": "1", "PYTHONASYNCIODEBUG": "1"}
     switches = {VARIABLE: "1", SWITCH: True}
     asked = cell(model, gc=False, gc_threshold=50_000, switches=switches)
-    record = measured(asked, **settings, **{VARIABLE: "1"})
+    record = measured(asked, **settings, **{VARIABLE: "1", "PYTHONHASHSEED": "4711"})
     inside = [*processes(record, model)]
     assert len(inside) == (1 if model == "threads" else 3)
     for process in inside:
@@ -82,6 +82,7 @@ def test_every_setting_arrives(model: str) -> None:
         assert not process.gc_enabled
         assert process.gc_threshold == 50_000
         assert process.debug  # of the loops: the host itself has none
+        assert process.hash_seed == "4711"
         assert process.switches == (
             Switch(name=VARIABLE, value="1"),
             Switch(name=SWITCH, value=True, was_there=False),
@@ -89,18 +90,9 @@ def test_every_setting_arrives(model: str) -> None:
 
 
 @pytest.mark.one_build
-@pytest.mark.parametrize(
-    ("seed", "model"), [("0", "threads"), ("4711", "processes"), ("0", "interpreters")]
-)
-def test_the_hash_seed_arrives(model: str, seed: str) -> None:
-    record = measured(cell(model), PYTHONHASHSEED=seed)
-    assert {process.hash_seed for process in processes(record, model)} == {seed}
-
-
-@pytest.mark.one_build
-def test_allocator_of_the_c_library_arrives_where_there_is_one() -> None:
-    record = measured(cell("threads"), PYTHONMALLOC="malloc")
-    assert record.process.allocator == "malloc"
+def test_the_c_librarys_allocator_and_hashes_that_are_not_random_arrive() -> None:
+    process = measured(cell("threads"), PYTHONMALLOC="malloc", PYTHONHASHSEED="0").process
+    assert (process.allocator, process.hash_seed) == ("malloc", "0")
 
 
 @pytest.mark.one_build
