@@ -16,7 +16,9 @@ import pytest
 from tests.support.children import PATIENCE_S, captured
 from tests.support.servers import (
     STRICT,
+    family,
     fetch,
+    gone,
     last_words,
     ready,
     running_responder,
@@ -41,18 +43,21 @@ def url() -> Iterator[str]:
 
 
 @pytest.mark.slow
-def test_it_says_ready_when_it_answers_and_not_before() -> None:
+def test_it_says_ready_when_it_answers_and_not_before_and_ends_with_its_input() -> None:
     """The very first connection after the line must be served: no retry here."""
     with start("--until-eof", "--seed=5", "--processes=2", "--delay-ms=20") as site:
         announced = ready(site)
         assert announced["pid"] == site.pid
         assert len(set(announced["urls"])) == 2  # a port for each process, and the same pages
+        members = family(site.pid)
+        assert len(members) == 3
         for url in announced["urls"] * 3:
             begun = time.monotonic()
             assert fetch(f"{url}/news")[2] == list_page(News(5, 2), 1)
             assert time.monotonic() - begun >= 0.020
         assert last_words(site) == ""
     assert site.returncode == 0
+    assert gone(members)
 
 
 def test_pages_are_found_however_they_are_asked_for(url: str) -> None:
@@ -162,7 +167,7 @@ async def connected(delay_s: float, connections: int = 1) -> AsyncIterator[list[
 
 @pytest.mark.slow
 def test_an_answer_is_whole_and_says_how_long_it_is() -> None:
-    with running_responder("--body-bytes=1000") as url:
+    with running_responder("--body-bytes=1000", "--processes=2") as url:
         status, headers, body = fetch(f"{url}/anything?id=7")
         assert (status, headers["Content-Length"], len(body)) == (200, "1000", 1000)
         assert fetch(url, "POST")[0] == 405

@@ -1,42 +1,20 @@
-"""A service ends when asked to, when its parent is gone, and for a bad option with a message."""
+"""A service ends when asked to, and for a bad option with a message.
+
+That it ends with its standard input is part of every test that starts one.
+"""
 
 import contextlib
 import signal
 import socket
-from collections.abc import Callable
 
 import pytest
 
 from tests.support.children import PATIENCE_S, captured
-from tests.support.servers import (
-    family,
-    gone,
-    last_words,
-    ready,
-    responder_command,
-    site_command,
-    start,
-)
+from tests.support.servers import family, gone, last_words, ready, site_command, start
 from workers.services.responder.__main__ import main as answer
 from workers.services.site.__main__ import main
 
 pytestmark = pytest.mark.one_build
-
-ONE_AND_TWO = pytest.mark.parametrize("processes", ["--processes=1", "--processes=2"])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("command", [site_command, responder_command])
-@ONE_AND_TWO
-def test_the_end_of_its_input_ends_it(processes: str, command: Callable[..., list[str]]) -> None:
-    """As it ends with a parent that is killed: `test_services_are_there_for_a_run.py`."""
-    with start("--until-eof", processes, command=command) as site:
-        ready(site)
-        members = family(site.pid)
-        assert len(members) == (3 if processes.endswith("2") else 1)
-        assert last_words(site) == ""
-    assert site.returncode == 0
-    assert gone(members)
 
 
 @pytest.mark.slow
@@ -109,11 +87,11 @@ def test_the_responder_says_what_it_expected(
 
 
 @pytest.mark.slow
-@ONE_AND_TWO
-def test_a_taken_port_is_named(processes: str) -> None:
+def test_a_taken_port_is_named() -> None:
+    """By the one of two processes that wants it."""
     with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as taken:
         port = taken.getsockname()[1]
-        done = captured(site_command(f"--port={port}", processes))
+        done = captured(site_command(f"--port={port}", "--processes=2"))
     assert (done.returncode, done.stdout) == (2, "")
     assert f"port {port}" in done.stderr
     assert "Traceback" not in done.stderr
