@@ -1,11 +1,13 @@
-"""Forked workers share the pages of what was imported before the fork, and nothing else."""
+"""Forked workers find imported what was imported before the fork, and share nothing else.
 
-import os
+What memory they share is tested with `test_state_is_shared_by_threads_alone.py`.
+"""
+
 import sys
 
 import pytest
 
-from tests.support.children import Own, pss_mib
+from tests.support.children import Own
 from workers.host.models import refusal
 
 pytestmark = [pytest.mark.slow, pytest.mark.one_build]
@@ -13,7 +15,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.one_build]
 # Its module notes who imports it; each worker notes who it is and what it has, in a line each.
 TELLING = """
     SEEN = []
-    HELD = b"x" * (16 << 20)
     LOG = open(os.environ["LOG"], "a", buffering=1)
     print(f"imported {os.getpid()}", file=LOG)
 
@@ -52,18 +53,6 @@ def test_modules_are_imported_once_and_each_worker_has_its_own_objects_and_files
     assert {seen for _, _, _, seen, *_ in workers} == {"1"}
     fresh = [each for each in told(own, "processes", 2) if each[0] == "worker"]
     assert len({tuple(each[-2:]) for each in (*workers, *fresh)}) == 1
-
-
-def test_a_further_worker_takes_less_memory_than_a_fresh_process(own: Own) -> None:
-    """The module holds 16 MiB, of which a fresh process has a copy of its own."""
-    own.variables["LOG"] = os.devnull
-    fresh, forked = (
-        pss_mib(own.driven(TELLING, model=model, workers=2))
-        - pss_mib(own.driven(TELLING, model=model, workers=1))
-        for model in ("processes", "forked")
-    )
-    assert fresh > 16
-    assert 0 < forked < 0.5 * fresh
 
 
 @pytest.mark.parametrize("system", ["win32", "darwin"])
