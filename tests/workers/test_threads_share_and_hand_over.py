@@ -326,15 +326,6 @@ def test_rung_runs_in_two_threads(sharing: str) -> None:
         assert [*both.map(RUNGS[sharing], [1_000] * 2)] == [None, None]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("sharing", ["attribute-write", "lock"])
-def test_rung_is_measured_in_two_threads(sharing: str) -> None:
-    cell = {"workload": "shared", "workers": 2, "parameters": {"sharing": sharing}}
-    for worker in measured(cell).workers:
-        assert worker.ticks.operations[-1] > 0
-        assert worker.ticks.errors[-1] == 0
-
-
 @pytest.mark.parametrize("sharing", OF_ONE_LOOP)
 def test_what_is_of_one_loop_is_refused_with_the_reason(sharing: OfOneLoop) -> None:
     name, instead = OF_ONE_LOOP[sharing]
