@@ -91,6 +91,7 @@ def test_answers_are_right_wrong_or_never_come(run: Callable[..., Ending]) -> No
     assert load.errors == {}
     assert 0 < load.completed <= load.offered
     assert (load.cpu_s or 0) > 0
+    assert len(load.windows) == 4  # it follows the instants of the ticks
     assert 0 < sum(each.answered for each in load.windows) <= load.completed
     load = load_of(run("wrong"))
     assert set(load.errors) == {"mismatch"}

@@ -84,13 +84,6 @@ def test_an_open_loop_offers_its_rate(responder: str, processes: int) -> None:
     assert result["timer"] == ("timerfd" if hasattr(os, "timerfd_create") else "loop")
 
 
-def test_a_seed_fixes_the_number_of_requests_however_many_send(responder: str) -> None:
-    one, two = (
-        measured(responder, "--rate=600", "--seed=5", f"--processes={each}") for each in (1, 2)
-    )
-    assert one["offered"] == two["offered"]
-
-
 def test_a_closed_loop_keeps_every_connection_busy(responder: str) -> None:
     """Eight connections get at most 4,000 answers a second from a server that waits for 2 ms."""
     result = measured(responder, "--rate=max")
@@ -156,26 +149,6 @@ def test_requests_are_drawn_by_weight_and_wrong_ones_counted(tmp_path: Path) -> 
     assert seen["GET /often"] / total == pytest.approx(8 / 11, abs=4 * 0.45 / total**0.5)
     assert set(result["errors"]) == {"status 404"}
     assert abs(result["errors"]["status 404"] - seen["GET /missing"]) <= 8  # unfinished ones
-
-
-def test_it_follows_the_instants_that_it_is_given(responder: str) -> None:
-    with started("--json", "--instants", "--histograms", responder, "--rate=400") as load:
-        assert load.stdin
-        assert load.stdout
-        assert json.loads(load.stdout.readline()) == {"connections": 64}
-        opens_ns = time.monotonic_ns() + 15 * 10**8  # a machine may let it wait for one second
-        instants = [opens_ns + tick * 150_000_000 for tick in range(5)]
-        load.stdin.write(json.dumps({"instants_ns": instants}) + "\n")
-        load.stdin.flush()
-        result = json.loads(load.stdout.readline())
-        load.stdin.close()
-        assert load.wait(PATIENCE_S) in (0, 1)
-        assert time.monotonic_ns() >= instants[-1]
-    assert result["instants_ns"] == instants
-    assert [each["offered"] > 30 for each in result["windows"]] == [True] * 4
-    assert sum(each["offered"] for each in result["windows"]) == result["offered"]
-    counted = sum(sum(each["latency"]["count"]) for each in result["windows"])
-    assert counted == result["completed"]
 
 
 def test_without_instants_nothing_is_sent(responder: str) -> None:
@@ -313,16 +286,6 @@ def test_it_ends_when_the_driver_is_gone(responder: str) -> None:
         assert load.stdin
         load.stdin.close()
         assert gone(members)
-
-
-def test_a_generator_process_that_dies_is_named(responder: str) -> None:
-    with started(responder, "--rate=50", "--seconds=600", "--processes=2") as load:
-        _, first, _ = sending(load.pid, 2)
-        first.kill()
-        _, said = load.communicate(timeout=PATIENCE_S)
-    assert load.returncode == 2
-    assert "ended without a result (exit code -9)" in said
-    assert "Traceback" not in said
 
 
 def sending(pid: int, processes: int) -> list[psutil.Process]:
