@@ -38,14 +38,13 @@ PLANTED = """
     @dataclass
     class Theirs(Workload):
         alone = None
-        fault: Literal["none", "crash", "raise", "block", "fork", "deaf"] = parameter("none", "")
+        fault: Literal["none", "crash", "block", "fork"] = parameter("none", "")
 
         async def setup(self, worker: Worker) -> None:
-            if self.fault == "deaf":
-                for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGTSTP, signal.SIGCONT):
-                    signal.signal(number, signal.SIG_IGN)
             if self.fault == "fork" and not os.fork():
                 os.setsid()
+                for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGTSTP, signal.SIGCONT):
+                    signal.signal(number, signal.SIG_IGN)
                 if os.fork():
                     os._exit(0)
                 with open(os.environ["ALIVE"], "a") as alive:
@@ -59,8 +58,6 @@ PLANTED = """
                 worker.operations += 1
                 if worker.operations == 200 and self.fault == "crash":
                     os.kill(os.getpid(), signal.SIGSEGV)
-                if worker.operations == 200 and self.fault == "raise":
-                    raise ValueError("planted")
                 if worker.operations == 200 and self.fault == "block":
                     time.sleep(3600)
     """
@@ -232,8 +229,9 @@ def test_others_of_the_group_are_no_other_load() -> None:
 
 
 @pytest.mark.one_build
-@pytest.mark.parametrize("fault", ["crash", "raise", "block"])
-def test_one_that_fails_leaves_its_group(own: Own, fault: str) -> None:
+@pytest.mark.parametrize(("fault", "outcome"), [("crash", "failed"), ("block", "timed-out")])
+def test_one_that_fails_leaves_its_group(own: Own, fault: str, outcome: str) -> None:
+    """One that raises: `test_finite_work_takes_turns.py`."""
     planted: dict[str, Any] = {
         "workload": own.write(PLANTED),
         "parameters": {"fault": fault},
@@ -242,11 +240,7 @@ def test_one_that_fails_leaves_its_group(own: Own, fault: str) -> None:
     if fault == "block":
         planted["limit_s"] = 3.0
     endings, _ = together([{}, planted, {"model": "processes"}], own)
-    assert [each.outcome for each in endings] == [
-        "measured",
-        {"crash": "failed", "raise": "failed", "block": "timed-out"}[fault],
-        "measured",
-    ]
+    assert [each.outcome for each in endings] == ["measured", outcome, "measured"]
     for each in (endings[0], endings[2]):
         assert len(spans(record_of(each))) >= 3
 
@@ -263,7 +257,9 @@ def test_a_limit_counts_the_own_time_of_a_run(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.one_build
-def test_a_grandchild_in_a_session_of_its_own_is_stopped_too(own: Own) -> None:
+def test_a_grandchild_that_ignores_signals_in_a_session_of_its_own_is_stopped_too(
+    own: Own,
+) -> None:
     alive = own.folder / "alive"
     own.variables["ALIVE"] = str(alive)
     forks = {"workload": own.write(PLANTED), "parameters": {"fault": "fork"}, "workers": 1}
@@ -279,13 +275,6 @@ def test_a_grandchild_in_a_session_of_its_own_is_stopped_too(own: Own) -> None:
     assert all(inside[: len(theirs_) - 1])
     assert not any(inside[len(theirs_) - 1 :])
     assert is_gone(int(lines[-1][1]))
-
-
-@pytest.mark.one_build
-def test_one_that_ignores_signals_is_stopped_all_the_same(own: Own) -> None:
-    deaf = {"workload": own.write(PLANTED), "parameters": {"fault": "deaf"}, "model": "processes"}
-    endings, _ = together([deaf, {}], own)
-    assert are_apart(map(record_of, endings))
 
 
 def at_the_edges(record: Record, received: int) -> float:
