@@ -92,27 +92,20 @@ def test_a_loop_that_looks_after_several_workers_is_none_of_theirs(shop: Path) -
 
 @pytest.mark.one_build
 @pytest.mark.parametrize(
-    ("model", "factory"),
-    [("processes", True), ("forked", True), ("threads", False)],
+    ("model", "name", "share"),
+    [("processes", "create_wsgi", 2), ("forked", "create_wsgi", 2), ("threads", "wsgi", 5)],
 )
-def test_a_server_of_wsgi_is_measured(shop: Path, model: str, factory: bool) -> None:
-    asked = {"interface": "wsgi", "factory": factory}
-    name = "shop:create_wsgi" if factory else "shop:wsgi"
-    record = measured(run(shop, "gunicorn-gthread", model, name, parameters=asked))
+def test_a_server_of_wsgi_is_measured_and_its_processes_divide_what_workers_share(
+    shop: Path, model: str, name: str, share: int
+) -> None:
+    (shop / "sharing.py").write_text(
+        f'import os\nfrom shop import {name}\nassert os.environ["SCALING_BUDGET_DB"] == "{share}"\n'
+    )
+    asked = {"interface": "wsgi", "factory": name == "create_wsgi", "budgets": "db=5"}
+    record = measured(run(shop, "gunicorn-gthread", model, f"sharing:{name}", parameters=asked))
     assert record.loop.class_ == "none"
     assert record.outside.processes == (2 if model == "threads" else 3)
     assert record.workers[0].ticks.operations[-1] > 0
-
-
-@pytest.mark.one_build
-@pytest.mark.parametrize("model", ["processes", "forked"])
-def test_what_workers_share_is_divided_among_the_processes_of_a_command(
-    shop: Path, model: str
-) -> None:
-    lines = 'import os\nfrom shop import wsgi\nassert os.environ["SCALING_BUDGET_DB"] == "2"\n'
-    (shop / "sharing.py").write_text(lines)
-    asked = {"interface": "wsgi", "budgets": "db=5"}
-    assert measured(run(shop, "gunicorn-gthread", model, "sharing:wsgi", parameters=asked))
 
 
 CHECKING = """
@@ -174,7 +167,6 @@ def test_settings_of_an_arm_reach_the_command_and_are_read_back(shop: Path) -> N
     ("server", "model", "application", "parameters", "says"),
     [
         ("uvicorn", "processes", "shopp:app", {}, "Could not import module"),
-        ("uvicorn", "processes", "shop:zzz", {}, 'Attribute "zzz" not found in module "shop"'),
         ("uvicorn", "threads", "shop:app", {}, "workers of uvicorn are processes here"),
         (
             "gunicorn-gthread",
