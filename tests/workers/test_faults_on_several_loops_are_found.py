@@ -22,7 +22,7 @@ pytestmark = [
 
 USERS = [{"path": "/ada"}, {"path": "/bob"}]
 FIRSTS = 2  # runs in which a schema is built; where it is not seen, there are more checks
-BY_CHANCE = {"race", "built_lazily", "inherited", "inherited_by_pool", "mixed_up", "mixed_up_wsgi"}
+BY_CHANCE = {"race", "built_lazily", "inherited", "inherited_by_pool", "mixed_up"}
 """Requests have to meet at an instant: a check on a busy machine may miss it, five do not."""
 MEETING = BY_CHANCE | {"deadlock", "crash"}
 MOMENT_S = 0.05  # of all others the first requests that are sent at once show what there is
@@ -40,14 +40,12 @@ def checked(
     ("fault", "kind", "words"),
     [
         ("lock", "other-loop", r"RuntimeError: .* different event loop \(lock.py, line \d+\)"),
-        ("pool", "other-loop", r"<Queue at .* different event loop \(pool.py, line \d+\)"),
         ("client", "other-loop", r"attached to a different loop \(client.py, line \d+\)"),
         ("state", "state-overwritten", r"app.state.cache is set by the lifespan of each loop"),
         ("middleware", "middleware-built-twice", r"several RateLimit with their own requests"),
         ("one_loop_only", "one-loop-only", r"Application"),
         ("one_thread", "one-thread-for-all", r"sync_to_async runs .* in one thread"),
         ("mixed_up", "mixed-up", r"hello bob,.* hello ada|hello ada,.* hello bob"),
-        ("mixed_up_wsgi", "mixed-up", r"hello bob,.* hello ada|hello ada,.* hello bob"),
         ("gil", "gil-enabled", r"fontTools.cu2qu.* turns the GIL on"),
         ("signals", "signals-in-thread", r"signal only works in main thread"),
         ("lifespan", "signals-in-thread", r"main thread"),
