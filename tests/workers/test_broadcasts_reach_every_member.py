@@ -193,19 +193,3 @@ def test_the_plan_knows_of_two_choices_that_exclude_each_other() -> None:
     reasons = {each["model"]: each["reason"] for each in found if each["parameters"] == both}
     assert reasons.keys() == set(MODELS)
     assert all("use sending=queues" in each for each in reasons.values())
-
-
-@pytest.mark.one_build
-@pytest.mark.parametrize(
-    ("parameters", "said"),
-    [
-        ({"room": 3}, "20 connections cannot be in rooms of 3"),
-        ({"stalled": 5}, "stalled=5 needs as many rooms"),
-        ({"protocol": "sse", "sending": "in-turn"}, "use sending=queues"),
-    ],
-)
-def test_what_does_not_fit_says_what_to_do(
-    parameters: dict[str, ParameterValue], said: str, services: Services
-) -> None:
-    ending, _ = broadcast(services, parameters)
-    assert said in failure_of(ending).error
