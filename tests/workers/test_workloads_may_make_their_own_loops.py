@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import pytest
 
-from tests.support.children import Own, each_case, each_model, finish, measured
+from tests.support.children import Own, each_model, finish, measured
 from workers import Worker, Workload
 from workers.loops import LOOPS, UnknownLoopError
 from workers.workloads.lifecycle import Lifecycle
@@ -161,9 +161,9 @@ def test_a_runner_that_changes_its_loop_is_an_error(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.slow
-@each_case(("model", "way"), [("threads", "run"), ("threads", "runner"), ("interpreters", "run")])
-def test_every_worker_does_all_its_runs(model: str, way: str) -> None:
-    parameters = {"runs": 20, "pause_s": 0.0, "way": way}
+@each_model("threads", "interpreters")
+def test_every_worker_does_all_its_runs(model: str) -> None:
+    parameters = {"runs": 20, "pause_s": 0.0}
     cell = {"workload": "lifecycle", "model": model, "workers": 2, "parameters": parameters}
     record = measured(cell)
     assert record.finite
