@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from tests.support.servers import fetch, running_site
-from workers.services.site.pages import item_page, list_page
+from workers.services.site.pages import Shelf, item_page, list_page
 from workers.services.site.stories import (
     COMMENTS_LEAST,
     COMMENTS_MOST,
@@ -126,16 +125,14 @@ def test_a_thread_reads_as_nested_comments() -> None:
         assert following[:-1] == ([f"#{thread[place + 1 + own].id}"] if sibling else [])
 
 
-@pytest.mark.slow
 def test_the_more_link_leads_through_all_pages_and_ends() -> None:
-    with running_site("--pages=3") as url:
-        address, seen = "/", []
-        while address:
-            status, headers, page = fetch(url + address)
-            assert (status, headers["Content-Type"]) == (200, "text/html; charset=utf-8")
-            seen += [row["id"] for row in scrape_list(page)]
-            more = [link.attributes["href"] for link in parse(page).css("a.morelink")]
-            address = f"/news{more[0]}" if more else ""
+    shelf, address, seen = Shelf(News(seed=1, pages=3)), "/", []
+    while address:
+        found = shelf.find(address)
+        assert found
+        seen += [row["id"] for row in scrape_list(found[0])]
+        more = [link.attributes["href"] for link in parse(found[0]).css("a.morelink")]
+        address = f"/news{more[0]}" if more else ""
     assert seen == [str(story.id) for page in (1, 2, 3) for story in NEWS.listed(page)]
 
 
