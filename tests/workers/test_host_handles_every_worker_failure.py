@@ -22,6 +22,8 @@ from workers.host.hosting import Host
 from workers.host.models import MODELS
 from workers.readback.process import Readback
 
+pytestmark = pytest.mark.one_build
+
 FAILURE = {"phase": "wherever", "worker": 1, "error": "LookupError: no luck", "traceback": "…"}
 
 type Script = Sequence[tuple[str, Message]]

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from tests.support.children import on_this_build
 from tests.support.in_process import Answer, AtWork, ask, at_work, right_request
 from workers import Worker
 from workers.loops import runner_for
@@ -26,7 +25,8 @@ from workers.workloads.parts.servers.on_uvicorn import (
 from workers.workloads.parts.servers.tcp import BODY_MOST, Connection
 from workers.workloads.parts.work import PerRequest
 
-pytestmark = pytest.mark.slow
+# On 3.14t runs with these servers have no error: `test_served_runs_count_what_clients_saw.py`.
+pytestmark = [pytest.mark.slow, pytest.mark.one_build]
 
 OF_HTTP = ["aiohttp", "asgi", "fastapi"]
 
@@ -34,10 +34,7 @@ OF_HTTP = ["aiohttp", "asgi", "fastapi"]
 HTTP = pytest.mark.parametrize("server", OF_HTTP)
 
 
-BOTH_LOOPS = ("asyncio", "uvloop")
-
-
-LOOPS = pytest.mark.parametrize("loop", BOTH_LOOPS)
+LOOPS = pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
 
 
 JSON = {"content-type": "application/json"}
@@ -168,9 +165,8 @@ async def test_a_client_that_left_while_it_waited_is_not_counted() -> None:
         assert made.counted == (0, 0)
 
 
-@pytest.mark.parametrize(
-    ("policy", "loop"), on_this_build(["port", "acceptor", "shared", "reuseport"], BOTH_LOOPS)
-)
+@pytest.mark.parametrize("policy", ["port", "acceptor", "shared", "reuseport"])
+@LOOPS
 @on_a_loop
 async def test_answers_are_sent_at_once(
     policy: str, loop: str, monkeypatch: pytest.MonkeyPatch
