@@ -118,6 +118,7 @@ def test_threads_that_crash_are_gone_together_until_they_are_started_again(tmp_p
     assert fault.back_s
 
 
+@pytest.mark.free_threaded
 def test_a_restart_of_threads_loses_no_request(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
