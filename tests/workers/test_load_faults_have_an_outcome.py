@@ -89,6 +89,7 @@ def test_answers_are_right_wrong_or_never_come(run: Callable[..., Ending]) -> No
     """`test_load_answers_are_labelled.py` has every kind of answer."""
     load = load_of(run("right"))
     assert load.errors == {}
+    assert (load.worker_cpus, load.cpus) == (None, None)  # they share CPUs
     assert 0 < load.completed <= load.offered
     assert (load.cpu_s or 0) > 0
     assert len(load.windows) == 4  # it follows the instants of the ticks
