@@ -184,7 +184,6 @@ COUNTS_CONNECTIONS = """
     """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("total", "workers", "shares"),
     [(16, 2, [8, 8]), (7, 3, [3, 2, 2]), (4, 4, [1, 1, 1, 1]), (None, 2, [None, None])],
