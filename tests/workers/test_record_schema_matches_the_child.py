@@ -1,4 +1,4 @@
-"""The shapes of the record are what is written, what is read, and what a child prints: no paths."""
+"""The shapes of the record are what a child prints, and there are no paths in it."""
 
 import json
 import sys
@@ -8,62 +8,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from scaling.journal.record import (
-    CeilingLine,
-    Line,
-    Record,
-    RunLine,
-    SetAsideLine,
-    decode_line,
-    decode_record,
-    encode_line,
-)
+from scaling.journal.record import decode_record
 from scaling.run.redaction import without_paths
 from tests.support.children import ROOT, Own, each_model, failure_of, finish, unknown_keys
-from tests.support.studies import FakeStudy
-
-
-def every_kind() -> list[Line]:
-    lines = FakeStudy(workers=(1, 2), blocks=1).lines
-    return [*lines, CeilingLine(service="site", requests_per_s=9.5), SetAsideLine(text='{"kin')]
-
-
-@pytest.mark.parametrize("line", every_kind(), ids=lambda line: type(line).__name__)
-def test_a_line_comes_back_as_it_was_written(line: Line) -> None:
-    written = encode_line(line)
-    assert written.endswith(b"}\n")
-    assert written.count(b"\n") == 1
-    assert decode_line(written) == line
-
-
-def test_a_field_of_a_later_version_is_passed_over() -> None:
-    (line,) = FakeStudy(workers=(1,), blocks=1).runs
-    fields = json.loads(encode_line(line))
-    fields["later"] = 1
-    fields["record"]["workers"][0]["ticks"]["later_ns"] = [1, 2]
-    assert decode_line(json.dumps(fields)) == line
-
-
-def test_a_kind_of_a_later_version_is_no_line_of_ours() -> None:
-    assert decode_line('{"kind": "weather", "sunny": true}') is None
-
-
-@pytest.mark.parametrize("data", ["", "{}", "[1]", '{"kind": "run"}', '{"kind": "run", "cell":'])
-def test_rubbish_is_an_error(data: str) -> None:
-    with pytest.raises(msgspec.DecodeError):
-        decode_line(data)
-
-
-def test_a_record_is_kept_with_the_fields_that_we_do_not_know() -> None:
-    (line,) = FakeStudy(workers=(1,), blocks=1).runs
-    printed = json.dumps({"schema": 1, "outcome": "measured", "new": {"x": [1, None]}}, indent=1)
-    written = encode_line(line, record=printed.encode())
-    assert written.count(b"\n") == 1
-    assert json.loads(written)["record"] == json.loads(printed)
-    again = decode_line(written)
-    assert isinstance(again, RunLine)
-    assert again.record == Record(schema=1, outcome="measured")
-    assert again.cell == line.cell
 
 
 @pytest.mark.slow
