@@ -2,13 +2,9 @@
 
 import itertools
 
-import msgspec
 import pytest
 
-from scaling.analysis.validity.course import not_all_busy
-from scaling.journal.record import WorkerRecord
 from tests.support.children import Own, each_model, measured
-from tests.support.columns_of import columns_of
 
 pytestmark = pytest.mark.slow
 
@@ -38,31 +34,6 @@ SLOW_START = f"""
         @property
         def ahead(self) -> Path:
             return Path(__file__).with_name("ahead")
-    """
-# After the first, workers stand still for most of the window: waiting for nothing, or blocked. They
-# wait until all are at work, however long a machine takes to start them; the window opens just
-# then, and may do so most of a second late before too little of a stall is left inside.
-STALLS = """
-    from pathlib import Path
-
-    @dataclass
-    class Theirs(Workload):
-        async def run(self, worker: Worker) -> None:
-            here = Path(__file__).parent
-            (here / f"at-work-{worker.index}").touch()
-            while len([*here.glob("at-work-*")]) < worker.workers:
-                await asyncio.sleep(0.001)
-                worker.operations += 1
-            until = time.monotonic() + 0.4
-            while worker.running:
-                await asyncio.sleep(0.001)
-                worker.operations += 1
-                if worker.index and time.monotonic() > until:
-                    until += 3600
-                    if worker.index == 1:
-                        await asyncio.sleep(1.4)
-                    else:
-                        time.sleep(1.4)
     """
 MODELS = each_model("threads", "processes", "interpreters")
 
@@ -108,19 +79,3 @@ def test_all_follow_one_schedule_and_milestones_are_in_order(model: str) -> None
             assert counter is not None
             assert counter == sorted(value for value in counter if value is not None)
         assert columns.operations[0] < columns.operations[-1]
-
-
-@pytest.mark.measures
-@pytest.mark.one_build
-def test_worker_that_stalls_makes_the_run_invalid(own: Own) -> None:
-    """It is found in the ticks, which every model takes alike."""
-
-    def findings(*workers: WorkerRecord) -> list[str]:
-        changed = msgspec.structs.replace(record, workers=[*workers])
-        return [found.word for _, found in not_all_busy(columns_of(changed).batch)]
-
-    record = own.measured(STALLS, workers=3, window_s=2, ticks=20)
-    busy, *stalled = record.workers
-    assert findings(busy) == []
-    for each in stalled:
-        assert findings(busy, each) == ["not-all-busy"]
