@@ -9,13 +9,11 @@ from contextlib import contextmanager
 
 import pytest
 
-from scaling.analysis.table.load import Rows
-from scaling.analysis.table.time_terms import POLLS, TERMS
-from scaling.journal.record import Cell, Record, RunLine, Ticks, WorkerRecord
+from scaling.analysis.table.time_terms import POLLS
+from scaling.journal.record import Record, Ticks, WorkerRecord
 from scaling.run import waits
 from scaling.run.waits import THREADS_A_ROUND, WaitSampler
 from tests.support.children import Own, each_model, record_of
-from tests.support.columns_of import MADE
 from tests.support.waiting import wait_until
 
 ALWAYS = [0, 2**62]
@@ -187,16 +185,3 @@ def test_every_model_reports_where_its_time_went(model: str, own: Own) -> None:
         assert 0 < (use.collector_ns or 0) < cpu_ns <= (use.process_cpu_ns or 0) * 1.01
         assert cpu_ns + (use.run_queue_ns or 0) <= window_ns * 1.01
         assert calls["clock_nanosleep"] > calls.get("epoll_wait", 0)
-    line = RunLine(
-        cell=Cell(workload="theirs", loop="asyncio", arm="3.14", model=model, workers=2),
-        outcome="measured",
-        block=0,
-        position=0,
-        record=ending.record,
-        waits=ending.waits,
-    )
-    rows = Rows([line], MADE.first_line)
-    terms = {name: float(rows[f"{name}_s_per_op"][0]) for name in (*TERMS, "worker")}
-    assert sum(terms[name] for name in TERMS) == pytest.approx(terms["worker"])
-    assert terms["blocked"] > max(terms["idle"], terms["imbalance"])
-    assert terms["collector"] > 0
