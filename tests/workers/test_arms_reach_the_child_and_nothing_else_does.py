@@ -13,7 +13,7 @@ from scaling.builds.arms import Arm, parse_arm, parse_arms, switched
 from scaling.builds.cpython import BUILDS, parse_build
 from scaling.builds.settings import REMEDIES, SETTINGS
 from scaling.builds.settings.interpreter import NOT_IN_CPYTHON
-from scaling.journal.record import ArmRecord, Cell, Machine, ReadBack, RunLine, StudyLine
+from scaling.journal.record import ArmRecord, Cell, Machine, RunLine, StudyLine
 from tests.support.children import FREE_THREADED, measured
 from tests.support.cli import BUILD
 
@@ -55,20 +55,6 @@ def test_only_the_settings_of_the_arm_are_left_of_what_a_shell_says() -> None:
         assert (preloaded is not None) == any(each.preload for each in settings)
         assert environment == {"PATH": "/bin", "HOME": "/h"} | said
         assert environment.get("PYTHON_GIL") in (None, "1")  # 0 would hide a flip
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("3.14", ReadBack(gil_enabled=True, allocator="pymalloc", gc_enabled=True)),
-        ("3.14+mimalloc", ReadBack(gil_enabled=True, allocator="mimalloc", gc_enabled=True)),
-        ("3.14t+gil", ReadBack(gil_enabled=True, allocator="mimalloc", gc_enabled=True)),
-        ("3.14t", ReadBack(gil_enabled=False, allocator="mimalloc", gc_enabled=True)),
-        ("3.14t+nogc", ReadBack(gil_enabled=False, allocator="mimalloc", gc_enabled=False)),
-    ],
-)
-def test_each_rung_of_the_ladder_says_what_must_be_read_back(name: str, expected: ReadBack) -> None:
-    assert parse_arm(name).expected == expected
 
 
 def test_the_collector_is_set_by_the_cell() -> None:
