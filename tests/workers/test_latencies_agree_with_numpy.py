@@ -1,16 +1,13 @@
 """Percentiles of histograms agree with numpy's of all values; those of all workers are one."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from scaling.analysis.table.latency import SHARES, middles_ns, summary
-from scaling.journal.record import Latency, Record, RunLine, WorkerRecord
+from scaling.journal.record import Latency, Record, WorkerRecord
 from tests.support.columns_of import columns_of
-from tests.support.runs import of_workers, with_
-from tests.support.studies import FakeStudy
 from workers.worker.handle import LARGEST_NS, PRECISION_BITS, SIZE, Histogram, lower_edge_ns
 
 pytestmark = pytest.mark.one_build
@@ -132,14 +129,3 @@ def test_runs_without_latencies_are_blank() -> None:
     assert np.isnan(found["latency_p50_s"]).tolist() == [True, True, False]
     assert np.isnan(found["latency_p95_s"]).tolist() == [True, True, False]
     assert np.isnan(found["latency_p99_s"]).all()
-
-
-def test_the_frame_has_them() -> None:
-    def timed(run: RunLine) -> RunLine:
-        latency = histogram([2_000_000] * 1_000)
-        return of_workers(run, lambda worker: with_(worker, latency=latency))
-
-    row = FakeStudy(workers=(2,), blocks=1, change=timed).row
-    assert row["latencies"] == 2_000
-    assert row["latency_p99_s"] == pytest.approx(0.002, rel=HALF_A_BUCKET)
-    assert pd.isna(row["latency_p999_s"])
