@@ -3,7 +3,6 @@
 import json
 import os
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scaling.base.errors import UsageError
-from scaling.journal.record import Cell
 from scaling.machine.topology import Topology, cpu_order, pinning
 from scaling.study.definition import Options
 from scaling.study.file import study_from
@@ -19,11 +17,12 @@ from scaling.study.plan.cells import Plan, make_plan
 from tests.support.children import Own, finish, measured
 from tests.support.descriptions import description
 from tests.support.machines import TWO_NODES
-from workers.cell import Cell as AskedCell
-from workers.cell import CellError, read_cell
+from workers.cell import Cell, CellError, read_cell
 from workers.host.models import MODELS, refusal
 
 pytestmark = pytest.mark.one_build
+
+CPUS = sorted(os.sched_getaffinity(0))
 
 
 def test_cores_come_first_node_by_node_then_their_siblings() -> None:
@@ -31,13 +30,6 @@ def test_cores_come_first_node_by_node_then_their_siblings() -> None:
     assert cpu_order(replace(TWO_NODES, affinity=(3, 4, 5, 7))) == (4, 5, 3, 7)
     assert cpu_order(Topology(logical_cpus=3, affinity=(0, 1, 2))) == (0, 1, 2)  # unknown cores
     assert cpu_order(TWO_NODES) == (0, 2, 1, 3, 4, 6, 5, 7)
-
-
-def test_efficiency_cores_are_the_last_cores() -> None:
-    cores = ((0, 4), (1, 5), (2,), (3,))
-    hybrid = replace(TWO_NODES, cores=cores, logical_cpus=6, efficiency_cpus=(2, 3), numa_nodes=())
-    assert cpu_order(replace(TWO_NODES, efficiency_cpus=(0, 4))) == (2, 1, 3, 0, 6, 5, 7, 4)
-    assert cpu_order(hybrid) == (0, 1, 2, 3, 4, 5)
 
 
 @given(st.integers(1, 40), st.sets(st.integers(0, 7), min_size=1))
@@ -77,14 +69,6 @@ def test_the_child_receives_its_cpus() -> None:
     assert all(received)
 
 
-def test_a_pinned_cell_is_another_than_a_loose_one() -> None:
-    cell = Cell(workload="echo", loop="asyncio", arm="3.14t", model="threads", workers=1)
-    pinned = Cell(
-        workload="echo", loop="asyncio", arm="3.14t", model="threads", workers=1, pinning=((0,),)
-    )
-    assert cell != pinned
-
-
 def test_where_nothing_can_be_pinned_the_plan_says_so() -> None:
     with pytest.raises(UsageError, match="does not let a program choose its CPUs"):
         planned(pin=True, affinity=None)
@@ -94,8 +78,7 @@ def test_where_nothing_can_be_pinned_the_plan_says_so() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("model", [model for model in MODELS if refusal(model) is None])
 def test_real_workers_are_found_on_the_cpus_that_they_were_given(model: str) -> None:
-    mine = sorted(os.sched_getaffinity(0))
-    asked = [[mine[-1]], [mine[0]], mine[:2]]
+    asked = [[CPUS[-1]], [CPUS[0]], CPUS[:2]]
     cell = {"workload": "compute", "model": model, "workers": 3, "pinning": asked}
     record = measured(cell)
     assert [worker.cpus for worker in record.workers] == asked
@@ -105,19 +88,15 @@ def test_real_workers_are_found_on_the_cpus_that_they_were_given(model: str) -> 
 
 
 @pytest.mark.slow
-def test_a_workload_that_moves_its_worker_is_found_out(tmp_path: Path) -> None:
-    (tmp_path / "mover.py").write_text(
-        "import os\n"
-        "from dataclasses import dataclass\n"
-        "from workers.workloads.compute import Compute\n"
-        "@dataclass\n"
-        "class Mover(Compute):\n"
-        "    async def setup(self, worker):\n"
-        f"        os.sched_setaffinity(0, {os.sched_getaffinity(0)})\n"
-    )
-    mine = sorted(os.sched_getaffinity(0))
-    record = measured({"workload": "mover:Mover", "workers": 1, "pinning": [mine[:1]]}, tmp_path)
-    assert [worker.cpus for worker in record.workers] == [mine]
+def test_a_workload_that_moves_its_worker_is_found_out(own: Own) -> None:
+    moves = f"""
+        from workers.workloads.compute import Compute
+        class Theirs(Compute):
+            async def setup(self, worker: Worker) -> None:
+                os.sched_setaffinity(0, {CPUS})
+        """
+    (worker,) = own.measured(moves, pinning=[CPUS[:1]]).workers
+    assert worker.cpus == CPUS
 
 
 @pytest.mark.slow
@@ -154,9 +133,6 @@ def test_a_child_that_cannot_pin_says_so(monkeypatch: pytest.MonkeyPatch) -> Non
         read_cell({"workload": "compute", "pinning": [[0]]})
 
 
-CPUS = sorted(os.sched_getaffinity(0))
-
-
 # On a machine with one CPU the two share it, which is reported in the same way.
 PINNING = [[CPUS[0]], [CPUS[-1]]]
 
@@ -189,7 +165,7 @@ COUNTS_CONNECTIONS = """
     [(16, 2, [8, 8]), (7, 3, [3, 2, 2]), (4, 4, [1, 1, 1, 1]), (None, 2, [None, None])],
 )
 def test_even_shares(total: int | None, workers: int, shares: list[int | None]) -> None:
-    cell = AskedCell("echo", workers=workers, in_flight=total)
+    cell = Cell("echo", workers=workers, in_flight=total)
     assert [cell.share(index) for index in range(workers)] == shares
     assert total is None or sum(share or 0 for share in shares) == total
 
