@@ -12,19 +12,9 @@ import pytest
 from tests.support.children import each_model, finish, measured
 from workers.worker.workload import ParameterError, build, parameters_of
 from workers.workloads import primitives
-from workers.workloads.primitives import FEW_TURNS, ROWS, TURNS, UNROLLED, Primitives, unrolled
+from workers.workloads.primitives import FEW_TURNS, ROWS, TURNS, UNROLLED, Primitives
 
 CALLS: list[int] = []
-
-
-def counted(turns: int) -> None:
-    calls = CALLS
-    for _ in range(turns):
-        calls[0] += 1
-
-
-def without_a_loop(turns: int) -> None:
-    CALLS.append(turns)
 
 
 def test_a_row_is_a_value_of_the_parameter() -> None:
@@ -33,17 +23,6 @@ def test_a_row_is_a_value_of_the_parameter() -> None:
     assert all(row.shares and row.turns in (TURNS, FEW_TURNS) for row in ROWS.values())
     with pytest.raises(ParameterError, match="expected one of nothing, log"):
         build(Primitives, {"primitive": "nonsense"})
-
-
-def test_a_turn_of_an_unrolled_loop_is_twenty_calls() -> None:
-    CALLS[:] = [0]
-    unrolled(counted)(3)
-    assert CALLS == [3 * UNROLLED]
-
-
-def test_what_has_no_loop_is_no_row() -> None:
-    with pytest.raises(ValueError, match="not enough values to unpack"):
-        unrolled(without_a_loop)
 
 
 def test_a_row_is_one_loop_of_one_statement() -> None:
