@@ -326,27 +326,20 @@ def test_rung_runs_in_two_threads(sharing: str) -> None:
         assert [*both.map(RUNGS[sharing], [1_000] * 2)] == [None, None]
 
 
-@pytest.mark.parametrize("sharing", OF_ONE_LOOP)
-def test_what_is_of_one_loop_is_refused_with_the_reason(sharing: OfOneLoop) -> None:
-    name, instead = OF_ONE_LOOP[sharing]
-    reason = Shared(sharing=sharing).refuses("threads", "asyncio")
-    assert reason is not None
-    assert reason.startswith(f"an {name} is for the tasks of one loop")
-    assert reason.endswith(f"Use {instead}")
-
-
 @pytest.mark.slow
 @pytest.mark.one_build
-def test_the_plan_prints_it_before_anything_is_run() -> None:
+def test_what_is_of_one_loop_is_refused_in_the_plan_with_the_reason() -> None:
     reasons = {
         each["parameters"]["sharing"]: each["reason"]
         for each in refusals(built_in()["shared"], Shared, ["asyncio"], load_choices(Shared), None)
         if each["model"] == "threads"
     }
     assert set(reasons) == set(OF_ONE_LOOP)
+    for sharing, (name, instead) in OF_ONE_LOOP.items():
+        assert reasons[sharing].startswith(f"an {name} is for the tasks of one loop")
+        assert reasons[sharing].endswith(f"Use {instead}")
     asked = {"workload": "shared", "workers": 2, "parameters": {"sharing": "asyncio-lock"}}
     assert finish(asked).failure.error == f"RefusedError: {reasons['asyncio-lock']}"
-    assert reasons["asyncio-lock"] == Shared(sharing="asyncio-lock").refuses("threads", "asyncio")
 
 
 def test_the_reason_is_true() -> None:
