@@ -15,16 +15,7 @@ import pytest
 
 from scaling.journal.record import Memory
 from scaling.run.probe import Probe, cpu_s, full_memory, peak_bytes, with_descendants
-from tests.support.children import (
-    FREE_THREADED,
-    MIB,
-    Own,
-    driven,
-    each_model,
-    environment,
-    record_of,
-)
-from tests.support.serving import served
+from tests.support.children import MIB, Own, each_model, environment, record_of
 
 pytestmark = pytest.mark.slow
 
@@ -258,7 +249,19 @@ def test_child_is_nodded_at_and_helpers_count() -> None:
     memory = probe.memory(None, None)
     assert memory.baseline_rss_bytes
     assert memory.rss_bytes
-    assert (memory.window_rss_bytes, memory.samples) == (None, 0)
+    assert (memory.window_rss_bytes, memory.samples, memory.idle_pss_bytes) == (None, 0, None)
+
+
+@pytest.mark.one_build
+def test_memory_of_a_server_is_read_before_its_load_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    readings = iter([{"pss": 1}, {"pss": 2}])
+    monkeypatch.setattr("scaling.run.probe.full_memory", lambda _: next(readings))
+    ours, theirs = socket.socketpair()
+    probe = Probe(ours)
+    phases = ("imported", "serving", "load", "closed")
+    talked(probe, theirs, *({"phase": phase, "pids": PIDS} for phase in phases))
+    memory = probe.memory(None, None)
+    assert (memory.idle_pss_bytes, memory.pss_bytes) == (1, 2)
 
 
 @pytest.mark.one_build
@@ -291,18 +294,3 @@ def test_child_is_answered_whatever_goes_wrong_with_a_reading() -> None:
     probe = Probe(ours, services_cpu_s=broken, on_phase=do)
     (answer,) = talked(probe, theirs, {"phase": "load", "pids": PIDS})
     assert (answer, done) == ({"failed": "KeyError: 'nowhere'"}, ["load"])
-
-
-CATALOGUE = {"application": "tests.applications.catalogue.main:create_app", "factory": True}
-
-
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="PSS is Linux's")
-def test_what_requests_read_is_copied_by_each_forked_worker_and_by_no_thread() -> None:
-    """Memory of a server is read before its load, too. Forked: as deployed where there is a GIL."""
-    model = "threads" if FREE_THREADED else "forked"
-    ending = served("app", model=model, workers=2, parameters=CATALOGUE)
-    record_of(ending)
-    grown = (ending.memory.pss_bytes or 0) - (ending.memory.idle_pss_bytes or 0)
-    assert ending.memory.idle_pss_bytes
-    assert grown < 10 * MIB if FREE_THREADED else grown > 15 * MIB
-    assert driven({"workload": "compute"}).memory.idle_pss_bytes is None

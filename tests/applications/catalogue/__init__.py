@@ -1,1 +1,0 @@
-"""An application with a large catalogue in memory, made when it is imported."""
