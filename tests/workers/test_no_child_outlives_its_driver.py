@@ -10,12 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.children import Own, environment
+from tests.support.children import Own, each_case, environment
 from tests.support.waiting import is_gone, says, wait_until
 
 pytestmark = pytest.mark.slow
-
-IN_FULL, ONE_BUILD = pytest.mark.thorough, pytest.mark.one_build
 
 
 # Says which processes it runs in, once each worker is at the point `when`.
@@ -56,28 +54,21 @@ run_child(Child(sys.executable, environment), json.loads(sys.argv[1]))
 """
 
 
-@pytest.mark.parametrize(
-    ("model", "loop", "when", "deaf"),
+@each_case(
+    ("model", "when", "deaf"),
     [
-        pytest.param("threads", "asyncio", "traffic", False, marks=pytest.mark.free_threaded),
-        pytest.param("threads", "uvloop", "traffic", False, marks=IN_FULL),
-        pytest.param("threads", "asyncio", "setup", True, marks=ONE_BUILD),
-        pytest.param("processes", "asyncio", "import", False, marks=ONE_BUILD),
-        pytest.param("processes", "asyncio", "traffic", False, marks=IN_FULL),
-        pytest.param("processes", "uvloop", "setup", True, marks=IN_FULL),
-        pytest.param("forked", "asyncio", "traffic", False, marks=ONE_BUILD),
-        pytest.param("forked", "uvloop", "setup", True, marks=IN_FULL),
-        pytest.param("interpreters", "asyncio", "traffic", False, marks=ONE_BUILD),
+        ("threads", "traffic", False),
+        ("threads", "setup", True),
+        ("processes", "import", False),
+        ("forked", "traffic", False),
+        ("interpreters", "traffic", False),
     ],
 )
-def test_all_end_when_the_driver_is_killed(
-    own: Own, model: str, loop: str, when: str, deaf: bool
-) -> None:
+def test_all_end_when_the_driver_is_killed(own: Own, model: str, when: str, deaf: bool) -> None:
     pids_file = own.folder / "pids"
     cell = {
         "workload": own.write(LONG),
         "parameters": {"when": when, "deaf": deaf},
-        "loop": loop,
         "model": model,
         "workers": 2,
         "warmup_s": 0,
