@@ -53,19 +53,14 @@ def run(
     ("server", "model", "loop", "made"),
     [
         ("granian", GRANIAN, "uvloop", "uvloop.Loop"),
-        *(
-            pytest.param(*case, marks=pytest.mark.one_build)
-            for case in [
-                ("uvicorn", "processes", "asyncio", "asyncio.unix_events._UnixSelectorEventLoop"),
-                ("hypercorn", "processes", "uvloop", "uvloop.Loop"),
-            ]
-        ),
+        pytest.param("hypercorn", "processes", "uvloop", "uvloop.Loop", marks=pytest.mark.one_build),
         ("pounce", GRANIAN, "asyncio", "asyncio.unix_events._UnixSelectorEventLoop"),
     ],
 )
 def test_servers_of_asgi_are_measured(
     shop: Path, server: str, model: str, loop: str, made: str
 ) -> None:
+    """uvicorn is in most of the other tests, and in turn in `test_commands_take_turns.py`."""
     ending = run(shop, server, model, loop=loop)
     record = measured(ending)
     assert record.loop.class_ == made
