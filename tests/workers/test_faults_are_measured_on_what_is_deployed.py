@@ -85,9 +85,8 @@ def test_a_server_that_does_not_start_is_named_with_its_last_words(tmp_path: Pat
 
 
 @pytest.mark.one_build
-@pytest.mark.parametrize("model", ["threads", "processes"])
 def test_only_requests_of_a_blocked_loop_wait(
-    tmp_path: Path, model: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Both wait for a machine that stalls; the median of the blocked loop's has its block, too."""
     waited_s: dict[bool, list[float]] = {True: [], False: []}
@@ -102,7 +101,7 @@ def test_only_requests_of_a_blocked_loop_wait(
 
     monkeypatch.setattr(faults_and_soak, "record", noted)
     monkeypatch.setattr(faults_and_soak, "AFTER_S", 2.0)
-    fault = measured(tmp_path, model, "one worker blocked for 1 s")
+    fault = measured(tmp_path, "threads", "one worker blocked for 1 s")
     assert fault.workers == WORKERS
     assert fault.own_max_ms
     assert fault.others_max_ms

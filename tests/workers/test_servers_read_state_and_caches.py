@@ -40,7 +40,7 @@ def test_parameters_are_those_of_the_loops_and_of_servers(ours: Any, theirs: Any
 
 
 @pytest.mark.slow
-@each_model("threads", "processes", "forked")
+@each_model("threads", "forked")
 def test_requests_read_the_state(model: str) -> None:
     record = run("serve-state", model, {"objects": 1_000, "read_percent": 10.0})
     for worker in record.workers:
