@@ -53,7 +53,9 @@ def run(
     ("server", "model", "loop", "made"),
     [
         ("granian", GRANIAN, "uvloop", "uvloop.Loop"),
-        pytest.param("hypercorn", "processes", "uvloop", "uvloop.Loop", marks=pytest.mark.one_build),
+        pytest.param(
+            *("hypercorn", "processes", "uvloop", "uvloop.Loop"), marks=pytest.mark.one_build
+        ),
         ("pounce", GRANIAN, "asyncio", "asyncio.unix_events._UnixSelectorEventLoop"),
     ],
 )
