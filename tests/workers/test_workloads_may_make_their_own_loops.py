@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import pytest
 
-from tests.support.children import Own, each_model, finish, measured
+from tests.support.children import Own, each_model, finish
 from workers import Worker, Workload
 from workers.loops import LOOPS, UnknownLoopError
 from workers.workloads.lifecycle import Lifecycle
@@ -158,19 +158,6 @@ def test_a_runner_that_changes_its_loop_is_an_error(monkeypatch: pytest.MonkeyPa
     other.close()
     assert worker.operations == 0
     assert worker.error_samples[0] == "asyncio.Runner changed its loop"
-
-
-@pytest.mark.slow
-@each_model("threads", "interpreters")
-def test_every_worker_does_all_its_runs(model: str) -> None:
-    parameters = {"runs": 20, "pause_s": 0.0}
-    cell = {"workload": "lifecycle", "model": model, "workers": 2, "parameters": parameters}
-    record = measured(cell)
-    assert record.finite
-    for worker in record.workers:
-        assert worker.ticks.operations == [0, 20]
-        assert worker.errors == 0
-        assert not worker.hung
 
 
 @pytest.mark.slow
