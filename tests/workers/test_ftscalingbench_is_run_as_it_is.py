@@ -103,19 +103,8 @@ print({PRINTED!r})
 """
 
 
-def test_what_was_printed_before_a_failure_is_kept(
-    described_here: Description, tmp_path: Path
-) -> None:
-    script = tmp_path / "ftscalingbench.py"
-    script.write_text(FAILS_LATER)
-    arms = [arm(described_here), arm(described_here, "3.15t")]
-    (record,), failure = run_script(script, arms, 3, lambda _: None)
-    assert (record.arm, record.speedups["object_cfunction"]) == ("3.14t", [1.9])
-    assert "ftscalingbench on 3.15t failed" in failure
-
-
 @pytest.mark.usefixtures("undrawn")
-def test_a_script_that_fails_takes_no_answer_from_the_study(
+def test_a_script_that_fails_takes_neither_answer_nor_what_was_printed_before(
     described_here: Description,
     command: Command,
     tmp_path: Path,
