@@ -19,7 +19,7 @@ from workers import Worker
 from workers.workloads import gather
 
 pytestmark = [
-    pytest.mark.slow,
+    *(pytest.mark.slow, pytest.mark.one_build),
     pytest.mark.skipif(bool(CANNOT_STOP), reason=CANNOT_STOP),
 ]
 
@@ -116,7 +116,6 @@ def test_a_figure_is_the_mean_over_rounds_of_different_lengths(
     assert worker.figures == {"ns_per_task": 1_000.0}
 
 
-@pytest.mark.one_build
 def test_memory_is_that_of_work_done_at_once() -> None:
     """No round has more tasks alive than there would be, nor fewer: the peak is the same."""
     cell = {"workload": "gather", "workers": 1}
@@ -132,7 +131,6 @@ def test_memory_is_that_of_work_done_at_once() -> None:
     assert in_rounds.window_rss_bytes > at_once.baseline_rss_bytes + 0.2 * tasks_bytes
 
 
-@pytest.mark.one_build
 def test_workers_may_have_parts_of_other_sizes() -> None:
     """Work in flight is divided among them, and one gets more than the other."""
     cell = {"workload": "cancel", "parameters": {"tasks": 2_000}, "in_flight": 101}
@@ -166,7 +164,6 @@ SLOW = """
     """
 
 
-@pytest.mark.one_build
 def test_a_users_own_work_takes_turns_too(own: Own) -> None:
     """Rounds take about as long as slices, and one with few parts has none in some turns."""
     workload = own.write(SLOW)
@@ -180,7 +177,6 @@ def test_a_users_own_work_takes_turns_too(own: Own) -> None:
     assert coarse[-2] < fine[-1]
 
 
-@pytest.mark.one_build
 def test_one_that_fails_leaves_its_group(own: Own) -> None:
     workload = own.write(SLOW)
     cells = [
