@@ -161,6 +161,7 @@ def test_each_worker_gets_its_share(tmp_path: Path, model: str, own_code: bool) 
 
 
 @pytest.mark.slow
+@pytest.mark.free_threaded
 def test_workers_with_code_of_their_own_share_no_application(tmp_path: Path) -> None:
     """Both lifespans start an application of their own: each finds only the state that it set."""
     record = record_of(run(written(tmp_path, ASGI), "shop:app", own_code=True))
