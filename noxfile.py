@@ -31,12 +31,7 @@ TESTED = ("3.14", "3.14t")
 FEWEST_TO_COMPARE = 2
 ANALYSIS_ON_3_14T = "tests/analysis/test_scaling_works_on_every_build.py"
 """The analysis is tested on one build; the other shows that it can be imported and used there."""
-WITH_THE_GIL = "--ignore-glob=tests/workers/test_load_*"
-"""The load generator runs with the GIL on either build, so that its own tests run on one."""
-TEST_FOLDERS = {
-    "3.14": ["tests"],
-    "3.14t": ["tests/workers", ANALYSIS_ON_3_14T, WITH_THE_GIL],
-}
+TEST_FOLDERS = {"3.14": ["tests"], "3.14t": ["tests/workers", ANALYSIS_ON_3_14T]}
 """Marks say which tests are of one build (tests/conftest.py)."""
 BESIDE_OTHERS, ALONE = "not measures and not thorough", "measures and not thorough"
 PER_CORE = 2

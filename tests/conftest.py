@@ -2,6 +2,7 @@
 
 import gc
 import os
+import re
 import subprocess
 import sys
 import textwrap
@@ -30,6 +31,8 @@ for name in URLS:
     os.environ.pop(name, None)
 
 OF_OTHER_BUILD, OF_THIS_BUILD = ("free_threaded", "one_build")[:: -1 if FREE_THREADED else 1]
+# A file says so where all of its tests are of the other build.
+ALL_OF_OTHER_BUILD = re.compile(rf"^pytestmark = (\[[^\]]*|.*)\b{OF_OTHER_BUILD}\b", re.MULTILINE)
 
 # How long an example takes depends on the machine; no test asserts it.
 settings.register_profile(
@@ -40,6 +43,12 @@ settings.load_profile("untimed")
 # Collecting takes a million objects, which live to the end: a third of its CPU time would go to
 # looking among them for garbage, and again in every collection of a test.
 gc.disable()
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """A file whose tests are all of the other build is not imported, which may take seconds."""
+    is_test = collection_path.match("test_*.py")
+    return True if is_test and ALL_OF_OTHER_BUILD.search(collection_path.read_text()) else None
 
 
 def pytest_collection_finish() -> None:

@@ -17,6 +17,8 @@ from workers.services.load.requests_list import Request, Target
 from workers.services.load.tally import Tally, Window
 from workers.services.serving import new_event_loop
 
+pytestmark = pytest.mark.one_build
+
 HEAD = b"HTTP/1.1 200 OK\r\n"
 HI = HEAD + b"Content-Length: 2\r\n\r\nhi"
 CLOSE, RESET, HANG, GONE = b"<close>", b"<reset>", b"<hang>", b"<gone>"

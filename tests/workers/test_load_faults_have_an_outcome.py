@@ -24,7 +24,7 @@ from tests.support.serving import load_of, program, served
 from tests.support.waiting import wait_until
 from workers.services.load.generator import write_line
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.one_build]
 
 ANSWERS = """
     from workers.workloads.parts.served import Accepting

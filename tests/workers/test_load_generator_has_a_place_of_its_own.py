@@ -25,6 +25,8 @@ from tests.support.servers import fetch, running_site
 from tests.support.serving import served
 from workers.services.null.__main__ import Constant, http_answer, tcp_message
 
+pytestmark = pytest.mark.one_build
+
 
 def test_the_generator_has_the_last_core_with_its_siblings_or_the_last_cpu_or_none() -> None:
     assert apart(TWO_NODES, workers=1, generators=1) == ([0, 1, 2, 4, 5, 6], [3, 7])
@@ -172,7 +174,6 @@ def test_it_sends_the_load_of_the_window_by_its_own_clock(
 
 
 @pytest.mark.slow
-@pytest.mark.one_build
 def test_a_host_is_made_ready_before_a_study() -> None:
     build = f"3.{sys.version_info.minor}"
     command = [sys.executable, "-m", MODULE, build, "child"]

@@ -21,6 +21,8 @@ from workers.services.load.summary import printout, summarize
 from workers.services.load.tally import Distribution, Tally
 from workers.worker.handle import Histogram
 
+pytestmark = pytest.mark.one_build
+
 MS = 1_000_000
 
 
@@ -126,7 +128,6 @@ def test_a_server_that_falls_behind_is_measured() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.one_build
 @pytest.mark.measures  # on a busy machine the generator reads an answer late, which no server logs
 def test_latency_is_what_a_real_server_logged_since_each_request_was_due() -> None:
     """Whatever delays sending or serving is in both."""

@@ -19,6 +19,8 @@ from workers.services.load.rooms import Room, SourceAddresses, drained, joined
 from workers.services.load.subscribing import Posts, Sent
 from workers.services.load.tally import Distribution, Tally
 
+pytestmark = pytest.mark.one_build
+
 FAR_NS = 1 << 62
 WAIT_S = 0.02
 

@@ -30,6 +30,8 @@ from workers.services.load.sending import (
 from workers.services.load.tally import Tally, Window
 from workers.services.serving import new_event_loop
 
+pytestmark = pytest.mark.one_build
+
 SEEDS = st.integers(0, 2**32)
 
 

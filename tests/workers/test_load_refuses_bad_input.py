@@ -14,6 +14,8 @@ from workers.services.load.coordinator import checked_instants
 from workers.services.load.requests_list import BadInputError, Request, parse_target, read_requests
 from workers.system import free_port
 
+pytestmark = pytest.mark.one_build
+
 HERE = "http://127.0.0.1:9"
 
 
