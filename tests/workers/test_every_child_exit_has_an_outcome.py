@@ -53,9 +53,7 @@ ENDS = """
                 sys.stderr.write("begin " + "x" * 1_000_000 + " end\\n")
 
         async def run(self, worker: Worker) -> None:
-            while worker.running:
-                await asyncio.sleep(0.001)
-                worker.operations += 1
+            await worker.stopped()
 
     def fall_over() -> None:
         faulthandler._sigsegv()
@@ -329,9 +327,7 @@ STARTS = """
                 pids.write(f"{own.pid}\\n")
 
         async def run(self, worker: Worker) -> None:
-            while worker.running:
-                await asyncio.sleep(0.001)
-                worker.operations += 1
+            await worker.stopped()
     """
 
 

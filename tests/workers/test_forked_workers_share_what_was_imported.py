@@ -29,9 +29,7 @@ TELLING = """
             print("worker", os.getpid(), os.getppid(), len(SEEN), sockets, pipes, file=LOG)
 
         async def run(self, worker: Worker) -> None:
-            while worker.running:
-                await asyncio.sleep(0.001)
-                worker.operations += 1
+            await worker.stopped()
     """
 
 
