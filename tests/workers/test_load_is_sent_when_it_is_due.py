@@ -48,9 +48,9 @@ def test_parts_together_are_the_whole_schedule(kind: str, seed: int, processes: 
 
 
 def test_constant_gaps_add_up_without_drift() -> None:
-    due = list(islice(arrivals("constant", 3, 1), 3_000_001))
+    due = list(islice(arrivals("constant", 3, 1), 300_001))
     assert due[:4] == [0, 333_333_333, 666_666_666, 1_000_000_000]
-    assert due[-1] == 1_000_000 * 10**9
+    assert due[-1] == 100_000 * 10**9
 
 
 @pytest.mark.parametrize("processes", [1, 4])
