@@ -1,4 +1,7 @@
-"""On every loop of the registry a worker runs and reports in the same way."""
+"""On every loop of the registry a worker runs and reports in the same way.
+
+Finite work on them is counted in `test_finite_workloads_count_every_task.py`.
+"""
 
 from collections.abc import Iterator
 from functools import partial
@@ -17,7 +20,6 @@ from workers.loops import LOOPS, runner_for
 pytestmark = pytest.mark.slow
 
 OF_LIBRARIES = [name for name, loop in LOOPS.items() if loop.made_by is None]
-ONE_OF_EACH = pytest.mark.parametrize("loop", ["asyncio", "trio"])  # one loop of each runner
 # Each loop in threads, and each model with a loop of each runner; `nox -s thorough` has all pairs.
 ELSEWHERE = [
     *(("uvloop", "processes"), ("trio", "processes"), ("asyncio", "forked"), ("trio", "forked")),
@@ -43,18 +45,14 @@ NAPS = """
     @dataclass
     class Theirs(Workload):
         libraries = ("asyncio", "trio", "anyio")
-        way: Literal["listens", "waits", "deaf", "ends", "raises"] = parameter("listens", "how")
+        way: Literal["listens", "deaf", "ends", "raises"] = parameter("listens", "how")
 
         async def setup(self, worker: Worker) -> None:
             self.sleep = importlib.import_module(LOOPS[worker.loop].library).sleep
             await self.sleep(0.01)
 
         async def run(self, worker: Worker) -> None:
-            if self.way == "waits":
-                worker.operations += 1
-                await worker.stopped()
-                worker.fail("stopped" if not worker.running else "still running")
-            elif self.way == "deaf":
+            if self.way == "deaf":
                 await self.sleep(3600)
             elif self.way == "ends":
                 return
@@ -68,15 +66,6 @@ NAPS = """
         async def teardown(self, worker: Worker) -> None:
             await self.sleep(0.001)
             worker.fail("torn down")
-
-    @dataclass
-    class Work(Theirs):
-        finite = True
-
-        async def run(self, worker: Worker) -> None:
-            for _ in range(10):
-                await self.sleep(0.001)
-                worker.operations += 1
     """
 
 
@@ -134,29 +123,7 @@ def test_traffic_in_a_window(own: Own, loop: str, model: str) -> None:
 
 
 @pytest.mark.one_build
-@ONE_OF_EACH
-def test_finite_work(own: Own, loop: str) -> None:
-    """On the other loops, `test_finite_workloads_count_every_task.py` counts it."""
-    done = finish_on(own, NAPS.replace("Theirs", "Naps").replace("Work(", "Theirs("), loop)
-    assert (done.stderr, done.code) == ("", 0)
-    assert done.record.finite
-    (worker,) = done.record.workers
-    assert worker.ticks.operations == [0, 10]
-    assert worker.released_ns
-    assert worker.started_ns
-    assert worker.released_ns <= worker.started_ns
-    assert worker.pending_tasks == 0
-
-
-@pytest.mark.one_build
-@ONE_OF_EACH
-def test_waiting_to_be_stopped(own: Own, loop: str) -> None:
-    (worker,) = finish_on(own, NAPS, loop, parameters={"way": "waits"}).record.workers
-    assert worker.error_samples == ["stopped", "torn down"]
-
-
-@pytest.mark.one_build
-@ONE_OF_EACH
+@pytest.mark.parametrize("loop", ["asyncio", "trio"])  # one loop of each runner
 def test_traffic_that_does_not_listen_is_cancelled(own: Own, loop: str) -> None:
     done = finish_on(own, IMPATIENT + NAPS, loop, parameters={"way": "deaf"})
     assert (done.stderr, done.code) == ("", 0)
