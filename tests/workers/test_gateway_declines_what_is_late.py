@@ -12,9 +12,9 @@ pytest.importorskip("asyncpg")  # not on every Python
 from workers.workloads.gateway import Gateway
 from workers.workloads.parts.servers.gateway import Budget, Counts, application
 
+pytestmark = pytest.mark.one_build
+
 NEVER_S = 60.0
-
-
 DEADLINE_S = 0.02
 
 

@@ -10,6 +10,8 @@ from anyio import to_thread
 
 from workers.workloads.parts.served import PoolError, pool_in_use, size_pool
 
+pytestmark = pytest.mark.one_build
+
 THREADS = 3
 
 

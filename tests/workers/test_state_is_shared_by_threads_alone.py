@@ -28,6 +28,7 @@ def made(kind: str, **values: Any) -> Any:
     return build(StatePass, {"kind": kind, "objects": OBJECTS, "made_by": "loop", **values}).state()  # type: ignore[attr-defined]
 
 
+@pytest.mark.one_build
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_object_is_another_one_and_what_is_read_is_what_was_made(kind: str) -> None:
     objects = made(kind)
@@ -44,6 +45,7 @@ def test_every_kind_is_declared_once() -> None:
     assert State.holds.bytes_each.keys() == KINDS.keys()
 
 
+@pytest.mark.one_build
 def test_a_description_makes_no_objects(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(OnState, "_make", lambda _: pytest.fail("made"))
     tried = load_choices(State).items()
@@ -55,6 +57,7 @@ def test_a_description_makes_no_objects(monkeypatch: pytest.MonkeyPatch) -> None
 # ------------------------------------------------------------------------------ which keys are read
 
 
+@pytest.mark.one_build
 @pytest.mark.parametrize("percent", [0.0, 1.0, 10.0, 100.0])
 def test_a_part_has_its_share_of_the_keys_scattered_over_all(percent: float) -> None:
     objects = 100_000
@@ -67,6 +70,7 @@ def test_a_part_has_its_share_of_the_keys_scattered_over_all(percent: float) -> 
         assert min(tenths) > 0.7 * max(tenths)
 
 
+@pytest.mark.one_build
 @pytest.mark.parametrize("exponent", [0.0, 0.8, 1.0, 1.3])
 def test_keys_are_as_hot_as_a_zipf_law_says(exponent: float) -> None:
     objects = 50

@@ -16,6 +16,8 @@ from workers.readback.process import Readback
 from workers.worker.handle import Worker
 from workers.worker.meter import Meter
 
+pytestmark = pytest.mark.one_build
+
 MS = 1_000_000
 LOOPS_OWN_ZERO_S = 5_000.0  # a loop's clock need not begin where the monotonic one does
 
