@@ -215,6 +215,8 @@ def test_a_request_is_sent_as_the_list_says() -> None:
     assert headers[0].startswith("Host: 127.0.0.1:")
     assert headers[1:] == ["X-Who: me", "Content-Length: 7"]
     assert body.decode() == "bücher"
+    (came,) = ask(asyncio.new_event_loop, HI).received
+    assert came.startswith(b"GET /there HTTP/1.1\r\n")  # the path of the server's URL
 
 
 ECHOED = Request(body="abcd")
