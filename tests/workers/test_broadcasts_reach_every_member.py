@@ -1,18 +1,18 @@
 """What is published to a room reaches each of its members once, in order, on whatever loop they
-are; what does not is noticed. A member that stops reading, and a broker that dies, are recorded.
+are; `test_load_is_sent_to_rooms.py` has what a member notices. One that stops reading, and a broker
+that dies, are recorded.
 """
 
 import asyncio
 import threading
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 import pytest
 
 from scaling.journal.record import ParameterValue, ServiceUse
 from scaling.run.child import Ending
 from scaling.run.services import Services
-from tests.support.children import FREE_THREADED, Own, each_case, failure_of
+from tests.support.children import FREE_THREADED, each_case, failure_of
 from tests.support.servers import kill_valkey, left_in
 from tests.support.serving import beside_services, load_asked, load_of
 from workers import Worker
@@ -27,41 +27,12 @@ SIZES: dict[str, ParameterValue] = {"connections": CONNECTIONS, "room": ROOM, "r
 WINDOW_S = 0.5
 SILENT_S = 5.5  # the default is 5 s
 
-# Each worker delivers every tenth message otherwise than it should.
-TAMPERS = """
-    from workers.workloads.broadcast import Broadcast
-
-    @dataclass
-    class Theirs(Broadcast):
-        way: str = parameter("right", "what to do with some of the messages")
-
-        async def setup(self, worker: Worker) -> None:
-            await super().setup(worker)
-            rooms, deliver, kept = self._rooms, self._rooms.deliver, {}
-
-            def tamper(name: str, message: str) -> None:
-                marked = message[:10].endswith("5")
-                if name in kept:
-                    deliver(name, message)
-                    deliver(name, kept.pop(name))
-                elif not marked or self.way == "right":
-                    deliver(name, message)
-                elif self.way == "double":
-                    deliver(name, message)
-                    deliver(name, message)
-                elif self.way == "swap":
-                    kept[name] = message
-
-            rooms.deliver = tamper
-    """
-
 
 def broadcast(
     services: Services,
     parameters: Mapping[str, ParameterValue],
-    *folders: Path,
+    *,
     model: str = "threads",
-    workload: str = "broadcast",
     window_s: float = WINDOW_S,
     at: Callable[[str, object], None] = lambda _phase, _usage: None,
 ) -> tuple[Ending, dict[str, ServiceUse]]:
@@ -72,7 +43,7 @@ def broadcast(
     assert isinstance(connections, int)
     load = load_asked(WORKERS * connections, rate_per_s=rate)
     cell = {
-        "workload": workload,
+        "workload": "broadcast",
         "workers": WORKERS,
         "model": model,
         "parameters": asked,
@@ -80,7 +51,7 @@ def broadcast(
         "window_s": window_s,
         "ticks": 2,
     }
-    return beside_services(services, cell, *folders, load=load, at=at)
+    return beside_services(services, cell, load=load, at=at)
 
 
 @each_case(
@@ -111,20 +82,6 @@ def test_all_members_receive_each_message_once(
     assert {each.errors for each in ending.record.workers} == {0}
     assert ending.memory.idle_pss_bytes
     assert set(used) == ({"broker"} if "through" in parameters else set())
-
-
-@pytest.mark.one_build
-@pytest.mark.parametrize(
-    ("way", "kind"), [("lose", "lost"), ("double", "doubled"), ("swap", "reordered")]
-)
-def test_what_is_lost_doubled_or_reordered_is_counted(
-    way: str, kind: str, services: Services, own: Own
-) -> None:
-    ending, _ = broadcast(services, {"way": way}, own.folder, workload=own.write(TAMPERS))
-    load = load_of(ending)
-    assert set(load.errors) == {kind}
-    assert load.errors[kind] == pytest.approx(load.offered / 10, abs=load.rooms)
-    assert load.completed + load.errors[kind] + sum(load.unfinished.count) == load.offered
 
 
 @pytest.mark.one_build
