@@ -62,10 +62,8 @@ ANSWERS = """
             self.worker.operations += 1
             if self.way == "die" and self.worker.operations > 20:
                 os.kill(os.getpid(), signal.SIGKILL)
-            elif self.way in ("right", "die"):
+            else:
                 self.transport.write(data)
-            elif self.way == "wrong":
-                self.transport.write(data[::-1])
     """
 
 
@@ -85,8 +83,8 @@ def why(ending: Ending) -> str:
     return failure_of(ending).error
 
 
-def test_answers_are_right_wrong_or_never_come(run: Callable[..., Ending]) -> None:
-    """`test_load_answers_are_labelled.py` has every kind of answer."""
+def test_answers_are_counted(run: Callable[..., Ending]) -> None:
+    """`test_load_answers_are_labelled.py` has those that are wrong or never come."""
     load = load_of(run("right"))
     assert load.errors == {}
     assert (load.worker_cpus, load.cpus) == (None, None)  # they share CPUs
@@ -94,12 +92,6 @@ def test_answers_are_right_wrong_or_never_come(run: Callable[..., Ending]) -> No
     assert (load.cpu_s or 0) > 0
     assert len(load.windows) == 4  # it follows the instants of the ticks
     assert 0 < sum(each.answered for each in load.windows) <= load.completed
-    load = load_of(run("wrong"))
-    assert set(load.errors) == {"mismatch"}
-    assert sum(load.latency.count) == load.completed == 0
-    load = load_of(run("never"))
-    assert (load.completed, load.errors) == (0, {})
-    assert sum(load.unfinished.count) == load.offered > 0
 
 
 @pytest.mark.parametrize("model", ["threads", "processes"])
