@@ -6,6 +6,7 @@ that dies, are recorded.
 import asyncio
 import threading
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import pytest
 
