@@ -3,9 +3,8 @@
 import importlib
 import sys
 import textwrap
-import threading
-from collections.abc import Callable, Iterator
-from pathlib import Path, PurePath
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +13,6 @@ from scaling.run.child import Ending
 from tests.support.children import each_case, failure_of, record_of
 from tests.support.serving import served
 from workers.worker.workload import BUILT_IN, imported_anew, is_own, package_of
-from workers.workloads.parts import watched
 
 ASGI = """
     import os
@@ -167,62 +165,6 @@ def test_workers_with_code_of_their_own_share_no_application(tmp_path: Path) -> 
     record = record_of(run(written(tmp_path, ASGI), "shop:app", own_code=True))
     assert record.facts["application"] == "one instance per worker"
     assert [(worker.own_code, worker.errors) for worker in record.workers] == [(True, 0)] * 2
-
-
-@pytest.fixture
-def noted(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    found: dict[str, str] = {}
-    monkeypatch.setattr(watched, "_noted", found)
-    return found
-
-
-def set_by(state: watched._State, value: object, *, starting: bool = True) -> None:
-    """Set a value in another thread."""
-
-    def work() -> None:
-        if starting:
-            watched._starting.add(threading.get_ident())
-        state["value"] = value
-        done.wait()  # so that no other thread gets this one's number
-        watched._starting.discard(threading.get_ident())
-
-    done = threading.Event()
-    thread = threading.Thread(target=work)
-    thread.start()
-    while state.get("value") is not value:
-        done.wait(0.001)
-    state_threads.append((thread, done))
-
-
-state_threads: list[tuple[threading.Thread, threading.Event]] = []
-
-
-@pytest.fixture(autouse=True)
-def ended() -> Iterator[None]:
-    yield
-    for thread, done in state_threads:
-        done.set()
-        thread.join()
-    state_threads.clear()
-
-
-@pytest.mark.parametrize("make", [object, dict, list])
-def test_only_another_object_of_another_loops_start_is_noted(
-    make: Callable[[], object], noted: dict[str, str]
-) -> None:
-    for same in (lambda: "1.0", lambda: (1, "a"), lambda: PurePath("/srv")):
-        state = watched._State({})
-        set_by(state, same())
-        set_by(state, same())
-    state = watched._State({})
-    set_by(state, make())
-    set_by(state, make(), starting=False)  # by a request
-    assert noted == {}
-    state = watched._State({})
-    set_by(state, make())
-    assert noted == {}
-    set_by(state, make())
-    assert "app.state.value" in noted["state-overwritten"]
 
 
 @pytest.fixture

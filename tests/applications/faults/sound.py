@@ -1,6 +1,7 @@
 """Nothing is wrong, although all loops share it: each loop has its own pool, and the count a lock.
 
-Time, count and thread differ at each request, and are no fault.
+Time, count and thread differ at each request, and are no fault. In `app.state` loops put what is
+equal and cannot change, and requests what is theirs.
 """
 
 import asyncio
@@ -8,6 +9,7 @@ import threading
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import PurePath
 from typing import TypedDict
 
 from starlette.applications import Starlette
@@ -30,7 +32,7 @@ class State(TypedDict):
 @asynccontextmanager
 async def lifespan(app: Starlette) -> AsyncIterator[State]:
     """Make the pool of one loop."""
-    app.state.version = "1"  # the same for each loop
+    app.state.version, app.state.place = "1", ("eu", PurePath("/srv"))
     pool: asyncio.Queue[int] = asyncio.Queue()
     pool.put_nowait(1)
     yield {"pool": pool}
@@ -46,6 +48,7 @@ async def item(request: Request) -> JSONResponse:
     with COUNTING:
         count += 1
     name = request.path_params["name"]
+    request.app.state.last = [name]
     return JSONResponse(
         {"name": name, "at": time.time(), "count": count, "worker": threading.get_native_id()}
     )
