@@ -21,7 +21,6 @@ from scaling.run.services import Services
 from scaling.study.services import LOAD_GENERATOR
 from tests.support.children import ROOT, environment
 from tests.support.machines import TWO_NODES
-from tests.support.servers import fetch, running_site
 from tests.support.serving import served
 from workers.services.null.__main__ import Constant, http_answer, tcp_message
 
@@ -202,10 +201,6 @@ def test_a_command_listens_on_the_loopback_only() -> None:
     assert "a command listens on 127.0.0.1 only, not on (hidden)" in ending.stderr
 
 
-def null_command(*options: str) -> list[str]:
-    return [sys.executable, "-m", "workers.services.null", *options]
-
-
 def ceiling(**parameters: ParameterValue) -> tuple[float, float]:
     """Requests and MB per second of its CPU time, counted for longer than a machine may stall."""
     with Services(sys.executable, environment()) as services:
@@ -252,14 +247,7 @@ def test_one_that_cannot_be_measured_says_why() -> None:
         services.ceiling(LOAD_GENERATOR, {"server": "tcp", "connections": 0}, seconds=0.2)
 
 
-@pytest.mark.slow
-def test_the_null_server_gives_every_request_the_same_answer() -> None:
-    with running_site("--response-bytes=10", command=null_command) as url:
-        for path in ("/", "/else"):
-            assert fetch(url + path)[::2] == (200, b"x" * 10)
-
-
-def test_it_looks_at_no_request() -> None:
+def test_the_server_of_a_ceiling_looks_at_no_request() -> None:
     written = []
 
     class Transport(asyncio.Transport):
