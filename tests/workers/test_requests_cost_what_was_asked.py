@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from tests.support.in_process import ask, at_work, right_request
-from workers.cell import share
 from workers.workloads.parts import work
 from workers.workloads.parts.work import TURNS_PER_US, PerRequest, live_objects, make_garbage
 
@@ -89,13 +88,6 @@ def test_live_objects_are_tracked_and_stay(no_collector: None) -> None:
     assert all(gc.is_tracked(each) for each in made)
     assert gc.collect() == 0
     assert len({id(each) for each in made}) == 1_000
-
-
-@pytest.mark.parametrize(("total", "workers"), [(10, 4), (3, 4), (0, 2), (1_000_000, 3)])
-def test_a_heap_is_divided_without_rest(total: int, workers: int) -> None:
-    shares = [share(total, index, workers) for index in range(workers)]
-    assert sum(shares) == total
-    assert max(shares) - min(shares) <= 1
 
 
 @pytest.mark.parametrize(("heap", "sizes"), [("total", [4, 3, 3]), ("per-worker", [10, 10, 10])])
