@@ -1,4 +1,8 @@
-"""`python -m workers.services.load` measures a server from beginning to end, and ends in time."""
+"""`python -m workers.services.load` measures a server from beginning to end, and ends in time.
+
+That it ends with its driver, and says which server it does not reach, is tested with one:
+`test_load_faults_have_an_outcome.py`.
+"""
 
 import contextlib
 import errno
@@ -232,18 +236,6 @@ def test_a_generator_process_without_a_reader_ends_quietly(responder: str, reach
         print(json.dumps(part), file=process.stdin, flush=True)
         assert process.wait(PATIENCE_S) == 1
         assert quiet(said := process.stderr.read()), said
-
-
-def test_it_ends_when_the_driver_is_gone(responder: str) -> None:
-    """Its standard input ends: no process goes on sending, nor where it is killed itself
-    (`test_load_faults_have_an_outcome.py`).
-    """
-    options = ("--until-eof", responder, "--rate=50", "--seconds=600", "--processes=2")
-    with started(*options) as load:
-        members = sending(load.pid, 2)
-        assert load.stdin
-        load.stdin.close()
-        assert gone(members)
 
 
 def sending(pid: int, processes: int) -> list[psutil.Process]:

@@ -12,7 +12,6 @@ from tests.support.children import captured, environment
 from workers.services.load.__main__ import main
 from workers.services.load.coordinator import checked_instants
 from workers.services.load.requests_list import BadInputError, Request, parse_target, read_requests
-from workers.system import free_port
 
 pytestmark = pytest.mark.one_build
 
@@ -76,13 +75,6 @@ def run(url: str, *options: str, driver: str | None = None, **variables: str) ->
 )
 def test_a_bad_line_of_a_driver_is_named(line: str, reason: str) -> None:
     assert reason in run("-", "--rate=1", "--instants", driver=line + "\n")
-
-
-@pytest.mark.slow
-def test_a_server_that_cannot_be_reached_is_named() -> None:
-    at = f"127.0.0.1:{free_port()}"
-    for options in (["--rate=1"], ["--rate=max", "--no-keepalive", "--processes=2"]):
-        assert f"no server answers at {at}: Connection refused" in run(f"http://{at}", *options)
 
 
 @pytest.mark.slow
