@@ -14,14 +14,7 @@ from workers import Worker
 from workers.loops import runner_for
 from workers.services.load.requests_list import Request
 from workers.workloads.parts.served import load_server
-from workers.workloads.parts.servers.on_uvicorn import (
-    Application,
-    Message,
-    OnUvicorn,
-    Receive,
-    Send,
-    application,
-)
+from workers.workloads.parts.servers.on_uvicorn import OnUvicorn, Send, application
 from workers.workloads.parts.servers.tcp import BODY_MOST, Connection
 from workers.workloads.parts.work import PerRequest
 
@@ -203,23 +196,6 @@ async def test_a_wrong_first_answer_ends_the_setup(
 
     with pytest.raises((RuntimeError, ConnectionResetError), match=f"{why}|reset"):
         async with at_work(server=server):
-            pass
-
-
-@on_a_loop
-async def test_an_application_that_does_not_start_fails_in_one_line(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def failing(per_request: PerRequest, response_bytes: int) -> Application:
-        async def answer(scope: Message, receive: Receive, send: Send) -> None:
-            raise OSError("no database")
-
-        return answer
-
-    monkeypatch.setattr(load_server("asgi"), "application", failing)
-
-    with pytest.raises(RuntimeError, match="the application did not start"):
-        async with at_work(server="asgi"):
             pass
 
 
