@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
-from tests.support.children import each_model, finish, measured
+from tests.support.children import measured
 from workers.worker.workload import ParameterError, build, parameters_of
 from workers.workloads import primitives
 from workers.workloads.primitives import FEW_TURNS, ROWS, TURNS, UNROLLED, Primitives
 
 CALLS: list[int] = []
+CELL = {"workload": "primitives", "workers": 2}
 
 
 def test_a_row_is_a_value_of_the_parameter() -> None:
@@ -81,8 +82,7 @@ def test_a_row_runs_in_two_threads(name: str) -> None:
 @pytest.mark.free_threaded
 @pytest.mark.parametrize("name", ["attribute", "json"])  # of many turns, and of few
 def test_calls_are_counted_and_what_is_shared_is_recorded(name: str) -> None:
-    cell = {"workload": "primitives", "workers": 2, "parameters": {"primitive": name}}
-    record = measured(cell)
+    record = measured({**CELL, "parameters": {"primitive": name}})
     assert record.facts == {"shares": ROWS[name].shares}
     for worker in record.workers:
         done = worker.ticks.operations[-1]
@@ -92,16 +92,15 @@ def test_calls_are_counted_and_what_is_shared_is_recorded(name: str) -> None:
 
 
 @pytest.mark.slow
-@each_model("processes", "forked", "interpreters")
-def test_other_models_run_it(model: str) -> None:
-    done = finish({"workload": "primitives", "workers": 2, "model": model})
-    assert done.code == 0, done.stderr
-    assert all(worker.ticks.operations[-1] > 0 for worker in done.record.workers)
+@pytest.mark.one_build
+def test_sub_interpreters_run_it() -> None:
+    for worker in measured({**CELL, "model": "interpreters"}).workers:
+        assert worker.ticks.operations[-1] > 0
 
 
 @pytest.mark.slow
 @pytest.mark.free_threaded
 @pytest.mark.parametrize("own", [True, False])
 def test_each_thread_may_have_code_of_its_own(own: bool) -> None:
-    record = measured({"workload": "primitives", "workers": 2, "own_code": own})
+    record = measured({**CELL, "own_code": own})
     assert [bool(worker.own_code) for worker in record.workers] == [own, own]
