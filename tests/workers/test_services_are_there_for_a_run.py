@@ -142,7 +142,7 @@ def test_a_saturated_process_is_not_hidden_by_others_that_idle(
 @pytest.mark.slow
 def test_what_it_can_deliver_is_measured_without_a_delay_of_its_own(services: Services) -> None:
     """32 connections get no more than 64 answers a second from a server that waits for 500 ms."""
-    ceiling = services.ceiling("site", SMALL | {"delay_ms": 500}, seconds=2.0)
+    ceiling = services.ceiling("site", SMALL | {"delay_ms": 500}, seconds=1.0)
     assert (ceiling.service, ceiling.processes) == ("site", 1)
     assert ceiling.parameters == {"pages": 2, "seed": 1, "delay_ms": 500}
     assert ceiling.requests_per_s
