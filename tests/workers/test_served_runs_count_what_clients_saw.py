@@ -30,7 +30,6 @@ from tests.support.children import (
 from tests.support.in_process import at_work
 from tests.support.serving import served
 from tests.support.waiting import wait_until
-from workers.cell import Cell
 from workers.host import inbound
 from workers.host.inbound import Inbound
 from workers.outside.commands import command_line
@@ -290,14 +289,6 @@ def test_both_sides_can_have_as_many_requests_in_flight() -> None:
     mix = Mix(server=GTHREAD, connections=8)
     assert "--workers 1 --threads 24 " in command_line(mix, 3, "asyncio", "threads")
     assert "--workers 3 --threads 8 " in command_line(mix, 3, "asyncio", "processes")
-
-
-@pytest.mark.parametrize("parameters", [{"server": GTHREAD}, {"server": "loops"}])
-def test_a_command_is_measured_from_outside_and_a_loop_from_inside(
-    parameters: dict[str, str],
-) -> None:
-    for name in ("mix", "workers.workloads.mix:Mix"):
-        assert Cell(name, parameters).outside is (parameters["server"] == GTHREAD)
 
 
 def test_a_heavy_request_says_how_much_work_it_is() -> None:
