@@ -32,7 +32,7 @@ FEWEST_TO_COMPARE = 2
 ANALYSIS_ON_3_14T = "tests/analysis/test_scaling_works_on_every_build.py"
 """The analysis is tested on one build; the other shows that it can be imported and used there."""
 TEST_FOLDERS = {"3.14": ["tests"], "3.14t": ["tests/workers", ANALYSIS_ON_3_14T]}
-"""Marks say which tests are of one build (tests/conftest.py). Load generators always have the GIL."""
+"""Marks say which tests are of one build (tests/conftest.py), as those of load generators are."""
 BESIDE_OTHERS, ALONE = "not measures and not thorough", "measures and not thorough"
 PER_CORE = 2
 """So many tests at a time: most wait for a child half of the time."""

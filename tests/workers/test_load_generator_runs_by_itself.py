@@ -36,6 +36,7 @@ from workers.services.load.coordinator import GeneratorError, _start, generate, 
 from workers.services.load.options import parser, read_options
 from workers.services.load.requests_list import draw
 
+# A generator runs with the GIL on either build.
 pytestmark = [pytest.mark.slow, pytest.mark.one_build]
 
 FIGURES = {"mean", "p50", "p90", "p95", "p99", "p999", "max", "n"}
