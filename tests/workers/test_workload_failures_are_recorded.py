@@ -67,11 +67,11 @@ def test_phase_worker_and_error_are_named(
 
 
 @pytest.mark.one_build
-@pytest.mark.parametrize("model", ["threads", "processes", "forked", "interpreters"])
+@pytest.mark.parametrize("model", ["threads", "processes"])
 def test_failed_import_is_recorded(own: Own, model: str) -> None:
     failure = own.failure(FRAGILE, workers=2, model=model, parameters={"where": "load"})
     assert (failure.phase, failure.error) == ("import", "LookupError: no luck in load")
-    assert (failure.worker is None) == (model in ("threads", "forked"))  # the host imports for all
+    assert (failure.worker is None) == (model == "threads")  # the host imports for all
 
 
 @pytest.mark.one_build
@@ -122,7 +122,7 @@ def test_wrong_echo_is_a_failure(
 
 
 @pytest.mark.one_build
-@pytest.mark.parametrize("model", ["threads", "processes", "forked", "interpreters"])
+@pytest.mark.parametrize("model", ["threads", "processes"])
 def test_what_a_workload_prints_is_not_in_the_record(own: Own, model: str) -> None:
     prints = """
         from workers.workloads.compute import Compute
@@ -140,8 +140,6 @@ def test_what_a_workload_prints_is_not_in_the_record(own: Own, model: str) -> No
     assert done.stdout == done.stdout.strip() + "\n"
     for text in ("{imported}", "}set up{", "past Python", "by another program"):
         assert text in done.stderr
-    if model == "forked":  # once, before the fork
-        assert done.stderr.count("{imported}") == 1
 
 
 @pytest.mark.one_build
@@ -165,7 +163,6 @@ def test_first_three_errors_are_kept_and_all_counted(own: Own) -> None:
         ("threads", "float('inf')", "inf"),
         ("threads", "'ten'", "'ten'"),
         ("processes", "float('nan')", "nan"),
-        ("interpreters", "float('nan')", "nan"),
     ],
 )
 def test_figure_that_is_no_number_fails_the_run_and_all_is_closed(
