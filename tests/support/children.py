@@ -59,23 +59,6 @@ def each_case(names: Sequence[str], cases: Iterable[Sequence[Any]]) -> pytest.Ma
     )
 
 
-def on_this_build[One, Other](
-    settings: Iterable[One], others: Iterable[Other]
-) -> list[tuple[One, Other]]:
-    """Half of all pairs on each build, as the squares of a chessboard have two colours.
-
-    Where each setting works with each other one, what is left to find is a pair that does not: it
-    is tried on one of the two builds.
-    """
-    columns = list(others)
-    return [
-        (one, other)
-        for row, one in enumerate(settings)
-        for column, other in enumerate(columns)
-        if (row + column) % 2 == FREE_THREADED
-    ]
-
-
 @dataclass(frozen=True)
 class Finished:
     code: int

@@ -20,9 +20,9 @@ from tests.support.children import (
     PATIENCE_S,
     QUICK,
     Own,
+    each_case,
     each_model,
     failure_of,
-    on_this_build,
     record_of,
 )
 from tests.support.waiting import is_gone, limit_from, says
@@ -273,13 +273,17 @@ HANGING = [  # what hangs, tasks that are left, whether the run hangs
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("hanging", "model"), on_this_build(HANGING, ["threads", "processes", "interpreters"])
+@each_case(
+    ("model", "ways", "pending", "hung"),
+    [
+        *(("threads", *each) for each in HANGING),
+        *(("interpreters", *each) for each in HANGING),
+        ("processes", *HANGING[1]),
+    ],
 )
 def test_what_hangs_while_closing_takes_no_figure_with_it(
-    own: Own, model: str, hanging: tuple[str, int, bool]
+    own: Own, model: str, ways: str, pending: int, hung: bool
 ) -> None:
-    ways, pending, hung = hanging
     patience = IMPATIENT.format(closing_s=1.5 if hung else 30)
     (own.folder / "sitecustomize.py").write_text(patience)
     workers = len(ways.split())

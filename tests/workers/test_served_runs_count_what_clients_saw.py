@@ -24,7 +24,6 @@ from tests.support.children import (
     each_case,
     each_model,
     environment,
-    on_this_build,
     record_of,
 )
 from tests.support.in_process import at_work
@@ -170,8 +169,10 @@ def note_addresses(found: list[tuple[str, int]]) -> Any:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("policy", "loop"), on_this_build(POLICIES, ["asyncio", "uvloop"]))
+@pytest.mark.free_threaded
+@pytest.mark.parametrize(("policy", "loop"), zip(POLICIES, ["uvloop", "asyncio"] * 2, strict=True))
 def test_every_policy_brings_all_connections(policy: str, loop: str) -> None:
+    """`test_servers_answer_right.py` has each on both loops."""
     addresses: list[tuple[str, int]] = []
     asked = {"accept": policy}
     ending = run("threads", "asgi", note_addresses(addresses), parameters=asked, loop=loop)
