@@ -34,6 +34,8 @@ from workers.outside import hosting, readiness
 from workers.outside.hosting import OutsideHost
 from workers.outside.tree import CpuClock, Known, end, family, has_work
 from workers.system import free_port
+from workers.worker.workload import build
+from workers.workloads.app import App
 
 pytestmark = [
     pytest.mark.slow,
@@ -161,29 +163,33 @@ def test_settings_of_an_arm_reach_the_command_and_are_read_back(shop: Path) -> N
 
 @pytest.mark.one_build
 @pytest.mark.parametrize(
-    ("server", "model", "application", "parameters", "says"),
+    ("command", "says"),
     [
-        ("uvicorn", "processes", "shopp:app", {}, "Could not import module"),
-        ("uvicorn", "threads", "shop:app", {}, "workers of uvicorn are processes here"),
-        (
-            "gunicorn-gthread",
-            "processes",
-            "shop:app",
-            {"interface": "asgi"},
-            "does not serve an applicat",
-        ),
-        ("command", "processes", "shop:app", {"command": "no-such-program"}, "cannot be started"),
-        ("command", "processes", "shop:app", {"command": "sh -c 'exit 3'"}, "with exit code 3, an"),
-        ("command", "processes", "shop:app", {"command": "sh -c '"}, "No closing quotation"),
+        ("python -m uvicorn shopp:app --port {port}", "Could not import module"),
+        ("no-such-program", "cannot be started"),
+        ("sh -c 'exit 3'", "with exit code 3, an"),
+        ("sh -c '", "No closing quotation"),
     ],
 )
 def test_a_command_that_does_not_serve_fails_in_one_line(
-    shop: Path, server: str, model: str, application: str, parameters: dict[str, Any], says: str
+    shop: Path, command: str, says: str
 ) -> None:
-    ending = run(shop, server, model, application, parameters=parameters, workers=1)
+    ending = run(shop, "command", "processes", parameters={"command": command}, workers=1)
     error = failure_of(ending).error
     assert says in error
     assert "\n" not in error
+
+
+@pytest.mark.parametrize(
+    ("server", "model", "says"),
+    [
+        ("uvicorn", "threads", "workers of uvicorn are processes here"),
+        ("gunicorn-gthread", "processes", "gunicorn-gthread does not serve an application of asgi"),
+    ],
+)
+def test_what_a_server_does_not_serve_is_refused(server: str, model: str, says: str) -> None:
+    app = build(App, {"server": server, "interface": "asgi"})
+    assert (app.refuses(model, "asyncio") or "").startswith(says)
 
 
 DYING = """
