@@ -1,6 +1,7 @@
-"""What is published to a room reaches each of its members once, in order, on whatever loop they
-are; `test_load_is_sent_to_rooms.py` has what a member notices. One that stops reading, and a broker
-that dies, are recorded.
+"""What is published to a room reaches each member once, in order, on whatever loop it is.
+
+A member that stops reading, and a broker that dies, are recorded. What a member notices is tested
+with `test_load_is_sent_to_rooms.py`.
 """
 
 import asyncio
