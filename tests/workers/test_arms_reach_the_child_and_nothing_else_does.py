@@ -167,7 +167,7 @@ def run(arm: Arm, tls: str = "off") -> RunLine:
 
 def lost(line: RunLine, arm: Arm) -> list[str]:
     """What of the arm's settings the run did not have."""
-    arms = {arm.name: ArmRecord(build=arm.name, expected=arm.expected)}
+    arms = {line.cell.arm: ArmRecord(build=arm.name, expected=arm.expected)}
     batch = Batch(
         study=StudyLine(schema=1, name="x", machine=Machine(id="x"), arms=arms),
         runs=[line],

@@ -170,7 +170,9 @@ def note_addresses(found: list[tuple[str, int]]) -> Any:
 
 @pytest.mark.slow
 @pytest.mark.free_threaded
-@pytest.mark.parametrize(("policy", "loop"), zip(POLICIES, ["uvloop", "asyncio"] * 2, strict=True))
+@pytest.mark.parametrize(
+    ("policy", "loop"), list(zip(POLICIES, ["uvloop", "asyncio"] * 2, strict=True))
+)
 def test_every_policy_brings_all_connections(policy: str, loop: str) -> None:
     """`test_servers_answer_right.py` has each on both loops."""
     addresses: list[tuple[str, int]] = []
