@@ -140,9 +140,9 @@ def choose(
 ) -> tuple[JournalFile, list[str]]:
     """Open the journal in `output`, or in `output`-2, -3, … if that holds something else.
 
-    The second are messages that explain the choice. A journal is resumed if it is of the same study
-    on the same machine with the same builds and pins, in the same order of runs, and not complete.
-    A new one gets `head` as its first line, as `begin` completes it.
+    Returns the journal and messages that explain the choice. A journal is resumed if it is of the
+    same study on the same machine with the same builds and pins, in the same order of runs, and not
+    complete. A new one gets `head` as its first line, as `begin` completes it.
 
     Raises:
         UsageError: a folder that cannot be written, a journal of a newer schema, or one that is

@@ -60,7 +60,8 @@ run_child(Child(sys.executable, environment), json.loads(sys.argv[1]))
         ("threads", "traffic", False),
         ("threads", "setup", True),
         ("processes", "import", False),
-        ("forked", "traffic", False),
+        ("processes", "setup", True),
+        ("forked", "setup", True),
         ("interpreters", "traffic", False),
     ],
 )

@@ -38,7 +38,7 @@ PLANTED = """
     @dataclass
     class Theirs(Workload):
         alone = None
-        fault: Literal["none", "crash", "block", "fork"] = parameter("none", "")
+        fault: Literal["none", "crash", "raise", "block", "fork"] = parameter("none", "")
 
         async def setup(self, worker: Worker) -> None:
             if self.fault == "fork" and not os.fork():
@@ -58,6 +58,8 @@ PLANTED = """
                 worker.operations += 1
                 if worker.operations == 200 and self.fault == "crash":
                     os.kill(os.getpid(), signal.SIGSEGV)
+                if worker.operations == 200 and self.fault == "raise":
+                    raise RuntimeError("planted")
                 if worker.operations == 200 and self.fault == "block":
                     time.sleep(3600)
     """
@@ -227,9 +229,10 @@ def test_others_of_the_group_are_no_other_load() -> None:
 
 
 @pytest.mark.one_build
-@pytest.mark.parametrize(("fault", "outcome"), [("crash", "failed"), ("block", "timed-out")])
+@pytest.mark.parametrize(
+    ("fault", "outcome"), [("crash", "failed"), ("raise", "failed"), ("block", "timed-out")]
+)
 def test_one_that_fails_leaves_its_group(own: Own, fault: str, outcome: str) -> None:
-    """One that raises: `test_finite_work_takes_turns.py`."""
     planted: dict[str, Any] = {
         "workload": own.write(PLANTED),
         "parameters": {"fault": fault},

@@ -122,7 +122,7 @@ def test_wrong_echo_is_a_failure(
 
 
 @pytest.mark.one_build
-@pytest.mark.parametrize("model", ["threads", "processes"])
+@pytest.mark.parametrize("model", ["threads", "processes", "forked"])
 def test_what_a_workload_prints_is_not_in_the_record(own: Own, model: str) -> None:
     prints = """
         from workers.workloads.compute import Compute
@@ -140,6 +140,8 @@ def test_what_a_workload_prints_is_not_in_the_record(own: Own, model: str) -> No
     assert done.stdout == done.stdout.strip() + "\n"
     for text in ("{imported}", "}set up{", "past Python", "by another program"):
         assert text in done.stderr
+    if model == "forked":  # once, before the fork
+        assert done.stderr.count("{imported}") == 1
 
 
 @pytest.mark.one_build

@@ -55,7 +55,7 @@ class OnState(Workload):
         return {"kind": self.kind, "made_by": self.made_by, **counts}
 
     def state(self) -> Any:
-        """The objects of this worker: those of its process, or some that it makes now."""
+        """The objects of this worker: its process's, or new ones of its own."""
         return self._made() if self.made_by == "process" else self._make()
 
     def _made(self) -> Any:

@@ -38,7 +38,7 @@ class Accepting:
 
     async def begin(self, worker: Worker) -> None:
         """Take connections from now on."""
-        assert worker.inbound  # or the host would have refused the run
+        assert worker.inbound  # the host refuses a run without one
         policy, inbound = worker.inbound
         loop = asyncio.get_running_loop()
         if policy == "acceptor":
