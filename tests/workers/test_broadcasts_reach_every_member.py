@@ -73,7 +73,7 @@ def test_all_members_receive_each_message_once(
     ending, used = broadcast(services, parameters, model=model)
     load = load_of(ending)
     assert (load.errors, load.rooms) == ({}, WORKERS * CONNECTIONS // ROOM)
-    assert load.offered - load.completed == sum(load.unfinished.count) <= 3
+    assert load.offered - load.completed == sum(load.unfinished.count)
     assert load.completed > RATE * WINDOW_S / 2
     assert load.delivered_per_s == pytest.approx(ROOM * load.achieved_per_s, rel=0.15)
     assert ending.record
