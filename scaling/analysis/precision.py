@@ -18,7 +18,7 @@ import pandas as pd
 from scaling.analysis.ratios import Ratio
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import RATIO, Estimate, median
-from scaling.analysis.table.groups import subjects
+from scaling.analysis.table.groups import names_without_rate
 from scaling.analysis.table.latency import PERCENTILES, histograms_of, summary
 from scaling.analysis.table.ticks import throughputs
 from scaling.journal.record import Cell, RunLine, StudyLine
@@ -71,7 +71,7 @@ def _under_load(results: StudyResults) -> dict[str, Estimate]:
         for each in results.ratios
         if each.is_headline and each.measure != THROUGHPUT and each.question == OVER_PROCESSES
     ]
-    names = subjects((each.of for each in found), simulated=results.study.simulated)
+    names = names_without_rate((each.of for each in found), simulated=results.study.simulated)
     return {
         f"{names[each.of]}: {PERCENTILES.get(each.measure, each.measure)} of "
         f"{_of_and_over(each)}": each

@@ -12,7 +12,7 @@ from itertools import product
 from scaling.analysis.comparison import Compared
 from scaling.analysis.ratios import Ratio, ratios
 from scaling.analysis.results import StudyResults
-from scaling.analysis.table.groups import subjects
+from scaling.analysis.table.groups import names_without_rate
 from scaling.builds.settings import REMEDIES, SETTINGS
 from scaling.study.questions import CPU, MEMORY, P99, THROUGHPUT, Asked
 from scaling.study.remedies import LeftOut
@@ -104,7 +104,7 @@ def remedies_in(results: StudyResults, bases: Sequence[str]) -> Remedies:
     on_loops = [each for each in results.judged if not each.is_across_loops]
     closed = [each for each in on_loops if each.section.rate_per_s is None]
     # P99 stands beside the figures of the closed loop.
-    about = subjects(results.blocks.cells, simulated=results.study.simulated)
+    about = names_without_rate(results.blocks.cells, simulated=results.study.simulated)
     asked = [one for each in on_loops for one in _asked(each, bases)]
     factors = [Factor(about[each.of], each) for each in ratios(results.blocks, asked)]
     headline_n = max((each.headline_n for each in closed), default=1)

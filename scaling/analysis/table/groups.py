@@ -194,7 +194,7 @@ def short_labels(every: Iterable[Variant], *, simulated: bool) -> dict[Variant, 
     return short
 
 
-def subjects(cells: Iterable[Cell], *, simulated: bool) -> dict[Cell, str]:
+def names_without_rate(cells: Iterable[Cell], *, simulated: bool) -> dict[Cell, str]:
     """What each of some cells is about but for its rate: `serve · weak sizing · uvloop`."""
     every = {cell: without_rate(cell) for cell in cells}
     variants = ((each.workload, each.parameters) for each in every.values())

@@ -8,7 +8,7 @@ import struct
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, cached_property
 from itertools import compress
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -30,6 +30,10 @@ class Shape(NamedTuple):
     cpu_known: bool
     faults_known: bool
     outside: bool
+
+    def without_cpu(self) -> Self:
+        """The same with CPU time that is not known."""
+        return self._replace(cpu_known=False)
 
 
 class Readings(NamedTuple):
@@ -216,8 +220,7 @@ def readings(record: Record | None) -> Readings | None:
         return _pack(record, shape)
     except struct.error:  # None at a tick between the ends, or a number beyond 64 bits
         try:
-            faults, outside = shape.faults_known, shape.outside
-            return _pack(record, Shape(*shape[:3], False, faults, outside))
+            return _pack(record, shape.without_cpu())
         except struct.error:
             return None
 
