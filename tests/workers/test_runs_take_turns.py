@@ -127,6 +127,18 @@ def test_the_analysis_reads_them_as_any_other(measured: list[Record]) -> None:
 
 
 @pytest.mark.one_build
+def test_threads_that_share_the_gil_have_their_slices_in_common() -> None:
+    """One may wait for the GIL for longer than a slice, and does nothing meanwhile."""
+    endings, _ = together({"workload": "compute", "workers": workers} for workers in (1, 2))
+    one, two = map(record_of, endings)
+    opened_ns = [[opened for opened, _ in true_slices(worker)] for worker in two.workers]
+    assert opened_ns[0] == opened_ns[1]
+    assert all(worker.ticks.time_ns[0] == worker.ticks.instant_ns[0] for worker in two.workers)
+    one_per_s, two_per_s = throughputs([one, two])
+    assert two_per_s < 1.5 * one_per_s
+
+
+@pytest.mark.one_build
 def test_collections_count_in_slices_alone(own: Own) -> None:
     """Each operation collects once, in slices and outside; those inside are counted."""
     collecting = own.write("""

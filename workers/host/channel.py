@@ -4,6 +4,7 @@ A thread, a process and a sub-interpreter can each hold a file descriptor. So al
 the host in the same way, and workers share nothing.
 """
 
+import contextlib
 import json
 import math
 import selectors
@@ -62,6 +63,11 @@ class Channel:
         while (message := self.poll()) is None:
             pass
         return message
+
+    def wait(self) -> None:
+        """Block the thread until there is something to read, or the other end is closed."""
+        with contextlib.suppress(ConnectionResetError):  # it is closed
+            self._socket.recv(1, socket.MSG_PEEK)
 
     def receive_with_files(self) -> tuple[Message, list[int]]:
         """Wait for a message and the descriptors that come with it; blocks the thread.

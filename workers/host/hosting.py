@@ -38,6 +38,7 @@ def schedule(opens_ns: int, window_s: float, ticks: int) -> list[int]:
 
 SAME_FOR_ALL = ("loop_version", "facts", "debug")  # in the record once, from worker 0
 LEAD_S = 0.02  # between publishing an instant and the instant: every loop must have read it by then
+RESTING_S = 0.002  # for every worker to get its order for a slice
 MOST_SETTLE_S = 1.0  # for loops that are late because each callback takes long
 LOAD_LEAD_S = 0.1  # more, for a load generator: it passes them on, and begins 30 ms later
 # A worker that is silent for this much longer than a phase should take counts as hung. Finite work
@@ -201,7 +202,7 @@ class Host:
         if served:
             self._readback.collections_from(instants_ns[0])  # not those of the warm-up
         self._phase = "window"
-        self._order({"do": "measure", "instants_ns": instants_ns})
+        self._order({"do": "measure", "instants_ns": instants_ns, "begins_ns": 0})
         self._await("measured", self._cell.window_s + (self._cell.warmup_s if served else 0.0))
         return {"opened": instants_ns[0], "closed": instants_ns[-1]}
 
@@ -216,8 +217,9 @@ class Host:
         """Take a slice of the window whenever the driver gives the run a turn, until the last one.
 
         In between the driver stops all processes of the run, or the load of a served workload, so a
-        slice opens once it has settled: with loops that were late for the last one, later. Services
-        of clients are not stopped; what they use is read in slices.
+        slice opens once it has settled: with loops that were late for the last one, later. All
+        workers begin at once: one that began sooner might keep the GIL from us, who send the others
+        their orders. Services of clients are not stopped; what they use is read in slices.
         """
         instants_ns: list[int] = []
         late_ns = 0
@@ -227,13 +229,14 @@ class Host:
         while turn := self._observer.phase("turn", pids, late_ns=late_ns, served=bool(served)):
             if served or self._cell.services:
                 self._observer.phase("resume", pids)
-            opens_ns = _soon_ns(settle_s + turn["wait_s"])
+            begins_ns = _soon_ns(0.0 if served else RESTING_S)
+            opens_ns = begins_ns + round((settle_s + turn["wait_s"]) * 1e9)
             slice_ns = schedule(opens_ns, turn["slice_s"], turn["parts"])
             if served or self._cell.services:
                 self._observer.phase("load", pids, instants_ns=slice_ns)
             self._phase = "window"
             self._readback.opened(slice_ns[0])
-            self._order({"do": "measure", "instants_ns": slice_ns})
+            self._order({"do": "measure", "instants_ns": slice_ns, "begins_ns": begins_ns})
             taken = self._await("measured", turn["slice_s"])
             late_ns = max(each["late_ns"] for each in taken)
             opened_late_s = max(each["opened_late_ns"] for each in taken) / 1e9

@@ -132,18 +132,21 @@ class Meter:
         """All ticks so far, one list per column."""
         return self._ticks.columns
 
-    def open(self, instant_ns: int, *, from_instant: bool = False) -> int:
+    def open(self, instant_ns: int, *, from_instant: bool = False, in_common: bool = False) -> int:
         """Open the window, with the first tick, or its next slice; return when, monotonic ns.
 
-        `from_instant`: what is measured counts from its instant on, however late it is opened.
+        `from_instant`: what is measured counts from its instant on, however late it is opened. So
+        does a slice that all workers have `in_common`, and its first tick has that time, too.
         """
         if self._readback:
             self._readback.opened()
         self._opened = thread_use()
         if self.slices["opened_ns"]:
-            opened_ns = self._go_on(instant_ns if from_instant else None)
+            opened_ns = self._go_on(instant_ns if from_instant or in_common else None)
         else:
             opened_ns = self.tick(instant_ns)
+            if in_common:
+                self.columns["time_ns"][0] = opened_ns = instant_ns
         self.slices["opened_ns"].append(instant_ns if from_instant else opened_ns)
         return opened_ns
 

@@ -16,7 +16,7 @@ from workers.host.channel import Channel, Message
 from workers.host.inbound import socket_of
 from workers.loops import import_loop, loop_version, runner_for
 from workers.loops.libraries import Runner
-from workers.readback.gil import GilWatch
+from workers.readback.gil import GilWatch, gil_enabled
 from workers.readback.process import Readback
 from workers.system import raise_limit
 from workers.worker.handle import Worker
@@ -231,6 +231,22 @@ class Session:
         thread = [os.getpid(), threading.get_native_id()]
         return {"is": "ready", "thread": thread, "parts": parts_of(self.workload)}
 
+    @property
+    def shares_gil(self) -> bool:
+        """Whether it takes slices under a GIL that host and other workers share.
+
+        A loop gives the GIL up and takes it back before another thread has woken up: others wait
+        for half a second, longer than a slice. So the thread rests between slices, the host can end
+        the turn, and all workers have one slice, from its instant on: who waits for the GIL does
+        nothing meanwhile. Servers go on between slices, as their clients do.
+        """
+        return (
+            self.cell.alternating
+            and self.cell.model == "threads"
+            and not self.workload.served
+            and gil_enabled() is not False
+        )
+
     def _in_flight(self) -> int | None:
         """How much work the workload really has in flight; None where it has no such parameter."""
         name = self.workload.in_flight
@@ -289,7 +305,8 @@ async def measure_window(session: Session, runner: Runner, grace_s: float) -> Me
         order = await _ask(session, runner, session.ready)
         while order["do"] == "measure":  # the window, or one slice of it after the other
             session.phase = "window"
-            late = await runner.beside(_ticks(runner, order["instants_ns"], session.meter))
+            time.sleep(max(0.0, (order["begins_ns"] - time.monotonic_ns()) / 1e9))
+            late = await runner.beside(_ticks(runner, order["instants_ns"], session))
             order = await _ask(session, runner, {"is": "measured", **late})
         busy_until_ns = time.monotonic_ns()
         session.phase = "stop"
@@ -304,17 +321,20 @@ async def measure_window(session: Session, runner: Runner, grace_s: float) -> Me
 
 async def _ask(session: Session, runner: Runner, message: Message) -> Message:
     session.channel.send(message)
+    if session.shares_gil:
+        session.channel.wait()
     return await runner.beside(runner.receive(session.channel))
 
 
-async def _ticks(runner: Runner, instants_ns: list[int], meter: Meter) -> dict[str, int]:
+async def _ticks(runner: Runner, instants_ns: list[int], session: Session) -> dict[str, int]:
     """Take a tick at each instant; return how late the first and the last one were, ns."""
+    meter, in_common = session.meter, session.shares_gil
     opens_ns, closes_ns = instants_ns[0], instants_ns[-1]
     late = {"opened_late_ns": 0, "late_ns": 0}
 
     def tick(instant_ns: int) -> None:
         if instant_ns == opens_ns:
-            late["opened_late_ns"] = meter.open(instant_ns) - instant_ns
+            late["opened_late_ns"] = meter.open(instant_ns, in_common=in_common) - instant_ns
         elif instant_ns == closes_ns:
             late["late_ns"] = meter.close(instant_ns) - instant_ns
         else:
