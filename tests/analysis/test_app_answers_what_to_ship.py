@@ -349,6 +349,10 @@ def test_what_comes_after_the_study_is_said_before(
     [
         ("asgi", "3.14t", "threads", "python3.14t serve.py shop:make --factory --workers 2"),
         (
+            *("asgi", "3.14t+gil", "threads"),
+            "PYTHON_GIL=1 python3.14t serve.py shop:make --factory --workers 2",
+        ),
+        (
             *("asgi", "3.14", "processes"),
             "python3.14 -m uvicorn shop:make --factory --workers 2 --http httptools",
         ),

@@ -62,13 +62,14 @@ class Shown:
 class Column:
     """One column: how it is read from some runs, its dtype, unit and definition.
 
-    `unit` is empty for words, flags and pure numbers. `words` names the measure in a sentence;
-    `better` is whether more or less of it is better, empty where neither is. `noise` is the measure
-    whose A/A spread applies to its ratios. With `shown`, tables have it. A column that is not
-    `in_frame` only serves to judge runs.
+    `read` is a function, or a field of the run's line, such as `memory.rss_bytes`. `unit` is empty
+    for words, flags and pure numbers. `words` names the measure in a sentence; `better` is whether
+    more or less of it is better, empty where neither is. `noise` is the measure whose A/A spread
+    applies to its ratios. With `shown`, tables have it. A column that is not `in_frame` only serves
+    to judge runs.
     """
 
-    read: Read
+    read: Read | str
     definition: str
     dtype: str = NUMBER
     unit: str = ""
@@ -84,12 +85,6 @@ class Column:
         return self.dtype in (COUNT, NUMBER, FLAG)
 
 
-def field(path: str) -> Read:
-    """Read a field of the run's line, such as `memory.rss_bytes`."""
-    get = attrgetter(path)
-    return lambda rows: list(map(get, rows.runs))
-
-
 def where(has: str, columns: Mapping[str, Column]) -> dict[str, Column]:
     """The same columns of figures; where no run has what they are of they are blank without a look
     at each: `has` is the property of `SomeRuns` that says so.
@@ -103,8 +98,11 @@ def where(has: str, columns: Mapping[str, Column]) -> dict[str, Column]:
 
 
 def _unless_blank(column: Column, has: str) -> Read:
+    known = column.read
+    assert callable(known)
+
     def read(rows: SomeRuns) -> Any:
-        return column.read(rows) if getattr(rows, has) else _blank(column.dtype, len(rows.runs))
+        return known(rows) if getattr(rows, has) else _blank(column.dtype, len(rows.runs))
 
     return read
 

@@ -14,9 +14,11 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import batched, pairwise, starmap
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Self
 
@@ -26,7 +28,7 @@ import pandas as pd
 
 from scaling.analysis.arrays import Integers
 from scaling.analysis.table.column import OBJECT, WORD, SomeRuns
-from scaling.analysis.table.columns import COLUMNS, EVERY
+from scaling.analysis.table.columns import COLUMNS, EVERY, FIELDS
 from scaling.analysis.table.empty_loop import without_loop
 from scaling.analysis.table.marks import label_outliers, late_generators, marked, mixed_states
 from scaling.analysis.table.stacks import Readings, readings
@@ -47,9 +49,21 @@ class Rows(SomeRuns):
 
     def __missing__(self, name: str) -> Any:
         column = EVERY[name]
-        values = column.read(self)
+        values = column.read(self) if callable(column.read) else self._fields[name]
         self[name] = found = np.asarray(values, column.dtype) if column.is_array else values
         return found
+
+    @cached_property
+    def _fields(self) -> dict[str, tuple[Any, ...]]:
+        """The columns that are fields of the run's line.
+
+        All are read at one look at each run: a look for each column would bring every run into a
+        core's cache as often.
+        """
+        return dict(zip(FIELDS, zip(*map(_read_fields, self.runs), strict=True), strict=True))
+
+
+_read_fields = attrgetter(*FIELDS.values())
 
 
 def busy_judge_of(study: StudyLine) -> Callable[[RunLine], str | None]:

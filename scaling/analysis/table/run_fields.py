@@ -14,7 +14,7 @@ from scaling.analysis.table.column import (
     Noise,
     Shown,
     SomeRuns,
-    field,
+    where,
 )
 from scaling.analysis.validity import validity
 from scaling.journal.record import Parameters, Record, RunLine
@@ -39,7 +39,7 @@ def _pss_bytes(rows: SomeRuns) -> list[int | None]:
 
 
 def _word(path: str, definition: str) -> Column:
-    return Column(read=field(path), dtype=WORD, definition=definition)
+    return Column(read=path, dtype=WORD, definition=definition)
 
 
 def _bytes(
@@ -50,7 +50,7 @@ def _bytes(
     shown: Shown | None = None,
 ) -> Column:
     return Column(
-        read=field(path),
+        read=path,
         unit="B",
         definition=definition,
         words=words,
@@ -85,35 +85,31 @@ REQUESTED = {
     "loop": _word("cell.loop", "event-loop implementation"),
     "arm": _word("cell.arm", "build and run-time settings, e.g. 3.14t+gil"),
     "model": _word("cell.model", "what a worker is: threads, processes, interpreters"),
-    "workers": Column(read=field("cell.workers"), dtype=COUNT, definition="how many workers: N"),
+    "workers": Column(read="cell.workers", dtype=COUNT, definition="how many workers: N"),
     "sizing": _word("cell.sizing", "weak: fixed work in flight per worker; strong: in total"),
     "region": _word(
         "cell.region",
         "where N workers fit on the machine: cores, smt (siblings too), oversubscribed",
     ),
     "twin": Column(
-        read=field("cell.twin"),
+        read="cell.twin",
         dtype=FLAG,
         definition="hidden duplicate of a cell (an A/A pair), for the noise floor; in no curve",
     ),
-    "block": Column(
-        read=field("block"), dtype=COUNT, definition="block that the run is part of, from 0"
-    ),
+    "block": Column(read="block", dtype=COUNT, definition="block that the run is part of, from 0"),
     "position": Column(
-        read=field("position"),
+        read="position",
         dtype=COUNT,
         definition="place of the run within its block, from 0",
     ),
-    "attempt": Column(
-        read=field("attempt"), dtype=COUNT, definition="1, or more when it was run again"
-    ),
+    "attempt": Column(read="attempt", dtype=COUNT, definition="1, or more when it was run again"),
     "in_turn": Column(
         read=lambda rows: [bool(record and record.in_slices) for record in rows.records],
         dtype=FLAG,
         definition="its window was taken in slices, in turn with cells that it is compared with",
     ),
     "group": Column(
-        read=field("group"),
+        read="group",
         definition="runs of a block with the same number took turns with each other",
     ),
     "alone": _word("alone", "why it took turns with no other run"),
@@ -182,35 +178,40 @@ MEMORY = {
 
 SURROUNDINGS = {
     "elapsed_s": Column(
-        read=field("elapsed_s"), unit="s", definition="the whole run as the driver saw it"
+        read="elapsed_s", unit="s", definition="the whole run as the driver saw it"
     ),
     "steal_fraction": Column(
-        read=field("disturbance.steal_fraction"),
+        read="disturbance.steal_fraction",
         definition="CPU time that the hypervisor took",
         better="less",
     ),
     "other_cpu_fraction": Column(
-        read=field("disturbance.other_cpu_fraction"),
+        read="disturbance.other_cpu_fraction",
         definition="CPU time that processes outside the study took, of all CPUs of the machine",
         better="less",
     ),
     "throttled_s": Column(
-        read=field("disturbance.throttled_s"),
+        read="disturbance.throttled_s",
         unit="s",
         definition="time held back by a cgroup quota",
         better="less",
     ),
     "clock_step_s": Column(
-        read=field("disturbance.clock_step_s"),
+        read="disturbance.clock_step_s",
         unit="s",
         definition="how far wall clock and monotonic clock moved apart",
         in_frame=False,
     ),
-    "site_busy_fraction": Column(
-        read=lambda rows: list(map(_busiest, rows.runs)),
-        definition="share of a core that the busiest process of a service used",
+    **where(
+        "has_services",
+        {
+            "site_busy_fraction": Column(
+                read=lambda rows: list(map(_busiest, rows.runs)),
+                definition="share of a core that the busiest process of a service used",
+            )
+        },
     ),
-    "at": Column(read=field("at"), dtype="datetime64[us, UTC]", definition="when the run began"),
+    "at": Column(read="at", dtype="datetime64[us, UTC]", definition="when the run began"),
 }
 
 

@@ -8,6 +8,7 @@ import struct
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, cached_property
 from itertools import compress
+from operator import attrgetter
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -19,6 +20,10 @@ NS_PER_S = 1e9
 
 # What `_pack` lists: readings at every tick, counters of which the ends are enough, and the rest.
 SERIES, COUNTERS, SINGLES = 4, 3, 3
+
+# The lists that every worker has, each with a value for every tick.
+NEEDED = ("instant_ns", "time_ns", "operations", "errors", "bytes")
+_needed = attrgetter(*NEEDED)
 
 
 class Shape(NamedTuple):
@@ -230,17 +235,11 @@ def _shape(record: Record) -> Shape | None:
     count = len(workers[0].ticks.time_ns) if workers else 0
     if count < 2:
         return None
+    even = [count] * len(NEEDED)
     cpu_known = faults_known = True
     for worker in workers:
         its = worker.ticks
-        if not (
-            len(its.time_ns)
-            == len(its.instant_ns)
-            == len(its.operations)
-            == len(its.errors)
-            == len(its.bytes)
-            == count
-        ):
+        if [*map(len, _needed(its))] != even:
             return None
         cpu_known = cpu_known and _known(its.cpu_ns, count)
         faults_known = faults_known and _known(its.minor_faults, count)
@@ -265,17 +264,21 @@ def _pack(record: Record, shape: Shape) -> Readings:
     packed = []
     for worker in record.workers:
         its = worker.ticks
+        instants, times, operations, errors, payload = _needed(its)
         cpu = its.cpu_ns if shape.cpu_known and its.cpu_ns else nothing
         faults = its.minor_faults if shape.faults_known and its.minor_faults else nothing
         packed.append(
             pack(
-                *its.instant_ns,
-                *its.time_ns,
-                *its.operations,
+                *instants,
+                *times,
+                *operations,
                 *cpu,
-                *(its.errors[0], its.errors[-1]),
-                *(its.bytes[0], its.bytes[-1]),
-                *(faults[0], faults[-1]),
+                errors[0],
+                errors[-1],
+                payload[0],
+                payload[-1],
+                faults[0],
+                faults[-1],
                 worker.busy_from_ns or 0,
                 worker.busy_until_ns or 0,
                 worker.serves,

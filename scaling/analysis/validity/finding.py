@@ -50,18 +50,36 @@ BUILD_FACTS = {
     "context_aware_warnings": "context_aware_warnings",
 }
 
-# Everything that is compared with the arm: processes that report the same are judged once.
-reported = attrgetter(
+# What runs report that is compared with their arm; those that report the same are judged once.
+_of_cell = attrgetter("arm", "model", "workers", "loop")
+_of_worker = attrgetter("index", "loop_class", "eager_tasks", "own_code")
+_of_process = attrgetter(
     *BUILD_FACTS.values(),
     "gil",
     "allocator",
     "gc_enabled",
+    "gc_frozen",
     "gc_threshold",
     "switches",
     "debug",
 )
 
-type Report = tuple[str, object]
+
+def _reported(run: RunLine) -> tuple[object, ...]:
+    if run.record is None:
+        return (_of_cell(run.cell),)
+    loop, record = run.record.loop, run.record
+    return (
+        _of_cell(run.cell),
+        loop and loop.class_,
+        record.outside,
+        _of_process(record.process),
+        *record.facts.items(),
+        *[
+            (_of_worker(each), each.process and _of_process(each.process))
+            for each in record.workers
+        ],
+    )
 
 
 @dataclass(frozen=True)
@@ -89,22 +107,12 @@ class Batch:
         return self.study.arms.get(self.runs[row].cell.arm)
 
     @cached_property
-    def reports(self) -> dict[Report, tuple[ProcessFacts, ArmRecord | None, list[int]]]:
-        """Processes that report the same under the same arm: one of them, and the rows of all."""
-        found: dict[Report, tuple[ProcessFacts, ArmRecord | None, list[int]]] = {}
+    def alike(self) -> list[list[int]]:
+        """Indices of the runs that can be judged, together with those that report the same."""
+        found: dict[object, list[int]] = {}
         for row in self.rows:
-            for process in self.processes[row]:
-                report = self.report(row, process)
-                alike = found.get(report)
-                if alike is None:
-                    found[report] = process, self.arm(row), [row]
-                else:
-                    alike[2].append(row)
-        return found
-
-    def report(self, row: int, process: ProcessFacts) -> Report:
-        """Everything that is compared with the arm, and the arm."""
-        return self.runs[row].cell.arm, reported(process)
+            found.setdefault(_reported(self.runs[row]), []).append(row)
+        return list(found.values())
 
     def where(self, at_fault: Flags) -> list[int]:
         """Indices of the runs that can be judged and are at fault."""

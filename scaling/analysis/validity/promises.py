@@ -28,31 +28,40 @@ type Value = bool | int | float | str | None
 
 def gil_flipped(batch: Batch) -> Found:
     """The GIL changed its state after the process had started as its arm asks."""
-    for row, detail in _by_process(batch, _flipped).items():
-        yield row, Finding("gil-flipped", "invalid", detail)
+    for rows in batch.alike:
+        if detail := _in_process(batch, rows[0], _flipped):
+            for row in rows:
+                yield row, Finding("gil-flipped", "invalid", detail)
 
 
 def settings_lost(batch: Batch) -> Found:
     """A process did not have a setting of its arm, its CPUs, work or loop, or had another one."""
-    by_process = _by_process(batch, _lost)
-    for row in batch.rows:
-        run, processes = batch.runs[row], batch.processes[row]
-        arm = batch.arm(row)
-        if arm is None:
-            wrong: str | None = f"the arm {run.cell.arm} is not one of the study"
-        else:
+    for rows in batch.alike:
+        of_all = _otherwise(batch, rows[0])
+        for row in rows:
+            run = batch.runs[row]
             wrong = (
-                by_process.get(row)
-                or _other_seed(run, processes, batch.study)
-                or _other_workers(run)
+                of_all
+                or _other_seed(run, batch.processes[row], batch.study)
                 or _unpinned(run)
                 or _other_share(run, batch.study)
-                or _other_loop(run, arm.expected)
-                or _other_in_worker(run, arm.expected)
-                or _other_facts(run, arm.expected)
             )
-        if wrong:
-            yield row, Finding("settings-lost", "invalid", wrong)
+            if wrong:
+                yield row, Finding("settings-lost", "invalid", wrong)
+
+
+def _otherwise(batch: Batch, row: int) -> str | None:
+    """What of all that a run reports is not as its arm asks; its block and pinning apart."""
+    run, arm = batch.runs[row], batch.arm(row)
+    if arm is None:
+        return f"the arm {run.cell.arm} is not one of the study"
+    return (
+        _in_process(batch, row, _lost)
+        or _other_workers(run)
+        or _other_loop(run, arm.expected)
+        or _other_in_worker(run, arm.expected)
+        or _other_facts(run, arm.expected)
+    )
 
 
 def other_build(found: ProcessFacts, required: PythonFacts | None) -> str | None:
@@ -64,19 +73,13 @@ def other_build(found: ProcessFacts, required: PythonFacts | None) -> str | None
     return None
 
 
-def _by_process(
-    batch: Batch, fault: Callable[[ProcessFacts, ArmRecord], str | None]
-) -> dict[int, str]:
-    """The first fault among the processes of each run that has one; of runs of a known arm."""
-    wrong = {
-        report: found
-        for report, (process, arm, _) in batch.reports.items()
-        if arm and (found := fault(process, arm))
-    }
-    rows = sorted({row for report in wrong for row in batch.reports[report][2]})
-    every = ((row, batch.report(row, each)) for row in rows for each in batch.processes[row])
-    faults = [(row, wrong[report]) for row, report in every if report in wrong]
-    return dict(reversed(faults))
+def _in_process(
+    batch: Batch, row: int, fault: Callable[[ProcessFacts, ArmRecord], str | None]
+) -> str | None:
+    """The first fault of a process of a run; None where its arm is not known."""
+    arm = batch.arm(row)
+    faults = (fault(process, arm) for process in batch.processes[row] if arm)
+    return next((each for each in faults if each), None)
 
 
 def _flipped(process: ProcessFacts, arm: ArmRecord) -> str | None:

@@ -1,6 +1,7 @@
 """The commands that serve what is best for an application, as they are typed."""
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.table.groups import counting_lines
 from scaling.base.errors import UsageError
 from scaling.base.files import refusal
+from scaling.builds.settings import SETTINGS
 from scaling.builds.settings.setting import GTHREAD
 from scaling.journal.record import Cell, RunLine
 from scaling.report.tables.grid import Cell as GridCell
@@ -50,13 +52,13 @@ def deploy_commands(results: StudyResults) -> dict[Cell, str]:
 
 
 def command(cell: Cell, interface: str, parameters: Mapping[str, Any]) -> str:
-    """The command of a configuration; settings of an arm are variables before it."""
+    """The command of a configuration, after the variables that the arm's settings are."""
     build, *settings = cell.arm.split("+")
-    python = ("PYTHONMALLOC=mimalloc " if "mimalloc" in settings else "") + f"python{build}"
+    each = (SETTINGS[name].environment.items() for name in settings if name in SETTINGS)
+    variables = [f"{name}={value}" for name, value in chain.from_iterable(each)]
     application, factory = str(parameters["application"]), bool(parameters.get("factory"))
-    return (
-        f"{python} {arguments(interface, cell.model, application, cell.workers, factory=factory)}"
-    )
+    typed = arguments(interface, cell.model, application, cell.workers, factory=factory)
+    return " ".join([*variables, f"python{build}", typed])
 
 
 def deploy_grids(results: StudyResults) -> Iterator[Grid]:
