@@ -305,7 +305,7 @@ async def measure_window(session: Session, runner: Runner, grace_s: float) -> Me
         order = await _ask(session, runner, session.ready)
         while order["do"] == "measure":  # the window, or one slice of it after the other
             session.phase = "window"
-            time.sleep(max(0.0, (order["begins_ns"] - time.monotonic_ns()) / 1e9))
+            _rest_until(order["begins_ns"])
             late = await runner.beside(_ticks(runner, order["instants_ns"], session))
             order = await _ask(session, runner, {"is": "measured", **late})
         busy_until_ns = time.monotonic_ns()
@@ -324,6 +324,11 @@ async def _ask(session: Session, runner: Runner, message: Message) -> Message:
     if session.shares_gil:
         session.channel.wait()
     return await runner.beside(runner.receive(session.channel))
+
+
+def _rest_until(begins_ns: int) -> None:
+    """Block the loop until all workers begin a slice; not at all where that has passed."""
+    time.sleep(max(0.0, (begins_ns - time.monotonic_ns()) / 1e9))
 
 
 async def _ticks(runner: Runner, instants_ns: list[int], session: Session) -> dict[str, int]:
