@@ -223,6 +223,7 @@ def test_runs_without_a_load_are_blank_as_each_column_says_of_one() -> None:
     rows = Rows(study.runs, study.first_line)
     assert not rows.has_load
     for name, column in {**GENERATOR, **SHARED}.items():
+        assert callable(column.read)
         blank, read = (np.asarray(each, column.dtype) for each in (rows[name], column.read(rows)))
         if name != "unconnected_workers":  # 0 of none
             assert pd.Series(blank).equals(pd.Series(read)), name

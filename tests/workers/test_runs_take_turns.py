@@ -28,6 +28,7 @@ pytestmark = [
     pytest.mark.skipif(bool(CANNOT_STOP), reason=CANNOT_STOP),
 ]
 
+MS = 1_000_000
 WINDOW_S = 0.4
 CONNECTIONS = 8
 MODELS = ("threads", "processes", "forked", "interpreters")
@@ -132,8 +133,8 @@ def test_threads_that_share_the_gil_have_their_slices_in_common() -> None:
     endings, _ = together({"workload": "compute", "workers": workers} for workers in (1, 2))
     one, two = map(record_of, endings)
     opened_ns = [[opened for opened, _ in true_slices(worker)] for worker in two.workers]
-    assert opened_ns[0] == opened_ns[1]
-    assert all(worker.ticks.time_ns[0] == worker.ticks.instant_ns[0] for worker in two.workers)
+    assert all(abs(one - other) <= MS for one, other in zip(*opened_ns, strict=True))
+    assert all(worker.ticks.time_ns[0] - worker.ticks.instant_ns[0] <= MS for worker in two.workers)
     one_per_s, two_per_s = throughputs([one, two])
     assert two_per_s < 1.5 * one_per_s
 

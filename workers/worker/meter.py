@@ -90,6 +90,8 @@ def _run_queue_ns() -> int | None:
 
 # -------------------------------------------------------------------------------------------- meter
 
+MOST_LATE_NS = 1_000_000  # of a timer, since some loops count ms; what is later waited for the GIL
+
 
 class Joined:
     """Readings of counters and clocks, one list per column, without what lies between slices."""
@@ -136,16 +138,17 @@ class Meter:
         """Open the window, with the first tick, or its next slice; return when, monotonic ns.
 
         `from_instant`: what is measured counts from its instant on, however late it is opened. So
-        does a slice that all workers have `in_common`, and its first tick has that time, too.
+        does a slice that all workers have `in_common`, for a worker that waited for the GIL then,
+        and so did nothing: later than `MOST_LATE_NS`.
         """
         if self._readback:
             self._readback.opened()
         self._opened = thread_use()
         if self.slices["opened_ns"]:
-            opened_ns = self._go_on(instant_ns if from_instant or in_common else None)
+            opened_ns = self._go_on(instant_ns, from_instant=from_instant, in_common=in_common)
         else:
             opened_ns = self.tick(instant_ns)
-            if in_common:
+            if in_common and opened_ns - instant_ns > MOST_LATE_NS:
                 self.columns["time_ns"][0] = opened_ns = instant_ns
         self.slices["opened_ns"].append(instant_ns if from_instant else opened_ns)
         return opened_ns
@@ -159,13 +162,11 @@ class Meter:
         self._ticks.add((time_ns if instant_ns is None else instant_ns, time_ns, *counters))
         return time_ns
 
-    def _go_on(self, from_ns: int | None) -> int:
-        """Count nothing of what happened since the last tick; time counts from `from_ns` on.
-
-        None: from now on. Returns that time.
-        """
+    def _go_on(self, instant_ns: int, *, from_instant: bool, in_common: bool) -> int:
+        """Count nothing of what happened since the last tick. Returns from when on time counts."""
         now_ns, *counters = self._read()
-        counts_from_ns = now_ns if from_ns is None else from_ns
+        waited = in_common and now_ns - instant_ns > MOST_LATE_NS
+        counts_from_ns = instant_ns if from_instant or waited else now_ns
         due_ns, taken_ns = self.columns["instant_ns"][-1], self.columns["time_ns"][-1]
         assert due_ns is not None
         assert taken_ns is not None

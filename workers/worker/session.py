@@ -237,8 +237,8 @@ class Session:
 
         A loop gives the GIL up and takes it back before another thread has woken up: others wait
         for half a second, longer than a slice. So the thread rests between slices, the host can end
-        the turn, and all workers have one slice, from its instant on: who waits for the GIL does
-        nothing meanwhile. Servers go on between slices, as their clients do.
+        the turn, and all workers have each slice in common. Servers go on between slices, as their
+        clients do.
         """
         return (
             self.cell.alternating
