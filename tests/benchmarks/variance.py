@@ -19,7 +19,7 @@ from scaling.journal.record import Cell, RunLine
 from tests.benchmarks.figure import Effort, Figure
 from tests.support.published import FOLDERS, name_of, read
 
-STUDIES = ("xeon-2-cores/scale-pgo", "xeon-2-cores/compare-pgo")  # windows of 2 s in 20 parts
+STUDIES = ("xeon-2-cores/scale-pgo",)  # windows of 2 s in 20 parts
 MEANS = {"0.1 s": 1, "0.5 s": 5, "1 s": 10}  # and over how many parts
 LAGS = (1, 2, 5, 8, 16, 32)
 CLIP = 0.3  # of a residual: one stalled run is no measure of how its neighbours were

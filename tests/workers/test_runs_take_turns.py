@@ -128,9 +128,11 @@ def test_the_analysis_reads_them_as_any_other(measured: list[Record]) -> None:
 
 
 @pytest.mark.one_build
-def test_threads_that_share_the_gil_have_their_slices_in_common() -> None:
+@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
+def test_threads_that_share_the_gil_have_their_slices_in_common(loop: str) -> None:
     """One may wait for the GIL for longer than a slice, and does nothing meanwhile."""
-    endings, _ = together({"workload": "compute", "workers": workers} for workers in (1, 2))
+    cell = {"workload": "compute", "loop": loop}
+    endings, _ = together({**cell, "workers": workers} for workers in (1, 2))
     one, two = map(record_of, endings)
     opened_ns = [[opened for opened, _ in true_slices(worker)] for worker in two.workers]
     assert all(abs(one - other) <= MS for one, other in zip(*opened_ns, strict=True))

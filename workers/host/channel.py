@@ -4,7 +4,6 @@ A thread, a process and a sub-interpreter can each hold a file descriptor. So al
 the host in the same way, and workers share nothing.
 """
 
-import contextlib
 import json
 import math
 import selectors
@@ -65,9 +64,13 @@ class Channel:
         return message
 
     def wait(self) -> None:
-        """Block the thread until there is something to read, or the other end is closed."""
-        with contextlib.suppress(ConnectionResetError):  # it is closed
-            self._socket.recv(1, socket.MSG_PEEK)
+        """Block the thread until there is something to read, or the other end is closed.
+
+        Some loops make a socket that they read from one that does not block.
+        """
+        with selectors.DefaultSelector() as selector:
+            selector.register(self, selectors.EVENT_READ)
+            selector.select()
 
     def receive_with_files(self) -> tuple[Message, list[int]]:
         """Wait for a message and the descriptors that come with it; blocks the thread.
