@@ -319,6 +319,15 @@ def test_a_run_of_any_arm_without_fault_is_valid(model: str) -> None:
     assert {row["validity"] for row in rows} == {"valid"}
 
 
+@pytest.mark.parametrize(("build", "is_idle"), [("3.14t", True), ("3.14", False)])
+def test_a_thread_that_waits_for_the_gil_is_not_idle(build: str, is_idle: bool) -> None:
+    """It would be chosen by what it did: nothing in a half of its window."""
+    done = list(accumulate([1000] * 5 + [0] * 10 + [1000] * 5, initial=1000))
+    waits = of_first(ticks__operations=done, ticks__cpu_ns=[1000 * each for each in done])
+    (row,) = judged(waits, replace(ONE, arms=(build,)))
+    assert ("not-all-busy" in row["reasons"]) is is_idle
+
+
 def test_a_clock_that_is_moved_by_more_than_slewing_has_stepped() -> None:
     assert judged(changing(disturbance__clock_step_s=0.0066))[0]["reasons"] == ("clock-stepped",)
 

@@ -53,7 +53,7 @@ def not_all_busy(batch: Batch) -> Found:
 
     In a finite run a worker that is done early has done its part: no overlap is required. A served
     worker has nothing to do without a connection (that is `uneven-load`), or where few requests are
-    due.
+    due. A thread that waits for the GIL, for longer than a slice perhaps, is not idle.
     """
     overlap, due = batch.figures["overlap"], _due(batch)
     idle = batch.figures["idle_workers"] - np.nan_to_num(batch.figures["unconnected_workers"])
@@ -61,12 +61,22 @@ def not_all_busy(batch: Batch) -> Found:
     finite = np.isfinite(batch.figures["finish_s"])
     stalled = ~finite & ~(overlap >= LEAST_OVERLAP) & ~(due < FEWEST_DUE)
     for row in batch.where((idle > 0) | stalled):
+        if not idle[row] and _waits_for_gil(batch, row):
+            continue
         if idle[row]:
             where = "at all" if finite[row] else "in the window"
             detail = f"{idle[row]:.0f} worker(s) finished no operation {where}"
         else:
             detail = f"all workers were busy for {overlap[row]:.1%} of the counted time only"
         yield row, Finding("not-all-busy", "invalid", detail)
+
+
+def _waits_for_gil(batch: Batch, row: int) -> bool:
+    """Whether workers of a run that were not all busy are threads that share a GIL, each under way
+    in all of the counted time.
+    """
+    shares = batch.runs[row].cell.model == "threads" and batch.figures["gil_enabled"][row]
+    return bool(shares and batch.figures["under_way"][row] >= LEAST_OVERLAP)
 
 
 def slices_short(batch: Batch) -> Found:
