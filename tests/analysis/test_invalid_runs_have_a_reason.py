@@ -319,12 +319,21 @@ def test_a_run_of_any_arm_without_fault_is_valid(model: str) -> None:
     assert {row["validity"] for row in rows} == {"valid"}
 
 
-@pytest.mark.parametrize(("build", "is_idle"), [("3.14t", True), ("3.14", False)])
-def test_a_thread_that_waits_for_the_gil_is_not_idle(build: str, is_idle: bool) -> None:
-    """It would be chosen by what it did: nothing in a half of its window."""
+@pytest.mark.parametrize(
+    ("build", "apart_ns", "is_idle"), [("3.14", 0, False), ("3.14", 9**9, True), ("3.14t", 0, True)]
+)
+def test_a_thread_that_waits_for_the_gil_in_a_common_slice_is_not_idle(
+    build: str, apart_ns: int, is_idle: bool
+) -> None:
+    """Its run would be chosen by what it did: nothing in a half of its window."""
     done = list(accumulate([1000] * 5 + [0] * 10 + [1000] * 5, initial=1000))
     waits = of_first(ticks__operations=done, ticks__cpu_ns=[1000 * each for each in done])
-    (row,) = judged(waits, replace(ONE, arms=(build,)))
+
+    def in_slices(worker: WorkerRecord) -> WorkerRecord:
+        return with_(worker, slices=Slices(opened_ns=[worker.index * apart_ns], closed_ns=[9**10]))
+
+    study = replace(ONE, arms=(build,))
+    (row,) = judged(lambda run: of_workers(waits(run), in_slices), study)
     assert ("not-all-busy" in row["reasons"]) is is_idle
 
 

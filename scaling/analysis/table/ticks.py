@@ -209,23 +209,16 @@ def overlap(stack: Stack) -> Floats:
     longest stall in between. Late ticks are no stall: a worker may be at work all the while. Shape:
     (runs,).
     """
-    counted = over_window(stack.time)
-    stalled = np.zeros(counted.shape)
-    suspects = _has_a_slow_stretch(stack)
-    if suspects.any():
-        stalled[suspects] = longest_stall(stack.part(suspects))
-    return np.minimum(under_way(stack), (1 - stalled / counted).min(axis=1))
-
-
-def under_way(stack: Stack) -> Floats:
-    """The share of the counted time in which the traffic of all workers had started, and none was
-    stopped, of the worst worker; shape: (runs,).
-    """
     all_from = stack.busy_from.max(axis=1, keepdims=True)
     all_until = stack.busy_until.min(axis=1, keepdims=True)
     opened, closed = stack.time[..., 0], stack.time[..., -1]
     together = np.minimum(closed, all_until) - np.maximum(opened, all_from)
-    return np.asarray((np.maximum(together, 0) / (closed - opened)).min(axis=1))
+    stalled = np.zeros(opened.shape)
+    suspects = _has_a_slow_stretch(stack)
+    if suspects.any():
+        stalled[suspects] = longest_stall(stack.part(suspects))
+    busy = np.minimum(np.maximum(together, 0), closed - opened - stalled)
+    return np.asarray((busy / (closed - opened)).min(axis=1))
 
 
 def _has_a_slow_stretch(stack: Stack) -> Flags:
@@ -275,11 +268,6 @@ BUSY = {
         definition="share of the counted time in which all workers were busy, worst worker; not of "
         "finite runs",
         better="more",
-    ),
-    "under_way": Column(
-        read=from_ticks(under_way, of="windowed"),
-        definition="the same, whether or not they stalled meanwhile",
-        in_frame=False,
     ),
 }
 

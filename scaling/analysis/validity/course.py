@@ -42,6 +42,9 @@ MOST_SLEW = 500e-6
 # Of a window that is taken in slices, s/s. Lateness at both ends makes it shorter by chance.
 LEAST_IN_SLICES = 0.5
 
+# Between the first and the last worker that opened a slice which they have in common.
+MOST_APART_NS = 2_000_000
+
 # Of a finite run's time, between first and last finish. Workers with equal shares on equal cores
 # end within a tenth of each other; if one waited for a quarter of the time, the figure measures
 # that and not N workers at work.
@@ -72,11 +75,16 @@ def not_all_busy(batch: Batch) -> Found:
 
 
 def _waits_for_gil(batch: Batch, row: int) -> bool:
-    """Whether workers of a run that were not all busy are threads that share a GIL, each under way
-    in all of the counted time.
+    """Whether the workers of a run are threads that share a GIL and have their slices in common.
+
+    In older journals each thread opened a slice when it got the GIL.
     """
-    shares = batch.runs[row].cell.model == "threads" and batch.figures["gil_enabled"][row]
-    return bool(shares and batch.figures["under_way"][row] >= LEAST_OVERLAP)
+    run = batch.runs[row]
+    if run.record is None or run.cell.model != "threads" or not batch.figures["gil_enabled"][row]:
+        return False
+    opened = [each.slices.opened_ns if each.slices else [] for each in run.record.workers]
+    every = zip(*opened, strict=False)
+    return bool(opened[0]) and all(max(each) - min(each) <= MOST_APART_NS for each in every)
 
 
 def slices_short(batch: Batch) -> Found:
