@@ -126,8 +126,7 @@ def pasted(names: Sequence[str]) -> Iterator[str]:
 
 def variables(chosen: Sequence[Setting]) -> list[str]:
     """The environment as a shell sets it."""
-    found = [f"export {k}={value}" for each in chosen for k, value in each.environment.items()]
-    return found + [f"export LD_PRELOAD={each.preload}" for each in chosen if each.preload]
+    return [f"export {variable}" for each in chosen for variable in each.variables]
 
 
 def python_lines(chosen: Sequence[Setting]) -> list[str]:

@@ -320,10 +320,11 @@ def test_a_run_of_any_arm_without_fault_is_valid(model: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("build", "apart_ns", "is_idle"), [("3.14", 0, False), ("3.14", 9**9, True), ("3.14t", 0, True)]
+    ("build", "workers", "apart_ns", "is_idle"),
+    [("3.14", 2, 0, False), ("3.14", 2, 9**9, True), ("3.14", 1, 0, True), ("3.14t", 2, 0, True)],
 )
 def test_a_thread_that_waits_for_the_gil_in_a_common_slice_is_not_idle(
-    build: str, apart_ns: int, is_idle: bool
+    build: str, workers: int, apart_ns: int, is_idle: bool
 ) -> None:
     """Its run would be chosen by what it did: nothing in a half of its window."""
     done = list(accumulate([1000] * 5 + [0] * 10 + [1000] * 5, initial=1000))
@@ -332,7 +333,7 @@ def test_a_thread_that_waits_for_the_gil_in_a_common_slice_is_not_idle(
     def in_slices(worker: WorkerRecord) -> WorkerRecord:
         return with_(worker, slices=Slices(opened_ns=[worker.index * apart_ns], closed_ns=[9**10]))
 
-    study = replace(ONE, arms=(build,))
+    study = replace(ONE, arms=(build,), workers=(workers,))
     (row,) = judged(lambda run: of_workers(waits(run), in_slices), study)
     assert ("not-all-busy" in row["reasons"]) is is_idle
 

@@ -135,7 +135,7 @@ def test_threads_that_share_the_gil_have_their_slices_in_common(loop: str) -> No
     endings, _ = together({**cell, "workers": workers} for workers in (1, 2))
     one, two = map(record_of, endings)
     opened_ns = [[opened for opened, _ in true_slices(worker)] for worker in two.workers]
-    assert all(abs(one - other) <= MS for one, other in zip(*opened_ns, strict=True))
+    assert all(abs(first - second) <= 2 * MS for first, second in zip(*opened_ns, strict=True))
     assert all(worker.ticks.time_ns[0] - worker.ticks.instant_ns[0] <= MS for worker in two.workers)
     one_per_s, two_per_s = throughputs([one, two])
     assert two_per_s < 1.5 * one_per_s

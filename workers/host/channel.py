@@ -63,15 +63,6 @@ class Channel:
             pass
         return message
 
-    def wait(self) -> None:
-        """Block the thread until there is something to read, or the other end is closed.
-
-        Some loops make a socket that they read from one that does not block.
-        """
-        with selectors.DefaultSelector() as selector:
-            selector.register(self, selectors.EVENT_READ)
-            selector.select()
-
     def receive_with_files(self) -> tuple[Message, list[int]]:
         """Wait for a message and the descriptors that come with it; blocks the thread.
 

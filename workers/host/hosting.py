@@ -38,7 +38,8 @@ def schedule(opens_ns: int, window_s: float, ticks: int) -> list[int]:
 
 SAME_FOR_ALL = ("loop_version", "facts", "debug")  # in the record once, from worker 0
 LEAD_S = 0.02  # between publishing an instant and the instant: every loop must have read it by then
-RESTING_S = 0.002  # for every worker to get its order for a slice
+# Until workers begin a slice: each must have its order by then.
+RESTING_S, RESTING_S_EACH = 0.002, 0.0002
 MOST_SETTLE_S = 1.0  # for loops that are late because each callback takes long
 LOAD_LEAD_S = 0.1  # more, for a load generator: it passes them on, and begins 30 ms later
 # A worker that is silent for this much longer than a phase should take counts as hung. Finite work
@@ -218,18 +219,20 @@ class Host:
 
         In between the driver stops all processes of the run, or the load of a served workload, so a
         slice opens once it has settled: with loops that were late for the last one, later. All
-        workers begin at once: one that began sooner might keep the GIL from us, who send the others
-        their orders. Services of clients are not stopped; what they use is read in slices.
+        workers begin at once: one that began earlier could keep the GIL from this thread, which
+        still has to send orders to the others. Services of clients are not stopped; what they use
+        is read in slices.
         """
         instants_ns: list[int] = []
         late_ns = 0
         settle_s = self._settle_s
+        rests_s = RESTING_S + RESTING_S_EACH * self._cell.workers
         if served:
             self._serving(pids, served)
         while turn := self._observer.phase("turn", pids, late_ns=late_ns, served=bool(served)):
             if served or self._cell.services:
                 self._observer.phase("resume", pids)
-            begins_ns = _soon_ns(0.0 if served else RESTING_S)
+            begins_ns = _soon_ns(0.0 if served else rests_s)
             opens_ns = begins_ns + round((settle_s + turn["wait_s"]) * 1e9)
             slice_ns = schedule(opens_ns, turn["slice_s"], turn["parts"])
             if served or self._cell.services:

@@ -90,7 +90,8 @@ def _run_queue_ns() -> int | None:
 
 # -------------------------------------------------------------------------------------------- meter
 
-MOST_LATE_NS = 1_000_000  # of a timer, since some loops count ms; what is later waited for the GIL
+# How late a timer may be: some loops count in ms. A later one has probably waited for the GIL.
+MOST_LATE_NS = 1_000_000
 
 
 class Joined:
@@ -138,8 +139,8 @@ class Meter:
         """Open the window, with the first tick, or its next slice; return when, monotonic ns.
 
         `from_instant`: what is measured counts from its instant on, however late it is opened. So
-        does a slice that all workers have `in_common`, for a worker that waited for the GIL then,
-        and so did nothing: later than `MOST_LATE_NS`.
+        does a slice that all workers have `in_common`, for a worker that is later than
+        `MOST_LATE_NS`; what it did between the instant and its tick is lost.
         """
         if self._readback:
             self._readback.opened()
@@ -163,7 +164,7 @@ class Meter:
         return time_ns
 
     def _go_on(self, instant_ns: int, *, from_instant: bool, in_common: bool) -> int:
-        """Count nothing of what happened since the last tick. Returns from when on time counts."""
+        """Count nothing of what happened since the last tick. Returns from when time counts, ns."""
         now_ns, *counters = self._read()
         waited = in_common and now_ns - instant_ns > MOST_LATE_NS
         counts_from_ns = instant_ns if from_instant or waited else now_ns

@@ -9,6 +9,7 @@ import socket
 import threading
 import time
 import traceback
+from functools import cached_property
 from typing import Any
 
 from workers.cell import Cell
@@ -231,21 +232,17 @@ class Session:
         thread = [os.getpid(), threading.get_native_id()]
         return {"is": "ready", "thread": thread, "parts": parts_of(self.workload)}
 
-    @property
+    @cached_property
     def shares_gil(self) -> bool:
-        """Whether it takes slices under a GIL that host and other workers share.
+        """Whether it takes slices under a GIL that the host and other workers share.
 
-        A loop gives the GIL up and takes it back before another thread has woken up: others wait
-        for half a second, longer than a slice. So the thread rests between slices, the host can end
-        the turn, and all workers have each slice in common. Servers go on between slices, as their
-        clients do.
+        A loop that polls releases the GIL and takes it again before a waiting thread wakes up. That
+        thread may wait for half a second, longer than a slice. So workers block between slices: the
+        host can end the turn, and all workers begin the next slice together. Servers are not
+        stopped between slices, so they do not block.
         """
-        return (
-            self.cell.alternating
-            and self.cell.model == "threads"
-            and not self.workload.served
-            and gil_enabled() is not False
-        )
+        takes_slices = self.cell.alternating and not self.workload.served
+        return takes_slices and self.cell.model == "threads" and gil_enabled()
 
     def _in_flight(self) -> int | None:
         """How much work the workload really has in flight; None where it has no such parameter."""
@@ -322,18 +319,23 @@ async def measure_window(session: Session, runner: Runner, grace_s: float) -> Me
 async def _ask(session: Session, runner: Runner, message: Message) -> Message:
     session.channel.send(message)
     if session.shares_gil:
-        session.channel.wait()
+        return session.channel.receive()  # blocks the loop
     return await runner.beside(runner.receive(session.channel))
 
 
 def _rest_until(begins_ns: int) -> None:
-    """Block the loop until all workers begin a slice; not at all where that has passed."""
-    time.sleep(max(0.0, (begins_ns - time.monotonic_ns()) / 1e9))
+    """Block the loop until all workers begin a slice; return at once if that has passed.
+
+    `begins_ns` is monotonic; it is 0 where they need not begin together.
+    """
+    if (wait_s := (begins_ns - time.monotonic_ns()) / 1e9) > 0:
+        time.sleep(wait_s)
 
 
 async def _ticks(runner: Runner, instants_ns: list[int], session: Session) -> dict[str, int]:
     """Take a tick at each instant; return how late the first and the last one were, ns."""
-    meter, in_common = session.meter, session.shares_gil
+    meter = session.meter
+    in_common = session.shares_gil and session.cell.workers > 1
     opens_ns, closes_ns = instants_ns[0], instants_ns[-1]
     late = {"opened_late_ns": 0, "late_ns": 0}
 

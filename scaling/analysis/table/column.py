@@ -99,7 +99,7 @@ def where(has: str, columns: Mapping[str, Column]) -> dict[str, Column]:
 
 def _unless_blank(column: Column, has: str) -> Read:
     known = column.read
-    assert callable(known)
+    assert callable(known)  # a field of the line is read with all others
 
     def read(rows: SomeRuns) -> Any:
         return known(rows) if getattr(rows, has) else _blank(column.dtype, len(rows.runs))

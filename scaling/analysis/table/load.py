@@ -57,8 +57,8 @@ class Rows(SomeRuns):
     def _fields(self) -> dict[str, tuple[Any, ...]]:
         """The columns that are fields of the run's line.
 
-        All are read at one look at each run: a look for each column would bring every run into a
-        core's cache as often.
+        Each run is looked at once for all of them. One pass for each column would load every run
+        into a core's cache that many times.
         """
         return dict(zip(FIELDS, zip(*map(_read_fields, self.runs), strict=True), strict=True))
 

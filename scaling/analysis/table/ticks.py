@@ -187,7 +187,7 @@ FAULTS = {
 
 # A worker stalls if for a long time it does almost nothing, in operations and in CPU time. A worker
 # that waits for I/O still does a little all the time. One that waits for the GIL may do nothing in
-# several slices, and is not idle for that (`scaling.analysis.validity.course`).
+# several slices; that is no stall (`scaling.analysis.validity.course`).
 # A stall lasts at least this long, also in short windows. A busy machine takes the CPU away for
 # about 0.1 s at a time, however long the window. That is noise, and excluding such runs would
 # select runs by their result.

@@ -42,7 +42,7 @@ MOST_SLEW = 500e-6
 # Of a window that is taken in slices, s/s. Lateness at both ends makes it shorter by chance.
 LEAST_IN_SLICES = 0.5
 
-# Between the first and the last worker that opened a slice which they have in common.
+# Between the first and the last worker to open a slice that all have in common.
 MOST_APART_NS = 2_000_000
 
 # Of a finite run's time, between first and last finish. Workers with equal shares on equal cores
@@ -56,7 +56,7 @@ def not_all_busy(batch: Batch) -> Found:
 
     In a finite run a worker that is done early has done its part: no overlap is required. A served
     worker has nothing to do without a connection (that is `uneven-load`), or where few requests are
-    due. A thread that waits for the GIL, for longer than a slice perhaps, is not idle.
+    due. A thread that waits for the GIL is not idle, even if it waits for longer than a slice.
     """
     overlap, due = batch.figures["overlap"], _due(batch)
     idle = batch.figures["idle_workers"] - np.nan_to_num(batch.figures["unconnected_workers"])
@@ -64,7 +64,7 @@ def not_all_busy(batch: Batch) -> Found:
     finite = np.isfinite(batch.figures["finish_s"])
     stalled = ~finite & ~(overlap >= LEAST_OVERLAP) & ~(due < FEWEST_DUE)
     for row in batch.where((idle > 0) | stalled):
-        if not idle[row] and _waits_for_gil(batch, row):
+        if _waits_for_gil(batch, row):
             continue
         if idle[row]:
             where = "at all" if finite[row] else "in the window"
@@ -80,11 +80,14 @@ def _waits_for_gil(batch: Batch, row: int) -> bool:
     In older journals each thread opened a slice when it got the GIL.
     """
     run = batch.runs[row]
-    if run.record is None or run.cell.model != "threads" or not batch.figures["gil_enabled"][row]:
+    if run.record is None or run.load is not None or not batch.figures["operations"][row]:
+        return False
+    if run.cell.model != "threads" or run.cell.workers < 2 or not batch.figures["gil_enabled"][row]:
         return False
     opened = [each.slices.opened_ns if each.slices else [] for each in run.record.workers]
-    every = zip(*opened, strict=False)
-    return bool(opened[0]) and all(max(each) - min(each) <= MOST_APART_NS for each in every)
+    return all(opened) and all(
+        max(each) - min(each) <= MOST_APART_NS for each in zip(*opened, strict=False)
+    )
 
 
 def slices_short(batch: Batch) -> Found:

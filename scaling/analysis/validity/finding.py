@@ -50,7 +50,7 @@ BUILD_FACTS = {
     "context_aware_warnings": "context_aware_warnings",
 }
 
-# What runs report that is compared with their arm; those that report the same are judged once.
+# What is compared with the arm. Runs that report the same are judged once.
 _of_cell = attrgetter("arm", "model", "workers", "loop")
 _of_worker = attrgetter("index", "loop_class", "eager_tasks", "own_code")
 _of_process = attrgetter(

@@ -51,7 +51,7 @@ def settings_lost(batch: Batch) -> Found:
 
 
 def _otherwise(batch: Batch, row: int) -> str | None:
-    """What of all that a run reports is not as its arm asks; its block and pinning apart."""
+    """How what a run reports differs from its arm; without what depends on block, CPUs or share."""
     run, arm = batch.runs[row], batch.arm(row)
     if arm is None:
         return f"the arm {run.cell.arm} is not one of the study"

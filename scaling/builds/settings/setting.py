@@ -56,3 +56,9 @@ class Setting:
     def is_remedy(self) -> bool:
         """Whether someone recommends it, or it is a control of such."""
         return bool(self.source)
+
+    @property
+    def variables(self) -> list[str]:
+        """What a shell sets for it, each as `NAME=value`."""
+        found = [f"{name}={value}" for name, value in self.environment.items()]
+        return found + [f"LD_PRELOAD={self.preload}"] * bool(self.preload)

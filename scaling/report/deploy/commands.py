@@ -52,10 +52,10 @@ def deploy_commands(results: StudyResults) -> dict[Cell, str]:
 
 
 def command(cell: Cell, interface: str, parameters: Mapping[str, Any]) -> str:
-    """The command of a configuration, after the variables that the arm's settings are."""
+    """The command of a configuration, with the variables of its arm's settings before it."""
     build, *settings = cell.arm.split("+")
-    each = (SETTINGS[name].environment.items() for name in settings if name in SETTINGS)
-    variables = [f"{name}={value}" for name, value in chain.from_iterable(each)]
+    known = (SETTINGS[name].variables for name in settings if name in SETTINGS)
+    variables = chain.from_iterable(known)
     application, factory = str(parameters["application"]), bool(parameters.get("factory"))
     typed = arguments(interface, cell.model, application, cell.workers, factory=factory)
     return " ".join([*variables, f"python{build}", typed])
