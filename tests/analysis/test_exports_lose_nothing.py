@@ -3,6 +3,7 @@ pyperf, Bencher and github-action-benchmark read.
 """
 
 import json
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -18,6 +19,7 @@ from scaling.analysis.table.columns import COLUMNS
 from scaling.analysis.table.load import Journal
 from scaling.base.console import new_console
 from scaling.base.errors import ScalingError
+from scaling.cli.export import export as command
 from scaling.journal.record import ProcessFacts, RunLine
 from scaling.report.export.formats import FORMATS, export
 from scaling.report.export.pyperf_suite import suite, write_suite
@@ -125,6 +127,12 @@ def test_what_was_exported_twice_is_the_same_file(to: str, study: Journal, tmp_p
         assert found == tmp_path / name / FORMATS[to].file_name
         contents.append(found.read_bytes())
     assert contents[0] == contents[1]
+
+
+def test_help_names_every_format() -> None:
+    """It is written by hand, since to import the formats takes longer than to print it."""
+    (to,) = command.__annotations__["to"].__metadata__
+    assert set(FORMATS) <= set(re.findall(r"[\w-]+", to.help))
 
 
 def test_bencher_gets_a_value_with_bounds_of_each_measure() -> None:
