@@ -128,6 +128,7 @@ def test_the_analysis_reads_them_as_any_other(measured: list[Record]) -> None:
 
 
 @pytest.mark.one_build
+@pytest.mark.measures
 @pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
 def test_threads_that_share_the_gil_have_their_slices_in_common(loop: str) -> None:
     """One may wait for the GIL for longer than a slice, and does nothing meanwhile."""
