@@ -179,10 +179,14 @@ def switched(arms: Iterable[str]) -> list[str]:
     ]
 
 
+def settings_of(arm: str) -> list[Setting]:
+    """The settings in an arm's name, without those of a later version."""
+    return [SETTINGS[name] for name in arm.split("+")[1:] if name in SETTINGS]
+
+
 def with_settings(arm: str, parameters: Mapping[str, object]) -> dict[str, object]:
     """A workload's parameters as an arm's settings change them; those of a later version do not."""
-    settings = (SETTINGS[name] for name in arm.split("+")[1:] if name in SETTINGS)
-    changed = {name: value for each in settings for name, value in each.parameters.items()}
+    changed = {k: value for each in settings_of(arm) for k, value in each.parameters.items()}
     return {**parameters, **changed}
 
 

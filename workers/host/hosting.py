@@ -38,7 +38,8 @@ def schedule(opens_ns: int, window_s: float, ticks: int) -> list[int]:
 
 SAME_FOR_ALL = ("loop_version", "facts", "debug")  # in the record once, from worker 0
 LEAD_S = 0.02  # between publishing an instant and the instant: every loop must have read it by then
-# Until workers begin a slice: each must have its order by then.
+# Until workers begin a slice: each must have its order by then. As long on every build and model,
+# so that cells which take turns are handed over alike.
 RESTING_S, RESTING_S_EACH = 0.002, 0.0002
 MOST_SETTLE_S = 1.0  # for loops that are late because each callback takes long
 LOAD_LEAD_S = 0.1  # more, for a load generator: it passes them on, and begins 30 ms later

@@ -94,6 +94,11 @@ def _run_queue_ns() -> int | None:
 MOST_LATE_NS = 1_000_000
 
 
+def _counted_from(instant_ns: int, now_ns: int, *, in_common: bool) -> int:
+    """From when time counts that was due to count at an instant and is read now, ns."""
+    return instant_ns if in_common and now_ns - instant_ns > MOST_LATE_NS else now_ns
+
+
 class Joined:
     """Readings of counters and clocks, one list per column, without what lies between slices."""
 
@@ -148,9 +153,8 @@ class Meter:
         if self.slices["opened_ns"]:
             opened_ns = self._go_on(instant_ns, from_instant=from_instant, in_common=in_common)
         else:
-            opened_ns = self.tick(instant_ns)
-            if in_common and opened_ns - instant_ns > MOST_LATE_NS:
-                self.columns["time_ns"][0] = opened_ns = instant_ns
+            opened_ns = _counted_from(instant_ns, self.tick(instant_ns), in_common=in_common)
+            self.columns["time_ns"][0] = opened_ns
         self.slices["opened_ns"].append(instant_ns if from_instant else opened_ns)
         return opened_ns
 
@@ -166,8 +170,9 @@ class Meter:
     def _go_on(self, instant_ns: int, *, from_instant: bool, in_common: bool) -> int:
         """Count nothing of what happened since the last tick. Returns from when time counts, ns."""
         now_ns, *counters = self._read()
-        waited = in_common and now_ns - instant_ns > MOST_LATE_NS
-        counts_from_ns = instant_ns if from_instant or waited else now_ns
+        counts_from_ns = _counted_from(instant_ns, now_ns, in_common=in_common)
+        if from_instant:
+            counts_from_ns = instant_ns
         due_ns, taken_ns = self.columns["instant_ns"][-1], self.columns["time_ns"][-1]
         assert due_ns is not None
         assert taken_ns is not None

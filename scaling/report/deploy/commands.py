@@ -1,7 +1,6 @@
 """The commands that serve what is best for an application, as they are typed."""
 
 from collections.abc import Iterator, Mapping
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,7 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.table.groups import counting_lines
 from scaling.base.errors import UsageError
 from scaling.base.files import refusal
-from scaling.builds.settings import SETTINGS
+from scaling.builds.arms import settings_of
 from scaling.builds.settings.setting import GTHREAD
 from scaling.journal.record import Cell, RunLine
 from scaling.report.tables.grid import Cell as GridCell
@@ -53,12 +52,11 @@ def deploy_commands(results: StudyResults) -> dict[Cell, str]:
 
 def command(cell: Cell, interface: str, parameters: Mapping[str, Any]) -> str:
     """The command of a configuration, with the variables of its arm's settings before it."""
-    build, *settings = cell.arm.split("+")
-    known = (SETTINGS[name].variables for name in settings if name in SETTINGS)
-    variables = chain.from_iterable(known)
+    variables = [variable for each in settings_of(cell.arm) for variable in each.variables]
+    python = f"python{cell.arm.partition('+')[0]}"
     application, factory = str(parameters["application"]), bool(parameters.get("factory"))
     typed = arguments(interface, cell.model, application, cell.workers, factory=factory)
-    return " ".join([*variables, f"python{build}", typed])
+    return " ".join([*variables, python, typed])
 
 
 def deploy_grids(results: StudyResults) -> Iterator[Grid]:
