@@ -159,7 +159,9 @@ LOSES = """
         async def run(self, worker: Worker) -> None:
             while worker.running:
                 sum(range(20_000))
-                time.sleep(0.05)  # blocks the loop
+                # Blocks the loop. In step, one thread of a free-threaded build might never collect:
+                # `collect` does nothing while another thread's collection runs.
+                time.sleep(0.04 + 0.02 * worker.index)
                 gc.collect()
                 await asyncio.sleep(0)
                 worker.operations += 1
