@@ -10,7 +10,7 @@ from statistics import median
 import msgspec
 
 from scaling.base.errors import ScalingError
-from scaling.base.formats import duration, number, plural
+from scaling.base.formats import duration, listed, number, plural
 from scaling.journal.file import JournalFile
 from scaling.journal.record import (
     Calibration,
@@ -167,6 +167,8 @@ def _ceiling_per_s(
 
 # ---------------------------------------------------------------------------------------- calibrate
 
+MORE = 1.1  # than needed: arrivals are random, and a rate is met within some per cent
+
 
 def calibrate(
     plan: Plan, executor: Callable[[Plan], Callable[[PlannedRun], Done]], display: Display
@@ -208,6 +210,8 @@ def calibrate(
             display.end()
         made.append(_calibration(needed, lines, plan))
         display.note(_in_words(made[-1], workload.operation))
+        if without := without_p99(made[-1], lines, plan.study.window_s):
+            display.note(without)
     return made
 
 
@@ -232,6 +236,29 @@ def _calibration(needed: Needed, lines: list[RunLine], plan: Plan) -> Calibratio
         peak_per_s=peak,
         runs_per_s=found[best],
         rates=rates_for(needed.names, peak),
+    )
+
+
+def without_p99(made: Calibration, lines: Iterable[RunLine], window_s: float) -> str:
+    """At which rates a run has too few requests for P99, and which window has enough; or nothing.
+
+    Background requests, which have no part in it, are as frequent as they were in these `lines`.
+    """
+    from scaling.analysis.table.latency import SHARES, fewest  # numpy: `--help` needs none
+
+    loads = [line.load for line in lines if line.load]
+    timed, aside = (
+        sum(sum(histogram.count) for histogram in several)
+        for several in ([each.latency for each in loads], [each.background for each in loads])
+    )
+    needed = fewest(SHARES["p99"]) * (timed + aside) / max(timed, 1)
+    few = sorted({rate for rate in made.rates.values() if rate * window_s < needed})
+    if not few:
+        return ""
+    seconds = math.ceil(MORE * needed / few[0])
+    return (
+        f"P99 takes {needed:,.0f} requests in a run. At {listed(map(number, few))}/s a window of "
+        f"{window_s:g} s has fewer, so there is no P99: --seconds {seconds} has enough"
     )
 
 

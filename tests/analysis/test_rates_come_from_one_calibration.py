@@ -18,8 +18,16 @@ from scaling.builds.arms import parse_arm
 from scaling.builds.prepared_arm import PreparedArm
 from scaling.journal.file import FILE_NAME, JournalFile
 from scaling.journal.reading import read_lines
-from scaling.journal.record import Cell, Load, ParameterFacts, RunLine, StudyLine, WorkloadFacts
-from scaling.run.calibrate import calibrate
+from scaling.journal.record import (
+    Cell,
+    Latency,
+    Load,
+    ParameterFacts,
+    RunLine,
+    StudyLine,
+    WorkloadFacts,
+)
+from scaling.run.calibrate import calibrate, without_p99
 from scaling.run.measure import Prepared, measure
 from scaling.run.progress import Display, PlainLines, display
 from scaling.run.remaining_work import read_runs, work_in
@@ -179,6 +187,20 @@ def test_a_share_is_of_the_peak_and_mixes_with_numbers() -> None:
     plan = asked.at_rates(calibrate(asked, Pretended, Told()))
     rates = dict.fromkeys(cell.parameters["rate_per_s"] for cell in plan.cells)
     assert list(rates) == [2_600.0, 1_000.0, 651.0]
+
+
+def test_a_window_that_is_too_short_for_p99_is_told_before_the_first_run() -> None:
+    """One request in twenty is a background request, and has no part in P99."""
+    asked = planned(STUDY.replace('"grid"', '["10%", "50%"]'))
+    (made,) = calibrate(asked, Pretended, Told())
+    load = Load(latency=Latency(count=[900, 50]), background=Latency(count=[50]))
+    lines = [RunLine(cell=made.baseline, outcome="measured", block=0, position=0, load=load)]
+    assert without_p99(made, lines, 3.0) == (
+        "P99 takes 2,105 requests in a run. At 521/s a window of 3 s has fewer, so there is no "
+        "P99: --seconds 5 has enough"
+    )
+    assert without_p99(made, lines, 5.0) == ""
+    assert without_p99(made, [], 1.0) == ""  # nothing was timed
 
 
 def test_each_server_has_its_own_and_what_is_compared_at_one_rate_shares_the_heaviest() -> None:
