@@ -11,6 +11,7 @@ from scaling.base.files import refusal
 from scaling.builds.arms import settings_of
 from scaling.builds.settings.setting import GTHREAD
 from scaling.journal.record import Cell, RunLine
+from scaling.report.remedies import python_lines
 from scaling.report.tables.grid import Cell as GridCell
 from scaling.report.tables.grid import Grid
 from scaling.study.application import SERVE, WORKLOAD, arguments
@@ -65,14 +66,24 @@ def deploy_grids(results: StudyResults) -> Iterator[Grid]:
         rows: list[list[GridCell]] = [
             [f"{each.arm} {each.model}", text] for each, text in found.items()
         ]
-        note = f"{NOTE} {WRITTEN}" if any(SERVE in text for text in found.values()) else NOTE
-        yield Grid("How to deploy it", ["configuration", "command"], rows, words=2, note=note)
+        notes = [f"{NOTE} {WRITTEN}" if any(SERVE in text for text in found.values()) else NOTE]
+        for arm in dict.fromkeys(each.arm for each in found):
+            if lines := python_lines(settings_of(arm)):
+                notes += [f"For {arm} the application also has:", *lines]
+        title, headings = "How to deploy it", ["configuration", "command"]
+        yield Grid(title, headings, rows, words=2, note="\n".join(notes))
 
 
 def deploy_json(results: StudyResults) -> list[dict[str, Any]]:
-    """The same as JSON objects."""
+    """The same as JSON objects; `lines` are those that the application also has."""
     return [
-        {"arm": each.arm, "model": each.model, "workers": each.workers, "command": text}
+        {
+            "arm": each.arm,
+            "model": each.model,
+            "workers": each.workers,
+            "command": text,
+            "lines": python_lines(settings_of(each.arm)),
+        }
         for each, text in deploy_commands(results).items()
     ]
 
