@@ -151,7 +151,7 @@ def test_a_comparison_has_all_parts() -> None:
     kinds = {
         each.attributes["aria-labelledby"].split("-")[1] for each in outline("ladder").all("svg")
     }
-    assert kinds == {"verdicts", "throughput", "efficiency", "memory", "ladder", "trade"}
+    assert kinds >= {"verdicts", "throughput", "efficiency", "memory", "ladder", "trade"}
 
 
 def test_the_answer_is_a_sentence_a_picture_and_a_table_of_verdicts() -> None:

@@ -9,7 +9,8 @@ import msgspec
 import pytest
 
 import workers.workloads.compute
-from scaling.journal.record import Description, ParameterFacts, decode_description
+from scaling.builds.arms import parse_arm
+from scaling.journal.record import Cell, Description, ParameterFacts, decode_description
 from tests.support.children import (
     BEGINNING,
     Own,
@@ -97,6 +98,16 @@ def test_refusals_are_those_of_a_sub_interpreter_that_tried(here: Description) -
     assert ("echo", "interpreters", "asyncio") not in reasons
     on_asyncio = {model for name, model, loop in reasons if name == "echo" and loop in OURS}
     assert on_asyncio == {"interpreters"}
+
+
+def test_what_has_no_sockets_is_known_to_the_setting_of_sockets(here: Description) -> None:
+    """A setting is asked about a cell alone, so it has the names of these workloads."""
+    arm = parse_arm("3.14t+recv64k")
+    echo = Cell(workload="echo", loop="asyncio", arm=arm.name, model="threads", workers=1)
+    reasons = {name: arm.unfit(echo.but(workload=name)) or "" for name in built_in()}
+    told = {name for name, reason in reasons.items() if "reads no socket" in reason}
+    facts = {name: here.workloads[name] for name in built_in()}
+    assert told == {name for name, its in facts.items() if not (its.descriptors or its.served)}
 
 
 def test_what_scaling_and_sizing_must_not_divide_is_reported(here: Description) -> None:

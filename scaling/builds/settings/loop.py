@@ -6,10 +6,10 @@ from scaling.journal.record import Cell
 SMALLER_BYTES = 65_536
 _OF_ASYNCIO = ("asyncio", "anyio/asyncio")
 _MAX_SIZE = "asyncio.selector_events._SelectorSocketTransport.max_size"
-# Of the built-in workloads; a user's own may.
+# Of the built-in workloads those without open files of their own; a user's own may have some.
 _WITHOUT_SOCKETS = (
     *("compute", "shared", "sleep", "spawn", "cancel", "gather", "handoff", "lifecycle"),
-    *("cache", "state", "state-pass"),
+    *("cache", "primitives", "state", "state-pass"),
 )
 _ISSUE = "https://github.com/python/cpython/issues/85451"
 _NO_LOOP = "there is no loop: the server calls WSGI in its threads"
