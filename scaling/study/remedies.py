@@ -21,7 +21,8 @@ FREE = "3.14t"  # threads without the GIL: what remedies are looked for
 P99_RATE = "50%"  # of the peak: busy, and not so busy that latency is all queueing
 TOGETHER = "together"
 
-# Fifteen arms at two N in ten blocks are 300 runs: eight minutes. A verdict needs six blocks.
+# Fifteen arms at two N and two A/A pairs in ten blocks are 320 runs: eleven minutes. A verdict
+# needs six blocks.
 EFFORT = {
     "smoke": {"blocks": 6, "window_s": 0.4},
     "default": {"blocks": 10, "window_s": 1.0},

@@ -390,18 +390,17 @@ def test_what_may_be_shipped_has_the_command_that_serves_it(
     assert commands.command(of, interface, asked) == expected
 
 
-def test_a_setting_that_is_made_in_the_program_stands_below_the_command(
+def test_a_setting_that_is_made_in_the_program_has_its_lines(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    of = Cell(workload="app", loop="asyncio", arm="3.14t+nogc", model="threads", workers=2)
-    monkeypatch.setattr(commands, "deploy_commands", lambda _: {of: "python3.14t serve.py"})
-    (grid,) = commands.deploy_grids(FASTER.results)
-    title, *lines = grid.note.splitlines()[1:]
-    assert title == "For 3.14t+nogc the application also has:"
+    plain = Cell(workload="app", loop="asyncio", arm="3.14t", model="threads", workers=2)
+    found = dict.fromkeys((plain, plain.but(arm="3.14t+nogc")), "python3.14t serve.py")
+    monkeypatch.setattr(commands, "deploy_commands", lambda _: found)
+    arm, *lines = commands.program_lines(FASTER.results)
+    assert arm == "# 3.14t+nogc"
     assert lines[0] == "import gc"
     assert lines[1].startswith("gc.disable()")
-    (shown,) = commands.deploy_json(FASTER.results)
-    assert shown["lines"] == lines
+    assert [each["lines"] for each in commands.deploy_json(FASTER.results)] == [[], lines]
 
 
 def test_no_command_is_guessed_for_another_server(tmp_path: Path) -> None:

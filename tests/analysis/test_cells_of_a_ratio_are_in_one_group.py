@@ -63,7 +63,7 @@ def test_a_ratio_of_two_ns_makes_no_group() -> None:
 
 def test_a_group_that_is_too_large_is_divided_and_the_first_ratios_stay_whole() -> None:
     chain = [ratio(k, k + 1) for k in (*range(0, 11, 2), *range(1, 11, 2))]
-    found = names(groups(CELLS[:12], chain, most_cells=8))
+    found = names(groups(CELLS[:12], chain, most_cells=lambda _: 8))
     assert max(map(len, found)) <= 8
     for first in range(0, 12, 2):
         assert any({first, first + 1} <= set(group) for group in found)
@@ -107,7 +107,7 @@ def test_a_stack_needs_its_services() -> None:
 
 @given(st.lists(st.tuples(ANY, ANY)), st.integers(2, 8))
 def test_every_cell_is_in_one_group(asked: list[Pair], most: int) -> None:
-    found = groups(CELLS[:16], asked, most_cells=most)
+    found = groups(CELLS[:16], asked, most_cells=lambda _: most)
     assert sorted(itertools.chain.from_iterable(names(found))) == list(range(16))
     assert all(len(group) <= most for group in found)
 
@@ -269,7 +269,7 @@ def test_only_a_gain_of_cells_in_turn_has_one(options: dict[str, Any]) -> None:
 def test_a_pair_for_gains_is_measured_alone_where_no_group_has_room(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("scaling.study.plan.cells.MOST_CELLS", 3)
+    monkeypatch.setattr("scaling.study.plan.groups.MOST_CELLS", 3)
     plan = made(model=("threads",), arm=("3.14,3.14t",))
     assert plan.alone == {plan.repeats[-1]: TOO_LARGE}
 

@@ -16,6 +16,7 @@ from scaling.journal.record import Cell, RunLine
 from scaling.report.page.answer import answer_block
 from scaling.report.remedies import listing, print_remedies, remedies_json
 from scaling.study.definition import WorkloadEntry
+from scaling.study.plan.groups import groups
 from scaling.study.remedies import LeftOut, best_together, reason_against, remedies_study
 from tests.support.printing import printed_by
 from tests.support.runs import with_
@@ -140,6 +141,15 @@ def test_the_study_has_none_and_each_alone_and_a_rate_where_it_is_served() -> No
     peak, at_rate = study.workloads
     assert (peak.parameters, peak.workers) == ({"rate_per_s": 0.0}, (1, 2))
     assert (at_rate.parameters, at_rate.workers) == ({"rate_per_s": "50%"}, (2,))
+
+
+def test_all_remedies_are_in_turn_with_none() -> None:
+    """And so are the second cells of two A/A pairs."""
+    fit = [name for name in REMEDIES if reason_against(name, BASE, ECHO) is None]
+    arms = [ECHO.but(arm=f"{BASE}+{name}") for name in fit]
+    cells = [*arms, ECHO.but(twin=True), arms[0].but(twin=True)]
+    (together,) = groups([ECHO, *cells], [(each, ECHO) for each in cells])
+    assert len(together) == 1 + len(cells)
 
 
 def test_each_factor_is_over_the_arm_without_it() -> None:

@@ -106,6 +106,8 @@ def test_what_has_no_sockets_is_known_to_the_setting_of_sockets(here: Descriptio
     echo = Cell(workload="echo", loop="asyncio", arm=arm.name, model="threads", workers=1)
     reasons = {name: arm.unfit(echo.but(workload=name)) or "" for name in built_in()}
     told = {name for name, reason in reasons.items() if "reads no socket" in reason}
+    cached = echo.but(workload="cache", parameters={"cache": "valkey"})  # read from a socket
+    assert arm.unfit(cached) is None
     facts = {name: here.workloads[name] for name in built_in()}
     assert told == {name for name, its in facts.items() if not (its.descriptors or its.served)}
 

@@ -6,7 +6,7 @@ from scaling.journal.record import Cell
 SMALLER_BYTES = 65_536
 _OF_ASYNCIO = ("asyncio", "anyio/asyncio")
 _MAX_SIZE = "asyncio.selector_events._SelectorSocketTransport.max_size"
-# Of the built-in workloads those without open files of their own; a user's own may have some.
+# Of the built-in workloads those that read no socket; a user's own may.
 _WITHOUT_SOCKETS = (
     *("compute", "shared", "sleep", "spawn", "cancel", "gather", "handoff", "lifecycle"),
     *("cache", "primitives", "state", "state-pass"),
@@ -16,7 +16,7 @@ _NO_LOOP = "there is no loop: the server calls WSGI in its threads"
 
 
 def _needs_asyncio(cell: Cell) -> str | None:
-    if cell.workload in _WITHOUT_SOCKETS:
+    if cell.workload in _WITHOUT_SOCKETS and cell.parameters.get("cache") != "valkey":
         return "the workload reads no socket"
     if not has_loops(cell):
         return _NO_LOOP

@@ -66,12 +66,15 @@ def deploy_grids(results: StudyResults) -> Iterator[Grid]:
         rows: list[list[GridCell]] = [
             [f"{each.arm} {each.model}", text] for each, text in found.items()
         ]
-        notes = [f"{NOTE} {WRITTEN}" if any(SERVE in text for text in found.values()) else NOTE]
-        for arm in dict.fromkeys(each.arm for each in found):
-            if lines := python_lines(settings_of(arm)):
-                notes += [f"For {arm} the application also has:", *lines]
-        title, headings = "How to deploy it", ["configuration", "command"]
-        yield Grid(title, headings, rows, words=2, note="\n".join(notes))
+        note = f"{NOTE} {WRITTEN}" if any(SERVE in text for text in found.values()) else NOTE
+        yield Grid("How to deploy it", ["configuration", "command"], rows, words=2, note=note)
+
+
+def program_lines(results: StudyResults) -> list[str]:
+    """The lines of Python that the settings of these configurations take, arm by arm."""
+    arms = dict.fromkeys(each.arm for each in deploy_commands(results))
+    needed = {arm: python_lines(settings_of(arm)) for arm in arms}
+    return [line for arm, lines in needed.items() if lines for line in (f"# {arm}", *lines)]
 
 
 def deploy_json(results: StudyResults) -> list[dict[str, Any]]:

@@ -125,7 +125,12 @@ def again_block(study: StudyLine) -> Block:
         words.append(f"It also needs the code of {', '.join(own)}: see --path and --with.")
     if scaled := scaled_to(study.study):
         words.append(f"The amounts in it are {scaled} already.")
-    return Block(words=words, grids=grids, code=f"# {command(study)}\n\n{document}")
+    return Block(
+        words=words,
+        grids=grids,
+        code=f"# {command(study)}\n\n{document}",
+        code_title="The study file",
+    )
 
 
 def command(study: StudyLine) -> str:

@@ -10,7 +10,7 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.sections import Sweep
 from scaling.journal.beside import CHECK_FILE, FAULTS_FILE, PROFILES_FILE, SOAK_FILE
 from scaling.report.application import application_grids
-from scaling.report.deploy.commands import deploy_grids
+from scaling.report.deploy.commands import deploy_grids, program_lines
 from scaling.report.page.parts import Block, PageFigure, PageSection, Picture, Pictures
 from scaling.report.plots import primitives as primitives_plot
 from scaling.report.plots import sweep, versions
@@ -205,3 +205,8 @@ def application_block(results: StudyResults) -> Block:
     if soaked := SOAK_FILE.beside(results.path):
         tables.append(soak_grid(soaked))
     return Block(words=[check_sentence(check)] if check else [], grids=tables)
+
+
+def program_block(results: StudyResults) -> Block:
+    """What the settings of the configurations to ship need in the program; mostly nothing."""
+    return Block(code="\n".join(program_lines(results)), code_title="Lines to add to the program")

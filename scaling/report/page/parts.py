@@ -126,7 +126,8 @@ class PageFigure:
 class Block:
     """Something about one thing: words first, then pictures, then tables, then the small print.
 
-    A block of tables that are `folded` shows them when it is opened.
+    A block of tables that are `folded` shows them when it is opened. `code` is shown as it is,
+    below `code_title`.
     """
 
     title: str = ""
@@ -136,6 +137,7 @@ class Block:
     folded: list[Grid] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     code: str = ""
+    code_title: str = ""
 
     @property
     def is_empty(self) -> bool:

@@ -38,6 +38,7 @@ from scaling.report.page.figures import (
     function_blocks,
     load_blocks,
     primitives_blocks,
+    program_block,
     stack_blocks,
     sweep_blocks,
 )
@@ -116,7 +117,12 @@ def _parts(results: StudyResults, pictures: Pictures) -> list[PageSection]:
     questions = questions_block(results, found)
     return [
         PageSection("answer", "The answer", [answer]),
-        PageSection("application", "Your application", [application_block(results)], SHIP),
+        PageSection(
+            "application",
+            "Your application",
+            [application_block(results), program_block(results)],
+            SHIP,
+        ),
         PageSection("verdicts", "Question by question", [questions], VERDICTS),
         PageSection(
             "load", "Latency under load", load_blocks(loads(results), results, pictures), LOAD

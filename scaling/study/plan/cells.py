@@ -29,13 +29,13 @@ from scaling.study.load import (
 )
 from scaling.study.plan.groups import (
     HAND_OVER_S,
-    MOST_CELLS,
     NOT_ASKED,
     NOT_COMPARED,
     TOO_LARGE,
     Group,
     groups,
     memory_bytes,
+    most_together,
     pairs,
     slice_s,
     why_alone,
@@ -249,7 +249,13 @@ def make_plan(
     may = [cell for cell in (*cells, *repeats) if cell not in why]
     if may:
         asked_of = pairs(may)
-        every = groups(may, asked_of, most_bytes=free_bytes, needs=needs)
+        every = groups(
+            may,
+            asked_of,
+            most_cells=lambda cell: most_together(workloads[cell.workload]),
+            most_bytes=free_bytes,
+            needs=needs,
+        )
         # An A/A pair alone is in no group: then nothing is in turn whose noise it would show.
         in_turn = tuple(
             group for group in every if len({each.but(twin=False) for each in group}) > 1
@@ -265,7 +271,8 @@ def make_plan(
             repeats += (twin,)
             place = next(at for at, group in enumerate(in_turn) if first in group)
             group = (*in_turn[place], twin)
-            if len(group) > MOST_CELLS or sum(needs[cell] for cell in group) > free_bytes:
+            most = most_together(workloads[first.workload])
+            if len(group) > most or sum(needs[cell] for cell in group) > free_bytes:
                 why[twin] = TOO_LARGE
             else:
                 in_turn = (*in_turn[:place], group, *in_turn[place + 1 :])

@@ -1,13 +1,13 @@
 """Groups: cells whose ratio is asked for are measured in turn, all alive at the same time.
 
-Two runs that follow each other differ by what the machine did meanwhile; what it does in a second
-happens to all cells of a group. A cell that is in no ratio runs alone, and so does one that cannot
-be stopped between slices of its window.
+Two runs that follow each other differ by what the machine did meanwhile; what it does in a few
+seconds happens to all cells of a group. A cell that is in no ratio runs alone, and so does one that
+cannot be stopped between slices of its window.
 """
 
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from scaling.base.vocabulary import PROCESSES
 from scaling.builds.runtimes import RUNTIMES
@@ -16,10 +16,12 @@ from scaling.study.load import is_open_loop
 from scaling.study.questions import OVER_PROCESSES, THROUGHPUT, curve_of, every_ratio, section_of
 from scaling.study.services import SERVICES, beside, in_front
 
-# Cells that are alive at once: a slice of each comes round in one to two seconds. Ratios of fifteen
-# scatter as little as those of eight (`echo` with a setting over without, ten blocks on two cores:
-# intervals of ±1 to 5 %); of cells for which eight left no room they were ±10 to 17 %.
-MOST_CELLS = 16
+# Cells that are alive at once. All that `scaling remedies` compares with one arm finds room:
+# fourteen remedies, the arm without, and the second cells of two A/A pairs. A slice of each comes
+# round in one to four seconds. For `echo` (ten blocks, two cores) that gave intervals of ±1 to 7 %;
+# those of cells for which eight left no room were ±10 to 17 %.
+MOST_CELLS = 18
+MOST_SERVED = 8  # of servers, which are not stopped: what idle ones use was measured with so many
 MOST_PER_CPU = 4  # workers; more of them wait for each other for longer than a slice lasts
 
 # A slice is a twentieth of the window, within limits: windows of 0.4 s have eight of them, those of
@@ -59,15 +61,16 @@ def groups(
     cells: Iterable[Cell],
     pairs: Iterable[Pair],
     *,
-    most_cells: int = MOST_CELLS,
+    most_cells: Callable[[Cell], int] = lambda _: MOST_CELLS,
     most_bytes: float = float("inf"),
     needs: Mapping[Cell, int] | None = None,
 ) -> tuple[Group, ...]:
     """The cells in groups, each cell in one, in the order in which they first come.
 
-    Both cells of a pair are in one group, if they have the same N, if the group has no more than
-    `most_cells` then, and all of its runs together need no more than `most_bytes` of memory, of
-    what each `needs`. Where that is not possible for all pairs, it is for the first ones.
+    Both cells of a pair are in one group, if they have the same N, if the group is then no larger
+    than `most_cells` says of each cell, and if all of its runs together need no more than
+    `most_bytes` of memory, of what each `needs`. Where that is not possible for all pairs, it is
+    for the first ones.
     """
     known = needs or {}
     group_of = {cell: [cell] for cell in cells}
@@ -78,7 +81,7 @@ def groups(
         both = ours + theirs
         if (
             of.workers == over.workers
-            and len(both) <= most_cells
+            and len(both) <= min(map(most_cells, both))
             and sum(known.get(cell, 0) for cell in both) <= most_bytes
         ):
             for cell in both:
@@ -86,6 +89,11 @@ def groups(
     place = {key: number for number, key in enumerate(group_of)}
     distinct = {id(group): group for group in group_of.values()}
     return tuple(tuple(sorted(group, key=lambda cell: place[cell])) for group in distinct.values())
+
+
+def most_together(facts: WorkloadFacts) -> int:
+    """With how many cells, itself among them, one of this workload may be in a group."""
+    return MOST_SERVED if facts.served else MOST_CELLS
 
 
 def slice_s(window_s: float) -> float:
