@@ -3,8 +3,9 @@ needs, and the peak that its rates are shares of.
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from statistics import median
 
 import msgspec
@@ -239,19 +240,18 @@ def _calibration(needed: Needed, lines: list[RunLine], plan: Plan) -> Calibratio
     )
 
 
-def without_p99(made: Calibration, lines: Iterable[RunLine], window_s: float) -> str:
+def without_p99(made: Calibration, every: Sequence[RunLine], window_s: float) -> str:
     """At which rates a run may have too few requests for P99, and which window has enough; or
     nothing.
 
-    Background requests, which have no part in it, are as frequent as they were in these `lines`.
+    Background requests, which have no part in it, are as frequent as they were in `every` run of
+    the calibration.
     """
-    from scaling.analysis.table.latency import SHARES, fewest  # numpy: `--help` needs none
+    # numpy: `--help` needs none
+    from scaling.analysis.table.latency import SHARES, counted, fewest, histograms_of
 
-    loads = [line.load for line in lines if line.load]
-    timed, aside = (
-        sum(sum(histogram.count) for histogram in several)
-        for several in ([each.latency for each in loads], [each.background for each in loads])
-    )
+    timed = counted(chain.from_iterable(map(histograms_of, every))).total
+    aside = counted(line.load.background for line in every if line.load).total
     least = fewest(SHARES["p99"])
     needed = least * (timed + aside) / max(timed, 1)
     few = sorted({rate for rate in made.rates.values() if rate * window_s < MORE * needed})

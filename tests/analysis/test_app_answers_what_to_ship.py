@@ -396,7 +396,7 @@ def test_a_setting_that_is_made_in_the_program_has_its_lines(
     plain = Cell(workload="app", loop="asyncio", arm="3.14t", model="threads", workers=2)
     found = dict.fromkeys((plain, plain.but(arm="3.14t+nogc")), "python3.14t serve.py")
     monkeypatch.setattr(commands, "deploy_commands", lambda _: found)
-    arm, *lines = commands.program_lines(FASTER.results)
+    arm, *lines = commands.program_lines(found)
     assert arm == "# 3.14t+nogc"
     assert lines[0] == "import gc"
     assert lines[1].startswith("gc.disable()")

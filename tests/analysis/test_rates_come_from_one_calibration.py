@@ -68,7 +68,10 @@ blocks = 2
 name = "serve"
 parameters = { rate_per_s = "grid" }
 """
-SEEN = Load(latency=Latency(count=[900, 50]), background=Latency(count=[50]))
+SEEN = Load(
+    latency=Latency(value_ns=[1, 2], count=[900, 50]),
+    background=Latency(value_ns=[9], count=[50]),
+)
 PEAKS = {"3.14": 5_000.0, "3.14+mimalloc": 5_210.0, "3.14t": 9_000.0}
 
 

@@ -1,6 +1,6 @@
 """The commands that serve what is best for an application, as they are typed."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -60,9 +60,9 @@ def command(cell: Cell, interface: str, parameters: Mapping[str, Any]) -> str:
     return " ".join([*variables, python, typed])
 
 
-def deploy_grids(results: StudyResults) -> Iterator[Grid]:
+def deploy_grids(found: Mapping[Cell, str]) -> Iterator[Grid]:
     """The commands as a table; none where they are not known."""
-    if found := deploy_commands(results):
+    if found:
         rows: list[list[GridCell]] = [
             [f"{each.arm} {each.model}", text] for each, text in found.items()
         ]
@@ -70,10 +70,9 @@ def deploy_grids(results: StudyResults) -> Iterator[Grid]:
         yield Grid("How to deploy it", ["configuration", "command"], rows, words=2, note=note)
 
 
-def program_lines(results: StudyResults) -> list[str]:
+def program_lines(cells: Iterable[Cell]) -> list[str]:
     """The lines of Python that the settings of these configurations take, arm by arm."""
-    arms = dict.fromkeys(each.arm for each in deploy_commands(results))
-    needed = {arm: python_lines(settings_of(arm)) for arm in arms}
+    needed = {each.arm: python_lines(settings_of(each.arm)) for each in cells}
     return [line for arm, lines in needed.items() if lines for line in (f"# {arm}", *lines)]
 
 

@@ -10,7 +10,7 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.sections import Sweep
 from scaling.journal.beside import CHECK_FILE, FAULTS_FILE, PROFILES_FILE, SOAK_FILE
 from scaling.report.application import application_grids
-from scaling.report.deploy.commands import deploy_grids, program_lines
+from scaling.report.deploy.commands import deploy_commands, deploy_grids, program_lines
 from scaling.report.page.parts import Block, PageFigure, PageSection, Picture, Pictures
 from scaling.report.plots import primitives as primitives_plot
 from scaling.report.plots import sweep, versions
@@ -195,18 +195,19 @@ def _load_block(
 # Your own application: what to ship, in full.
 
 
-def application_block(results: StudyResults) -> Block:
-    """The tables; empty for a study of anything else."""
-    tables = [*application_grids(results), *deploy_grids(results)]
+def application_blocks(results: StudyResults) -> list[Block]:
+    """The tables, then what the settings of what to ship need in the program, mostly nothing; empty
+    for a study of anything else.
+    """
+    commands = deploy_commands(results)
+    tables = [*application_grids(results), *deploy_grids(commands)]
     check = CHECK_FILE.beside(results.path)
     tables += check_grids(check)
     if faults := FAULTS_FILE.beside(results.path):
         tables.append(faults_grid(faults))
     if soaked := SOAK_FILE.beside(results.path):
         tables.append(soak_grid(soaked))
-    return Block(words=[check_sentence(check)] if check else [], grids=tables)
-
-
-def program_block(results: StudyResults) -> Block:
-    """What the settings of the configurations to ship need in the program; mostly nothing."""
-    return Block(code="\n".join(program_lines(results)), code_title="Lines to add to the program")
+    return [
+        Block(words=[check_sentence(check)] if check else [], grids=tables),
+        Block(code="\n".join(program_lines(commands)), code_title="Lines to add to the program"),
+    ]

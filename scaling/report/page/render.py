@@ -33,12 +33,11 @@ from scaling.report.page.facts import (
     validity_blocks,
 )
 from scaling.report.page.figures import (
-    application_block,
+    application_blocks,
     figure_parts,
     function_blocks,
     load_blocks,
     primitives_blocks,
-    program_block,
     stack_blocks,
     sweep_blocks,
 )
@@ -117,12 +116,7 @@ def _parts(results: StudyResults, pictures: Pictures) -> list[PageSection]:
     questions = questions_block(results, found)
     return [
         PageSection("answer", "The answer", [answer]),
-        PageSection(
-            "application",
-            "Your application",
-            [application_block(results), program_block(results)],
-            SHIP,
-        ),
+        PageSection("application", "Your application", application_blocks(results), SHIP),
         PageSection("verdicts", "Question by question", [questions], VERDICTS),
         PageSection(
             "load", "Latency under load", load_blocks(loads(results), results, pictures), LOAD
