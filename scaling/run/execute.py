@@ -58,7 +58,7 @@ class Executor:
         seed = f"{self._plan.study.seed}:{first.block}:{first.position}:{first.attempt}"
         jobs = [partial(self, run) for run in runs]
         try:
-            done, seen = in_turn(jobs, self._plan.study.window_s, random.Random(seed))
+            done, seen = in_turn(jobs, self._plan.window_s(first.cell), random.Random(seed))
         except OSError as error:  # each run says how it is
             why = f"no process can be started to watch over them: {error.strerror}"
             found = [self(run) for run in runs]

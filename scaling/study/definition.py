@@ -225,7 +225,8 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
         bool,
         Option(
             kinds.SWITCH,
-            "Also run the control workloads (compute, shared) if the study has none.",
+            "Also run the control workloads (compute, shared) if the study has none, "
+            "in windows of at most 2 s.",
             flag="--controls",
         ),
     ] = True

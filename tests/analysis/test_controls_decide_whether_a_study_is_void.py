@@ -20,7 +20,7 @@ from scaling.report.tables.between_studies import across_chapters
 from scaling.report.tables.export import comparison_rows, markdown, summary
 from scaling.report.terminal.answer import answer_lines
 from scaling.report.terminal.show import Results
-from scaling.study.controls import CONTROLS
+from scaling.study.controls import CONTROL_WINDOW_S, CONTROLS
 from scaling.study.definition import Options
 from scaling.study.file import study_from
 from scaling.study.plan.cells import Plan, make_plan
@@ -256,6 +256,15 @@ def test_a_study_without_controls_gets_them_on_every_arm() -> None:
     assert plan.cells[-1].parameters["sharing"] == "attribute-write"
     assert "8 cells of these are controls (compute, shared)" in controls_line(plan)
     assert "--no-controls" in printed(plan_view(plan), width=100)
+
+
+def test_controls_that_were_added_have_short_windows() -> None:
+    plan = planned(Options(workload=("echo",), seconds=6.0))
+    windows_s = [plan.document(cell, ticks=20)["window_s"] for cell in plan.cells]
+    assert set(windows_s[: plan.asked]) == {6.0}
+    assert set(windows_s[plan.asked :]) == {CONTROL_WINDOW_S}
+    asked_for = planned(Options(workload=("echo,compute",), seconds=6.0))
+    assert {asked_for.window_s(cell) for cell in asked_for.cells[: asked_for.asked]} == {6.0}
 
 
 def test_controls_that_a_study_has_are_not_run_twice() -> None:

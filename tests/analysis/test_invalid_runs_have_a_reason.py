@@ -312,6 +312,16 @@ def test_what_is_as_it_should_be_or_unknown_is_no_fault(name: str) -> None:
     assert judged(QUIET[name])[0]["reasons"] == ()
 
 
+@pytest.mark.parametrize(("workload", "reasons"), [("echo", ("slices-short",)), ("compute", ())])
+def test_slices_of_a_control_are_as_long_as_its_own_window(
+    workload: str, reasons: tuple[str, ...]
+) -> None:
+    """Both have 2 s of slices in a study with windows of 6 s; a control is asked for no more."""
+    study = replace(ONE, variants={workload: [{}]}, options={"window_s": 6.0})
+    in_slices = of_first(slices=Slices(opened_ns=[0], closed_ns=[0]))
+    assert judged(in_slices, study)[0]["reasons"] == reasons
+
+
 @pytest.mark.parametrize("model", ["threads", "processes"])
 def test_a_run_of_any_arm_without_fault_is_valid(model: str) -> None:
     arms = ("3.14", "3.14+mimalloc", "3.14t+gil", "3.14t", "3.14t+nogc")

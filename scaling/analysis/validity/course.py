@@ -17,6 +17,7 @@ from scaling.analysis.validity.finding import (
 )
 from scaling.base.formats import number
 from scaling.machine.disturbance import MOST_STEAL, crowded
+from scaling.study.controls import CONTROL_WINDOW_S, is_control
 
 MIB = 2.0**20
 
@@ -96,11 +97,13 @@ def slices_short(batch: Batch) -> Found:
     They open and close when its loops can take a tick. Where a callback takes as long as a slice,
     hardly anything is left between the two, and that is no sample of the window.
     """
-    asked_s = float(batch.study.study.get("window_s") or 0.0)
-    took_s = batch.figures["window_s"]
-    for row in batch.where(took_s < LEAST_IN_SLICES * asked_s):
-        record = batch.runs[row].record
-        if record is not None and record.in_slices and not record.finite:
+    study_s, took_s = float(batch.study.study.get("window_s") or 0.0), batch.figures["window_s"]
+    for row in batch.where(took_s < LEAST_IN_SLICES * study_s):
+        cell, record = batch.runs[row].cell, batch.runs[row].record
+        control = is_control(cell.workload, cell.parameters)
+        asked_s = min(study_s, CONTROL_WINDOW_S) if control else study_s
+        short = took_s[row] < LEAST_IN_SLICES * asked_s
+        if short and record is not None and record.in_slices and not record.finite:
             detail = f"its slices have {took_s[row]:.2g} s of {asked_s:g}: loops were late for them"
             yield row, Finding("slices-short", "invalid", detail)
 

@@ -17,7 +17,12 @@ from scaling.journal.record import (
     WorkloadFacts,
 )
 from scaling.machine.topology import Topology, cpu_order, pinning, worker_counts
-from scaling.study.controls import with_controls, without_controls
+from scaling.study.controls import (
+    CONTROL_WINDOW_S,
+    is_control,
+    with_controls,
+    without_controls,
+)
 from scaling.study.definition import Study, WorkloadEntry
 from scaling.study.load import (
     RATE,
@@ -126,18 +131,30 @@ class Plan:
         """What each block consists of: the cells, some of them twice (A/A pairs)."""
         return (*self.cells, *self.repeats)
 
+    def window_s(self, cell: Cell) -> float:
+        """Seconds of a run that count, unless it ends when its work is done.
+
+        Controls that were added to the study have no more than they need.
+        """
+        most_s = self.study.window_s
+        if not is_control(cell.workload, cell.parameters):
+            return most_s
+        own = any(each.workload == cell.workload for each in self.cells[: self.asked])
+        return most_s if own else min(most_s, CONTROL_WINDOW_S)
+
     def inside_s(self, cell: Cell) -> float | None:
         """Seconds of warm-up and window in a run; None where it ends when its work is done."""
         if self.workloads[cell.workload].finite:
             return None
-        return self.study.warmup_s + self.study.window_s
+        return self.study.warmup_s + self.window_s(cell)
 
     def overhead_s(self, cell: Cell) -> float:
         """Seconds that a run is expected to take besides."""
         served = self.workloads[cell.workload].served
         between_s = 0.0
         if any(cell in group for group in self.groups):
-            between_s = HAND_OVER_S * self.study.window_s / slice_s(self.study.window_s)
+            window_s = self.window_s(cell)
+            between_s = HAND_OVER_S * window_s / slice_s(window_s)
         return between_s + (SERVED_OVERHEAD_S if served else EXPECTED_OVERHEAD_S)
 
     @property
@@ -183,7 +200,7 @@ class Plan:
             "workers": cell.workers,
             "in_flight": self.in_flight(cell),
             "warmup_s": self.study.warmup_s,
-            "window_s": self.study.window_s,
+            "window_s": self.window_s(cell),
             "ticks": ticks,
             "services": {name: list(urls) for name, urls in (services or {}).items()},
             "pinning": cell.pinning,

@@ -76,7 +76,7 @@ def cost_of(plan: Plan) -> Cost:
         calibration_s=calibration_s,
         run_s=runs_s / blocks / len(windowed) if windowed else 0.0,
         total_s=runs_s + calibration_s,
-        in_windows=len(windowed) * blocks * plan.study.window_s / (runs_s + calibration_s or 1.0),
+        in_windows=blocks * sum(map(plan.window_s, windowed)) / (runs_s + calibration_s or 1.0),
     )
 
 
