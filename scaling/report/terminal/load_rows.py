@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from rich.cells import cell_len, set_cell_size
@@ -44,7 +45,8 @@ UP_TO = "up to: by latencies from when requests were sent; the load generator wa
 class Table(NamedTuple):
     """A heading, the first that there is room for; rows and notes.
 
-    A row is a configuration, its figure, and what stands beside it: the first that has room.
+    A row is a configuration, its figure, and what stands beside it: the first that has room, or
+    below if none has. The last may be empty: then it is left out where it has no room beside.
     """
 
     headings: tuple[str, ...]
@@ -81,8 +83,13 @@ def _lines(table: Table, most: int, width: int) -> Iterator[str]:
     yield next(fitting, table.headings[-1])
     for name, figure, beside in rows:
         line = f"  {set_cell_size(name, first)}  {set_cell_size(figure, second)}"
-        besides = (f"{line}  {text}" for text in beside if text)
-        yield next((each for each in besides if cell_len(each) <= width), line).rstrip()
+        both = (f"{line}  {text}".rstrip() for text in beside)
+        if one := next((each for each in both if cell_len(each) <= width), ""):
+            yield one
+            continue
+        yield line.rstrip()
+        below = (f"    {text}" for text in beside)
+        yield from islice((each for each in below if cell_len(each) <= width), 1)
     if more := len(table.rows) - len(rows):
         yield f"  and {formats.plural(more, 'more configuration')}: see the tables"
     yield from (f"  {note}" for note in table.notes)
@@ -161,7 +168,7 @@ def _latency_text(at: AtRate, column: str) -> str:
 
 def _cpu(at: AtRate) -> tuple[str, ...]:
     cpu = at.point.figures[CPU].scaled(US_PER_S, "µs")
-    return (f"CPU {cpu!s} µs a request", f"CPU {cpu!s} µs") if cpu.n else ()
+    return (f"CPU {cpu!s} µs a request", f"CPU {cpu!s} µs", "") if cpu.n else ()
 
 
 def _ratio(value: RatioVerdict) -> tuple[str, ...]:
