@@ -11,8 +11,10 @@ from scaling.analysis.statistics.verdict import Verdict
 from scaling.analysis.table.latency import SHORTEST_S, has_no_most, may_be_one, shortest_s
 from scaling.analysis.validity import served as validity
 from scaling.journal.record import Latency, RunLine
+from scaling.report.tables.findings import times
 from scaling.report.tables.rates import capacity_grids, rated
 from scaling.report.terminal.answer import left_out
+from scaling.report.terminal.load_rows import load_lines
 from scaling.study.kinds import parse_objective
 from scaling.study.questions import OVER_PROCESSES, P99
 from tests.support.runs import with_
@@ -149,3 +151,5 @@ def test_a_capacity_is_a_lower_bound_then(speed: float, slip_s: float, word: str
     (grid,) = capacity_grids(about, results.ratios)
     assert ("up to" in grid.headings) == (slip_s == 1e-3)
     assert {len(row) for row in grid.rows} == {len(grid.headings)}
+    for width in (110, 80, 60):  # beside the capacity, or below it
+        assert times(ratio) in "\n".join(load_lines(results, width, 20))
