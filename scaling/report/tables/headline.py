@@ -161,7 +161,7 @@ def load_sentence(results: StudyResults) -> str:
     for each in rated(results):
         for of, ratio in _capacities(each, results):
             return (
-                f"{each.label}: {named(of.cell)} keep {of.objective.text} up to {of.text}. Over "
+                f"{each.label}: with {of.objective.text}, {named(of.cell)} answer {of.text}. Over "
                 f"{named(ratio.over)}: {in_words(ratio)}."
             )
         for p99 in _latencies(each):
