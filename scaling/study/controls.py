@@ -25,9 +25,7 @@ LOOP = "asyncio"  # the loop has no part in either control: one is enough
 SIZING = "weak"
 COUNTS = (1, 2)  # two workers are enough; a study may ask for more
 FEWEST_CORES = 2  # nothing can scale on less
-CONTROL_WINDOW_S = (
-    2.0  # enough for what a control decides, however long the study's own windows are
-)
+CONTROL_WINDOW_S = 2.0  # enough for what they decide, however long the study's own are
 
 
 def is_control(workload: str, parameters: Mapping[str, object]) -> bool:

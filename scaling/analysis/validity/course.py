@@ -95,7 +95,8 @@ def slices_short(batch: Batch) -> Found:
     """The slices of a run, together, have a small part of the window that was asked for.
 
     They open and close when its loops can take a tick. Where a callback takes as long as a slice,
-    hardly anything is left between the two, and that is no sample of the window.
+    hardly anything is left between the two, and that is no sample of the window. A control is
+    asked for the window of one that was added: a run does not say whether it was.
     """
     study_s, took_s = float(batch.study.study.get("window_s") or 0.0), batch.figures["window_s"]
     for row in batch.where(took_s < LEAST_IN_SLICES * study_s):

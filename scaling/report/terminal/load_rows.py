@@ -45,8 +45,8 @@ UP_TO = "up to: by latencies from when requests were sent; the load generator wa
 class Table(NamedTuple):
     """A heading, the first that there is room for; rows and notes.
 
-    A row is a configuration, its figure, and what stands beside it: the first that has room, or
-    below if none has. The last may be empty: then it is left out where it has no room beside.
+    A row is a configuration, its figure, and what stands beside it: the first text that has room,
+    or below it if none has. An empty last text means: leave it out rather than put it below.
     """
 
     headings: tuple[str, ...]
@@ -88,8 +88,9 @@ def _lines(table: Table, most: int, width: int) -> Iterator[str]:
             yield one
             continue
         yield line.rstrip()
-        below = (f"    {text}" for text in beside)
-        yield from islice((each for each in below if cell_len(each) <= width), 1)
+        if "" not in beside:
+            below = (f"    {text}" for text in beside)
+            yield from islice((each for each in below if cell_len(each) <= width), 1)
     if more := len(table.rows) - len(rows):
         yield f"  and {formats.plural(more, 'more configuration')}: see the tables"
     yield from (f"  {note}" for note in table.notes)

@@ -134,7 +134,8 @@ class Plan:
     def window_s(self, cell: Cell) -> float:
         """Seconds of a run that count, unless it ends when its work is done.
 
-        Controls that were added to the study have no more than they need.
+        Controls that were added to the study, or that end it as if they were, have no more than
+        they need.
         """
         most_s = self.study.window_s
         if not is_control(cell.workload, cell.parameters):
