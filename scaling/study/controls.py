@@ -34,6 +34,12 @@ def is_control(workload: str, parameters: Mapping[str, object]) -> bool:
     return wanted is not None and all(parameters.get(key) == wanted[key] for key in wanted)
 
 
+def least_window_s(study_s: float, cell: Cell) -> float:
+    """The shortest window of a run of this cell in a study with windows of `study_s`."""
+    control = is_control(cell.workload, cell.parameters)
+    return min(study_s, CONTROL_WINDOW_S) if control else study_s
+
+
 def has_control(arm: str, name: str) -> bool:
     """Whether the control of that name can be run on an arm.
 

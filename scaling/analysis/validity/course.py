@@ -17,7 +17,7 @@ from scaling.analysis.validity.finding import (
 )
 from scaling.base.formats import number
 from scaling.machine.disturbance import MOST_STEAL, crowded
-from scaling.study.controls import CONTROL_WINDOW_S, is_control
+from scaling.study.controls import least_window_s
 
 MIB = 2.0**20
 
@@ -100,9 +100,8 @@ def slices_short(batch: Batch) -> Found:
     """
     study_s, took_s = float(batch.study.study.get("window_s") or 0.0), batch.figures["window_s"]
     for row in batch.where(took_s < LEAST_IN_SLICES * study_s):
-        cell, record = batch.runs[row].cell, batch.runs[row].record
-        control = is_control(cell.workload, cell.parameters)
-        asked_s = min(study_s, CONTROL_WINDOW_S) if control else study_s
+        record = batch.runs[row].record
+        asked_s = least_window_s(study_s, batch.runs[row].cell)
         short = took_s[row] < LEAST_IN_SLICES * asked_s
         if short and record is not None and record.in_slices and not record.finite:
             detail = f"its slices have {took_s[row]:.2g} s of {asked_s:g}: loops were late for them"

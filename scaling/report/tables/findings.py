@@ -168,7 +168,11 @@ def verdict_text(value: RatioVerdict) -> str:
 def fitting(value: RatioVerdict, room: int) -> str:
     """As many of the verdict's words as there is room for."""
     judged = value.verdict
-    choices = [verdict_text(value), judged.text, briefly(value), judged.word]
+    return first_fitting([verdict_text(value), judged.text, briefly(value), judged.word], room)
+
+
+def first_fitting(choices: Iterable[str], room: int) -> str:
+    """The first of several texts for which there is room; empty if there is for none."""
     return next((text for text in choices if cell_len(text) <= room), "")
 
 

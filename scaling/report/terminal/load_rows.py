@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
 from typing import NamedTuple
 
 from rich.cells import cell_len, set_cell_size
@@ -18,6 +17,7 @@ from scaling.journal.record import Cell
 from scaling.report.tables.findings import (
     bounds_heading,
     briefly,
+    first_fitting,
     times,
     verdict_text,
     with_bounds,
@@ -79,18 +79,16 @@ def _lines(table: Table, most: int, width: int) -> Iterator[str]:
     rows = table.rows[:most]
     first = max(cell_len(name) for name, _, _ in rows)
     second = max(cell_len(figure) for _, figure, _ in rows)
-    fitting = (each for each in table.headings if cell_len(each) <= width)
-    yield next(fitting, table.headings[-1])
+    yield first_fitting(table.headings, width) or table.headings[-1]
     for name, figure, beside in rows:
         line = f"  {set_cell_size(name, first)}  {set_cell_size(figure, second)}"
-        both = (f"{line}  {text}".rstrip() for text in beside)
-        if one := next((each for each in both if cell_len(each) <= width), ""):
-            yield one
+        if both := first_fitting((f"{line}  {text}".rstrip() for text in beside), width):
+            yield both
             continue
         yield line.rstrip()
-        if "" not in beside:
-            below = (f"    {text}" for text in beside)
-            yield from islice((each for each in below if cell_len(each) <= width), 1)
+        below = (f"    {text}" for text in beside)
+        if "" not in beside and (text := first_fitting(below, width)):
+            yield text
     if more := len(table.rows) - len(rows):
         yield f"  and {formats.plural(more, 'more configuration')}: see the tables"
     yield from (f"  {note}" for note in table.notes)

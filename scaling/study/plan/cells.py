@@ -17,12 +17,7 @@ from scaling.journal.record import (
     WorkloadFacts,
 )
 from scaling.machine.topology import Topology, cpu_order, pinning, worker_counts
-from scaling.study.controls import (
-    CONTROL_WINDOW_S,
-    is_control,
-    with_controls,
-    without_controls,
-)
+from scaling.study.controls import least_window_s, with_controls, without_controls
 from scaling.study.definition import Study, WorkloadEntry
 from scaling.study.load import (
     RATE,
@@ -138,10 +133,11 @@ class Plan:
         they need.
         """
         most_s = self.study.window_s
-        if not is_control(cell.workload, cell.parameters):
-            return most_s
-        own = any(each.workload == cell.workload for each in self.cells[: self.asked])
-        return most_s if own else min(most_s, CONTROL_WINDOW_S)
+        least_s = least_window_s(most_s, cell)
+        own = least_s < most_s and any(
+            each.workload == cell.workload for each in self.cells[: self.asked]
+        )
+        return most_s if own else least_s
 
     def inside_s(self, cell: Cell) -> float | None:
         """Seconds of warm-up and window in a run; None where it ends when its work is done."""
