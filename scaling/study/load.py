@@ -36,9 +36,15 @@ def open_loop_rate(parameters: Mapping[str, object]) -> float | None:
     return float(rate) if isinstance(rate, int | float) and rate > CLOSED else None
 
 
-def middle[Rate](rates: Sequence[Rate]) -> Rate:
-    """The middle one of some ascending rates: chosen by its place, not by what was measured."""
-    return rates[(len(rates) - 1) // 2]
+def middle[Rate: ParameterValue](rates: Iterable[Rate]) -> Rate:
+    """The middle one of some rates, the lower of two: by size, whether calibrated yet or not."""
+    ascending = sorted(set(rates), key=_size)
+    return ascending[(len(ascending) - 1) // 2]
+
+
+def _size(rate: ParameterValue) -> float:
+    """A number by which rates are in order; names are in the same order at any peak."""
+    return rates_for([rate], ANY_PEAK)[rate] if isinstance(rate, str) else float(rate or CLOSED)
 
 
 def overload_asked(parameters: Mapping[str, ParameterValue]) -> Overload | None:
@@ -145,6 +151,7 @@ AT_PEAK: Mapping[str, Mapping[str, ParameterValue]] = {
         "overload_s": 0.0,
     },
 }
+ANY_PEAK = 10_000.0
 EXPECTED = 'a number, "grid" or a share of the peak such as "50%"'
 
 type Subject = tuple[str, Parameters]  # a workload, and what its rates depend on

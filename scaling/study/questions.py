@@ -488,7 +488,7 @@ def _middle_rates(scope: Scope) -> dict[Cell, object]:
         rate = cell.parameters.get(RATE)
         if is_open_loop(cell.parameters) and isinstance(rate, int | float):
             rates.setdefault(subject_of(cell), set()).add(float(rate))
-    return {subject: middle(sorted(found)) for subject, found in rates.items()}
+    return {subject: middle(found) for subject, found in rates.items()}
 
 
 @question

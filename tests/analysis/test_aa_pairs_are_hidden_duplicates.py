@@ -82,6 +82,7 @@ def test_a_closed_and_an_open_loop_have_a_duplicate_each_and_that_at_the_middle_
     found = loaded([0, "20%", "40%", "60%", "80%"], ["tcp", "asgi"], [1, 2])
     assert found == [("tcp", 0), ("tcp", "40%")]
     assert loaded(["20%", "40%", "60%"], ["tcp"], [1, 2]) == [("tcp", "40%")]
+    assert loaded(["80%", "120%", "40%"], ["tcp"], [1, 2]) == [("tcp", "80%")]
     many = loaded(["20%", "40%", "60%"], ["tcp"], [1, 2, 4, 8])
     assert many == [("tcp", "40%"), ("tcp", "20%"), ("tcp", "60%")]
 

@@ -150,8 +150,8 @@ def twins_of_gains(
 def _of_workload(cells: Sequence[Cell]) -> Iterator[Cell]:
     closed = [cell for cell in cells if not is_open_loop(cell.parameters)]
     opened = [cell for cell in cells if is_open_loop(cell.parameters)]
-    rates = list(dict.fromkeys(cell.parameters[RATE] for cell in opened))
-    at_middle = [cell for cell in opened if cell.parameters[RATE] == middle(rates)]
+    rate = middle([cell.parameters[RATE] for cell in opened]) if opened else None
+    at_middle = [cell for cell in opened if cell.parameters[RATE] == rate]
     chosen = [_repeated(loaded) for loaded in (closed, at_middle) if loaded]
     yield from chosen
     processes = _strongest(closed or at_middle)
