@@ -137,9 +137,31 @@ def test_rows_bear_what_casts_doubt_on_them() -> None:
 
 
 def test_verdicts_come_with_their_margin() -> None:
-    (words,) = margins(compared(MANY).ratios)
+    words, *_ = margins(compared(MANY).ratios)
     assert words == "Verdicts use a margin of ±2 %: what differs by less is the same."
     assert margins(compared(FEW).ratios) == []
+
+
+@pytest.mark.parametrize(
+    ("arms", "factor", "said"),
+    [
+        (("3.14", "3.14t"), 1.01, True),
+        (("3.14", "3.14t"), 1.3, False),
+        (("3.14t+gil", "3.14t"), 1.01, False),  # one binary
+    ],
+)
+def test_small_ratios_of_two_builds_are_of_these_binaries(
+    arms: tuple[str, str], factor: float, said: bool
+) -> None:
+    speeds = {
+        (arm, model, n): n * (factor if arm == "3.14t" else 1.0)
+        for arm in arms
+        for model in MODELS
+        for n in (1, 2)
+    }
+    study = FakeStudy(arms=arms, models=MODELS, workers=(1, 2), blocks=8, speeds=speeds)
+    notes = margins(compared(study).ratios)
+    assert any("is one of these binaries" in note for note in notes) is said
 
 
 def test_threads_over_processes_have_work_cpu_time_and_memory() -> None:

@@ -17,6 +17,7 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.sections import RunIssue, Section
 from scaling.analysis.served.course import FEWEST_COLLECTIONS
 from scaling.analysis.statistics.drift import Drift
+from scaling.analysis.statistics.verdict import reach
 from scaling.analysis.table.groups import CELL, originals
 from scaling.analysis.table.load import Journal
 from scaling.analysis.table.processes import SHARED_CORES
@@ -29,6 +30,7 @@ from scaling.report.tables.grid import Cell, Chapter, Grid
 from scaling.report.tables.rates import is_served
 from scaling.study.controls import CONTROLS
 from scaling.study.load import open_loop_rate
+from scaling.study.questions import CPU, THROUGHPUT
 
 # -------------------------------------------------------------------------------------- study notes
 # Notes on a study as a whole: drift and outliers, above its tables; the machine it was run on.
@@ -190,12 +192,31 @@ def bound_text(found: dict[int, float]) -> str:
 # ------------------------------------------------------------------------------------------ margins
 
 
+LAYOUT = 0.04  # what the layout of their code alone may make of the speed of two binaries
+
+
 def margins(ratios: Iterable[Ratio]) -> list[str]:
-    """The margin that these ratios are judged by; none without a verdict."""
-    used = next((each.verdict.margin for each in ratios if each.coverage is not None), None)
-    if used is None:
+    """The margin that these ratios are judged by, and that small ones of two builds are of these
+    binaries; nothing without a verdict.
+    """
+    judged = [each for each in ratios if each.coverage is not None]
+    if not judged:
         return []
-    return [f"Verdicts use a margin of ±{formats.percent(used)}: what differs by less is the same."]
+    used = formats.percent(judged[0].verdict.margin)
+    said = [f"Verdicts use a margin of ±{used}: what differs by less is the same."]
+    if any(map(_may_be_layout, judged)):
+        said.append(
+            f"A ratio of two builds within {formats.percent(LAYOUT)} of 1 is one of these "
+            "binaries: the layout of their code alone may make as much."
+        )
+    return said
+
+
+def _may_be_layout(ratio: Ratio) -> bool:
+    """Whether it is a ratio of speed, of two builds, and this close to 1."""
+    low, high = reach(LAYOUT)
+    of, over = (each.arm.partition("+")[0] for each in (ratio.of, ratio.over))
+    return ratio.measure in (THROUGHPUT, CPU) and low <= ratio.point <= high and of != over
 
 
 def turns_text(ratios: Iterable[Ratio]) -> str:
