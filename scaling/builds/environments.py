@@ -235,7 +235,8 @@ def _stamped(requirement: str) -> str:
     path = Path(requirement)
     if not path.exists():
         return requirement
-    newest = max(entry.stat().st_mtime_ns for entry in [path, *path.rglob("*")])
+    entries = filter(Path.exists, [path, *path.rglob("*")])  # a link may point nowhere
+    newest = max(entry.stat().st_mtime_ns for entry in entries)
     return f"{path.resolve()} {newest}"
 
 
@@ -331,5 +332,6 @@ def _files(root: Path, ending: str) -> Iterator[Path]:
             name for name in below if name not in NO_CODE and not name.startswith(".")
         )
         for name in sorted(names):
-            if name.endswith(ending):
-                yield Path(folder, name)
+            path = Path(folder, name)
+            if name.endswith(ending) and path.is_file():  # a link may point nowhere
+                yield path

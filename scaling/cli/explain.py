@@ -97,7 +97,7 @@ def _profiled(
         ScalingError: nothing can be sampled, or the file cannot be written.
     """
     from scaling.analysis.function_gains import FEWEST_PAIRS
-    from scaling.journal.beside import write_profile
+    from scaling.journal.beside import PROFILES_FILE
     from scaling.run.measure import ChildNeeds, prepared
     from scaling.run.profile.profiling import choose, profiled
     from scaling.run.progress import display
@@ -110,11 +110,13 @@ def _profiled(
     errors = new_console(stderr=True)
     note = partial(say, errors)
     measured = read_runs(results, note)
+    profiles = PROFILES_FILE.read_to_add(measured.path.parent)
     chosen = choose(measured.head, measured.runs, cell)
     note(f"profiling {chosen.text}: N = 1 against N = {chosen.several.workers}")
     wanted = ChildNeeds(paths=folders, requirements=tuple(requirements))
     options = Options(arm=[chosen.several.arm])
     with prepared(options, wanted, note, measured.file) as ready:
         profile = profiled(ready, measured.head, measured.ceilings, chosen, pairs, display(errors))
-    write_profile(measured.path.parent, profile)
+    others = [each for each in profiles if each.cell != profile.cell]
+    PROFILES_FILE.write(measured.path.parent, [*others, profile])
     return profile

@@ -81,7 +81,6 @@ def run(
 ) -> None:
     """Measure a study, or resume an interrupted one; then print the answer."""
     from scaling.journal.beside import FTSCALINGBENCH_FILE
-    from scaling.journal.protected_write import try_writing
     from scaling.report.output import finish
     from scaling.run.cluster.generator import reached
     from scaling.run.ftscalingbench import free_threaded, run_script, script_at
@@ -111,7 +110,7 @@ def run(
             blocks = ready.plan.study.blocks
             found, failure = run_script(script, arms, blocks, note)
             if found:
-                try_writing(folder, lambda: FTSCALINGBENCH_FILE.write(folder, found), "scaling run")
+                FTSCALINGBENCH_FILE.write(folder, found)
             if failure:
                 note(failure)
     finish(folder, console)

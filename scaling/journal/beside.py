@@ -13,34 +13,58 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-from scaling.base.files import whole
-from scaling.journal.reading import journal_in
+from scaling.base.errors import UsageError
+from scaling.journal.protected_write import write_text
+from scaling.journal.reading import has_run, journal_in
 from scaling.journal.record import Cell
 
 
 @dataclass(frozen=True)
 class FileBeside[T]:
-    """A file beside a journal: its name, the `kind` of what it has, and what is read without it."""
+    """A file beside a journal: its name, the `kind` of what it has, what is read without it, and
+    the command that writes it `again`.
+    """
 
     name: str
     kind: Any
     absent: Callable[[], T]
+    again: str
 
     def write(self, folder: Path, value: T) -> None:
         """Write it beside the journal in this folder.
 
         Raises:
-            OSError: it cannot be written.
+            UsageError: that place cannot be written.
+            ScalingError: it could, but the disk is full or fails.
         """
-        with whole(folder / self.name) as file:
-            file.write_bytes(msgspec.json.format(msgspec.json.encode(value)))
+        text = msgspec.json.format(msgspec.json.encode(value)).decode()
+        write_text(folder / self.name, text, self.again)
 
     def read(self, folder: Path) -> T:
         """What it has; what `absent` returns where there is no such file, or it cannot be read."""
         try:
-            found: T = msgspec.json.decode((folder / self.name).read_bytes(), type=self.kind)
+            return self._decoded(folder)
         except (OSError, msgspec.DecodeError):
             return self.absent()
+
+    def read_to_add(self, folder: Path) -> T:
+        """What it has, to write it again with more; what `absent` returns without such a file.
+
+        Raises:
+            UsageError: it is there, and cannot be read: what it has would be lost.
+        """
+        try:
+            return self._decoded(folder)
+        except FileNotFoundError:
+            return self.absent()
+        except (OSError, msgspec.DecodeError) as error:
+            raise UsageError(
+                f"{folder / self.name} cannot be read ({error}), and would be replaced. "
+                f"Move it away"
+            ) from None
+
+    def _decoded(self, folder: Path) -> T:
+        found: T = msgspec.json.decode((folder / self.name).read_bytes(), type=self.kind)
         return found
 
     def beside(self, journal: Path | None) -> T:
@@ -85,7 +109,7 @@ class AppCheck(msgspec.Struct, frozen=True, kw_only=True):
     findings: list[Finding]
 
 
-CHECK_FILE = FileBeside[AppCheck | None]("check.json", AppCheck, lambda: None)
+CHECK_FILE = FileBeside[AppCheck | None]("check.json", AppCheck, lambda: None, "scaling app")
 
 
 class FaultRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,7 +136,7 @@ class FaultRecord(msgspec.Struct, frozen=True, kw_only=True):
     back_s: float | None = None
 
 
-FAULTS_FILE = FileBeside[list[FaultRecord]]("faults.json", list[FaultRecord], list)
+FAULTS_FILE = FileBeside[list[FaultRecord]]("faults.json", list[FaultRecord], list, "scaling app")
 
 
 class SoakRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -143,7 +167,7 @@ class SoakRecord(msgspec.Struct, frozen=True, kw_only=True):
         return self.duration_s / self.parts
 
 
-SOAK_FILE = FileBeside[list[SoakRecord]]("soak.json", list[SoakRecord], list)
+SOAK_FILE = FileBeside[list[SoakRecord]]("soak.json", list[SoakRecord], list, "scaling app")
 
 
 class FtScalingBenchRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -161,7 +185,7 @@ class FtScalingBenchRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 FTSCALINGBENCH_FILE = FileBeside[list[FtScalingBenchRecord]](
-    "ftscalingbench.json", list[FtScalingBenchRecord], list
+    "ftscalingbench.json", list[FtScalingBenchRecord], list, "scaling run"
 )
 
 
@@ -236,17 +260,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     notes: list[str] = []
 
 
-PROFILES_FILE = FileBeside[list[Profile]]("profile.json", list[Profile], list)
-
-
-def write_profile(folder: Path, profile: Profile) -> None:
-    """Write it beside the journal; an earlier one of the same cell is replaced.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
-    others = [each for each in PROFILES_FILE.read(folder) if each.cell != profile.cell]
-    PROFILES_FILE.write(folder, [*others, profile])
+PROFILES_FILE = FileBeside[list[Profile]]("profile.json", list[Profile], list, "scaling explain")
 
 
 FILES: tuple[FileBeside[Any], ...] = (
@@ -300,11 +314,18 @@ class Hosts(msgspec.Struct, kw_only=True):
     hosts: dict[str, Standing] = {}
 
 
-HOSTS_FILE = FileBeside[Hosts | None]("hosts.json", Hosts, lambda: None)
+HOSTS_FILE = FileBeside[Hosts | None]("hosts.json", Hosts, lambda: None, "scaling run")
 
 
 def folders_of(folder: Path) -> list[Path]:
-    """The folders of its hosts that have a journal, by name; empty where it is no such folder."""
+    """The folders of its hosts that have measured a run, by name; empty where it is no such folder.
+
+    A host that failed before its first run leaves a journal without one.
+
+    Raises:
+        UsageError: a journal cannot be read.
+    """
     if HOSTS_FILE.read(folder) is None:
         return []
-    return sorted(each for each in folder.iterdir() if each.is_dir() and journal_in(each))
+    journals = {each: journal_in(each) for each in folder.iterdir() if each.is_dir()}
+    return sorted(each for each, journal in journals.items() if journal and has_run(journal))

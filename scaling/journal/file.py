@@ -54,12 +54,14 @@ def opened_alone(path: Path, writer: str) -> int:
     try:
         if fcntl is not None:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except BlockingIOError:
         os.close(file)
         raise UsageError(
             f"{path} is being written by another {writer} right now. "
             f"Wait for it, or choose another folder with --output DIR"
         ) from None
+    except OSError:  # a file system without locks: another writer is not noticed, as on Windows
+        pass
     return file
 
 

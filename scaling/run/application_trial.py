@@ -107,6 +107,7 @@ def interface_of(ready: Prepared) -> str:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
+            errors="replace",  # an application prints what it likes
             env=dict(arm.environment),
             timeout=FIND_OUT_S,
             check=False,

@@ -131,8 +131,8 @@ def run_child(
                 turn.started(process, run, beside_cpu_s)
             document = msgspec.json.encode({**cell, "observer_fd": theirs.fileno()})
             theirs.close()
-            probe.start()
             try:
+                probe.start()
                 timed_out = not _feed_and_wait(process, document, limit_s, own_s)
             finally:
                 end_tree(process, probe.processes, run)
@@ -146,8 +146,9 @@ def run_child(
             if secrets:
                 printed = hide_in_record(printed, secrets)
                 errors = hide(errors.decode(errors="replace"), secrets).encode()
-    except OSError as error:  # out of descriptors, disk or processes; no such interpreter
-        reason = f"the child cannot be run: {error.strerror or error}"
+    # Out of descriptors, disk, processes or threads; no such interpreter.
+    except (OSError, RuntimeError) as error:
+        reason = f"the child cannot be run: {getattr(error, 'strerror', None) or error}"
         return Ending("crashed", time.monotonic() - started, stderr=reason)
     finally:
         load.close()

@@ -107,6 +107,7 @@ def _output(script: Path, arm: PreparedArm) -> str:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
+            errors="replace",
             timeout=LIMIT_S,
             check=False,
         )

@@ -26,7 +26,7 @@ import psutil
 from scaling.base.errors import ScalingError
 from scaling.journal.record import Memory
 from scaling.machine.disturbance import MachineTimes
-from scaling.run.process_tree import runs
+from scaling.run.process_tree import family, runs
 
 # --------------------------------------------------------------------------------------- own memory
 # The memory of a run's processes at one moment, whatever they share with others.
@@ -198,10 +198,13 @@ class Probe:
         self._thread.start()
 
     def join(self) -> None:
-        """Wait for the last reading. The child is gone; what it started may not be."""
+        """Wait for the last reading, if it has started. The child is gone; what it started may not
+        be.
+        """
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)  # another process may hold the other end open
-        self._thread.join()
+        if self._thread.ident is not None:
+            self._thread.join()
         self._socket.close()
 
     def memory(self, opened_ns: int | None, closed_ns: int | None) -> Memory:
@@ -277,18 +280,18 @@ class Probe:
             self._idle_pss_bytes = full_memory(with_descendants(pids))["pss"]
         if phase not in READ_AT:
             return
-        family = with_descendants(pids)
-        used_s = cpu_s(family) + self._services_cpu_s()
+        found = with_descendants(pids)
+        used_s = cpu_s(found) + self._services_cpu_s()
         # Before memory is read, which takes CPU time.
         self.times[phase], self.cpu_s[phase] = MachineTimes.now(), used_s
         if phase == "imported":
-            self.processes = family
+            self.processes = found
             self._baseline_bytes = self._rss()
         else:
-            if family != self.processes:  # the samples lack processes started since
+            if found != self.processes:  # the samples lack processes started since
                 self._samples = []
-            self.processes |= family
-            self._full = full_memory(family)
+            self.processes |= found
+            self._full = full_memory(found)
 
     def _sample(self) -> None:
         rss = self._rss()
@@ -304,13 +307,11 @@ class Probe:
 
 def with_descendants(pids: list[int]) -> frozenset[psutil.Process]:
     """These processes (the first is the host) and all that they have started."""
-    family: set[psutil.Process] = set()
+    found: set[psutil.Process] = set()
     for pid in pids:
-        with contextlib.suppress(psutil.Error):  # gone already
-            process = psutil.Process(pid)
-            if process not in family:  # usually all descend from the host
-                family |= {process, *process.children(recursive=True)}
-    return frozenset(process for process in family if runs(process))
+        if all(each.pid != pid for each in found):  # usually all descend from the host
+            found.update(family(pid))
+    return frozenset(filter(runs, found))
 
 
 def cpu_s(processes: Iterable[psutil.Process]) -> float:

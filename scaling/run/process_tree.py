@@ -112,7 +112,9 @@ def end_tree(
     `known` are processes that belonged to it and may have left its session or lost their parent;
     so may those that have `run` as their variable `RUN`.
     """
-    others = {*known, *_descendants(process), *_of_run(run)}
+    others = {*known, *_of_run(run)}
+    if process.returncode is None:
+        others.update(family(process.pid)[1:])
     left = True
     try:
         os.killpg(process.pid, signal.SIGKILL)
@@ -122,19 +124,13 @@ def end_tree(
         with contextlib.suppress(psutil.Error):  # gone; psutil notices a pid that was reused
             each.kill()
     process.wait()
+    if process.stdin:  # it is open yet where the process was given nothing
+        process.stdin.close()
     deadline = time.monotonic() + LAST_WORDS_S
     while time.monotonic() < deadline and (
         any(map(runs, others)) or (left and _members(process.pid))
     ):
         time.sleep(0.01)
-
-
-def _descendants(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
-    """All that a process has started, directly or not, while it still exists."""
-    if process.returncode is None:
-        with contextlib.suppress(psutil.Error):
-            return psutil.Process(process.pid).children(recursive=True)
-    return []
 
 
 def _of_run(run: str) -> list[psutil.Process]:

@@ -21,6 +21,7 @@ HIDDEN = "(hidden)"
 LONG = 8  # letters; a shorter value may be a part of any word
 ELLIPSIS = "…"  # after a text that was cut, wherever it stands
 CUT = " .'\"\n"  # what may stand after the last one
+KEPT = "surrogatepass"  # JSON may have half of a pair
 SHORTEST = 4  # letters; a shorter value is any word, and is hidden beside its name alone
 # In the name of a header, of a parameter, or of a field in a body.
 NAMES = re.compile(
@@ -37,7 +38,8 @@ def secrets_in(requests: Iterable[Mapping[str, Any]]) -> frozenset[str]:
     found: set[str] = set()
     for request in requests:
         for name, value in _named(request):
-            written = {value, quote(value, safe=""), quote_plus(value), unquote(value)}
+            quoted = [each(value, safe="", errors=KEPT) for each in (quote, quote_plus)]
+            written = {value, *quoted, unquote(value)}
             written |= {json.dumps(each)[1:-1] for each in (value, unquote(value))}
             if len(value) >= SHORTEST:
                 found |= written
@@ -97,6 +99,8 @@ def _named(request: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Names and values of all that is secret in a request."""
     headers = request.get("headers", {})
     for name, value in headers.items():
+        if not isinstance(value, str):  # of a request that the generator refuses
+            continue
         if name.lower() == "cookie":
             for pair in value.split(";"):
                 cookie, _, content = pair.strip().partition("=")
@@ -107,7 +111,8 @@ def _named(request: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             if credentials:
                 yield scheme, credentials
                 yield from _basic(scheme, credentials)
-    pairs = parse_qsl(urlsplit(request.get("path") or "/").query, keep_blank_values=True)
+    query = request.get("path", "").partition("?")[2].partition("#")[0]
+    pairs = parse_qsl(query, keep_blank_values=True)
     pairs += _fields(request.get("body", ""))
     yield from ((name, value) for name, value in pairs if value and NAMES.search(name))
 

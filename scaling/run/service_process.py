@@ -89,8 +89,13 @@ class ServiceProcess:
             ServiceError: it ended, reported something else, or was silent for too long.
         """
         self._name = name
-        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
         self._errors = b""
+        try:
+            self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
+        except OSError as error:
+            raise ServiceError(
+                f"the service {name!r} cannot be started: no temporary file: {error.strerror}"
+            ) from None
         try:
             self._process = subprocess.Popen(
                 command,

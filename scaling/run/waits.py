@@ -132,13 +132,13 @@ class WaitSampler:
         source = next((each for each in _sources() if _is_readable(each, *threads[0])), None)
         if source is not None:
             self._threads = [_SampledThread(source, pid, thread) for pid, thread in threads]
+            self._resumed_s = time.monotonic()  # not in the thread: a turn may end before it runs
             sampling = threading.Thread(target=self._sample, name="waits", daemon=True)
             with contextlib.suppress(RuntimeError):  # no more threads
                 sampling.start()
                 self._sampling = sampling
 
     def _sample(self) -> None:
-        self._resumed_s = time.monotonic()
         first = 0
         count = len(self._threads)
         while not self._ended:

@@ -259,7 +259,8 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
         tuple[str, ...] | None,
         Option(
             kinds.some_of(QUESTIONS, "question"),
-            f"Questions whose headline ratios are primary ({', '.join(PRIMARY_QUESTIONS)}).",
+            f"Questions whose headline ratios are primary: {', '.join(QUESTIONS)} (by default "
+            f"{' and '.join(PRIMARY_QUESTIONS)}).",
         ),
     ] = None
     preset: Annotated[

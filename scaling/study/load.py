@@ -15,7 +15,9 @@ from scaling.journal.record import Calibration, Cell, Load, Overload, Parameters
 from scaling.study.presets import GRID_RATES
 
 CLOSED = 0.0  # the rate that stands for a closed loop
-RATE_LEAST, RATE_MOST = 0.01, 1_000_000  # of any other: the generator's own limits
+# The generator's own limits: of the rate of an open loop, and of a closed loop's connections.
+RATE_LEAST, RATE_MOST = 0.01, 1_000_000
+CONNECTIONS_MOST = 100_000
 # Parameters of a served workload that say how it is loaded; the connections are its `in_flight`.
 RATE, ARRIVALS, KEEP_ALIVE = "rate_per_s", "arrivals", "keep_alive"
 # Those of a workload with messages to rooms of connections, instead of requests.

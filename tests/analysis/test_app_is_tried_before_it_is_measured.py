@@ -207,7 +207,8 @@ def found(folder: Path, application: str, module: str, **asked: Any) -> str:
 def test_its_interface_is_found_whatever_it_prints(
     module: str, interface: str, tmp_path: Path
 ) -> None:
-    assert found(tmp_path, "shop:app", module + "print('hello')") == interface
+    printed = "print('hello')\nimport os\nos.write(1, b'\\xff\\n')"
+    assert found(tmp_path, "shop:app", module + printed) == interface
 
 
 @pytest.mark.parametrize(

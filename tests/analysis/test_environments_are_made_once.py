@@ -9,7 +9,13 @@ import pytest
 
 from scaling.base.errors import ScalingError, UsageError
 from scaling.builds import environments
-from scaling.builds.environments import NoWheelError, ensure, ensure_any, left_out
+from scaling.builds.environments import (
+    NoWheelError,
+    ensure,
+    ensure_any,
+    left_out,
+    workers_source_hash,
+)
 from tests.support.fake_builds import Uv, answer, interpreter, make_venv, say_nothing
 
 PINS = """\
@@ -104,6 +110,16 @@ def test_a_users_own_folder_is_looked_into(tmp_path: Path) -> None:
     before = made(uv(), extra=[str(mine)])
     (mine / "new.py").write_text("")
     assert made(uv(), extra=[str(mine)]) != before
+
+
+def test_a_link_to_nowhere_in_a_users_folder_is_passed_over(tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "own.py").write_text("")
+    source_hash = workers_source_hash(own_code=[str(mine)])
+    (mine / ".#own.py").symlink_to("someone@somewhere")  # as an editor locks a file
+    assert workers_source_hash(own_code=[str(mine)]) == source_hash
+    made(uv(), extra=[str(mine)])
 
 
 def test_what_a_user_adds_comes_after_the_pins_and_without_hashes() -> None:

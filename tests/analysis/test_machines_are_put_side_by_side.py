@@ -83,6 +83,22 @@ def test_a_results_folder_stands_for_its_machines(
     assert "interrupted by the user; 1 runs" in shown
 
 
+def test_a_machine_without_a_run_does_not_cost_the_answer_of_the_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    journal, _ = (study(name, speeds=SCALES).write(tmp_path / name) for name in ("a", "b"))
+    failed = Standing(state="failed")
+    HOSTS_FILE.write(tmp_path, Hosts(hosts=dict.fromkeys(("empty", "begun"), failed)))
+    head = journal.read_text().partition("\n")[0] + "\n"
+    for name, text in (("empty", ""), ("begun", head)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / journal.name).write_text(text)
+    compare([tmp_path], None, new_console())
+    shown = capsys.readouterr().out
+    assert "yes: faster" in shown
+    assert "failed on the host; 0 runs" in shown
+
+
 def test_the_page_has_a_panel_for_each_machine() -> None:
     html = machines_page(results(first=SCALES, second=DOES_NOT), {})
     assert html.count("<figure>") == 1

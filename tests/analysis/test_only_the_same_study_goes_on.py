@@ -4,6 +4,8 @@ Any other folder is left as it is, and the study begins in the next one.
 """
 
 import copy
+import errno
+import os
 import pickle
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -200,6 +202,18 @@ def test_folder_of_a_published_study_is_not_written_to(tmp_path: Path, chosen: C
     assert journal.path.parent == tmp_path / "study-2"
     assert "it holds a published study" in notes[0]
     assert [path.name for path in (tmp_path / "study").iterdir()] == [f"{FILE_NAME}.gz"]
+
+
+def test_a_file_system_without_locks_is_written_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_locks(*_: object) -> None:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+
+    monkeypatch.setattr("fcntl.flock", no_locks)
+    journal, _ = choose(tmp_path / "study", head(), all_runs)
+    with journal:
+        assert journal.head == head()
 
 
 def test_folder_in_use_is_an_error_and_no_reason_to_begin_another(tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ from scaling.study.plan.refusals import (
     held_bytes,
     open_files_needed,
     too_few_ports,
+    too_many_connections,
     too_much_memory,
     unfit_for_rooms,
 )
@@ -252,8 +253,18 @@ def test_connections_are_in_rooms_of_one_size(
     assert (found is None) if reason is None else reason in (found or "")
 
 
-def test_a_generator_and_the_plan_have_one_limit_of_a_message() -> None:
+def test_a_generator_and_the_plan_have_the_same_limits() -> None:
     assert load.MESSAGE_BYTES_MOST == options.MESSAGE_BYTES_MOST
+    assert load.CONNECTIONS_MOST == options.CONNECTIONS_MOST
+
+
+@pytest.mark.parametrize(("in_flight", "possible"), [(100_000, True), (100_001, False)])
+def test_more_connections_than_the_generator_makes_are_not_planned(
+    in_flight: int, possible: bool
+) -> None:
+    served = replace(SERVED, served=True)
+    assert (too_many_connections(served, cell(2), in_flight) is None) is possible
+    assert too_many_connections(replace(served, served=False), cell(2), in_flight) is None
 
 
 def test_it_is_the_hard_limit_that_counts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,12 +13,12 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import read_journal
 from scaling.base.errors import UsageError
 from scaling.journal.beside import (
+    PROFILES_FILE,
     FunctionGain,
     Profile,
     ProfiledRun,
     ProfilePart,
     SampleKind,
-    write_profile,
 )
 from scaling.journal.record import Cell, ThreadUse
 from scaling.report.page.figures import function_blocks
@@ -176,13 +176,21 @@ def test_the_page_has_the_functions_of_a_profile_with_what_they_are(tmp_path: Pa
     part = ProfilePart(title="CPU time by native function", functions=[lock], others=0)
     profile = Profile(cell=cell, text="echo · 2 threads", operation="round trips", runs=[],
                       parts=[part], notes=["kernel functions: not permitted"])  # fmt: skip
-    write_profile(tmp_path, profile)
+    PROFILES_FILE.write(tmp_path, [profile])
     (block,) = function_blocks(results)
     (grid,) = block.folded
     assert grid.title == "CPU time by native function, ns per round trip"
     named = "_PyMutex_LockTimed\nwaits for a lock"
     assert grid.rows == [[named, "100", "500", "400", "380–420"]]
     assert block.notes == profile.notes
+
+
+def test_profiles_that_cannot_be_read_are_not_replaced(tmp_path: Path) -> None:
+    assert PROFILES_FILE.read_to_add(tmp_path) == []
+    (tmp_path / PROFILES_FILE.name).write_text('[{"of": "a later version"}]')
+    with pytest.raises(UsageError, match=r"profile\.json cannot be read .* Move it away"):
+        PROFILES_FILE.read_to_add(tmp_path)
+    assert PROFILES_FILE.read(tmp_path) == []
 
 
 def test_a_source_that_saw_nothing_has_no_part() -> None:

@@ -232,6 +232,18 @@ def test_a_secret_is_found_and_hidden(request_: dict[str, Any], secret: str) -> 
     assert hide(f"KeyError: '{secret}' in {secret}", secrets) == f"KeyError: '{HIDDEN}' in {HIDDEN}"
 
 
+@pytest.mark.parametrize(
+    ("request_", "secret"),
+    [
+        ({"path": "//[x?token=opensesame"}, "opensesame"),
+        ({"body": '{"password": "sesame\\ud800"}'}, "sesame\ud800"),
+        ({"headers": {"Authorization": 7, "X-Token": "opensesame"}}, "opensesame"),
+    ],
+)
+def test_a_secret_is_found_in_odd_requests(request_: dict[str, Any], secret: str) -> None:
+    assert secret in secrets_in([request_])
+
+
 def test_a_short_value_is_hidden_beside_its_name() -> None:
     secrets = secrets_in([{"headers": {"cookie": "id=7; long=value-1"}}])
     assert hide("got id=7 of 77 and 7", secrets) == f"got {HIDDEN} of 77 and 7"

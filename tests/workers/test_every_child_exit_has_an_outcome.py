@@ -317,6 +317,20 @@ def test_disk_that_is_full_is_a_crash(monkeypatch: pytest.MonkeyPatch) -> None:
     assert psutil.Process().num_fds() == before
 
 
+@pytest.mark.one_build
+def test_no_thread_for_the_probe_is_a_crash(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none_left(_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    before = psutil.Process().num_fds()
+    monkeypatch.setattr("scaling.run.probe.Probe.start", none_left)
+    ending = run_child(Child(sys.executable, {}), {"workload": "compute", **QUICK})
+    assert (ending.outcome, ending.record) == ("crashed", None)
+    assert ending.stderr == "the child cannot be run: can't start new thread"
+    assert psutil.Process().num_fds() == before
+    assert not psutil.Process().children()
+
+
 STARTS = """
     import subprocess
 

@@ -1,6 +1,8 @@
 """PostgreSQL, pgbouncer and nginx: there for a run, measured, and gone whatever happens."""
 
 import asyncio
+import errno
+import os
 import shutil
 import subprocess
 import sys
@@ -287,6 +289,18 @@ def test_the_answer_of_another_server_is_not_taken_for_that_of_nginx() -> None:
     asyncio.run(asked(b"abc"))
     with pytest.raises(ConnectionError, match="another process answers on its port"):
         asyncio.run(asked(b"anything else"))
+
+
+def test_a_folder_needs_a_file_system_with_locks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_locks(*_: object) -> None:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+
+    monkeypatch.setattr("fcntl.flock", no_locks)
+    with pytest.raises(OSError, match=os.strerror(errno.ENOSYS)), own_folder(str(tmp_path)):
+        pass
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_is_removed_when_nobody_has_it(tmp_path: Path) -> None:

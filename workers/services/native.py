@@ -46,7 +46,7 @@ def own_folder(parent: str | None = None, prefix: str = PREFIX) -> Iterator[Fold
     """Have a new folder in `parent` (else where temporary files are) while the block runs.
 
     Raises:
-        OSError: none can be made there.
+        OSError: none can be made or locked there.
     """
     place = parent or tempfile.gettempdir()
     remove_abandoned(place, prefix)
@@ -62,7 +62,11 @@ def own_folder(parent: str | None = None, prefix: str = PREFIX) -> Iterator[Fold
 
 def _made(place: str, prefix: str) -> Folder | None:
     path = tempfile.mkdtemp(prefix=prefix, dir=place)
-    lock = _locked(path)
+    try:
+        lock = _locked(path)
+    except OSError:
+        os.rmdir(path)
+        raise
     if lock is not None and os.path.exists(path):
         return Folder(path, lock)
     if lock is not None:
@@ -80,16 +84,22 @@ def remove_abandoned(place: str, prefix: str = PREFIX) -> None:
 
 
 def _locked(path: str) -> int | None:
-    """Lock a folder; None if it is in use, gone, or another user's."""
+    """Lock a folder; None if it is in use, gone, or another user's.
+
+    Raises:
+        OSError: its file system has no locks.
+    """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     except OSError:
         return None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except OSError as error:
         os.close(descriptor)
-        return None
+        if isinstance(error, BlockingIOError):
+            return None
+        raise
     return descriptor
 
 

@@ -168,9 +168,6 @@ class NoiseFloor:
         return ""
 
 
-NO_PAIRS = NoiseFloor()
-
-
 def noise_floor(frame: pd.DataFrame, study: StudyLine) -> NoiseFloor:
     """The A/A pairs in a study's frame (of `scaling.load`); blocks in which either run is invalid
     are left out.

@@ -4,7 +4,7 @@ Reading is tolerant: an unknown field is ignored, a value that a machine could n
 supply is None. Writing is whole: every field is written, so a journal explains itself.
 """
 
-from typing import Literal
+from typing import Literal, get_args
 
 import msgspec
 
@@ -230,12 +230,10 @@ class LineHead(msgspec.Struct, frozen=True, kw_only=True):
     schema: int | None = None
 
 
-KINDS = ("study", "run", "ceiling", "set-aside")
+KINDS = tuple(each.__struct_config__.tag for each in get_args(Line.__value__))
 
 _encoder = msgspec.json.Encoder()
-_lines: msgspec.json.Decoder[Line] = msgspec.json.Decoder(
-    StudyLine | RunLine | CeilingLine | SetAsideLine,
-)
+_lines: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line.__value__)
 
 # Each raises `msgspec.DecodeError` for anything else.
 decode_head = msgspec.json.Decoder(LineHead).decode  # kind and schema of a line of any version

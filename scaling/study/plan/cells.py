@@ -55,6 +55,7 @@ from scaling.study.plan.refusals import (
     refusal,
     too_few_for_each,
     too_few_ports,
+    too_many_connections,
     too_many_open_files,
     too_much_memory,
     unfit_for_rooms,
@@ -353,6 +354,7 @@ def _every(
                 reason = (
                     too_few_for_each(facts, cell)
                     or unfit_for_rooms(cell, under_way)
+                    or too_many_connections(facts, cell, under_way)
                     or too_many_open_files(facts, cell, under_way, open_files)
                     or too_few_ports(facts, cell, under_way, ports, elsewhere=elsewhere)
                     or too_much_memory(facts, cell, run.parameters, memory_bytes)

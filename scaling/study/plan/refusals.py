@@ -13,7 +13,13 @@ from scaling.journal.record import (
     WorkloadNote,
 )
 from scaling.study.definition import Study
-from scaling.study.load import MESSAGE_BYTES, MESSAGE_BYTES_MOST, ROOM, STALLED
+from scaling.study.load import (
+    CONNECTIONS_MOST,
+    MESSAGE_BYTES,
+    MESSAGE_BYTES_MOST,
+    ROOM,
+    STALLED,
+)
 from scaling.study.services import SERVICES, beside, in_front
 
 # ---------------------------------------------------------------------------------------- in flight
@@ -164,6 +170,16 @@ def too_few_ports(
         f"{plural(cell.workers, 'worker')}: {to_one:,} connections needed to one port, and this "
         f"system allows {ports * addresses:,} (net.ipv4.ip_local_port_range, "
         f"{addresses} of its addresses)"
+    )
+
+
+def too_many_connections(facts: WorkloadFacts, cell: Cell, in_flight: int | None) -> str | None:
+    """Why the load generator does not make so many connections; None if it does."""
+    if not facts.served or (in_flight or 0) <= CONNECTIONS_MOST:
+        return None
+    return (
+        f"{plural(cell.workers, 'worker')}: {in_flight:,} connections, and the load generator "
+        f"makes {CONNECTIONS_MOST:,} at most"
     )
 
 
