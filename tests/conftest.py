@@ -20,6 +20,7 @@ from scaling.builds.installed import URLS
 from scaling.builds.prepared_arm import described
 from scaling.journal.record import Description
 from tests.support import programs
+from tests.support.builds import is_of_no_build
 from tests.support.children import FREE_THREADED, Own, environment
 from tests.support.cli import Command
 from tests.support.deployed import SHOP
@@ -30,7 +31,7 @@ from tests.support.unrendered import unrendered as without_rendering
 for name in URLS:
     os.environ.pop(name, None)
 
-OF_OTHER_BUILD, OF_THIS_BUILD = ("free_threaded", "one_build")[:: -1 if FREE_THREADED else 1]
+OF_OTHER_BUILD = "one_build" if FREE_THREADED else "free_threaded"
 # A file says so where all of its tests are of the other build.
 ALL_OF_OTHER_BUILD = re.compile(rf"^pytestmark = (\[[^\]]*|.*)\b{OF_OTHER_BUILD}\b", re.MULTILINE)
 
@@ -69,7 +70,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         [each for each in items if bool(each.get_closest_marker(OF_OTHER_BUILD)) is is_left_out]
         for is_left_out in (False, True)
     )
-    if nowhere := [each.nodeid for each in elsewhere if each.get_closest_marker(OF_THIS_BUILD)]:
+    if nowhere := [each.nodeid for each in elsewhere if is_of_no_build(each.path, names_of(each))]:
         raise pytest.UsageError(f"no build runs {', '.join(nowhere)}")
     config.hook.pytest_deselected(items=elsewhere)
     items[:] = here
@@ -77,6 +78,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     together = [list(group) for _, group in groupby(items, _place)]
     parts = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     items[:] = [item for part in range(parts) for group in together[part::parts] for item in group]
+
+
+def names_of(item: pytest.Item) -> set[str]:
+    return {mark.name for mark in item.iter_markers()}
 
 
 def _place(item: pytest.Item) -> tuple[bool, str]:
@@ -120,7 +125,8 @@ def machine_with_everything(
 
     A test that is marked with the programs that it needs sees this one: it runs them.
     """
-    if not request.node.get_closest_marker("needs"):
+    marks = request.node.iter_markers("needs")
+    if all(mark.args and programs.MACHINE.keys() >= {*mark.args} for mark in marks):
         monkeypatch.setattr(installed, "program", lambda name: f"/pretended/{name}")
         monkeypatch.setattr(installed, "library", lambda name: Path("/pretended", name))
 

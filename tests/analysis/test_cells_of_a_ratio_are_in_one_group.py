@@ -357,6 +357,24 @@ def test_commands_stacks_and_connections_of_one_request_are_planned_in_turn() ->
     }
 
 
+POOLS = """
+aa_pairs = false
+workers = [2]
+[[workloads]]
+name = "pooled"
+parameters.pool = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
+"""
+
+
+@pytest.mark.parametrize(("served", "most"), [(False, 10), (True, 8)])
+def test_fewer_servers_than_others_are_alive_at_once(served: bool, most: int) -> None:
+    """Ten cells that are all compared with one of them."""
+    pool = ParameterFacts(type="int", default=1, at_least=1)
+    facts = WorkloadFacts(path="x:Pooled", served=served, alone=None, parameters={"pool": pool})
+    plan = planned(POOLS, workloads={"pooled": facts})
+    assert [len(group) for group in plan.groups] == [most]
+
+
 def test_a_group_with_an_invalid_run_is_made_again_as_a_whole(plan: Plan, tmp_path: Path) -> None:
     batches, runs = plan.together(plan.runs), Pretended()
     bad = max(batches, key=len)

@@ -130,7 +130,7 @@ def origin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+@pytest.mark.needs("git")
 def test_every_command_is_run_and_the_results_are_on_a_branch(origin: Path, tmp_path: Path) -> None:
     runner = Runner(tmp_path / "runner")
     runner.folder.mkdir()

@@ -27,7 +27,7 @@ from tests.support.studies import FakeStudy, write
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(shutil.which("git") is None, reason="needs git"),
+    pytest.mark.needs("git"),
     pytest.mark.usefixtures("undrawn"),
 ]
 

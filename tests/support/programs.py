@@ -1,4 +1,4 @@
-"""The programs that tests need and no Python package brings: one entry each.
+"""What tests need and no Python package brings, programs and what a machine does: one entry each.
 
 A test that needs one is marked: `@pytest.mark.needs("nginx")`. Where the program is not installed,
 or may not do its work, the test is skipped; with SCALING_REQUIRE_PROGRAMS=1 it fails.
@@ -25,6 +25,7 @@ from scaling.builds.interpreters.source import NEEDS
 from scaling.builds.interpreters.source import is_there as can_be_compiled
 from scaling.builds.runtimes import RUNTIMES, AbsentRuntimeError, find
 from scaling.builds.settings import SETTINGS
+from scaling.run.process_tree import CANNOT_STOP
 from scaling.run.profile.perf import Perf, UnavailableError
 from scaling.run.profile.stacks import _why as why_no_stacks
 from tests.support import cpython_source
@@ -92,6 +93,11 @@ def looks_inside() -> str:
     return why_no_stacks("not permitted") if forbidden else ""
 
 
+def one_cpu() -> str:
+    """Why two programs cannot have a CPU each."""
+    return "there is one CPU" if len(os.sched_getaffinity(0)) == 1 else ""
+
+
 @dataclass(frozen=True)
 class Program:
     """What tests need, with the packages that bring it: of Debian 12, or of npm.
@@ -133,12 +139,20 @@ PROGRAMS = {
     "stacks": Program("", forbidden=looks_inside),
     "tcmalloc": Program("libtcmalloc-minimal4", partial(can_be_loaded, "tcmalloc")),
 }
+MACHINE = {
+    "git": Program("git", partial(on_path, "git")),
+    "stops": Program("", forbidden=lambda: CANNOT_STOP),
+    "two-cpus": Program("", forbidden=one_cpu),
+}
+"""What a machine for tests has anyhow. A test that needs nothing else sees one with every program,
+as a test without a mark does."""
+KNOWN = PROGRAMS | MACHINE
 
 
 @cache
 def why_not(name: str) -> str:
     """Why a test cannot have the program; empty if it can."""
-    program = PROGRAMS[name]
+    program = KNOWN[name]
     if program.is_there():
         return program.forbidden()
     return f"not installed ({program.source})"
@@ -151,7 +165,7 @@ def require(item: pytest.Item) -> None:
     if not missing:
         return
     said = "needs " + "; ".join(f"{name}: {why_not(name)}" for name in missing)
-    if os.environ.get(REQUIRE) == "1" and any(PROGRAMS[name].can_be_required for name in missing):
+    if os.environ.get(REQUIRE) == "1" and any(KNOWN[name].can_be_required for name in missing):
         pytest.fail(said, pytrace=False)
     item.user_properties.append((PROPERTY, " ".join(missing)))
     pytest.skip(said)
@@ -168,7 +182,7 @@ def summary(skipped: Sequence[str]) -> list[str]:
     if not skipped:
         return []
     counts = Counter(name for names in skipped for name in names.split())
-    absent = [PROGRAMS[name] for name in sorted(counts) if not PROGRAMS[name].is_there()]
+    absent = [KNOWN[name] for name in sorted(counts) if not KNOWN[name].is_there()]
     asked = {
         INSTALL: [each.packages for each in absent if each.packages],
         NPM: [each.npm for each in absent if each.npm],

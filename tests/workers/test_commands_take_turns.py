@@ -2,7 +2,6 @@
 
 import sys
 import textwrap
-import time
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +10,14 @@ import pytest
 
 from scaling.analysis.table.ticks import throughputs
 from scaling.run.child import Ending
-from scaling.run.process_tree import CANNOT_STOP
 from tests.support.children import FREE_THREADED, failure_of
 from tests.support.deployed import GRANIAN, left_of, measured
 from tests.support.serving import alternated, are_apart, spans
+from tests.support.waiting import wait_until
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(bool(CANNOT_STOP), reason=CANNOT_STOP),
+    pytest.mark.needs("stops"),
 ]
 
 WINDOW_S = 0.4
@@ -172,9 +171,7 @@ def test_a_command_that_ignores_signals_is_gone_at_the_end(shop: Path) -> None:
     endings, _ = alternated(cells, shop, connections=CONNECTIONS)
     for ending in endings:
         is_right(ending)
-    deadline = time.monotonic() + 5
-    while left := left_of(shop):
-        assert time.monotonic() < deadline, left
+    wait_until(lambda: not left_of(shop))
 
 
 BUSY = """

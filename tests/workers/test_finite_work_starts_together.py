@@ -1,11 +1,19 @@
 """Finite work is released to all workers at one instant, has no time limit, and counts whole."""
 
+import asyncio
+import math
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from scaling.run.probe import Probe
 from tests.support.children import MIB, Own, each_model, record_of
+from workers import Worker, Workload
+from workers.host.channel import Channel, Message
+from workers.loops.libraries import Runner
+from workers.worker.session import Session, measure_finite, measure_without_loop
 
 pytestmark = pytest.mark.slow
 
@@ -78,6 +86,69 @@ def test_all_are_released_when_the_last_is_ready_and_each_records_its_finish(
     assert slow.finished_ns == phases.closed
     assert [worker.figures for worker in record.workers] == [{"settle_s": 0.5}, {"settle_s": 1.5}]
     assert [worker.serves for worker in record.workers] == [True, False]
+
+
+class Early:
+    """A clock, of which the first sleep ends after half of its time."""
+
+    def __init__(self) -> None:
+        self.now_ns = 0
+        self._sleeps = 0
+
+    def monotonic_ns(self) -> int:
+        return self.now_ns
+
+    def sleep(self, seconds: float) -> None:
+        self._sleeps += 1
+        self.now_ns += math.ceil(seconds * (0.5e9 if self._sleeps == 1 else 1e9))
+
+
+class OnClock:
+    """What finite work needs of a runner."""
+
+    def __init__(self, clock: Early) -> None:
+        self._clock = clock
+
+    async def sleep(self, seconds: float) -> None:
+        self._clock.sleep(seconds)
+
+    async def receive(self, channel: Channel) -> Message:
+        return channel.receive()
+
+
+class Nothing(Workload):
+    finite = True
+
+    async def run(self, worker: Worker) -> None:
+        pass
+
+    def work(self, worker: Worker) -> None:
+        pass
+
+
+@pytest.mark.one_build
+@pytest.mark.parametrize("on_loop", [True, False])
+def test_a_timer_that_fires_early_starts_nothing_before_the_release(
+    on_loop: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, released_ns = Early(), 20_000_000
+    monkeypatch.setattr("workers.worker.session.time", clock)
+    work: Message = {"do": "work", "released_ns": released_ns, "share_done": 1.0}
+    orders = iter([work, {"do": "stop"}])
+    pretended = SimpleNamespace(
+        workload=Nothing(),
+        worker=None,
+        ready={},
+        channel=SimpleNamespace(send=lambda message: None, receive=orders.__next__),
+        meter=SimpleNamespace(open=lambda *_, **__: 0, close=lambda _: clock.now_ns),
+    )
+    session = cast(Session, pretended)
+    if on_loop:
+        times = asyncio.run(measure_finite(session, cast(Runner, OnClock(clock))))
+    else:
+        times = measure_without_loop(session)
+    assert times["released_ns"] == released_ns
+    assert times["started_ns"] >= released_ns
 
 
 @pytest.mark.one_build

@@ -12,7 +12,6 @@ from scaling.analysis.table.ticks import throughputs
 from scaling.journal.record import Record
 from scaling.run import alternation
 from scaling.run.child import Ending
-from scaling.run.process_tree import CANNOT_STOP
 from tests.support.children import Own, driven, failure_of, record_of
 from tests.support.serving import alternated, are_apart, spans, true_slices
 from workers import Worker
@@ -20,7 +19,7 @@ from workers.workloads import gather
 
 pytestmark = [
     *(pytest.mark.slow, pytest.mark.one_build),
-    pytest.mark.skipif(bool(CANNOT_STOP), reason=CANNOT_STOP),
+    pytest.mark.needs("stops"),
 ]
 
 MODELS = ("threads", "processes", "forked", "interpreters")

@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("asyncpg")  # not on every Python
-
 from workers.workloads.gateway import Gateway
 from workers.workloads.parts.servers.gateway import Budget, Counts, application
 

@@ -4,8 +4,10 @@ import asyncio
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -15,13 +17,14 @@ from scaling.base.errors import ScalingError, UsageError
 from scaling.journal.record import Load, ParameterValue
 from scaling.machine.topology import Topology, apart, cpu_order, cpus_of, pinning
 from scaling.run.cluster.generator import MODULE, reached, ready
-from scaling.run.load import Elsewhere, GeneratorProgram
+from scaling.run.load import Elsewhere, Generator, GeneratorProgram
 from scaling.run.service_process import ServiceError
 from scaling.run.services import Services
 from scaling.study.services import LOAD_GENERATOR
 from tests.support.children import ROOT, environment
 from tests.support.machines import TWO_NODES
-from tests.support.serving import served
+from tests.support.serving import WARMUP_S, load_asked, program, served
+from workers.services.load.coordinator import checked_instants
 from workers.services.null.__main__ import Constant, http_answer, tcp_message
 
 pytestmark = pytest.mark.one_build
@@ -79,7 +82,7 @@ def test_cpus_are_read_back_from_every_thread() -> None:
     assert cpus_of([other.pid]) == []
 
 
-needs_two = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is one CPU")
+needs_two = pytest.mark.needs("two-cpus")
 
 
 def loaded(cpus: tuple[list[int], list[int]]) -> Load:
@@ -150,6 +153,43 @@ def another_host() -> Iterator[tuple[list[str], str]]:
 def there(command: list[str], address: str) -> GeneratorProgram:
     elsewhere = Elsewhere(command=["env", f"PYTHONPATH={ROOT}", *command, *LOAD], address=address)
     return GeneratorProgram(python="", environment={}, elsewhere=elsewhere)
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, list[int]]]:
+    """What generators are told, of which none is started."""
+    documents: list[dict[str, list[int]]] = []
+    monkeypatch.setattr(Generator, "_send", lambda _, document: documents.append(document))
+    return documents
+
+
+def test_a_generator_elsewhere_is_told_how_long_it_is_until_each_instant(
+    sent: list[dict[str, list[int]]],
+) -> None:
+    before_ns = time.monotonic_ns()
+    instants_ns = [before_ns + 10**9, before_ns + 3 * 10**9]
+    for generators in (program(), there([], "127.0.0.2")):
+        Generator(generators, load_asked(1), WARMUP_S).begin(instants_ns)
+    after_ns = time.monotonic_ns()
+    here, elsewhere = sent
+    assert here == {"instants_ns": instants_ns}
+    assert elsewhere.keys() == {"in_ns"}
+    for instant_ns, in_ns in zip(instants_ns, elsewhere["in_ns"], strict=True):
+        assert before_ns <= instant_ns - in_ns <= after_ns
+
+
+def test_what_comes_as_so_long_from_now_is_by_the_clock_of_who_reads_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    theirs_ns = time.monotonic_ns() + 10**12
+    clock = SimpleNamespace(monotonic_ns=lambda: theirs_ns)
+    monkeypatch.setattr("workers.services.load.coordinator.time", clock)
+    in_ns = [10**9, 3 * 10**9]
+    instants_ns = [theirs_ns + each for each in in_ns]
+    assert checked_instants({"in_ns": in_ns}) == instants_ns
+    assert checked_instants({"instants_ns": instants_ns}) == instants_ns
+    with pytest.raises(ValueError, match="has passed"):
+        checked_instants({"in_ns": [-2, -1]})
 
 
 @pytest.mark.slow

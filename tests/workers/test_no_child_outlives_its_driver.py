@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.children import Own, each_case, environment
+from tests.support.children import PATIENCE_S, Own, each_case, environment
+from tests.support.drivers import end
 from tests.support.waiting import is_gone, says, wait_until
 
 pytestmark = pytest.mark.slow
@@ -82,13 +83,13 @@ def test_all_end_when_the_driver_is_killed(own: Own, model: str, when: str, deaf
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-
     try:
         wait_until(lambda: says(pids_file, lines=2))
         seen = {int(word) for word in pids_file.read_text().split()} - {driver.pid}
         assert len(seen) == (3 if model in ("processes", "forked") else 1)
         assert not any(map(is_gone, seen))
-    finally:
         driver.kill()
-        driver.wait()
-    wait_until(lambda: all(map(is_gone, seen)))
+        driver.wait(PATIENCE_S)
+        wait_until(lambda: all(map(is_gone, seen)))
+    finally:
+        end(driver)

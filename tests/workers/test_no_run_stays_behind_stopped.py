@@ -6,20 +6,21 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-import psutil
 import pytest
 
-from scaling.run.process_tree import CANNOT_STOP
-from tests.support.children import environment
-from tests.support.waiting import is_gone, says, wait_until
+from tests.support.children import PATIENCE_S, environment
+from tests.support.drivers import end, left_of
+from tests.support.waiting import says, wait_until
 from tests.workers.test_runs_take_turns import CELL, WINDOW_S
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.one_build,
-    pytest.mark.skipif(bool(CANNOT_STOP), reason=CANNOT_STOP),
+    pytest.mark.needs("stops"),
 ]
 
 DRIVER = """
@@ -54,72 +55,64 @@ print(*found, flush=True)
 """
 
 
-def start_driver(tmp_path: Path, window_s: float, **variables: str) -> subprocess.Popen[bytes]:
+@contextmanager
+def driven(tmp_path: Path, window_s: float, **variables: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A driver of two runs in turn, of which nothing is left after the block."""
     cells = [
         CELL | {"model": model, "window_s": window_s, "alternating": True}
         for model in ("threads", "processes")
     ]
     with (tmp_path / "said").open("wb") as said:
-        return subprocess.Popen(
+        driver = subprocess.Popen(
             [sys.executable, "-c", DRIVER, json.dumps(cells)],
             env=environment(**variables),
             stdout=said,
         )
-
-
-def left_of(driver: int) -> set[int]:
-    """What runs of a driver have not ended, stopped or not."""
-    found = set()
-    for process in psutil.process_iter():
-        try:
-            mark = process.environ().get("SCALING_RUN", "")
-            if mark.startswith(f"{driver}-") and not is_gone(process.pid):
-                found.add(process.pid)
-        except psutil.Error:
-            continue
-    return found
+    try:
+        yield driver
+    finally:
+        end(driver)
 
 
 @pytest.mark.parametrize("orders", [1, 4])
 def test_nothing_stays_behind_when_the_driver_is_killed(tmp_path: Path, orders: int) -> None:
     """At the start of the first run, and in a slice; `nox -s faults` kills it at any instant."""
-    driver = start_driver(tmp_path, window_s=60.0)
-    try:
+    with driven(tmp_path, window_s=60.0) as driver:
         wait_until(lambda: says(tmp_path / "said", lines=orders))
+        wait_until(lambda: bool(left_of(driver.pid)))
         time.sleep(random.uniform(0, 0.1))
-    finally:
         driver.kill()
-        driver.wait()
-    wait_until(lambda: not left_of(driver.pid))
+        driver.wait(PATIENCE_S)
+        wait_until(lambda: not left_of(driver.pid))
 
 
 def test_a_driver_stopped_for_a_moment_goes_on(tmp_path: Path) -> None:
-    driver = start_driver(tmp_path, WINDOW_S)
-    wait_until(lambda: says(tmp_path / "said", lines=5))
-    driver.send_signal(signal.SIGSTOP)
-    time.sleep(0.5)
-    driver.send_signal(signal.SIGCONT)
-    assert driver.wait() == 0
-    assert (tmp_path / "said").read_text().endswith("measured measured\n")
-    assert not left_of(driver.pid)
+    with driven(tmp_path, WINDOW_S) as driver:
+        wait_until(lambda: says(tmp_path / "said", lines=5))
+        driver.send_signal(signal.SIGSTOP)
+        time.sleep(0.5)
+        driver.send_signal(signal.SIGCONT)
+        assert driver.wait(PATIENCE_S) == 0
+        assert (tmp_path / "said").read_text().endswith("measured measured\n")
+        assert not left_of(driver.pid)
 
 
 def test_a_driver_stopped_for_long_measures_the_group_again(tmp_path: Path) -> None:
-    driver = start_driver(tmp_path, window_s=2.0, MOST_STOPPED_S="0.5")
-    wait_until(lambda: says(tmp_path / "said", lines=5))
-    assert left_of(driver.pid)
-    driver.send_signal(signal.SIGSTOP)
-    wait_until(lambda: not left_of(driver.pid))
-    driver.send_signal(signal.SIGCONT)
-    assert driver.wait() == 0
-    said = (tmp_path / "said").read_text()
-    assert said.endswith("measured measured\n")
-    assert said.count("measured measured") == 1
+    with driven(tmp_path, window_s=2.0, MOST_STOPPED_S="0.5") as driver:
+        wait_until(lambda: says(tmp_path / "said", lines=5))
+        assert left_of(driver.pid)
+        driver.send_signal(signal.SIGSTOP)
+        wait_until(lambda: not left_of(driver.pid))
+        driver.send_signal(signal.SIGCONT)
+        assert driver.wait(PATIENCE_S) == 0
+        said = (tmp_path / "said").read_text()
+        assert said.endswith("measured measured\n")
+        assert said.count("measured measured") == 1
 
 
 def test_ctrl_c_ends_all_of_a_group(tmp_path: Path) -> None:
-    driver = start_driver(tmp_path, window_s=60.0)
-    wait_until(lambda: says(tmp_path / "said", lines=5))
-    driver.send_signal(signal.SIGINT)
-    assert driver.wait() != 0
-    assert not left_of(driver.pid)
+    with driven(tmp_path, window_s=60.0) as driver:
+        wait_until(lambda: says(tmp_path / "said", lines=5))
+        driver.send_signal(signal.SIGINT)
+        assert driver.wait(PATIENCE_S) != 0
+        assert not left_of(driver.pid)

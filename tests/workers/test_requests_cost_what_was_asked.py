@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
+from tests.support.children import PATIENCE_S
 from tests.support.in_process import ask, at_work, right_request
+from workers import Worker
+from workers.workloads import echo
 from workers.workloads.parts import work
 from workers.workloads.parts.work import TURNS_PER_US, PerRequest, live_objects, make_garbage
 
@@ -65,6 +68,34 @@ def test_a_request_works_and_leaves_garbage(server: str, monkeypatch: pytest.Mon
     done.clear()
     asyncio.run(exchange(server, 3))
     assert done == []
+
+
+@pytest.mark.one_build
+@pytest.mark.parametrize("work_us", [0.0, 50.0])
+@pytest.mark.parametrize("api", list(echo.ENDS))
+def test_a_round_trip_of_echo_works_once(
+    api: Any, work_us: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[int] = []
+    monkeypatch.setattr(echo, "turns", done.append)
+    workload, worker = echo.Echo(connections=1, api=api, work_us=work_us), Worker(0, 1, {})
+    workload.load()
+
+    async def trips() -> None:
+        async with asyncio.timeout(PATIENCE_S):
+            await workload.setup(worker)
+            try:
+                traffic = asyncio.create_task(workload.run(worker))
+                while not (worker.operations or traffic.done()):  # noqa: ASYNC110 - no event
+                    await asyncio.sleep(0)
+                worker.stop()
+                await traffic
+            finally:
+                await workload.teardown(worker)
+
+    asyncio.run(trips())
+    assert worker.operations
+    assert done == ([50 * TURNS_PER_US] * worker.operations if work_us else [])
 
 
 def test_garbage_can_only_be_freed_by_the_collector(no_collector: None) -> None:

@@ -2,6 +2,7 @@
 
 import itertools
 import operator
+import random
 import subprocess
 import sys
 import time
@@ -16,16 +17,18 @@ import pytest
 from scaling.analysis.table.stacks import readings, stacks
 from scaling.analysis.table.ticks import throughputs
 from scaling.journal.record import Disturbance, Record
+from scaling.machine.disturbance import MachineTimes, disturbance
 from scaling.run import alternation
 from scaling.run.child import Child, Ending, run_child
-from scaling.run.process_tree import CANNOT_STOP, Tree
+from scaling.run.probe import cpu_s
+from scaling.run.process_tree import Tree
 from tests.support.children import Own, environment, faults_per_operation, record_of
 from tests.support.serving import alternated, are_apart, spans, true_slices
 from tests.support.waiting import is_gone, wait_until
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(bool(CANNOT_STOP), reason=CANNOT_STOP),
+    pytest.mark.needs("stops"),
 ]
 
 MS = 1_000_000
@@ -169,6 +172,76 @@ def test_collections_count_in_slices_alone(own: Own) -> None:
         assert process.gc_collections == pytest.approx(done, abs=3 * slices)
 
 
+@pytest.mark.one_build
+def test_a_slice_opens_once_its_run_has_settled(own: Own) -> None:
+    settling = own.write("""
+        class Theirs(Workload):
+            alone = None
+            settle_s = 0.15
+
+            async def run(self, worker: Worker) -> None:
+                while worker.running:
+                    await asyncio.sleep(0.001)
+                    worker.operations += 1
+        """)
+    cells = [{"workload": settling, "model": "processes", "window_s": 0.2}] * 2
+    endings, _ = together(cells, own)
+    every = sorted(span for ending in endings for span in spans(record_of(ending)))
+    assert len(every) >= 4
+    for (_, closed), (opened, _) in itertools.pairwise(every):
+        assert opened - closed >= 150 * MS
+
+
+HELD_UP = """
+    from workers.worker.meter import Meter
+
+    opened, openings = Meter.open, []
+
+    def open_and_block(self, instant_ns, **more):
+        openings.append(instant_ns)
+        if len(openings) == 3:
+            asyncio.get_running_loop().call_soon(time.sleep, 0.3)
+        return opened(self, instant_ns, **more)
+
+    Meter.open = open_and_block
+
+    class Theirs(Workload):
+        alone = None
+
+        async def run(self, worker: Worker) -> None:
+            while worker.running:
+                await asyncio.sleep(0.001)
+                worker.operations += 1
+    """
+
+
+@pytest.mark.one_build
+def test_every_turn_is_a_slice_however_late_it_closes(
+    own: Own, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The loop of one run is held up for 0.3 s as soon as its third slice is open."""
+    given: list[Mapping[str, Any]] = []
+    give = alternation.Member.give
+
+    def note(member: alternation.Member[Any], order: dict[str, Any]) -> None:
+        if "slice_s" in order:
+            given.append(order)
+        give(member, order)
+
+    monkeypatch.setattr(alternation.Member, "give", note)
+    held_up_one = {"workload": own.write(HELD_UP), "workers": 1}
+    endings, _ = together([held_up_one, {"workers": 1}], own)
+    held_up, other = (record_of(each).workers[0] for each in endings)
+    opened, closed = true_slices(held_up)[2]
+    assert closed - opened >= 300 * MS
+    for worker in (held_up, other):
+        slices, ticks = true_slices(worker), worker.ticks
+        assert 2 * len(slices) == len(given)
+        assert 2 * (len(ticks.time_ns) - 1) == sum(order["parts"] for order in given)
+        true_ns = sum(closed - opened for opened, closed in slices)
+        assert ticks.time_ns[-1] - ticks.time_ns[0] == true_ns
+
+
 LOSSES = """
     import mmap
 
@@ -231,8 +304,28 @@ def test_a_planted_loss_is_found_in_slices_as_in_one_window(own: Own) -> None:
 
 
 @pytest.mark.one_build
-def test_others_of_the_group_are_no_other_load() -> None:
-    """Two runs that use all CPUs in turn: what others took is less than what they used."""
+def test_others_of_the_group_are_no_other_load(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two runs that use all CPUs in turn: what others took is less than what they used, and all
+    that they used from the first slice to the last one is theirs.
+    """
+    used_s: list[float] = []
+    ours_s: list[float] = []
+    take_slices = alternation._take_slices
+
+    def of_all_s() -> float:
+        return cpu_s(psutil.Process().children(recursive=True))
+
+    def take(order: list[alternation.Member[Any]], window_s: float) -> None:
+        before_s = of_all_s()  # all are stopped, as they are in the end
+        take_slices(order, window_s)
+        used_s.append(of_all_s() - before_s)
+
+    def seen_by(before: MachineTimes, after: MachineTimes, ours_cpu_s: float) -> Disturbance:
+        ours_s.append(ours_cpu_s)
+        return disturbance(before, after, ours_cpu_s)
+
+    monkeypatch.setattr(alternation, "_take_slices", take)
+    monkeypatch.setattr(alternation, "disturbance", seen_by)
     cells = [{"workload": "compute", "model": "processes"}] * 2
     before = psutil.cpu_times()
     endings, seen = together(cells)
@@ -242,6 +335,7 @@ def test_others_of_the_group_are_no_other_load() -> None:
     assert seen.other_cpu_fraction is not None
     busy_s = (sum(after) - after.idle) - (sum(before) - before.idle)
     assert seen.other_cpu_fraction * (sum(after) - sum(before)) < busy_s
+    assert ours_s[-1] >= 0.98 * used_s[-1] > 0
 
 
 @pytest.mark.one_build
@@ -289,6 +383,7 @@ def test_a_grandchild_that_ignores_signals_in_a_session_of_its_own_is_stopped_to
         sum(opened <= each <= closed for each in stamps)
         for opened, closed in (*theirs_[1:], *other[1:])
     ]
+    assert min(len(theirs_), len(other)) > 1
     assert all(inside[: len(theirs_) - 1])
     assert not any(inside[len(theirs_) - 1 :])
     assert is_gone(int(lines[-1][1]))
@@ -336,6 +431,25 @@ def test_servers_are_loaded_in_turn() -> None:
         for worker in record.workers:  # between its slices a worker answers nothing
             counted = worker.ticks.operations[-1] - worker.ticks.operations[0]
             assert 0 < counted <= load.completed
+
+
+def test_any_run_of_a_group_may_be_first() -> None:
+    begun: list[int] = []
+
+    def run(number: int, turn: alternation.Member[int]) -> int:
+        begun.append(number)
+        while turn.next({"late_ns": 0}):
+            pass
+        return number
+
+    jobs = [partial(run, number) for number in range(3)]
+    firsts = set()
+    for seed in range(20):
+        begun.clear()
+        done, _ = alternation._in_turn(jobs, 0.05, random.Random(seed))
+        assert done == [0, 1, 2]  # in the order in which they were asked for
+        firsts.add(begun[0])
+    assert firsts == {0, 1, 2}
 
 
 def test_slices_are_longer_where_ticks_are_late() -> None:

@@ -14,9 +14,8 @@ import pytest
 
 from scaling.base.errors import ScalingError, UsageError
 from scaling.journal.record import ParameterValue, ServiceUse
-from scaling.run.process_tree import CANNOT_STOP
 from scaling.run.service_process import ServiceError, ServiceProcess, Usage, open_connections
-from scaling.run.services import Services, ServiceUsage
+from scaling.run.services import Services, ServiceUsage, _Slices
 from tests.support.children import PATIENCE_S, environment
 from tests.support.servers import fetch, gone
 from tests.support.waiting import wait_until
@@ -98,7 +97,7 @@ class AtWork:
         return [*self.cpu_s()]
 
 
-@pytest.mark.skipif(bool(CANNOT_STOP), reason=CANNOT_STOP)
+@pytest.mark.needs("stops")
 def test_in_turn_the_slices_count_and_nothing_in_between() -> None:
     """The service is this process, which works all the time; its run has two slices."""
     at_work = AtWork(lambda: {os.getpid(): time.process_time()})
@@ -137,6 +136,33 @@ def test_a_saturated_process_is_not_hidden_by_others_that_idle(
     used = usage.use()["site"]
     assert used.busy_fraction == pytest.approx(0.8)
     assert used.cpu_s == pytest.approx(1.8)
+
+
+class Clocks:
+    """Time passes when somebody sleeps; process 1 works for 0.8 of it, any other for 0.1."""
+
+    def __init__(self) -> None:
+        self.now_ns = 0
+
+    def monotonic_ns(self) -> int:
+        return self.now_ns
+
+    def sleep(self, seconds: float) -> None:
+        self.now_ns += round(seconds * 1e9)
+
+    def clock_gettime_ns(self, clock: int) -> int:
+        process = ~(clock >> 3)
+        return self.now_ns * (8 if process == 1 else 1) // 10
+
+
+def test_in_slices_a_busy_process_is_not_hidden_by_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scaling.run.services.time", Clocks())
+    slices = _Slices()
+    slices.pids = {"site": [2, 1, 3, 4]}
+    for opens_ns in (100_000_000, 400_000_000):
+        slices.add(opens_ns, opens_ns + 50_000_000)
+    assert slices.busy_fraction("site") == pytest.approx(0.8)
+    assert slices.cpu_s("site") == pytest.approx(0.1 * (0.8 + 3 * 0.1))
 
 
 @pytest.mark.slow

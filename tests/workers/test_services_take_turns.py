@@ -8,7 +8,6 @@ import pytest
 from scaling.journal.record import ServiceUse
 from scaling.run.alternation import Member
 from scaling.run.child import Ending
-from scaling.run.process_tree import CANNOT_STOP
 from scaling.run.services import Services
 from tests.support.children import record_of
 from tests.support.serving import WARMUP_S, beside_services, load_asked, load_of, taking_turns
@@ -17,7 +16,7 @@ from workers.workloads.web import Web
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.one_build,
-    pytest.mark.skipif(bool(CANNOT_STOP), reason=CANNOT_STOP),
+    pytest.mark.needs("stops"),
 ]
 
 WINDOW_S = 0.5

@@ -7,7 +7,9 @@ import os
 import platform
 import sys
 from collections.abc import Iterator
+from ipaddress import ip_address
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import msgspec
 import pytest
@@ -17,6 +19,7 @@ from tests.support.children import FREE_THREADED, Own, captured, finish, measure
 from tests.support.wheels import compile_flips
 from workers.readback import gil
 from workers.readback.switches import Switches
+from workers.services.serving import listen, url_of
 
 pytestmark = pytest.mark.slow
 
@@ -59,6 +62,27 @@ def test_nothing_asked_nothing_changed(model: str) -> None:
         assert process.gc_frozen == (model == "forked")
         assert process.context_items == 0
         assert process.thread_inherit_context == process.context_aware_warnings == FREE_THREADED
+
+
+SETS_CONTEXT = """
+    from contextvars import ContextVar
+    from workers.workloads.compute import Compute
+
+    @dataclass
+    class Theirs(Compute):
+        def load(self) -> None:
+            ContextVar("theirs").set(1)
+    """
+
+
+@pytest.mark.one_build
+@pytest.mark.parametrize(("model", "items"), [("threads", [1]), ("processes", [0, 1, 1])])
+def test_the_ambient_context_has_what_imports_leave_in_it(
+    own: Own, model: str, items: list[int]
+) -> None:
+    """In every process that imports the workload, which a host of processes does not."""
+    record = own.measured(SETS_CONTEXT, model=model, workers=2)
+    assert [each.context_items for each in processes(record, model)] == items
 
 
 SWITCH = "asyncio.events._USE_NEW_SCHEDULER"
@@ -161,10 +185,18 @@ def test_a_description_of_the_interpreter_says_the_same(
 
 
 @pytest.mark.one_build
-def test_os_threads_are_counted() -> None:
-    few, many = (measured(cell("threads", workers=n)).process.os_threads for n in (1, 4))
-    assert few is not None
-    assert many == few + 3
+def test_os_threads_are_counted_and_none_is_hidden() -> None:
+    found = [measured(cell("threads", workers=n)).process.os_threads for n in (1, 4)]
+    assert found == [2, 5]  # the workers', and the host's own
+
+
+@pytest.mark.one_build
+def test_the_url_of_a_service_has_no_name_for_which_clients_would_need_threads() -> None:
+    """An event loop resolves names in a pool of threads."""
+    with listen("127.0.0.1", 0) as listening:
+        host = urlsplit(url_of(listening)).hostname
+    assert host
+    assert ip_address(host).is_loopback  # raises for a name
 
 
 ALWAYS_ON = GilStates(started=True, imported=True, opened=True, closed=True)
@@ -210,6 +242,20 @@ def test_extension_loaded_late_is_named_too(flips: Path, own: Own) -> None:
         """)
     gil = measured({"workload": late}, own.folder, flips).process.gil
     assert gil == msgspec.structs.replace(FLIPPED, imported=False)
+
+
+@pytest.mark.free_threaded
+@pytest.mark.needs("cc")
+def test_extension_loaded_inside_the_window_is_seen_at_its_end(flips: Path, own: Own) -> None:
+    inside = own.write("""
+        @dataclass
+        class Theirs(Workload):
+            finite = True
+            async def run(self, worker: Worker) -> None:
+                import flips
+        """)
+    gil = measured({"workload": inside}, own.folder, flips).process.gil
+    assert gil == msgspec.structs.replace(FLIPPED, imported=False, opened=False)
 
 
 @pytest.mark.one_build

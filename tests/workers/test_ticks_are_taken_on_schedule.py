@@ -27,6 +27,7 @@ class Clock:
 
     def __init__(self) -> None:
         self.now_s = 1_000.0
+        self.cpu_ns = 7  # of the thread
 
     def monotonic(self) -> float:
         return self.now_s
@@ -35,7 +36,7 @@ class Clock:
         return round(self.now_s * 1e9)
 
     def thread_time_ns(self) -> int:
-        return 7
+        return self.cpu_ns
 
     def process_time_ns(self) -> int:
         return 7
@@ -176,6 +177,34 @@ def test_what_happens_between_slices_is_left_out_of_every_column(clock: Clock) -
     assert columns["instant_ns"] == [begun + (100 * k - late[k]) * MS for k in range(4)]
     assert slices["opened_ns"] == [begun + 10_100 * k * MS for k in range(3)]
     assert slices["closed_ns"] == [opened + 100 * MS for opened in slices["opened_ns"]]
+
+
+def test_a_slice_that_closes_late_is_kept_whole(clock: Clock) -> None:
+    """However late: what its worker did until then, and the time of it, are in every column."""
+
+    async def read() -> tuple[dict[str, list[int | None]], dict[str, list[int]]]:
+        worker = Worker(0, 1, {})
+        meter = Meter(worker, None)
+        for late_ms in (0, 300, 0):
+            clock.now_s += 10  # between
+            clock.cpu_ns += 1_000 * MS
+            meter.open(clock.monotonic_ns())
+            clock.now_s += (100 + late_ms) / 1_000
+            clock.cpu_ns += (50 + late_ms) * MS
+            worker.operations += 3 + late_ms
+            meter.close(clock.monotonic_ns() - late_ms * MS)
+        return meter.columns, meter.slices
+
+    def steps(column: list[int | None]) -> list[int]:
+        return [(after or 0) - (before or 0) for before, after in itertools.pairwise(column)]
+
+    columns, slices = asyncio.run(read())
+    took_ns = [100 * MS, 400 * MS, 100 * MS]
+    assert steps(columns["time_ns"]) == took_ns
+    assert steps(columns["operations"]) == [3, 303, 3]
+    assert steps(columns["cpu_ns"]) == [50 * MS, 350 * MS, 50 * MS]
+    pairs = zip(slices["opened_ns"], slices["closed_ns"], strict=True)
+    assert [closed - opened for opened, closed in pairs] == took_ns
 
 
 def test_a_round_counts_from_its_release_however_late_it_is_opened(clock: Clock) -> None:

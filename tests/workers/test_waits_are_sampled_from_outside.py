@@ -1,11 +1,13 @@
 """What the loops' threads wait in is read by the driver, and a run never fails because of it."""
 
+import mmap
 import os
 import select
 import threading
 import time
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +17,7 @@ from scaling.run import waits
 from scaling.run.waits import THREADS_A_ROUND, WaitSampler
 from tests.support.children import Own, each_model, record_of
 from tests.support.waiting import wait_until
+from workers.worker.meter import minor_faults, thread_use
 
 ALWAYS = [0, 2**62]
 
@@ -149,6 +152,50 @@ def test_a_thread_that_is_not_there_is_not_sampled() -> None:
 def test_a_thread_outside_a_call_is_in_none_and_one_without_a_name_has_its_number() -> None:
     words = {"running": "running", "-1": "page fault", "999": "call 999"}
     assert {word: waits._name_of_call(word) for word in words} == words
+
+
+def waited_ns() -> int:
+    """How long the calling thread has waited for a CPU, read by the thread's id."""
+    listed = Path(f"/proc/self/task/{threading.get_native_id()}/schedstat").read_text()
+    return int(listed.split()[1])
+
+
+def counted() -> tuple[int, int]:
+    """CPU time (ns) and minor faults of the calling thread."""
+    use = thread_use()
+    return (use["user_ns"] or 0) + (use["system_ns"] or 0), minor_faults() or 0
+
+
+def counted_since(before: tuple[int, int]) -> tuple[int, int]:
+    cpu_ns, faults = counted()
+    return cpu_ns - before[0], faults - before[1]
+
+
+def test_counters_of_a_thread_have_nothing_of_another_one() -> None:
+    """One waits while the other one works and touches fresh pages."""
+    pages = 1_000
+    found: list[tuple[int, int]] = []
+    in_order_ns: list[int] = []
+
+    def works() -> None:
+        before = counted()
+        until_ns = time.thread_time_ns() + 50_000_000
+        while time.thread_time_ns() < until_ns:
+            pass
+        in_order_ns.extend((waited_ns(), thread_use()["run_queue_ns"] or 0, waited_ns()))
+        for _ in range(pages):  # one at a time: together they might be one huge page
+            with mmap.mmap(-1, mmap.PAGESIZE) as fresh:
+                fresh[0] = 1
+        found.append(counted_since(before))
+
+    before = counted()
+    with threads(works):
+        pass
+    found.append(counted_since(before))
+    (busy_ns, busy_faults), (idle_ns, idle_faults) = found
+    assert idle_ns < busy_ns / 2
+    assert 2 * idle_faults < pages <= busy_faults
+    assert in_order_ns == sorted(in_order_ns)
 
 
 LOSES = """

@@ -7,6 +7,10 @@ Real runs with PostgreSQL, pgbouncer and nginx are in `test_services_take_turns.
 import asyncio
 import json
 import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from types import SimpleNamespace
 from typing import ClassVar, cast, get_args, get_type_hints
 
 import pytest
@@ -17,6 +21,9 @@ from tests.support.serving import ANNOUNCED_S, beside_services, load_asked, load
 from workers import Worker
 from workers.cell import LOOPS
 from workers.outside.commands import SERVERS, command_line
+from workers.services import pgbouncer
+from workers.services.native import Folder, Program, Running
+from workers.services.postgres import INSTALLED
 from workers.services.values import letters
 from workers.worker.workload import build
 from workers.workloads.parts.applications import read_budgets, share_variables
@@ -89,6 +96,43 @@ def test_a_pooler_that_loses_statements_gets_none() -> None:
         "SCALING_DATABASE_URL": f"{DATABASE}2",
         "SCALING_STATEMENT_CACHE": "0",
     }
+
+
+@pytest.mark.parametrize(
+    ("version", "keeps"), [("1.20.1", False), ("1.21.0", True), ("1.100.0", True)]
+)
+def test_a_pooler_is_said_to_lose_statements_before_its_version_1_21(
+    version: str, keeps: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    said = SimpleNamespace(stdout=f"PgBouncer {version}\nlibevent 2.1.12-stable\n")
+    monkeypatch.setattr("subprocess.run", lambda *_, **__: said)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setenv(INSTALLED, DATABASE)
+    urls: list[str] = []
+    configured: list[str] = []
+
+    def configure(program: Program) -> None:
+        *_, file = program.command(6432)
+        configured.append(Path(file).read_text())
+
+    @asynccontextmanager
+    async def serving(program: Program, folder: Folder) -> AsyncIterator[SimpleNamespace]:
+        configure(program)
+        yield SimpleNamespace(port=6432)
+
+    def run(_: object, *, until_eof: bool, running: Running) -> int:
+        async def announce() -> None:
+            async with running() as announced:
+                urls.extend(announced.urls)
+
+        asyncio.run(announce())
+        return 0
+
+    monkeypatch.setattr(pgbouncer, "serving", serving)
+    monkeypatch.setattr(pgbouncer, "run", run)
+    assert pgbouncer.main([]) == 0
+    assert [pgbouncer.STATEMENTS in each for each in configured] == [keeps]
+    assert [each.endswith(pgbouncer.FORGETS) for each in urls] == [not keeps]
 
 
 class InChunks(asyncio.Protocol):

@@ -1,0 +1,98 @@
+"""What disturbed one run of a group disturbed all of them, and each of their lines says so."""
+
+import errno
+import os
+import random
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+import pytest
+from msgspec.structs import replace
+
+from scaling.journal.record import Disturbance
+from scaling.run.child import Ending
+from scaling.run.execute import Executor
+from scaling.run.load import GeneratorProgram
+from scaling.run.services import Services
+from scaling.run.session import Done
+from scaling.study.plan.cells import Plan
+from tests.support.descriptions import ECHO
+from tests.support.plans import planned
+
+OF_ONE, OF_ALL = Disturbance(steal_fraction=0.25), Disturbance(steal_fraction=0.5)
+
+type Jobs = Sequence[Callable[[Any], Done]]
+
+
+def in_turn(jobs: Jobs, window_s: float, source: random.Random) -> tuple[list[Done], Disturbance]:
+    """Does them one after the other."""
+    return [job(None) for job in jobs], OF_ALL
+
+
+@pytest.fixture
+def plan() -> Plan:
+    """Each block has two groups."""
+    return planned(
+        workloads={"echo": replace(ECHO, alone=None)},
+        workers=("1,2",),
+        model=("threads,processes",),
+        loop=("asyncio",),
+        blocks=2,
+    )
+
+
+@pytest.fixture
+def executor(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> Executor:
+    """Starts nothing: every run has crashed."""
+    ending = Ending("crashed", elapsed_s=1.0, disturbance=OF_ONE)
+    monkeypatch.setattr(Executor, "_run", lambda *_: (ending, {}))
+    generators = GeneratorProgram(python=sys.executable, environment={})
+    return Executor(plan, {}, Services(sys.executable, {}), generators)
+
+
+def test_every_run_has_what_disturbed_its_group_and_the_place_of_it(
+    plan: Plan, executor: Executor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scaling.run.execute.in_turn", in_turn)
+    for runs in plan.together(plan.runs):
+        lines = [line for line, _ in executor.together(runs)]
+        assert len(lines) > 1
+        assert [line.position for line in lines] == [run.position for run in runs]
+        assert {line.group for line in lines} == {runs[0].position}
+        assert all(line.disturbance == OF_ALL for line in lines)
+
+
+def test_where_nothing_can_watch_over_a_group_each_run_is_alone_and_says_why(
+    plan: Plan, executor: Executor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    why = os.strerror(errno.EAGAIN)
+
+    def full(*_: object) -> NoReturn:
+        raise OSError(errno.EAGAIN, why)
+
+    monkeypatch.setattr("scaling.run.execute.in_turn", full)
+    first, *_ = plan.together(plan.runs)
+    lines = [line for line, _ in executor.together(first)]
+    assert [line.cell for line in lines] == [run.cell for run in first]
+    for line in lines:
+        assert line.alone == f"no process can be started to watch over them: {why}"
+        assert (line.group, line.disturbance) == (None, OF_ONE)
+
+
+def test_who_is_first_is_drawn_anew_for_each_group_of_each_block_and_attempt(
+    plan: Plan, executor: Executor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[float] = []
+
+    def draw(jobs: Jobs, window_s: float, source: random.Random) -> tuple[list[Done], Disturbance]:
+        drawn.append(source.random())
+        return in_turn(jobs, window_s, source)
+
+    monkeypatch.setattr("scaling.run.execute.in_turn", draw)
+    (first, second), (of_next, _) = (plan.together(plan.block(block)) for block in range(2))
+    again = tuple(run.at(2) for run in first)
+    for runs in (first, second, of_next, again, first):
+        executor.together(runs)
+    assert drawn[-1] == drawn[0]  # it is that of the study's seed
+    assert len({*drawn}) == 4
