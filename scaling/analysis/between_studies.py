@@ -11,10 +11,10 @@ from scaling.analysis.remedies import Factor, bases_of, remedies_in
 from scaling.analysis.results import StudyResults
 from scaling.analysis.served.ship import AppAnswer, Factors, Figures, Shipped
 from scaling.analysis.statistics.verdict import RatioVerdict
-from scaling.base.vocabulary import PROCESSES
+from scaling.base.vocabulary import PROCESSES, THREADS
 from scaling.journal.identity import Identity, identity_of
 from scaling.journal.record import Cell, StudyLine
-from scaling.study.questions import CPU, OVER_PROCESSES, P99, THREADS, THROUGHPUT, two_studies
+from scaling.study.questions import CPU, OVER_PROCESSES, P99, THROUGHPUT, two_studies
 
 # -------------------------------------------------------------------------------------- two studies
 # The same cells in two studies: yesterday's and today's.

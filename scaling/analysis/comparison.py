@@ -17,6 +17,7 @@ from scaling.analysis.blocks import Blocks
 from scaling.analysis.curves import Curve, MemoryKind, Point
 from scaling.analysis.ratios import Ratio, Ratios
 from scaling.analysis.sections import Section
+from scaling.base.vocabulary import THREADS
 from scaling.builds.arms import VersionArms, rising, version_arms
 from scaling.builds.runtimes import RUNTIMES
 from scaling.journal.record import Cell
@@ -272,7 +273,6 @@ def _steps(headline: Ratio, compared: Compared) -> Iterator[Ratio]:
 # Two lines over the versions, with the GIL and without: throughput at N = 1 over that of the oldest
 # build, and throughput at N over that at N = 1, both block by block.
 
-MODEL = "threads"
 FEWEST_VERSIONS = 2
 
 
@@ -311,7 +311,7 @@ def version_lines(runs: Compared) -> VersionLines | None:
     versions = rising(each.version for each in version_arms(runs.arms))
     arms = [(version, version) for version in versions]
     free = [(version, VersionArms(version).free) for version in versions]
-    measured = runs.measured(runs.cell(arm, MODEL, 1) for _, arm in (*arms, *free))
+    measured = runs.measured(runs.cell(arm, THREADS, 1) for _, arm in (*arms, *free))
     if not measured:
         return None
     oldest, n = measured[0], runs.headline_n
@@ -319,7 +319,7 @@ def version_lines(runs: Compared) -> VersionLines | None:
     def points(builds: list[tuple[str, str]]) -> list[VersionPoint]:
         found = []
         for version, arm in builds:
-            alone, together = runs.cell(arm, MODEL, 1), runs.cell(arm, MODEL, n)
+            alone, together = runs.cell(arm, THREADS, 1), runs.cell(arm, THREADS, n)
             if alone in measured:
                 cost = runs.blocks.ratio(alone, oldest, THROUGHPUT).values
                 gain = runs.blocks.ratio(together, alone, THROUGHPUT).values

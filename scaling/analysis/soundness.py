@@ -12,11 +12,11 @@ from scaling.analysis.curves import Curve, Point, curves
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.table.groups import require_one_study
 from scaling.base.formats import listed
+from scaling.base.vocabulary import THREADS
 from scaling.journal.record import ArmRecord, Cell, Environment, Machine, StudyLine
 from scaling.study.controls import (
     CONTROLS,
     COUNTS,
-    MODEL,
     arms_with_controls,
     has_control,
     is_control,
@@ -144,7 +144,7 @@ def outcomes(frame: pd.DataFrame, study: StudyLine) -> Iterator[ControlOutcome]:
         UsageError: the frame holds several studies.
     """
     require_one_study(frame)
-    runs = frame[frame["workload"].isin(list(CONTROLS)) & (frame["model"] == MODEL)]
+    runs = frame[frame["workload"].isin(list(CONTROLS)) & (frame["model"] == THREADS)]
     controls, arms = list(CONTROLS), list(study.arms)
 
     def is_judged(curve: Curve) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Literal, get_args
 
 MODELS = ("threads", "processes", "forked", "interpreters")
+THREADS = "threads"
 PROCESSES = ("processes", "forked")  # a process for each worker: what threads are compared with
 
 # What one worker is, under each model.

@@ -136,7 +136,9 @@ class FaultRecord(msgspec.Struct, frozen=True, kw_only=True):
     back_s: float | None = None
 
 
-FAULTS_FILE = FileBeside[list[FaultRecord]]("faults.json", list[FaultRecord], list, "scaling app")
+FAULTS_FILE = FileBeside[list[FaultRecord]](
+    "faults.json", list[FaultRecord], list, "scaling app --full"
+)
 
 
 class SoakRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -167,7 +169,7 @@ class SoakRecord(msgspec.Struct, frozen=True, kw_only=True):
         return self.duration_s / self.parts
 
 
-SOAK_FILE = FileBeside[list[SoakRecord]]("soak.json", list[SoakRecord], list, "scaling app")
+SOAK_FILE = FileBeside[list[SoakRecord]]("soak.json", list[SoakRecord], list, "scaling app --soak")
 
 
 class FtScalingBenchRecord(msgspec.Struct, frozen=True, kw_only=True):

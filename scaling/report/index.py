@@ -25,6 +25,7 @@ from scaling.analysis.table.groups import Variant, short_labels, slug
 from scaling.base.errors import UsageError
 from scaling.base.files import text_in
 from scaling.base.formats import BLANK, listed
+from scaling.base.vocabulary import THREADS
 from scaling.journal.protected_write import write_text
 from scaling.journal.reading import published_in
 from scaling.journal.record import Cell as CellOfStudy
@@ -40,7 +41,7 @@ from scaling.report.tables.headline import counted
 from scaling.report.tables.notes import build_text, machine_text
 from scaling.report.tables.primitives import is_counted
 from scaling.study.controls import is_control
-from scaling.study.questions import CPU, OVER_PROCESSES, OVER_SERVER, P99, THREADS
+from scaling.study.questions import CPU, OVER_PROCESSES, OVER_SERVER, P99
 
 TITLE = "<title>Published studies: "  # by which a page is known to be this one
 

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 import msgspec
 
 from scaling.base.errors import UsageError
+from scaling.base.vocabulary import THREADS
 from scaling.builds.arms import parse_arm
 from scaling.builds.runtimes import RUNTIMES
 from scaling.journal.record import Cell, Description, ParameterValue
@@ -20,7 +21,6 @@ CONTROLS: Mapping[str, Mapping[str, ParameterValue]] = {
     "compute": {},
     "shared": {"sharing": "attribute-write"},
 }
-MODEL = "threads"  # the model whose scaling depends on the GIL and on what is shared
 LOOP = "asyncio"  # the loop has no part in either control: one is enough
 SIZING = "weak"
 COUNTS = (1, 2)  # two workers are enough; a study may ask for more
@@ -50,7 +50,7 @@ def has_control(arm: str, name: str) -> bool:
         return False
     parameters, workers = CONTROLS[name], max(COUNTS)
     cell = Cell(
-        workload=name, parameters=parameters, model=MODEL, loop=LOOP, arm=arm, workers=workers
+        workload=name, parameters=parameters, model=THREADS, loop=LOOP, arm=arm, workers=workers
     )
     try:
         return parse_arm(arm).unfit(cell) is None
@@ -109,7 +109,7 @@ def _holds(entry: WorkloadEntry, name: str, arms: Collection[str]) -> bool:
         entry.name == name
         and swept
         and set(arms) <= set(entry.arms or ())
-        and MODEL in (entry.models or ())
+        and THREADS in (entry.models or ())
         and SIZING in (entry.sizing or ())
         and set(COUNTS) <= set(entry.counts)
     )
@@ -125,7 +125,7 @@ def _entry(
         parameters={parameter: [value] for parameter, value in values.items()},
         arms=arms,
         loops=(LOOP,),
-        models=(MODEL,),
+        models=(THREADS,),
         workers=COUNTS,
         sizing=(SIZING,),
     )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise, product
 from typing import Protocol
 
-from scaling.base.vocabulary import PROCESSES
+from scaling.base.vocabulary import PROCESSES, THREADS
 from scaling.builds.arms import RUNGS, VersionArms, free_arms, rising, version_arms
 from scaling.builds.runtimes import RUNTIMES
 from scaling.journal.record import Cell, Parameters, Region
@@ -22,7 +22,6 @@ THROUGHPUT, CPU, MEMORY, P99 = "throughput_per_s", "cpu_s_per_op", "memory", "la
 CPU_OF_ALL = "stack_cpu_s_per_op"  # with what is around the workers
 CAPACITY = "capacity at {}"  # with the text of an objective
 BASE_LOOP = "asyncio"
-THREADS = "threads"
 OVER_PROCESSES = "over processes"
 OVER_SERVER = "over a server"
 OVER_SMALLEST_POOL = "pool"

@@ -29,9 +29,12 @@ def test_every_session_with_tests_is_run_there() -> None:
 
     ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     (named,) = re.findall(r"for session in (.*);", ci)
+    assert f"export {programs.REQUIRE}=1" in ci
     run = set(named.split())
-    for workflow in (ROOT / ".github" / "workflows").glob("*.yml"):
-        run |= set(re.findall(r"nox -s ([\w.-]+)", workflow.read_text(encoding="utf-8")))
+    for name in ("checks", "weekly"):
+        text = (ROOT / ".github" / "workflows" / f"{name}.yml").read_text(encoding="utf-8")
+        assert f'{programs.REQUIRE}: "1"' in text
+        run |= set(re.findall(r"nox -s ([\w.-]+)", text))
     assert with_tests - NOT_IN_CI.keys() <= run
 
 
@@ -57,3 +60,4 @@ def test_tests_of_3_14t_are_where_it_looks_for_them() -> None:
     assert not is_of_no_build(workers, {"free_threaded", "slow"})
     assert not is_of_no_build(analysis, {"one_build"})
     assert is_of_no_build(workers, {"free_threaded", "one_build"})
+    assert is_of_no_build(workers, {"free_threaded", "thorough"})

@@ -161,7 +161,7 @@ def test_small_ratios_of_two_builds_are_of_these_binaries(
     }
     study = FakeStudy(arms=arms, models=MODELS, workers=(1, 2), blocks=8, speeds=speeds)
     notes = margins(compared(study).ratios)
-    assert any("is one of these binaries" in note for note in notes) is said
+    assert any("holds for these binaries only" in note for note in notes) is said
 
 
 def test_threads_over_processes_have_work_cpu_time_and_memory() -> None:

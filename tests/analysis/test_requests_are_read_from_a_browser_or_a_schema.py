@@ -238,6 +238,7 @@ def test_a_secret_is_found_and_hidden(request_: dict[str, Any], secret: str) -> 
         ({"path": "//[x?token=opensesame"}, "opensesame"),
         ({"body": '{"password": "sesame\\ud800"}'}, "sesame\ud800"),
         ({"headers": {"Authorization": 7, "X-Token": "opensesame"}}, "opensesame"),
+        ({"headers": {"Authorization": "Basic sésame"}}, "sésame"),
     ],
 )
 def test_a_secret_is_found_in_odd_requests(request_: dict[str, Any], secret: str) -> None:

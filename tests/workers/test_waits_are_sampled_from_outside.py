@@ -173,6 +173,8 @@ def counted_since(before: tuple[int, int]) -> tuple[int, int]:
 
 def test_counters_of_a_thread_have_nothing_of_another_one() -> None:
     """One waits while the other one works and touches fresh pages."""
+    if thread_use()["run_queue_ns"] is None:
+        pytest.skip("this kernel does not count the time in the run queue")
     pages = 1_000
     found: list[tuple[int, int]] = []
     in_order_ns: list[int] = []

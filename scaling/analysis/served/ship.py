@@ -31,6 +31,7 @@ from scaling.analysis.statistics.estimate import Estimate, median
 from scaling.analysis.statistics.noise import LATENCIES
 from scaling.analysis.table.latency import PERCENTILES
 from scaling.base.formats import number
+from scaling.base.vocabulary import THREADS
 from scaling.journal.record import Cell, Parameters, StudyLine
 from scaling.study.application import WORKLOAD
 from scaling.study.load import GRID, middle
@@ -43,7 +44,6 @@ from scaling.study.questions import (
     OVER_SMALLEST_POOL,
     P99,
     POOL,
-    THREADS,
     THROUGHPUT,
     Asked,
     every_ratio,

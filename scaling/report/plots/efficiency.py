@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 from scaling.analysis.curves import Curve
 from scaling.analysis.statistics.estimate import bounds_kind
 from scaling.base import formats
+from scaling.base.vocabulary import THREADS
 from scaling.report.plots.caption import warning
 from scaling.report.plots.panel import HEAD_ROOM, draw_curves, finish, highest, panels_of
 from scaling.report.plots.plot import MOST_COLUMNS, Plot, Subject, columns_table
@@ -23,7 +24,6 @@ from scaling.report.tables.notes import machine_text
 HEIGHT_IN = 2.3
 SPEEDUP = "throughput ÷ that at N = 1"
 NOISE = "A/A pairs: how far equal cells differ"
-MODEL = "threads"  # where the curves of all models of several machines are too many for a panel
 
 
 def draw(subject: Subject) -> Sheet:
@@ -90,7 +90,8 @@ def machine_drawings(machines: Mapping[str, Mapping[str, Subject]]) -> Iterator[
 
 
 def _draw_machines(of: Mapping[str, Subject], loop: str) -> Sheet:
-    model = MODEL if any(each.is_crowded for each in of.values()) else None
+    # The curves of all models would be too many for a panel.
+    model = THREADS if any(each.is_crowded for each in of.values()) else None
     shown = {label: each.on(loop, model) for label, each in of.items()}
     curves = [curve for some in shown.values() for curve in some]
     first = next(iter(of.values()))

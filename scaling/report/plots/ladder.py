@@ -15,6 +15,7 @@ from scaling.analysis.arrays import Floats
 from scaling.analysis.comparison import Ladder, ladders
 from scaling.analysis.ratios import Ratio
 from scaling.base import formats
+from scaling.base.vocabulary import THREADS
 from scaling.report.plots.panel import median_words, reaches, write_beside
 from scaling.report.plots.plot import Plot, Subject
 from scaling.report.plots.sheet import Layout, Sheet
@@ -23,7 +24,6 @@ from scaling.report.plots.svg import say
 from scaling.report.tables.arms import ladder_grids
 from scaling.report.tables.findings import named
 from scaling.report.tables.grid import Grid
-from scaling.study.questions import THREADS
 
 BAR = 0.56  # of the room for a bar
 DOT_ASIDE = 0.36  # bars' widths right of a bar's middle

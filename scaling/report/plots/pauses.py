@@ -18,7 +18,7 @@ from matplotlib.lines import Line2D
 from scaling.analysis.arrays import Floats
 from scaling.analysis.served.course import FEWEST_COLLECTIONS, Course
 from scaling.base import formats
-from scaling.base.vocabulary import MODELS
+from scaling.base.vocabulary import MODELS, THREADS
 from scaling.builds.arms import free_arms
 from scaling.report.plots.latency import MS_PER_S, finish_latency_axis, with_room
 from scaling.report.plots.panel import HEAD_ROOM, finish_y
@@ -30,7 +30,6 @@ from scaling.report.tables.grid import Cell, Grid
 from scaling.report.tables.rates import AtRate, Line, at_rate
 
 ROWS = 3
-MODEL = "threads"
 LEAST_MS = 1.0  # that a row shows, so that microseconds do not look like pauses
 LONGEST: dict[str, Any] = {"lw": 1.3}
 MEDIAN: dict[str, Any] = {"lw": 0.9, "alpha": 0.6}
@@ -109,7 +108,7 @@ def _shown(subject: LoadSubject) -> list[Shown]:
     ratios = [ratio for line in lines if (ratio := rated.ratio(line, rate)) is not None]
     compared = [(side.arm, side.model) for each in ratios for side in (each.of, each.over)]
     free = free_arms(line.key.arm for line in lines)
-    ranked = sorted(lines, key=lambda line: (line.key.arm in free) != (line.key.model == MODEL))
+    ranked = sorted(lines, key=lambda line: (line.key.arm in free) != (line.key.model == THREADS))
     of_models = {line.key.model: (line.key.arm, line.key.model) for line in reversed(ranked)}
     one_each = [of_models[model] for model in MODELS if model in of_models]
     others = [(line.key.arm, line.key.model) for line in lines]

@@ -14,6 +14,7 @@ from matplotlib.lines import Line2D
 from scaling.analysis.losses import Attribution
 from scaling.analysis.statistics.estimate import Estimate, bounds_kind
 from scaling.base import formats
+from scaling.base.vocabulary import THREADS
 from scaling.builds.arms import free_arms
 from scaling.report.plots.panel import reaches, round_ticks, write_beside
 from scaling.report.plots.plot import Plot, Subject
@@ -23,7 +24,6 @@ from scaling.report.plots.svg import say
 from scaling.report.tables.grid import Grid
 from scaling.report.tables.losses import Unit, losses_grids, unit_of, words_of
 
-MODEL = "threads"
 COLUMNS = 2
 BAR = 0.62  # of the room for a bar
 LETTERS = 7.8  # points
@@ -57,7 +57,7 @@ def _shown(subject: Subject) -> list[Attribution]:
     """Threads without the GIL, or all curves where there are none."""
     known = [each for each in subject.attributions if each.whole and not each.is_rated]
     free = free_arms(each.of.arm for each in known)
-    wanted = [each for each in known if each.of.arm in free and each.of.model == MODEL] or known
+    wanted = [each for each in known if each.of.arm in free and each.of.model == THREADS] or known
     return [each for each in wanted if each.workers in _ns(each, wanted)]
 
 

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator
 from itertools import groupby
 
 from scaling.analysis.comparison import (
-    MODEL,
     Compared,
     Ladder,
     VersionLines,
@@ -16,6 +15,7 @@ from scaling.analysis.ratios import Ratio
 from scaling.analysis.soundness import build_differences_of
 from scaling.analysis.statistics.estimate import median
 from scaling.base import formats
+from scaling.base.vocabulary import THREADS
 from scaling.builds.arms import free_arms
 from scaling.report.tables.findings import (
     Finding,
@@ -230,7 +230,7 @@ def _version_builds(lines: VersionLines) -> Grid:
 
 
 def _version_figures(lines: VersionLines, point: VersionPoint) -> list[Cell]:
-    alone = lines.compared.cell(point.arm, MODEL, 1)
+    alone = lines.compared.cell(point.arm, THREADS, 1)
     curve = next(each for each in lines.compared.curves if each.key == alone.but(workers=0))
     cpu_s = lines.compared.of(alone, CPU)
     collector_s = lines.compared.of(alone, "collector_s_per_op")

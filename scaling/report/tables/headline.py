@@ -9,12 +9,12 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.served.capacity import Capacity, over_processes
 from scaling.analysis.statistics.verdict import RatioVerdict
 from scaling.base import formats
+from scaling.base.vocabulary import THREADS
 from scaling.report.tables.comparison import QUESTIONS
 from scaling.report.tables.findings import Finding, builds_of, in_words, named, times, workers
 from scaling.report.tables.measures import in_ms
 from scaling.report.tables.rates import Rated, free_running, has_open_loop, rated
 from scaling.study.load import RATE
-from scaling.study.questions import THREADS
 
 NOTHING = "No headline ratio: a gain needs valid runs at more than one N."
 

@@ -7,7 +7,7 @@ import numpy as np
 from scaling.analysis.comparison import Compared, OverProcesses, break_even, break_evens
 from scaling.analysis.ratios import Ratio
 from scaling.base import formats
-from scaling.base.vocabulary import MODELS
+from scaling.base.vocabulary import MODELS, THREADS
 from scaling.report.tables.findings import (
     HEADINGS,
     Finding,
@@ -29,7 +29,6 @@ from scaling.study.questions import (
     OVER_SERVER,
     OVER_SMALLEST_POOL,
     POOL,
-    THREADS,
     THROUGHPUT,
     shared_by,
 )

@@ -196,8 +196,8 @@ LAYOUT = 0.04  # what the layout of their code alone may make of the speed of tw
 
 
 def margins(ratios: Iterable[Ratio]) -> list[str]:
-    """The margin that these ratios are judged by, and that small ones of two builds are of these
-    binaries; nothing without a verdict.
+    """The margin that these ratios are judged by, and a note where a small difference of two builds
+    may be due to the layout of their code; nothing without a verdict.
     """
     judged = [each for each in ratios if each.coverage is not None]
     if not judged:
@@ -206,8 +206,8 @@ def margins(ratios: Iterable[Ratio]) -> list[str]:
     said = [f"Verdicts use a margin of ±{used}: what differs by less is the same."]
     if any(map(_may_be_layout, judged)):
         said.append(
-            f"A ratio of two builds within {formats.percent(LAYOUT)} of 1 is one of these "
-            "binaries: the layout of their code alone may make as much."
+            f"A ratio of two builds within {formats.percent(LAYOUT)} of 1 holds for these binaries "
+            "only: the layout of their code alone may make as much difference."
         )
     return said
 

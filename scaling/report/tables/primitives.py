@@ -12,9 +12,10 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import median
 from scaling.analysis.table.empty_loop import EMPTY, PARAMETER, PRIMITIVES
 from scaling.base import formats
+from scaling.base.vocabulary import THREADS
 from scaling.journal.beside import FTSCALINGBENCH_FILE, FtScalingBenchRecord
 from scaling.report.tables.grid import Cell, Grid
-from scaling.study.questions import OVER_PROCESSES, THREADS, THROUGHPUT
+from scaling.study.questions import OVER_PROCESSES, THROUGHPUT
 
 NOTE = (
     "The empty loop is subtracted from all rows but its own, which shows what the machine gives. "

@@ -83,9 +83,9 @@ def _opened(folder: Path) -> Hosts:
     hosts = HOSTS_FILE.read(folder) or Hosts()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        HOSTS_FILE.write(folder, hosts)
     except OSError as error:
         raise UsageError(f"cannot write to {folder}: {error.strerror}") from None
+    HOSTS_FILE.write(folder, hosts)
     return hosts
 
 
