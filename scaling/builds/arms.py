@@ -179,6 +179,11 @@ def switched(arms: Iterable[str]) -> list[str]:
     ]
 
 
+def build_of(arm: str) -> str:
+    """The name of an arm's build or runtime: `3.14t` of `3.14t+gil`."""
+    return arm.partition("+")[0]
+
+
 def settings_of(arm: str) -> list[Setting]:
     """The settings in an arm's name, without those of a later version."""
     return [SETTINGS[name] for name in arm.split("+")[1:] if name in SETTINGS]
@@ -252,7 +257,7 @@ def version_arms(arms: Iterable[str]) -> list[VersionArms]:
     Arms beside the ladder (`+nogc`) stand for no version of their own, nor do other runtimes.
     """
     measured = [arm for arm in arms if arm not in RUNTIMES]
-    versions = [VersionArms(arm.partition("+")[0].removesuffix("t")) for arm in measured]
+    versions = [VersionArms(build_of(arm).removesuffix("t")) for arm in measured]
     rungs = {rung: each for each in versions for rung in each.rungs}
     return list(dict.fromkeys(rungs[arm] for arm in measured if arm in rungs))
 

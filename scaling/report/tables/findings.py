@@ -13,6 +13,7 @@ from scaling.analysis.table.columns import MEASURES
 from scaling.analysis.table.run_fields import readable
 from scaling.base import formats
 from scaling.base.vocabulary import WORKER, WORKERS
+from scaling.builds.arms import build_of
 from scaling.journal.record import Cell as CellOfStudy
 from scaling.report.tables.grid import Cell, Grid, PagePart, VerdictCell
 from scaling.study.questions import CPU, MEMORY, P99, THROUGHPUT
@@ -66,7 +67,7 @@ def named(of: CellOfStudy, *, loop: bool = False) -> str:
 
 def builds_of(some: Iterable[CellOfStudy]) -> str:
     """`3.14`, of 3.14 and 3.14+mimalloc; `3.14 or 3.14t`."""
-    return " or ".join(sorted({of.arm.partition("+")[0] for of in some}))
+    return " or ".join(sorted({build_of(of.arm) for of in some}))
 
 
 def workers(of: CellOfStudy) -> str:

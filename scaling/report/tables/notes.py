@@ -23,7 +23,7 @@ from scaling.analysis.table.load import Journal
 from scaling.analysis.table.processes import SHARED_CORES
 from scaling.analysis.validity.finding import watched_cpus
 from scaling.base import formats
-from scaling.builds.arms import switched
+from scaling.builds.arms import build_of, switched
 from scaling.journal.record import Machine, Parameters, PythonFacts, StudyLine
 from scaling.report.tables.findings import named
 from scaling.report.tables.grid import Cell, Chapter, Grid
@@ -215,7 +215,7 @@ def margins(ratios: Iterable[Ratio]) -> list[str]:
 def _may_be_layout(ratio: Ratio) -> bool:
     """Whether it is a ratio of speed, of two builds, and this close to 1."""
     low, high = reach(LAYOUT)
-    of, over = (each.arm.partition("+")[0] for each in (ratio.of, ratio.over))
+    of, over = build_of(ratio.of.arm), build_of(ratio.over.arm)
     return ratio.measure in (THROUGHPUT, CPU) and low <= ratio.point <= high and of != over
 
 
