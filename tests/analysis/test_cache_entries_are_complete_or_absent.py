@@ -1,7 +1,6 @@
 """What is kept in the cache was made once and whole, whoever was interrupted or came second."""
 
 import errno
-import os
 import signal
 import subprocess
 import sys
@@ -14,6 +13,7 @@ import pytest
 from scaling.base.errors import ScalingError
 from scaling.builds.cache import folder, make_whole
 from tests.support.fake_builds import say_nothing
+from tests.support.refusing import failing
 
 
 @pytest.fixture
@@ -59,10 +59,7 @@ def test_what_was_interrupted_leaves_nothing(destination: Path, fault: type[Base
 def test_what_cannot_be_moved_into_place_is_said(
     destination: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(Path, "rename", full)
+    monkeypatch.setattr(Path, "rename", failing(errno.ENOSPC))
     with pytest.raises(ScalingError, match=r"\(No space left on device\)\. .*same command again"):
         make_whole(destination, filled("whole"), say=say_nothing)
     assert left_in(destination.parent) == []

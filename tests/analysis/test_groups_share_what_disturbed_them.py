@@ -5,7 +5,7 @@ import os
 import random
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -19,6 +19,7 @@ from scaling.run.session import Done
 from scaling.study.plan.cells import Plan
 from tests.support.descriptions import ECHO
 from tests.support.plans import planned
+from tests.support.refusing import failing
 
 OF_ONE, OF_ALL = Disturbance(steal_fraction=0.25), Disturbance(steal_fraction=0.5)
 
@@ -66,12 +67,8 @@ def test_every_run_has_what_disturbed_its_group_and_the_place_of_it(
 def test_where_nothing_can_watch_over_a_group_each_run_is_alone_and_says_why(
     plan: Plan, executor: Executor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("scaling.run.execute.in_turn", failing(errno.EAGAIN))
     why = os.strerror(errno.EAGAIN)
-
-    def full(*_: object) -> NoReturn:
-        raise OSError(errno.EAGAIN, why)
-
-    monkeypatch.setattr("scaling.run.execute.in_turn", full)
     first, *_ = plan.together(plan.runs)
     lines = [line for line, _ in executor.together(first)]
     assert [line.cell for line in lines] == [run.cell for run in first]

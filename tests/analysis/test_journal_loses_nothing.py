@@ -4,7 +4,6 @@ import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
@@ -17,6 +16,7 @@ from scaling.journal.reading import read_lines
 from scaling.journal.record import Line, RunLine, SetAsideLine, StudyLine, decode_line, encode_line
 from tests.faults.attempt import Try
 from tests.faults.journal import SYNCED, killed
+from tests.support.refusing import failing
 from tests.support.studies import FakeStudy
 
 LINES = FakeStudy(workers=(1, 2), blocks=2).lines
@@ -181,8 +181,7 @@ def half(file: int, data: bytes, write_: Callable[[int, bytes], int] = os.write)
     return write_(file, data[: len(data) // 2])
 
 
-def full(*_: Any) -> int:
-    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+full = failing(errno.ENOSPC)
 
 
 @pytest.mark.parametrize(
@@ -207,9 +206,6 @@ def test_full_disk_is_an_error_and_costs_only_the_line(
 def test_a_journal_that_cannot_be_written_again_is_named_in_a_line(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*_: object) -> Path:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
     monkeypatch.setattr("scaling.journal.file.saved_again", full)
     with JournalFile(path) as opened:
         opened.append(HEAD)

@@ -5,7 +5,6 @@ Any other folder is left as it is, and the study begins in the next one.
 
 import copy
 import errno
-import os
 import pickle
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -33,6 +32,7 @@ from scaling.journal.record import (
 )
 from scaling.study.plan.order import ORDER
 from tests.support.plans import ECHO_FILE, planned
+from tests.support.refusing import failing
 from tests.support.studies import FakeStudy
 
 BUILD = ArmRecord(
@@ -207,10 +207,7 @@ def test_folder_of_a_published_study_is_not_written_to(tmp_path: Path, chosen: C
 def test_a_file_system_without_locks_is_written_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def no_locks(*_: object) -> None:
-        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
-
-    monkeypatch.setattr("fcntl.flock", no_locks)
+    monkeypatch.setattr("fcntl.flock", failing(errno.ENOSYS))
     journal, _ = choose(tmp_path / "study", head(), all_runs)
     with journal:
         assert journal.head == head()

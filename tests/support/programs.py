@@ -144,8 +144,8 @@ MACHINE = {
     "stops": Program("", forbidden=lambda: CANNOT_STOP),
     "two-cpus": Program("", forbidden=one_cpu),
 }
-"""What a machine for tests has anyhow. A test that needs nothing else sees one with every program,
-as a test without a mark does."""
+"""What every machine for tests should have. A test that needs nothing else sees a machine with
+every program, as a test without a mark does."""
 KNOWN = PROGRAMS | MACHINE
 
 

@@ -25,6 +25,7 @@ from tests.support.children import (
     failure_of,
     record_of,
 )
+from tests.support.refusing import failing
 from tests.support.waiting import is_gone, limit_from, says
 
 ENDS = """
@@ -307,11 +308,8 @@ def test_interpreter_that_is_not_there_is_a_crash(tmp_path: Path) -> None:
 
 @pytest.mark.one_build
 def test_disk_that_is_full_is_a_crash(monkeypatch: pytest.MonkeyPatch) -> None:
-    def full() -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
     before = psutil.Process().num_fds()
-    monkeypatch.setattr("tempfile.TemporaryFile", full)
+    monkeypatch.setattr("tempfile.TemporaryFile", failing(errno.ENOSPC))
     ending = run_child(Child(sys.executable, {}), {"workload": "compute", **QUICK})
     assert (ending.outcome, ending.stderr[-23:]) == ("crashed", "No space left on device")
     assert psutil.Process().num_fds() == before

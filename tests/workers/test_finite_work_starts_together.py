@@ -89,7 +89,7 @@ def test_all_are_released_when_the_last_is_ready_and_each_records_its_finish(
 
 
 class Early:
-    """A clock, of which the first sleep ends after half of its time."""
+    """A clock whose first sleep ends after half of its time."""
 
     def __init__(self) -> None:
         self.now_ns = 0

@@ -19,6 +19,7 @@ from scaling.run import load as load_module
 from scaling.run.child import Ending
 from scaling.run.load import Generator
 from tests.support.children import ROOT, Own, environment, failure_of
+from tests.support.refusing import failing
 from tests.support.servers import gone
 from tests.support.serving import load_of, program, served
 from tests.support.waiting import wait_until
@@ -114,10 +115,8 @@ def test_a_generator_that_cannot_be_started_is_named(
     said = why(run("right", generators=program(python="/nowhere/python")))
     assert said.endswith("the load generator cannot be started: No such file or directory")
 
-    def full() -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(load_module, "tempfile", SimpleNamespace(TemporaryFile=full))
+    full = SimpleNamespace(TemporaryFile=failing(errno.ENOSPC))
+    monkeypatch.setattr(load_module, "tempfile", full)
     said = why(run("right"))
     assert said.endswith("the load generator cannot be started: No space left on device")
 

@@ -157,7 +157,7 @@ def there(command: list[str], address: str) -> GeneratorProgram:
 
 @pytest.fixture
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, list[int]]]:
-    """What generators are told, of which none is started."""
+    """The documents that load generators are sent. No generator is started."""
     documents: list[dict[str, list[int]]] = []
     monkeypatch.setattr(Generator, "_send", lambda _, document: documents.append(document))
     return documents

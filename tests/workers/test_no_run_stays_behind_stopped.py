@@ -57,7 +57,7 @@ print(*found, flush=True)
 
 @contextmanager
 def driven(tmp_path: Path, window_s: float, **variables: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A driver of two runs in turn, of which nothing is left after the block."""
+    """Start a driver of two runs that take turns; end it and its runs after the block."""
     cells = [
         CELL | {"model": model, "window_s": window_s, "alternating": True}
         for model in ("threads", "processes")

@@ -1,5 +1,6 @@
 """Services are started once, shared by runs with the same needs, measured, and always ended."""
 
+import errno
 import os
 import socket
 import subprocess
@@ -17,6 +18,7 @@ from scaling.journal.record import ParameterValue, ServiceUse
 from scaling.run.service_process import ServiceError, ServiceProcess, Usage, open_connections
 from scaling.run.services import Services, ServiceUsage, _Slices
 from tests.support.children import PATIENCE_S, environment
+from tests.support.refusing import failing
 from tests.support.servers import fetch, gone
 from tests.support.waiting import wait_until
 from workers.services.site.pages import list_page
@@ -297,3 +299,10 @@ def test_a_client_at_the_port_of_a_service_on_another_address_is_no_connection_t
                 opened = open_connections()
     assert opened is not None
     assert (opened[f"127.0.0.1:{port}"], opened[f"127.0.0.2:{port}"]) == (1, 1)
+
+
+@pytest.mark.one_build
+def test_a_service_that_a_full_disk_prevents_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.TemporaryFile", failing(errno.ENOSPC))
+    with pytest.raises(ServiceError, match=r"'site' cannot be started: .*No space left on device"):
+        ServiceProcess("site", ["true"], {})

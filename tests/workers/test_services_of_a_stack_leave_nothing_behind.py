@@ -21,6 +21,7 @@ from scaling.run.service_process import ServiceError, ServiceProcess, Usage
 from scaling.run.services import Services
 from scaling.study.services import beside
 from tests.support.children import PATIENCE_S, environment
+from tests.support.refusing import failing
 from tests.support.waiting import wait_until
 from workers.services.native import (
     Folder,
@@ -294,10 +295,7 @@ def test_the_answer_of_another_server_is_not_taken_for_that_of_nginx() -> None:
 def test_a_folder_needs_a_file_system_with_locks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def no_locks(*_: object) -> None:
-        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
-
-    monkeypatch.setattr("fcntl.flock", no_locks)
+    monkeypatch.setattr("fcntl.flock", failing(errno.ENOSYS))
     with pytest.raises(OSError, match=os.strerror(errno.ENOSYS)), own_folder(str(tmp_path)):
         pass
     assert list(tmp_path.iterdir()) == []
