@@ -7,13 +7,17 @@ with nox's own dependencies.
 
 from __future__ import annotations
 
+import argparse
+import fnmatch
 import os
+import shlex
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import nox
 
@@ -29,6 +33,8 @@ nox.options.sessions = ["lint", "tests"]
 
 TESTED = ("3.14", "3.14t")
 FEWEST_TO_COMPARE = 2
+REFERENCE = Path("results", "reference.toml")
+"""The studies of `nox -s reference`, the most valuable batches first."""
 ANALYSIS_ON_3_14T = "tests/analysis/test_scaling_works_on_every_build.py"
 """The analysis is tested on one build; the other shows that it can be imported and used there."""
 TEST_FOLDERS = {"3.14": ["tests"], "3.14t": ["tests/workers", ANALYSIS_ON_3_14T]}
@@ -153,22 +159,98 @@ def compare(session: nox.Session) -> None:
 @nox.session(python=False, default=False)
 def versions(session: nox.Session) -> None:
     """Compare every Python from 3.12 to 3.15, free-threaded or not (options after --)."""
-    arms = []
-    if not any(option.startswith("--arm") for option in session.posargs):
-        with explained(session):
-            builds = for_nox.available(say, pgo=asks_for_pgo(session))
-        if len(builds) < FEWEST_TO_COMPARE:
-            session.error(f"nothing to compare: there is {', '.join(builds) or 'no Python'} only")
-        arms = ["--arm", ",".join(builds)]
+    named = any(option.startswith("--arm") for option in session.posargs)
+    arms = [] if named else every_version(session, pgo=asks_for_pgo(session))
     arguments = [*arms, "--study", "versions", "--output", "results/versions"]
     run_study(session, TESTED, arguments, for_nox.source_first())
 
 
+def every_version(session: nox.Session, *, pgo: bool) -> list[str]:
+    """The options for arms of all Pythons that can be had; the session ends where there is one."""
+    with explained(session):
+        builds = for_nox.available(say, pgo=pgo)
+    if len(builds) < FEWEST_TO_COMPARE:
+        session.error(f"nothing to compare: there is {', '.join(builds) or 'no Python'} only")
+    return ["--arm", ",".join(builds)]
+
+
 @nox.session(python=False, default=False)
 def reference(session: nox.Session) -> None:
-    """Measure and publish all reference studies, with PGO (after --: --hours 3, --no-pgo)."""
-    python = analysis_python(session, TESTED, pgo=False)  # PGO builds come after the plan
-    measure(session, [python, "-m", "scaling", "reference", *session.posargs], pgo=False)
+    """Measure and publish the reference studies, with PGO (after --: --list, --help)."""
+    asked, studies = reference_studies(session.posargs)
+    if asked.list:
+        for each in studies:
+            say(f"batch {each['batch']}  {each['minutes']:3} min  {each['name']}")
+        say(f"{sum(each['minutes'] for each in studies) / 60:.1f} h with one worker and two")
+        return
+    python = analysis_python(session, TESTED, pgo=False)  # each study makes the builds it needs
+    failed = []
+    for each in studies:
+        try:
+            measure_and_publish(session, python, each, asked)
+        except nox.command.CommandFailed:
+            failed.append(each["name"])
+    if failed:
+        session.error(f"not published: {', '.join(failed)}. The same command tries again")
+
+
+def reference_studies(arguments: Sequence[str]) -> tuple[argparse.Namespace, list[dict[str, Any]]]:
+    """The options of `nox -s reference`, and the studies of `REFERENCE` that they ask for.
+
+    Raises:
+        SystemExit: with code 2 for an unknown option, and where no study is asked for.
+    """
+    parser = argparse.ArgumentParser(prog="nox -s reference --", allow_abbrev=False)
+    parser.add_argument("--list", action="store_true", help="print the studies, measure nothing")
+    parser.add_argument("--only", metavar="NAME", nargs="+", default=["*"], help="scale outside-*")
+    parser.add_argument("--batch", metavar="N", nargs="+", type=int, help="only these batches")
+    parser.add_argument("--workers", metavar="N,…", help="for studies without their own: 1,2,cores")
+    parser.add_argument("--machine", metavar="NAME", default="this-machine", help="in the results")
+    parser.add_argument("--no-pgo", action="store_true", help="measure builds without PGO")
+    asked = parser.parse_args(arguments)
+    listed = sorted(nox.project.load_toml(REFERENCE)["studies"], key=lambda each: each["batch"])
+    names = {each["name"] for each in listed}
+    for pattern in asked.only:
+        if not fnmatch.filter(names, pattern):
+            parser.error(f"--only {pattern}: no such study; --list prints all")
+    studies = [
+        each
+        for each in listed
+        if any(fnmatch.fnmatchcase(each["name"], pattern) for pattern in asked.only)
+        and (asked.batch is None or each["batch"] in asked.batch)
+    ]
+    if not studies:
+        parser.error("no study is in such a batch; --list prints all")
+    return asked, studies
+
+
+def measure_and_publish(
+    session: nox.Session, python: str, study: Mapping[str, Any], asked: argparse.Namespace
+) -> None:
+    """Measure a study, or resume it, and publish it, unless it is published for this machine.
+
+    Raises:
+        CommandFailed: it cannot be measured or published; `scaling` has said why.
+    """
+    name = study["name"]
+    folder = Path("results", "published", asked.machine, name)
+    if folder.exists():
+        say(f"{name}: published before, in {folder}")
+        return
+    output = Path("results", "reference", asked.machine, name)
+    pgo = study.get("pgo", True) and not asked.no_pgo
+    options, variables = ["--output", str(output)], {}
+    if study.get("every_version"):
+        options += every_version(session, pgo=pgo)
+        variables = for_nox.source_first()
+    if asked.workers and not study.get("own_workers"):
+        options += ["--workers", asked.workers]
+    scaling = [python, "-m", "scaling"]
+    measure(session, [*scaling, *shlex.split(study["command"]), *options], pgo, variables)
+    # A study that could not be resumed, such as one with other builds, was begun anew in NAME-2.
+    begun = [output, *output.parent.glob(f"{name}-[0-9]*")]
+    newest = max(begun, key=lambda each: (each / "journal.jsonl").stat().st_mtime)
+    session.run(*scaling, "publish", str(newest), str(folder), external=True)
 
 
 @nox.session(python=False, default=False)

@@ -32,7 +32,6 @@ COMMANDS = (
     "run",
     "app",
     "remedies",
-    "reference",
     "show",
     "report",
     "plot",

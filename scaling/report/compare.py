@@ -18,7 +18,6 @@ from scaling.base.errors import ScalingError, UsageError
 from scaling.base.formats import listed
 from scaling.journal.beside import HOSTS_FILE, folders_of
 from scaling.journal.protected_write import write_text
-from scaling.journal.reading import journal_in
 from scaling.report.files import read, say_incomplete, write_tables
 from scaling.report.output import answered, without_figure
 from scaling.report.tables.between_studies import (
@@ -68,34 +67,6 @@ def finish_several(folder: Path, console: Console) -> None:
     say(console, f"page:   {page}\ntables: {file}; each machine has a folder of its own")
     if lacking:
         raise ScalingError(f"on {listed(lacking)} no run of a workload is valid; see above")
-
-
-# --------------------------------------------------------------------------------- several programs
-# What is written of a group of reference studies, each of which is of another program.
-
-PROGRAMS_FILE = "programs.md"
-PROGRAMS_AGAIN = "scaling reference"
-
-
-def write_programs(folder: Path, group: str, console: Console) -> None:
-    """Write the table of programs to `folder`, where the studies of NAME are GROUP-NAME and
-    GROUP-NAME-remedies, if any; say where it is.
-
-    Raises:
-        ScalingError: it cannot be written.
-    """
-    studies = {
-        each.name.removeprefix(f"{group}-"): StudyResults.of(read(each, console))
-        for each in sorted(folder.glob(f"{group}-*"))
-        if each.is_dir() and journal_in(each)
-    }
-    found = programs(studies)
-    if not found:
-        return
-    text = chapters_markdown([programs_chapter(found)]) + "\n"
-    file = folder / PROGRAMS_FILE
-    write_text(file, text, PROGRAMS_AGAIN)
-    say(console, f"programs: {file}")
 
 
 # -------------------------------------------------------------------------------------- the command

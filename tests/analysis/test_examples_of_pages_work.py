@@ -16,7 +16,7 @@ from tests.support.cli import Command
 from tests.support.pages import EXAMPLE, PROGRAM, TEXTS
 from tests.support.studies import FakeStudy
 
-ALL = "\n".join(TEXTS.values())
+ALL = "\n".join(text for name, text in TEXTS.items() if name != "CHANGELOG.md")
 NOXFILE = (ROOT / "noxfile.py").read_text(encoding="utf-8")
 EXPRESSION = re.compile(r"\$\{\{[^}|]*(?:\|\| '(.*?)' )?\}\}")  # its default, where it has one
 
@@ -57,7 +57,7 @@ def of(program: str) -> list[list[str]]:
 
 def test_every_command_and_option_is_there() -> None:
     """Parsed as the command line would be, and not run: what is unknown raises."""
-    assert {words[0] for words in of("scaling")} == {"doctor", "gate", "reference", "run"}
+    assert {words[0] for words in of("scaling")} == {"gate", "run"}
     for words in of("scaling"):
         parsed(words)
     assert set(re.findall(r"`scaling (\w+)", ALL)) <= set(PROGRAM.commands)
@@ -90,7 +90,7 @@ def test_the_study_file_of_a_page_is_one() -> None:
 
 
 def test_every_session_and_interpreter_is_there() -> None:
-    in_workflows = [session for _, session in of("nox")]
+    in_workflows = [words[1] for words in of("nox")]
     assert in_workflows
     for session in {*in_workflows, *re.findall(r"nox -s ([\w.-]+)", ALL)}:
         stem = session.partition("-")[0]

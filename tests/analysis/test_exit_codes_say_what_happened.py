@@ -46,7 +46,6 @@ UNWRITABLE = {
     "claims": ["claims", "study", "--output", NOWHERE],
     "compare": ["compare", "study", "--output", NOWHERE],
     "gate": ["gate", "study", "--min-efficiency", "0.1", "--summary", NOWHERE],
-    "reference": ["reference", "--only", "scale", "--output", NOWHERE],
     "run": ["run", "--arm", BUILD, "--workload", "compute", "--output", NOWHERE],
     "app --write": ["app", "shop:app", "--write", f"{NOWHERE}/serve.py"],
 }
@@ -69,7 +68,6 @@ WRONG = {
     ),
     "connections": (["app", "shop:app", "--connections", "0"], "--connections: expected 1 or more"),
     "hosts": (["run", "--hosts", ""], "--hosts: expected hosts that ssh knows"),
-    "label": (["reference", "--label", "a/b", "--list"], "--label a/b: expected a name"),
     "no times": (
         ["export", "study", "--to", "hdr", "--output", "latencies.zip"],
         "no operation of a valid run was timed",

@@ -175,16 +175,6 @@ def test_versions_are_all_that_can_be_had(monkeypatch: pytest.MonkeyPatch) -> No
         noxfile.versions(Session())
 
 
-def test_a_reference_session_says_what_it_will_do_before_it_builds(
-    built: dict[tuple[str, ...], bool],
-) -> None:
-    """What measures is built with PGO by the first study that needs it."""
-    session = Session("--hours", "3")
-    noxfile.reference(session)
-    assert session.commands == ["python -m scaling reference --hours 3"]
-    assert [*built.values()] == [False]
-
-
 def test_the_tests_run_on_both_builds_even_when_one_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     pythons = {"3.14": "python3.14", "3.14t": "python3.14t"}
     monkeypatch.setattr(noxfile, "python_for", lambda session, builds, group: pythons)

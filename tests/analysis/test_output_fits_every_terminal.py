@@ -22,8 +22,7 @@ from scaling.analysis.table.load import read_journal
 from scaling.base.console import new_console
 from scaling.builds.settings import SETTINGS
 from scaling.cli import HANDLER, print_in_any_encoding
-from scaling.cli.reference_steps import ReferenceSteps
-from scaling.journal.record import Failure, Machine, RunLine
+from scaling.journal.record import Failure, RunLine
 from scaling.machine import snapshot
 from scaling.machine.doctor import examine, report
 from scaling.report import files
@@ -39,7 +38,6 @@ from scaling.report.terminal.show import show
 from scaling.run.progress import LiveLine, PlainLines
 from scaling.run.time_left import Left
 from scaling.study.plan.table import plan_view
-from scaling.study.reference import reference_studies
 from tests.analysis.test_ready_says_what_blocks import LXML, OLD, SLOWER, SOUND, of
 from tests.support.children import ROOT
 from tests.support.cli import Command
@@ -150,14 +148,6 @@ def print_plan(_: Path, to: Console) -> None:
     to.print(plan_view(plan))
 
 
-def print_reference(folder: Path, to: Console) -> None:
-    here = Machine(id="a" * 32, cpu_model="AMD EPYC 7R13 Processor", physical_cores=2)
-    steps = ReferenceSteps(
-        reference_studies(), folder / "none", folder / "nothing", to, here=lambda: here
-    )
-    steps.print_plan()
-
-
 def print_measured_remedies(folder: Path, to: Console) -> None:
     found = remedies_in(results(folder / "remedies"), ["3.14t"])
     print_remedies(Found(alone=found, together=None, best=("nogc",), left_out=[]), to)
@@ -191,7 +181,6 @@ PRINTED: dict[str, Print] = {
     "app": lambda at, to: print_answer(results(at / "app"), at, to, 2 * 2**30),
     "remedies": print_measured_remedies,
     "plan": print_plan,
-    "reference --list": print_reference,
     "ready": lambda _, to: to.print(ready_chapter([of(SOUND, SLOWER, OLD, LXML)])),
     "doctor": print_doctor,
     "interpreters": lambda _, to: to.print(interpreters_table([interpreter("3.14t", pgo=True)])),

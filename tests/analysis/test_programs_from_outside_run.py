@@ -1,6 +1,7 @@
 """Programs that nobody here wrote are pinned, get requests that can be sent, and are measured."""
 
 import json
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -9,21 +10,37 @@ from packaging.requirements import Requirement
 
 from scaling.builds import environments, interpreters
 from scaling.run.app_requests import read_requests_file
-from scaling.study.reference import PROGRAMS_FOLDER, OutsideProgram, outside_programs
+from tests.analysis.test_reference_studies_are_made_once import STUDIES
 from tests.support.children import ROOT
 from tests.support.cli import Command
 
+OUTSIDE = "outside-"
 SHORT = ("--blocks", "1", "--seconds", "0.2", "--json")
 
+PROGRAMS = ROOT / "results" / "programs"
+
 every_folder = pytest.mark.parametrize(
-    "folder", sorted({each.source for each in outside_programs()})
+    "folder",
+    sorted(file.parent for file in PROGRAMS.glob("*/requirements.txt")),
+    ids=lambda folder: folder.name,
 )
+
+
+def of_command(command: str) -> pytest.MarkDecorator:
+    """The studies of programs from outside that a command of `scaling` makes, by their words."""
+    named = {study["name"]: shlex.split(study["command"]) for study in STUDIES}
+    found = {
+        name: words
+        for name, words in named.items()
+        if name.startswith(OUTSIDE) and words[0] == command
+    }
+    return pytest.mark.parametrize("words", found.values(), ids=found)
 
 
 @pytest.mark.one_build
 @every_folder
-def test_each_is_one_package_at_one_version(folder: str) -> None:
-    (line,) = (ROOT / folder / "requirements.txt").read_text().splitlines()
+def test_each_is_one_package_at_one_version(folder: Path) -> None:
+    (line,) = (folder / "requirements.txt").read_text().splitlines()
     (version,) = Requirement(line).specifier
     assert version.operator == "=="
     assert "*" not in version.version
@@ -32,8 +49,8 @@ def test_each_is_one_package_at_one_version(folder: str) -> None:
 @pytest.mark.one_build
 @pytest.mark.slow
 @every_folder
-def test_each_has_requests_of_several_kinds_that_can_be_sent(folder: str) -> None:
-    requests, sent = read_requests_file(ROOT / folder / "requests.jsonl")
+def test_each_has_requests_of_several_kinds_that_can_be_sent(folder: Path) -> None:
+    requests, sent = read_requests_file(folder / "requests.jsonl")
     assert sent.count == len({json.dumps(each) for each in requests}) >= 4
     assert {each.get("status", 200) < 400 for each in requests} == {True, False}
 
@@ -41,7 +58,7 @@ def test_each_has_requests_of_several_kinds_that_can_be_sent(folder: str) -> Non
 @pytest.mark.thorough
 @pytest.mark.one_build
 def test_the_start_project_is_as_django_makes_it(tmp_path: Path) -> None:
-    ours = ROOT / PROGRAMS_FOLDER / "django"
+    ours = PROGRAMS / "django"
     found = interpreters.ensure(["3.14"], pgo=False, say=print)["3.14"]
     files = [str(ours / "requirements.txt")]
     python = environments.ensure(found, group="serve", files=files, say=print)
@@ -71,18 +88,14 @@ def in_the_clone(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
 
 
-every_program = pytest.mark.parametrize("program", outside_programs(), ids=lambda each: each.name)
-
-
 @pytest.mark.thorough
 @pytest.mark.one_build
 @pytest.mark.usefixtures("undrawn", "hurried", "in_the_clone")
-@every_program
+@of_command("app")
 def test_each_is_checked_and_measured_as_the_list_says(
-    program: OutsideProgram, tmp_path: Path, command: Command
+    words: list[str], tmp_path: Path, command: Command
 ) -> None:
-    study, _ = program.studies()
-    asked = (*study.arguments, *SHORT, "--workers", "1", "--rate", "20")
+    asked = (*words, *SHORT, "--workers", "1", "--rate", "20")
     done = command(*asked, "--output", str(tmp_path / "out"))
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
@@ -95,12 +108,11 @@ def test_each_is_checked_and_measured_as_the_list_says(
 @pytest.mark.thorough
 @pytest.mark.one_build
 @pytest.mark.usefixtures("undrawn", "hurried", "in_the_clone")
-@every_program
+@of_command("remedies")
 def test_a_remedy_is_measured_where_its_threads_are(
-    program: OutsideProgram, tmp_path: Path, command: Command
+    words: list[str], tmp_path: Path, command: Command
 ) -> None:
-    _, study = program.studies()
-    asked = (*study.arguments, *SHORT, "--remedy", "gc50k")
+    asked = (*words, *SHORT, "--remedy", "gc50k")
     done = command(*asked, "--output", str(tmp_path / "out"))
     assert done.returncode == 0, done.stderr
     factors = json.loads(done.stdout)["factors"]

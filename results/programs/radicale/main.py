@@ -6,7 +6,7 @@ from pathlib import Path
 from radicale import config
 from radicale.app import Application
 
-from tests.applications.outside.events import EVENTS, event, made_once
+from results.programs.events import EVENTS, event, made_once
 
 
 def make(folder: Path) -> None:

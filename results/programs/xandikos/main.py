@@ -7,7 +7,7 @@ from aiohttp import web
 from xandikos.store.git import GitStore
 from xandikos.web import SingleUserFilesystemBackend, XandikosApp
 
-from tests.applications.outside.events import EVENTS, event, made_once
+from results.programs.events import EVENTS, event, made_once
 
 PRINCIPAL = "/user/"
 
