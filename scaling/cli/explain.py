@@ -1,9 +1,10 @@
 """`scaling explain`: why it does not scale."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -11,11 +12,7 @@ from scaling.base.console import new_console, say
 from scaling.base.errors import UsageError
 from scaling.cli.program import PATH, WITH, Results, Texts, app, folder
 
-if TYPE_CHECKING:
-    from scaling.journal.beside import Profile
-
-PROFILE = "Names of functions (--profile)"
-PAIRS = 5
+HOLD = "Profilers (--hold)"
 
 
 @app.command(epilog="Example: scaling explain results/compare --details")
@@ -27,96 +24,78 @@ def explain(
     details: Annotated[
         bool, typer.Option("--details", help="Print every term of every cell.")
     ] = False,
-    profile: Annotated[
-        bool,
-        typer.Option(
-            "--profile",
-            help="Run one cell again at N = 1 and at N, and print which functions gained time.",
-            rich_help_panel=PROFILE,
-        ),
-    ] = False,
-    cell: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TEXT",
-            help="Which cell, by some of its words: echo uvloop 3.14t. By default that of threads "
-            "without the GIL that loses most.",
-            rich_help_panel=PROFILE,
-        ),
-    ] = None,
-    pairs: Annotated[
+    hold: Annotated[
         int | None,
         typer.Option(
-            metavar="COUNT",
-            help=f"How many pairs of runs, at N = 1 and at N ({PAIRS}).",
-            rich_help_panel=PROFILE,
+            "--hold",
+            metavar="SECONDS",
+            min=1,
+            help="Run the cell that loses most for so long; print its PID and profilers' commands.",
+            rich_help_panel=HOLD,
         ),
     ] = None,
     path: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="DIR",
-            help=PATH,
-            rich_help_panel=PROFILE,
-        ),
+        list[Path] | None, typer.Option(metavar="DIR", help=PATH, rich_help_panel=HOLD)
     ] = None,
     with_: Annotated[
-        Texts,
+        Texts, typer.Option("--with", metavar="REQUIREMENT", help=WITH, rich_help_panel=HOLD)
+    ] = None,
+    requests: Annotated[
+        Path | None,
         typer.Option(
-            "--with",
-            metavar="REQUIREMENT",
-            help=WITH,
-            rich_help_panel=PROFILE,
+            metavar="FILE", help="Requests to your application (GET /).", rich_help_panel=HOLD
         ),
     ] = None,
 ) -> None:
     """Say where the time goes that N workers lose against one, with intervals."""
-    from scaling.report.explain import explain, show_profile
+    from scaling.report.explain import explain
 
-    of_profiles = {"--cell": cell, "--pairs": pairs, "--path": path, "--with": with_}
-    given = [flag for flag, value in of_profiles.items() if value not in (None, [])]
-    if given and not profile:
-        raise UsageError(f"explain: {given[0]} needs --profile: every cell is explained without it")
+    of_hold = {"--path": path, "--with": with_, "--requests": requests}
+    given = [flag for flag, value in of_hold.items() if value not in (None, [])]
+    if given and hold is None:
+        raise UsageError(f"explain: {given[0]} needs --hold: nothing is run without it")
+    if hold is not None:
+        if as_json or details:
+            raise UsageError("explain: --hold prints commands: leave --json and --details out")
+        _hold(results, hold, path or [], with_ or [], requests)
+        return
     json_to = new_console() if as_json else None
-    console = new_console(stderr=as_json)
-    if profile:
-        count = PAIRS if pairs is None else pairs
-        made = _profiled(results, cell, count, path or (), with_ or ())
-        show_profile(results, made, console, json_to=json_to)
-    else:
-        explain(results, console, json_to=json_to, details=details)
+    explain(results, new_console(stderr=as_json), json_to=json_to, details=details)
 
 
-def _profiled(
-    results: Path, cell: str | None, pairs: int, paths: Sequence[Path], requirements: Sequence[str]
-) -> "Profile":
-    """Sample a cell of a study in new runs, and write its profile beside the journal.
+def _hold(
+    results: Path, seconds: int, paths: list[Path], requirements: list[str], requests: Path | None
+) -> None:
+    """Keep the cell that loses most running for `seconds`, and print what profiles it.
 
     Raises:
         UsageError: there is no such study or cell, or the study cannot be run here.
-        ScalingError: nothing can be sampled, or the file cannot be written.
+        ScalingError: a run failed.
     """
-    from scaling.analysis.function_gains import FEWEST_PAIRS
-    from scaling.journal.beside import PROFILES_FILE
+    from scaling.analysis.results import StudyResults
+    from scaling.report.explain import cell_to_profile, in_words, profiler_commands
+    from scaling.report.files import read
+    from scaling.run.app_requests import read_requests_file
+    from scaling.run.hold import hold
     from scaling.run.measure import ChildNeeds, prepared
-    from scaling.run.profile.profiling import choose, profiled
-    from scaling.run.progress import display
-    from scaling.run.remaining_work import read_runs
     from scaling.study.definition import Options
+    from scaling.study.file import study_file_of
 
-    if pairs < FEWEST_PAIRS:
-        raise UsageError(f"--pairs {pairs}: an interval takes {FEWEST_PAIRS} or more")
-    folders = [str(folder(path)) for path in paths]
-    errors = new_console(stderr=True)
-    note = partial(say, errors)
-    measured = read_runs(results, note)
-    profiles = PROFILES_FILE.read_to_add(measured.path.parent)
-    chosen = choose(measured.head, measured.runs, cell)
-    note(f"profiling {chosen.text}: N = 1 against N = {chosen.several.workers}")
-    wanted = ChildNeeds(paths=folders, requirements=tuple(requirements))
-    options = Options(arm=[chosen.several.arm])
-    with prepared(options, wanted, note, measured.file) as ready:
-        profile = profiled(ready, measured.head, measured.ceilings, chosen, pairs, display(errors))
-    others = [each for each in profiles if each.cell != profile.cell]
-    PROFILES_FILE.write(measured.path.parent, [*others, profile])
-    return profile
+    console, note = new_console(), partial(say, new_console(stderr=True))
+    study = StudyResults.of(read(results, console))
+    cell = cell_to_profile(study)
+    if cell is None:
+        raise UsageError("explain: --hold needs a cell of CPython at N > 1 with readings")
+    sent = read_requests_file(requests, note)[0] if requests else []
+    needs = ChildNeeds(paths=[str(folder(each)) for each in paths], requirements=requirements)
+    options = Options(arm=[cell.arm], seconds=str(seconds))
+    with prepared(options, needs, note, study_file_of(study.study.study, str(results))) as ready:
+
+        def started(pids: Sequence[int]) -> None:
+            where = f"PID {', '.join(map(str, pids))}"
+            say(console, f"{in_words(cell)}: running for {seconds} s, {where}")
+            for line in profiler_commands(cell, seconds, ready.arms[cell.arm].program, pids):
+                say(console, f"  {line}")
+
+        figure = hold(replace(ready, requests=sent), study.ceilings, cell, seconds, started)
+    say(console, f"ended: {figure}")

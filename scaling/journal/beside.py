@@ -1,8 +1,8 @@
 """Files beside a journal: what was found out and is no run of the study. They are published.
 
 The check of an application, what happened to its requests when something failed, and its memory
-under a long load; what CPython's own script printed; a profile has a file of its own. `hosts.json`,
-in the folder above those of the hosts, is not published.
+under a long load; what CPython's own script printed. `hosts.json`, in the folder above those of
+the hosts, is not published.
 """
 
 import uuid
@@ -13,10 +13,8 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-from scaling.base.errors import UsageError
 from scaling.journal.protected_write import write_text
 from scaling.journal.reading import has_run, journal_in
-from scaling.journal.record import Cell
 
 
 @dataclass(frozen=True)
@@ -46,22 +44,6 @@ class FileBeside[T]:
             return self._decoded(folder)
         except (OSError, msgspec.DecodeError):
             return self.absent()
-
-    def read_to_add(self, folder: Path) -> T:
-        """What it has, to write it again with more; what `absent` returns without such a file.
-
-        Raises:
-            UsageError: it is there, and cannot be read: what it has would be lost.
-        """
-        try:
-            return self._decoded(folder)
-        except FileNotFoundError:
-            return self.absent()
-        except (OSError, msgspec.DecodeError) as error:
-            raise UsageError(
-                f"{folder / self.name} cannot be read ({error}), and would be replaced. "
-                f"Move it away"
-            ) from None
 
     def _decoded(self, folder: Path) -> T:
         found: T = msgspec.json.decode((folder / self.name).read_bytes(), type=self.kind)
@@ -191,85 +173,10 @@ FTSCALINGBENCH_FILE = FileBeside[list[FtScalingBenchRecord]](
 )
 
 
-# ------------------------------------------------------------------------------------------ profile
-# Profiles of a study's cells: a file beside the journal, which never has profiled runs itself.
-
-type SampleKind = Literal["native", "kernel", "python", "python_total", "blocked"]
-
-
-class FunctionGain(msgspec.Struct, frozen=True, kw_only=True):
-    """What a function costs at N = 1 and at N, in ns per operation, and what it gained.
-
-    Means over the pairs of runs; `low` and `high` are the 95 % interval of the gain. The CPU time
-    of a `native` or `kernel` function and of one in `python` is its own. That of `python_total`
-    includes what it calls directly in Python: it ends where C calls Python (a callback). `blocked`
-    is a stack, innermost function first, and the time for which it waited for a lock. `meaning`
-    explains a known name.
-    """
-
-    kind: SampleKind
-    function: str
-    at_1_ns: float
-    at_n_ns: float
-    gained_ns: float
-    low: float
-    high: float
-    meaning: str | None = None
-
-
-class ProfilePart(msgspec.Struct, frozen=True, kw_only=True):
-    """One way of looking at a profile: the functions that gained or lost time beyond chance.
-
-    `rest` is the sum of all `others` functions, `total` that of all; both None where the functions
-    contain each other, so that they do not add up.
-    """
-
-    title: str
-    functions: list[FunctionGain]
-    others: int
-    rest: FunctionGain | None = None
-    total: FunctionGain | None = None
-
-
-class ProfiledRun(msgspec.Struct, frozen=True, kw_only=True):
-    """One profiled run: its pair, its N, what an operation took of CPU time and of workers' time.
-
-    `cpu_samples` and `stack_samples` are how many samples its shares are made of.
-    """
-
-    pair: int
-    workers: int
-    throughput_per_s: float
-    cpu_ns_per_op: float
-    worker_ns_per_op: float
-    cpu_samples: int
-    stack_samples: int
-
-
-class Profile(msgspec.Struct, frozen=True, kw_only=True):
-    """The differential profile of one cell: N workers against one.
-
-    `speed` is the throughput of the profiled runs at N over that of the study's own, which shows
-    what profiling costs. `notes` say what could not be seen, and what would permit it.
-    """
-
-    cell: Cell
-    text: str
-    operation: str
-    runs: list[ProfiledRun]
-    parts: list[ProfilePart]
-    speed: float | None = None
-    notes: list[str] = []
-
-
-PROFILES_FILE = FileBeside[list[Profile]]("profile.json", list[Profile], list, "scaling explain")
-
-
 FILES: tuple[FileBeside[Any], ...] = (
     CHECK_FILE,
     FAULTS_FILE,
     SOAK_FILE,
-    PROFILES_FILE,
     FTSCALINGBENCH_FILE,
 )
 NAMES = tuple(each.name for each in FILES)

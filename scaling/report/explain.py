@@ -8,7 +8,6 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from rich.console import Console, Group
 from rich.text import Text
 
@@ -20,13 +19,13 @@ from scaling.base import formats
 from scaling.base.console import say
 from scaling.base.errors import UsageError
 from scaling.builds.arms import parse_arm
-from scaling.journal.beside import PROFILES_FILE, Profile
+from scaling.builds.cpython import Build
+from scaling.journal.record import Cell as StudyCell
 from scaling.report.files import read
 from scaling.report.tables.findings import workers
 from scaling.report.tables.grid import Cell, Chapter
 from scaling.report.tables.losses import (
     LEGEND,
-    profile_chapter,
     sentences,
     terms_grid,
     unit_for,
@@ -35,6 +34,7 @@ from scaling.report.tables.losses import (
 from scaling.report.tables.overview import Row, apart, chapter_of
 from scaling.report.terminal.answer import FULL, LONGEST_IN_DETAILS, SHADED, SHORTEST, SLIVER
 from scaling.study.presets import FEWEST_FOR_INTERVAL
+from scaling.study.questions import curve_of
 from scaling.study.settle import caveats
 
 # ------------------------------------------------------------------------------------------ as JSON
@@ -42,7 +42,7 @@ from scaling.study.settle import caveats
 
 
 def explained_json(results: StudyResults) -> str:
-    """The object: the study's name, its `cells`, each a loss, and the functions of its `profile`.
+    """The object: the study's name, and its `cells`, each a loss.
 
     What is not known is null.
     """
@@ -50,18 +50,8 @@ def explained_json(results: StudyResults) -> str:
         "study": results.study.name,
         "caveats": caveats(results.study),
         "cells": [_cell(each) for each in results.attributions],
-        "profile": list(_functions(results.path)),
     }
     return json.dumps(document, indent=2, ensure_ascii=False)
-
-
-def _functions(path: Path | None) -> Iterator[dict[str, Any]]:
-    """Every function named in the profiles beside the journal, and the sums of the others."""
-    for profile in PROFILES_FILE.beside(path):
-        for part in profile.parts:
-            for each in [*part.functions, *([part.rest] if part.rest else [])]:
-                cell = {"cell": profile.text, "workers": profile.cell.workers}
-                yield cell | msgspec.structs.asdict(each)
 
 
 def _cell(each: Attribution) -> dict[str, Any]:
@@ -259,13 +249,14 @@ def explain(
         console.print(Group(*_in_short(told, rows, console.width)))
         left = len(every) - len(told) - len(rows)
     console.print(LEGEND, style="dim")
-    for profile in PROFILES_FILE.beside(study.path):
-        console.print()
-        console.print(profile_chapter(profile))
+    command = f"scaling explain {shlex.quote(str(results))}"
     if not details:
-        command = f"scaling explain {shlex.quote(str(results))} --details"
         omitted = f"; {formats.plural(left, 'cell')} left out" if left else ""
-        say(console, f"Every term of every cell{omitted}: {command}")
+        say(console, f"Every term of every cell{omitted}: {command} --details")
+    if (chosen := cell_to_profile(study)) is not None:
+        say(console, f"Functions: {command} --hold {HOLD_S} runs {in_words(chosen)} for profilers:")
+        for line in profiler_commands(chosen, HOLD_S):
+            say(console, f"{INDENT}{line}")
 
 
 def _is_aside(each: Attribution) -> bool:
@@ -275,18 +266,51 @@ def _is_aside(each: Attribution) -> bool:
     return each.is_oversubscribed or each.runs.section.is_control
 
 
-def show_profile(
-    results: Path, profile: Profile, console: Console, *, json_to: Console | None = None
-) -> None:
-    """Print a profile just made; to `json_to` the whole study with it.
+# ---------------------------------------------------------------------------------------- profilers
 
-    Raises:
-        UsageError: there is no journal that could be read.
+HOLD_S = 60
+PERF_RATE_PER_S = 999  # not in step with anything that happens every millisecond
+FIRST_SAMPLER = 15  # minor version of CPython
+NO_SAMPLER = f"# python -m profiling.sampling begins with 3.{FIRST_SAMPLER}"
+
+
+def cell_to_profile(study: StudyResults) -> StudyCell | None:
+    """The cell of CPython that loses most; of threads without the GIL where there is one.
+
+    None of a study in which only commands and other runtimes have readings.
     """
-    if json_to is None:
-        console.print(profile_chapter(profile))
-    else:
-        say(json_to, explained_json(StudyResults.of(read(results, console))))
+    known = [
+        each
+        for each in study.attributions
+        if each.whole is not None
+        and isinstance(parse_arm(each.of.arm).build, Build)
+        and curve_of(each.of) not in study.commands
+    ]
+    candidates = [each for each in known if not _is_aside(each)] or known
+    return _that_lose_most(candidates)[0][0].of if candidates else None
+
+
+def in_words(cell: StudyCell) -> str:
+    """A cell such as `echo on uvloop, 2 threads on 3.14t`."""
+    return f"{cell.workload} on {cell.loop}, {workers(cell)} on {cell.arm}"
+
+
+def profiler_commands(
+    cell: StudyCell, seconds: int, python: str = "", pids: Sequence[object] = ("PID",)
+) -> list[str]:
+    """Shell commands that profile a cell for half of the `seconds` that it is held.
+
+    `python` is the interpreter that runs it: CPython's own sampler reads processes of its own
+    version, one at a time. Before 3.15 there is none, and perf alone names Python functions.
+    """
+    build = parse_arm(cell.arm).build
+    assert isinstance(build, Build)
+    half_s, every = max(1, seconds // 2), ",".join(map(str, pids))
+    perf = f"perf record -F {PERF_RATE_PER_S} -g -p {every} -- sleep {half_s} && perf report"
+    if build.minor < FIRST_SAMPLER:
+        return [perf, NO_SAMPLER]
+    program = shlex.quote(python or f"python{build.name}")
+    return [perf, f"{program} -m profiling.sampling attach -a -d {half_s} {pids[0]}"]
 
 
 def _require_readings(study: StudyResults) -> None:

@@ -7,7 +7,6 @@ import pytest
 from scaling.builds.arms import parse_arm
 from scaling.builds.runtimes import RUNTIMES
 from scaling.builds.settings import SETTINGS
-from scaling.run.profile.perf import Perf, UnavailableError
 from scaling.study.services import SERVICES
 from tests.analysis.test_examples_of_pages_work import of
 from tests.support.children import ROOT
@@ -16,9 +15,9 @@ from tests.support.programs import PROGRAMS, REQUIRE
 
 PACKAGES = sorted(" ".join(each.packages for each in PROGRAMS.values()).split())
 OF_NPM = [each.npm for each in PROGRAMS.values() if each.npm]
-ON_GITHUB = {"chromium", "gcc", "libc6-dev", "linux-perf", "nodejs", "npm"}
+ON_GITHUB = {"chromium", "gcc", "libc6-dev", "nodejs", "npm"}
 """What its machines have, or have another name for."""
-NOT_ON_PATH = {"chromium", "cpython-source", "jemalloc", "servers", "stacks", "tcmalloc"}
+NOT_ON_PATH = {"chromium", "cpython-source", "jemalloc", "servers", "tcmalloc"}
 
 
 def words(text: str) -> list[str]:
@@ -38,7 +37,7 @@ def test_page_and_ci_install_all_that_tests_need() -> None:
 def test_workflows_install_them_for_one_job_and_hide_them_from_another() -> None:
     asked = [line[2:] for line in of("sudo") if line[0] == "apt-get" and line[1] == "install"]
     named = {name for line in asked for name in line if not name.startswith("-")}
-    assert named == {*PACKAGES} - ON_GITHUB | {"linux-tools-$(uname -r)"}
+    assert named == {*PACKAGES} - ON_GITHUB
     of_npm = [line[3:] for line in of("sudo") if line[:2] == ["npm", "install"]]
     assert of_npm
     assert all(names == OF_NPM for names in of_npm)
@@ -58,5 +57,3 @@ def test_what_the_code_looks_for_is_known_with_the_package_that_it_names() -> No
             misfit = setting.misfit(parse_arm("3.14").build)  # type: ignore[arg-type]
             assert f"apt-get install {PROGRAMS[name].packages}" in str(misfit)
     assert RUNTIMES.keys() <= PROGRAMS.keys()
-    with pytest.raises(UnavailableError, match=f"Debian: {PROGRAMS['perf'].packages},"):
-        Perf(program="no-such-perf")

@@ -9,7 +9,6 @@ import asyncio
 import os
 import pwd
 import shutil
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -26,8 +25,6 @@ from scaling.builds.interpreters.source import is_there as can_be_compiled
 from scaling.builds.runtimes import RUNTIMES, AbsentRuntimeError, find
 from scaling.builds.settings import SETTINGS
 from scaling.run.process_tree import CANNOT_STOP
-from scaling.run.profile.perf import Perf, UnavailableError
-from scaling.run.profile.stacks import _why as why_no_stacks
 from tests.support import cpython_source
 from tests.support.chromium import NAMES as BROWSERS
 from workers.services.native import NO_NAMESPACE, NativeError, done, own_folder
@@ -75,24 +72,6 @@ def as_somebody() -> str:
     return ""
 
 
-def samples() -> str:
-    """Why perf may not sample."""
-    try:
-        Perf()
-    except UnavailableError as error:
-        return str(error)
-    return ""
-
-
-def looks_inside() -> str:
-    """Why a process may not look into one that it did not start."""
-    with subprocess.Popen(["sleep", "60"]) as other:
-        look = [sys.executable, "-c", f"open('/proc/{other.pid}/syscall').read()"]
-        forbidden = subprocess.run(look, stderr=subprocess.DEVNULL).returncode
-        other.kill()
-    return why_no_stacks("not permitted") if forbidden else ""
-
-
 def one_cpu() -> str:
     """Why two programs cannot have a CPU each."""
     return "there is one CPU" if len(os.sched_getaffinity(0)) == 1 else ""
@@ -133,10 +112,8 @@ PROGRAMS = {
     "jemalloc": Program("libjemalloc2", partial(can_be_loaded, "jemalloc")),
     "nginx": Program("nginx", partial(serves, "nginx"), as_somebody),
     "node": Program("nodejs npm", partial(on_path, "node"), partial(runs, "node")),
-    "perf": Program("linux-perf", partial(on_path, "perf"), samples),
     "pgbouncer": Program("pgbouncer", partial(serves, "pgbouncer"), as_somebody),
     "servers": Program("", forbidden=as_somebody),  # PostgreSQL, which a wheel brings, and others
-    "stacks": Program("", forbidden=looks_inside),
     "tcmalloc": Program("libtcmalloc-minimal4", partial(can_be_loaded, "tcmalloc")),
 }
 MACHINE = {

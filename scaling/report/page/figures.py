@@ -8,7 +8,7 @@ from functools import partial
 
 from scaling.analysis.results import StudyResults
 from scaling.analysis.sections import Sweep
-from scaling.journal.beside import CHECK_FILE, FAULTS_FILE, PROFILES_FILE, SOAK_FILE
+from scaling.journal.beside import CHECK_FILE, FAULTS_FILE, SOAK_FILE
 from scaling.report.application import application_grids
 from scaling.report.deploy.commands import deploy_commands, deploy_grids, program_lines
 from scaling.report.page.parts import Block, PageFigure, PageSection, Picture, Pictures
@@ -21,7 +21,7 @@ from scaling.report.tables.comparison import QUESTIONS
 from scaling.report.tables.faults import check_grids, check_sentence, faults_grid, soak_grid
 from scaling.report.tables.full_stack import stack_chapters
 from scaling.report.tables.grid import Grid, PagePart
-from scaling.report.tables.losses import LEGEND, function_grids, profile_facts, told
+from scaling.report.tables.losses import LEGEND, told
 from scaling.report.tables.measures import notes
 from scaling.report.tables.overview import sweep_grids, sweep_note
 from scaling.report.tables.primitives import primitives, primitives_grid, script_grids
@@ -141,23 +141,6 @@ def stack_blocks(results: StudyResults, pictures: Pictures) -> list[Block]:
     return [
         Block(words=chapter.words, figures=figures, grids=chapter.grids)
         for chapter in stack_chapters(results)
-    ]
-
-
-# ---------------------------------------------------------------------------------------- functions
-# Which functions cost more at N than at N = 1, of every cell that was profiled.
-
-
-def function_blocks(results: StudyResults) -> list[Block]:
-    """A block for each profile beside the journal."""
-    return [
-        Block(
-            each.text,
-            [f"{'; '.join(profile_facts(each))}."],
-            folded=function_grids(each),
-            notes=each.notes,
-        )
-        for each in PROFILES_FILE.beside(results.path)
     ]
 
 

@@ -35,7 +35,6 @@ from scaling.report.page.facts import (
 from scaling.report.page.figures import (
     application_blocks,
     figure_parts,
-    function_blocks,
     load_blocks,
     primitives_blocks,
     stack_blocks,
@@ -68,7 +67,6 @@ SHIP = (
     "two that are the same, processes are named: nothing has to be changed for these."
 )
 LOOPS = "Each loop over asyncio with the same arm, model and N; other runtimes over Python."
-FUNCTIONS = "What “scaling explain --profile” sampled in runs of its own, N = 1 against N."
 SWEEPS = "How the figures change with a parameter that was varied."
 LOAD = (
     "What clients of a server saw while requests came at a given rate, however long the answers "
@@ -123,7 +121,6 @@ def _parts(results: StudyResults, pictures: Pictures) -> list[PageSection]:
         ),
         PageSection("stack", "The full stack", stack_blocks(results, pictures), STACK),
         *figure_parts(subjects(results), pictures),
-        PageSection("functions", "Functions that gained time", function_blocks(results), FUNCTIONS),
         PageSection("loops", "The loop", loop_blocks(results), LOOPS),
         PageSection(
             "sweeps",

@@ -13,7 +13,6 @@ from scaling.analysis.statistics.verdict import reach
 from scaling.analysis.table.stacks import NS_PER_S
 from scaling.analysis.table.time_terms import NO_WAITS, POLLS
 from scaling.base import formats
-from scaling.journal.beside import FunctionGain, Profile, ProfilePart
 from scaling.journal.record import Parameters
 from scaling.report.tables.findings import named, workers
 from scaling.report.tables.grid import Cell, Chapter, Grid
@@ -336,70 +335,3 @@ def _shared(each: Attribution) -> dict[str, object]:
 
 def _in_ns(name: str, value: Estimate) -> dict[str, object]:
     return estimate_columns(name, value.scaled(NS_PER_S, "ns"))
-
-
-# ---------------------------------------------------------------------------------------- functions
-# A differential profile as tables: the functions that gained time, with what their names mean.
-
-US_FROM_NS = 10_000.0  # from so many ns in all, figures are in µs
-
-
-def _unit_of_part(part: ProfilePart) -> tuple[float, str]:
-    """What figures in ns are multiplied by, and the unit that they have then."""
-    sums = [each for each in (part.rest, part.total) if each]
-    largest = max((abs(each.at_n_ns) for each in [*part.functions, *sums]), default=0.0)
-    return (1e-3, "µs") if largest >= US_FROM_NS else (1.0, "ns")
-
-
-def profile_facts(profile: Profile) -> Iterator[str]:
-    """What the profile rests on, and what profiling costs."""
-    pairs = len({run.pair for run in profile.runs})
-    yield (
-        f"{formats.plural(pairs, 'pair')} of new runs, N = 1 against "
-        f"N = {profile.cell.workers}; means, 95 % intervals of the gain (Student's t)"
-    )
-    samples = sum(run.cpu_samples for run in profile.runs)
-    stacks = sum(run.stack_samples for run in profile.runs)
-    sources = {"perf": samples, "Python stacks": stacks}
-    seen = [f"{count:,} samples of {name}" for name, count in sources.items() if count]
-    found = [" and ".join(seen)]
-    if profile.speed:
-        found.append(f"throughput {formats.number(profile.speed)} times the study's")
-    yield "; ".join(found)
-
-
-def _gain(each: FunctionGain, factor: float) -> list[str]:
-    """At N = 1, at N, the gain and its interval."""
-    low, high = (formats.number(factor * value) for value in (each.low, each.high))
-    values = (each.at_1_ns, each.at_n_ns, each.gained_ns)
-    return [*(formats.number(factor * value) for value in values), formats.span(low, high)]
-
-
-def _function(each: FunctionGain) -> str:
-    """`lookup (kernel)`; below it what a known name is."""
-    kernel = " (kernel)" if each.kind == "kernel" else ""
-    return "\n".join(filter(None, (f"{each.function}{kernel}", each.meaning)))
-
-
-def profile_chapter(profile: Profile) -> Chapter:
-    """What it rests on, its tables, and what could not be seen."""
-    words = [*profile_facts(profile), *profile.notes]
-    return Chapter(f"Profile of {profile.text}", words, function_grids(profile))
-
-
-def function_grids(profile: Profile) -> list[Grid]:
-    """A table for each part of a profile."""
-    return [_grid(part, profile) for part in profile.parts]
-
-
-def _grid(part: ProfilePart, profile: Profile) -> Grid:
-    factor, unit = _unit_of_part(part)
-    rows: list[list[Cell]] = [[_function(each), *_gain(each, factor)] for each in part.functions]
-    if part.rest and part.total:
-        others = formats.plural(part.others, "other")
-        rows.append([others, *_gain(part.rest, factor)])
-        rows.append(["together", *_gain(part.total, factor)])
-    headings = ["function", "N = 1", f"N = {profile.cell.workers}", "gained", "95 % interval"]
-    title = f"{part.title}, {unit} per {profile.operation.removesuffix('s')}"
-    none = f"No function of {part.others:,} gained time beyond chance."
-    return Grid(title, headings, rows, note="" if part.functions else none)

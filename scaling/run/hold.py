@@ -1,0 +1,50 @@
+"""One cell kept running for profilers that look at it from outside."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from scaling.base.errors import ScalingError
+from scaling.journal.record import CeilingLine, Cell
+from scaling.run.calibrate import generator_processes
+from scaling.run.execute import Executor
+from scaling.run.measure import Prepared, generators_of, services_of
+from scaling.run.progress import failure_of, figure_of, run_in_words
+from scaling.study.plan.order import PlannedRun
+
+
+def hold(
+    ready: Prepared,
+    ceilings: Sequence[CeilingLine],
+    cell: Cell,
+    seconds: float,
+    started: Callable[[Sequence[int]], None],
+) -> str:
+    """Run a cell for `seconds` of its own window, and return its throughput in words.
+
+    `started` is called with the ids of the processes that run its loops, before the window opens.
+    Finite work is repeated until the time is over. Nothing is written to a journal. The processes
+    name their Python functions for perf in `/tmp/perf-PID.map`, where perf reads them afterwards.
+
+    Raises:
+        ScalingError: a run failed.
+    """
+    arm = ready.arms[cell.arm]
+    named = replace(arm, environment={**arm.environment, "PYTHONPERFSUPPORT": "1"})
+
+    def watch(phase: str, facts: Mapping[str, Any]) -> None:
+        if phase == "ready":
+            started(list(dict.fromkeys(pid for pid, _ in facts["threads"])))
+
+    with services_of(ready) as services:
+        processes = generator_processes(ready.plan, ceilings, ready.topology)
+        generators = generators_of(ready, processes)
+        execute = Executor(ready.plan, {cell.arm: named}, services, generators, watch)
+        ends_s = time.monotonic() + seconds
+        while True:
+            line, _ = execute(PlannedRun(0, 0, cell))
+            if line.outcome != "measured":
+                raise ScalingError(f"explain: {run_in_words(cell)}: {failure_of(line)}")
+            if time.monotonic() >= ends_s:
+                return figure_of(line, ready.plan.workloads[cell.workload])

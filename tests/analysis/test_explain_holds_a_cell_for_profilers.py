@@ -1,0 +1,94 @@
+"""`scaling explain` prints the commands of profilers; `--hold` runs the cell that loses most."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from scaling.analysis.results import StudyResults
+from scaling.report.explain import cell_to_profile, profiler_commands
+from tests.support.children import PATIENCE_S
+from tests.support.cli import BUILD, Command, environment
+from tests.support.studies import FakeStudy
+from tests.support.terms import IDEAL, Terms, plus
+
+SMALL = ("--model", "threads", "--workers", "1,2", "--seconds", "0.3", "--blocks", "1")
+ECHO = ("--workload", "echo", "--loop", "asyncio", "--no-controls", "--no-aa-pairs")
+
+
+def growing(arm: str, model: str, n: int) -> Terms:
+    return plus(user=2_500.0 * (n - 1)) if model == "threads" else IDEAL
+
+
+def results(*arms: str, models: tuple[str, ...] = ("threads",)) -> StudyResults:
+    return FakeStudy(
+        workers=(1, 2), blocks=6, ticks=2, terms=growing, arms=arms, models=models
+    ).results
+
+
+def test_threads_without_the_gil_that_lose_most_are_held() -> None:
+    cell = cell_to_profile(results("3.14", "3.14t", models=("threads", "processes")))
+    assert cell is not None
+    assert (cell.arm, cell.model, cell.workers) == ("3.14t", "threads", 2)
+    assert cell_to_profile(results("node")) is None
+
+
+def test_the_commands_fit_the_build_and_name_every_process() -> None:
+    cell = cell_to_profile(results("3.14", "3.14t"))
+    assert cell is not None
+    perf, none = profiler_commands(cell, 60)
+    assert perf == "perf record -F 999 -g -p PID -- sleep 30 && perf report"
+    assert none == "# python -m profiling.sampling begins with 3.15"
+    perf, own = profiler_commands(cell.but(arm="3.15t"), 60, "/a b/python", [71, 72])
+    assert "-p 71,72 " in perf
+    assert own == "'/a b/python' -m profiling.sampling attach -a -d 30 71"
+
+
+@pytest.mark.slow
+def test_a_held_cell_runs_and_ends(tmp_path: Path, command: Command) -> None:
+    done = command("run", "--arm", BUILD, *ECHO, *SMALL, "--output", "out")
+    assert done.returncode == 0, done.stderr
+    journal = (tmp_path / "out" / "journal.jsonl").read_bytes()
+    done = command("explain", "out")
+    assert "scaling explain out --hold 60 runs echo on asyncio, 2 threads" in " ".join(
+        done.stdout.split()
+    )
+
+    with subprocess.Popen(
+        [sys.executable, "-m", "scaling", "explain", "out", "--hold", "3"],
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as held:
+        assert held.stdout is not None
+        first = next(line for line in held.stdout if "PID" in line)
+        pid = int(re.findall(r"PID (\d+)", first)[0])
+        child = psutil.Process(pid)
+        assert "workers" in child.cmdline()
+        assert child.environ()["PYTHONPERFSUPPORT"] == "1"
+        perf, own, *rest = held.stdout.read().splitlines()
+        assert held.wait(PATIENCE_S) == 0
+    assert f"-p {pid} " in perf
+    assert own.split()[:2] == ["#", "python"]
+    assert re.fullmatch(r"ended: [\d,]+ round trips/s", rest[-1])
+    assert not psutil.pid_exists(pid)
+    assert (tmp_path / "out" / "journal.jsonl").read_bytes() == journal
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        (("--path", "."), "--path needs --hold"),
+        (("--hold", "3", "--json"), "leave --json and --details out"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(
+    asked: tuple[str, ...], says: str, command: Command
+) -> None:
+    done = command("explain", "out", *asked)
+    assert done.returncode == 2
+    assert says in done.stderr
