@@ -1,0 +1,1 @@
+"""A study as five tables: `cells`, `runs`, `values`, `estimates`, `ratios`."""

@@ -1,0 +1,144 @@
+"""The table of cells: a row for everything that has figures, and where its runs are.
+
+A row is a cell of the plan, the second run of an A/A pair (`twin`), or the cell of all rates of an
+open loop together (`rated`), whose one measure is capacity. The index is the cell's column in the
+arrays of `scaling.analysis.tables.values`.
+"""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from scaling.analysis.arrays import Flags, Integers
+from scaling.analysis.table.groups import in_order, require_one_study, short_labels
+from scaling.journal.record import Cell, Parameters, StudyLine
+from scaling.study.controls import CONTROLS
+from scaling.study.load import is_open_loop, open_loop_rate
+from scaling.study.questions import without_rate
+
+SECTION = ["workload", "parameters", "sizing"]
+CURVE = [*SECTION, "loop", "arm", "model"]
+KEY = [*CURVE, "workers"]
+NONE = -1  # the place of a run or cell that does not exist
+
+
+@dataclass(frozen=True)
+class Cells:
+    """`table` has a row per cell; `runs` the row of each run that counts, shape (blocks, cells),
+    `NONE` where there is none; `blocks` the number of each block, ascending.
+
+    Columns of the table: those of `KEY`; `twin`, `rated`, `control` (flags); `region`; `runs`, of
+    these `suspect` and `again` (second attempts); `left_out` (invalid runs); `allocator_state`;
+    `operation`, the noun of what is counted; `rate` of an open loop, 0 for none; `one`, the place
+    of the cell with one worker on the same curve; `name` (`names`); `cell` itself.
+    """
+
+    table: pd.DataFrame
+    runs: Integers
+    blocks: Integers
+
+
+def cells_of(runs: pd.DataFrame, study: StudyLine) -> Cells:
+    """The cells of a study in the order in which they are shown, twins and rated cells last.
+
+    Raises:
+        UsageError: the runs are of several studies.
+    """
+    require_one_study(runs)
+    number = runs.groupby([*KEY, "twin"], observed=True, sort=False).ngroup().to_numpy()
+    first = np.flatnonzero(~pd.Series(number).duplicated().to_numpy())
+    table = runs.loc[runs.index[first], [*KEY, "twin", "region"]].reset_index(drop=True)
+    cells = [_cell(row) for row in table.to_dict("records")]
+    table["cell"] = pd.Series(cells, dtype=object)
+    rank = in_order(study)
+    ranks = [(cell.twin, rank(cell)) for cell in cells]
+    order = sorted(table.index, key=ranks.__getitem__)
+    place = np.argsort(order)[number]  # of each run's cell
+    table = table.loc[order].reset_index(drop=True)
+    counts = _which_count(runs, place)
+    blocks, row = np.unique(runs["block"].to_numpy()[counts], return_inverse=True)
+    found = np.full((len(blocks), len(table)), NONE)
+    found[row, place[counts]] = np.flatnonzero(counts)
+    table = _with_counts(table, runs, place, counts)
+    rated = _rated(table) if study.study.get("slo") else table.iloc[:0].assign(rated=True)
+    every = pd.concat([table.assign(rated=False), rated], ignore_index=True)
+    every["one"] = _place_of_one(every)
+    every["rate"] = [open_loop_rate(cell.parameters) or 0.0 for cell in every["cell"]]
+    notes = study.workloads
+    every["operation"] = [
+        notes[name].operation if name in notes else "operations" for name in every["workload"]
+    ]
+    every["control"] = every["workload"].isin(list(CONTROLS))
+    every["name"] = names(every, simulated=study.simulated)
+    nothing = np.full((len(blocks), len(rated)), NONE)
+    return Cells(every, np.hstack([found, nothing]), blocks)
+
+
+def _cell(row: dict[Hashable, Any]) -> Cell:
+    fields = {name: row[name] for name in KEY if name != "parameters"}
+    parameters = Parameters.read(str(row["parameters"]))
+    return Cell(parameters=parameters, twin=bool(row["twin"]), **fields)
+
+
+def _which_count(runs: pd.DataFrame, place: Integers) -> Flags:
+    """Which runs count: the last valid attempt at a cell in a block."""
+    valid = runs["valid"].to_numpy(bool, copy=True)
+    again = pd.DataFrame({"cell": place, "block": runs["block"].to_numpy()})[valid]
+    valid[valid] = ~again.duplicated(keep="last").to_numpy()
+    return np.asarray(valid)
+
+
+def _with_counts(
+    table: pd.DataFrame, runs: pd.DataFrame, place: Integers, counts: Flags
+) -> pd.DataFrame:
+    """The cells with how many runs each has, of which kinds, and their allocator state."""
+
+    def count(which: Flags) -> Integers:
+        return np.bincount(place[which], minlength=len(table))
+
+    used = runs[counts]
+    states = used["allocator_state"].astype(object).mask(used["allocator"] == "mimalloc")
+    most = pd.Series(states.to_numpy()).groupby(place[counts]).agg(_most_common)
+    return table.assign(
+        runs=count(counts),
+        suspect=count(counts & (runs["validity"] == "suspect").to_numpy()),
+        again=count(counts & (runs["attempt"] > 1).to_numpy()),
+        left_out=count(~runs["valid"].to_numpy(bool)),
+        allocator_state=most.reindex(table.index),
+    )
+
+
+def _most_common(states: "pd.Series[str]") -> str | None:
+    """The allocator state of a cell; mimalloc has none."""
+    counts = states.value_counts()
+    return None if counts.empty else str(counts.index[0])
+
+
+def _rated(table: pd.DataFrame) -> pd.DataFrame:
+    """A row for all rates of an open loop together."""
+    loaded = [cell for cell in table.loc[~table["twin"], "cell"] if is_open_loop(cell.parameters)]
+    first = {without_rate(cell): cell for cell in reversed(loaded)}
+    rows = table[table["cell"].isin(first.values()) & ~table["twin"]].assign(rated=True, runs=0)
+    rows["cell"] = rows["cell"].map(without_rate)
+    rows["parameters"] = [Parameters.of(cell.parameters).text for cell in rows["cell"]]
+    return rows
+
+
+def _place_of_one(table: pd.DataFrame) -> "pd.Series[int]":
+    """The place of the cell with one worker on the same curve."""
+    place = {cell: at for at, cell in enumerate(table["cell"])}
+    return table["cell"].map(lambda cell: place.get(cell.but(workers=1, twin=False), NONE))
+
+
+def names(rows: pd.DataFrame, *, simulated: bool = False) -> list[str]:
+    """What each row of a table is about: the workload, with those of its parameters that differ
+    among the rows, and a sizing other than weak.
+    """
+    parameters = [Parameters.read(text) for text in rows["parameters"].astype(str)]
+    variants = list(zip(rows["workload"], parameters, strict=True))
+    short = short_labels(dict.fromkeys(variants), simulated=simulated)
+    sizing = rows["sizing"].astype(str).map(lambda name: "" if name == "weak" else f" · {name}")
+    return [short[each] + more for each, more in zip(variants, sizing, strict=True)]

@@ -1,0 +1,104 @@
+"""One study as five tables: `cells`, `runs`, `values`, `estimates`, `ratios`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import pandas as pd
+
+from scaling.analysis.statistics.intervals import Estimates, geometric_means, means, medians
+from scaling.analysis.table.column import Shown
+from scaling.analysis.table.load import Journal, read_journal
+from scaling.analysis.tables.capacity import capacities, objectives_of
+from scaling.analysis.tables.cells import Cells, cells_of
+from scaling.analysis.tables.derived import DERIVED
+from scaling.analysis.tables.ratios import ratios
+from scaling.analysis.tables.scope import MeasuredScope
+from scaling.analysis.tables.shown import shown
+from scaling.analysis.tables.values import Estimator, Values
+from scaling.journal.record import CeilingLine, StudyLine
+from scaling.study.presets import MARGIN
+
+ESTIMATORS = {"median": medians, "mean": means, "geometric mean": geometric_means}
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """The runs of one study and its first line, and the tables that follow from them.
+
+    `ceilings` are the most that the study's services could deliver, `skipped` says what was skipped
+    when the journal was read.
+    """
+
+    line: StudyLine
+    runs: pd.DataFrame
+    ceilings: Sequence[CeilingLine] = ()
+    skipped: Sequence[str] = ()
+
+    @classmethod
+    def of(cls, journal: Journal) -> "Study":
+        """The study of a journal that was read."""
+        return cls(journal.study, journal.frame, journal.ceilings, journal.notes)
+
+    @cached_property
+    def _cells(self) -> Cells:
+        return cells_of(self.runs, self.line)
+
+    @property
+    def cells(self) -> pd.DataFrame:
+        """A row per cell (`scaling.analysis.tables.cells.Cells`)."""
+        return self._cells.table
+
+    @cached_property
+    def measures(self) -> Values:
+        """Every measure as an array of blocks × cells."""
+        return Values(self.runs, self._cells, DERIVED | capacities(self.line))
+
+    @cached_property
+    def values(self) -> pd.DataFrame:
+        """A row per cell, block and measure (`scaling.analysis.tables.values.Values.long`)."""
+        return self.measures.long()
+
+    @cached_property
+    def estimates(self) -> pd.DataFrame:
+        """A row per cell and measure that has a value.
+
+        Columns: `measure`; `cell`, its place; `point`, `low`, `high` (95 %; the range below six
+        blocks), `n`; `bound`, 1 where the median is a lower bound, -1 an upper one; all columns of
+        `cells`.
+        """
+        parts = [self._estimated(name) for name in self.measures.names]
+        found = pd.concat(parts, ignore_index=True)
+        return found.join(self.cells.drop(columns="cell"), on="cell")
+
+    def shown(self, measure: str) -> Shown:
+        """How a measure is shown: its heading, its name in CSV files, and its unit."""
+        return shown(measure, self.measures.derived)
+
+    def _estimated(self, name: str) -> pd.DataFrame:
+        measure = self.measures[name]
+        derived = self.measures.derived.get(name)
+        estimator: Estimator = derived.estimator if derived else "median"
+        found: Estimates = ESTIMATORS[estimator](measure.value)
+        table = pd.DataFrame(
+            {"point": found.point, "low": found.low, "high": found.high, "n": found.n}
+        )
+        table = table.assign(measure=name, cell=table.index, bound=measure.side)
+        return table[table["n"] > 0]
+
+    @cached_property
+    def ratios(self) -> pd.DataFrame:
+        """A row per question, measure and pair of cells (`scaling.analysis.tables.ratios`)."""
+        objectives = [each.text for each in objectives_of(self.line)]
+        margin = float(self.line.study.get("margin") or MARGIN)
+        return ratios(self.measures, MeasuredScope(self.measures, objectives), margin)
+
+
+def read(folder: Path) -> Study:
+    """The study in a folder.
+
+    Raises:
+        UsageError: no journal is there, an empty one, one without runs, or one of a newer version.
+    """
+    return Study.of(read_journal(folder))
