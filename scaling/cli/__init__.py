@@ -21,6 +21,7 @@ from scaling.base.errors import (
     ScalingError,
     UsageError,
 )
+from scaling.base.gone import gone
 
 # In the order in which `scaling --help` lists them: before a study, during, after, and around it.
 COMMANDS = (
@@ -112,12 +113,16 @@ def _run(arguments: list[str]) -> int:
     from scaling.cli import program
 
     print_in_any_encoding()
+    if message := gone(arguments[0]):
+        fail(message, UsageError.exit_code)
     try:
         return program.app(arguments, prog_name="scaling", standalone_mode=False) or 0
     except Exception as error:
         # Typer's own errors (an unknown command or option) have no public class in common.
         if not hasattr(error, "format_message"):
             raise
+        if message := gone(getattr(error, "option_name", "")):
+            fail(message, UsageError.exit_code)
         command = getattr(getattr(error, "ctx", None), "command_path", "scaling")
         message = error.format_message()
         stop = "" if message.endswith((".", "?")) else "."

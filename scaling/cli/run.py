@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from scaling.base.console import new_console, say
-from scaling.base.errors import ScalingError, UsageError
+from scaling.base.errors import UsageError
 from scaling.builds.installed import POSTGRES, VALKEY
 from scaling.cli.program import Asked, app, takes_asked
 
@@ -35,14 +35,6 @@ def run(
             metavar="URL",
             envvar=VALKEY,
             help="An installed Valkey for cache (empty) and broadcast.",
-        ),
-    ] = None,
-    ftscalingbench: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="PATH",
-            help="Also run CPython's own Tools/ftscalingbench, from your copy, on arms without the "
-            "GIL: once for each block, after the study.",
         ),
     ] = None,
     load_from: Annotated[
@@ -80,10 +72,8 @@ def run(
     ] = None,
 ) -> None:
     """Measure a study, or resume an interrupted one; then print the answer."""
-    from scaling.journal.beside import FTSCALINGBENCH_FILE
     from scaling.report.output import finish
     from scaling.run.cluster.generator import reached
-    from scaling.run.ftscalingbench import free_threaded, run_script, script_at
     from scaling.run.measure import measure, prepared
     from scaling.run.progress import display
     from scaling.study.plan.table import announced
@@ -92,40 +82,24 @@ def run(
     if hosts is not None or cluster is not None:
         from scaling.cli.several import run_on_several
 
-        _refuse_for_several(load_from, ftscalingbench, postgres, valkey)
+        _refuse_for_several(load_from, postgres, valkey)
         run_on_several(asked, hosts, host_python, cluster, output, console)
         return
     for name, url in ((POSTGRES, postgres), (VALKEY, valkey)):
         if url:
             os.environ[name] = url  # where services look, and nothing else is to know it
     reach = reached(load_from, host_python) if load_from is not None else None
-    script = script_at(ftscalingbench) if ftscalingbench is not None else None
-    failure = ""
     with prepared(asked.options, asked.wanted, note, reach=reach) as ready:
-        arms = free_threaded([*ready.arms.values()]) if script else []
         for line in announced(ready.plan):
             say(console, line)
         folder = measure(ready, output, display(console))
-        if script:
-            blocks = ready.plan.study.blocks
-            found, failure = run_script(script, arms, blocks, note)
-            if found:
-                FTSCALINGBENCH_FILE.write(folder, found)
-            if failure:
-                note(failure)
     finish(folder, console)
-    if failure:
-        raise SystemExit(ScalingError.exit_code)
 
 
-def _refuse_for_several(
-    load_from: str | None, ftscalingbench: Path | None, postgres: str | None, valkey: str | None
-) -> None:
+def _refuse_for_several(load_from: str | None, postgres: str | None, valkey: str | None) -> None:
     """What several hosts cannot share. Raises `UsageError`."""
     if load_from is not None:
         raise UsageError("--load-from: one host cannot load several. Run the study on each")
-    if ftscalingbench is not None:
-        raise UsageError("--ftscalingbench: hosts do not have your copy. Run it on each")
     for option, url, name in (("postgres", postgres, POSTGRES), ("valkey", valkey, VALKEY)):
         if url:
             raise UsageError(

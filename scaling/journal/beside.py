@@ -1,8 +1,7 @@
 """Files beside a journal: what was found out and is no run of the study. They are published.
 
 The check of an application, what happened to its requests when something failed, and its memory
-under a long load; what CPython's own script printed. `hosts.json`, in the folder above those of
-the hosts, is not published.
+under a long load. `hosts.json`, in the folder above those of the hosts, is not published.
 """
 
 import uuid
@@ -153,31 +152,10 @@ class SoakRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 SOAK_FILE = FileBeside[list[SoakRecord]]("soak.json", list[SoakRecord], list, "scaling app --soak")
 
-
-class FtScalingBenchRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What CPython's `Tools/ftscalingbench` printed on one arm, run after run.
-
-    `speedups` are by benchmark, and say what `threads` threads did in the time of one: with one
-    decimal, as the script prints them, `slower` as its reciprocal. The script is known by its
-    `sha256`.
-    """
-
-    arm: str
-    sha256: str
-    threads: int
-    speedups: dict[str, list[float]]
-
-
-FTSCALINGBENCH_FILE = FileBeside[list[FtScalingBenchRecord]](
-    "ftscalingbench.json", list[FtScalingBenchRecord], list, "scaling run"
-)
-
-
 FILES: tuple[FileBeside[Any], ...] = (
     CHECK_FILE,
     FAULTS_FILE,
     SOAK_FILE,
-    FTSCALINGBENCH_FILE,
 )
 NAMES = tuple(each.name for each in FILES)
 

@@ -6,7 +6,7 @@ Before it, interpreters and environments are made, and asked what they can run.
 import os
 import sys
 import sysconfig
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -17,7 +17,6 @@ from typing import Any
 import msgspec
 import psutil
 
-from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.table.load import busy_judge_of, judge_of
 from scaling.analysis.validity.finding import watched_cpus
 from scaling.base.errors import UsageError
@@ -45,7 +44,6 @@ from scaling.journal.record import (
     CeilingLine,
     Description,
     Environment,
-    RunLine,
     StudyLine,
     WorkloadNote,
 )
@@ -59,8 +57,8 @@ from scaling.run.progress import Display
 from scaling.run.redaction import without_own_paths
 from scaling.run.services import Services
 from scaling.run.session import drive, is_complete
-from scaling.run.time_left import ExtraTime, Rule, precision_rule, quiet_on
-from scaling.study.definition import Options, Study
+from scaling.run.time_left import ExtraTime, quiet_on
+from scaling.study.definition import Options
 from scaling.study.file import StudyFile, study_from
 from scaling.study.plan.cells import Plan, make_plan
 from scaling.study.plan.table import fitted
@@ -290,7 +288,7 @@ def measure(ready: Prepared, output: Path | None, display: Display, *, again: bo
         InterruptedStudyError: the user stopped it; what was measured is kept.
     """
     asked, arms, first = ready.plan, ready.arms, ready.first_line()
-    judge, rule = judge_of(first), precision_rule_of(asked.study, first)
+    judge = judge_of(first)
     with services_of(ready, display.note) as services:
 
         def executor(plan: Plan, ceilings: Sequence[CeilingLine] = ()) -> Executor:
@@ -299,7 +297,7 @@ def measure(ready: Prepared, output: Path | None, display: Display, *, again: bo
 
         def is_done(journal: JournalFile) -> bool:
             rates = journal.head.calibrations if journal.head else ()
-            return again and is_complete(asked.at_rates(rates), journal.runs, judge, rule)
+            return again and is_complete(asked.at_rates(rates), journal.runs, judge)
 
         def begin(head: StudyLine) -> StudyLine:
             made = calibrate(asked, executor, display)
@@ -315,22 +313,8 @@ def measure(ready: Prepared, output: Path | None, display: Display, *, again: bo
             extra = ExtraTime(busy_judge_of(first), quiet_on(watched_cpus(first.machine)))
             measure_ceilings(plan, journal, services, display.note)
             execute = executor(plan, journal.ceilings)
-            drive(plan, journal, execute.together, judge, display, rule, extra)
+            drive(plan, journal, execute.together, judge, display, extra)
     return journal.path.parent
-
-
-def precision_rule_of(study: Study, first: StudyLine) -> Rule | None:
-    """The rule by which blocks are added; None if the study asks for no precision."""
-    if study.precision is None:
-        return None
-
-    def ratios(runs: Collection[RunLine]) -> Mapping[str, Estimate]:
-        from scaling.analysis.precision import headline_precision
-        from scaling.analysis.table.load import live_frame
-
-        return headline_precision(live_frame(runs, first), first)
-
-    return precision_rule(study.precision, study.max_blocks, ratios)
 
 
 def services_of(ready: Prepared, note: Say = lambda _: None) -> Services:

@@ -12,7 +12,6 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Column
 
-from scaling.analysis.precision import expected_half_width
 from scaling.analysis.table.latency import histograms_of, summary
 from scaling.analysis.table.ticks import throughputs
 from scaling.base.console import say
@@ -20,7 +19,6 @@ from scaling.base.formats import number, plural
 from scaling.base.vocabulary import WORKER, WORKERS
 from scaling.journal.record import Cell, RunLine, WorkloadFacts
 from scaling.run.time_left import Left
-from scaling.study.presets import DEFAULT_PRESET, FEWEST_FOR_INTERVAL, PRESETS
 
 # ------------------------------------------------------------------------------------------ wording
 # What is printed of a run and of a block, in a line each.
@@ -59,21 +57,6 @@ def _at_rate(line: RunLine, sent: str) -> str | None:
             rate = number(line.load.rate_per_s)
             return f"{words} {number(1e3 * found[name])} ms at {rate} {sent}/s"
     return None
-
-
-def block_in_words(done: int, planned: int, left: Left, scatter: float, figure: str = "") -> str:
-    """`block 1 of 8 done · 9 min 20 s left · 8 blocks: ratios to about ±2.1 %`.
-
-    A study too short for intervals gets the precision of the default preset. `scatter` is that of
-    the A/A pairs, NaN where there are none; `figure` names what it is of, if not throughput.
-    """
-    parts = [f"block {done} of {planned} done", str(left)]
-    blocks = planned if planned >= FEWEST_FOR_INTERVAL else PRESETS[DEFAULT_PRESET].blocks
-    width = expected_half_width(scatter, blocks)
-    if math.isfinite(width):
-        ratios = f"{figure} ratios about" if figure else "ratios to about"
-        parts.append(f"{blocks} blocks: {ratios} ±{100 * width:.2g} %")
-    return " · ".join(parts)
 
 
 def _cause(line: RunLine) -> str:

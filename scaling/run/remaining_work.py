@@ -16,11 +16,10 @@ from scaling.base.formats import plural
 from scaling.journal.identity import identity_of
 from scaling.journal.reading import find_journal, read_lines
 from scaling.journal.record import CeilingLine, RunLine, StudyLine
-from scaling.run.measure import Prepared, precision_rule_of
+from scaling.run.measure import Prepared
 from scaling.run.session import Key, Replay
 from scaling.run.time_left import Left, TimeLeft
 from scaling.study.file import StudyFile, study_file_of
-from scaling.study.plan.cells import EXPECTED_OVERHEAD_S
 
 COLUMNS = {"valid": "measured", "to_do": "to do", "again": "to rerun", "lost": "invalid"}
 
@@ -59,7 +58,6 @@ class Work:
     complete_blocks: int
     left: Left
     reasons: Counter[str]
-    precision: str
     obstacles: tuple[str, ...]
 
     def total(self, column: str) -> int:
@@ -96,8 +94,8 @@ def work_in(measured: Measured, ready: Prepared, *, same: bool) -> Work:
             f"Leave out the options to see its own"
         )
     plan = plan.at_rates(measured.head.calibrations)
-    judge, rule = judge_of(measured.head), precision_rule_of(plan.study, measured.head)
-    replay, time = Replay(), TimeLeft(plan.inside_s, EXPECTED_OVERHEAD_S)
+    judge, replay = judge_of(measured.head), Replay()
+    time = TimeLeft(plan.expected_s)
     latest: dict[Key, str | None] = {}  # why the latest attempt is invalid
     # A disturbed run that was made again still counts if the second attempt is the invalid one.
     used = set()
@@ -108,22 +106,20 @@ def work_in(measured: Measured, ready: Prepared, *, same: bool) -> Work:
         latest[key] = reason
         if reason is None:
             used.add(key)
-    blocks = replay.blocks(plan)
-    planned = plan.runs_of(blocks)
-    batches = replay.remaining(plan.together(planned))
+    batches = replay.remaining(plan.together(plan.runs))
     remaining = [run for batch in batches for run in batch]
     for run in remaining:
         time.expect(run.cell)
     open_runs = {(run.block, run.cell): run.attempt > 1 for run in remaining}
     rows: defaultdict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
-    for run in planned:
+    for run in plan.runs:
         key = (run.block, run.cell)
         row = rows[run.cell.workload, run.cell.arm, run.cell.loop, run.cell.model]
         if key in open_runs:
             row["again" if open_runs[key] else "to_do"] += 1
         else:
             row["valid" if key in used else "lost"] += 1
-    unfinished = {block for block, _ in open_runs}
+    blocks, unfinished = plan.study.blocks, {block for block, _ in open_runs}
     return Work(
         path=measured.path,
         rows=rows,
@@ -131,7 +127,6 @@ def work_in(measured: Measured, ready: Prepared, *, same: bool) -> Work:
         complete_blocks=blocks - len(unfinished),
         left=time.left,
         reasons=Counter(latest[key] or "" for key, again in open_runs.items() if again),
-        precision=rule(runs, blocks).text if rule is not None and not remaining else "",
         obstacles=tuple(each for each in differences if each not in of_study),
     )
 
@@ -167,7 +162,7 @@ def lines(work: Work) -> Iterator[str]:
     if to_do or again:
         yield f"to do: {plural(to_do + again, 'run')}, {work.left}"
     else:
-        yield work.precision or "nothing remains to be measured"
+        yield "nothing remains to be measured"
     if work.obstacles:
         yield (
             f"scaling run would start in another folder: not the same as when this was measured: "

@@ -11,15 +11,14 @@ from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Self
 
-from scaling.analysis.precision import PairScatter
 from scaling.analysis.results import MEASURED
 from scaling.base.errors import INTERRUPTED, ScalingError
 from scaling.base.formats import plural
 from scaling.journal.file import JournalFile
 from scaling.journal.record import Cell, RunLine
-from scaling.run.progress import Display, block_in_words, figure_of, run_in_words
-from scaling.run.time_left import ExtraTime, Rule, TimeLeft
-from scaling.study.plan.cells import EXPECTED_OVERHEAD_S, Plan
+from scaling.run.progress import Display, figure_of, run_in_words
+from scaling.run.time_left import ExtraTime, Left, TimeLeft
+from scaling.study.plan.cells import Plan
 from scaling.study.plan.order import PlannedRun
 from scaling.study.presets import FAILING_BLOCKS
 
@@ -47,7 +46,6 @@ class Replay:
     def __init__(self) -> None:
         self._attempts: Counter[Key] = Counter()
         self._to_repeat: dict[Key, bool] = {}
-        self._blocks = 0
         self.made_again = 0
         self._runs: Counter[str] = Counter()  # by workload
         self._failed: Counter[str] = Counter()
@@ -65,7 +63,6 @@ class Replay:
         key = line.block, line.cell
         self._attempts[key] += 1
         self._to_repeat[key] = self._attempts[key] <= RETRIES and reason is not None
-        self._blocks = max(self._blocks, line.block + 1)
         self.made_again += line.attempt > 1
         self._runs[line.cell.workload] += 1
         self._failed[line.cell.workload] += reason is not None and line.outcome != MEASURED
@@ -78,10 +75,6 @@ class Replay:
         failed = self._failed[workload]
         is_late = block >= FAILING_BLOCKS or all(run.attempt > 1 for run in batch)
         return is_late and failed > 1 and failed == self._runs[workload]
-
-    def blocks(self, plan: Plan) -> int:
-        """How many blocks the study has so far: those planned, and what was added to them."""
-        return max(self._blocks, plan.study.blocks)
 
     def remaining(self, together: Iterable[Sequence[PlannedRun]]) -> list[Batch]:
         """What is to be made of these runs yet: what is `missing`, without what is given up."""
@@ -107,15 +100,9 @@ class Replay:
         return first + again
 
 
-def is_complete(
-    plan: Plan, measured: Collection[RunLine], judge: Judge, rule: Rule | None = None
-) -> bool:
-    """Whether a journal holds all of a study, the blocks that its rule adds included."""
-    replay = Replay.of(measured, judge)
-    blocks = replay.blocks(plan)
-    if replay.remaining(plan.together(plan.runs_of(blocks))):
-        return False
-    return rule is None or rule(measured, blocks).enough
+def is_complete(plan: Plan, measured: Collection[RunLine], judge: Judge) -> bool:
+    """Whether a journal holds all runs of a plan."""
+    return not Replay.of(measured, judge).remaining(plan.together(plan.runs))
 
 
 def drive(
@@ -124,10 +111,9 @@ def drive(
     execute: Execute,
     judge: Judge,
     display: Display,
-    rule: Rule | None = None,
     extra: ExtraTime | None = None,
 ) -> None:
-    """Do what remains of the plan, then block after block until the rule has enough.
+    """Do what remains of the plan.
 
     With `extra` time, runs that other load disturbed are made again at once.
 
@@ -137,26 +123,14 @@ def drive(
     work = _Work(plan, journal, execute, judge, display, extra)
     for line in journal.runs:  # each is read from the journal and judged once
         work.learn(line, judge(line))
-    blocks = work.replay.blocks(plan)
     # Of a workload that is given up now, a run that is left may yet succeed.
-    work.add(work.replay.missing(plan.together(plan.runs_of(blocks))))
+    work.add(work.replay.missing(plan.together(plan.runs)))
     done = len(journal.runs)
     display.begin(done + work.runs_to_do, done, work.replay.made_again + _again_in(work.to_do))
-    work.grant_extra_time()
+    if extra is not None:
+        extra.grant(work.left.seconds)
     try:
         work.do_all()
-        while rule is not None:
-            standing = rule(journal.runs, blocks)
-            if standing.enough:
-                display.note(standing.text)
-                break
-            display.block_done(blocks - 1, standing.text)
-            runs = plan.block(blocks)
-            display.more(len(runs))
-            work.add(plan.together(runs))
-            work.grant_extra_time()
-            blocks += 1
-            work.do_all()
     except KeyboardInterrupt:
         measured = len(journal.runs)
         raise InterruptedStudyError(
@@ -188,20 +162,18 @@ class _Work:
         self._display = display
         self._extra = extra
         self._was_busy = False
-        self._time = TimeLeft(plan.inside_s, EXPECTED_OVERHEAD_S)
-        self._scatter = PairScatter(plan.every_cell)
+        self._time = TimeLeft(plan.expected_s)
         self._valid_though_busy: set[Key] = set()
-        self._given_up: set[str] = set()
-
-    def grant_extra_time(self) -> None:
-        """Grant extra time for all runs to do; call it before the first of them is done."""
-        if self._extra is not None:
-            self._extra.grant(self._time.left.seconds)
 
     @property
     def runs_to_do(self) -> int:
         """How many runs are to be done."""
         return sum(map(len, self.to_do))
+
+    @property
+    def left(self) -> Left:
+        """What the runs to do will take."""
+        return self._time.left
 
     def add(self, batches: Iterable[Batch]) -> None:
         """Do these after all others."""
@@ -214,10 +186,9 @@ class _Work:
             self._time.expect(run.cell)
 
     def learn(self, line: RunLine, reason: str | None) -> None:
-        """Learn from a measured run what it took and how it scatters; `reason`: it is invalid."""
+        """Learn from a measured run what it took; `reason` is why it is invalid."""
         self.replay.add(line, reason)
         self._time.learn(line)
-        self._scatter.add(line, is_valid=reason is None)
 
     def do_all(self) -> None:
         """Do all runs, and those again that have to be."""
@@ -242,10 +213,8 @@ class _Work:
                 self.to_do.append(batch)
         dropped = sum(map(len, every)) - self.runs_to_do
         self._display.more(-dropped, _again_in(self.to_do) - _again_in(every))
-        if workload not in self._given_up:  # it is again for each block that is added
-            self._given_up.add(workload)
-            runs = plural(dropped, "more run")
-            self._display.note(f"{workload}: every run failed; {runs} of it will not be made")
+        runs = plural(dropped, "more run")
+        self._display.note(f"{workload}: every run failed; {runs} of it will not be made")
 
     def _do(self, batch: Batch) -> None:
         words = [run_in_words(run.cell) for run in batch]
@@ -321,8 +290,7 @@ class _Work:
     def _show_block(self, block: int) -> None:
         planned = self._plan.study.blocks
         if block + 1 < planned:
-            known = self._scatter
-            text = block_in_words(block + 1, planned, self._time.left, known.value, known.figure)
+            text = f"block {block + 1} of {planned} done · {self._time.left}"
             self._display.block_done(block, text)
 
 

@@ -65,14 +65,10 @@ class ApplicationNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
 
 # --------------------------------------------------------------------------------------- definition
 
-# With `precision`, no more blocks than this: about two hours of the default study on two cores. The
-# interval narrows with the root of their number, so halving that of 10 blocks takes all 40.
-MAX_BLOCKS = 40
-
 # Two cells that differ by more than a tenth are not the same for anybody.
 LEAST_MARGIN, MOST_MARGIN = 0.001, 0.1
 
-WHAT, EFFORT = "What is measured", "How long, and how precisely"  # headings of `--help`
+WHAT, EFFORT = "What is measured", "How long"  # headings of `--help`
 
 _PRESETS = ", ".join(f"{name} ({preset.blocks} blocks)" for name, preset in PRESETS.items())
 
@@ -95,7 +91,7 @@ class Option:
 
     @property
     def parameter(self) -> str:
-        """The flag as a Python name: `--max-blocks` is `max_blocks`."""
+        """The flag as a Python name: `--aa-pairs` is `aa_pairs`."""
         return self.flag.removeprefix("--").replace("-", "_")
 
 
@@ -303,15 +299,6 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
             group=EFFORT,
         ),
     ] = 3600.0
-    precision: Annotated[
-        float | None,
-        Option(
-            kinds.FRACTION,
-            "Add blocks until the interval of every headline ratio is within ± this: 2%.",
-            flag="--precision",
-            group=EFFORT,
-        ),
-    ] = None
     margin: Annotated[
         float,
         Option(
@@ -321,15 +308,6 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
             group=EFFORT,
         ),
     ] = MARGIN
-    max_blocks: Annotated[
-        int,
-        Option(
-            kinds.COUNT,
-            f"With --precision, the most blocks to run ({MAX_BLOCKS}).",
-            flag="--max-blocks",
-            group=EFFORT,
-        ),
-    ] = MAX_BLOCKS
     time_s: Annotated[
         float | None,
         Option(

@@ -17,6 +17,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from scaling.base.errors import UsageError, nearest, unknown
 from scaling.base.files import text_in
+from scaling.base.gone import gone
 from scaling.base.typed import converted, document, title
 from scaling.builds.arms import parse_arms
 from scaling.study.definition import (
@@ -202,6 +203,9 @@ def _entry(table: object, where: str) -> WorkloadEntry:
 
 def _values(table: object, shape: type[msgspec.Struct], where: str) -> dict[str, Any]:
     """What a table says, by key: checked."""
+    for key in table if isinstance(table, dict) else ():
+        if message := gone(f"--{key}".replace("_", "-"), shown=key):
+            raise UsageError(f"{where}: {message}")
     given = {
         key: value
         for key, value in msgspec.structs.asdict(converted(table, shape, where)).items()
@@ -227,9 +231,6 @@ DEFAULT_STUDY = "scale"
 # A preset is a word for these.
 OF_A_PRESET = ("blocks", "window_s")
 
-# What decides about the number of blocks, as `--time` does.
-CHOSEN = ("blocks", "precision")
-
 
 def study_from(options: Options, *, running_build: str, file: StudyFile | None = None) -> Study:
     """Build the study that the options ask for, of the file that they name unless it is given.
@@ -245,14 +246,9 @@ def study_from(options: Options, *, running_build: str, file: StudyFile | None =
     preset = flags.get("preset") or file.values.get("preset", DEFAULT_PRESET)
     file, flags = _at_preset(file, flags, file.presets.get(preset, {}))
     values = _chosen(file.values, flags)
-    if "max_blocks" in flags and "precision" not in values:
-        raise UsageError(
-            "--max-blocks: only --precision adds blocks. Add --precision 2%, or say --blocks N"
-        )
-    if given := next((key for key in CHOSEN if key in options.flags), None):
+    if "blocks" in options.flags:
         if "time_s" in flags:
-            flag = OPTIONS[given].flag
-            raise UsageError(f"{flag}: --time chooses the number of blocks. Give one of the two")
+            raise UsageError("--blocks: --time chooses the number of blocks. Give one of the two")
         values.pop("time_s", None)
     values["arms"] = _named(values.get("arms", (running_build,)))
     values["workloads"] = _workloads(file, flags, options.workload_names, source)

@@ -173,13 +173,6 @@ def _objectives(values: Sequence[str], where: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(parse_objective(value, where).text for value in values))
 
 
-def _fraction(value: float | str, where: str) -> float:
-    number = share(value)
-    if not 0 < number < 1:
-        raise UsageError(f"{where}: expected a share between 0 and 1, such as 2%, got {value!r}")
-    return number
-
-
 def share_between(least: float, most: float) -> Kind:
     """A share with limits."""
 
@@ -281,7 +274,6 @@ TIME = Kind(
 SECONDS_OR_NONE = Kind(
     type=_schema(float, minimum=0), check=_seconds_or_none, from_text=_number, metavar="SECONDS"
 )
-FRACTION = Kind(type=_SHARE, check=_fraction, metavar="SHARE")
 FACTOR = Kind(type=_SHARE, check=_factor, metavar="FACTOR")
 OBJECTIVES = Kind(
     type=tuple.__class_getitem__((_schema(str, pattern=OBJECTIVE_PATTERN), ...)),

@@ -36,7 +36,7 @@ def test_what_nobody_says_has_its_default() -> None:
     assert (made.arms, made.models, made.loops) == (("3.14t",), ("threads",), ("asyncio",))
     assert (made.workers, made.sizing, made.seed) == (None, ("weak",), 1)
     assert (made.preset, made.blocks, made.window_s) == ("default", *PRESETS["default"])
-    assert (made.precision, made.scale, made.controls, made.aa_pairs) == (None, 1.0, True, True)
+    assert (made.scale, made.controls, made.aa_pairs) == (1.0, True, True)
 
 
 def test_a_file_says_what_it_says() -> None:
@@ -65,13 +65,12 @@ def test_a_time_has_a_unit_and_gives_way_to_blocks(text: str, seconds: float) ->
     assert "time_s" not in made.document  # a journal has the Ns and blocks that were chosen
 
 
-@pytest.mark.parametrize("precision", ["0.02", '"2%"', '"0.02"', '" 2 % "'])
-def test_a_share_may_be_written_as_a_number_or_in_per_cent(precision: str) -> None:
-    text = f"precision = {precision}\nmax_blocks = 9\n{FILE}"
-    made = asked(text)
-    assert (made.precision, made.max_blocks) == (0.02, 9)
-    won = asked(text, precision="0.5%", max_blocks=7, scale="10%")
-    assert (won.precision, won.max_blocks, won.scale) == (0.005, 7, 0.1)
+@pytest.mark.parametrize("margin", ["0.03", '"3%"', '"0.03"', '" 3 % "'])
+def test_a_share_may_be_written_as_a_number_or_in_per_cent(margin: str) -> None:
+    text = f"margin = {margin}\n{FILE}"
+    assert asked(text).margin == 0.03
+    won = asked(text, margin="0.5%", scale="10%")
+    assert (won.margin, won.scale) == (0.005, 0.1)
 
 
 def test_a_workloads_own_list_stays_where_no_flag_speaks_of_it() -> None:

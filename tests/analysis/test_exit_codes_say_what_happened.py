@@ -17,6 +17,7 @@ from typing import Any, Self
 import msgspec
 import pytest
 
+import scaling.base.gone
 import scaling.cli
 from scaling.cli import app_steps, program, remedy_steps
 from scaling.journal.beside import AppCheck, Finding
@@ -87,6 +88,16 @@ def test_what_cannot_be_done_is_a_line(name: str, command: Command) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", scaling.base.gone.GONE)
+def test_what_2_0_does_not_have_says_what_to_use(name: str, command: Command) -> None:
+    done = command(*(["run", name] if name.startswith("--") else [name, "study"]))
+    assert done.returncode == 2
+    assert (
+        done.stderr
+        == f"scaling: {name} is gone since 2.0. Instead: {scaling.base.gone.GONE[name]}\n"
+    )
+
+
 def test_the_program_says_it_as_the_command_line_does(tmp_path: Path) -> None:
     done = run_scaling("plan", "--arm", f"{BUILD}+mimaloc", state=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")

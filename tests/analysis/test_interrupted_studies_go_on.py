@@ -3,17 +3,14 @@
 import gc
 import random
 from collections import Counter
-from collections.abc import Collection
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scaling.analysis.table.load import live_frame
 from scaling.journal.record import Cell, RunLine
-from scaling.run.session import Done, InterruptedStudyError, Replay, drive, is_complete
-from scaling.run.time_left import Standing
+from scaling.run.session import Done, InterruptedStudyError, Replay, drive
 from scaling.study.plan.cells import Plan
 from scaling.study.plan.order import PlannedRun, one_block
 from tests.support.driving import (
@@ -22,7 +19,6 @@ from tests.support.driving import (
     believes,
     doubts,
     driven,
-    enough_at,
     keys,
     opened,
     small_plan,
@@ -48,21 +44,6 @@ def test_an_interrupted_study_goes_on_with_what_is_missing(plan: Plan, tmp_path:
     second, told = driven(plan, tmp_path)
     assert told.began == (len(plan.runs), 3)
     assert keys(first.done) + keys(second.done) == keys(plan.runs)
-
-
-@pytest.mark.parametrize("stop_at", [1, 8, 15, 22])
-def test_a_study_that_adds_blocks_goes_on_as_if_it_had_not_stopped(
-    stop_at: int, plan: Plan, tmp_path: Path
-) -> None:
-    first, rule = Pretended(stop_at=stop_at), enough_at(4)
-    with pytest.raises(InterruptedStudyError):
-        driven(plan, tmp_path, first, rule=rule)
-    with opened(tmp_path / "journal.jsonl") as journal:
-        assert not is_complete(plan, journal.runs, believes, rule)
-    second, _ = driven(plan, tmp_path, rule=rule)
-    assert keys(first.done) + keys(second.done) == keys(plan.runs_of(4))
-    with opened(tmp_path / "journal.jsonl") as journal:
-        assert is_complete(plan, journal.runs, believes, rule)
 
 
 @pytest.mark.slow
@@ -125,16 +106,12 @@ def test_a_driver_keeps_no_run_that_it_has_measured(plan: Plan, tmp_path: Path) 
         def line(self, run: PlannedRun) -> RunLine:
             place = {"block": run.block, "position": run.position}
             line = FakeStudy().run(run.cell, random.Random(1), **place)
-            if run.block == 3:  # the last one
+            if run.block == 1:  # the last one
                 self.alive = max(self.alive, alive())
             return line
 
-    def enough(runs: Collection[RunLine], blocks: int) -> Standing:
-        return Standing(live_frame(runs, FakeStudy().first_line)["block"].nunique() == 4, "")
-
     runs, before = Measured(), alive()
     with opened(tmp_path / "journal.jsonl") as journal:
-        drive(plan, journal, runs.together, believes, Told(), enough)
-        assert len(journal.runs) == len(runs.done) == 2 * len(plan.runs)
-        assert {line.block for line in journal.runs} == {0, 1, 2, 3}
+        drive(plan, journal, runs.together, believes, Told())
+        assert len(journal.runs) == len(runs.done) == len(plan.runs)
     assert 1 <= runs.alive - before <= 2  # the one just measured, and one that is read again

@@ -115,8 +115,8 @@ def test_options_that_are_not_given_are_absent() -> None:
 def test_flags_arrive_under_the_names_of_the_options() -> None:
     asked, own = called(
         *("--workload", "echo", "--workload", "stream,scrape", "--set", "echo.api=streams"),
-        *("--seconds", "0.5", "--blocks", "4", "--no-controls", "--aa-pairs", "--precision", "2%"),
-        *("--max-blocks", "12", "--scale", "0.01", "--limit", "7200", "--output", "there"),
+        *("--seconds", "0.5", "--blocks", "4", "--no-controls", "--aa-pairs", "--margin", "3%"),
+        *("--scale", "0.01", "--limit", "7200", "--output", "there"),
     )
     assert asked.options == Options(
         workload=("echo", "stream,scrape"),
@@ -125,8 +125,7 @@ def test_flags_arrive_under_the_names_of_the_options() -> None:
         blocks="4",
         controls=False,
         aa_pairs=True,
-        precision="2%",
-        max_blocks="12",
+        margin="3%",
         scale="0.01",
         limit="7200",
     )

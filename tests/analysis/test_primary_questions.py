@@ -1,4 +1,4 @@
-"""The primary family: what a report names first, --precision narrows and Holm corrects.
+"""The primary family: what a report names first, and Holm corrects.
 
 It is gains and threads over processes, unless the study file names other questions; all of the
 other ratios of a study, whatever its loops and rates, are exploratory.
@@ -9,7 +9,6 @@ from dataclasses import replace
 import pytest
 
 from scaling import capacity
-from scaling.analysis.precision import headline_precision
 from scaling.analysis.ratios import ratios
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.hypotheses import corrected
@@ -85,9 +84,6 @@ def test_the_headline_gains_are_the_primary_ones(
     shown = [gain for each in headlines(study.results) for gain in each.headline_gains]
     assert {(each.of.model, each.of.workers) for each in shown} == expected
     assert {each.of for each in shown} == {each.of for each in gains}
-    names = headline_precision(study.frame, study.first_line)
-    for model, n in expected:
-        assert any(name.endswith(f" {model}, N = {n} over 1") for name in names)
 
 
 def test_the_journal_keeps_what_was_named() -> None:

@@ -4,7 +4,6 @@ A workload whose every run has failed is given up.
 """
 
 import io
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -35,7 +34,6 @@ from tests.support.driving import (
     believes,
     doubts,
     driven,
-    enough_at,
     key,
     opened,
     small_plan,
@@ -100,16 +98,6 @@ def test_the_extra_time_is_bounded(plan: Plan, tmp_path: Path) -> None:
     assert (WHY_BUSY, False) in told.busy_runs
 
 
-def test_added_blocks_bring_extra_time_of_their_own(plan: Plan, tmp_path: Path) -> None:
-    """Each as much as its runs cost, though the planned blocks have used up theirs."""
-    extra = Machine(range(1000), looks=1).extra(SHARE * 4)
-    runs, _ = driven(plan, tmp_path, rule=enough_at(4), extra=extra)
-    again = Counter(run.block for run, n in zip(runs.done, runs.attempts, strict=True) if n == 2)
-    assert sum(again[block] for block in (0, 1)) < len(plan.runs)
-    assert again[2] >= 1
-    assert again[3] >= 1
-
-
 def test_a_run_that_is_invalid_too_is_made_again_once(plan: Plan, tmp_path: Path) -> None:
     """At once, while the cause is known, and not at the end of the study besides."""
     first = plan.runs[0]
@@ -155,12 +143,6 @@ def test_an_invalid_run_is_done_again_after_all_others(plan: Plan, tmp_path: Pat
     assert runs.done == [*plan.runs, unlucky]
     assert runs.attempts == [1] * len(plan.runs) + [2]
     assert told.invalids == [("throttled", True)]
-
-
-def test_it_is_made_before_a_block_is_added(plan: Plan, tmp_path: Path) -> None:
-    unlucky = plan.runs[0]
-    runs, _ = driven(plan, tmp_path, judge=doubts((unlucky, 1)), rule=enough_at(3))
-    assert runs.done == [*plan.runs, unlucky, *plan.runs_of(3)[len(plan.runs) :]]
 
 
 def test_a_run_that_is_never_valid_is_given_up(plan: Plan, tmp_path: Path) -> None:

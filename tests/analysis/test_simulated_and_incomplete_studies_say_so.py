@@ -175,7 +175,7 @@ def missing_of(study: FakeStudy, lost: int = 0) -> str:
     return incomplete(found.frame, found.study)
 
 
-def test_what_belongs_to_a_study_is_what_it_was_asked_and_what_precision_added() -> None:
+def test_what_belongs_to_a_study_is_what_it_was_asked_and_what_1_x_added() -> None:
     """The first line of one that ended in its first block says how many runs a block has."""
     assert missing_of(WHOLE) == ""
     first = replace(WHOLE, head={"runs_per_block": 3})

@@ -14,7 +14,7 @@ from tests.support.json_schema import faults
 from tests.support.plans import ECHO_FILE, asked, planned
 
 SCHEMA = study_schema()
-BEYOND_THE_SCHEMA = ("window_s = inf", "precision = 2", "arms = ['3.14t+gli']", "seed = ")
+BEYOND_THE_SCHEMA = ("window_s = inf", "margin = 2", "arms = ['3.14t+gli']", "seed = ")
 
 
 @pytest.mark.parametrize(
@@ -34,13 +34,11 @@ BEYOND_THE_SCHEMA = ("window_s = inf", "precision = 2", "arms = ['3.14t+gli']", 
         ("blocks = 2.5", "mine.toml: blocks: expected whole number, got number (2.5)"),
         ("window_s = inf", "mine.toml: window_s: expected seconds above 0, got inf"),
         ("warmup_s = -1", "mine.toml: warmup_s: expected seconds, 0 or more, got -1"),
-        (
-            "precision = 2",
-            "mine.toml: precision: expected a share between 0 and 1, such as 2%, got",
-        ),
-        ("precision = 'fine'", "mine.toml: precision: expected a share between 0 and 1"),
-        ("precision = [1]", "mine.toml: precision: expected number or text, got list"),
-        ("max_blocks = 0", "mine.toml: max_blocks: expected 1 or more, got 0"),
+        ("margin = 2", "mine.toml: margin: expected a share of 0.1% to 10%, got 2"),
+        ("margin = 'fine'", "mine.toml: margin: expected a share of 0.1% to 10%, got 'fine'"),
+        ("margin = [1]", "mine.toml: margin: expected number or text, got list"),
+        ("precision = 0.02", "mine.toml: precision is gone since 2.0. Instead: --time 30min"),
+        ("max_blocks = 40", "mine.toml: max_blocks is gone since 2.0. Instead: --time 30min"),
         ("limit_s = 0", "mine.toml: limit_s: expected seconds above 0, got 0"),
         ("name = '../elsewhere'", "mine.toml: name: "),
         ("aa_pairs = 1", "mine.toml: aa_pairs: expected true/false"),
@@ -89,17 +87,14 @@ def test_an_error_in_a_study_file_names_file_and_key(text: str, said: str) -> No
         ({"seconds": float("nan")}, "--seconds: expected seconds above 0, got nan"),
         ({"limit": 0}, "--limit: expected seconds above 0, got 0"),
         ({"blocks": -1}, "--blocks: expected 1 or more, got -1"),
-        ({"precision": "200%"}, "--precision: expected a share between 0 and 1, such as 2%"),
-        ({"precision": "fine"}, "--precision: expected a share between 0 and 1, such as 2%"),
-        ({"max_blocks": 0}, "--max-blocks: expected 1 or more, got 0"),
+        ({"margin": "200%"}, "--margin: expected a share of 0.1% to 10%, got '200%'"),
+        ({"margin": "fine"}, "--margin: expected a share of 0.1% to 10%, got 'fine'"),
         ({"blocks": 10**7}, "--blocks: expected at most 1,000,000, got 10,000,000"),
         ({"seconds": 1e5}, "--seconds: expected at most 24 h 00 min, got 27 h 46 min"),
         ({"time": "soon"}, "--time: expected a time such as 90s, 30min or 2h, got 'soon'"),
         ({"time": "48h"}, "--time: expected at most 24 h 00 min, got 48 h 00 min"),
         ({"time": "0min"}, "--time: expected seconds above 0, got 0"),
         ({"time": "30min", "blocks": 9}, "--blocks: --time chooses the number of blocks"),
-        ({"time": "1h", "precision": "2%"}, "--precision: --time chooses the number of blocks"),
-        ({"max_blocks": 9}, "--max-blocks: only --precision adds blocks. Add --precision 2%"),
         ({"scale": "0"}, "--scale: expected a factor above 0, such as 0.01 or 1%, got '0'"),
         ({"preset": "rigourous"}, "--preset: unknown preset 'rigourous'. Did you mean"),
         ({"model": ("tasks",)}, "--model: unknown model 'tasks'. There are: threads"),

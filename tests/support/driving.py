@@ -8,7 +8,7 @@ from typing import Any
 from scaling.journal.file import JournalFile
 from scaling.journal.record import Cell, Memory, RunLine
 from scaling.run.session import Done, Judge, drive
-from scaling.run.time_left import ExtraTime, Left, Rule, Standing
+from scaling.run.time_left import ExtraTime, Left
 from scaling.study.plan.cells import Plan
 from scaling.study.plan.order import PlannedRun
 from tests.support.plans import planned
@@ -163,15 +163,6 @@ def doubts(*invalid: tuple[PlannedRun, int]) -> Judge:
         return "throttled" if (key(line), line.attempt) in those else None
 
     return judge
-
-
-def enough_at(blocks: int) -> Rule:
-    """A rule that is content with so many blocks, however many runs that are."""
-
-    def rule(runs: Collection[RunLine], so_far: int) -> Standing:
-        return Standing(so_far >= blocks, f"{so_far} of {blocks}")
-
-    return rule
 
 
 def small_plan(blocks: int = 2) -> Plan:

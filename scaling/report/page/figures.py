@@ -24,7 +24,7 @@ from scaling.report.tables.grid import Grid, PagePart
 from scaling.report.tables.losses import LEGEND, told
 from scaling.report.tables.measures import notes
 from scaling.report.tables.overview import sweep_grids, sweep_note
-from scaling.report.tables.primitives import primitives, primitives_grid, script_grids
+from scaling.report.tables.primitives import primitives, primitives_grid
 from scaling.report.tables.rates import at_rate_grids, capacity_grids, free_sweeps
 
 PARTS: dict[PagePart, tuple[str, str]] = {
@@ -113,15 +113,12 @@ def sweep_blocks(results: StudyResults, pictures: Pictures) -> list[Block]:
 
 
 def primitives_blocks(results: StudyResults, pictures: Pictures) -> list[Block]:
-    """A block for all primitives on each loop: their gains in a picture, and with verdicts. One
-    for what CPython's own script printed.
-    """
+    """A block for all primitives on each loop: their gains in a picture, and with verdicts."""
     drawn = pictures.numbered(primitives_plot.drawings(results), "p{}-primitives")
-    blocks = [
+    return [
         Block(rows.title, figures=[PageFigure(shown, [primitives_grid(rows)], is_open=True)])
         for rows, shown in zip(primitives(results), drawn, strict=True)
     ]
-    return [*blocks, *(Block(grids=[grid]) for grid in script_grids(results))]
 
 
 def _sweep_block(sweep: Sweep, drawn: Picture) -> Block:

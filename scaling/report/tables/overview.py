@@ -26,7 +26,7 @@ from scaling.report.tables.measures import (
     notes,
     values_grid,
 )
-from scaling.report.tables.primitives import primitives, primitives_grid, script_grids
+from scaling.report.tables.primitives import primitives, primitives_grid
 from scaling.report.tables.rates import (
     BOUND,
     CAPACITY_BOUNDS_NOTE,
@@ -229,12 +229,10 @@ def _marked(points: tuple[Point | None, ...]) -> str:
 def figure_chapters(results: StudyResults, *, extra: bool = True) -> Iterator[Chapter]:
     """A chapter of each section and each sweep; with `extra` columns if there is room for them.
 
-    Those of all primitives together, and of CPython's script, come first.
+    Those of all primitives together come first.
     """
     for rows in primitives(results):
         yield Chapter(rows.title, [], [primitives_grid(rows)])
-    for grid in script_grids(results):
-        yield Chapter(grid.title, [], [grid])
     for section in free_sections(results):
         shown = [measure for measure in measures(section) if extra or not measure.shown.extra]
         below = [*_slopes(section), *law_lines(section), *notes(section)]

@@ -1,7 +1,4 @@
-"""Workload `primitives` as one table: a row for each primitive, a column for each build.
-
-So is what CPython's own `ftscalingbench` printed.
-"""
+"""Workload `primitives` as one table: a row for each primitive, a column for each build."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,22 +6,15 @@ from dataclasses import dataclass
 from scaling.analysis.comparison import Compared
 from scaling.analysis.ratios import Ratio
 from scaling.analysis.results import StudyResults
-from scaling.analysis.statistics.estimate import median
 from scaling.analysis.table.empty_loop import EMPTY, PARAMETER, PRIMITIVES
 from scaling.base import formats
 from scaling.base.vocabulary import THREADS
-from scaling.journal.beside import FTSCALINGBENCH_FILE, FtScalingBenchRecord
 from scaling.report.tables.grid import Cell, Grid
 from scaling.study.questions import OVER_PROCESSES, THROUGHPUT
 
 NOTE = (
     "The empty loop is subtracted from all rows but its own, which shows what the machine gives. "
     "A row near 1 does no more in N threads than in one: all wait for what they share."
-)
-
-SCRIPT_NOTE = (
-    "Speed-ups as the script prints them, with one decimal, by its own method: each benchmark once "
-    "in one thread and once in all. No process stands beside them, and no verdict."
 )
 
 
@@ -98,18 +88,3 @@ def primitives_grid(rows: Primitives) -> Grid:
         for name, gains in rows.gains.items()
     ]
     return Grid(rows.title, [PARAMETER, *headings], cells, note=NOTE)
-
-
-def script_grids(results: StudyResults) -> list[Grid]:
-    """What CPython's script printed beside this study, if it was run: a row for each benchmark."""
-    found = FTSCALINGBENCH_FILE.beside(results.path)
-    return [_script_grid(found)] if found else []
-
-
-def _script_grid(found: list[FtScalingBenchRecord]) -> Grid:
-    names = list(dict.fromkeys(name for each in found for name in each.speedups))
-    rows: list[list[Cell]] = [
-        [name, *(median(each.speedups.get(name, []), "") for each in found)] for name in names
-    ]
-    headings = [f"{each.arm}, {formats.plural(each.threads, 'thread')}" for each in found]
-    return Grid("CPython's ftscalingbench", ["benchmark", *headings], rows, note=SCRIPT_NOTE)

@@ -95,12 +95,8 @@ class Plan:
 
     @property
     def runs(self) -> list[PlannedRun]:
-        """Every run of the planned blocks in the order in which it is to be done."""
-        return self.runs_of(self.study.blocks)
-
-    def runs_of(self, blocks: int) -> list[PlannedRun]:
-        """Every run of the first `blocks` blocks."""
-        return [run for number in range(blocks) for run in self.block(number)]
+        """Every run in the order in which it is to be done."""
+        return [run for number in range(self.study.blocks) for run in self.block(number)]
 
     def block(self, number: int) -> list[PlannedRun]:
         """The runs of one block; the first is number 0."""
@@ -154,6 +150,11 @@ class Plan:
             window_s = self.window_s(cell)
             between_s = HAND_OVER_S * window_s / slice_s(window_s)
         return between_s + (SERVED_OVERHEAD_S if served else EXPECTED_OVERHEAD_S)
+
+    def expected_s(self, cell: Cell) -> float | None:
+        """Seconds that a run is expected to take; None where it ends when its work is done."""
+        inside_s = self.inside_s(cell)
+        return None if inside_s is None else inside_s + self.overhead_s(cell)
 
     @property
     def calibrations(self) -> list[Needed]:

@@ -10,12 +10,12 @@ from rich.table import Table
 from rich.text import Text
 
 from scaling.base.errors import UsageError
-from scaling.base.formats import duration, listed, percent, plural
+from scaling.base.formats import duration, listed, plural
 from scaling.builds.arms import switched
 from scaling.journal.record import Cell, ParameterValue, WorkloadFacts
 from scaling.machine.topology import Topology
 from scaling.study.controls import arms_with_controls, is_control
-from scaling.study.definition import MAX_BLOCKS, Study
+from scaling.study.definition import Study
 from scaling.study.load import CALIBRATION_WINDOW_S, RATE, calibration_runs, rate_in_words
 from scaling.study.plan.cells import Plan
 from scaling.study.plan.groups import MIB, NOT_COMPARED
@@ -82,12 +82,7 @@ def cost_of(plan: Plan) -> Cost:
 
 def _seconds(plan: Plan, cells: Sequence[Cell]) -> float | None:
     """What these cells take in all blocks; None where they are finite."""
-    times = [plan.inside_s(cell) for cell in cells]
-    known = [
-        time + plan.overhead_s(cell)
-        for cell, time in zip(cells, times, strict=True)
-        if time is not None
-    ]
+    known = [time for time in map(plan.expected_s, cells) if time is not None]
     return sum(known) * plan.study.blocks if len(known) == len(cells) else None
 
 
@@ -142,13 +137,6 @@ def reservations(plan: Plan) -> Iterator[str]:
         yield plan.fitted
     if study.scale != 1:
         yield scaled_to(study.document)
-    if study.precision is not None:
-        most = max(study.blocks, study.max_blocks)
-        few = f": too few, an interval needs {FEWEST_FOR_INTERVAL}"
-        yield (
-            f"blocks are added until every headline ratio is within ± {percent(study.precision)}, "
-            f"up to {plural(most, 'block')}{few if most < FEWEST_FOR_INTERVAL else ''}"
-        )
     yield from _calibrations(plan)
     yield from switched(study.arms)
     yield from _wholes(plan)
@@ -287,6 +275,8 @@ def plan_view(plan: Plan) -> Iterator[RenderableType]:
 
 # A true ratio of 0.95 between cells that take turns gets its verdict in 92 of 100 studies.
 ENOUGH_BLOCKS = 8
+# Intervals narrow with the root of the number of blocks: more are hardly worth their time.
+MOST_BLOCKS = 40
 RESERVE = 0.15  # of the time, for disturbed runs that are made again (`scaling.run.time_left`)
 
 
@@ -295,14 +285,13 @@ def fitted(study: Study, time_s: float, topology: Topology, make: Callable[..., 
 
     `make` makes the plan of a study. A run in a group takes longer, and which groups there are
     depends on the memory that is free at the moment: Ns and blocks are chosen as if all of it were,
-    so that the same command is the same study, and resumes it. Where the study asks for a
-    precision, no blocks are added for that.
+    so that the same command is the same study, and resumes it.
 
     Raises:
         UsageError: it has finite work, whose time is not known, nothing of it can be run, or even
             the fewest blocks of the fewest cells take longer.
     """
-    study = msgspec.structs.replace(study, time_s=None, precision=None)
+    study = msgspec.structs.replace(study, time_s=None)
     whole = make(study, free_bytes=math.inf)
     _require_known_time(whole)
     asked = [entry.counts for entry in whole.study.workloads[: len(study.workloads)]]
@@ -330,7 +319,7 @@ def fitted(study: Study, time_s: float, topology: Topology, make: Callable[..., 
             f"no interval. Ask for more time, or for less with --workload, --arm or --loop"
         )
     plan = make(_with(study, asked, every[:kept], topology))
-    chosen = msgspec.structs.replace(plan.study, blocks=min(blocks, MAX_BLOCKS))
+    chosen = msgspec.structs.replace(plan.study, blocks=min(blocks, MOST_BLOCKS))
     left_out = sorted(_own_counts(whole) - _own_counts(plan))
     without = f"N = {listed(map(str, left_out))} left out" if left_out else "no N left out"
     note = f"fitted to {duration(time_s)}: {plural(chosen.blocks, 'block')}, {without}"

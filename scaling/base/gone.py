@@ -1,0 +1,17 @@
+"""Commands, options and study keys of 1.x that 2.0 does not have, and what to use instead."""
+
+_BUDGET = "--time 30min chooses the number of blocks, --blocks 20 sets it"
+
+GONE = {
+    "reference": "nox -s reference, in a clone of the repository",
+    "--ftscalingbench": "python Tools/ftscalingbench/ftscalingbench.py, from your copy of CPython",
+    "--max-blocks": _BUDGET,
+    "--precision": _BUDGET,
+    "--profile": "scaling explain RESULTS --hold 60 keeps a cell running for your profiler",
+}
+
+
+def gone(name: str, *, shown: str = "") -> str:
+    """What to say of a command or an option that went, `shown` as typed; empty of any other."""
+    instead = GONE.get(name)
+    return f"{shown or name} is gone since 2.0. Instead: {instead}" if instead else ""
