@@ -2,6 +2,9 @@
 
 `tests/golden` has the figures of 1.1: `summary.csv`, `comparison.csv` and `losses.csv` of every
 folder that was published when 2.0 began. The folders that are measured again leave it.
+
+Two changes of 2.0 move figures, each with a list of what moved beside them: intervals of ratios
+are those of their logarithms (`moved-by-logarithms.csv.gz`).
 """
 
 from pathlib import Path

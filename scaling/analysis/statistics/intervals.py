@@ -88,6 +88,17 @@ def geometric_means(table: Floats) -> Estimates:
     return Estimates(np.exp(point), np.exp(low), np.exp(high), n)
 
 
+def ratio_medians(table: Floats) -> Estimates:
+    """The median of each column of positive ratios; the interval is that of their logarithms."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log(table)
+    found = medians(table)
+    few = found.n < FEWEST_FOR_INTERVAL
+    low = np.where(few, found.low, np.exp(lower(logs, COVERAGE)))
+    high = np.where(few, found.high, np.exp(-lower(-logs, COVERAGE)))
+    return Estimates(found.point, low, high, found.n)
+
+
 def lower(table: Floats, level: float) -> Floats:
     """The lower end of the two-sided interval of each column's median, shape (columns,).
 

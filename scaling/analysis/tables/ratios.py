@@ -16,6 +16,7 @@ from scaling.analysis.statistics.intervals import (
     in_two_states,
     lower,
     medians,
+    ratio_medians,
     scatter,
 )
 from scaling.analysis.table.columns import MEASURES
@@ -146,7 +147,7 @@ def of_measure(
     )
     found["high_sure"] = _high_sure(ends.high[:, best], found)
     found = _with_words(found, scale)
-    found["ratio"], found["low"], found["high"], found["n"] = medians(ends.ratio[:, best])
+    found["ratio"], found["low"], found["high"], found["n"] = ratio_medians(ends.ratio[:, best])
     side = Measure(ends.ratio[:, best], ends.bound[:, best], ends.low, ends.high).side
     found["bound"] = side
     found["blocks_to_decide"] = np.where(
