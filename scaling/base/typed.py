@@ -38,9 +38,7 @@ def share(value: float | str) -> float:
 
 
 # ------------------------------------------------------------------------------------------ amounts
-# Amounts of memory and durations as people type them: `2GiB`, `512 MiB`, `10min`.
-
-UNITS_S = {"s": 1.0, "min": 60.0, "h": 3600.0}
+# Amounts of memory as people type them: `2GiB`, `512 MiB`.
 
 
 def bytes_in(text: str, flag: str) -> float:
@@ -54,18 +52,6 @@ def bytes_in(text: str, flag: str) -> float:
     if not found or factor is None or float(found[1]) <= 0:
         raise UsageError(f"{flag}: expected an amount such as 2GiB or 512MiB, got {text!r}")
     return float(found[1]) * factor
-
-
-def seconds_in(text: str, flag: str) -> float:
-    """The seconds of a duration: `90s`, `10min`, `1 h`.
-
-    Raises:
-        UsageError: it is no duration above 0 with a unit.
-    """
-    found = re.fullmatch(rf"\s*([0-9]+(?:\.[0-9]+)?)\s*({'|'.join(UNITS_S)})\s*", text)
-    if not found or float(found[1]) <= 0:
-        raise UsageError(f"{flag}: expected a duration such as 90s, 10min or 1h, got {text!r}")
-    return float(found[1]) * UNITS_S[found[2]]
 
 
 # --------------------------------------------------------------------------------- tables of a file

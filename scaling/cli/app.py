@@ -128,8 +128,7 @@ def app(
         bool,
         _option(
             "--full",
-            text="Add a grid of rates, asyncio, other servers, faults, and what allocator, build "
-            "and GIL each do.",
+            text="Add a grid of rates, asyncio, and what allocator, build and GIL each do.",
             group=LOAD,
         ),
     ] = False,
@@ -147,22 +146,13 @@ def app(
         _option(
             "--memory",
             metavar="AMOUNT",
-            text="Print how many workers fit into this: 2GiB. --soak stops a run that reaches it.",
+            text="Print how many workers fit into this: 2GiB.",
             group=SHOWN,
         ),
     ] = None,
     json: Annotated[
         bool, _option("--json", text="Print the answer as one JSON object.", group=SHOWN)
     ] = False,
-    soak: Annotated[
-        str | None,
-        _option(
-            "--soak",
-            metavar="TIME",
-            text="After the study, watch memory under load for this time: 10min, for each model.",
-            group=LOAD,
-        ),
-    ] = None,
     write: Annotated[
         Path | None,
         _option(
@@ -192,12 +182,11 @@ def app(
     from scaling.study.application import AppAsked
     from scaling.study.definition import ApplicationNote
 
-    if check and (full or soak):
-        raise UsageError("--check measures nothing: leave out --full and --soak")
+    if check and full:
+        raise UsageError("--check measures nothing: leave out --full")
     if write:
         require_new(write)
     bytes_ = bytes_in(memory, "--memory") if memory else None
-    soak_s = _soak(soak) if soak else None
     variables = _variables(env or ())
     errors = new_console(stderr=True)
     file = None if requests == Path(OPENAPI) else requests
@@ -233,8 +222,6 @@ def app(
         requests=sent,
         console=errors if json else new_console(),
         errors=errors,
-        soak_s=soak_s,
-        memory_bytes=bytes_,
     ).known()
     if requests == Path(OPENAPI):
         steps = steps.with_schema()
@@ -256,19 +243,6 @@ def _print_check(found: "AppCheck", *, as_json: bool) -> NoReturn:
     for line in lines:
         say(new_console(), line)
     raise SystemExit(0 if found.ok else 1)
-
-
-def _soak(text: str) -> float:
-    """The seconds of `--soak`."""
-    from scaling.base.typed import seconds_in
-    from scaling.run.faults_and_soak import SHORTEST_SOAK_S
-
-    seconds = seconds_in(text, "--soak")
-    if seconds < SHORTEST_SOAK_S:
-        raise UsageError(
-            f"--soak {text}: give at least {SHORTEST_SOAK_S:.0f} s, in which memory shows"
-        )
-    return seconds
 
 
 def _variables(texts: Sequence[str]) -> dict[str, str]:

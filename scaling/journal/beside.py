@@ -1,7 +1,6 @@
 """Files beside a journal: what was found out and is no run of the study. They are published.
 
-The check of an application, what happened to its requests when something failed, and its memory
-under a long load. `hosts.json`, in the folder above those of the hosts, is not published.
+The check of an application. `hosts.json`, in the folder above those of the hosts, is not published.
 """
 
 import uuid
@@ -93,71 +92,7 @@ class AppCheck(msgspec.Struct, frozen=True, kw_only=True):
 CHECK_FILE = FileBeside[AppCheck | None]("check.json", AppCheck, lambda: None, "scaling app")
 
 
-class FaultRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """One fault in one configuration, served as it is deployed, under an open loop of requests.
-
-    `lost` requests were sent and not answered; `refused` ones found nobody to connect to. Latencies
-    are from the due time, of the loop that failed (`own`) and of the others; None without requests
-    there. `back_s` is from the fault to the next answer of a new or another loop; None: none came.
-    """
-
-    fault: str
-    arm: str
-    model: str
-    server: str
-    workers: int
-    rate_per_s: float
-    requests: int
-    lost: int
-    refused: int
-    own_p99_ms: float | None = None
-    own_max_ms: float | None = None
-    others_p99_ms: float | None = None
-    others_max_ms: float | None = None
-    back_s: float | None = None
-
-
-FAULTS_FILE = FileBeside[list[FaultRecord]](
-    "faults.json", list[FaultRecord], list, "scaling app --full"
-)
-
-
-class SoakRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """One configuration, served as it is deployed, under an open loop for `duration_s`.
-
-    `memory_mib` has the median of each of its equal parts, up to the last one that was measured:
-    PSS of the server's processes, or RSS where the system has no PSS (`kind`); None is a part in
-    which nothing could be read. `ended` says why a run ended early; without it, `requests` were
-    answered, and `errors` failed.
-    """
-
-    arm: str
-    model: str
-    server: str
-    workers: int
-    rate_per_s: float
-    duration_s: float
-    parts: int
-    memory_mib: list[float | None]
-    kind: str = "PSS"
-    requests: int | None = None
-    errors: int | None = None
-    ended: str = ""
-
-    @property
-    def part_s(self) -> float:
-        """How long a part is."""
-        return self.duration_s / self.parts
-
-
-SOAK_FILE = FileBeside[list[SoakRecord]]("soak.json", list[SoakRecord], list, "scaling app --soak")
-
-FILES: tuple[FileBeside[Any], ...] = (
-    CHECK_FILE,
-    FAULTS_FILE,
-    SOAK_FILE,
-)
-NAMES = tuple(each.name for each in FILES)
+NAMES = (CHECK_FILE.name,)
 
 
 # -------------------------------------------------------------------------------------------- hosts

@@ -13,10 +13,9 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.served.ship import AppAnswer, CopiedOnWrite, Factors, Figures, Shipped, is_own
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.base import formats
-from scaling.journal.beside import CHECK_FILE, FAULTS_FILE, SOAK_FILE
+from scaling.journal.beside import CHECK_FILE
 from scaling.journal.record import Cell as StudyCell
 from scaling.report.deploy.commands import deploy_json
-from scaling.report.tables.faults import soak_json
 from scaling.report.tables.findings import arm_and_model, bounds_heading, times, verdict
 from scaling.report.tables.grid import Cell, Grid, or_bound
 from scaling.study.settle import caveats
@@ -180,8 +179,6 @@ def application_json(results: StudyResults) -> str:
         document["factors"] = {each.whole.figure: _factors_json(each) for each in found.factors}
     document["deploy"] = deploy_json(results)
     document["check"] = msgspec.to_builtins(CHECK_FILE.beside(results.path))
-    document["faults"] = msgspec.to_builtins(FAULTS_FILE.beside(results.path))
-    document["soak"] = soak_json(SOAK_FILE.beside(results.path))
     return json.dumps(document, indent=2)
 
 

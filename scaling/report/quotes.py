@@ -13,7 +13,6 @@ from scaling.analysis.claims.judging import Word as ClaimWord
 from scaling.analysis.claims.judging import judge
 from scaling.analysis.lookup.cells import (
     FAMILY,
-    FAULT_FIELD,
     QUESTION,
     VERDICT,
     FigureName,
@@ -176,8 +175,6 @@ class Lookup:
         return figure_text(results_of(self._journal(study)), name)
 
     def _count(self, name: FigureName, folder: PurePosixPath) -> int:
-        if FAULT_FIELD in name.beside:
-            raise UsageError(f"{FAULT_FIELD} is a field of {FAULT_FIELD}.FIGURE alone")
         if folder.name == CLAIMS:
             return count_claims(name, lambda: self._words(folder.parent))
         count = count_verdicts if folder.name == VERDICTS else count_pairs

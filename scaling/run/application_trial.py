@@ -7,7 +7,7 @@ the same in every run, ten minutes later.
 
 import json
 import subprocess
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +21,7 @@ from scaling.builds.arms import parse_arm
 from scaling.builds.cache import Say
 from scaling.builds.ready.package import instead_of_module
 from scaling.journal.beside import AppCheck
-from scaling.journal.record import Cell, GilStates, ParameterValue, RunLine
+from scaling.journal.record import Cell, GilStates, RunLine
 from scaling.run.app_check import answers_of, check_application
 from scaling.run.app_requests import PLACES, requests_in_schema, schema_in, sendable
 from scaling.run.child import Child
@@ -54,39 +54,20 @@ REFUSED = "application refused: "
 HUNG = "hung, or the loop is blocked"  # what the host says of such a worker
 
 
-def try_application(ready: Prepared, tried: Collection[str] = ()) -> None:
+def try_application(ready: Prepared) -> None:
     """Run the application once on each build, for a third of a second.
 
     Raises:
         UsageError: it cannot be measured; says why, and what to do.
     """
-    for cell, problem in _problems(ready, lambda server: server not in tried):
-        raise UsageError(f"{cell.parameters['application']} on {cell.arm}: {problem}")
-
-
-def servers_that_fail(ready: Prepared, servers: Collection[str]) -> dict[str, str]:
-    """Of these servers those that do not serve the application on a build that they are to be
-    measured on, each with the first reason.
-    """
-    found: dict[str, str] = {}
-    for cell, problem in _problems(ready, lambda server: server in servers):
-        found.setdefault(str(cell.parameters["server"]), f"on {cell.arm}: {problem}")
-    return found
-
-
-def _problems(
-    ready: Prepared, is_asked: Callable[[ParameterValue | None], bool]
-) -> Iterator[tuple[Cell, str]]:
-    """What goes wrong in the trials of the servers that are asked for."""
     study = msgspec.structs.replace(ready.plan.study, window_s=WINDOW_S, warmup_s=WARMUP_S)
     plan = replace(ready.plan, study=study)
     with services_of(ready) as services:
         execute = Executor(plan, ready.arms, services, generators_of(ready, 1))
         for cell in trial_cells(plan.cells):
-            if is_asked(cell.parameters.get("server")):
-                line, _ = execute(PlannedRun(0, 0, cell))
-                if problem := problem_of(line):
-                    yield cell, problem
+            line, _ = execute(PlannedRun(0, 0, cell))
+            if problem := problem_of(line):
+                raise UsageError(f"{cell.parameters['application']} on {cell.arm}: {problem}")
 
 
 def interface_of(ready: Prepared) -> str:

@@ -8,7 +8,7 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from scaling.base.errors import UsageError, unknown
 from scaling.builds.settings.setting import GTHREAD
@@ -24,23 +24,6 @@ PORT = "{port}"
 MOST_IN_A_POOL = 1_000  # threads; N loops have N times as many
 
 
-class OtherServer(NamedTuple):
-    """A server of ASGI that people deploy with: the package that it is in, what its workers are
-    (threads without the GIL) and the loop that they run on.
-    """
-
-    package: str
-    models: tuple[str, ...] = ("processes",)
-    loop: str = "uvloop"
-
-
-# By its name in the workload (workers/outside/commands.py).
-DEPLOYED: Mapping[str, OtherServer] = {
-    "uvicorn": OtherServer("uvicorn"),
-    "granian": OtherServer("granian", ("processes", "threads")),
-    "hypercorn": OtherServer("hypercorn"),
-    "pounce": OtherServer("bengal-pounce", ("processes", "threads"), "asyncio"),
-}
 WSGI = "wsgi"
 FREE, GIL = "3.14t", "3.14"  # the builds that are compared unless others are given
 ALLOCATORS = ("", "+mimalloc")  # of the build with the GIL; that without has mimalloc alone
@@ -64,9 +47,9 @@ class AppAsked:
 
     `rates` are texts: requests/s of all workers together, a share of the peak, or `grid`.
     `pools` are numbers of threads for each loop's pool. `command` is one that serves the
-    application, with `{port}` and `{workers}` in it. `servers` are those of `DEPLOYED` to measure,
-    too. `builds` are the one with the GIL and the one without. `threads_only` leaves processes out:
-    a check of the application needs none.
+    application, with `{port}` and `{workers}` in it. `full` adds a grid of rates, asyncio, and what
+    allocator, build and GIL each do. `builds` are the one with the GIL and the one without.
+    `threads_only` leaves processes out: a check of the application needs none.
     """
 
     application: str
@@ -80,7 +63,6 @@ class AppAsked:
     rates: Sequence[str] = ()
     command: str = ""
     full: bool = False
-    servers: Sequence[str] = ()
     threads_only: bool = False
     builds: tuple[str, str] = (GIL, FREE)
     note: ApplicationNote = field(default_factory=ApplicationNote)
@@ -149,11 +131,6 @@ def _entries(asked: AppAsked, with_gil: tuple[str, ...], free: str) -> Iterator[
         yield _entry(beside, arms=(free,), models=("threads",), loops=("asyncio",))
         models = ("processes", "forked")
         yield _entry(beside, arms=with_gil, models=models, loops=("asyncio",))
-    for server in asked.servers:
-        served, other = {**beside, "server": server}, DEPLOYED[server]
-        for model in other.models:
-            arms = (free,) if model == "threads" else with_gil
-            yield _entry(served, arms=arms, models=(model,), loops=(other.loop,))
     if asked.command:
         command = {**beside, "server": "command", "command": asked.command}
         yield _entry(command, arms=(with_gil[0], free), models=("processes",))
@@ -226,8 +203,6 @@ def _budget(text: str) -> str:
 
 # ---------------------------------------------------------------------------------------- deploying
 # The commands that serve an application as N workers, as people deploy it.
-#
-# They are printed for what is best, and started to see what faults and a long load do.
 
 SERVE = "serve.py"  # what --write writes
 OF_UVICORN = "--worker-class uvicorn_worker.UvicornWorker"

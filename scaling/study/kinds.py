@@ -14,7 +14,7 @@ import msgspec
 
 from scaling.base.errors import UsageError, unknown
 from scaling.base.formats import duration
-from scaling.base.typed import UNITS_S, share, values_in
+from scaling.base.typed import share, values_in
 from scaling.base.vocabulary import COUNT_WORDS
 
 # --------------------------------------------------------------------------------------- objectives
@@ -22,6 +22,7 @@ from scaling.base.vocabulary import COUNT_WORDS
 
 # Percentiles of the latency that an objective can be about.
 PERCENTILES = ("p50", "p90", "p95", "p99", "p999")
+UNITS_S = {"s": 1.0, "min": 60.0, "h": 3600.0}
 LATENCY_UNITS_S = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 
 # As a study file may write it, in regular expressions of both JSON Schema and Python.

@@ -17,8 +17,6 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.served.ship import AppAnswer, best_pool
 from scaling.analysis.table.groups import counting_lines
 from scaling.base import formats
-from scaling.base.console import new_console
-from scaling.cli.app_steps import AppSteps
 from scaling.journal.beside import CHECK_FILE, AppCheck, Finding
 from scaling.journal.record import Calibration, Cell, RunLine
 from scaling.report.application import application_grids, application_json
@@ -29,8 +27,6 @@ from scaling.report.page.render import page
 from scaling.report.tables.comparison import chapters
 from scaling.report.tables.findings import times
 from scaling.report.terminal.app_answer import app_lines, figure_lines
-from scaling.run.measure import ChildNeeds
-from scaling.study.application import AppAsked
 from tests.support.html_outline import Outline
 from tests.support.printing import printed_by
 from tests.support.runs import with_
@@ -310,38 +306,6 @@ def test_json_has_every_configuration_with_bounds() -> None:
     assert shipped["configuration"] == {"arm": "3.14t", "model": "threads", "workers": 2}
     assert shipped["verdict"] == "faster"
     assert shipped["interval"][0] <= shipped["ratio"] <= shipped["interval"][1]
-
-
-@pytest.mark.parametrize(
-    ("interface", "full", "soak_s", "said"),
-    [
-        ("asgi", False, None, []),
-        (
-            "asgi",
-            True,
-            600.0,
-            [
-                "then 3 faults in threads, processes and forked: about 1 min 12 s",
-                "then memory under load: 3 runs of 10 min 00 s, with threads, processes and forked",
-            ],
-        ),
-        ("wsgi", True, None, ["then 3 faults in threads, processes and forked: about 1 min 12 s"]),
-    ],
-)
-def test_what_comes_after_the_study_is_said_before(
-    interface: str, full: bool, soak_s: float | None, said: list[str]
-) -> None:
-    steps = AppSteps(
-        asked=AppAsked(application="shop:app", full=full),
-        needs=ChildNeeds(),
-        flags={},
-        requests=(),
-        console=new_console(),
-        errors=new_console(stderr=True),
-        interface=interface,
-        soak_s=soak_s,
-    )
-    assert list(steps.afterwards()) == said
 
 
 @pytest.mark.parametrize(

@@ -6,14 +6,12 @@ What it is, is found out where it will run; what cannot be loaded needs no trial
 
 import json
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from scaling.base.console import new_console
 from scaling.base.errors import UsageError
@@ -27,7 +25,6 @@ from scaling.study.application import AppAsked
 from tests.support.app_checks import hurry
 from tests.support.children import environment
 from tests.support.cli import Command
-from tests.support.descriptions import description
 from tests.support.runs import with_
 from tests.support.served_studies import FakeServedStudy
 
@@ -130,62 +127,19 @@ def test_each_build_is_tried_once_with_one_worker() -> None:
     assert tried == [("3.14t", "threads", 1), ("3.14", "processes", 1)]
 
 
-@pytest.fixture
-def known(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], AppSteps]:
-    """The steps of an application of this interface, where two servers are installed."""
-    installed = replace(description(), packages={"uvicorn": "0.54.0", "Hypercorn": "0.18.0"})
-
-    @contextmanager
-    def ready(_: AppSteps) -> Iterator[Any]:
-        yield SimpleNamespace(arms={"3.14t": SimpleNamespace(description=installed)})
-
-    def steps(interface: str) -> AppSteps:
-        monkeypatch.setattr(app_steps, "interface_of", lambda _: interface)
-        return AppSteps(
-            asked=AppAsked(application="shop:app", lifespan="off", full=True),
-            needs=ChildNeeds(),
-            flags={},
-            requests=[{"path": "/"}],
-            console=new_console(),
-            errors=new_console(stderr=True),
-        ).known()
-
-    monkeypatch.setattr(AppSteps, "ready", ready)
-    return steps
-
-
-def test_other_servers_that_are_not_there_or_do_not_serve_it_are_left_out_with_a_reason(
-    known: Callable[[str], AppSteps],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    failing = Cell(
-        workload="app",
-        loop="uvloop",
-        arm="3.14",
-        model="processes",
-        workers=1,
-        parameters={"server": "hypercorn"},
-    )
-
-    def problems(_: object, is_asked: Callable[[str], bool]) -> Iterator[tuple[Cell, str]]:
-        if is_asked("hypercorn"):
-            yield failing, "100 % of the requests failed\nlast words"
-
-    monkeypatch.setattr(application_trial, "_problems", problems)
-    steps = known("asgi")
-    assert steps.asked.servers == ("uvicorn", "hypercorn")
-    assert steps.with_servers_that_serve().asked.servers == ("uvicorn",)
-    said = " ".join(capsys.readouterr().err.split())
-    assert "granian is not measured: it is not installed (--with granian)" in said
-    assert "pounce is not measured: it is not installed (--with bengal-pounce)" in said
-    assert said.endswith("hypercorn is not measured: on 3.14: 100 % of the requests failed")
-
-
-def test_an_application_of_wsgi_has_a_study_of_its_own(known: Callable[[str], AppSteps]) -> None:
+def test_an_application_of_wsgi_has_a_study_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """By gunicorn, in threads and processes (app study is made from its options)."""
-    steps = known("wsgi")
-    assert (steps.interface, steps.asked.interface, steps.asked.servers) == ("wsgi", "wsgi", ())
+    monkeypatch.setattr(AppSteps, "ready", lambda _: nullcontext())
+    monkeypatch.setattr(app_steps, "interface_of", lambda _: "wsgi")
+    steps = AppSteps(
+        asked=AppAsked(application="shop:app", lifespan="off"),
+        needs=ChildNeeds(),
+        flags={},
+        requests=[{"path": "/"}],
+        console=new_console(),
+        errors=new_console(stderr=True),
+    ).known()
+    assert (steps.interface, steps.asked.interface) == ("wsgi", "wsgi")
 
 
 # --- loaded --------------------------------------------------------------------------------------

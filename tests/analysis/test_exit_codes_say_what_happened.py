@@ -182,7 +182,6 @@ def test_an_application_with_findings_fails_the_check_and_can_be_measured(
 
     monkeypatch.setattr(app_steps.AppSteps, "known", lambda self: self)
     monkeypatch.setattr(app_steps.AppSteps, "ready", lambda self: Ready())
-    monkeypatch.setattr(app_steps.AppSteps, "afterwards", lambda self: ())
     monkeypatch.setattr(app_steps, "check_of", lambda *_: found)
     monkeypatch.setattr(app_steps, "announced", lambda _: ["20 cells"])
     monkeypatch.setattr(app_steps, "try_application", lambda *_: None)

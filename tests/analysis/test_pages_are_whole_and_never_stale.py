@@ -144,7 +144,8 @@ def _tree(name: str) -> ast.Module:
 
 @pytest.mark.parametrize("program", REPRODUCERS, ids=lambda each: each.stem)
 def test_every_reproducer_belongs_to_a_finding(program: Path) -> None:
-    assert any(f"../reproducers/{program.name}" in TEXTS[page] for page in FINDINGS)
+    pages = [page for page in TEXTS if page.startswith("results/findings/")]
+    assert any(f"../reproducers/{program.name}" in TEXTS[page] for page in pages)
 
 
 # --- what sources cite ---------------------------------------------------------------------------

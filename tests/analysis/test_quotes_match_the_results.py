@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import pandas as pd
 import pytest
@@ -12,12 +12,10 @@ import pytest
 from scaling import figure
 from scaling.analysis.claims.judging import Word, judge
 from scaling.analysis.lookup.cells import parse
-from scaling.analysis.served.course import growth
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.base import formats
 from scaling.base.console import new_console
 from scaling.base.errors import UsageError
-from scaling.journal.beside import FAULTS_FILE, SOAK_FILE, FaultRecord, SoakRecord
 from scaling.journal.record import ParameterValue
 from scaling.report.figures_in_text import FILE_NAME, bare_in, form, quotes_in
 from scaling.report.quotes import OF_CLAIMS, Lookup, check, corrected, quotes
@@ -37,27 +35,11 @@ STUDY = FakeStudy(
 SMALL = replace(STUDY, loops=("asyncio",), models=("threads",))
 CELL = "workload=echo arm=3.14t loop=uvloop workers=2 parameters.payload_bytes=1_024"
 
-SERVED: dict[str, Any] = {
-    "arm": "3.14t",
-    "model": "threads",
-    "server": "serve.py",
-    "workers": 2,
-    "rate_per_s": 400.0,
-}
-SOAK: dict[str, Any] = {"duration_s": 600.0, "parts": 20}
-
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("published")
     STUDY.write(folder / "made")
-    SOAK_FILE.write(
-        folder / "made", [SoakRecord(**SERVED, **SOAK, memory_mib=[61.0, 62.0, 64.5, None])]
-    )
-    counts: dict[str, Any] = {"requests": 2_400, "lost": 11, "refused": 0}
-    killed = FaultRecord(**SERVED, fault="one worker killed", **counts, back_s=0.527)
-    restart = FaultRecord(**SERVED, fault="graceful restart", requests=2_400, lost=0, refused=0)
-    FAULTS_FILE.write(folder / "made", [killed, restart])
     return folder
 
 
@@ -106,34 +88,6 @@ def test_noise_is_that_of_the_studys_pairs(tmp_path: Path) -> None:
     found = study.results.floor.of("echo", "cpu_s_per_op")
     quoted = Lookup(tmp_path).figure("made: noise.cpu_s_per_op workload=echo")
     assert quoted == formats.percent(found)
-
-
-@pytest.mark.parametrize(
-    ("comment", "written"),
-    [
-        ("soak.begin model=threads", "62.0"),
-        ("soak.gain model=threads workers=2", "2.50"),
-        ('fault.lost fault="one worker killed" arm=3.14t', "11"),
-        ('fault.back_s fault="one worker killed"', "0.527"),
-        ('fault.requests fault="graceful restart" model=threads', "2,400"),
-    ],
-)
-def test_a_single_run_is_quoted_without_interval(
-    comment: str, written: str, results: Lookup
-) -> None:
-    assert results.figure(f"made: {comment}") == written
-
-
-def test_the_growth_of_a_long_load_has_its_interval(tmp_path: Path) -> None:
-    SMALL.write(tmp_path / "made")
-    memory: list[float | None] = [60.0 + part + (part % 3) / 10 for part in range(20)]
-    run = SoakRecord(**SERVED, **SOAK, memory_mib=memory)
-    SOAK_FILE.write(tmp_path / "made", [run])
-    found = growth(run)
-    assert found.bounds
-    assert Lookup(tmp_path).figure("made: soak.growth model=threads") == (
-        f"{formats.number(found.point)} ({found.bounds})"
-    )
 
 
 def test_claims_are_counted_by_their_word(tmp_path: Path) -> None:
@@ -275,14 +229,6 @@ def test_it_is_written_as_asked_and_found_again(
         (f"made: cpu_s_per_op {CELL} over.workers=1 as=verdict", "no verdict on it: quote the"),
         (f"made: {OVER_PROCESSES} as=verdict,point", "written alone"),
         ("made: throughput_per_s verdict=faster", "a field of verdicts alone"),
-        ("made: throughput_per_s fault=killed", "fault is a field of fault.FIGURE alone"),
-        ("made: soak.gains model=threads", "Did you mean 'gain'?"),
-        ("made: soak.gain model=forked", "the study has 0 such runs with model=forked"),
-        ("made: soak.gain loop=uvloop", "unknown field 'loop'"),
-        ("made: soak.gain model=threads over.model=processes", "it has no ratio and no verdict"),
-        ("made: fault.lost", "the study has 2 such runs; it must be one"),
-        ('made: fault.lost fault="one worker killed" as=point', "is a count: it has no as="),
-        ('made: fault.own_p99_ms fault="one worker killed"', "no valid run has it"),
         ("verdicts: throughput_per_s verdict=fastr", "Did you mean 'faster'?"),
         ("verdicts: throughput_per_s model=thread verdict=faster", "no ratio has these fields"),
     ],

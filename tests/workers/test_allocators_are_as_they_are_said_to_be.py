@@ -127,6 +127,15 @@ def test_the_free_threaded_collector_stops_others_for_longer_the_more_is_alive()
     assert many_ms > few_ms
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("model", "answers"), [("threads", 0), ("processes", 20)])
+def test_a_crash_ends_all_threads_of_a_process_and_no_other_process(
+    model: str, answers: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # where a core file may be written
+    assert figures("worker_crash.py", model) == [answers]
+
+
 def grown_by_reading(*how: str) -> float:
     before, after = figures("forked_reads.py", *how)
     return after / before

@@ -51,23 +51,11 @@ def run(
     return served("app", folder, model=model, **{"workers": 2, "parameters": parameters, **more})
 
 
-@pytest.mark.parametrize(
-    ("server", "model", "loop", "made"),
-    [
-        ("granian", GRANIAN, "uvloop", "uvloop.Loop"),
-        pytest.param(
-            *("hypercorn", "processes", "uvloop", "uvloop.Loop"), marks=pytest.mark.one_build
-        ),
-        ("pounce", GRANIAN, "asyncio", "asyncio.unix_events._UnixSelectorEventLoop"),
-    ],
-)
-def test_servers_of_asgi_are_measured(
-    shop: Path, server: str, model: str, loop: str, made: str
-) -> None:
+def test_a_server_of_asgi_is_measured(shop: Path) -> None:
     """uvicorn is in most of the other tests, and in turn in `test_commands_take_turns.py`."""
-    ending = run(shop, server, model, loop=loop)
+    ending = run(shop, "granian", GRANIAN, loop="uvloop")
     record = measured(ending)
-    assert record.loop.class_ == made
+    assert record.loop.class_ == "uvloop.Loop"
     assert record.outside.workers == 2
     (worker,) = record.workers
     assert ending.load
@@ -79,14 +67,6 @@ def test_servers_of_asgi_are_measured(
     assert ending.memory.rss_bytes
     assert ending.memory.pss_bytes
     assert left_of(shop) == []
-
-
-@pytest.mark.one_build
-def test_a_loop_that_looks_after_several_workers_is_none_of_theirs(shop: Path) -> None:
-    """One worker of pounce is looked after by nobody."""
-    record = measured(run(shop, "pounce", GRANIAN, workers=1))
-    assert record.outside.workers == 1
-    assert record.process.gil.seen == (not FREE_THREADED,) * 4
 
 
 @pytest.mark.one_build

@@ -14,7 +14,6 @@ from workers.workloads.parts.servers import KEEP_ALIVE_S
 
 PYTHON = "python"  # in a command: the interpreter of the run
 BOTH_LOOPS = ("asyncio", "uvloop")
-PACKAGES = {"pounce": "bengal-pounce"}  # modules in packages of another name
 IDLE_S = round(KEEP_ALIVE_S)  # an idle connection is kept as long as by this project's own servers
 
 
@@ -69,14 +68,12 @@ class Server:
     """How a server is started. `models` says what its workers are; `loops` on which it can run.
 
     A server without loops runs in the cells of `asyncio`. `interfaces` are those that it serves.
-    `supervising` is how many loops look after several workers, and answer nothing.
     """
 
     arguments: Callable[[Hosted, int, str, str], str]  # of application, workers, loop, model
     models: Callable[[], tuple[str, ...]] = lambda: ("processes",)
     loops: tuple[str, ...] = BOTH_LOOPS
     has_loops: bool = True
-    supervising: int = 0
     interfaces: tuple[str, ...] = ("asgi", "wsgi")
 
 
@@ -101,22 +98,6 @@ def _granian(app: Hosted, workers: int, loop: str, model: str) -> str:
         more += f" --blocking-threads {app.threads}"
     factory = " --factory" if app.factory else ""
     return f"{PYTHON} -m granian {app.application} {options} {more}{factory}"
-
-
-def _hypercorn(app: Hosted, workers: int, loop: str, model: str) -> str:
-    """It tries a lifespan and goes on without one that fails: that cannot be chosen."""
-    del model
-    options = f"--bind {LOOPBACK}:{{port}} --workers {workers} --worker-class {loop}"
-    more = f"--keep-alive {IDLE_S} --log-level warning"
-    return f"{PYTHON} -m hypercorn {_called(app)} {options} {more}"
-
-
-def _pounce(app: Hosted, workers: int, loop: str, model: str) -> str:
-    """Its workers have a loop each; by default they have none on the free-threaded build."""
-    del loop, model
-    options = f"--host {LOOPBACK} --port {{port}} --workers {workers} --worker-mode async"
-    more = f"--keep-alive-timeout {IDLE_S} --no-compression --no-access-log --log-level warning"
-    return f"{PYTHON} -m pounce serve --app {_called(app)} {options} {more}"
 
 
 def _gunicorn(app: Hosted, workers: int, loop: str, model: str) -> str:
@@ -178,8 +159,6 @@ def _by_the_gil() -> tuple[str, ...]:
 SERVERS: Mapping[str, Server] = {
     "uvicorn": Server(_uvicorn),
     "granian": Server(_granian, _by_the_gil),
-    "hypercorn": Server(_hypercorn, interfaces=("asgi",)),
-    "pounce": Server(_pounce, _by_the_gil, loops=("asyncio",), supervising=1, interfaces=("asgi",)),
     "gunicorn-gthread": Server(
         _gunicorn,
         lambda: ("threads", "processes", "forked"),
@@ -221,8 +200,7 @@ def require(server: str) -> None:
     """
     module = server.partition("-")[0]
     if server != "command" and not importlib.util.find_spec(module):
-        package = PACKAGES.get(module, module)
-        raise ModuleNotFoundError(f"{package} is not installed: add it with --with")
+        raise ModuleNotFoundError(f"{module} is not installed: add it with --with")
 
 
 def command_line(app: Hosted, workers: int, loop: str, model: str) -> str:

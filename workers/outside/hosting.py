@@ -176,9 +176,7 @@ class OutsideHost:
     @property
     def _loops(self) -> int:
         """How many loops its workers have made."""
-        cell = self._cell
-        beside = SERVERS[cell.served_by].supervising if cell.workers > 1 else 0
-        return max(0, len(self._noted.loops()) - beside)
+        return len(self._noted.loops())
 
     def _rest(self) -> int:
         """Wait until its processes do nothing; return since when, ns.

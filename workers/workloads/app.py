@@ -56,8 +56,6 @@ class App(Served, _Which):
         "loops",
         "uvicorn",
         "granian",
-        "hypercorn",
-        "pounce",
         "gunicorn-gthread",
         "command",
     ] = parameter("loops", "what serves it")

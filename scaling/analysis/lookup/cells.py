@@ -35,9 +35,8 @@ FIELDS = ("workload", "arm", "loop", "model", "sizing", "parameters", "workers")
 PARAMETER, OVER = "parameters.", "over."
 NAMES = (*(name for name in FIELDS if name != "parameters"), f"{PARAMETER}NAME")
 QUESTION, VERDICT, FAMILY = "question", "verdict", "family"  # of ratios
-FAULT_FIELD = "fault"  # of a single run
 WRITTEN = ("as", "in")  # how a text writes it
-BESIDE = (QUESTION, VERDICT, FAMILY, FAULT_FIELD, *WRITTEN)
+BESIDE = (QUESTION, VERDICT, FAMILY, *WRITTEN)
 WHOLE = re.compile(r"[+-]?\d[\d_]*")
 WORDS = {"true": True, "false": False}
 
@@ -49,7 +48,7 @@ type Choice = Mapping[str, Collection[object]]  # of cells: what a field may be,
 class FigureName:
     """A measure of a cell, maybe over that of the same cell with some fields changed.
 
-    `beside` has what is no field of a cell: of which question or fault it is, how it is written.
+    `beside` has what is no field of a cell: of which question it is, how it is written.
     """
 
     measure: str

@@ -8,15 +8,13 @@ duplicates, with ratios taken inside each block before their median.
 
 Besides measures of a cell these can be named: `date`, `blocks`, `runs` and `minutes` of the study;
 `noise.throughput workload=echo`, by how much A/A pairs differ in a measure; `capacity`,
-`capacity_per_core` and `capacity_per_gib` of a cell at the study's objective; `soak.FIGURE` and
-`fault.FIGURE` of the single runs beside a journal. `KINDS` has the function that finds each; a name
-there that ends in a dot takes any after it.
+`capacity_per_core` and `capacity_per_gib` of a cell at the study's objective. `KINDS` has the
+function that finds each; a name there that ends in a dot takes any after it.
 """
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -24,7 +22,6 @@ import numpy as np
 from scaling.analysis.arrays import Floats
 from scaling.analysis.blocks import PSS, RSS, Series
 from scaling.analysis.lookup.cells import (
-    FAULT_FIELD,
     MEMORY,
     OVER,
     QUESTION,
@@ -42,14 +39,12 @@ from scaling.analysis.lookup.cells import (
 from scaling.analysis.ratios import Ratio
 from scaling.analysis.results import Extent, StudyResults, extent
 from scaling.analysis.served.capacity import Capacity
-from scaling.analysis.served.course import ends_mib, growth
 from scaling.analysis.statistics.estimate import RATIO, Estimate, median
 from scaling.analysis.statistics.noise import COLUMNS as NOISY
 from scaling.analysis.statistics.verdict import Margin, Verdict
 from scaling.analysis.table.load import Journal
 from scaling.base.errors import UsageError, unknown
 from scaling.base.formats import percent
-from scaling.journal.beside import FAULTS_FILE, SOAK_FILE, FaultRecord, SoakRecord
 from scaling.study.questions import CAPACITY, CPU, P99, THROUGHPUT
 
 # What ratios call the measures on which every study has verdicts, or what that begins with.
@@ -124,8 +119,6 @@ def figure(
 def find(results: StudyResults, name: FigureName) -> Figure:
     """The figure of that name. Raises `UsageError` as `figure` does."""
     prefix, dot, _ = name.measure.partition(".")
-    if FAULT_FIELD in name.beside and prefix != FAULT_FIELD:
-        raise UsageError(f"{FAULT_FIELD} is a field of {FAULT_FIELD}.FIGURE alone")
     found = KINDS.get(name.measure) or KINDS.get(f"{prefix}{dot}") or _of_cells
     return found(results, name)
 
@@ -136,8 +129,6 @@ def verdicts(results: StudyResults, name: FigureName) -> list[Verdict]:
     Raises:
         UsageError: no such ratio, or it is of a measure without verdicts.
     """
-    if name.measure.startswith(OF_RUNS):
-        raise _no_ratio(name)
     over = {"workers": 1} if name.measure == "speedup" else name.over
     if over is None:
         raise UsageError(f"a verdict is on a ratio: name what it is over, as in {OVER}workers=1")
@@ -296,71 +287,9 @@ def _one_capacity(results: StudyResults, fields: Fields) -> Capacity:
     return found[0]
 
 
-# ------------------------------------------------------------------------------ single runs
-
-OF_RUNS = ("soak.", "fault.")
-MIB = "MiB"
-RUN_FIELDS = ("arm", "model", "server", "workers")
-OF_A_SOAK: Mapping[str, Callable[[SoakRecord], Estimate]] = {
-    "begin": lambda run: median(ends_mib(run)[:1], MIB),
-    "gain": lambda run: median(np.diff(ends_mib(run)), MIB),
-    "growth": growth,
-}
-COUNTS = ("requests", "lost", "refused")
-OF_A_FAULT = (*COUNTS, "back_s", "own_p99_ms", "own_max_ms", "others_p99_ms", "others_max_ms")
-
-
-def _soak(results: StudyResults, name: FigureName) -> Figure:
-    """Of a long load of an application."""
-    what = name.measure.removeprefix("soak.")
-    if what not in OF_A_SOAK:
-        raise unknown("figure", what, OF_A_SOAK, where="soak.")
-    run = _run(name, SOAK_FILE.read(_folder(results)))
-    return _fact(results, name, OF_A_SOAK[what](run))
-
-
-def _fault(results: StudyResults, name: FigureName) -> Figure:
-    """Of a fault that was caused: the fields of `FaultRecord`."""
-    what = name.measure.removeprefix("fault.")
-    if what not in OF_A_FAULT:
-        raise unknown("figure", what, OF_A_FAULT, where="fault.")
-    value = getattr(_run(name, FAULTS_FILE.read(_folder(results))), what)
-    estimate = median([] if value is None else [value], "")
-    return _fact(results, name, estimate, f"{value:,}" if what in COUNTS else "")
-
-
-def _folder(results: StudyResults) -> Path:
-    if results.path is None:
-        raise UsageError("single runs are beside a journal, and these results have none")
-    return results.path.parent
-
-
-def _run[Run: SoakRecord | FaultRecord](name: FigureName, runs: Sequence[Run]) -> Run:
-    """The one run that a name means."""
-    if name.over:
-        raise _no_ratio(name)
-    for field in name.cell:
-        if field not in RUN_FIELDS:
-            raise unknown("field", field, RUN_FIELDS, where=name.measure)
-    fault = name.beside.get(FAULT_FIELD)
-    fields = {**name.cell, **({FAULT_FIELD: fault} if fault else {})}
-    found = [run for run in runs if all(getattr(run, each) == fields[each] for each in fields)]
-    if len(found) != 1:
-        words = " ".join(f"{field}={value}" for field, value in fields.items())
-        which = f" with {words}" if words else ""
-        raise UsageError(f"the study has {len(found)} such runs{which}; it must be one")
-    return found[0]
-
-
-def _no_ratio(name: FigureName) -> UsageError:
-    return UsageError(f"{name.measure} is of a single run: it has no ratio and no verdict")
-
-
 # By the names of measures, or what these begin with.
 KINDS: Mapping[str, Callable[[StudyResults, FigureName], Figure]] = {
     **dict.fromkeys(("date", *OF_A_STUDY), _of_study),
     "noise.": _noise,
     **dict.fromkeys(OF_A_CAPACITY, _capacity),
-    "soak.": _soak,
-    "fault.": _fault,
 }

@@ -12,10 +12,8 @@ import numpy as np
 
 from scaling.analysis.arrays import Flags, Floats, Integers
 from scaling.analysis.blocks import Blocks
-from scaling.analysis.statistics.estimate import Estimate, median
 from scaling.analysis.table.groups import counting_lines
 from scaling.analysis.table.latency import S_PER_NS
-from scaling.journal.beside import SoakRecord
 from scaling.journal.record import Cell, Load, ProcessFacts, Record, RunLine, Spans
 from scaling.study.load import open_loop_rate
 from scaling.study.questions import P99
@@ -160,37 +158,3 @@ def _inside(process: ProcessFacts, spans: Spans, opened: int, closed: int) -> Co
 def _in_s(ns: Integers | list[int | None]) -> Floats:
     """None becomes NaN."""
     return np.array(ns, np.float64) * S_PER_NS
-
-
-# ------------------------------------------------------------------------------------------- growth
-# Whether memory grows under a long load: its trend after the first part of one run.
-
-FIRST = 0.1  # so much of a run fills caches and arenas: a minute of ten
-HOUR_S = 3600.0
-
-
-def after_first(run: SoakRecord) -> list[float | None]:
-    """Memory from the end of the first tenth on, MiB; None where it is not known."""
-    return run.memory_mib[round(FIRST * run.parts) - 1 :]
-
-
-def ends_mib(run: SoakRecord) -> list[float]:
-    """The first and the last known value after the first tenth; empty where there is none."""
-    known = [each for each in after_first(run) if each is not None]
-    return [known[0], known[-1]] if known else []
-
-
-def growth(run: SoakRecord) -> Estimate:
-    """MiB per hour, after the first tenth: the median of slopes between parts half a run apart.
-
-    Each part is in one slope only (H. Theil, Indagationes Mathematicae 12 (1950), "incomplete
-    method"), so that the interval of a median is one for the trend. It says nothing of other runs.
-    """
-    memory = after_first(run)
-    apart = len(memory) // 2
-    pairs = zip(memory[:apart], memory[-apart:] if apart else [], strict=True)
-    hours = (len(memory) - apart) * run.part_s / HOUR_S
-    slopes = [
-        (late - early) / hours for early, late in pairs if early is not None and late is not None
-    ]
-    return median(slopes, "MiB/h")

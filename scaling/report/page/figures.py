@@ -8,7 +8,7 @@ from functools import partial
 
 from scaling.analysis.results import StudyResults
 from scaling.analysis.sections import Sweep
-from scaling.journal.beside import CHECK_FILE, FAULTS_FILE, SOAK_FILE
+from scaling.journal.beside import CHECK_FILE
 from scaling.report.application import application_grids
 from scaling.report.deploy.commands import deploy_commands, deploy_grids, program_lines
 from scaling.report.page.parts import Block, PageFigure, PageSection, Picture, Pictures
@@ -17,8 +17,8 @@ from scaling.report.plots import sweep, versions
 from scaling.report.plots.draw import load_plots_of, plots_of
 from scaling.report.plots.full_stack import drawings
 from scaling.report.plots.plot import LoadSubject, Plot, Subject
+from scaling.report.tables.check import check_grids, check_sentence
 from scaling.report.tables.comparison import QUESTIONS
-from scaling.report.tables.faults import check_grids, check_sentence, faults_grid, soak_grid
 from scaling.report.tables.full_stack import stack_chapters
 from scaling.report.tables.grid import Grid, PagePart
 from scaling.report.tables.losses import LEGEND, told
@@ -180,13 +180,8 @@ def application_blocks(results: StudyResults) -> list[Block]:
     for a study of anything else.
     """
     commands = deploy_commands(results)
-    tables = [*application_grids(results), *deploy_grids(commands)]
     check = CHECK_FILE.beside(results.path)
-    tables += check_grids(check)
-    if faults := FAULTS_FILE.beside(results.path):
-        tables.append(faults_grid(faults))
-    if soaked := SOAK_FILE.beside(results.path):
-        tables.append(soak_grid(soaked))
+    tables = [*application_grids(results), *deploy_grids(commands), *check_grids(check)]
     return [
         Block(words=[check_sentence(check)] if check else [], grids=tables),
         Block(code="\n".join(program_lines(commands)), code_title="Lines to add to the program"),

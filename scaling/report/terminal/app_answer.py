@@ -13,9 +13,9 @@ from scaling.analysis.served.ship import AppAnswer, Factors, Figures, Shipped, b
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.base import formats
 from scaling.base.vocabulary import WORKERS
-from scaling.journal.beside import CHECK_FILE, FAULTS_FILE, SOAK_FILE, AppCheck
+from scaling.journal.beside import CHECK_FILE, AppCheck
 from scaling.report.application import NOT_DECIDED, aim_text, shipped_text, sides
-from scaling.report.tables.faults import check_sentence, faults_sentence, soak_sentence
+from scaling.report.tables.check import check_sentence
 from scaling.report.tables.findings import arm_and_model, bounds_heading, times, with_bounds
 from scaling.report.tables.grid import WIDTH, Cell
 from scaling.report.tables.notes import refused_sentence, spread_text
@@ -69,7 +69,7 @@ def app_lines(
     With `memory_bytes` they say how many workers fit into that.
     """
     found = results.application
-    sound, wrong, faults, soaked = _beside(results)
+    sound, wrong = _check(results)
     title = f"THE ANSWER of {results.study.name}"
     doubts = [*results.caveats, *wrapped(wrong, width, 2)]
     if found is None:
@@ -83,8 +83,6 @@ def app_lines(
         pools_text(found),
         fitting_text(found, memory_bytes) if memory_bytes else "",
         copied_text(found),
-        faults,
-        soaked,
     )
     later = [line for text in texts for line in wrapped(text, width, 2)]
     room = most - len(lines) - len(later)
@@ -166,19 +164,15 @@ def _count(fewest: int, most: int) -> str:
     return f"{fewest:,}" if fewest == most else formats.span(f"{fewest:,}", f"{most:,}")
 
 
-def _beside(results: StudyResults) -> tuple[str, str, str, str]:
-    """That the check found nothing, or what it found; what faults do; whether memory grows. Each is
-    empty where it is not known.
+def _check(results: StudyResults) -> tuple[str, str]:
+    """The sentence about a check that found nothing, and about one with findings: one is empty,
+    both are without a check.
     """
     check = CHECK_FILE.beside(results.path)
-    checked = check_sentence(check) if check else ""
-    sound = check is None or check.ok
-    return (
-        checked if sound else "",
-        "" if sound else checked,
-        faults_sentence(FAULTS_FILE.beside(results.path)),
-        soak_sentence(SOAK_FILE.beside(results.path)),
-    )
+    if check is None:
+        return "", ""
+    sentence = check_sentence(check)
+    return (sentence, "") if check.ok else ("", sentence)
 
 
 def ship_lines(found: AppAnswer, width: int) -> Iterator[str]:
