@@ -262,7 +262,7 @@ def doctor(session: nox.Session) -> None:
 
 @nox.session(python=False, default=False)
 def report(session: nox.Session) -> None:
-    """Write a study's report, one HTML page (after --: its folder, such as results/compare)."""
+    """Write page, plots and tables of a study (after --: its folder, such as results/compare)."""
     python = analysis_python(session, ["3.14t"], pgo=False)
     session.run(python, "-m", "scaling", "report", *session.posargs, external=True)
 

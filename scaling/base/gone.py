@@ -3,6 +3,8 @@
 _BUDGET = "--time 30min chooses the number of blocks, --blocks 20 sets it"
 
 GONE = {
+    "export": "scaling report RESULTS --to csv (or parquet, bencher, github-action-benchmark)",
+    "plot": "scaling report RESULTS",
     "reference": "nox -s reference, in a clone of the repository",
     "--ftscalingbench": "python Tools/ftscalingbench/ftscalingbench.py, from your copy of CPython",
     "--max-blocks": _BUDGET,

@@ -35,12 +35,10 @@ COMMANDS = (
     "remedies",
     "show",
     "report",
-    "plot",
     "compare",
     "explain",
     "claims",
     "gate",
-    "export",
     "publish",
     "quotes",
 )

@@ -1,6 +1,6 @@
 """Reads a study's journal, and makes all its other files from it.
 
-Only the journal must be kept: `scaling plot` makes the others again, also after figures are
+Only the journal must be kept: `scaling report` makes the others again, also after figures are
 computed differently.
 """
 
@@ -19,7 +19,7 @@ from scaling.journal.protected_write import try_writing, write_file
 TABLES, SUMMARY, LAWS = "tables.md", "summary.csv", "laws.csv"
 COMPARISON, LOSSES = "comparison.csv", "losses.csv"
 PLOTS = "plots"
-AGAIN = "scaling plot"
+AGAIN = "scaling report"
 
 # Between two collections. Most objects live until the command ends, and few are in a cycle: at
 # Python's own number a twentieth of the time is spent on looking through them.

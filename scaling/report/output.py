@@ -6,7 +6,6 @@ from pathlib import Path
 from rich.console import Console
 
 from scaling.analysis.results import StudyResults
-from scaling.analysis.table.load import Journal
 from scaling.base import formats
 from scaling.base.console import say
 from scaling.base.errors import ScalingError
@@ -48,12 +47,8 @@ def answered(
     Raises `ScalingError` where something cannot be written.
     """
     from scaling.report.application import application_json
-    from scaling.report.page.parts import Pictures
-    from scaling.report.page.render import FILE_NAME, write_page
 
-    write_derived(results, folder)
-    pictures = Pictures(folder / PLOTS)  # as they were just drawn
-    write_page(results, folder / FILE_NAME, pictures)
+    _write_all(results, folder)
     if json_to is None or not results.is_of_application:
         print_answer(results, folder, console, memory_bytes)
     else:
@@ -99,7 +94,7 @@ def without_figure(results: StudyResults) -> str:
 
 
 def write_again(results: Path, output: Path | None, console: Console) -> None:
-    """Write every derived file of a study anew into `output`, by default beside its journal.
+    """Write page, plots and tables of a study into `output`, by default beside its journal.
 
     Raises:
         UsageError: there is no journal that could be read.
@@ -107,12 +102,18 @@ def write_again(results: Path, output: Path | None, console: Console) -> None:
     """
     journal = read(results, console)
     folder = output or journal.path.parent
-    _say_written(journal, folder, write_derived(StudyResults.of(journal), folder), console)
-
-
-def _say_written(journal: Journal, folder: Path, files: list[Path], console: Console) -> None:
-    """`made from it: tables.md, summary.csv, laws.csv, 12 plots as SVG and PNG, in FOLDER`."""
+    files = _write_all(StudyResults.of(journal), folder)
     names = [file.name for file in files if file.parent == folder]
     pictures = sum(file.suffix == ".svg" for file in files)
     made = ", ".join([*names, f"{formats.plural(pictures, 'plot')} as SVG and PNG"])
     say(console, f"journal: {journal.path}\nmade from it: {made}, in {folder}")
+
+
+def _write_all(results: StudyResults, folder: Path) -> list[Path]:
+    """Write page, plots and tables; return the files. Raises `ScalingError`."""
+    from scaling.report.page.parts import Pictures
+    from scaling.report.page.render import FILE_NAME, write_page
+
+    files = write_derived(results, folder)
+    write_page(results, folder / FILE_NAME, Pictures(folder / PLOTS))
+    return [folder / FILE_NAME, *files]

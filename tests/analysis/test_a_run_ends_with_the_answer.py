@@ -276,11 +276,11 @@ def test_what_cannot_be_written_is_named_with_what_writes_it_again(tmp_path: Pat
     assert "`scaling compare`" in str(caught.value)
     FakeStudy(workers=(1,), blocks=1).write(tmp_path)
     (tmp_path / "summary.csv").mkdir()
-    with pytest.raises(ScalingError, match=r"summary\.csv cannot be written .*`scaling plot`"):
+    with pytest.raises(ScalingError, match=r"summary\.csv cannot be written .*`scaling report`"):
         write_again(tmp_path, None, new_console(quiet=True))
     (tmp_path / "summary.csv").rmdir()
     (tmp_path / "plots").write_text("in the way")
-    with pytest.raises(ScalingError, match=r"plots cannot be written .*`scaling plot`"):
+    with pytest.raises(ScalingError, match=r"plots cannot be written .*`scaling report`"):
         write_again(tmp_path, None, new_console(quiet=True))
 
 

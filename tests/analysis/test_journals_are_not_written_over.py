@@ -10,9 +10,10 @@ import pytest
 from scaling.analysis.table.load import read_journal
 from scaling.base.console import new_console
 from scaling.base.errors import ScalingError, UsageError
-from scaling.journal.protected_write import holds_journal
-from scaling.report.export.formats import FORMATS, export
-from scaling.report.page.render import report
+from scaling.journal.protected_write import holds_journal, write_file
+from scaling.report.exports import FORMATS, export
+from scaling.report.files import AGAIN
+from scaling.report.output import write_again
 from tests.support.cli import Command
 from tests.support.served_studies import timed
 from tests.support.studies import FakeStudy
@@ -74,22 +75,25 @@ WAYS = (
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: str(way.__name__))
 def test_a_journal_stays_as_it_is(way: Callable[[Path], Path], results: Path) -> None:
-    """Whatever is exported: the place is looked at before anything is made."""
+    """The place is looked at before anything is made."""
     file = way(results)
-    source = itself(results) if itself(results).exists() else file
     before = {each: each.read_bytes() for each in results.iterdir()}
-    for to in FORMATS:
-        with pytest.raises(UsageError, match="is a journal and is not overwritten"):
-            export(source, to, file, QUIET)
+    with pytest.raises(UsageError, match="is a journal and is not overwritten"):
+        write_file(file, lambda _: pytest.fail("was made"), AGAIN)
     assert {each: each.read_bytes() for each in results.iterdir()} == before
     assert not a_name_that_would_be_taken_for_one(results).exists()
 
 
-@pytest.mark.usefixtures("unrendered")
-def test_no_page_is_written_over_one(results: Path) -> None:
+@pytest.mark.usefixtures("undrawn")
+@pytest.mark.parametrize("to", FORMATS)
+def test_a_file_of_a_study_that_is_a_link_to_it_is_not_written(to: str, results: Path) -> None:
     before = itself(results).read_bytes()
+    for name in (*FORMATS[to], "summary.csv"):
+        (results / name).symlink_to(itself(results))
     with pytest.raises(UsageError, match="is a journal and is not overwritten"):
-        report(results, itself(results), QUIET)
+        export(results, [to], None, QUIET)
+    with pytest.raises(UsageError, match="is a journal and is not overwritten"):
+        write_again(results, None, QUIET)
     assert itself(results).read_bytes() == before
 
 
@@ -103,11 +107,10 @@ def test_any_other_file_is_none(content: bytes, tmp_path: Path) -> None:
     assert not holds_journal(tmp_path / "nothing")
 
 
-@pytest.mark.parametrize("to", FORMATS)
 def test_a_file_that_cannot_be_finished_leaves_the_old_one(
-    to: str, results: Path, monkeypatch: pytest.MonkeyPatch
+    results: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    old = results / "old"
+    old = results / "runs.csv"
     old.write_text("old")
 
     def full(self: Path, target: Path) -> Path:
@@ -116,56 +119,44 @@ def test_a_file_that_cannot_be_finished_leaves_the_old_one(
     with monkeypatch.context() as patched:
         patched.setattr(Path, "replace", full)
         with pytest.raises(ScalingError, match=r"cannot be written \(No space left"):
-            export(results, to, old, QUIET)
+            export(results, ["csv"], None, QUIET)
     assert old.read_text() == "old"
-    assert sorted(each.name for each in results.iterdir()) == ["journal.jsonl", "old"]
+    assert sorted(each.name for each in results.iterdir()) == ["journal.jsonl", "runs.csv"]
 
 
 def test_a_file_that_cannot_be_begun_is_called_by_its_own_name(results: Path) -> None:
     with pytest.raises(ScalingError) as caught:
-        export(results, "csv", Path("/proc/runs.csv"), QUIET)
+        export(results, ["csv"], Path("/proc"), QUIET)
     assert str(caught.value).startswith("/proc/runs.csv cannot be written (")
 
 
 def test_a_link_stays_a_link(results: Path, tmp_path: Path) -> None:
     (tmp_path / "real.csv").write_text("old")
-    (tmp_path / "link.csv").symlink_to(tmp_path / "real.csv")
-    export(results, "csv", tmp_path / "link.csv", QUIET)
-    assert (tmp_path / "link.csv").is_symlink()
+    (tmp_path / "runs.csv").symlink_to(tmp_path / "real.csv")
+    export(results, ["csv"], tmp_path, QUIET)
+    assert (tmp_path / "runs.csv").is_symlink()
     assert (tmp_path / "real.csv").read_text().startswith("study,")
 
 
 def test_a_pipe_is_written_to(results: Path, tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe"
+    pipe = tmp_path / "bencher.json"
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     try:
-        export(results, "markdown", pipe, QUIET)
-        assert os.read(reader, 1 << 16).decode().startswith("**")
+        export(results, ["bencher"], tmp_path, QUIET)
+        assert os.read(reader, 1 << 16).decode().startswith("{")
         assert pipe.is_fifo()
     finally:
         os.close(reader)
 
 
-@pytest.mark.parametrize("to", FORMATS)
-def test_without_a_file_text_is_printed_and_nothing_written(
-    to: str, results: Path, command: Command
+def test_they_are_beside_the_journal_unless_a_folder_is_named(
+    results: Path, command: Command
 ) -> None:
-    done = command("export", "study", "--to", to)
-    assert [each.name for each in results.iterdir()] == ["journal.jsonl"]
-    if FORMATS[to].is_text:
-        assert (done.returncode, done.stderr) == (0, "")
-        file = export(results, to, results.parent / "there", QUIET)
-        assert file
-        assert done.stdout == file.read_text(encoding="utf-8").rstrip("\n") + "\n"
-    else:
-        assert (done.returncode, done.stdout) == (2, "")
-        assert f"Name a file: --output {FORMATS[to].file_name}" in done.stderr
-
-
-def test_a_folder_gets_the_file_by_the_name_of_its_format(results: Path, command: Command) -> None:
-    done = command("export", "study", "--to", "csv", "--output", "study")
+    done = command("report", "study", "--to", "csv,bencher")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == "written: study/runs.csv\n"
+    assert done.stdout == "written: study/runs.csv\nwritten: study/bencher.json\n"
     assert (results / "runs.csv").is_file()
     assert len(read_journal(results).frame) == 1
+    done = command("report", "study", "--to", "csv", "--output", "there")
+    assert done.stdout == "written: there/runs.csv\n"

@@ -16,10 +16,9 @@ from scaling.analysis.lookup.figure import figure
 from scaling.analysis.ratios import FELL_BEHIND, Ratio, Ratios
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.drift import drift
-from scaling.base.errors import ScalingError, UsageError
+from scaling.base.errors import UsageError
 from scaling.base.formats import BLANK, percents
 from scaling.journal.record import RunLine, Ticks
-from scaling.report.export.pyperf_suite import suite
 from scaling.report.plots.caption import noise_text
 from scaling.report.quotes import Lookup
 from scaling.report.tables.between_studies import across_chapters
@@ -339,11 +338,3 @@ def test_the_gate_checks_closed_loops_only() -> None:
     assert not any(is_open_loop(each.parameters) for each in checked(BOTH.results.blocks, {}))
     with pytest.raises(UsageError, match="open loops"):
         checked(OPEN.results.blocks, {})
-
-
-def test_pyperf_gets_closed_loops_only() -> None:
-    names = [each["metadata"]["parameters"] for each in suite(BOTH.journal)["benchmarks"]]
-    assert len(names) == 2
-    assert all('"rate_per_s":0.0' in name for name in names)
-    with pytest.raises(ScalingError, match="--to hdr"):
-        suite(OPEN.journal)

@@ -267,7 +267,7 @@ def test_progress_prints_names_as_they_are(kind: type[PlainLines] | type[LiveLin
         ("plan", "--study", ":clown:.toml"),
         ("plan", "--arm", ":clown:"),
         ("run", "--path", ":clown:"),
-        ("export", "study", "--to", ":clown:"),
+        ("report", "study", "--to", ":clown:"),
         (":clown:",),
     ],
     ids=" ".join,

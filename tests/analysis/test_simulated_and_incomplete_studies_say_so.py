@@ -2,7 +2,6 @@
 leaves it can pass for a whole measurement.
 """
 
-import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,8 +18,8 @@ from scaling.base.console import new_console
 from scaling.journal.record import encode_line
 from scaling.report.compare import compare
 from scaling.report.explain import explain
-from scaling.report.export.formats import FORMATS, export
-from scaling.report.files import write_derived
+from scaling.report.exports import FORMATS, export
+from scaling.report.files import tables_markdown, write_derived
 from scaling.report.gate import gate
 from scaling.report.page.render import page
 from scaling.report.publish import environment_text
@@ -28,7 +27,6 @@ from scaling.report.terminal.show import Results, print_lines
 from tests.support.cli import Command
 from tests.support.printing import printed_by
 from tests.support.runs import with_, with_readings
-from tests.support.served_studies import FakeServedStudy
 from tests.support.studies import FakeStudy, in_memory
 
 QUIET = new_console(quiet=True)
@@ -66,19 +64,10 @@ def test_compared_with_a_measured_study_it_is_named(study: Journal, tmp_path: Pa
     assert "Simulated: nothing was measured" in " ".join(text.split())
 
 
-@pytest.mark.parametrize("to", sorted(FORMATS.keys() - {"columns", "hdr"}))
+@pytest.mark.parametrize("to", FORMATS)
 def test_what_is_exported_says_it(to: str, study: Journal, tmp_path: Path) -> None:
-    file = tmp_path / "file"
-    export(study.path, to, file, QUIET)
-    assert b"simulated" in file.read_bytes().lower()
-
-
-def test_latencies_that_are_exported_say_it(tmp_path: Path) -> None:
-    served = FakeServedStudy(blocks=1, rates=(200.0,), workers=(1,), head={"simulated": True})
-    export(served.write(tmp_path), "hdr", tmp_path / "latencies.zip", QUIET)
-    names = zipfile.ZipFile(tmp_path / "latencies.zip").namelist()
-    assert names
-    assert all(name.startswith("simulated-") for name in names)
+    export(study.path, [to], tmp_path, QUIET)
+    assert all(b"simulated" in (tmp_path / each).read_bytes().lower() for each in FORMATS[to])
 
 
 @pytest.mark.slow
@@ -98,8 +87,8 @@ def test_the_frame_has_it_and_no_claim_is_decided_by_it(study: Journal) -> None:
 
 def test_a_measured_study_does_not_say_it(tmp_path: Path) -> None:
     MEASURED.write(tmp_path)
-    export(tmp_path, "markdown", tmp_path / "tables.md", QUIET)
-    text = environment_text(read_journal(tmp_path)) + (tmp_path / "tables.md").read_text()
+    journal = read_journal(tmp_path)
+    text = environment_text(journal) + tables_markdown(StudyResults.of(journal))
     assert "simulated" not in text.lower()
 
 
@@ -145,17 +134,6 @@ def test_every_command_begins_and_ends_with_what_is_missing(name: str, command: 
     assert printed.startswith(f"{INTERRUPTED} in study/journal.jsonl\n")
     last = printed.splitlines()[-2 if name.startswith("gate") else -1]  # the gate's word is last
     assert last.startswith(INTERRUPTED)
-
-
-@pytest.mark.usefixtures("interrupted")
-@pytest.mark.parametrize("to", ["csv", "bencher"])
-def test_figures_for_other_programs_stay_alone_on_standard_output(
-    to: str, command: Command
-) -> None:
-    done = command("export", "study", "--to", to)
-    assert done.returncode == 0
-    assert "incomplete" not in done.stdout
-    assert done.stderr.count(INTERRUPTED) == 2
 
 
 @pytest.mark.usefixtures("unrendered")

@@ -82,7 +82,7 @@ def test_every_derived_file_is_made_again_from_the_journal_alone(
     """PNGs are of the same figures: they are not drawn again here."""
     monkeypatch.setattr("matplotlib.figure.Figure.savefig", lambda *_, **__: None)
     out, again = measured / "out", tmp_path / "again"
-    done = command("plot", str(out), "--output", "again")
+    done = command("report", str(out), "--output", "again")
     assert done.returncode == 0, done.stderr
     said = done.stdout.partition("made from it: ")[2]
     for name in ("tables.md", "summary.csv", "laws.csv"):

@@ -64,7 +64,7 @@ SHOWN = {
 
 
 def columns_markdown() -> str:
-    """The table above as Markdown: what `scaling export --to columns` writes."""
+    """The table above as Markdown."""
     rows = (
         f"| `{name}` | {column.dtype} | {column.unit or '–'} | {column.better or '–'} | "
         f"{column.definition} |"

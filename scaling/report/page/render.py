@@ -12,16 +12,14 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
-from rich.console import Console
 
 from scaling.analysis.results import StudyResults, incomplete
 from scaling.base import formats
-from scaling.base.console import say
 from scaling.base.vocabulary import MODELS
 from scaling.journal.beside import Standing
-from scaling.journal.protected_write import write_file
+from scaling.journal.protected_write import write_text
 from scaling.journal.record import StudyLine
-from scaling.report.files import SUMMARY, TABLES, read
+from scaling.report.files import SUMMARY, TABLES
 from scaling.report.page.answer import answer_block, loop_blocks, questions_block
 from scaling.report.page.facts import (
     again_block,
@@ -240,32 +238,15 @@ def _pictures(machines: Mapping[str, StudyResults]) -> list[Block]:
 
 
 # -------------------------------------------------------------------------------------------- write
-# `scaling report`: a study on one page, written beside its journal.
+# A study on one page.
 
 FILE_NAME = "report.html"
-KIB = 1024
 
 
-def report(results: Path, output: Path | None, console: Console) -> Path:
-    """Write the page of the study in `results` to `output`, by default beside its journal.
-
-    Raises:
-        UsageError: there is no journal that could be read, or `output` is one.
-        ScalingError: the page cannot be written.
-    """
-    journal = read(results, console)
-    file = output or journal.path.parent / FILE_NAME
-    size_kib = -(-write_page(StudyResults.of(journal), file) // KIB)
-    say(console, f"report: {file} ({size_kib:,} KiB, needs no network)")
-    return file
-
-
-def write_page(results: StudyResults, file: Path, pictures: Pictures = DRAWN) -> int:
-    """Write the page; return its size in bytes.
+def write_page(results: StudyResults, file: Path, pictures: Pictures = DRAWN) -> None:
+    """Write the page.
 
     Raises `ScalingError` if it cannot be written, `OSError` if a plot is not in the folder of
     `pictures`.
     """
-    html = page(results, pictures).encode()
-    write_file(file, lambda unfinished: unfinished.write_bytes(html), again="scaling report")
-    return len(html)
+    write_text(file, page(results, pictures), again="scaling report")

@@ -63,7 +63,7 @@ def draw_all(results: StudyResults, folder: Path, formats: Sequence[str] = FORMA
 
 
 def drawn(journal: Journal, name: str) -> Sheet:
-    """The plot that `scaling plot` writes as `name`.svg, such as `echo-weak-ladder`.
+    """The plot that `scaling report` writes as `name`.svg, such as `echo-weak-ladder`.
 
     Raises:
         UsageError: the study has no such plot; it says which there are.
