@@ -170,3 +170,9 @@ def _why(error: OSError | subprocess.SubprocessError | ValueError) -> str:
     if isinstance(error, subprocess.CalledProcessError):
         return f"it ends with exit code {error.returncode}"
     return "its answer is not that of Python"
+
+
+def marker_variables(version: str) -> dict[str, str]:
+    """What a marker may ask of a Python `version`, such as `3.14.7`."""
+    minor = ".".join(version.split(".")[:2])
+    return {"python_version": minor, "python_full_version": version.rstrip("+")}

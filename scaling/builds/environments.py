@@ -18,13 +18,14 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Protocol
 
 from packaging.requirements import Requirement
 
 from scaling.base.errors import ScalingError, UsageError
 from scaling.builds import cache, uv_tool
 from scaling.builds.cache import Say
-from scaling.builds.cpython import BUILDS, Interpreter
+from scaling.builds.cpython import BUILDS, Interpreter, marker_variables
 from scaling.builds.uv_tool import Uv
 
 PINS = Path(__file__).parent / "pins"
@@ -46,19 +47,29 @@ class NoWheelError(ScalingError):
     """A package has no wheel for this interpreter."""
 
 
+class Own(Protocol):
+    """A user's own requirements, installed after the pinned ones and without hashes."""
+
+    def made_from(self, version: str) -> Iterable[object]:
+        """What the packages installed for Python `version` depend on, for a key."""
+
+    def install(self, uv: Uv, command: Sequence[str], interpreter: Interpreter, say: Say) -> None:
+        """Install them with uv's `command`.
+
+        Raises:
+            UsageError: something cannot be read or installed.
+        """
+
+
 def ensure(
     interpreter: Interpreter,
     *,
     group: str = "child",
-    extra: Sequence[str] = (),
-    files: Sequence[str] = (),
+    own: Own | None = None,
     say: Say,
     uv: Uv = uv_tool.run,
 ) -> Path:
     """The Python of the environment of `interpreter` with the pins of `group`, which is made once.
-
-    `extra` are a user's own requirements and `files` of them, installed after the pinned ones and
-    without hashes. What has no wheel is named, and built from its source.
 
     Raises:
         NoWheelError: a package has no wheel for this interpreter (groups outside `OF_CHILDREN`).
@@ -66,7 +77,7 @@ def ensure(
         ScalingError: the packages cannot be downloaded.
     """
     pins = pins_file(group)
-    key = _key(interpreter, pins, extra, files)
+    key = _key(interpreter, pins, own)
     destination = cache.folder() / "environments" / f"{interpreter.build}-{group}-{key}"
 
     def fill(temporary: Path) -> Path:
@@ -78,8 +89,8 @@ def ensure(
         for reason in lacks.values():
             say(f"  left out: {reason}")
         lacks |= _too_new_for(interpreter, pins.read_text(encoding="utf-8"))
-        if extra or files:
-            _install_own(uv, install, extra, files, interpreter.build, say)
+        if own:
+            own.install(uv, install, interpreter, say)
         # Versions up to 1.0 share this cache, and look for packages.
         text = json.dumps({"packages": {}, "left_out": lacks})
         (folder / FACTS).write_text(text, encoding="utf-8")
@@ -159,34 +170,6 @@ def _install_pins(
     return left_out
 
 
-def _install_own(
-    uv: Uv,
-    install: Sequence[str],
-    extra: Sequence[str],
-    files: Sequence[str],
-    build: str,
-    say: Say,
-) -> None:
-    """Install a user's own requirements; a package without a wheel is named before it is built."""
-    wanted = [*(word for file in files for word in ("-r", file)), "--", *extra]
-    answer = uv([*install, "--no-build", *wanted])
-    if answer.returncode == 0:
-        return
-    missing = uv_tool.without_wheel(answer)
-    if missing:
-        say(f"  {missing} has no wheel for CPython {build}: it is built from its source")
-    built = uv([*install, *wanted])
-    if built.returncode == 0:
-        return
-    names = " ".join([*files, *extra])
-    if missing is None:
-        uv_tool.must(built, names, UsageError)
-    raise UsageError(
-        f"{names}: {missing} has no wheel for CPython {build} and cannot be built here. "
-        f"Ask for a version that has one, or leave it out; {uv_tool.reason(built)}"
-    )
-
-
 def _requirements(text: str) -> Iterator[tuple[str, str]]:
     """Name and whole text, hashes and marker included, of each requirement in a pins file."""
     for block in re.split(r"^(?=[A-Za-z0-9])", text, flags=re.MULTILINE):
@@ -206,38 +189,10 @@ def _too_new_for(interpreter: Interpreter, text: str) -> dict[str, str]:
     return found
 
 
-def marker_variables(version: str) -> dict[str, str]:
-    """What a marker may ask of a Python `version`, such as `3.14.7`."""
-    minor = ".".join(version.split(".")[:2])
-    return {"python_version": minor, "python_full_version": version.rstrip("+")}
-
-
-def _key(interpreter: Interpreter, pins: Path, extra: Sequence[str], files: Sequence[str]) -> str:
-    made_from = [
-        interpreter.identity,
-        pins.read_text(encoding="utf-8"),
-        [_stamped(requirement) for requirement in extra],
-        *([[_text(Path(file)) for file in files]] if files else []),
-    ]
+def _key(interpreter: Interpreter, pins: Path, own: Own | None) -> str:
+    of_own = list(own.made_from(interpreter.version)) if own else [[]]
+    made_from = [interpreter.identity, pins.read_text(encoding="utf-8"), *of_own]
     return hashlib.sha256(json.dumps(made_from).encode()).hexdigest()[:16]
-
-
-def _text(file: Path) -> str:
-    """What is in a user's file of requirements; what is no text there is for uv to refuse."""
-    try:
-        return file.read_bytes().decode(errors="replace")
-    except OSError as error:
-        raise UsageError(f"{file}: cannot be read ({error.strerror})") from None
-
-
-def _stamped(requirement: str) -> str:
-    """A requirement; one that is a folder or file, with the time of its last change."""
-    path = Path(requirement)
-    if not path.exists():
-        return requirement
-    entries = filter(Path.exists, [path, *path.rglob("*")])  # a link may point nowhere
-    newest = max(entry.stat().st_mtime_ns for entry in entries)
-    return f"{path.resolve()} {newest}"
 
 
 def make_empty(interpreter: Interpreter, folder: Path, uv: Uv = uv_tool.run) -> Path:

@@ -31,6 +31,11 @@ PASSED_ON = {
     "trusted-host": ("UV_INSECURE_HOST",),
 }
 
+NAME = r"\b[A-Za-z][\w.-]*"  # of a package; a version begins with a digit
+NO_SOLUTION = "No solution found when resolving dependencies cause: "
+CONCLUSION = ", we can conclude"
+MOST = 400  # characters of a reason
+
 
 def binary() -> str:
     """The path of the uv binary: that of the Python package `uv`, else the one on PATH.
@@ -93,17 +98,21 @@ def must(
 
 
 def reason(answer: subprocess.CompletedProcess[str]) -> str:
-    """Why a command failed, in uv's own words, with no address in it."""
+    """Why a command failed, in uv's own words: its first reason, with no address in it."""
     lines = [line.strip() for line in answer.stderr.splitlines() if "Using Python" not in line]
     text = re.sub(r"`?\w+://[^\s`)]+`?", "(address)", " ".join(filter(None, lines)))
+    text = text.removeprefix("error: ").removeprefix(NO_SOLUTION).partition(CONCLUSION)[0]
+    if len(text) > MOST:
+        text = f"{text[: MOST - 1]}…"
     return text or "uv gives no reason"
 
 
 def without_wheel(answer: subprocess.CompletedProcess[str]) -> str | None:
     """The package for which uv found no wheel, if that is why it failed."""
     for message in (
-        r"([\w.-]+)(==\S+)? has no (usable )?wheels?\b",
         r"Wheels are required for `([^`]+)`",
+        r"Package `([^`]+)` can't be installed because it is marked as `--no-build`",
+        rf"({NAME})(?:\{{[^}}]*\}})?(?:,?[=~!<>]=?[^\s,]+)* has no (?:usable )?wheels?\b",
     ):
         if named := re.search(message, answer.stderr):
             return named[1]
@@ -113,6 +122,14 @@ def without_wheel(answer: subprocess.CompletedProcess[str]) -> str | None:
 def environment() -> dict[str, str]:
     """The environment variables to run uv with."""
     return {**os.environ, **from_pip(os.environ, pip_files())}
+
+
+def indexes() -> list[str]:
+    """The addresses of the package indexes that uv or pip is set to."""
+    given = environment()
+    names = PASSED_ON["index-url"] + PASSED_ON["extra-index-url"]
+    found = " ".join(given.get(name, "") for name in names).split()
+    return [re.sub(r"^[\w.-]+=", "", each) for each in found]  # an index of uv may have a name
 
 
 def from_pip(given: Mapping[str, str], files: Sequence[Path]) -> dict[str, str]:

@@ -91,6 +91,9 @@ def say_what_blocks(
 
     With `python`, of what is installed in that environment. What cannot be found out is said in a
     line, too: what comes next may still succeed.
+
+    Raises:
+        UsageError: a package cannot be installed, so no environment can be made.
     """
     from scaling.builds.cpython import inspect
     from scaling.builds.interpreters import ensure
@@ -108,7 +111,10 @@ def say_what_blocks(
     except ScalingError as error:
         say(to, f"not known whether what it requires is ready for {build}: {error}")
         return
-    for line in (found.sentence, *blocking_lines(found)):
+    lines = [found.sentence, *blocking_lines(found)]
+    if any(each.has == "nothing" for each in found.packages):
+        raise UsageError("\n".join(lines))
+    for line in lines:
         say(to, line)
 
 

@@ -27,6 +27,7 @@ from scaling.builds.arms import Arm, parse_arm
 from scaling.builds.cache import Say
 from scaling.builds.cpython import inspect
 from scaling.builds.environments import pins_sha256, workers_path, workers_source_hash
+from scaling.builds.own_requirements import OwnRequirements
 from scaling.builds.prepared_arm import (
     PreparedArm,
     child_environment,
@@ -83,6 +84,13 @@ class ChildNeeds:
     pythons: Mapping[str, Path] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def own_requirements(self) -> OwnRequirements | None:
+        """The user's, where there are any."""
+        if self.requirements or self.requirement_files:
+            return OwnRequirements(self.requirements, self.requirement_files)
+        return None
+
 
 def prepare_arms(
     names: Sequence[str],
@@ -114,8 +122,7 @@ def prepare_arms(
         made[build] = environments.ensure(
             found[build],
             group=wanted.group,
-            extra=tuple(wanted.requirements),
-            files=tuple(wanted.requirement_files),
+            own=wanted.own_requirements,
             say=say,
         )
 

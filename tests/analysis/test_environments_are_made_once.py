@@ -16,6 +16,7 @@ from scaling.builds.environments import (
     left_out,
     workers_source_hash,
 )
+from scaling.builds.own_requirements import OwnRequirements
 from tests.support.fake_builds import Uv, answer, interpreter, make_venv, say_nothing
 
 PINS = """\
@@ -59,7 +60,8 @@ def uv(*rules: tuple[str, subprocess.CompletedProcess[str] | Callable[[str], obj
 def made(
     pretended: Uv, build: str = "3.14t", group: str = "child", extra: Sequence[str] = ()
 ) -> Path:
-    return ensure(interpreter(build), group=group, extra=extra, say=say_nothing, uv=pretended)
+    own = OwnRequirements(extra) if extra else None
+    return ensure(interpreter(build), group=group, own=own, say=say_nothing, uv=pretended)
 
 
 def kept(tmp_path: Path) -> list[str]:
@@ -91,16 +93,16 @@ def test_it_is_made_once_wherever_its_interpreter_was_found() -> None:
 def test_another_one_is_made_when_anything_changes(pinned: Path, change: str) -> None:
     one = interpreter("3.14t", executable=Path("/nowhere/python3.14t"))
     before = ensure(one, say=say_nothing, uv=uv())
-    group, extra = "child", []
+    group, own = "child", None
     if change == "pins":
         (pinned / "child.txt").write_text(PINS.replace("0.23.0", "0.24.0"))
     elif change == "extra":
-        extra = ["redis"]
+        own = OwnRequirements(["redis"])
     elif change == "group":
         group = "study"
     else:
         one = replace(one, version="3.14.8") if change == "version" else replace(one, pgo=True)
-    after = ensure(one, group=group, extra=extra, say=say_nothing, uv=uv())
+    after = ensure(one, group=group, own=own, say=say_nothing, uv=uv())
     assert after != before
 
 
@@ -220,47 +222,25 @@ def test_a_group_without_pins_is_refused() -> None:
         made(uv(), group="chidl")
 
 
-NO_WHEEL = answer(
-    stderr="error: psycopg2==2.9 has no wheels with a matching Python ABI tag", code=1
-)
-NO_COMPILER = answer(stderr="error: pg_config executable not found", code=1)
-
-
-def own(pretended: Uv, said: list[str]) -> Path:
-    return ensure(
-        interpreter("3.14t"), group="child", extra=["psycopg2"], say=said.append, uv=pretended
-    )
-
-
-def test_a_requirement_without_a_wheel_is_named_and_built() -> None:
-    said: list[str] = []
-    own(uv(("--no-build -- psycopg2", NO_WHEEL)), said)
-    assert any("psycopg2 has no wheel for CPython 3.14t" in line for line in said)
-
-
-def test_a_requirement_that_cannot_be_built_says_what_to_do() -> None:
-    pretended = uv(("--no-build -- psycopg2", NO_WHEEL), (" -- psycopg2", NO_COMPILER))
-    with pytest.raises(UsageError, match=r"cannot be built here.*leave it out.*pg_config"):
-        own(pretended, [])
-
-
 def test_a_file_of_requirements_may_be_missing_or_no_text(tmp_path: Path) -> None:
     file = tmp_path / "requirements.txt"
+    own = OwnRequirements(files=[str(file)])
     with pytest.raises(UsageError, match=r"requirements.txt: cannot be read \(No such file"):
-        ensure(interpreter("3.14"), files=[str(file)], say=say_nothing, uv=uv())
+        ensure(interpreter("3.14"), own=own, say=say_nothing, uv=uv())
     file.write_bytes(b"\xff")
     pretended = uv((f"-r {file}", answer(stderr="error: stream did not contain UTF-8", code=2)))
     with pytest.raises(UsageError, match="did not contain UTF-8"):
-        ensure(interpreter("3.14"), files=[str(file)], say=say_nothing, uv=pretended)
+        ensure(interpreter("3.14"), own=own, say=say_nothing, uv=pretended)
 
 
 def test_a_changed_file_of_requirements_gives_another_environment(tmp_path: Path) -> None:
     file = tmp_path / "requirements.txt"
+    own = OwnRequirements(files=[str(file)])
     made_of = set()
     for text in ("flask\n", "flask\nredis\n"):
         file.write_text(text)
         pretended = uv()
-        found = ensure(interpreter("3.14"), files=[str(file)], say=say_nothing, uv=pretended)
+        found = ensure(interpreter("3.14"), own=own, say=say_nothing, uv=pretended)
         made_of.add(found)
         assert any(f"-r {file} --" in command for command in pretended.commands)
     assert len(made_of) == 2

@@ -9,6 +9,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from scaling.builds import environments, interpreters
+from scaling.builds.own_requirements import OwnRequirements
 from scaling.run.app_requests import read_requests_file
 from tests.analysis.test_reference_studies_are_made_once import STUDIES
 from tests.support.children import ROOT
@@ -60,8 +61,8 @@ def test_each_has_requests_of_several_kinds_that_can_be_sent(folder: Path) -> No
 def test_the_start_project_is_as_django_makes_it(tmp_path: Path) -> None:
     ours = PROGRAMS / "django"
     found = interpreters.ensure(["3.14"], pgo=False, say=print)["3.14"]
-    files = [str(ours / "requirements.txt")]
-    python = environments.ensure(found, group="serve", files=files, say=print)
+    own = OwnRequirements(files=[str(ours / "requirements.txt")])
+    python = environments.ensure(found, group="serve", own=own, say=print)
     command = [str(python), "-m", "django", "startproject", "mysite", str(tmp_path)]
     subprocess.run(command, check=True)
     made = {each.relative_to(tmp_path) for each in tmp_path.rglob("*.py")}

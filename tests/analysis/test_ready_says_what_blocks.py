@@ -10,7 +10,14 @@ from rich.console import Console
 
 from scaling.base.errors import UsageError
 from scaling.builds.cpython import Interpreter
-from scaling.builds.ready.package import REPLACEMENTS, Package, Readiness, instead_of_module
+from scaling.builds.ready.examine import _extension_modules
+from scaling.builds.ready.package import (
+    OTHERWISE,
+    REPLACEMENTS,
+    Package,
+    Readiness,
+    instead_of_module,
+)
 from scaling.builds.ready.resolve import Required
 from scaling.report.tables.ready import ready_chapter
 from tests.support.cli import Command
@@ -176,3 +183,33 @@ def test_app_says_what_blocks_and_goes_on(
     assert lines[0] == "Not ready for 3.14t: of 2 distributions lxml blocks."
     assert lines[1].strip() == f"lxml 6.1.3: {LXML.blocks}"
     assert lines[-1] == "not known whether what it requires is ready for 3.14t: no such thing"
+
+
+def test_app_stops_where_a_package_cannot_be_installed(
+    examined: Callable[[Readiness], object], tmp_path: Path
+) -> None:
+    """uv would say so for each version that there ever was."""
+    from scaling.cli.ready import say_what_blocks
+
+    nothing = Package(
+        name="psycopg-binary", version="3.3.9", has="nothing", needed_by=("psycopg",),
+        reason="neither a wheel for 3.14t nor a source",
+    )  # fmt: skip
+    examined(of(SOUND, nothing))
+    console = Console(file=(tmp_path / "said").open("w"), width=200)
+    with console.file, pytest.raises(UsageError) as stopped:
+        say_what_blocks(["psycopg[binary,pool]"], [], "3.14t", console)
+    assert [line.strip() for line in str(stopped.value).splitlines()] == [
+        "Not ready for 3.14t: of 2 distributions psycopg-binary blocks.",
+        "psycopg-binary 3.3.9: neither a wheel for 3.14t nor a source",
+        f"needed by psycopg; {OTHERWISE}",
+    ]
+    assert (tmp_path / "said").read_text() == ""
+
+
+def test_abi3t_is_no_abi3() -> None:
+    """PEP 803: `abi3t` is made for free-threaded builds, alone or together with `abi3`."""
+    files = ["a/x.abi3t.so", "a/y.abi3.so", "a/z.cpython-315t-x86_64-linux-gnu.so", "a/lib.so.1"]
+    suffixes = [".cpython-315t-x86_64-linux-gnu.so", ".abi3t.so", ".abi3.so", ".so"]
+    assert _extension_modules(files, suffixes) == {"a.x": False, "a.y": True, "a.z": False}
+    assert _extension_modules(files[:1], [".cpython-314t-x86_64-linux-gnu.so", ".so"]) == {}

@@ -19,6 +19,7 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import read_journal
 from scaling.base.errors import ScalingError
 from scaling.builds import environments
+from scaling.builds.own_requirements import OwnRequirements
 from scaling.journal.file import FILE_NAME, JournalFile
 from scaling.machine.topology import Topology
 from scaling.report.files import tables_markdown
@@ -201,13 +202,12 @@ def requirements(folder: Path) -> Iterator[Try]:
         refusing = Uv(("pip install", answer(stderr=f"error: {text!r}", code=2)))
 
         def make(text: str | bytes = text, uv: Uv = refusing, number: int = number) -> None:
-            extra, files = [], []
+            own = OwnRequirements(files=[str(file)])
             if isinstance(text, bytes) or number % 2:
                 file.write_bytes(text if isinstance(text, bytes) else text.encode(errors="replace"))
-                files = [str(file)]
             else:
-                extra = [text]
-            environments.ensure(interpreter(), extra=extra, files=files, say=say_nothing, uv=uv)
+                own = OwnRequirements([text])
+            environments.ensure(interpreter(), own=own, say=say_nothing, uv=uv)
 
         yield attempted(make, text)
 

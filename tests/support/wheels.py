@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sysconfig
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +21,24 @@ PyMODINIT_FUNC PyInit_flips(void) { return PyModuleDef_Init(&definition); }
 """
 
 
-def wheel(folder: Path, name: str, files: Mapping[str, Any], tag: str = "") -> Path:
+def wheel(
+    folder: Path,
+    name: str,
+    files: Mapping[str, Any],
+    tag: str = "",
+    *,
+    version: str = "1.0",
+    requires: Sequence[str] = (),
+) -> Path:
     """A wheel of these files (a text, or a file to copy), for the running build unless `tag` is
     given.
     """
     tag = tag or _tag()
-    path = folder / f"{name}-1.0-{tag}.whl"
-    about = f"{name}-1.0.dist-info"
+    path = folder / f"{name}-{version}-{tag}.whl"
+    about = f"{name}-{version}.dist-info"
+    required = "".join(f"Requires-Dist: {each}\n" for each in requires)
     texts = {
-        f"{about}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n",
+        f"{about}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{required}",
         f"{about}/WHEEL": f"Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: {tag}\n",
     }
     with zipfile.ZipFile(path, "w") as archive:

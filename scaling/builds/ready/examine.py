@@ -30,17 +30,16 @@ from packaging.utils import canonicalize_name
 from scaling.base.formats import plural
 from scaling.builds import cache, uv_tool
 from scaling.builds.arms import parse_arm
+from scaling.builds.build_failure import BuildFailure, build_failure, keep_log, reason_in
 from scaling.builds.cache import Say
-from scaling.builds.cpython import Interpreter
-from scaling.builds.environments import make_empty, marker_variables, python_of, workers_path
+from scaling.builds.cpython import Interpreter, marker_variables
+from scaling.builds.environments import make_empty, python_of, workers_path
+from scaling.builds.lock import Entry, text_of
 from scaling.builds.prepared_arm import MISSING_MODULE, child_environment
 from scaling.builds.ready.package import Package, Readiness
 from scaling.builds.ready.resolve import (
     BUILD_LIMIT_S,
-    Entry,
     Required,
-    build_error,
-    lock_file,
     resolve,
 )
 
@@ -75,7 +74,7 @@ def examine(
         ScalingError: the package index cannot be reached, or a wheel cannot be installed.
     """
     say(f"resolving for CPython {interpreter.build}")
-    packages, entries = resolve(required, interpreter, build=build)
+    packages, entries = resolve(required, interpreter, build=build, say=say)
     key = _key(interpreter, packages, entries, build=build)
     destination = cache.folder() / "readiness" / f"{interpreter.build}-{key}"
 
@@ -136,7 +135,7 @@ def _installed(
     wheels = [entries[each.name] for each in packages if each.has in ("wheel", "pure")]
     if wheels:
         say(f"installing {plural(len(wheels), 'wheel')} for {build_name}")
-        lock.write_text(lock_file(wheels), encoding="utf-8")
+        lock.write_text(text_of(wheels), encoding="utf-8")
         uv_tool.must(uv_tool.run([*install, "--no-build", "-r", str(lock)]), "the wheels")
     found = []
     for each in packages:
@@ -144,13 +143,21 @@ def _installed(
             found.append(each)
             continue
         say(f"building {each.name} {each.version} (at most {BUILD_LIMIT_S:.0f} s)")
-        lock.write_text(lock_file([entries[each.name]]), encoding="utf-8")
+        lock.write_text(text_of([entries[each.name]]), encoding="utf-8")
         answer = uv_tool.run([*install, "-r", str(lock)], limit_s=BUILD_LIMIT_S)
-        failed = build_error(answer.stderr) if answer.returncode else ""
+        failed = _why_not_built(each, build_name, answer.stderr) if answer.returncode else ""
         has = each.has if failed or each.has == "own" else "built"
         found.append(msgspec.structs.replace(each, has=has, reason=failed))
     lock.unlink(missing_ok=True)
     return found
+
+
+def _why_not_built(package: Package, build: str, stderr: str) -> str:
+    """The reason, and where all that was printed is kept."""
+    failure = build_failure(stderr) or BuildFailure(
+        package.name, package.version, reason_in(stderr)
+    )
+    return f"{failure.reason} (log: {keep_log(failure, build, stderr)})"
 
 
 def _all_imported(
@@ -238,7 +245,7 @@ def _key(
 IMPORT_LIMIT_S = 60  # for the import of one module, on a busy machine too
 MARGIN_S = 30  # for the child itself, beyond the limits of its modules
 TOO_LATE = "takes more than"
-ABI3 = ".abi3"
+ABI3 = ".abi3."  # and not `.abi3t.`, which is for free-threaded builds (PEP 803)
 OF_ABI3 = "it is abi3, made for builds with the GIL"
 
 # Imports one module after the other until one turns the GIL on; prints each name, then what came of

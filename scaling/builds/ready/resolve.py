@@ -3,17 +3,21 @@
 uv resolves for every platform at once, from wheels alone, so that a package whose wheels are all
 for other builds keeps the version that a build with the GIL would get, and nothing is built. A
 package without any wheel is left out and asked for alone; what it requires in turn is then unknown.
+
+What a lock file has from elsewhere than an index is not resolved (`scaling.builds.lock`), and no
+index is asked for more about a package than the one that it comes from.
 """
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import CompletedProcess
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Self
 from urllib.parse import unquote
 
 import msgspec
@@ -25,16 +29,15 @@ from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel
 
 from scaling.base.errors import ScalingError, UsageError
 from scaling.builds import uv_tool
-from scaling.builds.cpython import Interpreter, parse_build
-from scaling.builds.environments import make_empty, marker_variables
+from scaling.builds.build_failure import build_failure, keep_log
+from scaling.builds.cache import Say
+from scaling.builds.cpython import Interpreter, marker_variables, parse_build
+from scaling.builds.environments import make_empty
+from scaling.builds.lock import Entry, Locked, is_lock, read_lock
 from scaling.builds.ready.package import Package
 
-type Entry = Mapping[str, Any]
-"""A package in uv's lock file (PEP 751)."""
-
 BUILD_LIMIT_S = 600.0  # for each source that is built, and for all that must be to resolve
-NO_SOLUTION = "No solution found when resolving dependencies cause: "
-CONCLUSION = ", we can conclude"
+DIRECT = {"vcs", "directory", "archive"}  # keys of an entry that no index has
 ANY = "any"  # the platform of a wheel in pure Python
 UNREACHABLE = ("error sending request", "Failed to fetch", "dns error", "Network connectivity")
 MUST_BUILD = re.compile(
@@ -52,19 +55,26 @@ class Required:
 
 
 def resolve(
-    required: Required, interpreter: Interpreter, *, build: bool = False
+    required: Required, interpreter: Interpreter, *, build: bool = False, say: Say
 ) -> tuple[list[Package], dict[str, Entry]]:
     """Every package that is required, and of those that can be installed uv's entry, by name.
 
     With `build`, uv may build a source to know what it requires, and sources have entries, too.
+    `say` gets what a lock file has and is not looked at.
 
     Raises:
         UsageError: a requirement or a file cannot be read, or nothing satisfies it.
         ScalingError: the package index cannot be reached.
     """
+    locks = [
+        read_lock(_there(each), interpreter.version) for each in required.files if is_lock(each)
+    ]
+    for lock in locks:
+        for line in lock.left_out:
+            say(line)
     with TemporaryDirectory(prefix="scaling-ready-") as temporary:
-        asking = _Asking(interpreter, Path(temporary))
-        entries, unusable = asking.everything(required, build=build)
+        asking = _Asking.about(required, locks, interpreter, Path(temporary))
+        entries, unusable = asking.everything(required, locks, build=build)
         with ThreadPoolExecutor() as pool:
             packages = list(pool.map(asking.judged, entries))
             packages += pool.map(asking.unusable, unusable.items())
@@ -76,42 +86,72 @@ def resolve(
     }
 
 
-def lock_file(entries: Iterable[Entry]) -> str:
-    """The text of a lock file with these packages, which uv installs."""
-    kept = [{key: value for key, value in each.items() if key != "marker"} for each in entries]
-    return tomli_w.dumps({"lock-version": "1.0", "created-by": "scaling", "packages": kept})
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _Asking:
-    """uv, asked for one interpreter; files are written to `folder`."""
+    """uv, asked for one interpreter; files are written to `folder`.
+
+    `indexes` are options of the user's files that name package indexes. No index is asked for more
+    about the packages `from_elsewhere`.
+    """
 
     interpreter: Interpreter
     folder: Path
+    indexes: Sequence[str]
+    from_elsewhere: frozenset[str]
+
+    @classmethod
+    def about(
+        cls, required: Required, locks: Sequence[Locked], interpreter: Interpreter, folder: Path
+    ) -> Self:
+        """What is asked about these requirements."""
+        files = [_there(each) for each in (*required.files, *required.constraints)]
+        written = {entry["name"] for each in locks for entry in each.written}
+        return cls(
+            interpreter=interpreter,
+            folder=folder,
+            indexes=[line for each in files for line in _index_options(each)],
+            from_elsewhere=frozenset(written.union(*map(_names_with_sources, files))),
+        )
 
     def everything(
-        self, required: Required, *, build: bool
+        self, required: Required, locks: Sequence[Locked], *, build: bool
     ) -> "tuple[list[Entry], dict[str, CompletedProcess[str]]]":
-        """The entries for this interpreter; and by name uv's refusal of what has none."""
-        given = self.folder / "given.txt"
-        given.write_text("\n".join(map(_requirement, required.names)), encoding="utf-8")
-        files = [str(given), *(str(self._readable(each)) for each in required.files)]
-        options = [word for each in required.constraints for word in ("-c", str(_there(each)))]
-        if not build:
-            # uv builds an editable folder even so, if it finds its backend: not in here.
-            bare = make_empty(self.interpreter, self.folder / "bare")
-            options += ["--no-build", "--no-build-isolation", "--python", str(bare)]
+        """The entries for this interpreter; and by name uv's refusal of what has none.
+
+        A lock file is complete: what its packages require in turn is not asked.
+        """
+        written = {entry["name"]: entry for each in locks for entry in each.written}
+        pins = self._file("pins.txt", [pin for each in locks for pin in each.pins])
+        given = self._file("given.txt", map(_requirement, required.names))
+        files = [str(each) for each in required.files if not is_lock(each)]
+        limits = [word for each in (*required.constraints, pins) for word in ("-c", str(each))]
+        options = [] if build else self._nothing_is_built()
+        limit_s = BUILD_LIMIT_S if build else None
+        locked, refused = self._resolved([*options, "--no-deps", pins], (), limit_s)
+        more, refused_too = self._resolved([*options, *limits, given, *files], written, limit_s)
+        found = {each["name"]: each for each in (*more, *locked, *written.values())}
+        return list(found.values()), refused_too | refused
+
+    def _nothing_is_built(self) -> list[str]:
+        """Options of uv, which builds an editable folder if it finds its backend: not in here."""
+        bare = make_empty(self.interpreter, self.folder / "bare")
+        return ["--no-build", "--no-build-isolation", "--python", str(bare)]
+
+    def _resolved(
+        self, arguments: Sequence[str], written: Iterable[str], limit_s: float | None
+    ) -> "tuple[list[Entry], dict[str, CompletedProcess[str]]]":
+        """The same of some of the files. A name that is `written` in a lock file is not resolved,
+        whatever requires it.
+        """
         left_out: dict[str, CompletedProcess[str]] = {}
         while True:
-            excluded = self.folder / "excluded.txt"
-            excluded.write_text("\n".join(left_out), encoding="utf-8")
-            excludes = ["--excludes", str(excluded)]
-            limit_s = BUILD_LIMIT_S if build else None
-            answer = self._compile([*options, *excludes, *files], limit_s=limit_s)
+            excluded = self._file("excluded.txt", [*written, *left_out])
+            answer = self._compile(["--excludes", excluded, *arguments], limit_s=limit_s)
             if answer.returncode == 0:
                 break
-            name = uv_tool.without_wheel(answer) or _not_built(answer)
-            if not build and MUST_BUILD.search(answer.stderr):
+            failure = build_failure(answer.stderr)
+            name = uv_tool.without_wheel(answer) or (failure.name if failure else None)
+            if "--no-build" in arguments and MUST_BUILD.search(answer.stderr):
                 raise UsageError(
                     "a requirement is a folder or an archive that only says what it requires when "
                     "built. Name its pyproject.toml with -r instead, or build it with --build."
@@ -126,6 +166,12 @@ class _Asking:
             if "marker" not in entry or Marker(entry["marker"]).evaluate(environment)
         ]
         return entries, left_out
+
+    def _file(self, name: str, lines: Iterable[str]) -> str:
+        """Write a file of requirements; return its path."""
+        file = self.folder / name
+        file.write_text("\n".join(lines), encoding="utf-8")
+        return str(file)
 
     def judged(self, entry: Entry) -> Package:
         """What there is to install of a package."""
@@ -143,25 +189,34 @@ class _Asking:
             return msgspec.structs.replace(package, has="own")
         if any(tag.platform != ANY for tag in wheels & free):
             return msgspec.structs.replace(package, has="wheel", only_abi3=False)
-        return package if wheels & free else self._without_wheel(package)
+        return package if wheels & free else self._without_wheel(package, entry)
 
     def unusable(self, left_out: "tuple[str, CompletedProcess[str]]") -> Package:
         """A package that no platform has a wheel of, or that cannot be built."""
         name, answer = left_out
-        if _not_built(answer):
-            return Package(name=name, has="source", reason=build_error(answer.stderr))
+        if failure := build_failure(answer.stderr):
+            log = keep_log(failure, self.interpreter.build, answer.stderr)
+            return Package(
+                name=name,
+                version=failure.version,
+                has="source",
+                reason=f"{failure.reason} (log: {log})",
+            )
         # `Because docopt==0.6 has no usable wheels`: how it is pinned.
         pinned = re.search(rf"{re.escape(name)}([=~!<>]=?\S+) has no usable", answer.stderr)
         found = self._alone(name, pinned[1] if pinned else "")
         version = found.get("version", "") if found else ""
-        return self._without_wheel(Package(name=name, version=version, has="source"), found)
+        return self._without_wheel(Package(name=name, version=version, has="source"), found or {})
 
-    def _without_wheel(self, package: Package, found: Entry | None = None) -> Package:
+    def _without_wheel(self, package: Package, entry: Entry) -> Package:
         """The same with what there is instead of a wheel: a source, a later version, nothing."""
+        is_asked = not (package.name in self.from_elsewhere or DIRECT & entry.keys())
         pinned = f"=={package.version}" if package.version else ""
-        source = found or self._alone(package.name, pinned)
-        later = self._first_with_wheel(package) if package.version else ""
-        has_source = bool(source and ({"sdist", "vcs", "archive"} & source.keys()))
+        source = entry
+        if is_asked and "sdist" not in entry:
+            source = self._alone(package.name, pinned) or entry
+        later = self._first_with_wheel(package) if is_asked and package.version else ""
+        has_source = bool({"sdist", *DIRECT} & source.keys())
         return msgspec.structs.replace(
             package,
             has="source" if has_source else "nothing",
@@ -175,20 +230,21 @@ class _Asking:
         """The entry of one package, a source included; nothing is built: what it requires is said
         to be nothing.
         """
+        if name in self.from_elsewhere:
+            return None
         folder = self.folder / name
         folder.mkdir(exist_ok=True)
         known = {"dependency-metadata": [{"name": name, "requires-dist": []}]}
         (folder / "uv.toml").write_text(tomli_w.dumps(known), encoding="utf-8")
-        (folder / "one.txt").write_text(f"{name}{specifier}", encoding="utf-8")
-        return self._one(self._compile(["--directory", str(folder), "--no-deps", "one.txt"]))
+        asked = self._file(f"{name}/one.txt", [*self.indexes, f"{name}{specifier}"])
+        return self._one(self._compile(["--directory", str(folder), "--no-deps", asked]))
 
     def _first_with_wheel(self, package: Package) -> str:
         """The first version after it with a wheel for this very interpreter; empty if none has."""
-        folder = self.folder / package.name
-        folder.mkdir(exist_ok=True)
-        later = folder / "later.txt"
-        later.write_text(f"{package.name}>{package.version}", encoding="utf-8")
-        options = ["--no-deps", "--no-build", "--resolution", "lowest", str(later)]
+        (self.folder / package.name).mkdir(exist_ok=True)
+        asked = [*self.indexes, f"{package.name}>{package.version}"]
+        later = self._file(f"{package.name}/later.txt", asked)
+        options = ["--no-deps", "--no-build", "--resolution", "lowest", later]
         entry = self._one(self._compile(options, universal=False))
         return str(entry["version"]) if entry else ""
 
@@ -209,30 +265,34 @@ class _Asking:
             base += ["--universal", "--python-version", minor]
         return uv_tool.run([*base, *arguments], limit_s=limit_s)
 
-    def _readable(self, file: Path) -> Path:
-        """A file that uv resolves: the pins of a lock file, any other file as it is."""
-        _there(file)
-        pins = self.folder / f"{file.name}.txt"
-        if file.name == "uv.lock":
-            options = ["--frozen", "--no-dev", "--no-emit-project", "--no-hashes", "--quiet"]
-            where = ["--project", str(file.absolute().parent), "-o", str(pins)]
-            answer = uv_tool.run(["export", *options, *where])
-            if answer.returncode:
-                words = uv_tool.reason(answer).removeprefix("error: ")
-                raise UsageError(f"{file}: cannot be read: {words}")
-            return pins
-        if file.name.endswith(".lock"):
-            raise UsageError(
-                f"{file}: a lock file of another tool: export it as requirements.txt or pylock.toml"
-            )
-        if not re.fullmatch(r"pylock(\.[^.]+)?\.toml", file.name):
-            return file
-        try:
-            locked = tomllib.loads(file.read_text(encoding="utf-8"))["packages"]
-            pins.write_text("\n".join(map(_pin, locked)), encoding="utf-8")
-        except (ValueError, KeyError, TypeError) as error:
-            raise UsageError(f"{file}: not a lock file ({error})") from None
-        return pins
+
+# Options of a requirements file that name package indexes.
+OF_INDEXES = re.compile(
+    r"\s*(-i|-f|--index-url|--extra-index-url|--find-links|--no-index)\b[ =]*(\S*)"
+)
+NESTED = re.compile(r"\s*(?:-r|--requirement)[ =]*(\S+)")
+FOLDERS = ("-f", "--find-links")
+
+
+def _index_options(file: Path) -> Iterator[str]:
+    """The options of a requirements file, and of those that it names, about package indexes."""
+    if is_lock(file) or file.suffix == ".toml" or not file.is_file():
+        return
+    for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
+        if nested := NESTED.match(line):
+            yield from _index_options(file.parent / nested[1])
+        elif found := OF_INDEXES.match(line):
+            option, value = found.groups()
+            is_folder = option in FOLDERS and "://" not in value
+            yield f"{option} {file.absolute().parent / value if is_folder else value}"
+
+
+def _names_with_sources(file: Path) -> Iterator[str]:
+    """The packages that a project has from a source of its own, by uv's table."""
+    if file.name == "pyproject.toml":
+        with suppress(ValueError, TypeError, AttributeError):  # uv says what is wrong with it
+            tables = tomllib.loads(file.read_text(encoding="utf-8")).get("tool", {})
+            yield from map(canonicalize_name, tables.get("uv", {}).get("sources", ()))
 
 
 def _requirement(text: str) -> str:
@@ -245,12 +305,6 @@ def _requirement(text: str) -> str:
         raise UsageError(
             f"{text}: not a requirement ({str(error).partition(chr(10))[0]})"
         ) from None
-
-
-def _pin(entry: Entry) -> str:
-    version = f"=={entry['version']}" if "version" in entry else ""
-    marker = f" ; {entry['marker']}" if "marker" in entry else ""
-    return f"{entry['name']}{version}{marker}"
 
 
 def _there(file: Path) -> Path:
@@ -278,23 +332,10 @@ def _tags(interpreter: Interpreter) -> tuple[set[tags.Tag], set[tags.Tag]]:
     return free | pure, gil | pure
 
 
-def _not_built(answer: "CompletedProcess[str]") -> str | None:
-    """The package that uv tried to build in vain."""
-    found = re.search(r"Failed to (?:download and )?build `([\w.-]+)", answer.stderr)
-    return canonicalize_name(found[1]) if found else None
-
-
-def build_error(stderr: str) -> str:
-    """The last line of what a build printed, as uv passes it on."""
-    lines = [line.strip() for line in stderr.partition("hint:")[0].splitlines() if line.strip()]
-    return lines[-1][:200] if lines else "the build failed"
-
-
 def _refusal(answer: "CompletedProcess[str]") -> ScalingError:
     if any(each in answer.stderr for each in UNREACHABLE):
         return ScalingError(
             "the package index cannot be reached. Check the network, or the index that pip or uv "
             "is set to, and run the same command again."
         )
-    words = uv_tool.reason(answer).removeprefix("error: ").removeprefix(NO_SOLUTION)
-    return UsageError(f"the requirements cannot be resolved: {words.partition(CONCLUSION)[0]}")
+    return UsageError(f"the requirements cannot be resolved: {uv_tool.reason(answer)}")

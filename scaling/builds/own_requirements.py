@@ -1,0 +1,124 @@
+"""A user's own requirements, which come into a child's environment beside the pinned packages."""
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from scaling.base.errors import UsageError
+from scaling.builds import uv_tool
+from scaling.builds.build_failure import build_failure, keep_log
+from scaling.builds.cache import Say
+from scaling.builds.cpython import Interpreter
+from scaling.builds.lock import is_lock, read_lock, text_of
+from scaling.builds.uv_tool import Uv
+
+
+@dataclass(frozen=True)
+class OwnRequirements:
+    """Requirements as for pip, and files: of requirements, or lock files."""
+
+    names: Sequence[str] = ()
+    files: Sequence[str] = ()
+
+    def made_from(self, version: str) -> Iterator[object]:
+        """What the packages installed for Python `version` depend on, for a key.
+
+        Raises:
+            UsageError: a file cannot be read.
+        """
+        yield [_stamped(requirement) for requirement in self.names]
+        if self.files:
+            yield [_text(Path(file)) for file in self.files]
+            yield [_stamped(folder) for file in self.files for folder in _folders(file, version)]
+
+    def install(self, uv: Uv, command: Sequence[str], interpreter: Interpreter, say: Say) -> None:
+        """Install them with uv's `command`.
+
+        A package without a wheel is named, and built from its source. What a lock file has from
+        elsewhere than an index is installed as written, and not resolved for others either.
+
+        Raises:
+            UsageError: something cannot be read or installed.
+        """
+        version = interpreter.version
+        locks = [read_lock(Path(each), version) for each in self.files if is_lock(Path(each))]
+        for line in (line for each in locks for line in each.left_out):
+            say(f"  {line}")
+        pins = [pin for each in locks for pin in each.pins]
+        written = [entry for each in locks for entry in each.written]
+        others = [each for each in self.files if not is_lock(Path(each))]
+        with tempfile.TemporaryDirectory(prefix="scaling-own-") as temporary:
+
+            def put(name: str, text: str) -> str:
+                Path(temporary, name).write_text(text, encoding="utf-8")
+                return str(Path(temporary, name))
+
+            def step(names: str, *wanted: str) -> None:
+                _install(uv, command, wanted, names, interpreter.build, say)
+
+            if pins:  # a lock file is complete: nothing is added to it
+                step("the lock file", "--no-deps", "-r", put("pins.txt", "\n".join(pins)))
+            excluded: list[str] = []
+            if written:
+                step("the lock file", "--no-deps", "-r", put("pylock.toml", text_of(written)))
+                names = "\n".join(entry["name"] for entry in written)
+                excluded = ["--excludes", put("excluded.txt", names)]
+            if others or self.names:
+                named = [word for each in others for word in ("-r", each)]
+                step(" ".join([*others, *self.names]), *excluded, *named, "--", *self.names)
+
+
+def _install(
+    uv: Uv, command: Sequence[str], wanted: Sequence[str], names: str, build: str, say: Say
+) -> None:
+    """Install what is wanted from wheels; then, if one is missing, from sources too.
+
+    Raises:
+        UsageError: it cannot be installed.
+    """
+    answer = uv([*command, "--no-build", *wanted])
+    if answer.returncode == 0:
+        return
+    missing = uv_tool.without_wheel(answer)
+    if missing:
+        say(f"  {missing} has no wheel for {build}: it is built from its source")
+    answer = uv([*command, *wanted])
+    if answer.returncode == 0:
+        return
+    if failure := build_failure(answer.stderr):
+        raise UsageError(
+            f"{failure.package} has no wheel for {build}, and its source does not build: "
+            f"{failure.reason}\nLeave it out, or ask for a version that has a wheel. All that the "
+            f"build printed: {keep_log(failure, build, answer.stderr)}"
+        )
+    if missing and uv_tool.without_wheel(answer) == missing:
+        raise UsageError(
+            f"{names}: {missing} has neither a wheel for {build} nor a source. "
+            "Ask for a version that has one, or leave it out"
+        )
+    uv_tool.must(answer, names, UsageError)
+
+
+def _folders(file: str, version: str) -> list[str]:
+    """The folders that a lock file has packages from."""
+    written = read_lock(Path(file), version).written if is_lock(Path(file)) else ()
+    return [entry["directory"]["path"] for entry in written if "directory" in entry]
+
+
+def _text(file: Path) -> str:
+    """Read a file of requirements; invalid bytes are replaced, and uv reports them."""
+    try:
+        return file.read_bytes().decode(errors="replace")
+    except OSError as error:
+        raise UsageError(f"{file}: cannot be read ({error.strerror})") from None
+
+
+def _stamped(requirement: str) -> str:
+    """A requirement; one that is a folder or file, with the time of its last change."""
+    path = Path(requirement)
+    if not path.exists():
+        return requirement
+    entries = filter(Path.exists, [path, *path.rglob("*")])  # a link may point nowhere
+    newest = max(entry.stat().st_mtime_ns for entry in entries)
+    return f"{path.resolve()} {newest}"

@@ -1,0 +1,369 @@
+"""A name that a lock file has from elsewhere never reaches an index, which may have another one.
+
+The index here has an `acme` 9.0 of somebody else; ours is 1.0 and private.
+"""
+
+import hashlib
+import subprocess
+import sys
+import sysconfig
+import tarfile
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tomli_w
+
+from scaling.base.errors import UsageError
+from scaling.builds import uv_tool
+from scaling.builds.cpython import inspect
+from scaling.builds.environments import make_empty
+from scaling.builds.lock import read_lock
+from scaling.builds.own_requirements import OwnRequirements
+from scaling.builds.ready.package import Package
+from scaling.builds.ready.resolve import Required, resolve
+from tests.support.package_index import Index, serving
+from tests.support.wheels import wheel
+
+pytestmark = [pytest.mark.slow, pytest.mark.one_build]
+
+OF_OTHERS = "cp314-cp314-win_amd64"  # the tag of a wheel that cannot be installed here
+PROJECT = """
+[project]
+name = "{name}"
+version = "1.0"
+requires-python = ">=3.12"
+dependencies = {requires}
+[build-system]
+requires = []
+build-backend = "backend"
+backend-path = ["."]
+"""
+
+
+@pytest.fixture(autouse=True)
+def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Index]:
+    """The index that uv is set to: `shop` requires `acme`, of which it has somebody else's."""
+    with serving(tmp_path / "index") as found:
+        found.add("acme", "9.0")
+        found.add("shop", requires=["acme"])
+        monkeypatch.setenv("UV_DEFAULT_INDEX", found.url)
+        monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "uv"))
+        monkeypatch.setenv("SCALING_CACHE", str(tmp_path / "cache"))
+        yield found
+
+
+def sha256(file: Path) -> dict[str, str]:
+    return {"sha256": hashlib.sha256(file.read_bytes()).hexdigest()}
+
+
+def project(folder: Path, name: str = "acme", requires: str = "[]", more: str = "") -> Path:
+    """A project whose metadata can be read without building it."""
+    folder.mkdir(parents=True)
+    text = PROJECT.format(name=name, requires=requires) + more
+    (folder / "pyproject.toml").write_text(text)
+    return folder
+
+
+def source_archive(tmp_path: Path) -> Path:
+    file = tmp_path / "private" / "acme-1.0.tar.gz"
+    file.parent.mkdir()
+    with tarfile.open(file, "w:gz") as archive:
+        archive.add(project(tmp_path / "acme-1.0"), "acme-1.0")
+    return file
+
+
+def own_wheel(tmp_path: Path) -> Path:
+    (tmp_path / "private").mkdir()
+    return wheel(tmp_path / "private", "acme", {"acme.py": "VERSION = '1.0'\n"}, "py3-none-any")
+
+
+def as_vcs(_: Path) -> dict[str, Any]:
+    return {"vcs": {"type": "git", "url": "https://git.example/acme", "commit-id": "a" * 40}}
+
+
+def as_directory(tmp_path: Path) -> dict[str, Any]:
+    project(tmp_path / "beside" / "acme")
+    return {"directory": {"path": "../beside/acme", "editable": True}}
+
+
+def as_archive(tmp_path: Path) -> dict[str, Any]:
+    file = own_wheel(tmp_path)
+    return {"archive": {"path": f"../private/{file.name}", "hashes": sha256(file)}}
+
+
+def as_source_archive(tmp_path: Path) -> dict[str, Any]:
+    file = source_archive(tmp_path)
+    return {"archive": {"path": f"../private/{file.name}", "hashes": sha256(file)}}
+
+
+def as_sdist(tmp_path: Path) -> dict[str, Any]:
+    file = source_archive(tmp_path)
+    return {"sdist": {"path": f"../private/{file.name}", "hashes": sha256(file)}}
+
+
+def as_wheel(tmp_path: Path) -> dict[str, Any]:
+    file = own_wheel(tmp_path)
+    return {"wheels": [{"path": f"../private/{file.name}", "hashes": sha256(file)}]}
+
+
+def of_other_index(_: Path) -> dict[str, Any]:
+    file = {"url": "https://pkg.example/acme-1.0-py3-none-any.whl", "hashes": {"sha256": "0"}}
+    return {"index": "https://pkg.example/simple", "wheels": [file]}
+
+
+def at_other_address(_: Path) -> dict[str, Any]:
+    url = f"https://pkg.example/acme-1.0-{OF_OTHERS}.whl"
+    return {"wheels": [{"url": url, "hashes": {"sha256": "0"}}]}
+
+
+def of_index(index: Index, name: str) -> dict[str, Any]:
+    url = f"{index.url}/{name}/{name}-1.0-py3-none-any.whl"
+    return {"index": index.url, "wheels": [{"url": url, "hashes": {"sha256": "0"}}]}
+
+
+def locked(tmp_path: Path, packages: Mapping[str, Mapping[str, Any]], **keys: Any) -> Path:
+    """A lock file in the folder of a project, each of whose packages is version 1.0."""
+    folder = tmp_path / "mine"
+    folder.mkdir(exist_ok=True)
+    entries = [
+        {"name": name, **({} if "directory" in each else {"version": "1.0"}), **each}
+        for name, each in packages.items()
+    ]
+    file = folder / "pylock.toml"
+    base = {"lock-version": "1.0", "created-by": "uv"}
+    file.write_text(tomli_w.dumps({**base, **keys, "packages": entries}))
+    return file
+
+
+def resolved(required: Required) -> tuple[dict[str, Package], Mapping[str, Any], list[str]]:
+    said: list[str] = []
+    packages, entries = resolve(required, inspect(sys.executable), say=said.append)
+    return {each.name: each for each in packages}, entries, said
+
+
+@pytest.mark.parametrize(
+    ("source", "has"),
+    [
+        (as_vcs, "source"),
+        (as_directory, "own"),
+        (as_archive, "pure"),
+        (as_source_archive, "source"),
+        (as_sdist, "source"),
+        (as_wheel, "pure"),
+        (of_other_index, "pure"),
+        (at_other_address, "nothing"),
+    ],
+)
+def test_no_index_is_asked_for_what_is_from_elsewhere(
+    source: Any, has: str, index: Index, tmp_path: Path
+) -> None:
+    """Neither by itself, nor since another package of the lock file requires it."""
+    packages = {"acme": source(tmp_path), "shop": of_index(index, "shop")}
+    found, entries, _ = resolved(Required(files=[locked(tmp_path, packages)]))
+    assert index.asked == {"shop"}
+    assert {name: each.has for name, each in found.items()} == {"acme": has, "shop": "pure"}
+    assert found["acme"].version in ("1.0", "")
+    assert found["acme"].first_with_wheel == ""
+    written = str(entries.get("acme", ""))
+    assert "9.0" not in written
+    assert "../" not in written
+
+
+def test_nor_is_it_asked_where_the_name_stands_beside_the_lock_file(
+    index: Index, tmp_path: Path
+) -> None:
+    file = locked(tmp_path, {"acme": as_vcs(tmp_path)})
+    found, _, _ = resolved(Required(names=["shop", "acme"], files=[file]))
+    assert index.asked == {"shop"}
+    assert {name: each.has for name, each in found.items()} == {"acme": "source", "shop": "pure"}
+
+
+def test_the_project_itself_is_left_out_with_a_line(index: Index, tmp_path: Path) -> None:
+    project(tmp_path / "mine", "acme")
+    packages = {
+        "acme": {"directory": {"path": ".", "editable": True}},
+        "shop": of_index(index, "shop"),
+    }
+    found, _, said = resolved(Required(files=[locked(tmp_path, packages)]))
+    assert said == ["pylock.toml: left out: acme, the project itself"]
+    assert set(found) == index.asked == {"shop"}
+
+
+def test_a_lock_file_of_uv_is_read_alike(index: Index, tmp_path: Path) -> None:
+    project(tmp_path / "beside" / "acme")
+    sources = '[tool.uv.sources]\nacme = { path = "../beside/acme" }\n'
+    folder = project(tmp_path / "mine", "mine", '["acme", "shop"]', sources)
+    uv_tool.must(
+        uv_tool.run(["lock", "--project", str(folder), "--python", sys.executable]), "the project"
+    )
+    index.asked.clear()
+    found, _, said = resolved(Required(files=[folder / "uv.lock"]))
+    assert said == ["uv.lock: left out: mine, the project itself"]
+    assert {name: each.has for name, each in found.items()} == {"acme": "own", "shop": "pure"}
+    assert index.asked <= {"shop"}
+
+
+def test_requirements_by_address_are_not_looked_up_either(index: Index, tmp_path: Path) -> None:
+    archive = source_archive(tmp_path)
+    file = tmp_path / "requirements.txt"
+    file.write_text(f"acme @ {archive.as_uri()}\nshop\n")
+    found, _, _ = resolved(Required(files=[file]))
+    assert (found["acme"].has, found["acme"].version) == ("source", "1.0")
+    assert index.asked == {"shop"}
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_more_is_asked_of_the_index_that_a_file_names(
+    nested: bool, index: Index, tmp_path: Path
+) -> None:
+    """What is there instead of a wheel, and which later version has one."""
+    with serving(tmp_path / "own") as own:
+        own.add("acme", tag=OF_OTHERS)
+        own.add("acme", "2.0")
+        file = tmp_path / "requirements.txt"
+        file.write_text(f"--extra-index-url {own.url}\nacme<2\n")
+        if nested:
+            outer = tmp_path / "all.txt"
+            outer.write_text("-r requirements.txt\n")
+            file = outer
+        found, _, _ = resolved(Required(files=[file]))
+        assert found["acme"].version == "1.0"
+        assert found["acme"].first_with_wheel == "2.0"
+    assert index.asked == set()
+
+
+def test_a_source_of_the_projects_own_is_not_looked_up(index: Index, tmp_path: Path) -> None:
+    with serving(tmp_path / "own") as own:
+        own.add("acme", tag=OF_OTHERS)
+        sources = (
+            '[tool.uv.sources]\nacme = { index = "own" }\n[[tool.uv.index]]\nname = "own"\n'
+            f'url = "{own.url}"\nexplicit = true\n'
+        )
+        folder = project(tmp_path / "mine", "mine", '["acme"]', sources)
+        found, _, _ = resolved(Required(files=[folder / "pyproject.toml"]))
+    assert (found["acme"].version, found["acme"].has) == ("1.0", "nothing")
+    assert index.asked == set()
+
+
+def test_an_environment_gets_what_the_lock_file_names(index: Index, tmp_path: Path) -> None:
+    """`scaling app --with-requirements pylock.toml`, with something beside it that requires it."""
+    interpreter = inspect(sys.executable)
+    python = make_empty(interpreter, tmp_path / "environment")
+    packages = {
+        "acme": as_wheel(tmp_path),
+        "mine": {"directory": {"path": "."}},
+    }
+    file = locked(tmp_path, packages)
+    said: list[str] = []
+    command = ["pip", "install", "--python", str(python)]
+    own = OwnRequirements(["shop"], [str(file)])
+    own.install(uv_tool.run, command, interpreter, said.append)
+    answer = subprocess.run(
+        [python, "-c", "import acme, shop; print(acme.VERSION)"], capture_output=True, text=True
+    )
+    assert answer.stdout == "1.0\n"
+    assert index.asked == {"shop"}
+    assert said == ["  pylock.toml: left out: mine, the project itself"]
+
+
+def test_a_folder_of_a_lock_file_makes_another_environment_when_it_changes(tmp_path: Path) -> None:
+    def made_from() -> list[object]:
+        return list(OwnRequirements(files=[str(file)]).made_from("3.14.7"))
+
+    file = locked(tmp_path, {"acme": as_directory(tmp_path)})
+    before = made_from()
+    assert made_from() == before
+    (tmp_path / "beside/acme/new.py").write_text("")
+    assert made_from() != before
+
+
+@pytest.mark.parametrize(
+    ("build", "tag", "has", "only_abi3"),
+    [
+        ("3.15t", "cp315-abi3.abi3t", "wheel", False),
+        ("3.15t", "cp315-abi3t", "wheel", False),
+        ("3.15t", "cp315-abi3", "nothing", True),
+        ("3.14t", "cp314-abi3", "nothing", True),
+        ("3.14t", "cp315-abi3.abi3t", "nothing", False),
+    ],
+)
+def test_a_wheel_of_abi3t_is_one_for_a_free_threaded_build(
+    build: str, tag: str, has: str, only_abi3: bool, index: Index
+) -> None:
+    platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+    index.add("stable", tag=f"{tag}-{platform}")
+    pretended = replace(inspect(sys.executable), build=build, version=f"{build.rstrip('t')}.7")
+    (found,), _ = resolve(Required(names=["stable"]), pretended, say=lambda _: None)
+    assert (found.has, found.only_abi3) == (has, only_abi3)
+
+
+DEFAULT, DEV, TLS = (
+    '"default" in dependency_groups',
+    '"dev" in dependency_groups',
+    '"tls" in extras',
+)
+NEVER = 'python_version < "3.9"'
+
+
+@pytest.mark.parametrize(
+    ("markers", "keys", "names", "said"),
+    [
+        (  # as PDM writes it
+            {"a": DEFAULT, "b": DEV, "c": f"{DEFAULT} or {DEV}"},
+            {"dependency-groups": ["default", "dev"], "default-groups": ["default"]},
+            ["a", "c"],
+            ["the group dev"],
+        ),
+        (
+            {"a": "", "b": DEV, "c": TLS},
+            {"dependency-groups": ["dev", "docs"], "extras": ["tls"]},
+            ["a"],
+            ["the groups dev and docs", "the extra tls"],
+        ),
+        (
+            {"a": f"{DEFAULT} and {NEVER}", "b": f'{DEFAULT} and python_version >= "3.14"'},
+            {"default-groups": ["default"]},
+            ["b"],
+            [],
+        ),
+        ({"a": f"{TLS} or {DEV}"}, {"default-groups": ["dev"]}, ["a"], []),
+    ],
+)
+def test_groups_and_extras_are_those_of_the_default(
+    markers: Mapping[str, str],
+    keys: Mapping[str, Any],
+    names: list[str],
+    said: list[str],
+    index: Index,
+    tmp_path: Path,
+) -> None:
+    packages = {
+        name: {**of_index(index, name), **({"marker": text} if text else {})}
+        for name, text in markers.items()
+    }
+    found = read_lock(locked(tmp_path, packages, **keys), "3.14.7")
+    assert found.pins == tuple(f"{name}==1.0" for name in names)
+    assert found.left_out == tuple(f"pylock.toml: left out: {each}" for each in said)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("pylock.toml", "packages = [", "not a lock file"),
+        ("pylock.toml", 'lock-version = "1.0"\ncreated-by = "x"\n', "packages"),
+        ("pylock.toml", "\xff", "not a lock file"),
+        ("uv.lock", "nonsense", "cannot be read"),
+        ("poetry.lock", "", "a lock file of another tool"),
+    ],
+)
+def test_what_is_no_lock_file_is_said_in_a_line(
+    name: str, text: str, said: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_bytes(text.encode("latin-1"))
+    with pytest.raises(UsageError) as refused:
+        read_lock(tmp_path / name, "3.14.7")
+    assert said in str(refused.value)
+    assert "\n" not in str(refused.value)

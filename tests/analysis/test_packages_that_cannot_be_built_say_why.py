@@ -1,0 +1,202 @@
+"""A package that has no wheel and does not build: its own reason, what to do, and where the log is.
+
+What uv prints here was printed by uv 0.13 for these packages.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from scaling.base.errors import UsageError
+from scaling.builds import uv_tool
+from scaling.builds.build_failure import build_failure, reason_in
+from scaling.builds.own_requirements import OwnRequirements
+from tests.support.fake_builds import Uv, answer, interpreter
+
+NO_WHEEL_OF_ORJSON = """\
+error: No solution found when resolving dependencies
+  cause: Because only the following versions of orjson are available:
+             orjson<=2.0.6
+             orjson>=2.0.7
+         and orjson<=2.0.6 has no wheels with a matching Python ABI tag, we can conclude that
+         orjson<2.0.7
+         cannot be used.
+         And because orjson>=2.0.7 has no usable wheels and you require orjson, we can conclude \
+that your requirements are unsatisfiable.
+
+hint: Wheels are required for `orjson` because building from source is disabled for all packages
+"""
+CARGO = """\
+error: Failed to build `orjson==3.13.0`
+  cause: The build backend returned an error
+  cause: Call to `maturin.build_wheel` failed (exit status: 1)
+
+         [stdout]
+         Running `maturin pep517 build-wheel`
+
+         [stderr]
+         🍹 Building a mixed python/rust project
+            Compiling orjson v3.13.0 (/src)
+         error: failed to run custom build command for `orjson v3.13.0 (/src)`
+
+         Caused by:
+           process didn't exit successfully: `/src/build-script-build` (exit status: 1)
+           --- stderr
+
+
+           orjson v3.13.0 does not support free-threaded Python
+
+
+         warning: build failed, waiting for other jobs to finish...
+         💥 maturin failed
+         Error: command ['maturin', 'pep517'] returned non-zero exit status 1
+
+hint: Build failures usually indicate a problem with the package or the build environment
+"""
+HEADER = """\
+error: Failed to build `cext @ file:///home/me/cext`
+  cause: The build backend returned an error
+
+         [stdout]
+         gcc -c cext.c -o cext.o
+
+         [stderr]
+         cext.c: In function 'x':
+         cext.c:2:20: warning: implicit declaration of function 'PyUnicode_READY2'
+         cext.c:2:10: fatal error: nowhere.h: No such file or directory
+         compilation terminated.
+         error: Command '['gcc', '-c', 'cext.c']' returned non-zero exit status 1.
+
+hint: This error likely indicates that you need to install a library that provides `nowhere.h`
+"""
+RAISES = """\
+error: Failed to build `needs_gil==2.1`
+  cause: The build backend returned an error
+
+         [stderr]
+         Traceback (most recent call last):
+           File "<string>", line 1, in <module>
+         RuntimeError: needs_gil needs the GIL
+"""
+RUST = """\
+error: Failed to build `rusty==1.0`
+  cause: The build backend returned an error
+
+         [stderr]
+         error[E0432]: unresolved import `pyo3::ffi::PyList_GET_ITEM`
+         error: could not compile `rusty` (lib) due to 1 previous error
+"""
+BACKEND = """\
+error: Failed to build `nob==1.0`
+  cause: Failed to resolve requirements from `build-system.requires`
+  cause: Because no-such-backend was not found in the package registry, we can \
+conclude that your requirements are unsatisfiable.
+"""
+WORDS = """\
+error: Failed to build `pgc==1.0`
+  cause: The build backend returned an error
+
+         [stderr]
+         pg_config is required to build
+"""
+
+
+@pytest.mark.parametrize(
+    ("printed", "package", "reason"),
+    [
+        (CARGO, "orjson 3.13.0", "orjson v3.13.0 does not support free-threaded Python"),
+        (HEADER, "cext", "cext.c:2:10: fatal error: nowhere.h: No such file or directory"),
+        (RAISES, "needs-gil 2.1", "RuntimeError: needs_gil needs the GIL"),
+        (RUST, "rusty 1.0", "error[E0432]: unresolved import `pyo3::ffi::PyList_GET_ITEM`"),
+        (BACKEND, "nob 1.0", "Because no-such-backend was not found in the package registry"),
+        (WORDS, "pgc 1.0", "pg_config is required to build"),
+    ],
+)  # fmt: skip
+def test_the_reason_is_the_line_that_says_most(printed: str, package: str, reason: str) -> None:
+    found = build_failure(printed)
+    assert found is not None
+    assert (found.package, found.reason) == (package, reason)
+
+
+def test_a_reason_is_one_short_line() -> None:
+    assert reason_in("") == "it does not say why"
+    assert len(reason_in("error: " + "x" * 5_000)) == 200
+    assert build_failure("error: No solution found") is None
+
+
+@pytest.fixture
+def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.setenv("SCALING_CACHE", str(tmp_path))
+    return tmp_path
+
+
+def refused(name: str, no_wheel: str, then: str) -> tuple[str, list[str]]:
+    said: list[str] = []
+    pretended = Uv(
+        (f"--no-build -- {name}", answer(stderr=no_wheel, code=1)),
+        (f" -- {name}", answer(stderr=then, code=1)),
+    )
+    with pytest.raises(UsageError) as error:
+        OwnRequirements([name]).install(pretended, ["pip", "install"], interpreter(), said.append)
+    return str(error.value), said
+
+
+def test_the_log_is_named_and_has_all(cache: Path) -> None:
+    message, said = refused("orjson", NO_WHEEL_OF_ORJSON, CARGO)
+    log = cache / "logs/build-orjson-3.13.0-3.14t.log"
+    first, second = message.splitlines()
+    assert first == (
+        "orjson 3.13.0 has no wheel for 3.14t, and its source does not build: "
+        "orjson v3.13.0 does not support free-threaded Python"
+    )
+    assert second == (
+        f"Leave it out, or ask for a version that has a wheel. All that the build printed: {log}"
+    )
+    assert log.read_text() == CARGO
+    assert said == ["  orjson has no wheel for 3.14t: it is built from its source"]
+
+
+def of_psycopg() -> str:
+    """uv says it of each version: 25,000 characters."""
+    return "error: No solution found when resolving dependencies\n  cause: " + "\n".join(
+        f"Because psycopg-binary{{implementation_name != 'pypy'}}==3.0.{each} has no wheels with a "
+        f"free-threading compatible ABI tag and psycopg[binary]==3.0.{each} depends on "
+        f"psycopg-binary==3.0.{each}, we can conclude that it cannot be used."
+        for each in range(100)
+    )
+
+
+def test_a_package_without_wheel_and_source_is_named() -> None:
+    message, _ = refused("psycopg[binary,pool]", of_psycopg(), of_psycopg())
+    assert message == (
+        "psycopg[binary,pool]: psycopg-binary has neither a wheel for 3.14t nor a source. "
+        "Ask for a version that has one, or leave it out"
+    )
+
+
+def test_what_cannot_be_resolved_is_said_in_a_line() -> None:
+    message, _ = refused("nowhere", "error: no", "error: No solution found when resolving "
+                         "dependencies\n  cause: Because nowhere was not found in the package "
+                         "registry and you require nowhere, we can conclude that no.")  # fmt: skip
+    assert message == (
+        "nowhere cannot be installed: Because nowhere was not found in the package registry and "
+        "you require nowhere"
+    )
+    assert len(refused("a", "error: no", f"error: {'long ' * 5_000}")[0]) < 500
+
+
+@pytest.mark.parametrize(
+    ("printed", "name"),
+    [
+        (NO_WHEEL_OF_ORJSON, "orjson"),
+        (NO_WHEEL_OF_ORJSON.partition("hint")[0], "orjson"),
+        (of_psycopg(), "psycopg-binary"),
+        ("Because docopt==0.6.2 has no usable wheels and you require docopt==0.6.2", "docopt"),
+        ("Because foo_bar2>=1.0,<2 has no wheels with a matching platform tag", "foo_bar2"),
+        ("Package `member` can't be installed because it is marked as `--no-build`", "member"),
+        ("Because 2.0.6 has no wheel", None),
+        ("error: not found", None),
+    ],
+)
+def test_a_version_is_not_taken_for_a_name(printed: str, name: str | None) -> None:
+    assert uv_tool.without_wheel(answer(stderr=printed)) == name
