@@ -33,7 +33,8 @@ class Cells:
     Columns of the table: those of `KEY`; `twin`, `rated`, `control` (flags); `region`; `runs`, of
     these `suspect` and `again` (second attempts); `left_out` (invalid runs); `allocator_state`;
     `operation`, the noun of what is counted; `rate` of an open loop, 0 for none; `one`, the place
-    of the cell with one worker on the same curve; `name` (`names`); `cell` itself.
+    of the cell with one worker on the same curve; `name` (`names`), and `subject`, the same without
+    a rate; `cell` itself.
     """
 
     table: pd.DataFrame
@@ -73,6 +74,8 @@ def cells_of(runs: pd.DataFrame, study: StudyLine) -> Cells:
     ]
     every["control"] = every["workload"].isin(list(CONTROLS))
     every["name"] = names(every, simulated=study.simulated)
+    subjects = [Parameters.of(without_rate(cell).parameters).text for cell in every["cell"]]
+    every["subject"] = names(every.assign(parameters=subjects), simulated=study.simulated)
     nothing = np.full((len(blocks), len(rated)), NONE)
     return Cells(every, np.hstack([found, nothing]), blocks)
 

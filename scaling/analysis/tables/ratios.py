@@ -59,7 +59,18 @@ FEW, STATES, BOUND, EQUAL_DIFFER = (
     "only a bound is known",
     "equal cells differ",
 )
-ABOUT = ("name", "workload", "parameters", "sizing", "loop", "arm", "model", "workers", "region")
+ABOUT = (
+    "name",
+    "subject",
+    "workload",
+    "parameters",
+    "sizing",
+    "loop",
+    "arm",
+    "model",
+    "workers",
+    "region",
+)
 OF_CELL = ("rate", "control", "twin")
 OF_OTHER = ("name", "loop", "arm", "model", "workers")
 

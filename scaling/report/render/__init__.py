@@ -1,0 +1,1 @@
+"""How grids, sentences and drawings are shown: terminal, page, Markdown. Nothing knows a study."""

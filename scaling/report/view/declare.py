@@ -1,0 +1,307 @@
+"""How a table of a study is declared: a selection of rows, and what each column shows of them.
+
+A `Table` selects rows of `estimates` or `ratios`; `grid` turns it into texts, which the renderers
+show. To add a table, declare it in `scaling.report.view.tables`. A note is a function of the study
+that returns a sentence, or an empty text where there is nothing to say.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import pandas as pd
+
+from scaling.analysis.table.column import Shown
+from scaling.analysis.tables.cells import names
+from scaling.analysis.tables.words import OPEN, SAME, side_of
+from scaling.base.formats import BLANK, number, span
+from scaling.report.render.grid import Grid, Heading, Text, Tone
+
+type Source = Literal["estimates", "ratios"]
+type Row = Mapping[Any, Any]
+type Value = float | int | str | None
+MARKS = {1: "≥ ", -1: "< "}  # before a median that is a bound
+TIMES = "×"
+
+
+class Tables(Protocol):
+    """What a declared table selects from: a study, or two that are compared."""
+
+    @property
+    def estimates(self) -> pd.DataFrame:
+        """A row per cell and measure."""
+
+    @property
+    def ratios(self) -> pd.DataFrame:
+        """A row per question, measure and pair."""
+
+    def shown(self, measure: str) -> Shown:
+        """How a measure is shown."""
+
+
+type Note = Callable[[Any], str]
+
+
+# ----------------------------------------------------------------------------------------- columns
+
+
+class Column(Protocol):
+    """A column of a table: what it shows of the rows of a line."""
+
+    @property
+    def heading(self) -> Heading:
+        """Its heading; an empty text takes that of the measure."""
+
+    def of(self, line: pd.DataFrame, tables: Tables) -> Text | None:
+        """The text for the rows of one line; None for none."""
+
+    def value(self, line: pd.DataFrame, tables: Tables) -> dict[str, Value] | None:
+        """The same for programs."""
+
+
+def tone(word: str) -> Tone:
+    """Whether a word is good news, bad news, or leaves something open."""
+    side = side_of(word)
+    if side > 0 or word == SAME:
+        return "good"
+    return "bad" if side < 0 else "open" if word == OPEN else ""
+
+
+def figure(row: Row, point: str, factor: float = 1.0, *, interval: bool = True) -> Text:
+    """A median with its interval; that of a ratio ends in ×."""
+    times = TIMES if point == "ratio" else ""
+    value, low, high = (factor * row[name] for name in (point, "low", "high"))
+    bounds = span(number(low), number(high)) if interval and row["n"] > 1 and low != high else ""
+    return Text(f"{MARKS.get(row['bound'], '')}{number(value)}{times}", bounds)
+
+
+def _selected(line: pd.DataFrame, measure: str, question: str) -> Row | None:
+    found = line[line["measure"] == measure] if measure else line
+    if question:
+        found = found[found["question"] == question]
+    return None if found.empty else found.iloc[0].to_dict()
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """The ratio of a measure that answers a question; where none is named, that of the line."""
+
+    heading: Heading
+    measure: str = ""
+    question: str = ""
+    interval: bool = True
+
+    def of(self, line: pd.DataFrame, tables: Tables) -> Text | None:
+        """The ratio with its interval."""
+        row = _selected(line, self.measure, self.question)
+        return figure(row, "ratio", interval=self.interval) if row else None
+
+    def value(self, line: pd.DataFrame, tables: Tables) -> dict[str, Value] | None:
+        """The ratio with its interval, its word and its bound."""
+        row = _selected(line, self.measure, self.question)
+        if row is None:
+            return None
+        figures = {name: row[name] for name in ("ratio", "low", "high", "n", "word")}
+        over = {name.removeprefix("over_"): row[name] for name in OVER}
+        bound = row["at_most_percent"]
+        return {
+            **figures,
+            "at_most_percent": None if math.isnan(bound) else bound,
+            "why": row["why"],
+            **{f"over_{name}": each for name, each in over.items()},
+        }
+
+
+OVER = ("over_arm", "over_model", "over_workers")
+
+
+@dataclass(frozen=True)
+class Words:
+    """The word of a ratio with its figures."""
+
+    heading: Heading
+    measure: str = ""
+    question: str = ""
+
+    def of(self, line: pd.DataFrame, tables: Tables) -> Text | None:
+        """The words of the line's ratio."""
+        row = _selected(line, self.measure, self.question)
+        return Text(str(row["said"]), tone=tone(str(row["word"]))) if row else None
+
+    def value(self, line: pd.DataFrame, tables: Tables) -> dict[str, Value] | None:
+        """Nothing: the word is beside the ratio."""
+        return None
+
+
+@dataclass(frozen=True)
+class Figure:
+    """The estimate of a measure.
+
+    In a table of ratios it is that of the cell `of` or `over` of the ratio that answers a question.
+    """
+
+    heading: Heading
+    measure: str
+    end: Literal["", "of", "over"] = ""
+    question: str = ""
+    of_measure: str = ""
+    interval: bool = True
+
+    def _row(self, line: pd.DataFrame, tables: Tables) -> Row | None:
+        if not self.end:
+            return _selected(line, self.measure, "")
+        ratio = _selected(line, self.of_measure, self.question)
+        every = tables.estimates
+        return (
+            _selected(every[every["cell"] == ratio[self.end]], self.measure, "") if ratio else None
+        )
+
+    def of(self, line: pd.DataFrame, tables: Tables) -> Text | None:
+        """The median with its interval, in the unit in which it is shown."""
+        row = self._row(line, tables)
+        factor = tables.shown(self.measure).factor
+        return figure(row, "point", factor, interval=self.interval) if row else None
+
+    def value(self, line: pd.DataFrame, tables: Tables) -> dict[str, Value] | None:
+        """The same for programs, under its name in CSV files."""
+        row, shown = self._row(line, tables), tables.shown(self.measure)
+        if row is None:
+            return None
+        figures = {name: shown.factor * row[name] for name in ("point", "low", "high")}
+        return {"measure": shown.name, **figures, "n": row["n"], "bound": row["bound"]}
+
+
+@dataclass(frozen=True)
+class Field:
+    """A column of the rows themselves, as it is."""
+
+    heading: Heading
+    column: str
+
+    def of(self, line: pd.DataFrame, tables: Tables) -> Text | None:
+        """The value of the first row."""
+        value = line.iloc[0][self.column]
+        return None if pd.isna(value) or value == "" else Text(_plain(value))
+
+    def value(self, line: pd.DataFrame, tables: Tables) -> dict[str, Value] | None:
+        """The same for programs."""
+        found = line.iloc[0][self.column]
+        return {self.column: None if pd.isna(found) else found}
+
+
+def _plain(value: object) -> str:
+    return f"{value:,.12g}" if isinstance(value, int | float) else str(value)
+
+
+# ------------------------------------------------------------------------------------------- tables
+
+
+@dataclass(frozen=True)
+class Table:
+    """A selection of rows: those of `source` for which `where` holds (pandas' `query`).
+
+    A line is what has the same values in the columns of `rows`, by heading. Those that differ among
+    the lines name a line, the others stand in the title. `columns` are shown as far as any line has
+    a value; with none, there is one for each measure that is shown of `estimates`. There is a grid
+    for each value of `each`, and at most `most` lines.
+    """
+
+    title: str
+    source: Source
+    rows: Mapping[str, tuple[str, ...]]
+    columns: tuple[Column, ...] = ()
+    where: str = ""
+    each: str = ""
+    most: int = 1_000
+    notes: tuple[Note, ...] = ()
+
+    def selected(self, tables: Tables) -> pd.DataFrame:
+        """The rows that it is of."""
+        found: pd.DataFrame = getattr(tables, self.source)
+        return found.query(self.where) if self.where and len(found) else found
+
+    def grids(self, tables: Tables) -> Iterator[Grid]:
+        """The table, one for each value of `each`; none where nothing is selected."""
+        found = self.selected(tables)
+        parts = found.groupby(self.each, sort=False) if self.each else [("", found)]
+        for value, part in parts:
+            if len(part):
+                title = ": ".join(filter(None, (self.title, str(value))))
+                if (grid := self._grid(tables, part, title)) is not None:
+                    yield grid
+
+    def records(self, tables: Tables) -> list[dict[str, Any]]:
+        """A record for each line: the values of `rows`, and of each column by its heading's key."""
+        found = self.selected(tables)
+        columns = list(self._columns(found, tables)) if len(found) else []
+        records = []
+        for _, line in self._lines(found):
+            record: dict[str, Any] = {name: _plain_value(line.iloc[0][name]) for name in self._keys}
+            for column in columns:
+                value = column.value(line, tables)
+                if value is not None:
+                    record[column.heading.key] = {k: _plain_value(v) for k, v in value.items()}
+            records.append(record)
+        return records
+
+    @property
+    def _keys(self) -> list[str]:
+        return [name for some in self.rows.values() for name in some]
+
+    def _lines(self, found: pd.DataFrame) -> Iterator[tuple[object, pd.DataFrame]]:
+        if len(found):
+            yield from found.groupby(self._keys, sort=False, observed=True, dropna=False)
+
+    def _columns(self, found: pd.DataFrame, tables: Tables) -> Iterable[Column]:
+        if self.columns:
+            return self.columns
+        measures = found["measure"].drop_duplicates().tolist()
+        ranked = sorted(measures, key=lambda name: tables.shown(name).place)
+        return [Figure(Heading(tables.shown(name).heading), name) for name in ranked]
+
+    def _grid(self, tables: Tables, found: pd.DataFrame, title: str) -> Grid | None:
+        """The lines of some rows as texts; None where no column has a value."""
+        found = found.assign(name=names(found)) if "name" in self._keys else found
+        lines = [line for _, line in self._lines(found)]
+        alike = {name for name in self._keys if found[name].nunique(dropna=False) == 1}
+        named = {
+            heading: [name for name in some if name not in alike]
+            for heading, some in self.rows.items()
+        }
+        named = {heading: some for heading, some in named.items() if some}
+        about = joined(found.iloc[0], [name for name in self._keys if name in alike])
+        if not named:  # a single line
+            named, about = {"": self._keys[:1]}, joined(found.iloc[0], self._keys[1:])
+        columns = list(self._columns(found, tables))
+        texts = [[column.of(line, tables) for line in lines] for column in columns]
+        known = [place for place, column in enumerate(texts) if any(column)]
+        if not known:
+            return None
+        rows = [
+            [
+                *(Text(joined(line.iloc[0], some)) for some in named.values()),
+                *(texts[place][at] or Text(BLANK) for place in known),
+            ]
+            for at, line in enumerate(lines[: self.most])
+        ]
+        headings = [Heading(text, left=True, wrap=True) for text in named]
+        headings += [columns[place].heading for place in known]
+        title = ": ".join(filter(None, (title, about))) if not self.each else title
+        notes = [text for note in self.notes if (text := note(tables))]
+        return Grid(title, headings, rows, notes, max(0, len(lines) - self.most))
+
+
+def joined(row: "pd.Series[Any]", columns: Iterable[str]) -> str:
+    """`echo · asyncio · 3.14t · threads · N = 2`."""
+    return " · ".join(
+        f"N = {row[name]}" if name.endswith("workers") else str(row[name])
+        for name in columns
+        if str(row[name])
+    )
+
+
+def _plain_value(value: Any) -> Value:
+    """A value as JSON has it."""
+    found: Value = value.item() if hasattr(value, "item") else value
+    return found
