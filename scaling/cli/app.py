@@ -175,7 +175,7 @@ def app(
     """Measure your own application: threads without the GIL, or processes? About ten minutes."""
     from scaling.base.typed import bytes_in, values_in
     from scaling.cli.app_steps import AppSteps
-    from scaling.report.deploy.commands import require_new, write_program
+    from scaling.report.deploy import require_new, write_program
     from scaling.report.output import finish
     from scaling.run.app_requests import OPENAPI, read_requests_file
     from scaling.run.measure import ChildNeeds
@@ -226,7 +226,7 @@ def app(
     if requests == Path(OPENAPI):
         steps = steps.with_schema()
     if write and steps.interface:  # else it cannot be loaded, which is reported below
-        write_program(write, steps.interface)
+        write_program(write, steps.interface, application, factory=factory)
     if check:
         _print_check(steps.check(), as_json=json)
     measured = steps.measure(output, checked=check is None)

@@ -15,7 +15,7 @@ from scaling.analysis.statistics.estimate import Estimate
 from scaling.base import formats
 from scaling.journal.beside import CHECK_FILE
 from scaling.journal.record import Cell as StudyCell
-from scaling.report.deploy.commands import deploy_json
+from scaling.report.deploy import deploy_json
 from scaling.report.tables.findings import arm_and_model, bounds_heading, times, verdict
 from scaling.report.tables.grid import Cell, Grid, or_bound
 from scaling.study.settle import caveats

@@ -5,7 +5,6 @@ study like any other: planned, measured, resumed and shown in the same way.
 """
 
 import re
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,8 +21,6 @@ INTERFACES = ("auto", "asgi", "aiohttp", "wsgi")
 LIFESPANS = ("auto", "on", "off")
 PORT = "{port}"
 MOST_IN_A_POOL = 1_000  # threads; N loops have N times as many
-
-
 WSGI = "wsgi"
 FREE, GIL = "3.14t", "3.14"  # the builds that are compared unless others are given
 ALLOCATORS = ("", "+mimalloc")  # of the build with the GIL; that without has mimalloc alone
@@ -199,51 +196,3 @@ def _budget(text: str) -> str:
     if not (equals and name.isidentifier() and amount.isdecimal() and int(amount) > 0):
         raise UsageError(f"--budget {text}: expected a name and a number, as in db=20")
     return text
-
-
-# ---------------------------------------------------------------------------------------- deploying
-# The commands that serve an application as N workers, as people deploy it.
-
-SERVE = "serve.py"  # what --write writes
-OF_UVICORN = "--worker-class uvicorn_worker.UvicornWorker"
-OF_AIOHTTP = "--worker-class aiohttp.GunicornWebWorker"
-CLASS_GTHREAD = "--worker-class gthread"
-
-# By interface and model: the server, and its arguments. gunicorn calls a factory in each worker,
-# with --preload once for all of them.
-COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
-    "asgi": {
-        "threads": (SERVE, "serve.py {application} --workers {workers}"),
-        "processes": ("uvicorn", "-m uvicorn {application} --workers {workers} --http httptools"),
-        "forked": (
-            "gunicorn",
-            f"-m gunicorn {{called}} --preload --workers {{workers}} {OF_UVICORN}",
-        ),
-    },
-    "aiohttp": {
-        "threads": (SERVE, "serve.py {application} --workers {workers}"),
-        "processes": ("gunicorn", f"-m gunicorn {{called}} --workers {{workers}} {OF_AIOHTTP}"),
-        "forked": (
-            "gunicorn",
-            f"-m gunicorn {{called}} --preload --workers {{workers}} {OF_AIOHTTP}",
-        ),
-    },
-    "wsgi": {
-        "threads": ("gunicorn", f"-m gunicorn {{called}} {CLASS_GTHREAD} --threads {{workers}}"),
-        "processes": ("gunicorn", f"-m gunicorn {{called}} {CLASS_GTHREAD} --workers {{workers}}"),
-        "forked": (
-            "gunicorn",
-            f"-m gunicorn {{called}} --preload {CLASS_GTHREAD} --workers {{workers}}",
-        ),
-    },
-}
-
-
-def arguments(interface: str, model: str, application: str, workers: int, *, factory: bool) -> str:
-    """What follows the interpreter, as it is typed; `application` is `package.module:name`."""
-    _, text = COMMANDS[interface][model]
-    return text.format(
-        application=f"{application} --factory" if factory else application,
-        called=shlex.quote(f"{application}()") if factory else application,
-        workers=workers,
-    )

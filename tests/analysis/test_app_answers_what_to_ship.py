@@ -19,9 +19,9 @@ from scaling.analysis.table.groups import counting_lines
 from scaling.base import formats
 from scaling.journal.beside import CHECK_FILE, AppCheck, Finding
 from scaling.journal.record import Calibration, Cell, RunLine
+from scaling.report import deploy
 from scaling.report.application import application_grids, application_json
-from scaling.report.deploy import commands
-from scaling.report.deploy.commands import deploy_commands
+from scaling.report.deploy import deploy_commands
 from scaling.report.output import finish, print_answer
 from scaling.report.page.render import page
 from scaling.report.tables.comparison import chapters
@@ -311,10 +311,10 @@ def test_json_has_every_configuration_with_bounds() -> None:
 @pytest.mark.parametrize(
     ("interface", "arm", "model", "expected"),
     [
-        ("asgi", "3.14t", "threads", "python3.14t serve.py shop:make --factory --workers 2"),
+        ("asgi", "3.14t", "threads", "python3.14t serve.py --workers 2"),
         (
             *("asgi", "3.14t+gil", "threads"),
-            "PYTHON_GIL=1 python3.14t serve.py shop:make --factory --workers 2",
+            "PYTHON_GIL=1 python3.14t serve.py --workers 2",
         ),
         (
             *("asgi", "3.14", "processes"),
@@ -323,14 +323,14 @@ def test_json_has_every_configuration_with_bounds() -> None:
         (
             *("asgi", "3.14+mimalloc", "forked"),
             (
-                "PYTHONMALLOC=mimalloc python3.14 -m gunicorn 'shop:make()' --preload --workers 2 "
-                f"{WORKER} uvicorn_worker.UvicornWorker"
+                "PYTHONMALLOC=mimalloc python3.14 -m gunicorn 'shop:make()' --preload "
+                f"{WORKER} uvicorn_worker.UvicornWorker --workers 2"
             ),
         ),
-        ("aiohttp", "3.14t", "threads", "python3.14t serve.py shop:make --factory --workers 2"),
+        ("aiohttp", "3.14t", "threads", "python3.14t serve.py --workers 2"),
         (
             *("aiohttp", "3.14", "processes"),
-            f"python3.14 -m gunicorn 'shop:make()' --workers 2 {WORKER} aiohttp.GunicornWebWorker",
+            f"python3.14 -m gunicorn 'shop:make()' {WORKER} aiohttp.GunicornWebWorker --workers 2",
         ),
         (
             *("wsgi", "3.14t", "threads"),
@@ -351,20 +351,7 @@ def test_what_may_be_shipped_has_the_command_that_serves_it(
 ) -> None:
     of = Cell(workload="app", loop="asyncio", arm=arm, model=model, workers=2)
     asked = {"application": "shop:make", "factory": True}
-    assert commands.command(of, interface, asked) == expected
-
-
-def test_a_setting_that_is_made_in_the_program_has_its_lines(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    plain = Cell(workload="app", loop="asyncio", arm="3.14t", model="threads", workers=2)
-    found = dict.fromkeys((plain, plain.but(arm="3.14t+nogc")), "python3.14t serve.py")
-    monkeypatch.setattr(commands, "deploy_commands", lambda _: found)
-    arm, *lines = commands.program_lines(found)
-    assert arm == "# 3.14t+nogc"
-    assert lines[0] == "import gc"
-    assert lines[1].startswith("gc.disable()")
-    assert [each["lines"] for each in commands.deploy_json(FASTER.results)] == [[], lines]
+    assert deploy.command(of, interface, asked) == expected
 
 
 def test_no_command_is_guessed_for_another_server(tmp_path: Path) -> None:
@@ -382,8 +369,8 @@ def test_what_won_is_deployed_by_page_and_json(
         for line in counting_lines(path, runs):
             yield with_(line, record__facts=facts, cell__parameters=asked)
 
-    monkeypatch.setattr(commands, "counting_lines", lines)
+    monkeypatch.setattr(deploy, "counting_lines", lines)
     results = StudyResults.of(FASTER.read(tmp_path))
     shown = json.loads(application_json(results))["deploy"]
-    assert "python3.14t serve.py shop:app --workers 2" in [each["command"] for each in shown]
+    assert "python3.14t serve.py --workers 2" in [each["command"] for each in shown]
     assert "How to deploy it" in page(results)

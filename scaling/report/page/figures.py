@@ -10,7 +10,7 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.sections import Sweep
 from scaling.journal.beside import CHECK_FILE
 from scaling.report.application import application_grids
-from scaling.report.deploy.commands import deploy_commands, deploy_grids, program_lines
+from scaling.report.deploy import deploy_commands, deploy_grids
 from scaling.report.page.parts import Block, PageFigure, PageSection, Picture, Pictures
 from scaling.report.plots import primitives as primitives_plot
 from scaling.report.plots import sweep, versions
@@ -176,13 +176,11 @@ def _load_block(
 
 
 def application_blocks(results: StudyResults) -> list[Block]:
-    """The tables, then what the settings of what to ship need in the program, mostly nothing; empty
-    for a study of anything else.
-    """
-    commands = deploy_commands(results)
+    """The answer of `scaling app` in tables; empty for a study of anything else."""
     check = CHECK_FILE.beside(results.path)
-    tables = [*application_grids(results), *deploy_grids(commands), *check_grids(check)]
-    return [
-        Block(words=[check_sentence(check)] if check else [], grids=tables),
-        Block(code="\n".join(program_lines(commands)), code_title="Lines to add to the program"),
+    tables = [
+        *application_grids(results),
+        *deploy_grids(deploy_commands(results)),
+        *check_grids(check),
     ]
+    return [Block(words=[check_sentence(check)] if check else [], grids=tables)]
