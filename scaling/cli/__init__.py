@@ -58,6 +58,8 @@ def fail_without(error: ModuleNotFoundError) -> NoReturn:
     package, _, _ = (error.name or "").partition(".")
     if package in ("", "scaling"):
         raise error  # not the user's mistake
+    if not str(error).startswith("No module named"):
+        fail(str(error), UsageError.exit_code)  # a package's own message
     source = Path(__file__).parents[2]
     what = shlex.quote(str(source)) if (source / "pyproject.toml").is_file() else package
     python = shlex.quote(sys.executable)

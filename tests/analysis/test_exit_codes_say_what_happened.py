@@ -291,6 +291,19 @@ def test_a_package_that_a_command_needs(
     )
 
 
+def test_a_message_of_a_packages_own_is_said(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def renamed(*_: object, **__: object) -> None:
+        raise ModuleNotFoundError("pandas.core was renamed: see the notes", name="pandas")
+
+    monkeypatch.setattr("scaling.report.terminal.show.show", renamed)
+    done = command("show", "x")
+    assert (done.returncode, done.stderr) == (
+        2, "scaling: pandas.core was renamed: see the notes\n",
+    )  # fmt: skip
+
+
 def test_a_module_of_our_own_that_is_missing_is_no_mistake_of_the_user(
     command: Command, lacking: Callable[[str, str], None]
 ) -> None:

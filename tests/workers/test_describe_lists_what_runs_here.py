@@ -183,7 +183,10 @@ PICKY = """
 
 
 NONE_OF_THEM = {
-    "lacks": ("import no_such_package", "ModuleNotFoundError: No module named 'no_such_package'"),
+    "lacks": (
+        "import no_such_package.part",
+        "ModuleNotFoundError: No module named 'no_such_package'. Install what it is part of with",
+    ),
     "raises": ("1 / 0", "ZeroDivisionError: division by zero"),
     "exits": ("sys.exit('not today')", "SystemExit: not today"),
     "other": ("Theirs = 7", "UnknownWorkloadError: other has no workload 'Theirs'"),
@@ -208,6 +211,16 @@ NONE_OF_THEM = {
         "TypeError: Theirs.refuses() takes 1 positional argument but ",
     ),
 }
+
+
+# A message of a module's own, a part missing of what is installed, and a file for another build.
+INSTALLED = {
+    "renamed": ("raise ModuleNotFoundError('renamed in version 2', name='pytest')",
+                "ModuleNotFoundError: renamed in version 2"),
+    "part": ("import json.nothing", "ModuleNotFoundError: No module named 'json.nothing'"),
+    "elsewhere": ("import of_other_build",
+                  "ModuleNotFoundError: No module named 'of_other_build'"),
+}  # fmt: skip
 
 
 # Imports that start a thread; it waits, as those of a library do.
@@ -237,12 +250,13 @@ OWN = {
     "threaded": THREADED,
     "choosing": ONE_CHOICE_IS,
     "content_with_none": PICKY.replace('!= "two"', '!= ""'),
-    **{module: source for module, (source, _) in NONE_OF_THEM.items()},
+    **{module: source for module, (source, _) in (NONE_OF_THEM | INSTALLED).items()},
 }
 
 
 ENTRY_POINTS = {
     "METADATA": "Metadata-Version: 2.1\nName: nap\nVersion: 1.0\n",
+    "top_level.txt": "nap\nof_other_build\n",
     "entry_points.txt": "[scaling.workloads]\nnap = nap:Theirs\n",
 }
 
@@ -258,7 +272,9 @@ def own_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         about.mkdir()
         for name, text in ENTRY_POINTS.items():
             (about / name).write_text(text)
-        named = (word for module in OWN for word in ("--workload", f"{module}:Theirs"))
+        named = (
+            word for module in (*OWN, "nowhere") for word in ("--workload", f"{module}:Theirs")
+        )
         done = ask(["--describe", *named], "", folder)
         assert done.code == 0, done.stderr
         (folder / "description.json").write_text(done.stdout)
@@ -277,6 +293,9 @@ def test_own_workload_is_refused_with_the_choices_that_cannot_be_loaded(
 ) -> None:
     for module, (_, reason) in NONE_OF_THEM.items():
         assert (with_own.workloads[f"{module}:Theirs"].refused or "").startswith(reason)
+    for module, (_, reason) in INSTALLED.items():
+        assert with_own.workloads[f"{module}:Theirs"].refused == reason
+    assert (with_own.workloads["nowhere:Theirs"].refused or "").endswith("with --path")
     assert with_own.workloads["compute"].refused is None
     assert with_own.workloads["content_with_none:Theirs"].refused == "ImportError: no one"
     picky = with_own.workloads["picky:Theirs"]

@@ -21,6 +21,7 @@ from workers.host.models import MODELS, refusal, too_many_threads
 from workers.loops import LOOPS, import_loop, loop_version
 from workers.readback.gil import gil_enabled
 from workers.readback.process import allocator, os_threads
+from workers.worker.missing import missing_package
 from workers.worker.workload import (
     Workload,
     build,
@@ -348,4 +349,15 @@ def _workload(
             "parameters": parameters_of(workload),
         }
     except (Exception, SystemExit) as error:  # whatever a user's code raises is the reason
-        return {"path": path, "summary": "", "refused": f"{type(error).__name__}: {error}"}
+        return {"path": path, "summary": "", "refused": _failure(path, error)}
+
+
+def _failure(path: str, error: BaseException) -> str:
+    """Why a workload cannot be loaded: the error, and what to do about an import of a user's."""
+    words = f"{type(error).__name__}: {error}"
+    missing = missing_package(error)
+    if not missing or path.startswith("workers."):
+        return words
+    if path.partition(":")[0].partition(".")[0] == missing:
+        return f"{words}. Name the folder that it is in with --path"
+    return f"{words}. Install what it is part of with --with"
