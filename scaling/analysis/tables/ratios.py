@@ -71,7 +71,7 @@ ABOUT = (
     "workers",
     "region",
 )
-OF_CELL = ("rate", "control", "twin")
+OF_CELL = ("rate", "control", "twin", "cell")
 OF_OTHER = ("name", "loop", "arm", "model", "workers")
 
 

@@ -12,6 +12,7 @@ from scaling.analysis.table.column import Shown
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.analysis.tables.capacity import capacities, objectives_of
 from scaling.analysis.tables.cells import Cells, cells_of
+from scaling.analysis.tables.controls import Soundness, soundness
 from scaling.analysis.tables.derived import DERIVED
 from scaling.analysis.tables.ratios import ratios
 from scaling.analysis.tables.scope import MeasuredScope
@@ -93,6 +94,11 @@ class Study:
         objectives = [each.text for each in objectives_of(self.line)]
         margin = float(self.line.study.get("margin") or MARGIN)
         return ratios(self.measures, MeasuredScope(self.measures, objectives), margin)
+
+    @cached_property
+    def soundness(self) -> Soundness:
+        """What the controls show: whether the figures can be trusted."""
+        return soundness(self.ratios, self.line)
 
 
 def read(folder: Path) -> Study:

@@ -18,7 +18,7 @@ from scaling.analysis.tables.words import OPEN, SAME, side_of
 from scaling.base.formats import BLANK, number, span
 from scaling.report.render.grid import Grid, Heading, Text, Tone
 
-type Source = Literal["estimates", "ratios"]
+type Source = Literal["estimates", "ratios"] | Callable[[Any], pd.DataFrame]
 type Row = Mapping[Any, Any]
 type Value = float | int | str | None
 MARKS = {1: "≥ ", -1: "< "}  # before a median that is a bound
@@ -201,7 +201,7 @@ def _plain(value: object) -> str:
 class Table:
     """A selection of rows: those of `source` for which `where` holds (pandas' `query`).
 
-    A line is what has the same values in the columns of `rows`, by heading. Those that differ among
+    A source is a table of the study, or a function of the study that returns one. A line is what has the same values in the columns of `rows`, by heading. Those that differ among
     the lines name a line, the others stand in the title. `columns` are shown as far as any line has
     a value; with none, there is one for each measure that is shown of `estimates`. There is a grid
     for each value of `each`, and at most `most` lines.
@@ -218,7 +218,8 @@ class Table:
 
     def selected(self, tables: Tables) -> pd.DataFrame:
         """The rows that it is of."""
-        found: pd.DataFrame = getattr(tables, self.source)
+        source = self.source
+        found = source(tables) if callable(source) else getattr(tables, source)
         return found.query(self.where) if self.where and len(found) else found
 
     def grids(self, tables: Tables) -> Iterator[Grid]:
@@ -262,7 +263,8 @@ class Table:
 
     def _grid(self, tables: Tables, found: pd.DataFrame, title: str) -> Grid | None:
         """The lines of some rows as texts; None where no column has a value."""
-        found = found.assign(name=names(found)) if "name" in self._keys else found
+        if "name" in self._keys and "parameters" in found:
+            found = found.assign(name=names(found))
         lines = [line for _, line in self._lines(found)]
         alike = {name for name in self._keys if found[name].nunique(dropna=False) == 1}
         named = {
