@@ -5,7 +5,7 @@ is asked here, like any other ratio. Each measure is handled at once: the ratios
 are an array of blocks × pairs, and everything after that is arithmetic on columns.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +22,7 @@ from scaling.analysis.statistics.intervals import (
 from scaling.analysis.table.columns import MEASURES
 from scaling.analysis.table.latency import LATENCY_PREFIX
 from scaling.analysis.tables.derived import memory_kinds
+from scaling.analysis.tables.pairs import factors, pairs_of
 from scaling.analysis.tables.scope import MeasuredScope
 from scaling.analysis.tables.turns import why_apart
 from scaling.analysis.tables.values import Measure, Values
@@ -97,15 +98,11 @@ def ratios(values: Values, scope: MeasuredScope, margin: float = MARGIN) -> pd.D
     `blocks_to_decide` one that is open; `candidates`, and `beside`, what is wrong with those that
     were not chosen; `why_not_in_turn`, empty where the two were measured in turn; `memory_kind`.
     """
-    pairs = pairs_of([*every_ratio(scope), *_equal_cells(values)], scope)
-    parts = [
-        of_measure(values, str(name), part.reset_index(drop=True), margin)
-        for name, part in pairs.groupby("measure", sort=False)
-    ]
-    if not parts:
-        return pd.DataFrame()
-    found = pd.concat(parts).sort_values("asked", ignore_index=True)
-    found = _withheld(found, values.table)
+    found = _of_pairs(values, pairs_of([*every_ratio(scope), *_equal_cells(values)], scope), margin)
+    if found.empty:
+        return found
+    split = _of_pairs(values, factors(found, values.table), margin)
+    found = _withheld(pd.concat([found, split], ignore_index=True), values.table)
     found.loc[found["question"] == GAIN, ["word", "why"]] = NO_WORD  # a factor, and a share of N
     found["said"] = [said(row, scale_of(str(row["measure"]), margin)) for row in _records(found)]
     found["why_not_in_turn"] = why_apart(values, found["of"], found["over"])
@@ -115,6 +112,17 @@ def ratios(values: Values, scope: MeasuredScope, margin: float = MARGIN) -> pd.D
     about = values.table[[*ABOUT, *OF_CELL]]
     other = values.table[list(OF_OTHER)].add_prefix("over_")
     return found.join(about, on="of").join(other, on="over")
+
+
+def _of_pairs(values: Values, pairs: pd.DataFrame, margin: float) -> pd.DataFrame:
+    """The ratios of some pairs, measure by measure, in the order in which they were asked for."""
+    parts = [
+        of_measure(values, str(name), part.reset_index(drop=True), margin)
+        for name, part in pairs.groupby("measure", sort=False)
+    ]
+    if not parts:
+        return pd.DataFrame()
+    return pd.concat(parts).sort_values("asked", ignore_index=True)
 
 
 def _records(found: pd.DataFrame) -> list[dict[str, object]]:
@@ -127,20 +135,6 @@ def _equal_cells(values: Values) -> Iterator[Asked]:
     for twin in values.table.loc[values.table["twin"], "cell"]:
         for measure in NOISE:
             yield Asked(EQUAL_CELLS, measure, twin, (twin.but(twin=False),))
-
-
-def pairs_of(asked: Sequence[Asked], scope: MeasuredScope) -> pd.DataFrame:
-    """A row per candidate of each ratio that is asked for; `along` are places of cells."""
-    place = scope.place
-    rows = [
-        (at, each.question, each.measure, each.name, each.headline, place[each.of], place[over],
-         tuple(place[cell] for cell in each.along))
-        for at, each in enumerate(asked)
-        for over in each.among
-        if each.of in place and over in place
-    ]  # fmt: skip
-    columns = ["asked", "question", "measure", "step", "headline", "of", "over", "along"]
-    return pd.DataFrame(rows, columns=columns)
 
 
 def of_measure(
@@ -166,7 +160,7 @@ def of_measure(
         blocks_to_decide(found["middle"].to_numpy(), found["scatter"].to_numpy(), scale),
         np.nan,
     )
-    return found[found["n"] > 0].drop(columns=["along", "usable"]).reset_index()
+    return found[found["n"] > 0].drop(columns=["along", "apart_from", "usable"]).reset_index()
 
 
 def _ends(measure: Measure, scale: Scale, pairs: pd.DataFrame) -> Ends:
@@ -177,13 +171,25 @@ def _ends(measure: Measure, scale: Scale, pairs: pd.DataFrame) -> Ends:
         if along:
             known[:, at] = np.isfinite(measure.value[:, list(along)]).all(axis=1)
     known &= np.isfinite(ratio.value)
-    figures = np.where(known, ratio.value, np.nan)
+    apart = _apart(measure, pairs)
+    figures = np.where(known, ratio.value / apart, np.nan)
+    ends = (ratio.least / apart, ratio.most / apart)
     with np.errstate(divide="ignore", invalid="ignore"):
-        low, high = (np.log(np.where(known, end, np.nan)) for end in (ratio.least, ratio.most))
+        low, high = (np.log(np.where(known, end, np.nan)) for end in ends)
     low, high = (np.clip(end, -FARTHEST, FARTHEST) for end in (low, high))
     if scale.sign < 0:
         low, high = -high, -low
     return Ends(figures, low, high, ratio.bound)
+
+
+def _apart(measure: Measure, pairs: pd.DataFrame) -> Floats:
+    """What is divided out of each ratio, shape (blocks, pairs): 1 for most."""
+    found = np.ones((len(measure.value), len(pairs)))
+    for at, apart in enumerate(pairs["apart_from"]):
+        if apart:
+            one, other = apart
+            found[:, at] = measure.value[:, one] / measure.value[:, other]
+    return found
 
 
 def _with_intervals(pairs: pd.DataFrame, ends: Ends, scale: Scale) -> pd.DataFrame:

@@ -201,10 +201,11 @@ def _plain(value: object) -> str:
 class Table:
     """A selection of rows: those of `source` for which `where` holds (pandas' `query`).
 
-    A source is a table of the study, or a function of the study that returns one. A line is what has the same values in the columns of `rows`, by heading. Those that differ among
-    the lines name a line, the others stand in the title. `columns` are shown as far as any line has
-    a value; with none, there is one for each measure that is shown of `estimates`. There is a grid
-    for each value of `each`, and at most `most` lines.
+    A source is a table of the study, or a function of the study that returns one. A line is what
+    has the same values in the columns of `rows`, by heading. Those that differ among the lines name
+    a line, the others stand in the title. `columns` are shown as far as any line has a value; with
+    none, there is one for each measure of `estimates`. There is a grid for each value of `each`,
+    and at most `most` lines.
     """
 
     title: str
