@@ -1,14 +1,12 @@
 """`scaling publish`: a study put where it can be committed, with all that can be read there.
 
-The journal is packed and everything else is written anew from it; there are no PNGs, since a
-repository keeps every version of them, and the page shows the plots' files instead of having its
-own. It is made beside the folder first, so that the folder never holds half of one study and half
-of another.
+The journal is packed, and everything else is made from it anew. There are no PNGs, since a
+repository keeps every version of them; the page shows the files of the plots. All of it is made
+beside the folder first, so that the folder never holds half of one study and half of another.
 """
 
 import contextlib
 import gzip
-import json
 import platform
 import re
 import shutil
@@ -16,21 +14,19 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
-import msgspec
 from rich.console import Console
 
-from scaling.analysis.results import StudyResults, extent
+from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal
-from scaling.base import formats
 from scaling.base.console import say
 from scaling.base.errors import ScalingError, UsageError
+from scaling.base.formats import plural
 from scaling.journal.beside import NAMES as BESIDE
-from scaling.journal.file import FILE_NAME as JOURNAL_NAME
 from scaling.journal.protected_write import try_writing
 from scaling.journal.reading import PUBLISHED_NAME
-from scaling.journal.record import ArmRecord, Machine, StudyLine
+from scaling.report.environment import FILE_NAME as ENVIRONMENT
+from scaling.report.environment import environment_text
 from scaling.report.files import (
     COMPARISON,
     LAWS,
@@ -41,21 +37,105 @@ from scaling.report.files import (
     read,
     write_derived,
 )
-from scaling.report.page import facts
-from scaling.report.page.facts import command, study_file
-from scaling.report.tables.notes import about
+from scaling.report.page.facts import FILE_NAME as STUDY_FILE
+from scaling.report.page.facts import study_file
 
-# ------------------------------------------------------------------------------------------- packed
-# A journal as it is published: gzipped, so that the same journal gives the same bytes.
+PAGE = "index.html"  # report.html is a page that stands alone
+PUBLISHED = (
+    *(PUBLISHED_NAME, ENVIRONMENT, STUDY_FILE, PAGE),
+    *(TABLES, SUMMARY, COMPARISON, LAWS, LOSSES, PLOTS),
+    *BESIDE,
+)
 
 
-def packed(journal: bytes) -> bytes:
-    """The lines of a journal, gzipped; no instant and no file name go into it."""
-    return gzip.compress(journal, compresslevel=9, mtime=0)
+def publish(results: Path, folder: Path, console: Console, *, replace: bool = False) -> None:
+    """Publish the study in `results` in `folder`, which is its own.
+
+    What has been published there of the same study is written anew; files of other names stay. A
+    different study is replaced only with `replace`.
+
+    Raises:
+        UsageError: no journal that could be read, or `folder` holds something else.
+        ScalingError: a file names a path or a machine, or cannot be written.
+    """
+    journal = read(results, console)
+    _refuse_others(folder, unpacked(journal.path), replace=replace)
+
+    def write() -> None:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as made:
+            _copy(journal.path, folder, Path(made))
+            _refuse_names(Path(made))
+            _render(journal, Path(made))
+            _refuse_names(Path(made))
+            _take_its_place(Path(made), folder)
+
+    try_writing(folder, write, again="scaling publish")
+    pictures = len(list((folder / PLOTS).glob("*.svg")))
+    say(console, f"published: {folder}, with {plural(pictures, 'plot')}")
+
+
+def _copy(journal: Path, folder: Path, made: Path) -> None:
+    """Pack the journal into `made`, and copy the files beside it.
+
+    The same lines give the same bytes: no instant and no file name go into them, and what `folder`
+    has of these lines is kept, since versions of zlib pack differently.
+    """
+    lines, there = unpacked(journal), folder / PUBLISHED_NAME
+    is_there = there.is_file() and unpacked(there) == lines
+    packed = there.read_bytes() if is_there else gzip.compress(lines, compresslevel=9, mtime=0)
+    (made / PUBLISHED_NAME).write_bytes(packed)
+    for name in BESIDE:
+        if (journal.parent / name).is_file():
+            shutil.copyfile(journal.parent / name, made / name)
+
+
+def _render(journal: Journal, made: Path) -> None:
+    """Write all that is made from the journal: descriptions, tables, plots, page."""
+    from scaling.report.page.parts import Pictures
+    from scaling.report.page.render import write_page
+
+    write_descriptions(journal, made)
+    results = StudyResults.of(journal)
+    write_derived(results, made, formats=["svg"])
+    write_page(results, made / PAGE, pictures=Pictures(made / PLOTS, beside=True))
+
+
+def write_descriptions(journal: Journal, folder: Path) -> None:
+    """Write what the study was measured on, and the file that asks for it again, if that is known.
+
+    Raises `OSError`.
+    """
+    (folder / ENVIRONMENT).write_text(environment_text(journal), encoding="utf-8")
+    if document := study_file(journal.study):
+        (folder / STUDY_FILE).write_text(document, encoding="utf-8")
+
+
+def _refuse_others(folder: Path, lines: bytes, *, replace: bool) -> None:
+    """Raise `UsageError` for a folder in which something would be lost or mixed up."""
+    published = folder / PUBLISHED_NAME
+    if published.is_file():
+        if not replace and not lines.startswith(unpacked(published)):
+            raise UsageError(f"{folder} holds another study: name another folder, or use --replace")
+    elif folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
+        raise UsageError(f"{folder} holds other things: give each study a folder of its own")
+
+
+def _take_its_place(made: Path, folder: Path) -> None:
+    """Put what was made into the folder, and take out what would no longer be made."""
+    folder.mkdir(exist_ok=True)
+    for name in PUBLISHED:
+        new, old = made / name, folder / name
+        if old.is_dir():
+            shutil.rmtree(old)
+        if new.exists():
+            new.replace(old)
+        else:
+            old.unlink(missing_ok=True)
 
 
 def unpacked(path: Path) -> bytes:
-    """The lines of a journal file, plain or gzipped.
+    """What a file holds, plain or gzipped.
 
     Raises:
         UsageError: it cannot be read, or a gzipped one has no end.
@@ -68,7 +148,7 @@ def unpacked(path: Path) -> bytes:
         raise UsageError(f"{path} cannot be unpacked: {reason}") from None
 
 
-# ------------------------------------------------------------------------------------ privacy check
+# ------------------------------------------------------------------------------------------ privacy
 # Whether a text that is to be published names a machine, or where somebody keeps files on it.
 #
 # Runs are written down without such names in the first place (`scaling.run.redaction`); what a
@@ -106,188 +186,12 @@ def _ours() -> Iterator[str]:
             yield str(home)
 
 
-# -------------------------------------------------------------------------------------- environment
-# What a study was measured on and with, in a file that can be read without unpacking anything.
-#
-# All of it is in the journal's first line; here it has names that explain themselves. Values that
-# the machine does not report are null.
-
-FILE_NAME = "environment.json"
-SCHEMA = 1
-
-
-def environment(journal: Journal) -> dict[str, Any]:
-    """The document: the study and how to have it again, the machine, each arm, every setting."""
-    study, found = journal.study, extent(journal)
-    return {
-        "schema": SCHEMA,
-        "study": study.name,
-        "date": found.date,
-        "begun": found.begun,
-        "ended": found.ended,
-        "minutes": round(found.minutes, 1),
-        "blocks": found.blocks,
-        "runs": found.runs,
-        "invalid_runs": found.invalid,
-        "seed": study.seed,
-        "controls": about(journal).get("controls"),
-        **({"simulated": True} if study.simulated else {}),
-        "command": command(study) if study_file(study) else None,
-        "machine": _machine(study.machine),
-        "arms": {name: _arm(arm) for name, arm in study.arms.items()},
-        "services": [msgspec.to_builtins(each) for each in journal.ceilings],
-        "settings": study.study,
-        "made_by": _made_by(study),
-    }
-
-
-def environment_text(journal: Journal) -> str:
-    """The same as the text of the file."""
-    return json.dumps(environment(journal), ensure_ascii=False, indent=2) + "\n"
-
-
-def _machine(machine: Machine) -> dict[str, Any]:
-    """What is known of it; bytes are counted in whole ones. Older journals do not say `caches`."""
-    memory_bytes = machine.memory_bytes
-    whole = None if memory_bytes is None else round(memory_bytes)
-    facts = {**msgspec.to_builtins(machine), "memory_bytes": whole}
-    if machine.caches is None:
-        del facts["caches"]
-    return facts
-
-
-def _arm(arm: ArmRecord) -> dict[str, Any]:
-    """An arm: facts about its interpreter and its packages, all on one level."""
-    described = arm.description
-    return {
-        "build": arm.build,
-        "settings": arm.settings,
-        "origin": arm.origin,
-        **({"runtime": arm.runtime} if arm.runtime else {}),
-        **({"python": msgspec.to_builtins(described.python)} if described else {}),
-        **({"packages": dict(sorted(described.packages.items()))} if described else {}),
-    }
-
-
-def _made_by(study: StudyLine) -> dict[str, str | None]:
-    """Which code measured it; digests are SHA-256."""
-    return {
-        "scaling": study.scaling,
-        "pins": study.pins,
-        "workers_source": study.workers_source,
-        "fingerprint": study.fingerprint,
-    }
-
-
-# ------------------------------------------------------------------------------------------- folder
-
-PAGE = "index.html"  # report.html is a page that stands alone
-PUBLISHED = (
-    *(PUBLISHED_NAME, FILE_NAME, facts.FILE_NAME, PAGE),
-    *(TABLES, SUMMARY, COMPARISON, LAWS, LOSSES, PLOTS),
-    *BESIDE,
-)
-
-
-def publish(results: Path, folder: Path, console: Console, *, replace: bool = False) -> None:
-    """Publish the study in `results` in `folder`, which is its own.
-
-    What has been published there of the same study is written anew; files of other names stay. A
-    different study is replaced only with `replace`.
-
-    Raises:
-        UsageError: no journal that could be read, or `folder` holds something else.
-        ScalingError: the journal names a path or a machine, or something cannot be written.
-    """
-    journal = read(results, console)
-    lines = unpacked(journal.path)
-    _refuse_names(journal.path, lines)
-    for beside in (journal.path.parent / name for name in BESIDE):
-        if beside.is_file():
-            _refuse_names(beside, beside.read_bytes())
-    _refuse_others(folder, lines, replace=replace)
-
-    def write() -> None:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as made:
-            write_published(journal, _as_published(folder, lines), Path(made))
-            _take_its_place(Path(made), folder)
-
-    try_writing(folder, write, again="scaling publish")
-    pictures = len(list((folder / PLOTS).glob("*.svg")))
-    say(console, f"published: {folder}, with {formats.plural(pictures, 'plot')}")
-
-
-def write_published(journal: Journal, gzipped: bytes, folder: Path) -> None:
-    """Write all that is published of a journal, itself `gzipped` among it.
-
-    Raises `OSError`; `ScalingError` if the page names a path or a machine.
-    """
-    from scaling.report.page.parts import Pictures
-    from scaling.report.page.render import write_page
-
-    (folder / PUBLISHED_NAME).write_bytes(gzipped)
-    for name in BESIDE:
-        if (journal.path.parent / name).is_file():
-            shutil.copyfile(journal.path.parent / name, folder / name)
-    write_descriptions(journal, folder)
-    results = StudyResults.of(journal)
-    write_derived(results, folder, formats=["svg"])
-    write_page(results, folder / PAGE, pictures=Pictures(folder / PLOTS, beside=True))
-    _refuse_names(folder / PAGE, (folder / PAGE).read_bytes())
-
-
-def write_descriptions(journal: Journal, folder: Path) -> None:
-    """Write what the study was measured on, and the file that asks for it again, if that is known.
-
-    Raises `OSError`.
-    """
-    described = environment_text(journal)
-    (folder / FILE_NAME).write_text(described, encoding="utf-8")
-    if document := facts.study_file(journal.study):
-        (folder / facts.FILE_NAME).write_text(document, encoding="utf-8")
-
-
-def _refuse_names(path: Path, lines: bytes) -> None:
-    found = next(names_in(lines.decode(errors="replace")), None)
-    if found is not None:
-        line, name = found
-        raise ScalingError(
-            f"{path}: line {line} names {name!r}, which may reveal who or where you are; nothing "
-            "is published. Take it out of a copy of the study, and publish that"
-        )
-
-
-def _refuse_others(folder: Path, lines: bytes, *, replace: bool) -> None:
-    """Refuse a folder in which something would be lost or mixed up."""
-    published = folder / PUBLISHED_NAME
-    if (folder / JOURNAL_NAME).exists():
-        raise UsageError(f"{folder} is where a study was measured: publish it in another folder")
-    if published.is_file():
-        if not replace and not lines.startswith(unpacked(published)):
-            raise UsageError(f"{folder} holds another study: name another folder, or use --replace")
-    elif folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder} is a file: name a folder")
-    elif folder.is_dir() and any(folder.iterdir()):
-        raise UsageError(f"{folder} holds other things: give each study a folder of its own")
-
-
-def _as_published(folder: Path, lines: bytes) -> bytes:
-    """The lines gzipped; as they are in the folder, if they are there (zlibs pack differently)."""
-    there = folder / PUBLISHED_NAME
-    if there.is_file() and unpacked(there) == lines:
-        return there.read_bytes()
-    return packed(lines)
-
-
-def _take_its_place(made: Path, folder: Path) -> None:
-    """Put what was made into the folder, and take out what would no longer be made."""
-    folder.mkdir(exist_ok=True)
-    for name in PUBLISHED:
-        new, old = made / name, folder / name
-        if old.is_dir():
-            shutil.rmtree(old)
-        if new.exists():
-            new.replace(old)
-        else:
-            old.unlink(missing_ok=True)
+def _refuse_names(made: Path) -> None:
+    """Raise `ScalingError` where a file that is to be published has such a name."""
+    for file in sorted(made.rglob("*.*")):
+        for line, name in names_in(unpacked(file).decode(errors="replace")):
+            raise ScalingError(
+                f"{file.relative_to(made)}: line {line} names {name!r}, which may reveal who or "
+                "where you are; nothing is published. Take it out of a copy of the study, and "
+                "publish that"
+            )

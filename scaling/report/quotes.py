@@ -33,6 +33,7 @@ from scaling.base.errors import UsageError, unknown
 from scaling.base.files import text_in
 from scaling.journal.protected_write import write_file
 from scaling.journal.reading import NAMES
+from scaling.journal.record import Cell
 from scaling.report.figures_in_text import (
     OPEN,
     Form,
@@ -44,6 +45,7 @@ from scaling.report.figures_in_text import (
     source_of,
 )
 from scaling.report.tables.primitives import is_counted
+from scaling.study.controls import is_control
 
 # ------------------------------------------------------------------------------------------- counts
 # Counts that a text quotes of several studies: of ratios, of A/A pairs and of claims.
@@ -77,7 +79,7 @@ OF_CLAIMS: dict[str, ClaimWord | None] = {
 def count_verdicts(name: FigureName, studies: Sequence[StudyResults]) -> int:
     """How many ratios have the fields of a name, among those of some studies.
 
-    What is not counted without being named (`is_counted`) is where the name has a workload.
+    Controls and primitives are counted where the name has their workload.
 
     Raises:
         UsageError: there is no such verdict, or no ratio that has all other fields.
@@ -90,7 +92,7 @@ def count_verdicts(name: FigureName, studies: Sequence[StudyResults]) -> int:
     def fits(ratio: Ratio) -> bool:
         return (
             is_of(ratio, name.measure)
-            and (is_counted(ratio.of.workload) or "workload" in name.cell)
+            and ("workload" in name.cell or is_program(ratio.of))
             and name.beside.get(FAMILY) in (None, ratio.verdict.family)
             and not differing(ratio.of, name.cell)
             and not differing(ratio.over, name.over or {})
@@ -101,6 +103,11 @@ def count_verdicts(name: FigureName, studies: Sequence[StudyResults]) -> int:
     if not known:
         raise UsageError("no ratio has these fields")
     return sum(word in (None, each.verdict.word) for each in known)
+
+
+def is_program(cell: Cell) -> bool:
+    """Whether verdicts on a cell are counted: not those on controls and primitives."""
+    return is_counted(cell.workload) and not is_control(cell.workload, cell.parameters)
 
 
 def count_pairs(name: FigureName, studies: Sequence[StudyResults]) -> int:

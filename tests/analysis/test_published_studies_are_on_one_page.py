@@ -1,5 +1,6 @@
 """`index.html` beside the machines has what their studies are about, and each figure is a link."""
 
+import re
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -13,7 +14,7 @@ from scaling.analysis.results import StudyResults
 from scaling.base.console import new_console
 from scaling.base.errors import UsageError
 from scaling.base.formats import number
-from scaling.report.index import index_page, is_index, read_study, write_index
+from scaling.report.index import counts, index_page, is_index, write_index
 from scaling.report.publish import PAGE, publish
 from scaling.report.tables.findings import named
 from scaling.study.questions import CPU, MEMORY, OVER_PROCESSES, THROUGHPUT
@@ -24,6 +25,7 @@ from tests.analysis.test_page_shows_all_of_a_study import (
 )
 from tests.support.cli import Command
 from tests.support.html_outline import Element, Outline
+from tests.support.pages import TEXTS
 from tests.support.published import FOLDERS, PUBLISHED
 from tests.support.studies import FakeStudy
 
@@ -78,7 +80,7 @@ def links(within: Element) -> list[str]:
 
 def test_it_is_what_is_written_now() -> None:
     text = (PUBLISHED / PAGE).read_text(encoding="utf-8")
-    assert index_page([read_study(each) for each in FOLDERS]) == text, "`nox -s quotes` writes it"
+    assert index_page(PUBLISHED) == text, "`nox -s quotes` writes it"
     assert is_index(PUBLISHED / PAGE)
 
 
@@ -118,6 +120,22 @@ def test_every_line_says_machine_study_date_and_build_and_its_figures_lead_there
             ]
             assert verdict.attributes["class"] == f"verdict {verdict.words}"
             assert cell.words.startswith(cell.all("b")[0].words)
+
+
+def test_one_function_counts_for_the_page_and_the_readme() -> None:
+    found = counts(PUBLISHED).set_index("heading").loc["throughput over processes"]
+    for key, column in {"all": "cases", **dict.fromkeys(("faster", "slower", "same"))}.items():
+        (quoted,) = re.findall(rf"(\d+)<!-- over\.{key} -->", TEXTS["README.md"])
+        assert int(quoted) == found[column or key]
+    of_words = {word: n for word, n in found.items() if word != "cases" and n}
+    (sentence,) = [
+        each.words
+        for each in committed().all("section")[0].all("li")
+        if each.words.startswith("Throughput over processes, ")
+    ]
+    said = {word: int(n) for word, n in re.findall(r"(\w+) in (\d+)", sentence)}
+    assert said == of_words
+    assert f", {found['cases']} cases: " in sentence
 
 
 # ---------------------------------------------------------------------------------- what is shown
@@ -187,7 +205,7 @@ def test_each_machine_has_its_lines_and_no_control_any(root: Path) -> None:
     answer = page.all("section")[0]
     counted = [each.words for each in answer.all("li")]
     assert len(counted) == len(ASKED)
-    assert all("4 cases" in each or "all cases" in each for each in counted)
+    assert all(", 4 cases: " in each for each in counted)
 
 
 @pytest.mark.usefixtures("undrawn")

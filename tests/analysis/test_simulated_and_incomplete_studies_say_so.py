@@ -17,12 +17,12 @@ from scaling.analysis.table.load import Journal, read_journal
 from scaling.base.console import new_console
 from scaling.journal.record import encode_line
 from scaling.report.compare import compare
+from scaling.report.environment import environment_text
 from scaling.report.explain import explain
 from scaling.report.exports import FORMATS, export
 from scaling.report.files import tables_markdown, write_derived
 from scaling.report.gate import gate
 from scaling.report.page.render import page
-from scaling.report.publish import environment_text
 from scaling.report.terminal.show import Results, print_lines
 from tests.support.cli import Command
 from tests.support.printing import printed_by

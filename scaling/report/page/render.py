@@ -14,6 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from scaling.analysis.results import StudyResults, incomplete
+from scaling.analysis.table.groups import slug
 from scaling.base import formats
 from scaling.base.vocabulary import MODELS
 from scaling.journal.beside import Standing
@@ -174,6 +175,7 @@ def template(name: str = "page.html") -> Template:
         "verdict": word_of,
         "is_ours": Markup,  # pictures: made by us, and escaped where they were made
         "date": _date,
+        "slug": slug,
     }
     environment.tests["text"] = lambda cell: isinstance(cell, str)
     environment.tests["verdict"] = lambda cell: isinstance(cell, VerdictCell)

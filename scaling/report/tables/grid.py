@@ -66,9 +66,8 @@ class Grid:
     """One table. The first `words` columns are aligned left, figures right; so is a verdict left.
 
     `note` is shown below, a line for each of its lines. In a `grouped` table rows with the same
-    first cell stand together, so that a narrow reader can show it once, above them. `pages` has for
-    each row the address of the page that it is from: on a page, its figures lead there. Columns
-    for which a terminal has no room are in a further table there, or with `in_short` left out.
+    first cell stand together, so that a narrow reader can show it once, above them. Columns for
+    which a terminal has no room are in a further table there, or with `in_short` left out.
     """
 
     title: str
@@ -77,7 +76,6 @@ class Grid:
     words: int = 1
     note: str = ""
     grouped: bool = False
-    pages: Sequence[str] = ()
     in_short: bool = False
 
     def of(self, what: str) -> "Grid":

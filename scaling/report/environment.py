@@ -1,0 +1,71 @@
+"""`environment.json`: what a study was measured on and with, without unpacking its journal.
+
+All of it is in the journal's first line; here it has names that explain themselves. What the
+machine does not report is null.
+"""
+
+import json
+from typing import Any
+
+import msgspec
+
+from scaling.analysis.results import extent
+from scaling.analysis.table.load import Journal
+from scaling.journal.record import ArmRecord, Machine
+from scaling.report.page.facts import command, study_file
+from scaling.report.tables.notes import about
+
+FILE_NAME = "environment.json"
+SCHEMA = 1
+
+
+def environment_text(journal: Journal) -> str:
+    """The file: the study and how to have it again, the machine, each arm, every setting."""
+    study, found = journal.study, extent(journal)
+    document = {
+        "schema": SCHEMA,
+        "study": study.name,
+        "date": found.date,
+        "begun": found.begun,
+        "ended": found.ended,
+        "minutes": round(found.minutes, 1),
+        "blocks": found.blocks,
+        "runs": found.runs,
+        "invalid_runs": found.invalid,
+        "seed": study.seed,
+        "controls": about(journal).get("controls"),
+        **({"simulated": True} if study.simulated else {}),
+        "command": command(study) if study_file(study) else None,
+        "machine": _machine(study.machine),
+        "arms": {name: _arm(arm) for name, arm in study.arms.items()},
+        "services": [msgspec.to_builtins(each) for each in journal.ceilings],
+        "settings": study.study,
+        "made_by": {
+            "scaling": study.scaling,
+            "pins": study.pins,
+            "workers_source": study.workers_source,
+            "fingerprint": study.fingerprint,
+        },
+    }
+    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+
+
+def _machine(machine: Machine) -> dict[str, Any]:
+    """What is known of it, with whole bytes. Older journals do not say `caches`."""
+    known: dict[str, Any] = msgspec.to_builtins(machine)
+    if machine.memory_bytes is not None:
+        known["memory_bytes"] = round(machine.memory_bytes)
+    if machine.caches is None:
+        del known["caches"]
+    return known
+
+
+def _arm(arm: ArmRecord) -> dict[str, Any]:
+    """An arm: facts about its interpreter and its packages, all on one level."""
+    known: dict[str, Any] = {"build": arm.build, "settings": arm.settings, "origin": arm.origin}
+    if arm.runtime:
+        known["runtime"] = arm.runtime
+    if arm.description:
+        known["python"] = msgspec.to_builtins(arm.description.python)
+        known["packages"] = dict(sorted(arm.description.packages.items()))
+    return known
