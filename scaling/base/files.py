@@ -12,13 +12,14 @@ from scaling.base.errors import UsageError
 
 
 def text_in(path: Path, absent: str = "cannot be read (No such file)") -> str:
-    """The text of a user's file, its line ends as they are; `absent` is the error if there is none.
+    """The text of a user's file, its line ends as they are, without a byte order mark; `absent` is
+    the error if there is none.
 
     Raises:
         UsageError: it is not there, cannot be read, or is not UTF-8.
     """
     try:
-        return path.read_bytes().decode()
+        return path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
         raise UsageError(f"{path}: {absent}") from None
     except OSError as error:

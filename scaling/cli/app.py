@@ -11,7 +11,7 @@ import typer
 from scaling.base.console import new_console, say
 from scaling.base.errors import ScalingError, UsageError
 from scaling.cli import program
-from scaling.cli.program import Texts, folder, requirements_file, takes_flags
+from scaling.cli.program import OF_HOST, Texts, folder, requirements_file, takes_flags
 
 if TYPE_CHECKING:
     from scaling.journal.beside import AppCheck
@@ -92,6 +92,7 @@ def app(
             group=LOAD,
         ),
     ] = None,
+    host: Annotated[str, _option("--host", metavar="HOST", text=OF_HOST, group=LOAD)] = "",
     rate: Annotated[
         Texts,
         _option(
@@ -190,7 +191,7 @@ def app(
     variables = _variables(env or ())
     errors = new_console(stderr=True)
     file = None if requests == Path(OPENAPI) else requests
-    sent, sent_note = read_requests_file(file, partial(say, errors)) if file else ([], None)
+    sent, sent_note = read_requests_file(file, partial(say, errors), host) if file else ([], None)
     pythons = _pythons(python_gil, python_ft)
     asked = AppAsked(
         application=application,

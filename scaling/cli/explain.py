@@ -1,16 +1,16 @@
 """`scaling explain`: why it does not scale."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from scaling.base.console import new_console, say
 from scaling.base.errors import UsageError
-from scaling.cli.program import PATH, WITH, Results, Texts, app, folder
+from scaling.cli.program import OF_HOST, PATH, WITH, Results, Texts, app, folder
 
 HOLD = "Profilers (--hold)"
 
@@ -46,25 +46,33 @@ def explain(
             metavar="FILE", help="Requests to your application (GET /).", rich_help_panel=HOLD
         ),
     ] = None,
+    host: Annotated[str, typer.Option(metavar="HOST", help=OF_HOST, rich_help_panel=HOLD)] = "",
 ) -> None:
     """Say where the time goes that N workers lose against one, with intervals."""
     from scaling.report.explain import explain
+    from scaling.run.app_requests import read_requests_file
 
-    of_hold = {"--path": path, "--with": with_, "--requests": requests}
-    given = [flag for flag, value in of_hold.items() if value not in (None, [])]
+    of_hold = {"--path": path, "--with": with_, "--requests": requests, "--host": host}
+    given = [flag for flag, value in of_hold.items() if value not in (None, [], "")]
     if given and hold is None:
         raise UsageError(f"explain: {given[0]} needs --hold: nothing is run without it")
     if hold is not None:
         if as_json or details:
             raise UsageError("explain: --hold prints commands: leave --json and --details out")
-        _hold(results, hold, path or [], with_ or [], requests)
+        note = partial(say, new_console(stderr=True))
+        sent = read_requests_file(requests, note, host)[0] if requests else []
+        _hold(results, hold, path or [], with_ or [], sent)
         return
     json_to = new_console() if as_json else None
     explain(results, new_console(stderr=as_json), json_to=json_to, details=details)
 
 
 def _hold(
-    results: Path, seconds: int, paths: list[Path], requirements: list[str], requests: Path | None
+    results: Path,
+    seconds: int,
+    paths: list[Path],
+    requirements: list[str],
+    sent: Sequence[Mapping[str, Any]],
 ) -> None:
     """Keep the cell that loses most running for `seconds`, and print what profiles it.
 
@@ -75,7 +83,6 @@ def _hold(
     from scaling.analysis.results import StudyResults
     from scaling.report.explain import cell_to_profile, in_words, profiler_commands
     from scaling.report.files import read
-    from scaling.run.app_requests import read_requests_file
     from scaling.run.hold import hold
     from scaling.run.measure import ChildNeeds, prepared
     from scaling.study.definition import Options
@@ -86,7 +93,6 @@ def _hold(
     cell = cell_to_profile(study)
     if cell is None:
         raise UsageError("explain: --hold needs a cell of CPython at N > 1 with readings")
-    sent = read_requests_file(requests, note)[0] if requests else []
     needs = ChildNeeds(paths=[str(folder(each)) for each in paths], requirements=requirements)
     options = Options(arm=[cell.arm], seconds=str(seconds))
     with prepared(options, needs, note, study_file_of(study.study.study, str(results))) as ready:

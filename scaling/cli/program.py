@@ -64,6 +64,7 @@ WORKLOAD = "Workloads: echo,scrape, or your own as package.module:Name."
 SET = "A parameter of a workload: echo.payload_bytes=256,1024."
 PATH = "A folder that your own workload is imported from."
 WITH = "A requirement that your own workload needs, as for pip."
+OF_HOST = "Of a .har file: the host to send for (that of its page, or the one with most requests)."
 PGO = "Only use interpreters built with PGO (to publish figures)."
 
 

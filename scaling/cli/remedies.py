@@ -9,7 +9,7 @@ import typer
 
 from scaling.base.console import new_console, say
 from scaling.base.errors import UsageError
-from scaling.cli.program import Asked, Texts, app, requirements_file, takes_asked
+from scaling.cli.program import OF_HOST, Asked, Texts, app, requirements_file, takes_asked
 
 
 @app.command(epilog="Example: scaling remedies --workload echo")
@@ -35,6 +35,7 @@ def remedies(
             "--requests", metavar="FILE", help="Requests to it, one JSON object a line (GET /)."
         ),
     ] = None,
+    host: Annotated[str, typer.Option("--host", metavar="HOST", help=OF_HOST)] = "",
     remedy: Annotated[
         Texts,
         typer.Option("--remedy", metavar="NAME,…", help="Only these: recv64k,eager (all)."),
@@ -77,7 +78,7 @@ def remedies(
     steps = RemedySteps(
         options=asked.options,
         needs=replace(asked.wanted, requirement_files=files),
-        requests=read_requests_file(requests, partial(say, errors)) if requests else None,
+        requests=read_requests_file(requests, partial(say, errors), host) if requests else None,
         entry=entry_of(asked.options.workload_names, application, factory=factory),
         only=values_in(remedy, "--remedy") if remedy else tuple(REMEDIES),
         output=output,

@@ -23,72 +23,108 @@ from scaling.run.redaction import hide, secrets_in
 from scaling.study.definition import Sent
 
 # ---------------------------------------------------------------------------------------------- har
-# Requests as a browser saves them: a HAR file, as objects of the JSON Lines file.
+# Requests as a browser or a proxy saves them: a HAR file, as objects of the JSON Lines file.
 #
-# The first entry is the page that was opened: its host is the application's. What others answered,
-# or the browser itself, is left out, and so is what the load generator cannot send.
+# The host of the page that was opened is the application's; where there is no page, as in what a
+# proxy saves, the host with most requests. What others answered, or the browser itself, is left
+# out, and so is what the load generator cannot send.
 
 SUFFIX = ".har"
-# Said anew for each connection; HTTP/2 has pseudo-headers, which begin with a colon.
-OWN_HEADERS = ("connection", "content-length", "transfer-encoding", "keep-alive", "upgrade")
+# Said anew for each connection, unless these values ask for something; HTTP/2 has pseudo-headers,
+# which begin with a colon.
+NEVER = "\n"  # in no header
+OWN_HEADERS: Mapping[str, str] = {
+    "connection": "close",
+    "transfer-encoding": "chunked",
+    **dict.fromkeys(("content-length", "keep-alive", "proxy-connection", "upgrade"), NEVER),
+}
 FIRST_ERROR = 400
 SAFE = "!#$%&'()*+,/:;=?@[]~-._"  # in a URL, of what is ASCII
 SWITCHING = 101
 SCHEMES = ("http", "https", "ws", "wss")
+HTTP_1_0 = "HTTP/1.0"
 HOSTS_NAMED = 5  # hosts in a note
 
 
-def requests_in_har(file: Path) -> tuple[list[dict[str, Any]], list[str]]:
+def requests_in_har(file: Path, host: str = "") -> tuple[list[dict[str, Any]], list[str]]:
     """The requests of a HAR file to one host, equal ones once with a weight; and what was left out.
 
     Raises:
-        UsageError: the file cannot be read, is no HAR, or has no request in it.
+        UsageError: the file cannot be read, is no HAR, or has no request to that host.
     """
-    entries = _entries(file)
-    hosts = [_host(each) for each in entries]
-    own = next(filter(None, hosts), "any host")
-    others = Counter(host for host in hosts if host not in (own, ""))
+    log = _log(file)
+    hosts = [_host(each) for each in log["entries"]]
+    sendable = [name for name, each in zip(hosts, log["entries"], strict=True) if not _unfit(each)]
+    own, reason = _own_host(log, sendable, host.lower())
     reasons: Counter[str] = Counter()
     weights: Counter[str] = Counter()
-    for entry, host in zip(entries, hosts, strict=True):
-        if host in (own, ""):
-            if reason := _unfit(entry):
-                reasons[reason] += 1
+    old = 0
+    for entry, name in zip(log["entries"], hosts, strict=True):
+        if name in (own, ""):
+            if unfit := _unfit(entry):
+                reasons[unfit] += 1
             else:
                 weights[json.dumps(_har_request(entry))] += 1
+                old += str(entry["request"].get("httpVersion")).upper() == HTTP_1_0
     if not weights:
-        raise UsageError(f"--requests {file}: no request to {own} in it that can be sent again")
+        named = _named(Counter(sendable)) or "none"
+        raise UsageError(
+            f"--requests {file}: no request to {own} in it that can be sent again; "
+            f"hosts with such requests: {named}"
+        )
     requests = [
         json.loads(text) | ({"weight": count} if count > 1 else {})
         for text, count in weights.items()
     ]
-    notes = [f"{file.name}: {plural(weights.total(), 'request')} to {own}"]
-    if others:
-        named = ", ".join(f"{host} ({count})" for host, count in others.most_common(HOSTS_NAMED))
-        more = (
-            f" and {plural(len(others) - HOSTS_NAMED, 'more host')}"
-            if len(others) > HOSTS_NAMED
-            else ""
-        )
-        notes.append(f"left out, to other hosts: {named}{more}")
+    notes = [f"{file.name}: {plural(weights.total(), 'request')} to {own}{reason}"]
+    if others := Counter(name for name in hosts if name not in (own, "")):
+        notes.append(f"left out, to other hosts: {_named(others)}")
+    if old:
+        notes.append(f"{plural(old, 'request')} of {HTTP_1_0}: sent as HTTP/1.1")
     notes += [f"left out: {count} {reason}" for reason, count in reasons.items()]
     return requests, notes
 
 
-def _entries(file: Path) -> Sequence[Mapping[str, Any]]:
+def _own_host(log: Mapping[str, Any], sendable: Sequence[str], asked: str) -> tuple[str, str]:
+    """The host of the application, and why it is that one where several could be."""
+    if asked:
+        fits = (each for each in sendable if asked in (each, each.partition(":")[0]))
+        return next(fits, asked), ""
+    pages = [page["id"] for page in log.get("pages") or ()]
+    of_page = (
+        each for each in log["entries"] if _host(each) and each.get("pageref") in (*pages, None)
+    )
+    if pages and (first := next(of_page, None)):
+        return _host(first), ""
+    counts = Counter(sendable)
+    if not counts:
+        return next(filter(None, map(_host, log["entries"])), "any host"), ""
+    ((most, _),) = counts.most_common(1)
+    return most, ", the host with most (--host names another)" if len(counts) > 1 else ""
+
+
+def _named(counts: Counter[str]) -> str:
+    """`a.example (3), b.example (1) and 2 more hosts`."""
+    named = ", ".join(f"{host} ({count})" for host, count in counts.most_common(HOSTS_NAMED))
+    more = len(counts) - HOSTS_NAMED
+    return f"{named} and {plural(more, 'more host')}" if more > 0 else named
+
+
+def _log(file: Path) -> Mapping[str, Any]:
     text = text_in(file, "there is no such file")
     try:
-        entries = json.loads(text.removeprefix("\ufeff"))["log"]["entries"]
-        for each in entries:
-            _host(each), _unfit(each), _har_request(each)
+        log = json.loads(text)["log"]
+        for each in log["entries"]:
+            _host(each), _unfit(each), _har_request(each), each.get("pageref")
+        [page["id"] for page in log.get("pages") or ()]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UsageError(
             f"--requests {file}: not a HAR file ({type(error).__name__}: {error}). "
             "Save it again from the browser's network panel"
         ) from None
-    if not entries:
+    if not log["entries"]:
         raise UsageError(f"--requests {file}: no requests in it")
-    return list(entries)
+    return dict(log)
 
 
 def _host(entry: Mapping[str, Any]) -> str:
@@ -116,6 +152,11 @@ def _unfit(entry: Mapping[str, Any]) -> str:
     return ""
 
 
+def _is_sent(name: str, value: str) -> bool:
+    """Whether a header is sent again; name and value are in small letters."""
+    return not name.startswith(":") and OWN_HEADERS.get(name, value) == value
+
+
 def _har_request(entry: Mapping[str, Any]) -> dict[str, Any]:
     request = entry["request"]
     parts = urlsplit(request["url"])
@@ -125,7 +166,7 @@ def _har_request(entry: Mapping[str, Any]) -> dict[str, Any]:
     headers = {
         each["name"]: each["value"]
         for each in request.get("headers", ())
-        if not each["name"].startswith(":") and each["name"].lower() not in OWN_HEADERS
+        if _is_sent(each["name"].lower(), each["value"].lower())
     }
     names = {name.lower() for name in headers}
     if "cookie" not in names and (cookies := request.get("cookies")):
@@ -167,17 +208,20 @@ print(json.dumps([found, refused]))
 
 
 def read_requests_file(
-    file: Path, say: Callable[[str], None] = lambda _: None
+    file: Path, say: Callable[[str], None] = lambda _: None, host: str = ""
 ) -> tuple[list[dict[str, Any]], Sent]:
     """The requests of a file, and what the study's first line says of them.
 
-    It has a request a line, or is a HAR file; `say` gets what of that is not sent.
+    It has a request a line, or is a HAR file, of which `host` may name the one to send to; `say`
+    gets what of that is not sent.
 
     Raises:
         UsageError: the file cannot be read, or a line is no request; it names file and line.
     """
     if file.suffix == SUFFIX:
-        return sendable(*requests_in_har(file), say)
+        return sendable(*requests_in_har(file, host), say)
+    if host:
+        raise UsageError(f"--host {host}: {file.name} has no hosts, only a .har file has")
     requests = json.loads(_by_the_generators_rules(READ, str(file)))
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
     return requests, Sent(count=len(requests), sha256=digest)
@@ -226,11 +270,15 @@ def send(connection: http.client.HTTPConnection, request: Mapping[str, Any]) -> 
     Raises:
         OSError: the connection is closed, or cannot be opened.
     """
+    headers = request.get("headers", {})
+    chunked = any(name.lower() == "transfer-encoding" for name in headers)
+    body = request.get("body", "").encode()
     connection.request(
         request.get("method", "GET"),
         request.get("path", "/"),
-        request.get("body", "").encode() or None,
-        request.get("headers", {}),
+        body if body or chunked else None,
+        headers,
+        encode_chunked=chunked,
     )
 
 

@@ -3,15 +3,18 @@
 Cookies and tokens in them are sent, and never written down.
 """
 
+import http.client
 import json
+import threading
 from collections.abc import Mapping, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from scaling.base.errors import UsageError
-from scaling.run.app_requests import read_requests_file, requests_in_schema, schema_in
+from scaling.run.app_requests import read_requests_file, requests_in_schema, schema_in, send
 from scaling.run.redaction import HIDDEN, hide, hide_in_record, secrets_in
 
 
@@ -23,16 +26,21 @@ def entry(url: str, method: str = "GET", status: int = 200, **request: Any) -> d
     return {"request": asked, "response": {"status": status}, **more}
 
 
-def read(tmp_path: Path, *entries: Mapping[str, Any]) -> tuple[list[dict[str, Any]], list[str]]:
+PAGES = [{"id": "page_1", "title": "https://shop.example/"}]
+
+
+def read(
+    tmp_path: Path, *entries: Mapping[str, Any], host: str = "", pages: Any = ()
+) -> tuple[list[dict[str, Any]], list[str]]:
     file = tmp_path / "capture.har"
-    file.write_text(json.dumps({"log": {"entries": entries}}))
+    file.write_text(json.dumps({"log": {"pages": pages, "entries": entries}}))
     notes: list[str] = []
-    requests, sent = read_requests_file(file, notes.append)
+    requests, sent = read_requests_file(file, notes.append, host)
     assert sent.count == len(requests)
     return requests, notes
 
 
-def test_a_capture_becomes_requests_to_the_first_host(tmp_path: Path) -> None:
+def test_a_capture_becomes_requests_to_the_host_of_its_page(tmp_path: Path) -> None:
     own = {":authority": "shop.example", "Connection": "keep-alive", "Accept": "*/*"}
     requests, notes = read(
         tmp_path,
@@ -42,6 +50,7 @@ def test_a_capture_becomes_requests_to_the_first_host(tmp_path: Path) -> None:
         entry("https://cdn.example/app.css"),
         entry("https://shop.example/find?q=a b&x=é#part"),
         entry("https://shop.example/gone", status=404),
+        pages=PAGES,
     )
     assert requests == [
         {"path": "/", "headers": {"Accept": "*/*", "host": "shop.example"}},
@@ -52,6 +61,102 @@ def test_a_capture_becomes_requests_to_the_first_host(tmp_path: Path) -> None:
         "capture.har: 3 requests to shop.example",
         "left out, to other hosts: cdn.example (2), fonts.example (1)",
     ]
+
+
+TELEMETRY = [entry("https://t.example/v1", "POST"), entry("https://t.example/v1", "POST")]
+OF_SHOP = [entry(f"https://shop.example/{each}") for each in "abc"]
+UPDATES = [entry(f"wss://live.example/{each}", status=101) for each in range(9)]
+MOST = ", the host with most (--host names another)"
+
+
+@pytest.mark.parametrize(
+    ("entries", "host", "pages", "own", "reason"),
+    [
+        ([*TELEMETRY, *OF_SHOP], "", (), "shop.example", MOST),  # as a proxy saves it
+        ([*TELEMETRY, *UPDATES, *OF_SHOP], "", (), "shop.example", MOST),  # what can be sent
+        ([TELEMETRY[0], OF_SHOP[0]], "", (), "t.example", MOST),
+        (OF_SHOP, "", (), "shop.example", ""),
+        ([*TELEMETRY, *OF_SHOP], "t.example", (), "t.example", ""),
+        ([*TELEMETRY, *OF_SHOP], "T.Example", PAGES, "t.example", ""),
+        ([entry("http://localhost:8000/")], "localhost", (), "localhost:8000", ""),
+        # The page of a browser has more from a CDN, and what another tab asks for comes first.
+        (
+            [{**TELEMETRY[0], "pageref": "page_0"}]
+            + [{**each, "pageref": "page_1"} for each in (OF_SHOP[0], *TELEMETRY)],
+            *("", PAGES, "shop.example", ""),
+        ),
+    ],
+)
+def test_the_host_is_that_of_the_page_or_of_most_requests_or_the_one_named(
+    entries: list[Mapping[str, Any]],
+    host: str,
+    pages: Any,
+    own: str,
+    reason: str,
+    tmp_path: Path,
+) -> None:
+    requests, notes = read(tmp_path, *entries, host=host, pages=pages)
+    assert {each["headers"]["host"] for each in requests} == {own}
+    count = sum(each.get("weight", 1) for each in requests)
+    assert notes[0] == f"capture.har: {count} request{'s' * (count > 1)} to {own}{reason}"
+
+
+def test_a_host_that_is_not_there_is_said_with_those_that_are(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as refused:
+        read(tmp_path, *TELEMETRY, *OF_SHOP, host="shop.test")
+    assert str(refused.value).endswith(
+        "no request to shop.test in it that can be sent again; hosts with such requests: "
+        "shop.example (3), t.example (2)"
+    )
+    (tmp_path / "list.jsonl").write_text("{}")
+    with pytest.raises(UsageError, match=r"--host a: list\.jsonl has no hosts"):
+        read_requests_file(tmp_path / "list.jsonl", host="a")
+
+
+def test_what_frames_a_request_is_kept_where_it_can_be_asked(tmp_path: Path) -> None:
+    own = {"Connection": "close", "Transfer-Encoding": "chunked", "Proxy-Connection": "close"}
+    old = entry("http://shop.example/b", "POST", headers=own, postData={"text": "x" * 9})
+    old["request"]["httpVersion"] = "HTTP/1.0"
+    requests, notes = read(tmp_path, entry("http://shop.example/a"), old)
+    assert requests[1]["headers"] == {
+        "Connection": "close", "Transfer-Encoding": "chunked", "host": "shop.example",
+    }  # fmt: skip
+    assert notes[1:] == ["1 request of HTTP/1.0: sent as HTTP/1.1"]
+
+
+class Echo(BaseHTTPRequestHandler):
+    """Answers with the body that came in chunks, and counts its connections."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        body = b""
+        while length := int(self.rfile.readline(), 16):
+            body += self.rfile.read(length)
+            self.rfile.readline()
+        self.rfile.readline()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.mark.parametrize("body", ["", "hello", "x" * 100_000])
+def test_one_client_sends_chunks_too(body: str) -> None:
+    headers = {"Transfer-Encoding": "chunked"}
+    with ThreadingHTTPServer(("127.0.0.1", 0), Echo) as server:
+        threading.Thread(target=server.serve_forever, args=[0.02]).start()
+        connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
+        try:
+            for _ in range(2):
+                send(connection, {"method": "POST", "headers": headers, "body": body})
+                assert connection.getresponse().read() == body.encode()
+        finally:
+            connection.close()
+            server.shutdown()
 
 
 def test_bodies_are_sent_and_equal_requests_have_a_weight(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from tests.support.children import PATIENCE_S
 from workers.services.load.generator import give_up_late
 from workers.services.load.http_connection import HttpConnection
 from workers.services.load.lane import EchoConnection, Lane, Message, opener
-from workers.services.load.requests_list import Request, Target
+from workers.services.load.requests_list import CHUNK_BYTES, Request, Target
 from workers.services.load.tally import Tally, Window
 from workers.services.serving import new_event_loop
 
@@ -99,7 +99,7 @@ async def _ask(
     else:
         data = request.on_http(target.authority, target.path, keepalive=keepalive)
         message = Message(data, request.status, is_head=request.method == "HEAD")
-        message = message._replace(declined=request.declined)
+        message = message._replace(declined=request.declined, closes=request.closes)
         lane = Lane([message], opener(HttpConnection, target), keepalive=keepalive)
     lane.attach(tally, free.put_nowait)
     timeout_s = 0.3 if HANG in script else PATIENCE_S
@@ -178,6 +178,42 @@ def test_an_answer_to_head_has_no_body(factory: Factory) -> None:
     script = HEAD + b"Content-Length: 1000\r\n\r\n"
     outcome = ask(factory, script, request=Request(method="HEAD"), times=3)
     assert (outcome.window.completed, outcome.connections) == (3, 1)
+
+
+@pytest.mark.parametrize("script", [[HI], GOOD["closes after it"], GOOD["chunked"]])
+@pytest.mark.parametrize("name", ["Connection", "connection"])
+def test_a_connection_ends_where_that_is_asked(name: str, script: list[bytes]) -> None:
+    """Also where the server would keep it."""
+    outcome = ask(FACTORIES[0], *script, request=Request(headers={name: "close"}), times=3)
+    assert (outcome.window.completed, outcome.connections) == (3, 3)
+    assert all(f"{name}: close\r\n".encode() in each for each in outcome.received)
+
+
+@pytest.mark.parametrize("keepalive", [True, False])
+def test_a_connection_header_is_sent_once(keepalive: bool) -> None:
+    request = Request(headers={"Connection": "keep-alive"})
+    outcome = ask(FACTORIES[0], HI, request=request, times=2, keepalive=keepalive)
+    assert outcome.connections == (1 if keepalive else 2)
+    said = b"Connection: keep-alive\r\n" if keepalive else b"Connection: close\r\n"
+    assert [each.lower().count(b"connection:") for each in outcome.received] == [1, 1]
+    assert said in outcome.received[0]
+
+
+@pytest.mark.parametrize("size", [0, 5, CHUNK_BYTES, CHUNK_BYTES + 1, 3 * CHUNK_BYTES])
+def test_a_body_is_sent_in_chunks_where_that_is_asked(size: int) -> None:
+    headers = {"transfer-encoding": "Chunked"}
+    data = Request("POST", "/a", headers, "x" * size).on_http("here", "/", keepalive=True)
+    head, _, body = data.partition(b"\r\n\r\n")
+    assert b"content-length" not in head.lower()
+    lengths = []
+    while body:
+        length, _, rest = body.partition(b"\r\n")
+        lengths.append(int(length, 16))
+        assert rest[: lengths[-1]] == b"x" * lengths[-1]
+        assert rest[lengths[-1] :][:2] == b"\r\n"
+        body = rest[lengths[-1] + 2 :]
+    assert lengths[-1] == 0
+    assert (sum(lengths), len(lengths)) == (size, -(-size // CHUNK_BYTES) + 1)
 
 
 def test_the_expected_status_is_the_right_one() -> None:

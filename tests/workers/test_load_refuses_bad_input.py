@@ -140,6 +140,15 @@ def test_a_list_of_requests_is_read(tmp_path: Path) -> None:
     ]
 
 
+def test_a_byte_order_mark_is_no_part_of_a_list(tmp_path: Path) -> None:
+    """As editors and shells on Windows write it."""
+    file = tmp_path / "requests.jsonl"
+    file.write_bytes(b'\xef\xbb\xbf{"path": "/a"}\r\n{"path": "/b"}\r\n')
+    assert read_requests(str(file)) == [Request(path="/a"), Request(path="/b")]
+    file.write_bytes(b'\xef\xbb\xbf\r\n{"path": "/b"}\r\n')
+    assert read_requests(str(file)) == [Request(path="/b")]
+
+
 def test_json_is_sent_as_the_body_with_its_content_type(tmp_path: Path) -> None:
     file = tmp_path / "requests.jsonl"
     file.write_text(
@@ -175,6 +184,14 @@ def test_json_is_sent_as_the_body_with_its_content_type(tmp_path: Path) -> None:
         ('{"headers": {"A": "b\\r\\nC: d"}}', "no line breaks"),
         ('{"headers": {"A B": "c"}}', "not a header's name"),
         ('{"headers": {"Content-Length": "5"}}', "set by the generator"),
+        ('{"headers": {"Connection": "upgrade"}}', "leave it out unless it is close or keep-alive"),
+        ('{"headers": {"transfer-encoding": "gzip"}}', "leave it out unless it is chunked"),
+        ('{"path": "/a", "path": "/b"}', "the key 'path' is there twice"),
+        ('{"headers": {"A": "1", "B": "2", "A": "3"}}', "the key 'A' is there twice"),
+        ('{"method": "POST", "json": [{"id": 1, "id": 2}]}', "the key 'id' is there twice"),
+        ('{"path": "/docs#top"}', "what follows # is never sent; leave it out"),
+        ('\ufeff{"path": "/"}', "not JSON"),  # a mark in the middle of a file is none
+        ('{"version": "1.0"}', "unknown key 'version'"),
         ('{"status": 99}', "not from 200 to 599"),
         ('{"body": {}}', 'body must be a text, not {}; "json" takes objects and lists'),
         ('{"body": "", "json": 1}', "body and json exclude each other"),

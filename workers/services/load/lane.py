@@ -22,6 +22,7 @@ class Message(NamedTuple):
     status: int | None  # None: 200 to 399
     is_head: bool
     declined: Sequence[int] = ()  # statuses that are no answer, and no error
+    closes: bool = False  # whether the connection ends with the answer
 
 
 # Opens a connection for a lane, which it reports to by `opened`, `answered` and `lost`.
@@ -80,7 +81,7 @@ class Lane:
 
         `declined`: the server could not answer in time, and said so.
         """
-        if self.connection and not (reusable and self._keepalive):
+        if self.connection and not (reusable and self._keepalive and not self._message.closes):
             self.connection.close()
             self.connection = None
         self._settle(error, declined=declined)

@@ -140,6 +140,7 @@ def messages(part: Part, target: Target) -> list[Message]:
             each.status,
             is_head=each.method == "HEAD",
             declined=each.declined,
+            closes=each.closes,
         )
         for each in part.requests
     ]

@@ -6,15 +6,18 @@ A line is an object with `method`, `path`, `headers`, `body` (a text) or `json` 
 JSON), `weight`, `status` (the one that is right; without it 200 to 399 are), `declined` (statuses
 by which a server declines a request that it cannot answer in time: no error, and in no latency) and
 `background` (true: the request loads the server, and its latency is kept apart from that of the
-others). All are optional. What is sent to rooms is one message: its `path` and `body`, `room` (the
-members of each) and `stalled` (how many members stop reading).
+others). All are optional. Of the headers that frame a request, `Connection: close` ends the
+connection after the answer, and `Transfer-Encoding: chunked` sends the body in chunks; its length
+is the generator's. What is sent to rooms is one message: its `path` and `body`, `room` (the members
+of each) and `stalled` (how many members stop reading).
 """
 
 import itertools
 import json
 import random
 import socket
-from collections.abc import Callable, Mapping, Sequence
+from codecs import BOM_UTF8
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
@@ -104,7 +107,13 @@ def is_here(family: int, address: str) -> bool:
 
 ECHO_BODY = "x" * 256  # what the study's echo workload sends unless asked otherwise
 WEIGHT_MOST = 1e100
-OWN_HEADERS = ("connection", "content-length", "transfer-encoding")
+# Headers that frame a request, and which of their values are sent.
+FRAMING: Mapping[str, Sequence[str]] = {
+    "connection": ("close", "keep-alive"),
+    "transfer-encoding": ("chunked",),
+    "content-length": (),
+}
+CHUNK_BYTES = 16_384  # of a body that is sent in chunks
 TYPES: Mapping[str, tuple[type | tuple[type, ...], str]] = {  # and what they are called
     "method": (str, "a text"),
     "path": (str, "a text"),
@@ -140,24 +149,45 @@ class Request:
         default = vars(Request())
         return {name: value for name, value in vars(self).items() if value != default[name]}
 
+    @property
+    def closes(self) -> bool:
+        """Whether the connection ends with the answer."""
+        return self._header("connection") == "close"
+
     def on_http(self, authority: str, path: str, *, keepalive: bool) -> bytes:
         """The request as bytes for the server at `authority`; `path` is the URL's."""
-        names = {name.lower() for name in self.headers}
         body = self.body.encode()
         lines = [f"{self.method} {self.path or path} HTTP/1.1"]
-        if "host" not in names:
+        if self._header("host") is None:
             lines.append(f"Host: {authority}")
-        lines += [f"{name}: {value}" for name, value in self.headers.items()]
-        if body or self.method in ("POST", "PUT", "PATCH"):
+        lines += [
+            f"{name}: {value}"
+            for name, value in self.headers.items()
+            if keepalive or name.lower() != "connection"
+        ]
+        if self._header("transfer-encoding") is not None:
+            body = in_chunks(body)
+        elif body or self.method in ("POST", "PUT", "PATCH"):
             lines.append(f"Content-Length: {len(body)}")
         if not keepalive:
             lines.append("Connection: close")
         return "\r\n".join([*lines, "", ""]).encode("latin-1") + body
 
+    def _header(self, name: str) -> str | None:
+        """The value of a header, in small letters; None if there is none."""
+        values = (value for each, value in self.headers.items() if each.lower() == name)
+        return next((value.lower() for value in values), None)
+
     def on_tcp(self) -> bytes:
         """The body behind its length (4 bytes, big-endian)."""
         body = (self.body or ECHO_BODY).encode()
         return len(body).to_bytes(4, "big") + body
+
+
+def in_chunks(body: bytes) -> bytes:
+    """A body as `Transfer-Encoding: chunked` has it (RFC 9112, 7.1)."""
+    parts = [body[at : at + CHUNK_BYTES] for at in range(0, len(body), CHUNK_BYTES)]
+    return b"".join(b"%x\r\n%b\r\n" % (len(each), each) for each in [*parts, b""])
 
 
 def draw(weights: Sequence[float], seed: str) -> Callable[[], int]:
@@ -170,7 +200,7 @@ def draw(weights: Sequence[float], seed: str) -> Callable[[], int]:
 
 
 def read_requests(file: str) -> list[Request]:
-    """Read a list of requests; empty lines are skipped.
+    """Read a list of requests; empty lines, and a byte order mark, are skipped.
 
     Raises:
         BadInputError: the file cannot be read, or a line is wrong; it names file and line.
@@ -178,8 +208,8 @@ def read_requests(file: str) -> list[Request]:
     try:
         with open(file, "rb") as lines:
             found = [
-                _read(line, f"{file}, line {number}")
-                for number, line in enumerate(lines, 1)
+                request_from(_decoded(line, place), place)
+                for place, line in _lines(lines, file)
                 if line.strip()
             ]
     except OSError as error:
@@ -189,9 +219,21 @@ def read_requests(file: str) -> list[Request]:
     return found
 
 
-def _read(line: bytes, place: str) -> Request:
+def _lines(lines: Iterable[bytes], file: str) -> Iterator[tuple[str, bytes]]:
+    """The lines of a file, each with what it is called in messages."""
+    for number, line in enumerate(lines, 1):
+        yield f"{file}, line {number}", line.removeprefix(BOM_UTF8) if number == 1 else line
+
+
+def _decoded(line: bytes, place: str) -> Any:
+    def unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+        names = [name for name, _ in pairs]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise BadInputError(f"{place}: the key {twice[0]!r} is there twice")
+        return dict(pairs)
+
     try:
-        return request_from(json.loads(line.decode()), place)
+        return json.loads(line.decode(), object_pairs_hook=unique)
     except UnicodeDecodeError:
         raise BadInputError(f"{place}: not UTF-8") from None
     except json.JSONDecodeError as error:
@@ -248,18 +290,28 @@ def _problem(request: Request) -> str:
         request.path.startswith("/") and request.path.isascii() and _is_plain(request.path, " ")
     ):
         return f"path {request.path!r} must begin with / and hold only ASCII without blanks"
-    for name, value in request.headers.items():
-        if name.lower() in OWN_HEADERS:
-            return f"header {name} is set by the generator; leave it out"
-        if not (name and name.isascii() and _is_plain(name, " :")):
-            return f"header {name!r} is not a header's name"
-        if not _is_plain(value) or not all(ord(letter) < 256 for letter in value):
-            return f"header {name}: no line breaks and only Latin-1"
+    if "#" in (request.path or ""):
+        return f"path {request.path!r}: what follows # is never sent; leave it out"
+    if problem := _problem_of_headers(request.headers):
+        return problem
     if any("\ud800" <= letter <= "\udfff" for letter in request.body):
         return "body: half of a surrogate pair is no text"
     if not 0 < request.weight < WEIGHT_MOST:
         return f"weight {request.weight} is not above 0, or too large"
     return _problem_of_numbers(request)
+
+
+def _problem_of_headers(headers: Mapping[str, str]) -> str:
+    for name, value in headers.items():
+        values = FRAMING.get(name.lower())
+        if values is not None and value.lower() not in values:
+            can_be = f" unless it is {' or '.join(values)}" if values else ""
+            return f"header {name} is set by the generator; leave it out{can_be}"
+        if not (name and name.isascii() and _is_plain(name, " :")):
+            return f"header {name!r} is not a header's name"
+        if not _is_plain(value) or not all(ord(letter) < 256 for letter in value):
+            return f"header {name}: no line breaks and only Latin-1"
+    return ""
 
 
 def _problem_of_numbers(request: Request) -> str:
