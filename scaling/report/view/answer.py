@@ -1,9 +1,16 @@
 """The answer of a study: one selection, a line for each workload and loop."""
 
+import pandas as pd
+
 from scaling.analysis.tables.derived import EXTRA_WORKER
 from scaling.analysis.tables.ratios import GAIN
+from scaling.analysis.tables.study import Study
+from scaling.base.formats import listed, number
+from scaling.base.vocabulary import THREADS
+from scaling.builds.arms import free_arms
 from scaling.report.render.grid import Heading
 from scaling.report.view.declare import Figure, Ratio, Table, Words
+from scaling.report.view.notes import MEASURES
 from scaling.study.questions import CAPACITY, CPU, OVER_PROCESSES, OVER_SERVER, P99, THROUGHPUT
 
 LINE = {"": ("subject", "loop", "arm", "model"), "N": ("workers",)}
@@ -81,3 +88,52 @@ OTHERS = Table(
 )
 
 ANSWER = (THROUGHPUTS, CAPACITIES, LATENCIES, SERVERS)
+
+
+def sentence(study: Study) -> str:
+    """`2 threads on 3.14t do 1.78× to 1.99× the work of one. Over processes: …`."""
+    ratios = study.ratios
+    if ratios.empty:
+        return NOTHING
+    free = free_arms(dict.fromkeys(ratios["arm"]))
+    main = ratios[
+        ratios["headline"]
+        & ~ratios["control"]
+        & (ratios["model"] == THREADS)
+        & ratios["arm"].isin(free)
+    ]
+    parts = []
+    for question, text in SENTENCES.items():
+        for measure, rows in main[main["question"] == question].groupby("measure", sort=False):
+            name = MEASURES.get(str(measure), str(measure))
+            parts.append(text.format(who=_who(rows), times=_times(rows), measure=name))
+            if question != GAIN:
+                parts[-1] += f" {_counted(rows)}."
+    return " ".join(parts) or NOTHING
+
+
+NOTHING = "No headline ratio: a gain needs valid runs at more than one N."
+SENTENCES = {
+    GAIN: "{who} do {times} the work of one.",
+    OVER_PROCESSES: "Over as many processes, {measure}: {times},",
+    OVER_SERVER: "Over processes with a server, {measure}: {times},",
+}
+
+
+def _who(rows: pd.DataFrame) -> str:
+    """`2 threads on 3.14t`."""
+    counts = rows["workers"].unique()
+    return f"{counts[0] if len(counts) == 1 else 'N'} threads on {listed(rows['arm'].unique())}"
+
+
+def _times(rows: pd.DataFrame) -> str:
+    ends = (rows["ratio"].min(), rows["ratio"].max())
+    return " to ".join(dict.fromkeys(f"{number(end)}×" for end in ends))
+
+
+def _counted(rows: pd.DataFrame) -> str:
+    """What one ratio says; of several how often each word was given."""
+    if len(rows) == 1:
+        return str(rows["said"].iloc[0])
+    words = rows["word"].where(rows["word"] != "", "no word")
+    return listed(f"{word} in {count}" for word, count in words.value_counts().items())

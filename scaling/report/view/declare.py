@@ -205,7 +205,7 @@ class Table:
     has the same values in the columns of `rows`, by heading. Those that differ among the lines name
     a line, the others stand in the title. `columns` are shown as far as any line has a value; with
     none, there is one for each measure of `estimates`. There is a grid for each value of `each`,
-    and at most `most` lines.
+    and at most `most` lines. What is `wide` has more columns than a terminal.
     """
 
     title: str
@@ -216,6 +216,7 @@ class Table:
     each: str = ""
     most: int = 1_000
     notes: tuple[Note, ...] = ()
+    wide: bool = False
 
     def selected(self, tables: Tables) -> pd.DataFrame:
         """The rows that it is of."""

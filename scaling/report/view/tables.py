@@ -2,13 +2,22 @@
 
 import pandas as pd
 
-from scaling.analysis.tables.derived import LOSSES, MACHINE, SHARING
+from scaling.analysis.tables.derived import (
+    EFFICIENCY,
+    EXTRA_WORKER,
+    FACTORS,
+    LOSSES,
+    MACHINE,
+    SHARING,
+    SPEEDUP,
+)
 from scaling.analysis.tables.ratios import EQUAL_CELLS
 from scaling.analysis.tables.study import Study
 from scaling.base.formats import parameter
 from scaling.report.render.grid import Heading
-from scaling.report.view.declare import Field, Ratio, Table, Words
+from scaling.report.view.declare import Field, Figure, Ratio, Table, Words
 from scaling.report.view.notes import again, layout, reasons_text, turns
+from scaling.study.questions import CPU, MEMORY, P99, THROUGHPUT
 
 CONFIGURATION = {"": ("loop", "arm", "model"), "N": ("workers",)}
 OF = {"": ("name", "loop", "arm", "model"), "N": ("workers",)}
@@ -52,16 +61,38 @@ def of_question(question: str, title: str) -> Table:
     )
 
 
+SETTINGS = of_question("setting", "What each setting changes")
 RATIOS = tuple(of_question(name, title) for name, title in TITLES.items())
+
+MAIN_FIGURES = (
+    Figure(Heading("operations/s"), THROUGHPUT),
+    Figure(Heading("speed-up"), SPEEDUP),
+    Figure(Heading("efficiency"), EFFICIENCY),
+    Figure(Heading("CPU µs"), CPU),
+    Figure(Heading("P50 ms"), "latency_p50_s"),
+    Figure(Heading("P99 ms"), P99),
+    Figure(Heading("MiB"), MEMORY),
+    Figure(Heading("MiB a worker"), EXTRA_WORKER),
+)
 
 FIGURES = Table(
     "Figures",
     "estimates",
-    where=f"not twin and measure not in {[*LOSSES, MACHINE, SHARING]} "
-    "and not measure.str.endswith('_factor')",
+    where="not twin",
     each="name",
     rows=CONFIGURATION,
+    columns=MAIN_FIGURES,
     notes=(again,),
+)
+
+OTHER_FIGURES = Table(
+    "All other figures",
+    "estimates",
+    where=f"not twin and measure not in {[each.measure for each in MAIN_FIGURES]} "
+    f"and measure not in {[*LOSSES, *FACTORS, MACHINE, SHARING]}",
+    each="name",
+    rows=CONFIGURATION,
+    wide=True,
 )
 
 TIME = Table(
@@ -70,6 +101,7 @@ TIME = Table(
     where=f"not twin and measure in {[*LOSSES, MACHINE, SHARING]}",
     each="name",
     rows=CONFIGURATION,
+    wide=True,
 )
 
 
@@ -187,4 +219,4 @@ BUILDS = Table(
     columns=(Field(Heading("value", left=True, wrap=True), "value"),),
 )
 
-DETAILS = (*RATIOS, FIGURES, TIME, ISSUES, REFUSED, PARAMETERS, BUILDS)
+DETAILS = (*RATIOS, FIGURES, OTHER_FIGURES, TIME, ISSUES, REFUSED, PARAMETERS, BUILDS)

@@ -1,0 +1,71 @@
+"""What is shown of a study: a sentence, the answer, what must be known, and everything else."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from scaling.analysis.tables.study import Study
+from scaling.report.render.grid import Grid
+from scaling.report.view.answer import ANSWER, OTHERS, sentence
+from scaling.report.view.application import APPLICATION, CONFIGURATIONS, trade
+from scaling.report.view.declare import Note, Table
+from scaling.report.view.notes import NOTES
+from scaling.report.view.tables import DETAILS, SETTINGS
+
+SCHEMA = 2  # of the answer as JSON; increase it when a key changes its meaning
+
+
+@dataclass(frozen=True)
+class View:
+    """The tables of an answer, those that are shown where it has none, and all others."""
+
+    sentence: Note
+    answer: tuple[Table, ...]
+    otherwise: tuple[Table, ...]
+    details: tuple[Table, ...]
+    notes: tuple[Note, ...] = NOTES
+
+    def answers(self, study: Study) -> list[Grid]:
+        """The tables of the answer."""
+        return self._grids(self.answer, study) or self._grids(self.otherwise, study)
+
+    def more(self, study: Study, *, wide: bool) -> Iterator[Grid]:
+        """All other tables; without those that are too `wide` for a terminal unless asked for."""
+        for each in self.details:
+            if wide or not each.wide:
+                yield from each.grids(study)
+
+    def said(self, study: Study) -> list[str]:
+        """Every note that has something to say, in order of weight."""
+        return [text for note in self.notes if (text := note(study))]
+
+    def record(self, study: Study) -> dict[str, Any]:
+        """The answer for programs: the same rows as the tables show."""
+        has_answer = any(len(each.selected(study)) for each in self.answer)
+        tables = self.answer if has_answer else self.otherwise
+        return {
+            "schema": SCHEMA,
+            "study": study.line.name,
+            "answer": self.sentence(study),
+            "controls": study.soundness.status,
+            "notes": self.said(study),
+            "tables": {each.title: each.records(study) for each in tables},
+        }
+
+    def _grids(self, tables: tuple[Table, ...], study: Study) -> list[Grid]:
+        return [grid for each in tables for grid in each.grids(study)]
+
+
+STUDY = View(sentence, ANSWER, (OTHERS,), DETAILS)
+OF_APPLICATION = View(trade, APPLICATION, ANSWER, (CONFIGURATIONS, *DETAILS))
+
+
+OF_SETTINGS = View(sentence, (SETTINGS,), ANSWER, DETAILS)
+
+
+def view_of(study: Study) -> View:
+    """What the study asks first: how to ship a program, what settings change, or how it scales."""
+    asked = study.line.study
+    if list(asked.get("primary") or ()) == ["setting"]:
+        return OF_SETTINGS
+    return OF_APPLICATION if "application" in asked else STUDY
