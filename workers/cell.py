@@ -28,7 +28,6 @@ KINDS: dict[str, tuple[tuple[type, ...], str]] = {
     "pinning": ((list, type(None)), "a list or null"),
     "observer_fd": ((int, type(None)), "a descriptor or null"),
     "alternating": ((bool,), "true or false"),
-    "address": ((str,), "an IPv4 address"),
     "schema": ((int,), "a whole number"),
 }
 
@@ -56,8 +55,8 @@ class Cell:
     thread has its own copies of the workload's classes and functions. `switches` are the arm's,
     with their values (`workers.readback.switches`). `services` are URLs by service. `pinning` lists
     the CPUs of each worker. `observer_fd` is the descriptor on which the driver waits for phases;
-    None: no driver. `address` is where a served workload listens. An `alternating` run takes its
-    window in slices, each when the driver says so, and may be stopped between them.
+    None: no driver. An `alternating` run takes its window in slices, each when the driver says so,
+    and may be stopped between them.
     """
 
     workload: str
@@ -78,7 +77,6 @@ class Cell:
     pinning: list[list[int]] | None = None
     observer_fd: int | None = None
     alternating: bool = False
-    address: str = LOOPBACK
     schema: int = SCHEMA
 
     @property
@@ -140,8 +138,6 @@ def _check(cell: Cell) -> None:
         raise CellError(
             f"in_flight: {cell.in_flight} is less than one for each of {cell.workers} workers"
         )
-    if cell.outside and cell.address != LOOPBACK:
-        raise CellError(f"address: a command listens on {LOOPBACK} only, not on {cell.address}")
     if cell.pinning is not None:
         _check_pinning(cell.pinning, cell.workers)
 

@@ -1,5 +1,6 @@
 """Commands, options and study keys of 1.x that 2.0 does not have, and what to use instead."""
 
+_CLUSTER = "scaling run --cluster tls://SCHEDULER:8786 (scaling/publishing.md)"
 _BUDGET = "--time 30min chooses the number of blocks, --blocks 20 sets it"
 
 GONE = {
@@ -7,6 +8,9 @@ GONE = {
     "plot": "scaling report RESULTS",
     "reference": "nox -s reference, in a clone of the repository",
     "--ftscalingbench": "python Tools/ftscalingbench/ftscalingbench.py, from your copy of CPython",
+    "--host-python": _CLUSTER,
+    "--hosts": _CLUSTER,
+    "--load-from": "where there are cores enough, the load generator has CPUs of its own",
     "--max-blocks": _BUDGET,
     "--precision": _BUDGET,
     "--profile": "scaling explain RESULTS --hold 60 keeps a cell running for your profiler",

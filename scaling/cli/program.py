@@ -167,6 +167,23 @@ def asked_from(given: Mapping[str, Any]) -> Asked:
     )
 
 
+def arguments_of(asked: Asked) -> list[str]:
+    """The arguments that ask for the same."""
+    options = asked.options
+    given: dict[str, Any] = {"--workload": options.workload, "--set": options.set}
+    given |= {OPTIONS[key].flag: value for key, value in options.flags.items()}
+    given |= {"--path": asked.path, "--with": asked.requirements}
+    arguments = [f"--study={options.study}"] if options.study else []
+    arguments += ["--pgo"] * asked.pgo
+    for flag, value in given.items():
+        if isinstance(value, bool):
+            arguments.append(flag if value else f"--no-{flag.removeprefix('--')}")
+        else:
+            values = value if isinstance(value, tuple) else (value,)
+            arguments += [f"{flag}={each}" for each in values]
+    return arguments
+
+
 def takes_asked(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command these options in place of its first parameter, before its own."""
     return with_options(command, list(_parameters()), asked_from)

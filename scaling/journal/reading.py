@@ -22,7 +22,6 @@ NAMES = ("journal.jsonl", "journal.jsonl.gz")
 PUBLISHED_NAME = NAMES[1]  # a published study is never written to
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 HEAD_BEGINS = b'{"kind":"study",'
-RUN_BEGINS = b'{"kind":"run",'
 GZIP = 16 + zlib.MAX_WBITS  # what zlib calls a gzip header
 CHUNK_BYTES = 1 << 18
 WHOLE = range(sys.maxsize)
@@ -51,16 +50,6 @@ def find_journal(path: Path) -> Path:
 def journal_in(folder: Path) -> Path | None:
     """The journal file in a folder, the plain one first; None without, and where it is none."""
     return next((folder / name for name in NAMES if (folder / name).is_file()), None)
-
-
-def has_run(path: Path) -> bool:
-    """Whether a journal has the line of a run.
-
-    Raises:
-        UsageError: it cannot be read.
-    """
-    with closing(_raw_lines(path, WHOLE)) as lines:
-        return any(line.startswith(RUN_BEGINS) and line.endswith(b"\n") for line in lines)
 
 
 def published_in(folder: Path) -> Iterator[Path]:

@@ -16,7 +16,6 @@ from scaling.analysis.table.load import Journal
 from scaling.base.console import new_console, say
 from scaling.base.errors import ScalingError, UsageError
 from scaling.base.formats import listed
-from scaling.journal.beside import HOSTS_FILE, folders_of
 from scaling.journal.protected_write import write_text
 from scaling.report.files import read, say_incomplete, write_tables
 from scaling.report.output import answered, without_figure
@@ -29,42 +28,35 @@ from scaling.report.tables.comparison import chapters
 from scaling.report.tables.grid import Chapter, chapters_markdown
 
 # --------------------------------------------------------------------------------- several machines
-# What is printed and written of a study on several machines.
-
-MACHINES_FILE = "machines.md"
 
 
-def finish_several(folder: Path, console: Console) -> None:
-    """End a run on several machines: write each one's files beside its journal, then compare them.
+def finish_several(folders: Mapping[str, Path], console: Console) -> None:
+    """End a run on several machines, by label: write each one's files, then compare them.
 
     Raises:
         ScalingError: a machine has no valid run of a workload, or something cannot be written.
     """
     from scaling.report.page.render import FILE_NAME as PAGE
-    from scaling.report.page.render import machines_page
 
     quiet = new_console(quiet=True)
     machines, lacking = {}, []
-    for each in folders_of(folder):
-        results = StudyResults.of(read(each, console))
-        if without := without_figure(results):
-            say(console, f"{each.name}: {without}; see {each}")
-            lacking.append(each.name)
-        if not results.frame["valid"].any():
+    for label, folder in folders.items():
+        try:
+            results = StudyResults.of(read(folder, console))
+        except UsageError as error:
+            say(console, f"{label}: {error}")
             continue
-        answered(results, each, quiet)
-        machines[each.name] = results
+        if without := without_figure(results):
+            say(console, f"{label}: {without}; see {folder}")
+            lacking.append(label)
+        if results.frame["valid"].any():
+            answered(results, folder, quiet)
+            machines[label] = results
     if not machines:
-        raise ScalingError(f"no host has a valid run in {folder}, so there is no figure")
-    known = HOSTS_FILE.read(folder)
-    standings = known.hosts if known else {}
-    found = machines_chapters(machines, standings)
-    console.print(Group(*found))
-    text = chapters_markdown(found) + "\n"
-    file, page = folder / MACHINES_FILE, folder / PAGE
-    write_text(file, text, AGAIN)
-    write_text(page, machines_page(machines, standings), AGAIN)
-    say(console, f"page:   {page}\ntables: {file}; each machine has a folder of its own")
+        raise ScalingError("no host has a valid run, so there is no figure")
+    console.print(Group(*_side_by_side(machines)))
+    for label in machines:
+        say(console, f"page of {label}: {folders[label] / PAGE}")
     if lacking:
         raise ScalingError(f"on {listed(lacking)} no run of a workload is valid; see above")
 
@@ -79,8 +71,6 @@ NOTHING = "Nothing to compare: the study has one arm, one model and one loop."
 def compare(results: Sequence[Path], output: Path | None, console: Console) -> None:
     """Print the comparison of the studies in `results`.
 
-    A folder of several machines (`scaling run --hosts`) stands for the studies in it.
-
     With `output` the words and tables are also written there, and the tables of each study: of
     several studies each has a folder.
 
@@ -88,13 +78,12 @@ def compare(results: Sequence[Path], output: Path | None, console: Console) -> N
         UsageError: a journal cannot be read, or one was named twice.
         ScalingError: something cannot be written.
     """
-    several = [folders_of(path) or [path] for path in results]
-    journals = [read(path, console) for paths in several for path in paths]
+    journals = [read(path, console) for path in results]
     paths = [journal.path.resolve() for journal in journals]
     if len(set(paths)) < len(paths):
         raise UsageError("a study was named twice; it cannot be compared with itself")
     studies = dict(zip(_names(journals), map(StudyResults.of, journals), strict=True))
-    found = _machines(studies, results) or _programs(studies) or _several(studies)
+    found = _side_by_side(studies)
     console.print(Group(*found))
     if output is not None:
         text = chapters_markdown(found) + "\n"
@@ -107,17 +96,15 @@ def compare(results: Sequence[Path], output: Path | None, console: Console) -> N
         say_incomplete(journal, console)
 
 
-def _machines(studies: Mapping[str, StudyResults], results: Sequence[Path]) -> list[Chapter]:
+def _side_by_side(studies: Mapping[str, StudyResults]) -> list[Chapter]:
+    return _machines(studies) or _programs(studies) or _several(studies)
+
+
+def _machines(studies: Mapping[str, StudyResults]) -> list[Chapter]:
     """The machines side by side; empty if two of the studies were made on the same one."""
     if not 1 < len(studies) == len({each.study.machine.id for each in studies.values()}):
         return []
-    standings = {
-        label: standing
-        for path in results
-        if (known := HOSTS_FILE.read(path)) is not None
-        for label, standing in known.hosts.items()
-    }
-    return machines_chapters(studies, standings)
+    return machines_chapters(studies)
 
 
 def _programs(studies: Mapping[str, StudyResults]) -> list[Chapter]:

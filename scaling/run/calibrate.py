@@ -22,7 +22,6 @@ from scaling.journal.record import (
     RunLine,
 )
 from scaling.machine.topology import Topology
-from scaling.run.load import Elsewhere
 from scaling.run.progress import Display, figure_of, run_in_words
 from scaling.run.service_process import ServiceError
 from scaling.run.services import Services
@@ -89,9 +88,7 @@ def _missing(plan: Plan, journal: JournalFile) -> Iterator[tuple[str, Parameters
     known = {(line.service, Parameters.of(line.parameters)) for line in journal.ceilings}
     for cell in plan.cells:
         facts = plan.workloads[cell.workload]
-        # One of this machine, that sends requests.
-        has_generator = facts.served and not plan.study.load_elsewhere
-        has_generator &= ROOM not in cell.parameters
+        has_generator = facts.served and ROOM not in cell.parameters
         for service in (*facts.services, *[LOAD_GENERATOR] * has_generator):
             kind = WITH_CEILING.get(service)
             if kind and kind.to_load is None:
@@ -116,24 +113,14 @@ BUSY_PLANNED = 0.5
 sending one by one, as an open loop does, takes more CPU time than a closed loop's ceiling shows."""
 
 
-def generator_processes(
-    plan: Plan,
-    ceilings: Iterable[CeilingLine],
-    topology: Topology,
-    elsewhere: Elsewhere | None = None,
-) -> int:
-    """Processes for every run of the plan; 1 where nothing is served or no core is left.
-
-    Another host has nothing else to do: one for each of its cores.
-    """
+def generator_processes(plan: Plan, ceilings: Iterable[CeilingLine], topology: Topology) -> int:
+    """Processes for every run of the plan; 1 where nothing is served or no core is left."""
     served = [cell for cell in plan.cells if plan.workloads[cell.workload].served]
     cores = int(topology.usable_cores)
     beside = max((cell.workers for cell in served if cell.workers < cores), default=cores)
     known = list(ceilings)
     needed = (_needed(cell, beside, known) for cell in served)
     shared = (_shared(cell, plan) for cell in served)
-    if elsewhere is not None:
-        return min(PROCESSES_MOST, elsewhere.cores, *shared)
     most = min(PROCESSES_MOST, cores - beside, min(shared, default=1))
     return max(1, min(most, max(needed, default=1)))
 

@@ -131,7 +131,6 @@ class Executor:
                 ),
                 {
                     **self._plan.document(cell, services=usage.urls, ticks=self._ticks(cell)),
-                    **self._listening(),
                     **({"alternating": True} if turn else {}),
                 },
                 limit_s=self._plan.study.limit_s if workload.finite else None,
@@ -147,11 +146,6 @@ class Executor:
         if ending.outcome == "timed-out":  # perhaps because a service hangs
             usage.end()
         return ending, use
-
-    def _listening(self) -> dict[str, str]:
-        """Where servers listen, if it is not the loopback."""
-        elsewhere = self._generators.elsewhere
-        return {"address": elsewhere.address} if elsewhere else {}
 
     def _ticks(self, cell: Cell) -> int:
         """How many parts the window of a cell has."""

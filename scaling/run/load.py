@@ -74,23 +74,11 @@ class _Summary(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Elsewhere:
-    """Another host that sends the load: the `command` that starts a generator there, its `cores`.
-
-    `address` is that of this machine, as the other host reaches it.
-    """
-
-    command: Sequence[str]
-    address: str
-    cores: int = 1
-
-
-@dataclass(frozen=True, kw_only=True)
 class GeneratorProgram:
     """How generators are started: the interpreter, its environment, how many processes.
 
     With a `topology` they get CPUs that no worker has, where there are enough. `requests` are sent
-    instead of those that the workload names. With `elsewhere`, they are on another host.
+    instead of those that the workload names.
     """
 
     python: str
@@ -98,7 +86,6 @@ class GeneratorProgram:
     processes: int = 1
     topology: Topology | None = None
     requests: Sequence[Mapping[str, Any]] = ()
-    elsewhere: Elsewhere | None = None
 
 
 class Client:
@@ -176,7 +163,7 @@ class Generator(Client):
         """`asked` says what is to be sent. It begins `warmup_s` before the window.
 
         `cpus` are for the generator alone; None leaves it to the kernel. `in_slices`: it pauses
-        between slices of the window; for a closed loop on this machine.
+        between slices of the window; for a closed loop.
         """
         self._in_slices = in_slices
         self._is_sending = False
@@ -200,13 +187,12 @@ class Generator(Client):
         """
         try:
             self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
-            elsewhere = self._program.elsewhere
             self._process = subprocess.Popen(
-                [*self._command(), *self._options()],
+                [self._program.python, "-m", MODULE, *self._options()],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._stderr,
-                env=None if elsewhere else dict(self._program.environment),
+                env=dict(self._program.environment),
                 start_new_session=True,  # Ctrl-C is the driver's; and all of it can be killed
             )
         except OSError as error:
@@ -238,9 +224,6 @@ class Generator(Client):
         self._closes_ns = instants_ns[-1]
         if self._in_slices:
             self._begin(instants_ns, counts=True)
-        elif self._program.elsewhere:  # where another clock runs
-            now_ns = time.monotonic_ns()
-            self._send({"in_ns": [each - now_ns for each in instants_ns]})
         else:
             self._send({"instants_ns": list(instants_ns)})
 
@@ -316,7 +299,6 @@ class Generator(Client):
             service=_together([each.service for each in windows]),
             background=_together([each.background for each in windows]),
             slip=_together([each.slip for each in windows]),
-            elsewhere=self._program.elsewhere is not None,
             delivered_per_s=summary.delivered_per_s,
             rooms=summary.rooms,
             windows=[_sub_window(each, whole=asked.overload is not None) for each in windows],
@@ -344,11 +326,6 @@ class Generator(Client):
         if self._stderr:
             self._stderr.close()
 
-    def _command(self) -> Sequence[str]:
-        if self._program.elsewhere:
-            return self._program.elsewhere.command
-        return self._program.python, "-m", MODULE
-
     def _options(self) -> list[str]:
         asked = self._asked
         rate = "max" if asked.rate_per_s is None else f"{asked.rate_per_s}"
@@ -365,13 +342,10 @@ class Generator(Client):
             parts = asked.overload.factor, asked.overload.after_s, asked.overload.lasts_s
             options += ["--overload", *map(str, parts)]
         options += ["--slices"] * self._in_slices
-        options += ["--remote"] * (self._program.elsewhere is not None)
         return [*options, *["--no-keepalive"] * (not asked.keep_alive), *SWITCHES]
 
     def _tree(self) -> list[psutil.Process]:
-        if self._process is None or self._program.elsewhere:
-            return []
-        return family(self._process.pid)
+        return [] if self._process is None else family(self._process.pid)
 
     def _send(self, document: Mapping[str, Any]) -> None:
         if self._process and self._process.stdin:

@@ -6,7 +6,7 @@ Before it, interpreters and environments are made, and asked what they can run.
 import os
 import sys
 import sysconfig
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -52,7 +52,7 @@ from scaling.machine.identity import describe_machine, local_ports, open_files_l
 from scaling.machine.topology import Topology, memory_limit_bytes, read_topology
 from scaling.run.calibrate import calibrate, generator_processes, measure_ceilings
 from scaling.run.execute import Executor
-from scaling.run.load import Elsewhere, GeneratorProgram
+from scaling.run.load import GeneratorProgram
 from scaling.run.process_tree import CANNOT_STOP
 from scaling.run.progress import Display
 from scaling.run.redaction import without_own_paths
@@ -168,16 +168,13 @@ def prepare_arms(
 RESULTS = Path("results")
 MOST_MEMORY = 0.5  # of what is available, for runs that are alive at once
 
-type Reach = Callable[[str, str], Elsewhere]  # with the build and the group of pins of a generator
-
 
 @dataclass(frozen=True)
 class Prepared:
     """A study that can be run: its plan, and the arms it is run on.
 
     `pins` is the digest of the children's packages, `workers_source` that of the workloads' code,
-    a user's own included. `requests` are a user's own, sent to what is served; with `elsewhere`,
-    another host sends them.
+    a user's own included. `requests` are a user's own, sent to what is served.
     """
 
     plan: Plan
@@ -186,7 +183,6 @@ class Prepared:
     pins: str
     workers_source: str
     requests: Sequence[Mapping[str, Any]] = ()
-    elsewhere: Elsewhere | None = None
 
     def first_line(self) -> StudyLine:
         """That of its journal, if it begins now: the study, the machine and the builds."""
@@ -240,24 +236,17 @@ def running_build() -> str:
 
 @contextmanager
 def prepared(
-    options: Options,
-    wanted: ChildNeeds,
-    say: Say,
-    file: StudyFile | None = None,
-    reach: Reach | None = None,
+    options: Options, wanted: ChildNeeds, say: Say, file: StudyFile | None = None
 ) -> Iterator[Prepared]:
     """Prepare everything that the options ask for; children can be run inside the context.
 
-    `file` is the study file, where it is not one that they name. `reach` gets another host ready to
-    send the load.
+    `file` is the study file, where it is not one that they name.
 
     Raises:
         UsageError: something that the options ask for does not exist or does not fit.
         ScalingError: something could not be prepared.
     """
     study = study_from(options, running_build=running_build(), file=file)
-    if reach is not None:
-        study = msgspec.structs.replace(study, load_elsewhere=True)
     own = [entry.name for entry in study.workloads if ":" in entry.name]
     with workers_path() as path:
         wanted = replace(wanted, group=group_for(study))
@@ -279,10 +268,7 @@ def prepared(
         plan = make(study) if time_s is None else fitted(study, time_s, topology, make)
         plan.require_cells()
         source = workers_source_hash(own_code=wanted.paths)
-        ready = Prepared(plan, arms, topology, pins_sha256(wanted.group), source)
-        if reach is not None:
-            ready = replace(ready, elsewhere=reach(_arm_beside(ready).arm.build.name, wanted.group))
-        yield ready
+        yield Prepared(plan, arms, topology, pins_sha256(wanted.group), source)
 
 
 def measure(ready: Prepared, output: Path | None, display: Display, *, again: bool = True) -> Path:
@@ -299,7 +285,7 @@ def measure(ready: Prepared, output: Path | None, display: Display, *, again: bo
     with services_of(ready, display.note) as services:
 
         def executor(plan: Plan, ceilings: Sequence[CeilingLine] = ()) -> Executor:
-            processes = generator_processes(plan, ceilings, ready.topology, ready.elsewhere)
+            processes = generator_processes(plan, ceilings, ready.topology)
             return Executor(plan, arms, services, generators_of(ready, processes))
 
         def is_done(journal: JournalFile) -> bool:
@@ -342,9 +328,8 @@ def generators_of(ready: Prepared, processes: int) -> GeneratorProgram:
         python=program,
         environment=environment,
         processes=processes,
-        topology=None if ready.elsewhere else ready.topology,
+        topology=ready.topology,
         requests=ready.requests,
-        elsewhere=ready.elsewhere,
     )
 
 
@@ -353,15 +338,11 @@ def _beside(ready: Prepared) -> tuple[str, dict[str, str]]:
 
     Without a build with the GIL, it is turned on.
     """
-    chosen = _arm_beside(ready)
+    arms = [arm for arm in ready.arms.values() if arm.is_python]
+    # One with the GIL, which is faster for a single process; else the first.
+    chosen = next((arm for arm in arms if not arm.description.python.free_threaded), arms[0])
     search_path = chosen.environment["PYTHONPATH"].split(os.pathsep)
     environment = child_environment(Arm(chosen.arm.build), search_path)
     if chosen.description.python.free_threaded:
         environment["PYTHON_GIL"] = "1"
     return chosen.program, environment
-
-
-def _arm_beside(ready: Prepared) -> PreparedArm:
-    """One with the GIL, which is faster for a single process; else the first."""
-    arms = [arm for arm in ready.arms.values() if arm.is_python]
-    return next((arm for arm in arms if not arm.description.python.free_threaded), arms[0])

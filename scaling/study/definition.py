@@ -139,7 +139,6 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
     once the study is settled, and so is `time_s` once Ns and blocks are chosen
     (`scaling.study.plan.table`). `application` is set in a study of `scaling app`
     (`scaling.study.application`): what decides about its runs besides the parameters.
-    `load_elsewhere`: load generators are on another host.
     """
 
     name: Annotated[
@@ -328,7 +327,6 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
     ] = 1
     workloads: tuple[WorkloadEntry, ...]
     application: ApplicationNote | None = None
-    load_elsewhere: bool | None = None
     source: str = ""
     overrides: tuple[Override, ...] = ()
 
@@ -338,7 +336,7 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
         document: dict[str, Any] = msgspec.to_builtins(self)
         del document["source"], document["overrides"], document["time_s"]
         # Left out where they are not used: the study is the same without them.
-        for later in ("primary", "application", "load_elsewhere"):
+        for later in ("primary", "application"):
             if document[later] is None:
                 del document[later]
         if document["margin"] == MARGIN:

@@ -66,7 +66,7 @@ WRONG = {
         "/bin/ls does not run as Python: ",
     ),
     "connections": (["app", "shop:app", "--connections", "0"], "--connections: expected 1 or more"),
-    "hosts": (["run", "--hosts", ""], "--hosts: expected hosts that ssh knows"),
+    "cluster": (["run", "--cluster", ""], "--cluster : expected tls://HOST:PORT"),
 }
 
 

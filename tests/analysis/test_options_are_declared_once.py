@@ -40,7 +40,7 @@ def test_every_option_has_its_flag_with_its_help(command: str) -> None:
 
 def test_every_option_is_a_field_of_the_study_and_a_key_of_its_file() -> None:
     keys = {field.name for field in msgspec.structs.fields(Study)}
-    unflagged = {"workloads", "application", "load_elsewhere", "source", "overrides"}
+    unflagged = {"workloads", "application", "source", "overrides"}
     assert keys - OPTIONS.keys() == unflagged
     properties = SCHEMA["$defs"]["Study"]["properties"]
     for key, option in OPTIONS.items():

@@ -204,23 +204,19 @@ def test_the_fullest_process_counts(
 
 
 @pytest.mark.parametrize(
-    ("parameters", "elsewhere", "possible"),
+    ("parameters", "possible"),
     [
-        ({"accept": "port"}, False, [1, 2]),
-        ({"accept": "shared"}, False, [1]),
-        ({"accept": "shared", "room": 10}, False, [1, 2]),
-        ({"accept": "shared", "room": 10}, True, [1]),
+        ({"accept": "port"}, [1, 2]),
+        ({"accept": "shared"}, [1]),
+        ({"accept": "shared", "room": 10}, [1, 2]),
     ],
 )
 def test_connections_need_a_port_each_at_their_end(
-    parameters: dict[str, ParameterValue], elsewhere: bool, possible: list[int]
+    parameters: dict[str, ParameterValue], possible: list[int]
 ) -> None:
     facts, ports = replace(SERVED, served=True), 1500
     found = {
-        n: too_few_ports(
-            facts, cell(n).but(parameters=parameters), n * 1000, ports, elsewhere=elsewhere
-        )
-        for n in (1, 2)
+        n: too_few_ports(facts, cell(n).but(parameters=parameters), n * 1000, ports) for n in (1, 2)
     }
     assert [n for n, reason in found.items() if reason is None] == possible
     if 2 not in possible:

@@ -1,30 +1,23 @@
-"""A load generator has CPUs of its own or a host of its own, and a ceiling that is known."""
+"""A load generator has CPUs of its own where there are enough, and a ceiling that is known."""
 
 import asyncio
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scaling.base.errors import ScalingError, UsageError
 from scaling.journal.record import Load, ParameterValue
 from scaling.machine.topology import Topology, apart, cpu_order, cpus_of, pinning
-from scaling.run.cluster.generator import MODULE, reached, ready
-from scaling.run.load import Elsewhere, Generator, GeneratorProgram
 from scaling.run.service_process import ServiceError
 from scaling.run.services import Services
 from scaling.study.services import LOAD_GENERATOR
-from tests.support.children import ROOT, environment
+from tests.support.children import environment
 from tests.support.machines import TWO_NODES
-from tests.support.serving import WARMUP_S, load_asked, program, served
-from workers.services.load.coordinator import checked_instants
+from tests.support.serving import served
 from workers.services.null.__main__ import Constant, http_answer, tcp_message
 
 pytestmark = pytest.mark.one_build
@@ -107,138 +100,6 @@ def test_a_generator_that_is_elsewhere_is_read_back_there(monkeypatch: pytest.Mo
     monkeypatch.setattr(os, "sched_setaffinity", lambda pid, cpus: None)
     load = loaded((everywhere[:1], everywhere[-1:]))
     assert load.worker_cpus == load.cpus == everywhere
-
-
-DAY_S = 86_400
-
-
-LOAD = (sys.executable, "-m", "workers.services.load")
-
-
-OTHER_CLOCK = ("unshare", "--time", f"--monotonic={DAY_S}", "--fork", "--kill-child")
-
-
-def permitted(*command: str) -> bool:
-    try:
-        return subprocess.run(command, capture_output=True).returncode == 0
-    except FileNotFoundError:
-        return False
-
-
-@pytest.fixture
-def another_host() -> Iterator[tuple[list[str], str]]:
-    """What starts a program there, and the address at which it reaches us."""
-    name = f"load{os.getpid()}"
-    net = os.getpid() % 250
-    ours, theirs = f"10.231.{net}.1", f"10.231.{net}.2"
-    inside = ("ip", "netns", "exec", name)
-    commands = (
-        ("ip", "link", "add", f"v{name}", "type", "veth", "peer", "name", "peer", "netns", name),
-        ("ip", "addr", "add", f"{ours}/24", "dev", f"v{name}"),
-        ("ip", "link", "set", f"v{name}", "up"),
-        (*inside, "ip", "addr", "add", f"{theirs}/24", "dev", "peer"),
-        (*inside, "ip", "link", "set", "peer", "up"),
-    )
-    if not permitted("ip", "netns", "add", name):
-        yield [], "127.0.0.2"
-        return
-    try:
-        linked = all(permitted(*command) for command in commands)
-        clock = OTHER_CLOCK if permitted(*OTHER_CLOCK, "true") else ()
-        yield ([*inside, *clock], ours) if linked else ([], "127.0.0.2")
-    finally:
-        subprocess.run(["ip", "netns", "del", name], check=True)
-
-
-def there(command: list[str], address: str) -> GeneratorProgram:
-    elsewhere = Elsewhere(command=["env", f"PYTHONPATH={ROOT}", *command, *LOAD], address=address)
-    return GeneratorProgram(python="", environment={}, elsewhere=elsewhere)
-
-
-@pytest.fixture
-def sent(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, list[int]]]:
-    """The documents that load generators are sent. No generator is started."""
-    documents: list[dict[str, list[int]]] = []
-    monkeypatch.setattr(Generator, "_send", lambda _, document: documents.append(document))
-    return documents
-
-
-def test_a_generator_elsewhere_is_told_how_long_it_is_until_each_instant(
-    sent: list[dict[str, list[int]]],
-) -> None:
-    before_ns = time.monotonic_ns()
-    instants_ns = [before_ns + 10**9, before_ns + 3 * 10**9]
-    for generators in (program(), there([], "127.0.0.2")):
-        Generator(generators, load_asked(1), WARMUP_S).begin(instants_ns)
-    after_ns = time.monotonic_ns()
-    here, elsewhere = sent
-    assert here == {"instants_ns": instants_ns}
-    assert elsewhere.keys() == {"in_ns"}
-    for instant_ns, in_ns in zip(instants_ns, elsewhere["in_ns"], strict=True):
-        assert before_ns <= instant_ns - in_ns <= after_ns
-
-
-def test_what_comes_as_so_long_from_now_is_by_the_clock_of_who_reads_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    theirs_ns = time.monotonic_ns() + 10**12
-    clock = SimpleNamespace(monotonic_ns=lambda: theirs_ns)
-    monkeypatch.setattr("workers.services.load.coordinator.time", clock)
-    in_ns = [10**9, 3 * 10**9]
-    instants_ns = [theirs_ns + each for each in in_ns]
-    assert checked_instants({"in_ns": in_ns}) == instants_ns
-    assert checked_instants({"instants_ns": instants_ns}) == instants_ns
-    with pytest.raises(ValueError, match="has passed"):
-        checked_instants({"in_ns": [-2, -1]})
-
-
-@pytest.mark.slow
-def test_it_sends_the_load_of_the_window_by_its_own_clock(
-    another_host: tuple[list[str], str],
-) -> None:
-    command, address = another_host
-    ending = served(
-        "serve", generators=there(command, address), workers=2, address=address, window_s=0.5
-    )
-    assert ending.outcome == "measured", ending.stderr
-    load = ending.load
-    assert load
-    assert load.elsewhere
-    assert load.cpus is None
-    assert load.errors == {}
-    assert load.offered == 100  # 200 a second, at a constant pace
-    assert sum(load.latency.count) == load.completed > 0
-    assert load.completed + sum(load.unfinished.count) == load.offered
-    assert max(load.latency.value_ns) < DAY_S * 1e9 / 2  # one host's clock throughout
-
-
-@pytest.mark.slow
-def test_a_host_is_made_ready_before_a_study() -> None:
-    build = f"3.{sys.version_info.minor}"
-    command = [sys.executable, "-m", MODULE, build, "child"]
-    found = ready(["env", f"PYTHONPATH={ROOT}", *command], address="127.0.0.2")
-    assert found.address == "127.0.0.2"
-    assert found.cores >= 1
-    with pytest.raises(ScalingError, match="IPv4 only"):
-        ready(["env", f"PYTHONPATH={ROOT}", *command], address="::1")
-    with pytest.raises(ScalingError, match=r"there is no build '3\.99'"):
-        ready([sys.executable, "-m", MODULE, "3.99", "child"])
-
-
-def test_a_host_is_named_as_ssh_knows_it() -> None:
-    with pytest.raises(UsageError, match="expected a host that ssh knows"):
-        reached("-oProxyCommand=x", "python3")
-
-
-def test_a_command_listens_on_the_loopback_only() -> None:
-    ending = served(
-        "workers.workloads.app:App",
-        generators=there([], "127.0.0.2"),
-        address="127.0.0.2",
-        parameters={"application": "x:y", "server": "uvicorn"},
-    )
-    assert ending.outcome != "measured"
-    assert "a command listens on 127.0.0.1 only, not on (hidden)" in ending.stderr
 
 
 def ceiling(**parameters: ParameterValue) -> tuple[float, float]:

@@ -178,7 +178,7 @@ class Host:
             return
         if self._observer.descriptor is None:
             raise DriverError("a served workload needs a driver that loads it: scaling run")
-        self._inbound = inbound = Inbound(served["policy"], self._cell.workers, self._cell.address)
+        self._inbound = inbound = Inbound(served["policy"], self._cell.workers)
         for index, channel in enumerate(self._channels):
             with contextlib.suppress(BrokenPipeError):  # as in `_order`
                 order = {"do": "begin", "policy": inbound.policy}

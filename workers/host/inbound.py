@@ -24,8 +24,8 @@ PAUSE_S = 0.01  # where a connection cannot be accepted: there may be no open fi
 class Inbound:
     """The sockets of one run. `addresses` are where clients connect, as `127.0.0.1:8000`."""
 
-    def __init__(self, policy: str, workers: int, address: str = LOOPBACK) -> None:
-        """Make the sockets, listening on an IPv4 address of this machine.
+    def __init__(self, policy: str, workers: int) -> None:
+        """Make the sockets, listening on the loopback.
 
         Raises:
             ValueError: there is no such policy.
@@ -35,20 +35,20 @@ class Inbound:
         self._listening: list[socket.socket] = []
         self._dealing: list[socket.socket] = []
         if policy == "port":
-            self._listening = [_listening(address) for _ in range(workers)]
+            self._listening = [_listening() for _ in range(workers)]
             ends = self._listening
         elif policy == "shared":
-            self._listening = [_listening(address)]
+            self._listening = [_listening()]
             ends = self._listening * workers
         elif policy == "reuseport":
-            first = _listening(address, reuse_port=True)
+            first = _listening(reuse_port=True)
             port = first.getsockname()[1]
             self._listening = [first]
             others = range(workers - 1)
-            self._listening += [_listening(address, port, reuse_port=True) for _ in others]
+            self._listening += [_listening(port, reuse_port=True) for _ in others]
             ends = self._listening
         elif policy == "acceptor":
-            self._listening = [_listening(address)]
+            self._listening = [_listening()]
             pairs = [socket.socketpair() for _ in range(workers)]
             self._dealing = [ours for ours, _ in pairs]
             ends = [theirs for _, theirs in pairs]
@@ -78,13 +78,13 @@ class Inbound:
             each.close()
 
 
-def _listening(address: str, port: int = 0, *, reuse_port: bool = False) -> socket.socket:
+def _listening(port: int = 0, *, reuse_port: bool = False) -> socket.socket:
     # With protocol 0, asyncio would not set TCP_NODELAY on the connections.
     made = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         if reuse_port:
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        made.bind((address, port))
+        made.bind((LOOPBACK, port))
         made.listen(BACKLOG)
         made.setblocking(False)
     except OSError:

@@ -51,8 +51,7 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
     shared all CPUs). `slice_ns` is the scheduling slice that it was granted, as read back.
     `windows` are equal parts of the window, in order; `overload` is a part with a higher rate.
     `declined` are requests that the server said it could not answer in time, by status: they are no
-    errors, and in no latency. `elsewhere`: the generator was on another host, and its part of the
-    window began later by the time that a message took to it.
+    errors, and in no latency. `elsewhere`, in journals of 1.x: the generator was on another host.
 
     Where messages are sent to `rooms` of connections, a request is a message, answered once the
     last member of its room has it. Members received `delivered_per_s` of them in the window.

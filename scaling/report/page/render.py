@@ -7,7 +7,6 @@ Texts from outside (names, parameters, messages of errors) are escaped by the te
 our own pictures are taken as they are.
 """
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
@@ -17,7 +16,6 @@ from scaling.analysis.results import StudyResults, incomplete
 from scaling.analysis.table.groups import slug
 from scaling.base import formats
 from scaling.base.vocabulary import MODELS
-from scaling.journal.beside import Standing
 from scaling.journal.protected_write import write_text
 from scaling.journal.record import StudyLine
 from scaling.report.files import SUMMARY, TABLES
@@ -39,12 +37,10 @@ from scaling.report.page.figures import (
     stack_blocks,
     sweep_blocks,
 )
-from scaling.report.page.parts import Block, PageFigure, PageSection, Pictures, in_parts, picture
+from scaling.report.page.parts import PageSection, Pictures, in_parts
 from scaling.report.plots.draw import loads, subjects
-from scaling.report.plots.efficiency import machine_drawings
-from scaling.report.tables.between_studies import curve_chapters, machines_chapter, verdict_chapters
 from scaling.report.tables.comparison import warnings_of
-from scaling.report.tables.grid import Chapter, VerdictCell, word_of
+from scaling.report.tables.grid import VerdictCell, word_of
 from scaling.report.tables.rates import has_open_loop
 
 QUESTION = (
@@ -184,59 +180,6 @@ def template(name: str = "page.html") -> Template:
 
 def _date(study: StudyLine) -> str:
     return (study.started_at or "")[:10]
-
-
-# ----------------------------------------------------------------------------------------- machines
-# Several machines on one page: what holds on all of them, their curves, and what they are.
-
-QUESTION_OF_MACHINES = (
-    "What are the results of one study on several machines, and what holds on all of them?"
-)
-MACHINES_VERDICTS = (
-    "Each machine's own verdict, and whether all have the same. Machines are not averaged."
-)
-CURVES = "Speed-up over one worker on the same machine."
-MACHINES_FIGURES = "Every figure at every N, and the laws where there are enough of them."
-
-
-def machines_page(machines: Mapping[str, StudyResults], standings: Mapping[str, Standing]) -> str:
-    """The HTML of a study on several machines, by label; the same results give the same page."""
-    about = machines_chapter(machines, standings)
-    parts = [
-        PageSection(
-            "answer", "What holds on all", _blocks(verdict_chapters(machines)), MACHINES_VERDICTS
-        ),
-        PageSection("curves", "How it scales", _pictures(machines), CURVES),
-        PageSection(
-            "figures", "Machine by machine", _blocks(curve_chapters(machines)), MACHINES_FIGURES
-        ),
-        PageSection("machines", about.title, [Block(words=about.words)]),
-    ]
-    first = next(iter(machines.values()))
-    return template().render(
-        study=first.study,
-        question=QUESTION_OF_MACHINES,
-        parts=[part for part in parts if not part.is_empty],
-        is_void=False,
-        warnings=[],
-        skipped=[note for results in machines.values() for note in results.notes],
-        incomplete="; ".join(
-            f"{label}: {lacks}"
-            for label, each in machines.items()
-            if (lacks := incomplete(each.frame, each.study, each.notes))
-        ),
-        tables=[],
-    )
-
-
-def _blocks(chapters: list[Chapter]) -> list[Block]:
-    return [Block(each.title, each.words, grids=each.grids) for each in chapters]
-
-
-def _pictures(machines: Mapping[str, StudyResults]) -> list[Block]:
-    about = {label: subjects(results) for label, results in machines.items()}
-    figures = [PageFigure(picture(draw, f"m-{name}"), []) for name, draw in machine_drawings(about)]
-    return [Block(figures=figures)]
 
 
 # -------------------------------------------------------------------------------------------- write

@@ -184,7 +184,6 @@ def load_text(section: Section, results: StudyResults) -> list[str]:
                 "; ".join(dict.fromkeys(taken)),
                 "latency of foreground requests only" if has_background(section) else "",
                 "closed loop" if closed else "",
-                "sent from another host" if results.study.study.get("load_elsewhere") else "",
                 f"windows of {window_s:g} s" if isinstance(window_s, int | float) else "",
                 bound_text(bounds(results.frame, [section])),
             ],

@@ -1,6 +1,7 @@
 """Several studies side by side: a later one over an earlier one, machines, and programs."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from scaling.analysis.between_studies import Across, Conclusion, Holds, Program, conclusions
 from scaling.analysis.blocks import MEMORY_KINDS
@@ -13,7 +14,7 @@ from scaling.analysis.sections import RunIssue, Section
 from scaling.analysis.served.ship import Figures
 from scaling.analysis.statistics.estimate import Estimate, median
 from scaling.base import formats
-from scaling.journal.beside import Standing
+from scaling.journal.identity import identity_of
 from scaling.journal.record import Cell as StudyCell
 from scaling.report.tables.comparison import warnings_of
 from scaling.report.tables.findings import named, ratios_note, with_bounds, workers
@@ -174,18 +175,9 @@ HOLDS = (
 )
 
 
-def machines_chapters(
-    machines: Mapping[str, StudyResults], standings: Mapping[str, Standing]
-) -> list[Chapter]:
-    """What is known of the machines by label: themselves, conclusions, curves, laws.
-
-    `standings` say how far the study of each is, where that is known.
-    """
-    return [
-        machines_chapter(machines, standings),
-        *verdict_chapters(machines),
-        *curve_chapters(machines),
-    ]
+def machines_chapters(machines: Mapping[str, StudyResults]) -> list[Chapter]:
+    """What is known of the machines by label: themselves, conclusions, curves, laws."""
+    return [machines_chapter(machines), *verdict_chapters(machines), *curve_chapters(machines)]
 
 
 def conclusions_sentence(found: list[Conclusion]) -> str:
@@ -199,20 +191,25 @@ def conclusions_sentence(found: list[Conclusion]) -> str:
     )
 
 
-def machines_chapter(
-    machines: Mapping[str, StudyResults], standings: Mapping[str, Standing]
-) -> Chapter:
+def machines_chapter(machines: Mapping[str, StudyResults]) -> Chapter:
     """A line for each machine, then what casts doubt on it."""
-    lines = []
-    for label in dict.fromkeys([*machines, *standings]):
-        of = [machine_text(machines[label].study.machine)] if label in machines else []
-        standing = standings.get(label)
-        far = [str(standing)] if standing else []
-        lines.append(f"{label}: {'; '.join([*of, *far])}.")
+    lines = [f"{name}: {machine_text(each.study.machine)}." for name, each in machines.items()]
+    lines += _differences(machines)
     for label, results in machines.items():
         lines += [f"{label}: {each}" for each in warnings_of(results)]
         lines += doubted(label, results.run_issues)
     return Chapter("The machines", lines)
+
+
+def _differences(machines: Mapping[str, StudyResults]) -> list[str]:
+    """What differs from the first one besides the machine: `b differs from a in: the builds`."""
+    (first, results), *others = machines.items()
+    known, lines = identity_of(results.study), []
+    for label, each in others:
+        own = replace(identity_of(each.study), machine=known.machine)
+        if words := own.differences(known):
+            lines.append(f"{label} differs from {first} in: {'; '.join(words)}.")
+    return lines
 
 
 def verdict_chapters(machines: Mapping[str, StudyResults]) -> list[Chapter]:

@@ -333,7 +333,6 @@ def _every(
     number of workers can have is one cell.
     """
     open_files, ports, memory_bytes = limits
-    elsewhere = bool(study.load_elsewhere)
     for entry in study.workloads:
         for place in _places(entry, study.rates):
             arm = parse_arm(place.arm)
@@ -357,7 +356,7 @@ def _every(
                     or unfit_for_rooms(cell, under_way)
                     or too_many_connections(facts, cell, under_way)
                     or too_many_open_files(facts, cell, under_way, open_files)
-                    or too_few_ports(facts, cell, under_way, ports, elsewhere=elsewhere)
+                    or too_few_ports(facts, cell, under_way, ports)
                     or too_much_memory(facts, cell, run.parameters, memory_bytes)
                 )
                 yield cell, reason

@@ -146,24 +146,19 @@ def too_many_open_files(
 
 
 def too_few_ports(
-    facts: WorkloadFacts,
-    cell: Cell,
-    in_flight: int | None,
-    ports: int | None,
-    *,
-    elsewhere: bool = False,
+    facts: WorkloadFacts, cell: Cell, in_flight: int | None, ports: int | None
 ) -> str | None:
     """Why connections cannot be made where an address has so many `ports`; None where they can.
 
     A load generator has one connection from a port of an address to a port of a server. To rooms it
-    connects from `ADDRESSES` of the loopback range, else and from `elsewhere` from one.
+    connects from `ADDRESSES` of the loopback range, else from one.
     """
     if ports is None or not facts.served:
         return None
     to_one = in_flight or 0
     if cell.parameters.get("accept", EACH_PORT) == EACH_PORT:
         to_one = -(-to_one // cell.workers)
-    addresses = ADDRESSES if ROOM in cell.parameters and not elsewhere else 1
+    addresses = ADDRESSES if ROOM in cell.parameters else 1
     if to_one <= ports * addresses:
         return None
     return (

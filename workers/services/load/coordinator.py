@@ -130,14 +130,13 @@ class Driver:
 
 
 def checked_instants(read: Any, *, may_have_passed: bool = False) -> list[int]:
-    """The instants of a decoded line. From another host they come as `in_ns`: so much later than
-    now, since its clock says nothing here.
+    """The instants of a decoded line.
 
     Raises:
         ValueError: they are not at least two rising whole numbers, or the last has passed.
     """
     try:
-        found = read["instants_ns"] if "instants_ns" in read else _from_now(read["in_ns"])
+        found = read["instants_ns"]
         rising = all(early < late for early, late in pairwise(found))
         good = len(found) > 1 and rising and all(type(each) is int for each in found)
     except (KeyError, TypeError):
@@ -147,11 +146,6 @@ def checked_instants(read: Any, *, may_have_passed: bool = False) -> list[int]:
     if not may_have_passed and found[-1] < time.monotonic_ns():
         raise ValueError("the last instant has passed")
     return list(found)
-
-
-def _from_now(in_ns: Sequence[int]) -> list[int]:
-    now_ns = time.monotonic_ns()
-    return [now_ns + each for each in in_ns]
 
 
 # ---------------------------------------------------------------------------------------- processes
