@@ -1,0 +1,79 @@
+"""A page and its Markdown: a title, a sentence, drawings, grids, notes. Jinja knows no study."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from scaling.report.render.grid import Grid
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A plot on a page: its SVG, or the `address` of the file; `description` says what is seen."""
+
+    title: str
+    description: str
+    svg: str = ""
+    address: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A file or a command to be copied."""
+
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """All that a page shows, in its order."""
+
+    title: str
+    sentence: str
+    about: Sequence[str] = ()
+    warnings: Sequence[str] = ()
+    drawings: Sequence[Drawing] = ()
+    answer: Sequence[Grid] = ()
+    notes: Sequence[str] = ()
+    details: Sequence[Grid] = ()
+    codes: Sequence[Code] = ()
+
+
+def html(document: Document) -> str:
+    """One HTML file that loads nothing; texts from outside are escaped."""
+    return _rendered("page.html", document)
+
+
+def markdown(document: Document) -> str:
+    """All sentences and tables as Markdown."""
+    return _rendered("tables.md", document)
+
+
+def _rendered(template: str, document: Document) -> str:
+    fields = {name: getattr(document, name) for name in document.__slots__}
+    return _templates().get_template(template).render(fields)
+
+
+@cache
+def _templates() -> Environment:
+    found = Environment(
+        autoescape=lambda name: bool(name and name.endswith(".html")),
+        loader=FileSystemLoader(TEMPLATES, encoding="utf-8"),
+        lstrip_blocks=True,
+        trim_blocks=True,
+        undefined=StrictUndefined,
+    )
+    found.filters |= {"ours": Markup, "one_line": _one_line}  # plots: escaped where they are made
+    return found
+
+
+def _one_line(text: str) -> str:
+    """A text that breaks no table of Markdown."""
+    return " ".join(text.replace("|", "\\|").split())
