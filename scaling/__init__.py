@@ -3,7 +3,7 @@
 This is the public front: notebooks and other programs import names from here, and nothing inside
 does. A journal becomes a table with `load`, a table with its study with `read`, and everything that
 follows from it with `StudyResults.of(read(…))`; `figure` looks up one figure, `plot` draws one,
-`explain` has what each cell loses, `remedies` what each remedy brings.
+`explain` has what each cell loses.
 
 The noxfile imports this file on whatever Python runs nox, so it needs only Python 3.10. What needs
 pandas is imported at its first use.
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from scaling.base.formats import number as number
     from scaling.base.formats import percent as percent
     from scaling.report.plots.draw import drawn as plot
-    from scaling.report.remedies import remedy_rows as remedies
     from scaling.report.tables.losses import loss_rows as explain
 
 _HOMES = {
@@ -59,7 +58,6 @@ _HOMES = {
     "plot": "scaling.report.plots.draw:drawn",
     "read": "scaling.analysis.table.load:read_journal",
     "region_laws": "scaling.analysis.laws:region_laws",
-    "remedies": "scaling.report.remedies:remedy_rows",
     "with_unit": "scaling.analysis.claims.judging:with_unit",
 }
 
@@ -84,7 +82,6 @@ __all__ = [
     "plot",
     "read",
     "region_laws",
-    "remedies",
     "with_unit",
 ]
 

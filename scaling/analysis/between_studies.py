@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 from scaling.analysis.losses import Attribution
 from scaling.analysis.ratios import Ratio, Ratios, ratios
-from scaling.analysis.remedies import Factor, bases_of, remedies_in
 from scaling.analysis.results import StudyResults
 from scaling.analysis.served.ship import AppAnswer, Factors, Figures, Shipped
 from scaling.analysis.statistics.verdict import RatioVerdict
@@ -177,10 +176,10 @@ def _without_best(ratio: Ratio) -> Ratio:
 
 
 # ----------------------------------------------------------------------------------------- programs
-# Several programs side by side: what each does, loses by sharing a process, and what helps it.
+# Several programs side by side: what each does, and what it loses by sharing a process.
 #
-# A program is an application with a study of `scaling app`, and perhaps one of `scaling remedies`.
-# Nothing is measured or judged anew: every figure is one that these two and `scaling explain` have.
+# A program is an application with a study of `scaling app`. Nothing is measured or judged anew:
+# every figure is one that `scaling app` and `scaling explain` have.
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,8 +189,7 @@ class Program:
     Of each model that has several arms, the configuration with the most requests. `over` compares
     threads with the best processes, `throughput` and `cpu` have its two factors; None where runs
     are missing. `lost` is where the time of the threads goes; None where that was not read, as of
-    threads without loops. `helps` is the remedy that brings these threads most, no control; None
-    where none was measured.
+    threads without loops.
     """
 
     name: str
@@ -200,7 +198,6 @@ class Program:
     throughput: Factors | None
     cpu: Factors | None
     lost: Attribution | None
-    helps: Factor | None
 
     @property
     def threads(self) -> Figures:
@@ -215,26 +212,18 @@ def application_of(results: StudyResults) -> str:
 
 
 def programs(studies: Mapping[str, StudyResults]) -> list[Program]:
-    """The programs among some studies by name, each with its remedies wherever these stand.
+    """The programs among some studies by name.
 
     A program of which no run of threads is valid is left out.
     """
-    helping = {
-        application_of(each): helps
-        for each in studies.values()
-        if each.is_of_remedies and (helps := _most_helpful(each))
-    }
     return [
         program
         for name, each in studies.items()
-        if (answer := each.application)
-        and (program := _program(name, each, answer, helping.get(application_of(each))))
+        if (answer := each.application) and (program := _program(name, each, answer))
     ]
 
 
-def _program(
-    name: str, results: StudyResults, answer: AppAnswer, helps: Factor | None
-) -> Program | None:
+def _program(name: str, results: StudyResults, answer: AppAnswer) -> Program | None:
     figures = list(_best_of_each(answer))
     if not figures:
         return None
@@ -249,7 +238,6 @@ def _program(
         throughput=factors.get(THROUGHPUT),
         cpu=factors.get(CPU),
         lost=next(lost, None),
-        helps=helps,
     )
 
 
@@ -275,14 +263,3 @@ def _best_of_each(answer: AppAnswer) -> Iterator[Figures]:
         ]
         if found:
             yield max(found, key=lambda each: each.throughput_per_s.point)
-
-
-def _most_helpful(results: StudyResults) -> Factor | None:
-    """Of the remedies proven to help threads the best; where none is, the best of all."""
-    found = [
-        each
-        for each in remedies_in(results, bases_of(results)).throughput(THREADS)
-        if not each.is_control
-    ]
-    proven = (each for each in found if each.ratio.verdict.side > 0)
-    return next(proven, next(iter(found), None))

@@ -4,7 +4,7 @@ Tables, CSV files, Markdown, plots and page show the same sections, comparisons 
 is computed on first access and kept, so nothing is computed twice and no two outputs differ.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -28,9 +28,11 @@ from scaling.analysis.statistics.noise import NoiseFloor
 from scaling.analysis.table.groups import CURVE, curve_cell, labels, short_labels
 from scaling.analysis.table.load import Journal
 from scaling.base.formats import plural
+from scaling.builds.arms import settings_of
 from scaling.journal.record import CeilingLine, Cell, StudyLine
 from scaling.study.kinds import Objective, parse_objective
 from scaling.study.presets import FAILING_BLOCKS
+from scaling.study.questions import THROUGHPUT
 from scaling.study.settle import caveats
 
 
@@ -102,8 +104,21 @@ class StudyResults:
 
     @property
     def caveats(self) -> list[str]:
-        """What every output begins with: those of the study, and verdicts that are withheld."""
-        return [*caveats(self.study), *self.floor.withheld]
+        """What every output begins with: those of the study, verdicts that are withheld, and
+        settings that must not help and do.
+        """
+        return [*caveats(self.study), *self.floor.withheld, *self._helping_controls]
+
+    @property
+    def _helping_controls(self) -> Iterator[str]:
+        for each in self.ratios.where("setting", measure=THROUGHPUT):
+            added = settings_of(each.of.arm)[-1:]  # the question leaves out the last one
+            if each.verdict.side > 0 and any(setting.control for setting in added):
+                yield (
+                    f"In doubt: {each.of.arm} is a control that must not help, and is faster than "
+                    f"{each.over.arm} at N = {each.of.workers} ({each}). Run more blocks on a "
+                    "quieter machine"
+                )
 
     @cached_property
     def blocks(self) -> Blocks:
@@ -150,14 +165,14 @@ class StudyResults:
         return courses(self.blocks, self.path) if self.path is not None else {}
 
     @property
-    def is_of_remedies(self) -> bool:
-        """Whether the study is one of `scaling remedies`, which asks what each setting brings."""
+    def is_of_settings(self) -> bool:
+        """Whether its only primary question is what settings bring, as in the study `remedies`."""
         return list(self.study.study.get("primary") or ()) == ["setting"]
 
     @property
     def is_of_application(self) -> bool:
         """Whether the study is one of `scaling app`, which asks how to ship a program."""
-        return "application" in self.study.study and not self.is_of_remedies
+        return "application" in self.study.study and not self.is_of_settings
 
     @cached_property
     def application(self) -> AppAnswer | None:

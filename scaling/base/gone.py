@@ -14,6 +14,7 @@ GONE = {
     "--max-blocks": _BUDGET,
     "--precision": _BUDGET,
     "--profile": "scaling explain RESULTS --hold 60 keeps a cell running for your profiler",
+    "--remedy": "--arm 3.14t,3.14t+eager measures these alone",
 }
 
 

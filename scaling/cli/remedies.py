@@ -3,13 +3,16 @@
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from scaling.base.console import new_console, say
 from scaling.base.errors import UsageError
-from scaling.cli.program import OF_HOST, Asked, Texts, app, requirements_file, takes_asked
+from scaling.cli.program import OF_HOST, Asked, app, requirements_file, takes_asked
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 @app.command(epilog="Example: scaling remedies --workload echo")
@@ -36,57 +39,64 @@ def remedies(
         ),
     ] = None,
     host: Annotated[str, typer.Option("--host", metavar="HOST", help=OF_HOST)] = "",
-    remedy: Annotated[
-        Texts,
-        typer.Option("--remedy", metavar="NAME,…", help="Only these: recv64k,eager (all)."),
-    ] = None,
     listed: Annotated[
-        bool, typer.Option("--list", help="Print every remedy and who recommends it.")
+        bool,
+        typer.Option("--list", help="Print every remedy, who recommends it, and how to enable it."),
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     output: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder for the study's journal.")
+        Path | None, typer.Option(metavar="DIR", help="Folder for journal, tables, plots and page.")
     ] = None,
 ) -> None:
-    """Measure what is said to help: each remedy alone against none, then the best together.
+    """Measure what is said to help: the built-in study `remedies` of a workload or application.
 
-    Threads on 3.14t unless --arm and --model say otherwise. It ends with the lines to paste.
+    It compares each remedy with none, in threads on 3.14t; --arm 3.14t,3.14t+eager chooses.
     """
-    from scaling.base.typed import values_in
-    from scaling.builds.settings import REMEDIES
-    from scaling.cli.remedy_steps import RemedySteps, entry_of
-    from scaling.report.remedies import listing, print_remedies, remedies_json
+    from scaling.report.output import finish
     from scaling.run.app_requests import read_requests_file
+    from scaling.run.application_trial import interface_of, try_application
+    from scaling.run.measure import measure, prepared
+    from scaling.run.progress import display
+    from scaling.study.application import WSGI
+    from scaling.study.plan.table import announced
+    from scaling.study.remedies import remedies_of, remedies_of_application
 
-    console = new_console()
+    console, note = new_console(), partial(say, new_console(stderr=True))
     if listed:
-        if json:
-            raise UsageError("--list prints text: leave --json out")
-        for line in listing():
-            say(console, line)
+        _print_list(console)
         return
+    of_application = {"--with-requirements": with_requirements, "--requests": requests}
+    if given := [flag for flag, value in of_application.items() if value and not application]:
+        raise UsageError(f"{given[0]}: it is for an application: --app shop.main:app")
     if asked.options.study is not None:
-        raise UsageError("--study: remedies makes a study of its own; use --workload or --app")
-    if with_requirements and application is None:
-        raise UsageError("--with-requirements: it is for an application: --app shop.main:app")
-    if requests is not None and application is None:
-        raise UsageError("--requests: they are sent to an application: --app shop.main:app")
-    if application is not None and not asked.path:
+        raise UsageError("--study: remedies is a study of its own; use --workload or --app")
+    names = asked.options.workload_names
+    if application and names:
+        raise UsageError("--app and --workload: give one of them")
+    if application and not asked.path:
         asked = replace(asked, path=(Path(),))  # where `scaling app` looks for it, too
-    errors = new_console(stderr=True)
     files = [str(requirements_file(each)) for each in with_requirements or ()]
-    steps = RemedySteps(
-        options=asked.options,
-        needs=replace(asked.wanted, requirement_files=files),
-        requests=read_requests_file(requests, partial(say, errors), host) if requests else None,
-        entry=entry_of(asked.options.workload_names, application, factory=factory),
-        only=values_in(remedy, "--remedy") if remedy else tuple(REMEDIES),
-        output=output,
-        console=errors if json else console,
-        errors=errors,
-    ).known()
-    found = steps.measure()
-    if json:
-        say(console, remedies_json(found))
-        return
-    print_remedies(found, console)
+    ready_for = partial(prepared, asked.options, replace(asked.wanted, requirement_files=files))
+    sent, sent_note = read_requests_file(requests, note, host) if requests else ([], None)
+    study = remedies_of(names)
+    if application:
+        study_of = partial(remedies_of_application, application, sent_note, factory=factory)
+        with ready_for(note, study_of()) as ready:
+            study = study_of(is_wsgi=interface_of(ready) == WSGI)
+    with ready_for(note, study) as ready:
+        for line in announced(ready.plan):
+            say(console, line)
+        loaded = replace(ready, requests=sent)
+        if application:
+            try_application(loaded)
+        folder = measure(loaded, output, display(console))
+    finish(folder, console)
+
+
+def _print_list(console: "Console") -> None:
+    """Print every remedy: what it does, who recommends it, how to enable it."""
+    from scaling.builds.settings import REMEDIES
+
+    for setting in REMEDIES.values():
+        say(console, f"{setting.name}: {setting.summary}\n    {setting.source}")
+        for line in (*(f"export {each}" for each in setting.variables), *setting.lines):
+            say(console, f"    {line}")

@@ -22,6 +22,7 @@ from tests.support.plans import TWO_CORES
 
 # What a study asks for though it cannot be had today, so that the plan says why.
 REFUSED = {
+    "remedies": {("echo", "threads", "asyncio")},  # settings for other workloads
     "compare": {("echo", "interpreters", "uvloop"), ("scrape", "interpreters", "asyncio")},
     "sharing": {("shared", "threads", "asyncio")},
     "state": {("state", "forked", "asyncio")},  # a data frame: NumPy starts threads

@@ -19,7 +19,7 @@ import pytest
 
 import scaling.base.gone
 import scaling.cli
-from scaling.cli import app_steps, program, remedy_steps
+from scaling.cli import app_steps, program
 from scaling.journal.beside import AppCheck, Finding
 from tests.support.children import ROOT
 from tests.support.cli import BUILD, Command, environment
@@ -218,7 +218,7 @@ def test_remedies_look_for_an_application_where_app_does(
         raise KeyboardInterrupt
 
     (tmp_path / "src").mkdir()
-    monkeypatch.setattr(remedy_steps, "prepared", prepared)
+    monkeypatch.setattr("scaling.run.measure.prepared", prepared)
     command("remedies", "--app", "shop:app", *path)
     assert needed[0].paths == [str(tmp_path / looked_in)]
 

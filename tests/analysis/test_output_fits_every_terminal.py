@@ -16,7 +16,6 @@ from rich.console import Console
 from rich.table import Table
 
 from scaling.analysis.gate_bounds import Limits
-from scaling.analysis.remedies import Found, remedies_in
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import read_journal
 from scaling.base.console import new_console
@@ -31,7 +30,6 @@ from scaling.report.compare import compare
 from scaling.report.explain import explain
 from scaling.report.gate import gate
 from scaling.report.output import print_answer
-from scaling.report.remedies import print_remedies
 from scaling.report.tables.interpreters import interpreters_table
 from scaling.report.tables.ready import ready_chapter
 from scaling.report.terminal.show import show
@@ -148,11 +146,6 @@ def print_plan(_: Path, to: Console) -> None:
     to.print(plan_view(plan))
 
 
-def print_measured_remedies(folder: Path, to: Console) -> None:
-    found = remedies_in(results(folder / "remedies"), ["3.14t"])
-    print_remedies(Found(alone=found, together=None, best=("nogc",), left_out=[]), to)
-
-
 def print_gate(folder: Path, to: Console) -> None:
     limits = Limits(against=folder / "ladder", max_regression=0.1, min_efficiency=0.5)
     gate(folder / "later", limits, {}, to, details=True, environment={})
@@ -179,7 +172,6 @@ PRINTED: dict[str, Print] = {
     "gate --against": print_gate,
     "claims": lambda at, to: print_claims([at / "ladder"], None, None, to, everything=True),
     "app": lambda at, to: print_answer(results(at / "app"), at, to, 2 * 2**30),
-    "remedies": print_measured_remedies,
     "plan": print_plan,
     "ready": lambda _, to: to.print(ready_chapter([of(SOUND, SLOWER, OLD, LXML)])),
     "doctor": print_doctor,

@@ -1,4 +1,4 @@
-"""Programs side by side: what each does, what it loses by sharing a process, and what helps it."""
+"""Programs side by side: what each does, and what it loses by sharing a process."""
 
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from scaling.report.compare import compare
 from scaling.report.tables.between_studies import programs_chapter
 from scaling.report.tables.grid import chapters_markdown
 from tests.support.served_studies import FakeAppStudy
-from tests.support.studies import FakeStudy, with_settings
+from tests.support.studies import FakeStudy
 from tests.support.terms import plus
 
 pytestmark = pytest.mark.one_build
@@ -25,15 +25,6 @@ def app(name: str, **more: Any) -> FakeAppStudy:
         return dict(plus(user=9_000.0 * (n - 1) * (model == "threads"), idle=100.0 * n))
 
     return FakeAppStudy(**{"name": f"app-{name}", "parameters": parameters, "terms": terms, **more})
-
-
-def helped(name: str, **factors: float) -> FakeStudy:
-    """What `scaling remedies` measures of it: by how much each setting speeds up two threads."""
-    return with_settings(
-        dict.fromkeys(("nogc", "nopurge", "tlbc0"), 1.0) | factors,
-        name=f"remedies-{name}",
-        variants={"app": [{"application": f"{name}:app"}]},
-    )
 
 
 def found(*studies: FakeStudy) -> list[Program]:
@@ -54,22 +45,6 @@ def test_each_has_its_threads_and_processes_its_factors_and_its_largest_term() -
     assert shop.lost.largest is not None
     assert shop.lost.largest.term.name == "user"
     assert shop.lost.of == shop.threads.cell
-
-
-def test_the_remedy_that_helps_most_is_proven_and_no_control() -> None:
-    (shop, inn) = found(
-        app("shop"),
-        helped("shop", nogc=1.2, nopurge=1.1, tlbc0=1.5),
-        app("inn"),
-        helped("inn"),
-    )
-    assert shop.helps is not None
-    assert shop.helps.added == ("nogc",)
-    assert inn.helps is not None
-    assert inn.helps.ratio.verdict.side == 0
-    text = chapters_markdown([programs_chapter([shop, inn])])
-    assert "+nogc · 1.20× (" in text
-    assert text.count("(not proven)") == 1
 
 
 def test_a_program_without_loops_says_that_it_has_no_terms() -> None:
@@ -96,11 +71,11 @@ def test_a_program_without_a_valid_run_of_threads_is_left_out() -> None:
 def test_compare_puts_studies_of_several_applications_side_by_side(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for each in (app("shop"), helped("shop", nogc=1.2), app("inn")):
+    for each in (app("shop"), app("inn")):
         each.write(tmp_path / each.name)
-    every = [tmp_path / name for name in ("app-shop", "remedies-shop", "app-inn")]
+    every = [tmp_path / name for name in ("app-shop", "app-inn")]
     compare(every, tmp_path / "out", new_console())
     assert "Programs side by side" in capsys.readouterr().out
-    assert "+nogc" in (tmp_path / "out" / "comparison.md").read_text()
+    assert "| app-inn | 2 threads on 3.14t |" in (tmp_path / "out" / "comparison.md").read_text()
     compare(every[:1], None, new_console())
     assert "Programs" not in capsys.readouterr().out

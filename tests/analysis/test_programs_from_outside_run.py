@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from scaling.analysis.table.load import read_journal
 from scaling.builds import environments, interpreters
 from scaling.builds.own_requirements import OwnRequirements
 from scaling.run.app_requests import read_requests_file
@@ -16,7 +17,7 @@ from tests.support.children import ROOT
 from tests.support.cli import Command
 
 OUTSIDE = "outside-"
-SHORT = ("--blocks", "1", "--seconds", "0.2", "--json")
+SHORT = ("--blocks", "1", "--seconds", "0.2")
 
 PROGRAMS = ROOT / "results" / "programs"
 
@@ -96,7 +97,7 @@ def in_the_clone(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_each_is_checked_and_measured_as_the_list_says(
     words: list[str], tmp_path: Path, command: Command
 ) -> None:
-    asked = (*words, *SHORT, "--workers", "1", "--rate", "20")
+    asked = (*words, *SHORT, "--json", "--workers", "1", "--rate", "20")
     done = command(*asked, "--output", str(tmp_path / "out"))
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
@@ -113,8 +114,12 @@ def test_each_is_checked_and_measured_as_the_list_says(
 def test_a_remedy_is_measured_where_its_threads_are(
     words: list[str], tmp_path: Path, command: Command
 ) -> None:
-    asked = (*words, *SHORT, "--remedy", "gc50k")
+    asked = (*words, *SHORT, "--arm", "3.14t,3.14t+gc50k")
     done = command(*asked, "--output", str(tmp_path / "out"))
     assert done.returncode == 0, done.stderr
-    factors = json.loads(done.stdout)["factors"]
-    assert {(each["remedy"], each["model"]) for each in factors} == {("gc50k", "threads")}
+    frame = read_journal(tmp_path / "out").frame
+    assert {*zip(frame["arm"], frame["model"], strict=True)} == {
+        ("3.14t", "threads"),
+        ("3.14t+gc50k", "threads"),
+    }
+    assert "+gc50k over 3.14t" in done.stdout

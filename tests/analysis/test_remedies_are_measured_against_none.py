@@ -1,30 +1,22 @@
-"""Each remedy is measured against none; a control that helps is flagged; lines can be pasted."""
+"""Each remedy is measured against none; a control that helps is flagged; each has a source."""
 
-import json
-import re
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-import scaling
-from scaling.analysis.remedies import Found, Remedies, remedies_in
 from scaling.base.errors import UsageError
 from scaling.builds.arms import parse_arm
 from scaling.builds.settings import REMEDIES, SETTINGS
-from scaling.journal.record import Cell, RunLine
+from scaling.journal.record import Cell
 from scaling.report.page.answer import answer_block
-from scaling.report.remedies import listing, print_remedies, remedies_json
-from scaling.study.definition import WorkloadEntry
+from scaling.report.tables.headline import other_ratios
+from scaling.study.file import load_study_file
 from scaling.study.plan.groups import groups
-from scaling.study.remedies import LeftOut, best_together, reason_against, remedies_study
-from tests.support.printing import printed_by
-from tests.support.runs import with_
-from tests.support.served_studies import FakeServedStudy
+from scaling.study.remedies import remedies_of, remedies_of_application
+from tests.support.cli import Command
 from tests.support.studies import FakeStudy, with_settings
 
 BASE = "3.14t"
-ARMS = (BASE, "3.14t+recv64k", "3.14t+nogc", "3.14t+gc50k", "3.14t+eager", "3.14t+tlbc0")
 FACTORS = {"recv64k": 1.3, "nogc": 1.2, "gc50k": 1.15, "eager": 1.0, "tlbc0": 0.8}
 ECHO = Cell(
     workload="echo",
@@ -44,21 +36,16 @@ def helping(**factors: float) -> FakeStudy:
 HELPING = helping()
 
 
-def remedies(study: FakeStudy = HELPING) -> Remedies:
-    return remedies_in(study.results, [BASE])
+def fits(name: str) -> bool:
+    try:
+        parse_arm(f"{BASE}+{name}")
+    except UsageError:
+        return False
+    return True
 
 
-def found(*best: str, study: FakeStudy = HELPING) -> Found:
-    left_out = [LeftOut("jemalloc", BASE, "no library")]
-    return Found(alone=remedies(study), together=None, best=best, left_out=left_out)
-
-
-def shown(what: Found) -> str:
-    return printed_by(lambda console: print_remedies(what, console))
-
-
-def test_every_remedy_has_a_source_a_proof_and_a_way_to_have_it() -> None:
-    text = "\n".join(listing())
+def test_every_remedy_has_a_source_a_proof_and_a_way_to_have_it(command: Command) -> None:
+    text = command("remedies", "--list").stdout
     for name in REMEDIES:
         setting = SETTINGS[name]
         assert setting.source.startswith("https://"), name
@@ -67,8 +54,15 @@ def test_every_remedy_has_a_source_a_proof_and_a_way_to_have_it() -> None:
         assert setting.summary, name
         assert setting.reads_back or setting.switches, name
         assert setting.environment or setting.preload or setting.lines or setting.control, name
+    assert "    export MIMALLOC_PURGE_DELAY=-1\n" in text
+    assert "_SelectorSocketTransport.max_size = 65_536\n" in text
     controls = [name for name, each in SETTINGS.items() if each.control]
     assert controls == ["tlbc0", "deferred", "deferred-data"]
+
+
+def test_the_study_has_every_remedy_that_fits_the_build_alone() -> None:
+    arms = load_study_file("remedies").values["arms"]
+    assert list(arms) == [BASE, *(f"{BASE}+{name}" for name in REMEDIES if fits(name))]
 
 
 def test_names_of_arms_that_journals_have_stay() -> None:
@@ -77,29 +71,43 @@ def test_names_of_arms_that_journals_have_stay() -> None:
 
 
 @pytest.mark.usefixtures("unrendered")
-def test_the_page_begins_with_what_each_brings() -> None:
-    block, _ = answer_block(HELPING.results)
-    (words,) = block.words
-    assert words.startswith(
-        "echo · weak sizing · asyncio, 2 threads on 3.14t: throughput is higher"
-    )
-    (grid,) = block.figures[0].grids
-    rows = [row[0] for row in grid.rows]
-    assert (rows[0], rows[-1]) == ("+recv64k", "+tlbc0 (control)")
+def test_the_answer_is_each_setting_over_none_and_not_what_threads_gain() -> None:
+    block, findings = answer_block(HELPING.results)
+    ratios = {each.ratio.of.arm.partition("+")[2]: each.ratio for each in findings}  # type: ignore[attr-defined]
+    assert {name: each.point for name, each in ratios.items()} == pytest.approx(FACTORS, rel=0.01)
+    assert {each.verdict.family for each in ratios.values()} == {"primary"}
+    assert block.words == [
+        "5 ratios of throughput (faster in 3 of 5 cases, same in 1, slower in 1)."
+    ]
+    usual = FakeStudy(arms=(BASE, f"{BASE}+nogc"), workers=(1, 2), blocks=6).results
+    assert len(other_ratios(usual)) > len(other_ratios(helping().results)) / len(FACTORS)
 
 
-def test_a_remedy_of_another_build_is_left_out_with_the_reason() -> None:
-    assert reason_against("switch500us", BASE, ECHO) == "3.14t has no GIL to hand over"
-    jemalloc = reason_against("jemalloc", BASE, ECHO)
-    assert str(jemalloc).startswith("3.14t takes all its objects from mimalloc")
-    assert reason_against("inherit0", "3.14", ECHO) == "3.14 has the flag off already"
-    assert reason_against("nogc", "3.14t+nogc", ECHO) == "the arm has it already"
+def test_a_control_that_helps_puts_the_figures_in_doubt() -> None:
+    assert not any("In doubt" in each for each in HELPING.results.caveats)
+    doubts = [each for each in helping(tlbc0=1.4).results.caveats if "In doubt" in each]
+    assert [each.partition(" is a control")[0] for each in doubts] == ["In doubt: 3.14t+tlbc0"] * 2
 
 
 @pytest.mark.usefixtures("machine_with_nothing")
 def test_a_library_that_is_not_there_names_the_package() -> None:
     with pytest.raises(UsageError, match="apt-get install libjemalloc2"):
         parse_arm("3.14+jemalloc")
+
+
+@pytest.mark.parametrize(
+    ("arm", "reason"),
+    [
+        ("3.14t+switch500us", "3.14t has no GIL to hand over"),
+        ("3.14t+jemalloc", "3.14t takes all its objects from mimalloc"),
+        ("3.14+inherit0", "3.14 has the flag off already"),
+        ("3.14t+immortal-data", "3.14t has no public interface to make objects immortal"),
+        ("3.15t+immortal-data", "PyUnstable_SetImmortal is for C code that makes an object"),
+    ],
+)
+def test_a_remedy_of_another_build_is_refused_with_the_reason(arm: str, reason: str) -> None:
+    with pytest.raises(UsageError, match=f"does not fit: {reason}"):
+        parse_arm(arm)
 
 
 @pytest.mark.parametrize(
@@ -132,123 +140,30 @@ def test_a_place_without_use_for_it_says_why(name: str, place: dict[str, Any], r
     assert str(parse_arm(f"{BASE}+{name}").unfit(ECHO.but(**place))).startswith(reason)
 
 
-def test_the_study_has_none_and_each_alone_and_a_rate_where_it_is_served() -> None:
-    entry = WorkloadEntry(name="serve")
-    added = {BASE: [("nogc",), ("eager", "recv64k")]}
-    study = remedies_study(entry, added, (1, 2), "remedies-serve", served=True)
-    assert study.values["arms"] == (BASE, "3.14t+nogc", "3.14t+recv64k+eager")
-    assert study.values["workers"] == (1, 2)
+def test_the_study_of_an_application_has_a_peak_and_half_of_it() -> None:
+    study = remedies_of_application("shop.main:app", None, factory=False)
+    assert study.values["name"] == "remedies-app-shop.main"
     peak, at_rate = study.workloads
-    assert (peak.parameters, peak.workers) == ({"rate_per_s": 0.0}, (1, 2))
-    assert (at_rate.parameters, at_rate.workers) == ({"rate_per_s": "50%"}, (2,))
+    assert (peak.parameters["rate_per_s"], at_rate.parameters["rate_per_s"]) == (0.0, "50%")
+    assert {each.parameters["server"] for each in study.workloads} == {"loops"}
+    study = remedies_of_application("shop.main:app", None, factory=False, is_wsgi=True)
+    assert {each.parameters["server"] for each in study.workloads} == {"gunicorn-gthread"}
+
+
+def test_a_study_is_named_after_its_workload() -> None:
+    assert remedies_of(["echo"]).values["name"] == "remedies-echo"
+    assert remedies_of(["shop.load:Mine"]).values["name"] == "remedies-shop.load-Mine"
 
 
 def test_all_remedies_are_in_turn_with_none() -> None:
     """And so are the second cells of two A/A pairs."""
-    fit = [name for name in REMEDIES if reason_against(name, BASE, ECHO) is None]
+    fit = [
+        name for name in REMEDIES if fits(name) and parse_arm(f"{BASE}+{name}").unfit(ECHO) is None
+    ]
     arms = [ECHO.but(arm=f"{BASE}+{name}") for name in fit]
     cells = [*arms, ECHO.but(twin=True), arms[0].but(twin=True)]
     (together,) = groups([ECHO, *cells], [(each, ECHO) for each in cells])
     assert len(together) == 1 + len(cells)
-
-
-def test_each_factor_is_over_the_arm_without_it() -> None:
-    measured = remedies()
-    at_two = {"+".join(each.added): each.ratio.point for each in measured.throughput()}
-    assert at_two == pytest.approx(FACTORS, rel=0.01)
-    figures = {each.ratio.figure for each in measured.factors}
-    assert figures == {"throughput", "cpu_s_per_op", "memory"}
-    assert {each.ratio.of.workers for each in measured.factors} == {1, 2}
-    primary = [each for each in measured.factors if each.ratio.verdict.family == "primary"]
-    assert len(primary) == len(FACTORS)
-    assert {(each.ratio.figure, each.ratio.of.workers) for each in primary} == {("throughput", 2)}
-
-
-def test_what_is_proven_to_help_wins_and_no_control_does() -> None:
-    study = helping(tlbc0=1.4)
-    measured = remedies(study)
-    assert measured.winners(BASE) == ["recv64k", "nogc", "gc50k"]
-    assert [each.added for each in measured.suspicious] == [("tlbc0",), ("tlbc0",)]
-    assert "IN DOUBT: tlbc0 is a control that must not help" in shown(found(study=study))
-
-
-def test_a_remedy_without_a_valid_run_says_why() -> None:
-    def without_it(run: RunLine) -> RunLine:
-        return with_(run, record__process__switches=()) if "recv64k" in run.cell.arm else run
-
-    arms = (BASE, "3.14t+recv64k", "3.14t+nogc")
-    measured = remedies(FakeStudy(arms=arms, workers=(2,), blocks=6, change=without_it))
-    assert {each.ratio.of.arm for each in measured.factors} == {"3.14t+nogc"}
-    (fault,) = measured.unmeasured.values()
-    assert "max_size: not read back, the arm asks for 65536" in fault
-    text = shown(Found(alone=measured, together=None, best=(), left_out=[]))
-    assert fault in " ".join(text.split())
-
-
-def test_p99_stands_beside_the_figures_of_the_closed_loop() -> None:
-    with_remedy = "3.14t+nogc", "threads"
-    measured = remedies(
-        FakeServedStudy(
-            configurations=((BASE, "threads"), with_remedy),
-            answers_per_s={(BASE, "threads"): 500.0, with_remedy: 1000.0},
-            workers=(2,),
-            rates=(0.0, 400.0),
-            blocks=8,
-        )
-    )
-    figures = {each.ratio.figure: each.ratio.verdict.word for each in measured.factors}
-    assert figures["latency_p99_s"] == "faster"
-    assert {"throughput", "cpu_s_per_op", "memory"} < set(figures)
-    assert len({each.subject for each in measured.factors}) == 1
-    assert "P99" in shown(Found(alone=measured, together=None, best=(), left_out=[]))
-
-
-def test_of_remedies_in_place_of_each_other_the_best_is_taken() -> None:
-    assert best_together(BASE, ["recv64k", "nogc", "gc50k", "eager"], ECHO) == (
-        *("recv64k", "nogc", "eager"),
-    )
-    assert best_together(BASE, ["uvloop", "recv64k", "eager"], ECHO) == ("uvloop", "eager")
-    assert best_together(BASE, ["tlbc0"], ECHO) == ()
-
-
-def test_it_ends_with_the_lines_to_paste() -> None:
-    text = shown(found("recv64k", "nopurge"))
-    assert "jemalloc (3.14t): no library" in text
-    assert "\nLines to paste for recv64k and nopurge:\n" in text
-    assert "\nexport MIMALLOC_PURGE_DELAY=-1\n" in text
-    assert text.endswith("_SelectorSocketTransport.max_size = 65_536\n")
-    table, _, _ = text.partition("Not measured:")
-    assert re.search(r"^recv64k +.*1\.30 ", table, re.MULTILINE)
-    assert "faster" in table
-    assert shown(found()).endswith("there is nothing to paste.\n")
-
-
-def test_the_object_has_every_factor_with_its_interval() -> None:
-    document = json.loads(remedies_json(found("recv64k")))
-    first = document["factors"][0]
-    assert {"remedy", "workers", "measure", "ratio", "low", "high", "verdict"} <= set(first)
-    assert all(each["low"] <= each["ratio"] <= each["high"] for each in document["factors"])
-    assert document["left_out"] == [{"remedy": "jemalloc", "arm": BASE, "reason": "no library"}]
-    assert document["paste"]["python"][0] == "import asyncio.selector_events"
-
-
-def test_a_table_has_a_row_for_each_figure() -> None:
-    rows = scaling.remedies(replace(HELPING, arms=ARMS[:3], aa_pairs=False).results, BASE)
-    assert set(rows["remedy"]) == {"recv64k", "nogc"}
-    assert len(rows) == 2 * 2 * 3  # remedies, Ns, figures
-    assert (rows["low"] <= rows["ratio"]).all()
-    assert (rows["ratio"] <= rows["high"]).all()
-
-
-@pytest.mark.parametrize(
-    ("arm", "reason"),
-    [
-        ("3.14t", "3.14t has no public interface to make objects immortal"),
-        ("3.15t", "PyUnstable_SetImmortal is for C code that makes an object"),
-    ],
-)
-def test_immortal_objects_are_refused_with_what_would_be_needed(arm: str, reason: str) -> None:
-    assert str(reason_against("immortal-data", arm, ECHO)).startswith(reason)
 
 
 @pytest.mark.parametrize(

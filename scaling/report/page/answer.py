@@ -8,18 +8,15 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from scaling.analysis.remedies import bases_of, remedies_in
 from scaling.analysis.results import StudyResults
 from scaling.analysis.served.ship import AppAnswer
 from scaling.analysis.statistics.verdict import RatioVerdict
-from scaling.base import formats
 from scaling.report.application import ship_grid, shipped_text
 from scaling.report.page.figures import PARTS
 from scaling.report.page.parts import Block, PageFigure, Picture, picture
 from scaling.report.plots.verdicts import draw
-from scaling.report.remedies import notes
 from scaling.report.tables.comparison import QUESTIONS, answers, question_grids, states
-from scaling.report.tables.findings import Finding, findings_table, in_words, named, ratios_note
+from scaling.report.tables.findings import Finding, findings_table, named, ratios_note
 from scaling.report.tables.grid import Grid, PagePart
 from scaling.report.tables.headline import (
     NOTHING,
@@ -50,14 +47,9 @@ NOTHING_UNDER_LOAD = (
     "What each configuration gave is under “Latency under load”."
 )
 
-NO_HELP = "no remedy is proven to help"
-NO_REMEDY = "No ratio: no block has valid runs of an arm both with a remedy and without it."
-
 
 def answer_block(results: StudyResults) -> tuple[Block, list[Finding]]:
     """Sentence, picture and table, and the findings in them; without any the sentence says so."""
-    if results.is_of_remedies:
-        return _of_remedies(results)
     if results.application and results.application.shipped:
         return _of_application(results, results.application)
     found, of_load = headlines(results), load_findings(results)
@@ -105,42 +97,6 @@ def _of_application(results: StudyResults, found: AppAnswer) -> tuple[Block, lis
         notes=[REACH_OF_SERVERS, spread_text(results)],
     )
     return block, findings
-
-
-def _of_remedies(results: StudyResults) -> tuple[Block, list[Finding]]:
-    """What each remedy brings, the best first, and which are proven to help."""
-    found = remedies_in(results, bases_of(results))
-    factors = found.throughput()
-    if not factors:
-        return Block(words=[NO_REMEDY]), []
-    where = {f"{each.subject}, {named(each.ratio.over)}" for each in factors}
-    findings = [
-        Finding(
-            " ".join(
-                [
-                    *([f"{each.subject}, {named(each.ratio.over)}:"] if len(where) > 1 else []),
-                    f"+{'+'.join(each.added)}",
-                    *(["(control)"] if each.is_control else []),
-                ]
-            ),
-            each.ratio,
-        )
-        for each in factors
-    ]
-    helps = [
-        f"{each.question} {in_words(each.ratio)}"
-        for each in findings
-        if each.ratio.verdict.side > 0
-    ]
-    most = f"throughput is higher with {formats.listed(helps)}" if helps else NO_HELP
-    sentence = f"{where.pop() if len(where) == 1 else f'N = {found.headline_n}'}: {most}."
-    shown = PageFigure(
-        _picture(findings, results, "throughput"),
-        [findings_table(findings, "Verdicts")],
-        is_open=True,
-    )
-    small_print = [*notes(found), spread_text(results)]
-    return Block(words=[sentence], figures=[shown], notes=small_print), findings
 
 
 def _what(of_throughput: Sequence[Finding], of_load: Sequence[Finding]) -> str:

@@ -47,9 +47,7 @@ QUESTION = (
     "If asyncio code runs as N event loops, what {figures} does it get from N threads without the "
     "GIL, compared with the GIL, with N processes and with N sub-interpreters?"
 )
-QUESTION_OF_REMEDIES = (
-    "Which of the recommended remedies make this program faster on N event loops?"
-)
+QUESTION_OF_SETTINGS = "What does each setting bring to asyncio code on N event loops?"
 FIGURES, FIGURES_UNDER_LOAD = "throughput and memory", "throughput, latency and memory"
 DRAWN = Pictures()
 ALWAYS = ("answer", "question")  # also where they are empty
@@ -135,8 +133,8 @@ def _parts(results: StudyResults, pictures: Pictures) -> list[PageSection]:
 
 def _question(results: StudyResults) -> str:
     """What the study asks, in a sentence."""
-    if results.is_of_remedies:
-        return QUESTION_OF_REMEDIES
+    if results.is_of_settings:
+        return QUESTION_OF_SETTINGS
     return QUESTION.format(figures=FIGURES_UNDER_LOAD if has_open_loop(results) else FIGURES)
 
 

@@ -8,7 +8,6 @@ from scaling.analysis.blocks import MEMORY_KINDS
 from scaling.analysis.curves import READINGS
 from scaling.analysis.losses import Attribution
 from scaling.analysis.ratios import Ratio
-from scaling.analysis.remedies import Factor
 from scaling.analysis.results import StudyResults
 from scaling.analysis.sections import RunIssue, Section
 from scaling.analysis.served.ship import Figures
@@ -17,7 +16,7 @@ from scaling.base import formats
 from scaling.journal.identity import identity_of
 from scaling.journal.record import Cell as StudyCell
 from scaling.report.tables.comparison import warnings_of
-from scaling.report.tables.findings import named, ratios_note, with_bounds, workers
+from scaling.report.tables.findings import named, ratios_note, workers
 from scaling.report.tables.grid import Cell, Chapter, Grid
 from scaling.report.tables.laws import fitted_lines
 from scaling.report.tables.losses import words_of
@@ -301,7 +300,6 @@ def _curve_grid(
 
 HEADINGS = ["program", "workers", "requests/s", "CPU ms\na request", "memory\nMiB"]
 OF_THREADS = ["over the best\nprocesses", "sharing:\nrequests/s", "sharing:\nCPU", "largest loss"]
-REMEDY = "remedy that\nhelps most"
 NOTE = (
     "At the peak, medians; each program as it is, with its own requests. Sharing: what N threads "
     "gain over one, over what the processes gain, as scaling app splits it. Largest loss: the term "
@@ -316,7 +314,7 @@ def programs_chapter(found: Sequence[Program]) -> Chapter:
     rows = [row for each in found for row in _rows_of(each)]
     without = [each.name for each in found if each.lost is None]
     notes = [NOTE, *([WITHOUT_TERMS.format(formats.listed(without))] if without else [])]
-    headings = [*HEADINGS, *OF_THREADS, REMEDY]
+    headings = [*HEADINGS, *OF_THREADS]
     grid = Grid("", headings, rows, words=2, note="\n".join(notes), grouped=True)
     return Chapter("Programs side by side", [], [grid])
 
@@ -327,7 +325,6 @@ def _rows_of(each: Program) -> Iterable[list[Cell]]:
         each.over.ratio if each.over else formats.BLANK,
         *(factor.sharing if factor else formats.BLANK for factor in factors),
         _loss(each.lost) if each.lost else formats.BLANK,
-        _remedy(each.helps) if each.helps else formats.BLANK,
     ]
     for figures in each.figures:
         beside = of_threads if figures is each.threads else [""] * len(of_threads)
@@ -347,9 +344,3 @@ def _loss(each: Attribution) -> str:
         return UNPROVEN
     share = each.largest.loss.point / each.whole.loss.point
     return f"{words_of(each.largest.term, each)}, {formats.percent(round(share, 2))}"
-
-
-def _remedy(each: Factor) -> str:
-    """`+gcfreeze 1.08× (1.05–1.11)`, with a word where that is not proven to help."""
-    proof = [] if each.ratio.verdict.side > 0 else [f"({UNPROVEN})"]
-    return "\n".join([f"+{'+'.join(each.added)}", with_bounds(each.ratio), *proof])

@@ -10,6 +10,7 @@ from scaling.analysis.served.capacity import Capacity, over_processes
 from scaling.analysis.statistics.verdict import RatioVerdict
 from scaling.base import formats
 from scaling.base.vocabulary import THREADS
+from scaling.report.tables import arms
 from scaling.report.tables.comparison import QUESTIONS
 from scaling.report.tables.findings import Finding, builds_of, in_words, named, times, workers
 from scaling.report.tables.measures import in_ms
@@ -28,8 +29,10 @@ def name_of(compared: Compared) -> str:
 
 def headlines(results: StudyResults) -> list[Compared]:
     """Each workload and loop that has a gain or, with one N, threads over processes; none where
-    nothing has a gain. Controls only where there is nothing else.
+    nothing has a gain, or the study is of settings. Controls only where there is nothing else.
     """
+    if results.is_of_settings:
+        return []
     on_one_loop = [each for each in free_running(results) if not each.is_across_loops]
     studied = [each for each in on_one_loop if not each.section.is_control]
     if not has_open_loop(results):
@@ -46,12 +49,15 @@ def threads_over_processes(compared: Compared) -> list[OverProcesses]:
 
 
 def other_ratios(results: StudyResults) -> list[Finding]:
-    """The answers to all other questions of a study whose runs have one N, without their notes."""
+    """The answers to all other questions of a study, without their notes: what it says where
+    nothing has a gain. A study of settings answers that question alone.
+    """
+    questions = [arms.SETTINGS] if results.is_of_settings else QUESTIONS
     return [
         Finding(finding.question, finding.ratio, label=compared.section.label)
         for compared in free_running(results)
         if compared.compares and not (compared.section.is_control and has_open_loop(results))
-        for question in QUESTIONS
+        for question in questions
         for finding in question.findings(compared)
         if finding.ratio.n and finding.is_throughput
     ]

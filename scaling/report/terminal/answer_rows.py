@@ -310,6 +310,8 @@ def _values_alone(shared: str, names: Sequence[str]) -> tuple[str, list[str]]:
 
 def _shortened(found: Sequence[Finding]) -> tuple[str, list[Finding]]:
     """What all ratios are of, and the ratios without it; those of a label stand under it."""
+    if len(labels := {each.label for each in found}) == 1 and found[0].label:
+        return labels.pop(), [Finding(each.question, each.ratio) for each in found]
     shared, rest = _without_shared([each.label or each.question for each in found])
     named = [
         Finding(each.question.partition(" (")[0], each.ratio, label=own)

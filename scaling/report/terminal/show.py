@@ -7,13 +7,11 @@ from pathlib import Path
 from rich.console import Console, ConsoleOptions, Group, RenderResult
 from rich.text import Text
 
-from scaling.analysis.remedies import bases_of, remedies_in
 from scaling.analysis.results import StudyResults
 from scaling.analysis.sections import RunIssue
 from scaling.base import formats
 from scaling.base.console import say
 from scaling.report.files import read, say_incomplete
-from scaling.report.remedies import print_factors
 from scaling.report.tables.comparison import chapters
 from scaling.report.tables.grid import WIDTH
 from scaling.report.tables.notes import issues_by_kind, study_notes
@@ -80,10 +78,7 @@ def show(results: Path, console: Console, *, details: bool = False) -> None:
     """
     journal = read(results, console)
     study = StudyResults.of(journal)
-    if study.is_of_remedies:
-        print_factors(remedies_in(study, bases_of(study)), console)
-    else:
-        print_lines(study, console)
+    print_lines(study, console)
     console.print()
     if not details:
         console.print(Group(*overview(study)))
