@@ -1,0 +1,174 @@
+"""How figures look: an arm has one colour, a loop one marker, a model one line, everywhere.
+
+The palette is seaborn's `colorblind` (after B. Wong, Nature Methods 8, 441, 2011); markers and
+lines say the same again for those who cannot distinguish the colours. It is written out here, and
+a test compares it: seaborn imports `scipy.stats`, which takes longer than drawing five plots. Sizes
+are chosen for a README column of 830 px, which is WIDTH_IN at DPI; PNG files hold twice as many
+pixels.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.path import Path
+
+WIDTH_IN = 8.3
+DPI = 100
+FONT = "DejaVu Sans"
+PNG_DPI = 2 * DPI
+POINTS_PER_IN = 72
+EDGE_IN = 0.09  # of a sheet, and around what stands on it
+
+INK = "#262626"
+QUIET = "#6b6b6b"
+FAINT = "#b8b8b8"
+BORDER = "#a6a6a6"  # of a region
+REGION_SHADES = {"smt": "#f8f8f8", "oversubscribed": "#f1f1f1"}
+
+COLORBLIND = (
+    *("#0173b2", "#de8f05", "#029e73", "#d55e00", "#cc78bc"),
+    *("#ca9161", "#fbafe4", "#949494", "#ece133", "#56b4e9"),
+)
+_BLUE, _ORANGE, _GREEN, _RED, _PINK, _BROWN, _ROSE, _GREY, _YELLOW, _SKY = COLORBLIND
+
+VERSION_LETTERS = "0123456789."
+
+# An arm without its version: the part that an arm plays in the ladder.
+ROLES = {
+    "t": _BLUE,
+    "": _ORANGE,
+    "+mimalloc": _RED,
+    "t+gil": _GREEN,
+    "t+nogc": _SKY,
+    "+nogc": _BROWN,
+    "+mimalloc+nogc": _PINK,
+}
+SPARE = (_PINK, _SKY, _BROWN, _GREEN, _RED, _GREY, _ROSE, _ORANGE, _BLUE, _YELLOW)
+
+MARKERS = {
+    "asyncio": "o",
+    "uvloop": "s",
+    "rloop": "D",
+    "zuvloop": "^",
+    "trio": "v",
+    "anyio/asyncio": "P",
+    "anyio/trio": "X",
+}
+OTHER_MARKER = "h"
+
+LINES: dict[str, Any] = {
+    "threads": "-",
+    "processes": (0, (5, 1.2, 1, 1.2)),
+    "forked": (0, (3.4, 1.4)),
+    "interpreters": (0, (1.2, 1.2)),
+}
+IDEAL_LINE = (0, (5, 4))
+# Behind a label among lines. An outline of its letters would turn them into paths.
+BEHIND_TEXT = {"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.5}
+BAND_ALPHA = 0.17  # of the A/A band, so that six of them still leave the panel readable
+
+# An upright bar with caps, for the key: as errorbar draws it.
+BAR_MARKER = Path(
+    [(-0.5, 1), (0.5, 1), (0, 1), (0, -1), (-0.5, -1), (0.5, -1)],
+    [Path.MOVETO, Path.LINETO, Path.MOVETO, Path.LINETO, Path.MOVETO, Path.LINETO],
+)
+
+# Matplotlib's own defaults first: what a user has in a matplotlibrc is for the user's figures.
+_DEFAULTS = {
+    name: value for name, value in mpl.rcParamsDefault.items() if not name.startswith("backend")
+}
+
+RC: dict[Any, Any] = {
+    **_DEFAULTS,
+    "font.family": FONT,  # comes with matplotlib: the same letters on every machine
+    "font.size": 9.0,
+    "axes.titlesize": 10.0,
+    "axes.titleweight": "bold",
+    "axes.titlecolor": INK,
+    "axes.titlelocation": "left",
+    "axes.titlepad": 7.0,
+    "axes.titley": 1.0,  # where it is anyway: matplotlib need not look for what it could hit
+    "axes.labelsize": 9.0,
+    "xtick.labelsize": 8.5,
+    "ytick.labelsize": 8.5,
+    "legend.fontsize": 8.5,
+    "legend.title_fontsize": 9.0,
+    "legend.frameon": False,
+    "legend.borderpad": 0.0,
+    "legend.borderaxespad": EDGE_IN * POINTS_PER_IN / 8.5,  # these are in letters
+    "legend.handlelength": 2.2,
+    "legend.handletextpad": 0.5,
+    "legend.columnspacing": 1.6,
+    "figure.constrained_layout.w_pad": EDGE_IN,
+    "figure.constrained_layout.h_pad": EDGE_IN,
+    "figure.subplot.left": 0.1,  # where panels stand before the layout is made, about
+    "figure.subplot.right": 0.98,
+    "figure.subplot.wspace": 0.12,
+    "text.color": INK,
+    "text.parse_math": False,  # a parameter may have dollar signs in it
+    "axes.labelcolor": INK,
+    "axes.edgecolor": "#8c8c8c",
+    "axes.linewidth": 0.8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "grid.color": "#e3e3e3",
+    "grid.linewidth": 0.7,
+    "axes.axisbelow": True,
+    "xtick.color": "#8c8c8c",
+    "ytick.color": "#8c8c8c",
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "patch.edgecolor": "white",  # as seaborn's style `ticks` has it
+    "patch.force_edgecolor": True,
+    "xtick.major.size": 3.5,
+    "ytick.major.size": 0,
+    "lines.solid_capstyle": "round",
+    "figure.facecolor": "white",
+    "savefig.facecolor": "white",
+    "svg.hashsalt": "scaling",  # the same drawing is the same file
+    "svg.fonttype": "none",  # text stays text: a third of the bytes of outlines
+}
+
+
+def arm_colours(arms: Iterable[str]) -> dict[str, str]:
+    """A colour for each arm, in their order: its role's, or a spare one where that is taken.
+
+    Of several versions in one role the newest has the role's colour.
+    """
+    given = list(arms)
+    colours: dict[str, str] = {}
+    for arm in sorted(given, key=_version, reverse=True):
+        role = arm.lstrip(VERSION_LETTERS)
+        wanted = (ROLES.get(role), *SPARE)
+        free = (colour for colour in wanted if colour and colour not in colours.values())
+        colours[arm] = next(free, _GREY)
+    return {arm: colours[arm] for arm in given}
+
+
+def _version(arm: str) -> tuple[int, ...]:
+    version = arm[: len(arm) - len(arm.lstrip(VERSION_LETTERS))]
+    return tuple(int(part) for part in version.split(".") if part)
+
+
+def marker_style(loop: str, model: str, colour: str) -> dict[str, Any]:
+    """How the medians of a curve are marked: by loop, filled for threads and hollow for others.
+
+    A white rim keeps a filled one apart from its own line; a hollow one looks as large if it is a
+    little larger.
+    """
+    filled = model == "threads"
+    return {
+        "marker": MARKERS.get(loop, OTHER_MARKER),
+        "ms": 4.4 if filled else 5.4,
+        "mfc": colour if filled else "white",
+        "mec": "white" if filled else colour,
+        "mew": 0.7 if filled else 1.1,
+    }
+
+
+def line(model: str) -> Any:
+    """The line style of a model."""
+    return LINES.get(model, LINES["threads"])
