@@ -44,6 +44,16 @@ STUDY = FakeStudy(
 VOID = replace(STUDY, change=with_controls_that_fail)
 SMALL = replace(STUDY, variants={"echo": [{}]}, models=("threads", "processes"), blocks=2)
 BREAKING = {"environment.json": ("{", "["), "comparison.csv": (",2,", ",two,")}
+# The counts that the README and the page of findings quote: their keys, by columns of `counts`.
+QUOTED = {
+    "throughput over processes": {
+        "over.all": "cases",
+        "over.faster": "faster",
+        "over.slower": "slower",
+        "over.same": "same",
+    },
+    "P99 over processes": {"p99.all": "cases", "p99.lower": "faster", "p99.higher": "slower"},
+}
 # The columns of what is not loaded at a rate, with the question and measure of each.
 ASKED = {
     "throughput over one worker": ("gain", THROUGHPUT, "threads"),
@@ -122,20 +132,22 @@ def test_every_line_says_machine_study_date_and_build_and_its_figures_lead_there
             assert cell.words.startswith(cell.all("b")[0].words)
 
 
-def test_one_function_counts_for_the_page_and_the_readme() -> None:
-    found = counts(PUBLISHED).set_index("heading").loc["throughput over processes"]
-    for key, column in {"all": "cases", **dict.fromkeys(("faster", "slower", "same"))}.items():
-        (quoted,) = re.findall(rf"(\d+)<!-- over\.{key} -->", TEXTS["README.md"])
-        assert int(quoted) == found[column or key]
-    of_words = {word: n for word, n in found.items() if word != "cases" and n}
+@pytest.mark.parametrize(("heading", "quoted"), QUOTED.items())
+def test_one_function_counts_for_the_page_and_the_texts(
+    heading: str, quoted: dict[str, str]
+) -> None:
+    found = counts(PUBLISHED).set_index("heading").loc[heading]
+    for key, column in quoted.items():
+        (figure,) = re.findall(rf"(\d+)<!-- {re.escape(key)} -->", "".join(TEXTS.values()))
+        assert int(figure) == found[column]
+    title = f"{heading[0].upper()}{heading[1:]}, {found['cases']} cases: "
     (sentence,) = [
         each.words
         for each in committed().all("section")[0].all("li")
-        if each.words.startswith("Throughput over processes, ")
+        if each.words.startswith(title)
     ]
-    said = {word: int(n) for word, n in re.findall(r"(\w+) in (\d+)", sentence)}
-    assert said == of_words
-    assert f", {found['cases']} cases: " in sentence
+    said = {word: int(count) for word, count in re.findall(r"(\w+) in (\d+)", sentence)}
+    assert said == {word: count for word, count in found.items() if word != "cases" and count}
 
 
 # ---------------------------------------------------------------------------------- what is shown
