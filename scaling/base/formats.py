@@ -67,6 +67,21 @@ def percents(shares: Iterable[float]) -> str:
     return " to ".join(dict.fromkeys(map(percent, (ordered[0], ordered[-1]))))
 
 
+def spread(shares: Iterable[float]) -> str:
+    """How far equal figures are apart: `±3.14 % to 12 %`; from 100 % on `a factor of 3.5`."""
+    ordered = sorted(shares)
+    least, most = ordered[0], ordered[-1]
+    if most < 1:
+        return f"±{percents(ordered)}"
+    if least < 1:
+        return f"±{percent(least)} to a factor of {_factor(most)}"
+    return f"a factor of {' to '.join(dict.fromkeys((_factor(least), _factor(most))))}"
+
+
+def _factor(share: float) -> str:
+    return f"{1 + share:,.{0 if share >= 9 else 1}f}"
+
+
 def parameter(value: object) -> str:
     """A parameter's value in full: 1000000 → `1,000,000`, 0.5 → `0.5`, True → `true`."""
     if isinstance(value, bool):

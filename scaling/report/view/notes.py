@@ -14,7 +14,7 @@ from scaling.analysis.tables.ratios import EQUAL_CELLS, EQUAL_DIFFER
 from scaling.analysis.tables.study import Study
 from scaling.analysis.tables.turns import NO_TURNS, OTHER_N
 from scaling.analysis.validity.served import LATE
-from scaling.base.formats import listed, number, percent, percents, plural
+from scaling.base.formats import listed, number, percent, plural, spread
 from scaling.builds.arms import build_of, switched
 from scaling.study.presets import FEWEST_FOR_INTERVAL
 from scaling.study.questions import CPU, MEMORY, P99, THROUGHPUT
@@ -129,7 +129,7 @@ def noise(study: Study) -> str:
         & (ratios["low"] > 0)
     ]
     parts = [
-        f"±{percents(np.maximum(part['high'], 1 / part['low']) - 1)} "
+        f"{spread(np.maximum(part['high'], 1 / part['low']) - 1)} "
         f"({workload}{', P99' if measure == P99 else ''})"
         for (workload, measure), part in pairs.groupby(["workload", "measure"], sort=False)
     ]
