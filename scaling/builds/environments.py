@@ -264,14 +264,22 @@ def _link(link: Path, source: Path) -> None:
         link.symlink_to(source, target_is_directory=True)
 
 
-def workers_source_hash(folder: Path | None = None, own_code: Sequence[str] = ()) -> str:
-    """SHA-256 over the code that measures, which is part of a study's identity.
+def workers_source_hash(folder: Path | None = None) -> str:
+    """SHA-256 over the package `workers`, which measures: it is part of a study's identity.
 
-    That is the package `workers` and the Python files in a user's own folders. When it is edited,
-    the next study is another one.
+    When it is edited, the next study is another one.
     """
+    return _sha256([(folder or workers_folder(), "")])
+
+
+def own_source_hash(folders: Sequence[str]) -> str | None:
+    """The same over the Python files in a user's own folders; None without any folder."""
+    return _sha256([(Path(each), ".py") for each in folders]) if folders else None
+
+
+def _sha256(sources: Iterable[tuple[Path, str]]) -> str:
+    """SHA-256 over files in folders, by names that end so, and over their names."""
     digest = hashlib.sha256()
-    sources = [(folder or workers_folder(), ""), *((Path(own), ".py") for own in own_code)]
     for root, ending in sources:
         for path in _files(root, ending):
             content = path.read_bytes()

@@ -29,6 +29,8 @@ MACHINE_KEYS = (
     "libc",
 )
 
+OWN = "Python files below --path"
+
 type Facts = dict[str, str | float | None]
 
 
@@ -48,8 +50,8 @@ def canonical(value: object) -> str:
 class Identity:
     """All that must be the same to resume a journal.
 
-    `study` is the settled study, `pins` and `workers_source` are digests of the children's
-    requirements and of the source of `workers`.
+    `study` is the settled study, `pins`, `workers_source` and `own_source` are digests of the
+    children's requirements, of the source of `workers` and of a user's own.
     """
 
     study: Mapping[str, Any]
@@ -57,20 +59,26 @@ class Identity:
     builds: Mapping[str, Any]
     pins: str | None
     workers_source: str | None
+    own_source: str | None = None
 
     @property
     def fingerprint(self) -> str:
         """SHA-256 of all of it, in hexadecimal."""
-        return hashlib.sha256(canonical(asdict(self)).encode()).hexdigest()
+        known = {name: value for name, value in asdict(self).items() if name != "own_source"}
+        own = {"own_source": self.own_source} if self.own_source else {}
+        return hashlib.sha256(canonical(known | own).encode()).hexdigest()
 
-    def differences(self, other: "Identity") -> tuple[str, ...]:
-        """What differs from `other`, in words for a message; empty if nothing does."""
+    def differences(self, other: "Identity", own: str = OWN) -> tuple[str, ...]:
+        """What differs from `other`, in words for a message; empty if nothing does. A user's own
+        code is called `own`.
+        """
         words = {
             "study": "the study",
             "machine": "the machine",
             "builds": "the builds",
             "pins": "the pinned packages",
             "workers_source": "the source of the workers",
+            "own_source": own,
         }
         ours, theirs = asdict(self), asdict(other)
         return tuple(
@@ -88,6 +96,7 @@ def identity_of(line: StudyLine) -> Identity:
         builds={name: _build(arm) for name, arm in line.arms.items()},
         pins=line.pins,
         workers_source=line.workers_source,
+        own_source=line.own_source,
     )
 
 
@@ -137,12 +146,14 @@ def choose(
     head: StudyLine,
     is_complete: Callable[[JournalFile], bool],
     begin: Callable[[StudyLine], StudyLine] = lambda head: head,
+    own: str = OWN,
 ) -> tuple[JournalFile, list[str]]:
     """Open the journal in `output`, or in `output`-2, -3, … if that holds something else.
 
     Returns the journal and messages that explain the choice. A journal is resumed if it is of the
     same study on the same machine with the same builds and pins, in the same order of runs, and not
-    complete. A new one gets `head` as its first line, as `begin` completes it.
+    complete. A new one gets `head` as its first line, as `begin` completes it. A user's own code is
+    called `own`.
 
     Raises:
         UsageError: a folder that cannot be written, a journal of a newer schema, or one that is
@@ -150,7 +161,7 @@ def choose(
     """
     notes: list[str] = []
     folder, number = output, 1
-    while isinstance(found := _opened(folder, head, is_complete), str):
+    while isinstance(found := _opened(folder, head, is_complete, own), str):
         number += 1
         following = output.with_name(f"{output.name}-{number}")
         notes.append(f"{folder} is kept ({found}); writing to {following}")
@@ -169,13 +180,13 @@ def choose(
 
 
 def _opened(
-    folder: Path, head: StudyLine, is_complete: Callable[[JournalFile], bool]
+    folder: Path, head: StudyLine, is_complete: Callable[[JournalFile], bool], own: str
 ) -> JournalFile | str:
     """The folder's journal, open, or the reason why it cannot be resumed."""
     if (folder / PUBLISHED_NAME).exists():
         return "it holds a published study"
     journal = JournalFile(folder / FILE_NAME)
-    reason = _reason_against(journal, head, is_complete)
+    reason = _reason_against(journal, head, is_complete, own)
     if reason is None:
         return journal
     journal.close()
@@ -183,14 +194,15 @@ def _opened(
 
 
 def _reason_against(
-    journal: JournalFile, head: StudyLine, is_complete: Callable[[JournalFile], bool]
+    journal: JournalFile, head: StudyLine, is_complete: Callable[[JournalFile], bool], own: str
 ) -> str | None:
     if journal.head is None:
         return None
     if journal.head.fingerprint != head.fingerprint:
-        return (
-            f"it differs in {'; '.join(identity_of(head).differences(identity_of(journal.head)))}"
-        )
+        found = identity_of(head).differences(identity_of(journal.head), own)
+        others = "; ".join(each for each in found if each != own)
+        reasons = [f"it differs in {others}"] if others else []
+        return "; ".join([*reasons, *([f"{own} changed"] if own in found else [])])
     if journal.head.order != head.order:
         return "its runs are in the order of another version"
     if is_complete(journal):

@@ -44,6 +44,7 @@ def environment_text(journal: Journal) -> str:
             "scaling": study.scaling,
             "pins": study.pins,
             "workers_source": study.workers_source,
+            **({"own_source": study.own_source} if study.own_source else {}),
             "fingerprint": study.fingerprint,
         },
     }

@@ -20,13 +20,18 @@ import psutil
 from scaling.analysis.table.load import busy_judge_of, judge_of
 from scaling.analysis.validity.finding import watched_cpus
 from scaling.base.errors import UsageError
-from scaling.base.formats import now
+from scaling.base.formats import listed, now
 from scaling.base.version import __version__
 from scaling.builds import cache, environments, interpreters
 from scaling.builds.arms import Arm, parse_arm
 from scaling.builds.cache import Say
 from scaling.builds.cpython import inspect
-from scaling.builds.environments import pins_sha256, workers_path, workers_source_hash
+from scaling.builds.environments import (
+    own_source_hash,
+    pins_sha256,
+    workers_path,
+    workers_source_hash,
+)
 from scaling.builds.own_requirements import OwnRequirements
 from scaling.builds.prepared_arm import (
     PreparedArm,
@@ -38,7 +43,7 @@ from scaling.builds.prepared_arm import (
 )
 from scaling.builds.runtimes import RUNTIMES
 from scaling.journal.file import JournalFile
-from scaling.journal.identity import choose, identity_of
+from scaling.journal.identity import OWN, choose, identity_of
 from scaling.journal.record import (
     SCHEMA,
     ArmRecord,
@@ -173,8 +178,9 @@ MOST_MEMORY = 0.5  # of what is available, for runs that are alive at once
 class Prepared:
     """A study that can be run: its plan, and the arms it is run on.
 
-    `pins` is the digest of the children's packages, `workers_source` that of the workloads' code,
-    a user's own included. `requests` are a user's own, sent to what is served.
+    `pins` is the digest of the children's packages, `workers_source` that of the code that measures
+    and `own_source` that of a user's own, which is in the folders `own_paths`. `requests` are a
+    user's own, sent to what is served.
     """
 
     plan: Plan
@@ -182,7 +188,17 @@ class Prepared:
     topology: Topology
     pins: str
     workers_source: str
+    own_source: str | None = None
+    own_paths: Sequence[str] = ()
     requests: Sequence[Mapping[str, Any]] = ()
+
+    @property
+    def own_in_words(self) -> str:
+        """`Python files below .`: what a user's own code is called."""
+        here = Path.cwd()
+        paths = [Path(each) for each in self.own_paths]
+        shown = (each.relative_to(here) if each.is_relative_to(here) else each for each in paths)
+        return f"Python files below {listed(shown)}" if paths else OWN
 
     def first_line(self) -> StudyLine:
         """That of its journal, if it begins now: the study, the machine and the builds."""
@@ -218,6 +234,7 @@ class Prepared:
             ],
             pins=self.pins,
             workers_source=self.workers_source,
+            own_source=self.own_source,
             scaling=__version__,
             started_at=now(),
         )
@@ -267,8 +284,15 @@ def prepared(
         time_s = study.time_s
         plan = make(study) if time_s is None else fitted(study, time_s, topology, make)
         plan.require_cells()
-        source = workers_source_hash(own_code=wanted.paths)
-        yield Prepared(plan, arms, topology, pins_sha256(wanted.group), source)
+        yield Prepared(
+            plan=plan,
+            arms=arms,
+            topology=topology,
+            pins=pins_sha256(wanted.group),
+            workers_source=workers_source_hash(),
+            own_source=own_source_hash(wanted.paths),
+            own_paths=wanted.paths,
+        )
 
 
 def measure(ready: Prepared, output: Path | None, display: Display, *, again: bool = True) -> Path:
@@ -297,7 +321,9 @@ def measure(ready: Prepared, output: Path | None, display: Display, *, again: bo
             runs = len(asked.at_rates(made).every_cell)
             return msgspec.structs.replace(head, calibrations=made, runs_per_block=runs)
 
-        journal, notes = choose(output or RESULTS / asked.study.name, first, is_done, begin)
+        journal, notes = choose(
+            output or RESULTS / asked.study.name, first, is_done, begin, ready.own_in_words
+        )
         begun = journal.head or first
         plan = asked.at_rates(begun.calibrations)
         with journal:

@@ -86,7 +86,7 @@ def work_in(measured: Measured, ready: Prepared, *, same: bool) -> Work:
     """
     plan, runs = ready.plan, measured.runs
     asked = identity_of(ready.first_line())
-    differences = asked.differences(identity_of(measured.head))
+    differences = asked.differences(identity_of(measured.head), ready.own_in_words)
     of_study = [each for each in differences if each.startswith("the study")]
     if of_study and not same:
         raise UsageError(

@@ -14,7 +14,7 @@ from scaling.builds.environments import (
     ensure,
     ensure_any,
     left_out,
-    workers_source_hash,
+    own_source_hash,
 )
 from scaling.builds.own_requirements import OwnRequirements
 from tests.support.fake_builds import Uv, answer, interpreter, make_venv, say_nothing
@@ -118,9 +118,9 @@ def test_a_link_to_nowhere_in_a_users_folder_is_passed_over(tmp_path: Path) -> N
     mine = tmp_path / "mine"
     mine.mkdir()
     (mine / "own.py").write_text("")
-    source_hash = workers_source_hash(own_code=[str(mine)])
+    source_hash = own_source_hash([str(mine)])
     (mine / ".#own.py").symlink_to("someone@somewhere")  # as an editor locks a file
-    assert workers_source_hash(own_code=[str(mine)]) == source_hash
+    assert own_source_hash([str(mine)]) == source_hash
     made(uv(), extra=[str(mine)])
 
 

@@ -5,8 +5,10 @@ Any other folder is left as it is, and the study begins in the next one.
 
 import copy
 import errno
+import hashlib
 import pickle
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from msgspec.structs import replace
 from scaling.base.errors import UsageError
 from scaling.builds.arms import parse_arm
 from scaling.journal.file import FILE_NAME, JournalFile
-from scaling.journal.identity import Identity, choose, identity_of
+from scaling.journal.identity import Identity, canonical, choose, identity_of
 from scaling.journal.record import (
     SCHEMA,
     ArmRecord,
@@ -80,6 +82,7 @@ def test_a_study_is_recognised_through_its_journal() -> None:
         ({"arms": {"3.14t": replace(BUILD, description=None)}}, "the builds (3.14t)"),
         ({"pins": "cc"}, "the pinned packages"),
         ({"workers_source": "cc"}, "the source of the workers"),
+        ({"own_source": "dd"}, "Python files below --path"),
     ],
 )
 def test_what_is_not_the_same_is_named(changed: dict[str, Any], said: str) -> None:
@@ -182,6 +185,38 @@ def test_what_cannot_go_on_is_left_as_it_is_and_the_reason_said(
     assert "study-2" in note
     assert (tmp_path / "study" / FILE_NAME).read_bytes() == before
     assert journal.path.read_bytes() == encode_line(line)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "said"),
+    [
+        ({"own_source": "o1"}, {"own_source": "o2"}, "Python files below . changed"),
+        ({}, {"own_source": "o2"}, "Python files below . changed"),
+        (
+            {"own_source": "o1", "pins": "p2", "seed": 7},
+            {"own_source": "o2"},
+            "it differs in the pinned packages; Python files below . changed",
+        ),
+        ({"workers_source": "w2"}, {}, "it differs in the source of the workers"),
+    ],
+)
+def test_ones_own_code_is_not_that_of_the_workers(
+    before: dict[str, Any], now: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    measured(tmp_path / "study", head(**before), RUNS[:1])
+    own = "Python files below ."
+    journal, (note,) = choose(tmp_path / "study", head(**now), all_runs, own=own)
+    journal.close()
+    assert note.startswith(f"{tmp_path / 'study'} is kept ({said}); writing to ")
+
+
+def test_a_study_without_code_of_ones_own_is_known_as_before() -> None:
+    """The fingerprint of 1.1 for the same identity."""
+    line = StudyLine(schema=SCHEMA, name="scale", **parts())
+    old = {name: value for name, value in asdict(identity_of(line)).items() if name != "own_source"}
+    digest = hashlib.sha256(canonical(old).encode()).hexdigest()
+    assert identity_of(line).fingerprint == digest
+    assert identity_of(replace(line, own_source="oo")).fingerprint != digest
 
 
 def test_first_folder_that_fits_is_taken(tmp_path: Path, chosen: Choose) -> None:

@@ -3,6 +3,7 @@
 import random
 import shlex
 from collections.abc import Callable, Sequence
+from dataclasses import replace as replace_field
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +111,28 @@ def test_what_would_not_be_resumed_is_said(whole: Whole, work: Work) -> None:
     assert totals[0] == 3
     assert "would start in another folder" in said
     assert "the source of the workers" in said
+
+
+def test_ones_own_code_is_called_by_its_folders(
+    ready: Prepared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folders, said in (
+        ([tmp_path], "."),
+        ([tmp_path / "src", tmp_path / "lib"], "src and lib"),
+        ([tmp_path.parent], str(tmp_path.parent)),
+        ([], "--path"),
+    ):
+        own = replace_field(ready, own_paths=[str(each) for each in folders])
+        assert own.own_in_words == f"Python files below {said}"
+
+
+def test_what_changed_of_ones_own_code_would_not_be_resumed_either(
+    whole: Whole, work: Work
+) -> None:
+    first, runs = whole
+    _, said = work(replace(first, own_source="0" * 64), *runs[:3])
+    assert "these are not the same: Python files below --path" in said
 
 
 def test_the_command_that_resumes_can_be_pasted_whatever_the_folder(

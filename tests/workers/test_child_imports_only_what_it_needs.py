@@ -9,7 +9,12 @@ from typing import Any
 
 import pytest
 
-from scaling.builds.environments import workers_folder, workers_path, workers_source_hash
+from scaling.builds.environments import (
+    own_source_hash,
+    workers_folder,
+    workers_path,
+    workers_source_hash,
+)
 from tests.support.children import BEGINNING, Own, captured, measured
 
 pytestmark = [pytest.mark.slow, pytest.mark.one_build]
@@ -175,16 +180,19 @@ def test_its_hash_does_not_change_by_running(package: Path) -> None:
     assert workers_source_hash(package) == before
 
 
-def test_ones_own_code_is_part_of_it(package: Path, tmp_path: Path) -> None:
+def test_ones_own_code_has_a_hash_of_its_own(tmp_path: Path) -> None:
     mine = tmp_path / "mine"
     (mine / ".venv/lib").mkdir(parents=True)
     (mine / "nap.py").write_text("one")
-    without, before = workers_source_hash(package), workers_source_hash(package, [str(mine)])
+    before = own_source_hash([str(mine)])
     (mine / ".venv/lib/other.py").write_text("not mine")
     (mine / "notes.txt").write_text("no code")
-    assert workers_source_hash(package, [str(mine)]) == before
+    assert own_source_hash([str(mine)]) == before
     (mine / "nap.py").write_text("two")
-    assert len({without, before, workers_source_hash(package, [str(mine)])}) == 3
+    changed = own_source_hash([str(mine)])
+    (mine / "new.py").write_text("")
+    assert len({None, before, changed, own_source_hash([str(mine)])}) == 4
+    assert own_source_hash([]) is None
 
 
 # A small part of FastAPI that it imports when an application starts.

@@ -236,6 +236,7 @@ class StudyLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag
     refused: list[RefusedCells] = []
     pins: str | None = None
     workers_source: str | None = None
+    own_source: str | None = None
     fingerprint: str | None = None
     scaling: str | None = None
     started_at: str | None = None
