@@ -212,7 +212,7 @@ class Blocks:
         values = self.of(cell, measure)
         if not may_be_one(measure):
             return Series.exact(values)
-        side = self.of(cell, measure, has_no_most) == 1
+        side = self.of(cell, measure, lambda runs, _: has_no_most(runs)) == 1
         least = self.of(cell, measure, shortest_s)
         return Series(values, side.astype(np.int64), least, np.where(side, np.inf, values))
 

@@ -20,7 +20,6 @@ from scaling.analysis.losses import Attribution, attributions
 from scaling.analysis.ratios import Ratios, ratios
 from scaling.analysis.sections import RunIssue, Section, Sweep, run_issues, sections, sweeps
 from scaling.analysis.served.capacity import Capacity, capacities, with_capacities
-from scaling.analysis.served.course import Course, courses
 from scaling.analysis.served.ship import AppAnswer, app_answer
 from scaling.analysis.soundness import ControlOutcome, Soundness, outcomes, soundness_of
 from scaling.analysis.statistics.drift import Drift, drift
@@ -41,8 +40,8 @@ class StudyResults:
     """One study's runs (a frame of `scaling.load`), its first line, and what follows from them.
 
     `ceilings` are the most that the study's services could deliver, `notes` say what was skipped
-    when the journal was read; without its `path` there are no `courses`. A frame of several studies
-    has sections, sweeps and run issues; every other property raises `UsageError` for it.
+    when the journal at `path` was read. A frame of several studies has sections, sweeps and run
+    issues; every other property raises `UsageError` for it.
     """
 
     frame: pd.DataFrame
@@ -158,11 +157,6 @@ class StudyResults:
     def capacities(self) -> list[Capacity]:
         """Capacity at each objective that the study states; none without any."""
         return capacities(self._runs, self.objectives)
-
-    @cached_property
-    def courses(self) -> dict[Cell, Course]:
-        """The run with the longest P99 of each cell in an open loop, over time."""
-        return courses(self.blocks, self.path) if self.path is not None else {}
 
     @property
     def is_of_settings(self) -> bool:

@@ -17,14 +17,12 @@ from scaling.run.load import Generator, GeneratorProgram
 from scaling.run.redaction import secrets_in, without_own_paths
 from scaling.run.service_process import ServiceError
 from scaling.run.services import Services
-from scaling.study.load import load_asked, overload_asked
+from scaling.study.load import load_asked
 from scaling.study.plan.cells import Plan
 from scaling.study.plan.order import PlannedRun, hash_seed
 from scaling.study.services import WORKERS, beside
 
 TICKS = 20  # sub-windows of a window: enough to show a drift, too few to cost time
-# Where there is an overload: what is known of the time until latency is back.
-RECOVERY_STEP_S = 0.5
 
 
 class Executor:
@@ -130,7 +128,7 @@ class Executor:
                     arm.arguments,
                 ),
                 {
-                    **self._plan.document(cell, services=usage.urls, ticks=self._ticks(cell)),
+                    **self._plan.document(cell, services=usage.urls, ticks=TICKS),
                     **({"alternating": True} if turn else {}),
                 },
                 limit_s=self._plan.study.limit_s if workload.finite else None,
@@ -146,12 +144,6 @@ class Executor:
         if ending.outcome == "timed-out":  # perhaps because a service hangs
             usage.end()
         return ending, use
-
-    def _ticks(self, cell: Cell) -> int:
-        """How many parts the window of a cell has."""
-        if overload_asked(cell.parameters) is None:
-            return TICKS
-        return max(TICKS, round(self._plan.study.window_s / RECOVERY_STEP_S))
 
     def _apart(self, cell: Cell) -> Apart | None:
         """CPUs of workers and load generator where they need not share any."""

@@ -301,7 +301,7 @@ class Generator(Client):
             slip=_together([each.slip for each in windows]),
             delivered_per_s=summary.delivered_per_s,
             rooms=summary.rooms,
-            windows=[_sub_window(each, whole=asked.overload is not None) for each in windows],
+            windows=[_sub_window(each) for each in windows],
         )
 
     def kill(self) -> None:
@@ -402,8 +402,8 @@ def _together(histograms: Sequence[Latency]) -> Latency:
     return Latency(value_ns=values, count=[counts[value] for value in values])
 
 
-def _sub_window(found: _Histograms, *, whole: bool) -> SubWindow:
-    """The few figures of a part of the window that are kept; `whole` keeps all latencies."""
+def _sub_window(found: _Histograms) -> SubWindow:
+    """The few figures of a part of the window that are kept."""
     latency = found.latency
     up_to = list(accumulate(latency.count))
     middle = bisect_left(up_to, up_to[-1] / 2) if up_to else None
@@ -412,6 +412,4 @@ def _sub_window(found: _Histograms, *, whole: bool) -> SubWindow:
         received=found.received,
         p50_ns=None if middle is None else latency.value_ns[middle],
         max_ns=latency.value_ns[-1] if up_to else None,
-        offered=found.offered if whole else None,
-        latency=latency if whole else None,
     )

@@ -24,7 +24,6 @@ RATE, ARRIVALS, KEEP_ALIVE = "rate_per_s", "arrivals", "keep_alive"
 ROOM, STALLED, MESSAGE_BYTES = "room", "stalled", "message_bytes"
 MESSAGE_BYTES_MOST = 1 << 20  # the generator's own limit, too
 OVERLOAD, OVERLOAD_AFTER, OVERLOAD_LASTS = "overload_factor", "overload_after_s", "overload_s"
-AFTERWARDS_S = 5.0  # of the window after an overload, at least: latency has to come back
 
 
 def is_open_loop(parameters: Mapping[str, object]) -> bool:
@@ -58,8 +57,7 @@ def require_possible_overload(cell: Cell, window_s: float) -> None:
     """Make sure that the overload of a cell, if it has one, can be made within the window.
 
     Raises:
-        UsageError: the cell is a closed loop, or the overload ends after the window or too late in
-            it to see latency come back.
+        UsageError: the cell is a closed loop, or the overload ends after the window.
     """
     overload = _overload(cell.parameters)
     if overload is None:
@@ -70,11 +68,10 @@ def require_possible_overload(cell: Cell, window_s: float) -> None:
             f"multiplies: set {RATE}, or {OVERLOAD}=0"
         )
     ends_s = overload.after_s + overload.lasts_s
-    if ends_s + AFTERWARDS_S > window_s:
+    if ends_s > window_s:
         raise UsageError(
             f"{cell.workload}: its overload ends {ends_s:g} s after the window of {window_s:g} s "
-            f"begins, and latency needs {AFTERWARDS_S:g} s to come back: use --seconds "
-            f"{ends_s + AFTERWARDS_S:g}, or lower {OVERLOAD_AFTER} or {OVERLOAD_LASTS}"
+            f"begins: use --seconds {ends_s:g}, or lower {OVERLOAD_AFTER} or {OVERLOAD_LASTS}"
         )
 
 

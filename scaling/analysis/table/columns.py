@@ -6,9 +6,9 @@ its release to its finish.
 """
 
 from scaling.analysis.table.column import COUNT, NUMBER, Column, where
+from scaling.analysis.table.declined import DECLINED
 from scaling.analysis.table.generator import GENERATOR, ROOMS
 from scaling.analysis.table.latency import LATENCY
-from scaling.analysis.table.overload import OVERLOAD
 from scaling.analysis.table.processes import (
     COLLECTOR_AND_THREADS,
     GIL_AND_ALLOCATOR,
@@ -32,7 +32,7 @@ GROUPS = (
     OWN_FIGURES,
     where("has_latencies", LATENCY),
     where("has_load", GENERATOR),
-    where("has_load", OVERLOAD),
+    where("has_load", DECLINED),
     where("has_load", ROOMS),
     SHARED,
     SERVICE_USE,

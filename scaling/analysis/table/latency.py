@@ -14,7 +14,7 @@ import pandas as pd
 
 from scaling.analysis.arrays import Floats, Integers
 from scaling.analysis.table.column import COUNT, OBJECT, Column, Noise, Read, Shown
-from scaling.analysis.table.groups import fell_behind, p99_is_bound, sent_late
+from scaling.analysis.table.groups import p99_is_bound, sent_late
 from scaling.journal.record import Latency, RunLine
 
 # ------------------------------------------------------------------------------------------- bounds
@@ -25,13 +25,12 @@ from scaling.journal.record import Latency, RunLine
 # of them are upper bounds, and those from the send are lower ones.
 
 LATENCY_PREFIX, FROM_SEND = "latency_", "service_"
-OF_GOOD_ANSWERS = ("calm_p99_s", "overload_p99_s")
 SHORTEST_S = 1e-9  # stands for a latency of which only an upper bound is known
 
 
 def may_be_one(measure: str) -> bool:
     """Whether it is a latency of clients."""
-    return measure.startswith(LATENCY_PREFIX) or measure in OF_GOOD_ANSWERS
+    return measure.startswith(LATENCY_PREFIX)
 
 
 def shortest_s(runs: pd.DataFrame, measure: str) -> "pd.Series[float]":
@@ -43,10 +42,9 @@ def shortest_s(runs: pd.DataFrame, measure: str) -> "pd.Series[float]":
     return runs[measure].mask(late, known.fillna(SHORTEST_S)).astype(np.float64)
 
 
-def has_no_most(runs: pd.DataFrame, measure: str) -> "pd.Series[float]":
+def has_no_most(runs: pd.DataFrame) -> "pd.Series[float]":
     """1 for each run whose true latency may be higher by any amount, 0 for the others."""
-    found = fell_behind(runs) if measure in OF_GOOD_ANSWERS else p99_is_bound(runs)
-    return pd.Series(found, index=runs.index, dtype=np.float64)
+    return pd.Series(p99_is_bound(runs), index=runs.index, dtype=np.float64)
 
 
 # ------------------------------------------------------------------------------------------ latency

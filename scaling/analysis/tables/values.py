@@ -104,7 +104,7 @@ class Values:
         value = self.column(name)
         if not may_be_one(name):
             return Measure.exact(value)
-        bound = (self.placed(has_no_most(self.runs, name)) == 1).astype(np.int64)
+        bound = (self.placed(has_no_most(self.runs)) == 1).astype(np.int64)
         least = self.placed(shortest_s(self.runs, name))
         return Measure(value, bound, least, np.where(bound, np.inf, value))
 

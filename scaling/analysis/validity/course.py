@@ -157,7 +157,7 @@ def not_steady(batch: Batch) -> Found:
     begin is a part of it.
     """
     rise, fall = batch.figures["rise"], batch.figures["fall"]
-    planned = np.isfinite(batch.figures["overload_factor"])
+    planned = np.array([bool(run.load and run.load.overload) for run in batch.runs], np.bool_)
     planned |= np.isfinite(batch.figures["finish_s"])
     for row in batch.where(~planned & ((rise > 0) | (fall < 0))):
         changes = [f"rose by {rise[row]:.1%}"] * bool(rise[row])

@@ -247,14 +247,6 @@ def not_at_rest(batch: Batch) -> Found:
             yield row, Finding("not-at-rest", "suspect", detail)
 
 
-def not_recovered(batch: Batch) -> Found:
-    """P99 was not back at the end of the window: how long it takes is not known."""
-    for row in batch.where(batch.figures["recovered"] == 0):
-        after_s = number(batch.figures["recovery_s"][row])
-        detail = f"P99 was not back {after_s} s after the overload: that is a lower bound"
-        yield row, Finding("not-recovered", "suspect", detail)
-
-
 SERVED_CHECKS: tuple[Check, ...] = (
     generator_late,
     generator_busy,
@@ -265,5 +257,4 @@ SERVED_CHECKS: tuple[Check, ...] = (
     rate_missed,
     saturated,
     not_at_rest,
-    not_recovered,
 )

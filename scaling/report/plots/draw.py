@@ -19,7 +19,6 @@ from scaling.report.plots import (
     ladder,
     latency,
     memory,
-    pauses,
     percentiles,
     primitives,
     sweep,
@@ -45,7 +44,7 @@ PLOTS = (
     ladder.PLOT,
     trade.PLOT,
 )
-LOAD_PLOTS = (latency.PLOT, percentiles.PLOT, latency.BY_WORKERS, pauses.PLOT)
+LOAD_PLOTS = (latency.PLOT, percentiles.PLOT, latency.BY_WORKERS)
 
 
 def draw_all(results: StudyResults, folder: Path, formats: Sequence[str] = FORMATS) -> list[Path]:

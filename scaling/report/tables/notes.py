@@ -15,7 +15,6 @@ from scaling.analysis.blocks import NO_TURNS, OTHER_N
 from scaling.analysis.ratios import Ratio
 from scaling.analysis.results import StudyResults
 from scaling.analysis.sections import RunIssue, Section
-from scaling.analysis.served.course import FEWEST_COLLECTIONS
 from scaling.analysis.statistics.drift import Drift
 from scaling.analysis.statistics.verdict import reach
 from scaling.analysis.table.groups import CELL, originals
@@ -116,6 +115,7 @@ def refused_sentence(study: StudyLine) -> str:
 
 ABOUT_GARBAGE = ("garbage_per_request", "heap_objects")
 NEVER_COLLECTS = "nogc"
+FEWEST_COLLECTIONS = 10  # with fewer, how they fall into a window is mostly chance
 NONE, FEW = "no collections", f"fewer than {FEWEST_COLLECTIONS} collections in a window"
 
 
