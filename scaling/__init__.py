@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from scaling.analysis.claims.judging import table as claims_table
     from scaling.analysis.claims.judging import with_unit as with_unit
     from scaling.analysis.curves import curves as curves
-    from scaling.analysis.laws import region_laws as region_laws
     from scaling.analysis.lookup.figure import figure as figure
     from scaling.analysis.lookup.tables import capacity as capacity
     from scaling.analysis.lookup.tables import latency as latency
@@ -57,7 +56,6 @@ _HOMES = {
     "percent": "scaling.base.formats:percent",
     "plot": "scaling.report.plots.draw:drawn",
     "read": "scaling.analysis.table.load:read_journal",
-    "region_laws": "scaling.analysis.laws:region_laws",
     "with_unit": "scaling.analysis.claims.judging:with_unit",
 }
 
@@ -81,7 +79,6 @@ __all__ = [
     "percent",
     "plot",
     "read",
-    "region_laws",
     "with_unit",
 ]
 

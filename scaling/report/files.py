@@ -16,7 +16,7 @@ from scaling.analysis.table.load import Journal, read_journal
 from scaling.base.console import say
 from scaling.journal.protected_write import try_writing, write_file
 
-TABLES, SUMMARY, LAWS = "tables.md", "summary.csv", "laws.csv"
+TABLES, SUMMARY = "tables.md", "summary.csv"
 COMPARISON, LOSSES = "comparison.csv", "losses.csv"
 PLOTS = "plots"
 AGAIN = "scaling report"
@@ -68,14 +68,12 @@ def write_tables(results: StudyResults, folder: Path) -> list[Path]:
         ScalingError: something cannot be written.
     """
     from scaling.report.tables.export import comparison_rows, summary
-    from scaling.report.tables.laws import law_rows
     from scaling.report.tables.losses import loss_rows
     from scaling.report.tables.measures import write_rows
 
     files: dict[str, Callable[[Path], object]] = {
         TABLES: lambda file: file.write_text(tables_markdown(results), encoding="utf-8"),
         SUMMARY: partial(write_rows, summary(results)),
-        LAWS: partial(write_rows, law_rows(results)),
     }
     for name, rows in {COMPARISON: comparison_rows(results), LOSSES: loss_rows(results)}.items():
         if len(rows):

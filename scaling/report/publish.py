@@ -29,7 +29,6 @@ from scaling.report.environment import FILE_NAME as ENVIRONMENT
 from scaling.report.environment import environment_text
 from scaling.report.files import (
     COMPARISON,
-    LAWS,
     LOSSES,
     PLOTS,
     SUMMARY,
@@ -43,7 +42,7 @@ from scaling.report.page.facts import study_file
 PAGE = "index.html"  # report.html is a page that stands alone
 PUBLISHED = (
     *(PUBLISHED_NAME, ENVIRONMENT, STUDY_FILE, PAGE),
-    *(TABLES, SUMMARY, COMPARISON, LAWS, LOSSES, PLOTS),
+    *(TABLES, SUMMARY, COMPARISON, LOSSES, PLOTS),
     *BESIDE,
 )
 

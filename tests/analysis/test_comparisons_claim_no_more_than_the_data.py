@@ -320,7 +320,7 @@ def test_nothing_is_written_unless_asked_and_nothing_is_drawn(
     assert "What freed the speed" in done.stdout
     assert files(tmp_path) == ["study/journal.jsonl"]
     assert command("compare", "study", "--output", "out").returncode == 0
-    written = ["comparison.csv", "comparison.md", "laws.csv", "summary.csv", "tables.md"]
+    written = ["comparison.csv", "comparison.md", "summary.csv", "tables.md"]
     assert files(tmp_path / "out") == written
     assert "What freed the speed" in (tmp_path / "out" / "tables.md").read_text()
     assert files(tmp_path / "study") == ["journal.jsonl"]

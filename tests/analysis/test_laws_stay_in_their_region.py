@@ -1,30 +1,22 @@
-"""A law is fitted, printed and drawn inside one topology region, or the reason is given."""
+"""A law is fitted, printed and drawn inside one topology region, where it has enough points."""
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
-import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 
 from scaling.analysis.curves import curves
-from scaling.analysis.laws import (
-    AMDAHL,
-    NO_REGION,
-    TOO_FEW,
-    Fit,
-    RegionLaw,
-    karp_flatt,
-    region_laws,
-)
+from scaling.analysis.laws import Law, laws
 from scaling.report.files import write_tables
 from scaling.report.plots import throughput
 from scaling.report.plots.draw import subjects
 from scaling.report.plots.style import RC
-from scaling.report.tables.laws import law_lines, law_rows
+from scaling.report.tables.laws import law_grids
 from scaling.report.terminal.show import Results
 from tests.support.printing import printed
 from tests.support.runs import changing
@@ -43,78 +35,62 @@ def obeying(workers: tuple[int, ...] = WIDE) -> FakeStudy:
 STUDY, FEW = obeying(), obeying((1, 2, 4))
 
 
-def laws_of(found: FakeStudy) -> list[RegionLaw]:
+def laws_of(found: FakeStudy) -> list[Law]:
     (curve,) = curves(found.frame)
-    return region_laws(curve)
+    return [*laws(curve)]
 
 
-def test_each_region_has_its_own() -> None:
-    cores, beyond = laws_of(STUDY)
-    assert (cores.region, cores.workers) == ("cores", (1, 2, 3, 4, 6, 8))
-    assert cores.fit is not None
-    assert cores.fit.law.name == "Amdahl"
-    low, high = cores.fit.intervals["alpha"]
-    assert low < SERIAL < high
-    assert (beyond.region, beyond.workers) == ("oversubscribed", (12,))
-    assert (beyond.fit, beyond.why) == (None, TOO_FEW)
-    assert not beyond.serial_fractions  # it would be over N = 1, which is in another region
+def test_each_region_with_enough_points_has_its_own() -> None:
+    (law,) = laws_of(STUDY)  # 12 workers are beyond the cores
+    assert (law.region, law.workers, law.name) == ("cores", (1, 2, 3, 4, 6, 8), "Amdahl")
+    assert law.estimates.keys() == {"gamma", "alpha"}
+    alpha = law.estimates["alpha"]
+    assert alpha.low < SERIAL < alpha.high
+    assert (alpha.n, alpha.coverage) == (8, 0.95)
 
 
-def test_it_is_fitted_to_the_medians_of_the_table() -> None:
-    law, _ = laws_of(STUDY)
-    assert law.fit is not None
-    medians = [[p.throughput.point for p in law.curve.points if p.workers in law.workers]]
-    fit = Fit(AMDAHL, np.array(law.workers, float), np.array(medians))
-    assert law.fit.alpha == pytest.approx(fit.alpha, rel=1e-6)
+def test_its_band_is_about_the_medians_and_reaches_no_further_than_they_do() -> None:
+    (law,) = laws_of(STUDY)
+    medians = [p.throughput.point for p in law.curve.points if p.workers in law.workers]
+    point, low, high = law.at(np.array(law.workers, float))
+    assert point == pytest.approx(medians, rel=0.03)
+    assert ((low <= point) & (point <= high)).all()
 
 
-def test_too_few_points_have_a_serial_fraction() -> None:
-    (law,) = laws_of(FEW)
-    assert law.fit is None
-    assert list(law.serial_fractions) == [2, 4]
-    speedup = np.array(law.curve.points[2].speedup.point)
-    assert law.serial_fractions[4].point == pytest.approx(float(karp_flatt(4, speedup)), rel=1e-3)
-    assert law.serial_fractions[4].low < SERIAL < law.serial_fractions[4].high
-    (section,) = FEW.results.sections
-    first, second = law_lines(section)
-    assert (
-        first == f"Laws {TOO_FEW}: N = 1–4 (cores); a law needs 6 worker counts within one region."
-    )
-    assert "serial fraction (Karp–Flatt) 0.0" in second
+def test_coherency_that_is_proven_has_a_peak() -> None:
+    wide = (1, 2, 4, 6, 8, 12, 16)
+    speeds = {("3.14t", "threads", n): n / (1 + 0.05 * (n - 1) + 0.01 * n * (n - 1)) for n in wide}
+    study = FakeStudy(workers=wide, blocks=8, cores=16, logical=16, speeds=speeds, noise=0.01)
+    (law,) = laws_of(study)
+    assert law.name == "USL"
+    assert law.estimates["beta"].low < 0.01 < law.estimates["beta"].high
+    assert law.estimates["peak"].low < math.sqrt(0.95 / 0.01) < law.estimates["peak"].high
 
 
-def test_a_machine_that_cannot_be_read_has_no_law() -> None:
+def test_few_points_a_single_one_and_an_unknown_machine_have_none() -> None:
     unknown = replace(STUDY, change=changing(cell__region=None))
-    assert [law.why for law in laws_of(unknown)] == [NO_REGION]
+    for study in (FEW, obeying((1,)), unknown):
+        assert laws_of(study) == []
+        assert law_grids(study.results) == []
 
 
-def test_one_n_is_not_spoken_of() -> None:
-    assert [law_lines(section) for section in obeying((1,)).results.sections] == [[]]
+def test_a_block_that_lacks_a_run_does_not_count() -> None:
+    (curve,) = curves(STUDY.frame)
+    curve.values["throughput"][0, 2] = np.nan
+    (law,) = laws(curve)
+    assert law.estimates["alpha"].n == 7
 
 
 @pytest.mark.slow
-def test_tables_and_rows_agree(tmp_path: Path) -> None:
+def test_it_is_in_tables_and_on_the_page(tmp_path: Path) -> None:
     results = STUDY.results
     write_tables(results, tmp_path)
-    shown = " ".join(printed(Results(results)).split())
-    written = (tmp_path / "tables.md").read_text()
-    (law, _) = laws_of(STUDY)
-    assert law.fit is not None
-    low, high = law.fit.intervals["alpha"]
-    said = f"α {law.fit.alpha:.4f} ({low:.4f}–{high:.4f})"
-    for text in (shown, written):
-        assert "threads, N = 1–8 (cores): Amdahl: γ " in text
-        assert said in text
-        assert "95 % intervals by bootstrap over 8 blocks" in text
-        assert f"Laws {TOO_FEW}: N = 12 (oversubscribed)" in text
-    rows = pd.read_csv(tmp_path / "laws.csv")
-    (alpha,) = rows[rows["figure"] == "alpha"].to_dict("records")
-    assert (alpha["law"], alpha["region"], alpha["points"]) == ("Amdahl", "cores", 6)
-    assert alpha["value"] == pytest.approx(law.fit.alpha, rel=1e-5)
-    assert rows["not_fitted"].dropna().tolist() == [TOO_FEW]
-    assert law_rows(results)["figure"].tolist() == rows["figure"].fillna(
-        np.nan
-    ).replace(np.nan, None).tolist()  # fmt: skip
+    (law,) = laws_of(STUDY)
+    written, shown = (tmp_path / "tables.md").read_text(), printed(Results(results))
+    assert f"| 1–8 (cores) | Amdahl | {law.estimates['gamma']} | {law.estimates['alpha']} |" in (
+        written
+    )
+    assert "Amdahl" in shown
 
 
 def drawn(study: FakeStudy) -> Axes:

@@ -45,7 +45,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 def test_all_of_it_is_there_and_nothing_beside_it(results: Path, published: Path) -> None:
     found = contents(published)
     plots = {name for name in found if name.startswith("plots/")}
-    tables = {"tables.md", "summary.csv", "laws.csv", "comparison.csv"}
+    tables = {"tables.md", "summary.csv", "comparison.csv"}
     others = {"journal.jsonl.gz", "environment.json", "index.html"}
     assert set(found) - plots == {*others, *tables}
     assert plots

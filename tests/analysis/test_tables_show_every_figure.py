@@ -12,7 +12,7 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.sections import run_issues, sections
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.journal.record import RefusedCells, StudyLine, decode_line, encode_line
-from scaling.report.files import COMPARISON, LAWS, SUMMARY, tables_markdown, write_tables
+from scaling.report.files import COMPARISON, SUMMARY, tables_markdown, write_tables
 from scaling.report.page.render import page
 from scaling.report.tables.export import markdown
 from scaling.report.tables.measures import estimate_columns
@@ -144,7 +144,7 @@ def test_every_csv_file_has_the_same_columns_for_an_estimate(tmp_path: Path) -> 
     parts = [name.removeprefix("x") for name in columns]
     study = FakeStudy(arms=("3.14", "3.14t"), blocks=6, ticks=4, options={"scale": 0.25})
     write_tables(study.results, tmp_path)
-    for file, figure in {SUMMARY: "speedup", COMPARISON: "ratio", LAWS: "value"}.items():
+    for file, figure in {SUMMARY: "speedup", COMPARISON: "ratio"}.items():
         rows = pd.read_csv(tmp_path / file)
         first = list(rows).index(figure)
         assert list(rows)[first : first + len(parts)] == [f"{figure}{part}" for part in parts]

@@ -15,9 +15,8 @@ from scaling.journal.record import ArmRecord, StudyLine
 from scaling.report.page.parts import Block
 from scaling.report.tables.comparison import doubts, warnings_of
 from scaling.report.tables.grid import Cell, Grid
-from scaling.report.tables.laws import law_lines
+from scaling.report.tables.laws import law_grids
 from scaling.report.tables.notes import machine_text, refused_chapters, study_notes, turns_text
-from scaling.report.tables.rates import free_sections
 from scaling.study.file import ENTRY, FILE
 from scaling.study.settle import scaled_to
 
@@ -191,8 +190,8 @@ WORST_FIRST = ("invalid", "suspect", "valid")
 
 
 def law_blocks(results: StudyResults) -> list[Block]:
-    """The laws that each section's curves follow, or why none was fitted."""
-    return [Block(each.title, law_lines(each)) for each in free_sections(results)]
+    """The laws of a study's curves; nothing where none could be fitted."""
+    return [Block(grids=[grid]) for grid in law_grids(results)]
 
 
 def noise_block(results: StudyResults) -> Block:

@@ -65,10 +65,6 @@ LOAD = (
     "What clients of a server saw while requests came at a given rate, however long the answers "
     "took. Latency counts from the time at which a request was due."
 )
-LAWS = (
-    "A law is fitted inside one region of the machine only (cores, SMT siblings, oversubscribed), "
-    "and only where there are enough points; nothing is extrapolated."
-)
 STACK = (
     "Each stack answers the same requests. Where cores are shared, compare the CPU time of a "
     "request and the order of the stacks, not throughput."
@@ -121,7 +117,7 @@ def _parts(results: StudyResults, pictures: Pictures) -> list[PageSection]:
             [*primitives_blocks(results, pictures), *sweep_blocks(results, pictures)],
             SWEEPS,
         ),
-        PageSection("laws", "Laws", law_blocks(results), LAWS),
+        PageSection("laws", "Laws", law_blocks(results)),
         PageSection("question", "What was run", [question_block(results)], _measured(results)),
         PageSection("machine", "The machine and the builds", [machine_block(results.study)]),
         PageSection("noise", "Noise", [noise_block(results)]),

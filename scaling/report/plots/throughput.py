@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from scaling.analysis.curves import Curve
-from scaling.analysis.laws import region_laws
+from scaling.analysis.laws import laws
 from scaling.report.plots.panel import HEAD_ROOM, draw_curves, finish, highest, panels_of
 from scaling.report.plots.plot import Plot, Subject, values_table
 from scaling.report.plots.sheet import Sheet
@@ -100,33 +100,18 @@ def draw_laws(axes: Axes, subject: Subject, loop: str, model: str | None = None)
     other Ns is a guess, and the region's border is where the hardware changes.
     """
     for curve in subject.on(loop, model):
-        for law in region_laws(curve):
-            if law.fit is None:
-                continue
+        for law in laws(curve):
             ns = np.linspace(law.workers[0], law.workers[-1], LAW_STEPS)
-            axes.fill_between(
-                ns,
-                *law.fit.band(ns),
-                color=subject.colours[curve.key.arm],
-                alpha=LAW_BAND,
-                lw=0,
-                zorder=1.8,
-                gid=f"law-band-{law.region}",
-            )
-            axes.plot(
-                ns,
-                law.fit.predict(ns),
-                color=INK,
-                lw=LAW_WIDTH,
-                zorder=4.5,
-                gid=f"law-{law.region}",
-            )
+            line, low, high = law.at(ns)
+            colour, name = subject.colours[curve.key.arm], law.region
+            band = axes.fill_between(ns, low, high, color=colour, alpha=LAW_BAND, lw=0, zorder=1.8)
+            band.set_gid(f"law-band-{name}")
+            axes.plot(ns, line, color=INK, lw=LAW_WIDTH, zorder=4.5, gid=f"law-{name}")
 
 
 def law_key(subject: Subject) -> list[Line2D]:
     """What the thin lines are; nothing if there is none."""
-    found = (law.fit for curve in subject.section.curves for law in region_laws(curve))
-    names = dict.fromkeys(fit.law.name for fit in found if fit)
+    names = dict.fromkeys(law.name for curve in subject.section.curves for law in laws(curve))
     if not names:
         return []
     label = f"law fitted inside a region ({', '.join(names)}) with its 95 % band"

@@ -18,7 +18,6 @@ from scaling.journal.record import Cell as StudyCell
 from scaling.report.tables.comparison import warnings_of
 from scaling.report.tables.findings import named, ratios_note, workers
 from scaling.report.tables.grid import Cell, Chapter, Grid
-from scaling.report.tables.laws import fitted_lines
 from scaling.report.tables.losses import words_of
 from scaling.report.tables.measures import SUSPECT, curve_name, runs_of
 from scaling.report.tables.notes import issues_by_kind, machine_text, margins
@@ -165,7 +164,7 @@ def _note(
 
 
 # ----------------------------------------------------------------------------------------- machines
-# What each is, the verdict of each, its curves and laws.
+# What each is, the verdict of each, its curves.
 
 ANSWERS: tuple[Holds, ...] = ("everywhere", "not everywhere", "undecided")
 HOLDS = (
@@ -175,7 +174,7 @@ HOLDS = (
 
 
 def machines_chapters(machines: Mapping[str, StudyResults]) -> list[Chapter]:
-    """What is known of the machines by label: themselves, conclusions, curves, laws."""
+    """What is known of the machines by label: themselves, conclusions, curves."""
     return [machines_chapter(machines), *verdict_chapters(machines), *curve_chapters(machines)]
 
 
@@ -255,7 +254,7 @@ def _values(each: Conclusion, labels: list[str]) -> list[Cell]:
 
 
 def curve_chapters(machines: Mapping[str, StudyResults]) -> list[Chapter]:
-    """For each section its curves at every N, machine beside machine, and each machine's laws."""
+    """For each section its curves at every N, machine beside machine."""
     labels = list(machines)
     titles: dict[StudyCell, str] = {}
     found: dict[StudyCell, dict[str, Section]] = {}
@@ -266,15 +265,12 @@ def curve_chapters(machines: Mapping[str, StudyResults]) -> list[Chapter]:
             found.setdefault(subject, {})[label] = section
     chapters = []
     for subject, sections in found.items():
-        laws = [
-            f"{label}: {line}" for label, each in sections.items() for line in fitted_lines(each)
-        ]
         grids = [
             _curve_grid(title, measure, sections, labels)
             for title, measure in (("Throughput", "throughput"), ("Speed-up over N = 1", "speedup"))
         ]
         shown = [grid for grid in grids if grid.rows]
-        chapters.append(Chapter(titles[subject], laws, shown))
+        chapters.append(Chapter(titles[subject], [], shown))
     return chapters
 
 

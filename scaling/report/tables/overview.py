@@ -16,7 +16,7 @@ from scaling.analysis.table.latency import PERCENTILES
 from scaling.base import formats
 from scaling.report.tables.findings import stacked
 from scaling.report.tables.grid import GAP, WIDTH, Cell, Chapter, Grid, or_bound, width_of
-from scaling.report.tables.laws import law_lines
+from scaling.report.tables.laws import law_grids
 from scaling.report.tables.measures import (
     Measure,
     curve_name,
@@ -235,11 +235,13 @@ def figure_chapters(results: StudyResults, *, extra: bool = True) -> Iterator[Ch
         yield Chapter(rows.title, [], [primitives_grid(rows)])
     for section in free_sections(results):
         shown = [measure for measure in measures(section) if extra or not measure.shown.extra]
-        below = [*_slopes(section), *law_lines(section), *notes(section)]
+        below = [*_slopes(section), *notes(section)]
         yield Chapter(section.title, [], [values_grid(section, shown, note="\n".join(below))])
     for sweep in free_sweeps(results):
         if grids := sweep_grids(sweep):
             yield Chapter(sweep.title, [], [*grids[:-1], grids[-1].noted(sweep_note(sweep))])
+    for grid in law_grids(results):
+        yield Chapter("Laws", [], [grid])
 
 
 def _slopes(section: Section) -> list[str]:
