@@ -132,7 +132,7 @@ def test_what_changed_of_ones_own_code_would_not_be_resumed_either(
 ) -> None:
     first, runs = whole
     _, said = work(replace(first, own_source="0" * 64), *runs[:3])
-    assert "these are not the same: Python files below --path" in said
+    assert "not the same as when this was measured: Python files below --path" in said
 
 
 def test_the_command_that_resumes_can_be_pasted_whatever_the_folder(

@@ -16,6 +16,7 @@ from scaling.analysis.tables.turns import NO_TURNS, OTHER_N
 from scaling.analysis.validity.served import LATE
 from scaling.base.formats import listed, number, percent, plural, spread
 from scaling.builds.arms import build_of, switched
+from scaling.study.plan.refusals import in_flight, uneven_shares
 from scaling.study.presets import FEWEST_FOR_INTERVAL
 from scaling.study.questions import CPU, MEMORY, P99, THROUGHPUT
 from scaling.study.settle import caveats
@@ -113,6 +114,20 @@ def shared_cores(study: Study) -> str:
     bounds = runs.groupby(cell, observed=True)["gain_bound"].median().groupby("workers").max()
     parts = [f"{number(bound)}× at N = {n}" for n, bound in bounds.items() if int(str(n)) > 1]
     return f"Shared cores: N workers gain at most {listed(parts)}." if parts else ""
+
+
+def uneven(study: Study) -> str:
+    """Where work in flight does not divide, so that some workers had more of it than others."""
+    entries = study.line.study.get("workloads", ())
+    counts = {each["name"]: each.get("workers") or () for each in entries}
+    parts: dict[str, None] = {}
+    for cell in study.cells["cell"]:
+        facts = study.line.workloads.get(cell.workload)
+        if facts is not None:
+            total = in_flight(facts, cell, max(counts.get(cell.workload, ()), default=0))
+            if shares := uneven_shares(facts, cell, total):
+                parts[f"{shares} each at N = {cell.workers} ({cell.workload})"] = None
+    return f"Not the same for all workers: {listed(parts)}." if parts else ""
 
 
 def noise(study: Study) -> str:
@@ -252,6 +267,7 @@ NOTES = (
     skipped,
     disturbed,
     shared_cores,
+    uneven,
     turns,
     noise,
     without_pairs,

@@ -38,6 +38,12 @@ def in_flight(facts: WorkloadFacts | WorkloadNote, cell: Cell, most_workers: int
     return each * (cell.workers if cell.sizing == "weak" else most_workers)
 
 
+def uneven_shares(facts: WorkloadFacts | WorkloadNote, cell: Cell, in_flight: int | None) -> str:
+    """`2 or 1 connections`: what workers have in flight where it does not divide; else empty."""
+    each, rest = divmod(in_flight or 0, cell.workers)
+    return f"{each + 1} or {each} {(facts.in_flight or '').replace('_', ' ')}" if rest else ""
+
+
 def most_workers(study: Study, workload: str) -> int:
     """The largest number of workers that a settled study has of a workload."""
     entries = (entry for entry in study.workloads if entry.name == workload)

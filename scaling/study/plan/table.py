@@ -19,6 +19,7 @@ from scaling.study.definition import Study
 from scaling.study.load import CALIBRATION_WINDOW_S, RATE, calibration_runs, rate_in_words
 from scaling.study.plan.cells import Plan
 from scaling.study.plan.groups import MIB, NOT_COMPARED
+from scaling.study.plan.refusals import uneven_shares
 from scaling.study.presets import FEWEST_FOR_INTERVAL
 from scaling.study.settle import MUCH, amount, scaled_to
 
@@ -50,13 +51,19 @@ def plan_rows(plan: Plan) -> Iterator[list[str]]:
         label = with_parameters(each.workload, each.parameters, facts)
         alike.setdefault((cell, label), []).append(each)
     for (cell, label), cells in alike.items():
-        counts = ", ".join(map(str, dict.fromkeys(each.workers for each in cells)))
+        counts = ", ".join(dict.fromkeys(_count_in_words(plan, each) for each in cells))
         seconds = _seconds(plan, cells)
         yield [
             label, cell.arm, cell.loop, cell.model, cell.sizing, counts,
             str(len(cells) * plan.study.blocks),
             "finite" if seconds is None else duration(seconds),
         ]  # fmt: skip
+
+
+def _count_in_words(plan: Plan, cell: Cell) -> str:
+    """`2`, or `2 (2 or 1 connections)` where some workers have more to do than others."""
+    shares = uneven_shares(plan.workloads[cell.workload], cell, plan.in_flight(cell))
+    return f"{cell.workers} ({shares} each)" if shares else str(cell.workers)
 
 
 def cost_of(plan: Plan) -> Cost:

@@ -12,7 +12,7 @@ def main(arguments: Sequence[str]) -> int:
     from workers.services.load.coordinator import Driver, GeneratorError, generate
     from workers.services.load.options import parser, read_options
     from workers.services.load.requests_list import BadInputError
-    from workers.services.load.summary import printout, summarize
+    from workers.services.load.summary import dealt, printout, summarize
 
     made = parser()
     options = read_options(made, arguments)
@@ -22,7 +22,8 @@ def main(arguments: Sequence[str]) -> int:
     except (GeneratorError, BadInputError, ValueError) as error:
         made.exit(2, f"{made.prog}: {error}\n")
     summary = summarize(reports, instants_ns, histograms=options.histograms)
-    print(json.dumps(summary) if options.json else printout(summary), flush=True)
+    text = printout(summary, dealt(options.connections, len(options.targets)))
+    print(json.dumps(summary) if options.json else text, flush=True)
     exit_code = 1 if summary["invalid"] else 0
     if driver and options.instants:
         driver.wait_for_end(exit_code)

@@ -171,8 +171,16 @@ KINDS_OF_ERRORS = {
 }
 
 
-def printout(summary: Mapping[str, Any]) -> str:
-    """A screen of text: counts, percentiles in ms, errors, the generator's own state."""
+def dealt(connections: int, servers: int) -> str:
+    """`3 connections: 2 or 1 to each of 2 servers`; empty where all have the same."""
+    each, rest = divmod(connections, servers or 1)
+    return f"{connections:,} connections: {each + 1} or {each} to each of {servers} servers" * (
+        rest > 0
+    )
+
+
+def printout(summary: Mapping[str, Any], *notes: str) -> str:
+    """A screen of text: counts, `notes`, percentiles in ms, errors, the generator's own state."""
     open_loop = summary["timer"] is not None
     offered, completed, censored = (summary[name] for name in ("offered", "completed", "censored"))
     lines = [
@@ -184,6 +192,7 @@ def printout(summary: Mapping[str, Any]) -> str:
             f"{summary['delivered_per_s']:,.1f} deliveries/s to {summary['rooms']:,} rooms",
             f"{offered:,} messages: {completed:,} received by all, {censored:,} not yet at the end",
         ]
+    lines += filter(None, notes)
     lines += [
         f"  {count:,} failed: {KINDS_OF_ERRORS.get(kind, f'wrong {kind}')}"
         for kind, count in summary["errors"].items()
