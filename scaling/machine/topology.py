@@ -114,14 +114,6 @@ def worker_counts(topology: Topology) -> dict[CountWord, tuple[int, ...]]:
     }
 
 
-def default_worker_counts(topology: Topology) -> tuple[int, ...]:
-    """Worker counts that show a machine's curve, of every word.
-
-    1, 2, 4 on 2 cores; 1, 2, 4, 6, 12, 24 on 6 cores with SMT.
-    """
-    return tuple(sorted({n for counts in worker_counts(topology).values() for n in counts}))
-
-
 def read_topology(root: Path = Path("/"), *, affinity: Collection[int] | None = None) -> Topology:
     """Read the topology under `root`; `affinity` is this process's own mask unless given."""
     if affinity is None and hasattr(os, "sched_getaffinity"):

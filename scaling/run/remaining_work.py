@@ -15,7 +15,7 @@ from scaling.base.errors import UsageError
 from scaling.base.formats import plural
 from scaling.journal.identity import identity_of
 from scaling.journal.reading import find_journal, read_lines
-from scaling.journal.record import CeilingLine, RunLine, StudyLine
+from scaling.journal.record import RunLine, StudyLine
 from scaling.run.measure import Prepared
 from scaling.run.session import Key, Replay
 from scaling.run.time_left import Left, TimeLeft
@@ -26,12 +26,11 @@ COLUMNS = {"valid": "measured", "to_do": "to do", "again": "to rerun", "lost": "
 
 @dataclass(frozen=True)
 class Measured:
-    """The first line, the runs and the ceilings of a journal."""
+    """The first line and the runs of a journal."""
 
     path: Path
     head: StudyLine
     runs: list[RunLine]
-    ceilings: list[CeilingLine]
 
     @property
     def file(self) -> StudyFile:
@@ -75,7 +74,7 @@ def read_runs(output: Path, note: Callable[[str], None]) -> Measured:
     first, *lines = read_lines(path, note)
     assert isinstance(first, StudyLine)  # or `read_lines` had raised
     runs = [line for line in lines if isinstance(line, RunLine)]
-    return Measured(path, first, runs, [line for line in lines if isinstance(line, CeilingLine)])
+    return Measured(path, first, runs)
 
 
 def work_in(measured: Measured, ready: Prepared, *, same: bool) -> Work:

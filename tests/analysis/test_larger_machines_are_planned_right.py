@@ -14,7 +14,7 @@ import pytest
 
 from scaling.base.errors import UsageError
 from scaling.journal.record import Description
-from scaling.machine.topology import Topology, apart, cpu_order, default_worker_counts, pinning
+from scaling.machine.topology import Topology, apart, cpu_order, pinning
 from scaling.report.plots import efficiency
 from scaling.report.plots.borders import bends, regions
 from scaling.report.plots.draw import subjects
@@ -25,7 +25,7 @@ from scaling.study.plan.cells import Plan, make_plan
 from scaling.study.plan.groups import MOST_PER_CPU
 from scaling.study.plan.table import RESERVE, by_value, cost_of, fitted, reservations
 from scaling.study.presets import FEWEST_FOR_INTERVAL
-from tests.support.machines import MACHINES, machine
+from tests.support.machines import MACHINES, every_count, machine
 from tests.support.studies import FakeStudy
 
 pytestmark = [pytest.mark.slow, pytest.mark.one_build]
@@ -55,7 +55,7 @@ def topology(name: str, tmp_path: Path) -> Topology:
 
 @EACH
 def test_worker_counts_fit_the_machine(name: str, topology: Topology) -> None:
-    counts = default_worker_counts(topology)
+    counts = every_count(topology)
     assert counts == COUNTS[name]
     assert [topology.region(n) for n in counts].count("oversubscribed") == 1
     assert set(BENDS.get(name, {})) <= set(counts)
@@ -81,7 +81,7 @@ def test_workers_fill_fast_cores_node_by_node_and_cache_by_cache(
 @EACH
 def test_load_generators_have_cores_that_no_worker_has(name: str, topology: Topology) -> None:
     order = cpu_order(topology)
-    for workers in default_worker_counts(topology):
+    for workers in every_count(topology):
         for generators in (1, 2, 4):
             places = apart(topology, workers, generators)
             if workers + generators > topology.usable_logical:

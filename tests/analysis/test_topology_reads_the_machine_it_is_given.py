@@ -15,13 +15,13 @@ from scaling.machine.topology import (
     Topology,
     cpu_folders,
     cpu_quota,
-    default_worker_counts,
     memory_limit_bytes,
     parse_cpus,
     read_topology,
     worker_counts,
 )
 from tests.support.files import tree
+from tests.support.machines import every_count
 
 MOUNT_V2 = "30 23 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw\n"
 MOUNT_V1 = "33 32 0:30 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"
@@ -210,7 +210,7 @@ def machine(
     ],
 )
 def test_the_worker_counts_of_a_machine(topology: Topology, counts: tuple[int, ...]) -> None:
-    assert default_worker_counts(topology) == counts
+    assert every_count(topology) == counts
 
 
 def test_words_stand_for_numbers_of_workers() -> None:
@@ -255,7 +255,7 @@ def test_any_machine_has_sorted_counts_that_end_oversubscribed(
     cores: int, threads: int, quota: float | None, share: float
 ) -> None:
     topology = machine(cores, threads, affinity=max(1, int(cores * threads * share)), quota=quota)
-    counts = default_worker_counts(topology)
+    counts = every_count(topology)
     assert counts[0] == 1
     assert list(counts) == sorted(set(counts))
     assert topology.region(counts[-1]) == "oversubscribed"

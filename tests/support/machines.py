@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scaling.journal.record import Machine
-from scaling.machine.topology import Topology, parse_cpus, read_topology
+from scaling.machine.topology import Topology, parse_cpus, read_topology, worker_counts
 from tests.support.files import tree
 
 CPUS = "sys/devices/system/cpu"
@@ -122,3 +122,11 @@ def machine(topology: Topology) -> Machine:
         cpu_quota=topology.cpu_quota,
         system="Linux",
     )
+
+
+def every_count(topology: Topology) -> tuple[int, ...]:
+    """The worker counts of every word: those of a study that names none.
+
+    1, 2, 4 on 2 cores; 1, 2, 4, 6, 12, 24 on 6 cores with SMT.
+    """
+    return tuple(sorted({n for counts in worker_counts(topology).values() for n in counts}))

@@ -20,7 +20,6 @@ from scaling.base.vocabulary import MODELS, SIZINGS
 from scaling.journal.reading import read_lines
 from scaling.journal.record import Cell, Parameters, ParameterValue, RunLine, StudyLine
 from scaling.study.load import CLOSED, RATE, open_loop_rate
-from scaling.study.questions import without_rate
 
 CURVE = ("study", "workload", "parameters", "sizing", "loop", "arm", "model")
 CELL = (*CURVE, "workers")
@@ -192,17 +191,6 @@ def short_labels(every: Iterable[Variant], *, simulated: bool) -> dict[Variant, 
             name = f"simulated {workload}" if simulated else workload
             short[workload, parameters] = " · ".join([name, *parts])
     return short
-
-
-def names_without_rate(cells: Iterable[Cell], *, simulated: bool) -> dict[Cell, str]:
-    """What each of some cells is about but for its rate: `serve · weak sizing · uvloop`."""
-    every = {cell: without_rate(cell) for cell in cells}
-    variants = ((each.workload, each.parameters) for each in every.values())
-    names = short_labels(variants, simulated=simulated)
-    return {
-        cell: f"{names[each.workload, each.parameters]} · {each.sizing} sizing · {each.loop}"
-        for cell, each in every.items()
-    }
 
 
 def slug(label: str) -> str:

@@ -45,7 +45,6 @@ MIMALLOC = Setting(
     reads_back={"allocator": "mimalloc"},
     misfit=_mimalloc_misfit,
     source="https://docs.python.org/3/c-api/memory.html#the-mimalloc-allocator",
-    instead_of="allocator",
 )
 
 LADDER = {GIL.name, MIMALLOC.name}
@@ -119,7 +118,6 @@ NO_COLLECTOR = Setting(
     reads_back={"gc_enabled": False},
     source="https://docs.python.org/3/library/gc.html#gc.disable",
     lines=("import gc", "gc.disable()  # cycles are never freed: restart workers before it hurts"),
-    instead_of="collector",
 )
 
 RARE_COLLECTOR = Setting(
@@ -129,7 +127,6 @@ RARE_COLLECTOR = Setting(
     reads_back={"gc_threshold": RARE_COLLECTIONS},
     source="https://engineered.at/articles/20-faster-python-with-a-single-gc-tweak",
     lines=("import gc", f"gc.set_threshold({RARE_COLLECTIONS:_})"),
-    instead_of="collector",
 )
 
 
@@ -144,7 +141,6 @@ FREEZE = Setting(
     unfit=_is_ours,
     source="https://docs.python.org/3/library/gc.html#gc.freeze",
     lines=("import gc", "gc.freeze()  # once the application has started and is warm"),
-    instead_of="collector",
 )
 
 
@@ -175,7 +171,6 @@ def _preloaded(name: str, library: str, package: str, source: str) -> Setting:
         switches={"LD_PRELOAD": library},
         misfit=misfit,
         source=source,
-        instead_of="allocator",
     )
 
 

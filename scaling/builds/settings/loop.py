@@ -37,7 +37,6 @@ SMALLER_READS = Setting(
         "import asyncio.selector_events",
         f"{_MAX_SIZE} = {SMALLER_BYTES:_}",
     ),
-    instead_of="receive buffer",
 )
 
 
@@ -59,7 +58,6 @@ OWN_BUFFER = Setting(
         "    def get_buffer(self, sizehint): return self._buffer  # a bytearray, made once",
         "    def buffer_updated(self, nbytes): ...  # in place of data_received",
     ),
-    instead_of="receive buffer",
 )
 
 

@@ -32,8 +32,8 @@ class Setting:
     nothing there), or None. `workloads` are those that alone can have it; empty: any.
 
     `source` is the page that recommends it, `lines` the lines of Python that a user writes for it;
-    variables and the library follow from the fields above. Of settings with the same `instead_of`
-    one is enough. A `control` must not help; a setting without `source` is no remedy.
+    variables and the library follow from the fields above. A `control` must not help; a setting
+    without `source` is no remedy.
     """
 
     name: str
@@ -49,7 +49,6 @@ class Setting:
     workloads: tuple[str, ...] = ()
     source: str = ""
     lines: tuple[str, ...] = ()
-    instead_of: str = ""
     control: bool = False
 
     @property

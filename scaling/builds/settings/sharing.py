@@ -43,7 +43,6 @@ OWN_CODE = Setting(
     unfit=_shares_code,
     source=_GUIDE,
     lines=_AS_NEW,
-    instead_of="shared code",
 )
 
 
@@ -67,7 +66,6 @@ OWN_APPLICATION = Setting(
         "def create_app(): ...  # make the application in a function, and call it in each thread",
         "# (scaling app --factory module:create_app)",
     ),
-    instead_of="shared code",
 )
 
 
@@ -127,7 +125,6 @@ COLUMNS = Setting(
         "from array import array",
         "ids = array('q', (row.id for row in rows))  # a column for each field, in place of rows",
     ),
-    instead_of="shared data",
 )
 
 
@@ -148,7 +145,6 @@ OWN_DATA = Setting(
     workloads=_STATE,
     source=_GUIDE,
     lines=("rows = load_rows()  # in each thread: what it makes itself costs it least to read",),
-    instead_of="shared data",
 )
 
 
