@@ -4,7 +4,7 @@ Two cells are compared inside a block, between runs made close together; the med
 those ratios, never a ratio of medians. Invalid runs have no value.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -112,7 +112,8 @@ class Blocks:
     `cells` are all cells of the study, measured or not, in the order in which it is shown, with the
     place of each; none has a region, CPUs or is a twin. The noise `floor` is that of the A/A pairs.
     `objectives` are those that the study states. `derived` are measures that are worked out from
-    several runs of a block, such as capacities, by measure and cell.
+    several runs of a block, such as capacities, by measure and cell. In `wrong_models` the check of
+    an application found wrong answers.
     """
 
     study: StudyLine
@@ -124,6 +125,7 @@ class Blocks:
     floor: NoiseFloor
     objectives: Sequence[str] = ()
     derived: dict[str, dict[Cell, Series]] = field(default_factory=dict)
+    wrong_models: Collection[str] = ()
     _columns: dict[tuple[str, FromFrame | None], Floats] = field(default_factory=dict)
     _memory_columns: dict[Cell, str] = field(default_factory=dict)
 
@@ -249,13 +251,15 @@ class Blocks:
         return bool((both & known[2]).sum() >= ENOUGH_BLOCKS * both.sum())
 
     def strongest(self, cells: Iterable[Cell], measure: str) -> Cell | None:
-        """The cell whose median is best, None where none has a value.
+        """The cell whose median is best, None where none has a value. One that answers wrongly is
+        chosen only among such.
 
         Of latencies it is the one that is least often a lower bound, then the lowest; where none is
         known the one that takes the least CPU time. Of capacities one beyond the rates is better
         than one at the last of them.
         """
         known = self.measured(cells, measure)
+        known = [each for each in known if each.model not in self.wrong_models] or known
         if not known and measure.startswith(LATENCY_PREFIX):
             return self.strongest(cells, CPU)
 

@@ -5,7 +5,7 @@ is computed on first access and kept, so nothing is computed twice and no two ou
 """
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Self
@@ -28,6 +28,7 @@ from scaling.analysis.table.groups import CURVE, curve_cell, labels, short_label
 from scaling.analysis.table.load import Journal
 from scaling.base.formats import plural
 from scaling.builds.arms import settings_of
+from scaling.journal.beside import CHECK_FILE
 from scaling.journal.record import CeilingLine, Cell, StudyLine
 from scaling.study.kinds import Objective, parse_objective
 from scaling.study.presets import FAILING_BLOCKS
@@ -126,7 +127,9 @@ class StudyResults:
 
     @cached_property
     def _runs(self) -> Blocks:
-        return blocks_of(self.frame, self.study)
+        check = CHECK_FILE.beside(self.path)
+        wrong = check.wrong_models if check else ()
+        return replace(blocks_of(self.frame, self.study), wrong_models=wrong)
 
     @cached_property
     def ratios(self) -> Ratios:

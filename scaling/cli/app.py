@@ -137,8 +137,8 @@ def app(
         bool | None,
         _option(
             "--check/--no-check",
-            text="Only check that it is safe on several loops (exit code 1 if not), or measure it "
-            "unchecked. By default it is checked, then measured.",
+            text="Only check its answers on several loops and in processes (exit code 1 if wrong), "
+            "or measure it unchecked. By default it is checked, then measured.",
             group=LOAD,
         ),
     ] = None,
@@ -229,20 +229,23 @@ def app(
     if write and steps.interface:  # else it cannot be loaded, which is reported below
         write_program(write, steps.interface, application, factory=factory)
     if check:
-        _print_check(steps.check(), as_json=json)
+        _finish_check(steps.check(), output, as_json=json)
     measured = steps.measure(output, checked=check is None)
     finish(measured, steps.console, memory_bytes=bytes_, json_to=new_console() if json else None)
 
 
-def _print_check(found: "AppCheck", *, as_json: bool) -> NoReturn:
-    """Print the result of a check, and exit."""
+def _finish_check(found: "AppCheck", output: Path | None, *, as_json: bool) -> NoReturn:
+    """Print the result of a check, write it into the folder `output`, and exit."""
     import msgspec
 
-    from scaling.report.terminal.app_answer import finding_lines
+    from scaling.journal.beside import CHECK_FILE
+    from scaling.report.tables.check import finding_lines
 
     lines = [msgspec.json.encode(found).decode()] if as_json else finding_lines(found)
     for line in lines:
         say(new_console(), line)
+    if output:
+        CHECK_FILE.write(output, found)
     raise SystemExit(0 if found.ok else 1)
 
 

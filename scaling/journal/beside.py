@@ -51,6 +51,7 @@ class FileBeside[T]:
 
 
 type Kind = Literal[
+    "state-in-process",
     "other-loop",
     "state-overwritten",
     "middleware-built-twice",
@@ -69,22 +70,40 @@ type Kind = Literal[
 ]
 
 KINDS: tuple[Kind, ...] = get_args(Kind.__value__)
+SLOW_ONLY: tuple[Kind, ...] = ("gil-enabled", "one-thread-for-all")  # answers are right
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that is wrong. `request` is the first one it shows in; "" if it is not of one."""
+    """One thing that is wrong. `request` is the first one it shows in; "" if it is not of one.
+
+    `models` are those that it was seen in; versions before 2.0 checked threads alone.
+    """
 
     kind: Kind
     request: str
     message: str
     remedy: str
+    models: tuple[str, ...] = ("threads",)
 
 
 class AppCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of a check; as JSON it is what `scaling app --check --json` prints."""
+    """The result of a check; as JSON it is what `scaling app --check --json` prints.
+
+    `models` are those that were compared with one loop. `left_out` says what was not checked.
+    """
 
     ok: bool
     findings: list[Finding]
+    models: tuple[str, ...] = ("threads",)
+    left_out: list[str] = []
+
+    @property
+    def wrong_models(self) -> list[str]:
+        """Those in which the application does not work as on one loop, in the order of `models`."""
+        found = {
+            model for each in self.findings if each.kind not in SLOW_ONLY for model in each.models
+        }
+        return [each for each in self.models if each in found]
 
 
 CHECK_FILE = FileBeside[AppCheck | None]("check.json", AppCheck, lambda: None, "scaling app")

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from scaling.analysis.causes import stuck
+from scaling.analysis.check.exceptions import stuck
 from scaling.analysis.validity.finding import error_samples
 from scaling.base.errors import UsageError
 from scaling.base.formats import percent
@@ -22,8 +22,8 @@ from scaling.builds.cache import Say
 from scaling.builds.ready.package import instead_of_module
 from scaling.journal.beside import AppCheck
 from scaling.journal.record import Cell, GilStates, RunLine
-from scaling.run.app_check import answers_of, check_application
 from scaling.run.app_requests import PLACES, requests_in_schema, schema_in, sendable
+from scaling.run.check.application import answers_of, check_application
 from scaling.run.child import Child
 from scaling.run.execute import Executor
 from scaling.run.measure import Prepared, generators_of, services_of

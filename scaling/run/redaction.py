@@ -156,6 +156,7 @@ NAMED_FILES = (
     re.compile(rb"(\()(/" + CHARACTER + rb"+?\.(?:py|pyc|so))(?=\))"),
 )
 LIBRARY = re.compile(rb".*/(?:site-packages|dist-packages|python3\.\d+t?)/")
+OWN_CODE = "workers/cell.py"  # in the folder that `workers` is imported from
 BEFORE = rb"(?:(?<![\w.~/-])|(?<=\\n))"  # a path begins here; JSON may write a line's end as \n
 HIDDEN_BYTES = HIDDEN.encode()
 LOOPBACK = "127.0.0.1"
@@ -166,11 +167,13 @@ AFTER = rb"(/+|(?![\w-]))"
 def without_paths(output: bytes, folders: Iterable[str]) -> bytes:
     """Shorten paths below any of `folders`, and paths that Python itself prints.
 
-    Of a file below a folder of packages the part below stays, of any other file its name. The
-    user's home becomes `~`.
+    Of a file below a folder of packages the part below stays, of one of `workers` too, of any other
+    file its name. The user's home becomes `~`.
     """
+    folders = list(folders)
+    ours = [os.fsencode(f"{each}/") for each in folders if Path(each, OWN_CODE).is_file()]
     for pattern in NAMED_FILES:
-        output = pattern.sub(lambda found: found[1] + _shortened(found[2]), output)
+        output = pattern.sub(lambda found: found[1] + _shortened(found[2], ours), output)
     marks = {each.rstrip("/"): b"" for each in folders if Path(each).is_absolute()}
     with contextlib.suppress(RuntimeError):  # a user without a home
         marks[str(Path.home()).rstrip("/")] = b"~"
@@ -235,6 +238,9 @@ def _replaced(output: bytes, folder: str, mark: bytes) -> bytes:
     return output
 
 
-def _shortened(path: bytes) -> bytes:
+def _shortened(path: bytes, ours: Iterable[bytes]) -> bytes:
+    for folder in ours:
+        if path.startswith(folder + b"workers/"):
+            return path.removeprefix(folder)
     below = LIBRARY.sub(b"", path)
     return below if below != path else path.rpartition(b"/")[2]

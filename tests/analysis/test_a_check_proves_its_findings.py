@@ -1,9 +1,11 @@
-"""A fault is of an inherited context if it goes away without one, and comes back with it.
+"""A fault is of an inherited context if it shows with one more often than by chance, and never
+without.
 
 Where nobody listens any more, the client ends with the reason; a hang names the user's own line.
 """
 
 import faulthandler
+import random
 import socket
 import tempfile
 import threading
@@ -12,61 +14,72 @@ from pathlib import Path
 
 import pytest
 
-from scaling.analysis.causes import stuck
-from scaling.analysis.safety import Seen
-from scaling.journal.beside import AppCheck, Finding, Kind
-from scaling.journal.record import GilStates
-from scaling.run.app_check import Checker, _with_inherited
+from scaling.analysis.check.evidence import CHANCE, MOST_TRIES, is_cause
+from scaling.analysis.check.exceptions import stuck
+from scaling.journal.beside import Kind
+from scaling.run.check.application import causes_by_trying
+from scaling.run.check.client import CheckClient, Sending, always
 from scaling.run.load import LoadError
 
-FREE = [Seen(workers=2, gil=[GilStates(started=False)])]
-MIXED_UP = Finding(kind="mixed-up", request="GET /", message="hello bob", remedy="")
-OTHER_LOOP = Finding(kind="other-loop", request="", message="a lock", remedy="")
-FOUND = AppCheck(ok=False, findings=[OTHER_LOOP, MIXED_UP])
 
-
-def judged(seen: list[set[Kind]], several: list[Seen]) -> tuple[list[Kind], int]:
-    """The kinds of the result, and how often it was tried again; `seen` is found each time."""
+def found_by(seen: list[set[Kind]], *suspects: Kind) -> tuple[set[Kind], list[bool]]:
+    """The causes that are found, and whether each try inherited; `seen` is found in each."""
     answers: Iterator[set[Kind]] = iter(seen)
     asked: list[bool] = []
 
-    def kinds(*, inherit: bool) -> set[Kind]:
+    def kinds(inherit: bool) -> set[Kind]:
         asked.append(inherit)
         return next(answers)
 
-    found = _with_inherited(FOUND, several, kinds)
-    assert asked == [False, True, False][: len(asked)]
-    return [each.kind for each in found.findings], len(asked)
+    return causes_by_trying(set(suspects), kinds), asked
 
 
-@pytest.mark.parametrize(
-    ("seen", "kind", "tries"),
-    [
-        ([set(), {"mixed-up"}, set()], "context-inherited", 3),
-        ([{"error"}, {"mixed-up"}, {"error"}], "context-inherited", 3),
-        ([{"mixed-up"}], "mixed-up", 1),
-        ([set(), set()], "mixed-up", 2),
-        ([set(), {"mixed-up"}, {"mixed-up"}], "mixed-up", 3),
-    ],
-)
-def test_it_goes_away_comes_back_and_goes_away(
-    seen: list[set[Kind]], kind: Kind, tries: int
-) -> None:
-    assert judged(seen, FREE) == (["other-loop", kind], tries)
+SHOWN: set[Kind] = {"mixed-up"}
+NONE: set[Kind] = set()
 
 
-def test_threads_of_a_build_with_the_gil_inherit_nothing() -> None:
-    with_gil = [Seen(workers=2, gil=[GilStates(started=True)])]
-    assert judged([], with_gil) == (["other-loop", "mixed-up"], 0)
+def test_what_always_shows_with_it_and_never_without_is_caused_by_it() -> None:
+    assert found_by([NONE, SHOWN] * 3, "mixed-up") == (SHOWN, [False, True] * 3)
+    once_not = [NONE, SHOWN, NONE, NONE, *([NONE, SHOWN] * 3)]
+    assert found_by(once_not, "mixed-up") == (SHOWN, [False, True] * 5)
+
+
+def test_what_shows_without_it_is_the_symptom_at_once() -> None:
+    assert found_by([SHOWN], "mixed-up") == (NONE, [False])
+    assert found_by([NONE, SHOWN, SHOWN], "mixed-up") == (NONE, [False, True, False])
+
+
+def test_of_two_faults_each_has_its_own_cause() -> None:
+    both: set[Kind] = {"mixed-up", "error"}
+    error: set[Kind] = {"error"}
+    found, _ = found_by([error, both, error, both, error, both], "mixed-up", "error")
+    assert found == SHOWN
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.3, 0.5, 0.7, 0.9])
+def test_a_race_is_seldom_taken_for_it(rate: float) -> None:
+    """A fault that has nothing to do with the context shows in a share of all tries."""
+    choices, named = random.Random(7), 0
+    for _ in range(2_000):
+        answers: list[bool | None] = [None]
+        with_it: list[bool] = []
+        without: list[bool] = []
+        while answers[-1] is None:
+            without.append(choices.random() < rate)
+            with_it.append(choices.random() < rate)
+            answers.append(is_cause(with_it, without))
+        assert len(with_it) <= MOST_TRIES
+        named += bool(answers[-1])
+    assert named / 2_000 < CHANCE
 
 
 def test_a_refused_connection_is_a_missing_answer() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-    checker = Checker([{"path": "/"}], together_s=0.1)
+    client = CheckClient([{"path": "/"}], Sending(worker_of=always(0)))
     with pytest.raises(LoadError, match="a request was not answered"):
-        checker.connect([f"http://127.0.0.1:{port}"], [])
-    ((answer,),) = checker.answers
+        client.connect([f"http://127.0.0.1:{port}"], [])
+    (answer,) = client.sequence
     assert "no answer: ConnectionRefusedError" in answer.failure
 
 
@@ -91,7 +104,8 @@ def test_it_is_the_innermost_line_of_the_thread_that_is_not_ours() -> None:
 
 
 def test_host_and_worker_that_wait_for_each_other_are_left_out() -> None:
-    ours = 'Thread 0x01 (most recent call first):\n  File "channel.py", line 155 in receive\n'
+    thread = "Thread 0x01 (most recent call first):\n"
+    ours = f'{thread}  File "workers/host/channel.py", line 155 in receive\n'
     theirs = 'Current thread 0x02 (most recent call first):\n  File "shop.py", line 7 in app\n'
     assert stuck(ours + theirs) == " (shop.py, line 7)"
     assert stuck(ours) == ""

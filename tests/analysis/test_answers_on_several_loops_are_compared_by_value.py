@@ -1,12 +1,15 @@
 """An answer differs by status, header or a value of its body; what varies at N = 1 says nothing."""
 
 import json
+from typing import Any
 
 import pytest
 
-from scaling.analysis.causes import BY_KIND, fatal, raised
-from scaling.analysis.safety import Answer, Reference, Seen, judge
-from scaling.journal.beside import KINDS, AppCheck
+from scaling.analysis.check.answers import Answer, Reference
+from scaling.analysis.check.causes import BY_KIND
+from scaling.analysis.check.exceptions import fatal, raised
+from scaling.analysis.check.findings import Judge, Seen
+from scaling.journal.beside import KINDS, Finding
 from scaling.journal.record import GilStates
 from tests.support.children import ROOT
 
@@ -78,17 +81,17 @@ OSError: [Errno 98] Address already in use
 """
 
 
-def judged(**seen: object) -> AppCheck:
-    several = Seen(**{"workers": 2, "answers": [[TEA], [MILK]], **seen})  # type: ignore[arg-type]
-    return judge(NAMES, ALONE, [several])
+def judged(**seen: Any) -> list[Finding]:
+    several = Seen(**{"workers": 2, "answers": [[TEA], [MILK]], **seen})
+    return Judge(NAMES, ALONE).findings([several])
 
 
-def kinds(found: AppCheck) -> list[tuple[str, str]]:
-    return [(each.kind, each.request) for each in found.findings]
+def kinds(found: list[Finding]) -> list[tuple[str, str]]:
+    return [(each.kind, each.request) for each in found]
 
 
 def test_equal_answers_are_sound() -> None:
-    assert judged() == AppCheck(ok=True, findings=[])
+    assert judged() == []
 
 
 def test_answer_of_another_request_is_mixed_up() -> None:
@@ -109,7 +112,7 @@ def test_error_has_the_words_of_its_exception() -> None:
     text = 'Traceback (most recent call last):\n  File "shop.py", line 12, in f\nKeyError: 3\n'
     samples = ["ValueError: 2", "KeyError: 3"]
     broken = [[answer({}, status=500)], [MILK]]
-    (found,) = judged(answers=broken, text=text, samples=samples).findings
+    (found,) = judged(answers=broken, text=text, samples=samples)
     assert found.kind == "error"
     assert "KeyError: 3 (shop.py, line 12)" in found.message
 
@@ -121,19 +124,19 @@ def test_error_has_the_words_of_its_exception() -> None:
 def test_run_that_ends_badly_is_a_finding(outcome: str, kind: str) -> None:
     found = judged(outcome=outcome, answers=[[], []], text="Segmentation fault")
     assert kinds(found) == [(kind, "")]
-    assert "Segmentation fault" in found.findings[0].message
+    assert "Segmentation fault" in found[0].message
 
 
 def test_a_port_that_the_application_binds_is_said_to_be_its_own() -> None:
-    (found,) = judged(outcome="failed", answers=[[], []], text=TAKEN).findings
+    (found,) = judged(outcome="failed", answers=[[], []], text=TAKEN)
     assert (found.kind, "bind no port" in found.remedy) == ("failed-to-start", True)
 
 
 def test_gil_that_an_import_enables_is_a_finding_and_that_of_the_arm_is_none() -> None:
     flipped = GilStates(started=False, imported=True, enabled_by="brotli")
-    (found,) = judged(gil=[flipped]).findings
+    (found,) = judged(gil=[flipped])
     assert (found.kind, "brotli" in found.message) == ("gil-enabled", True)
-    assert judged(gil=[GilStates(started=True, imported=True)]).ok
+    assert judged(gil=[GilStates(started=True, imported=True)]) == []
 
 
 def test_exceptions_of_a_group_are_read() -> None:
@@ -147,7 +150,7 @@ def test_exceptions_of_a_group_are_read() -> None:
     |   File "asyncio/locks.py", line 30, in acquire
     | RuntimeError: <Lock> is bound to a different event loop
 """
-    assert list(raised(text)) == [
+    assert list(map(str, raised(text))) == [
         "RuntimeError: <Lock> is bound to a different event loop (shop.py, line 9)"
     ]
 
@@ -176,9 +179,10 @@ def test_what_only_goes_wrong_at_the_first_requests_is_built_lazily() -> None:
     error = Answer(status=500, body=b"")
     broken = Seen(workers=4, answers=[[error]], samples=["KeyError: 'title'"])
     several = Seen(workers=4, answers=sound.answers)
-    (found,) = judge(["GET /"], [sound], [several], [broken, broken]).findings
+    judge = Judge(["GET /"], [sound])
+    (found,) = judge.findings([several], [broken, broken])
     assert (found.kind, found.remedy) == ("built-lazily", BY_KIND["built-lazily"].remedy)
-    assert found.message == "4 loops in threads: KeyError: 'title'"
+    assert found.message == "4 loops in threads: KeyError: 'title'; the client saw: status 500"
     other = Seen(workers=4, answers=[[answer({"title": "milk"})]])
-    (always,) = judge(["GET /"], [sound], [other], [broken]).findings
+    (always,) = judge.findings([other], [broken])
     assert always.kind == "differs"

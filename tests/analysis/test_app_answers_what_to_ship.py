@@ -35,6 +35,7 @@ from tests.support.studies import in_memory
 
 FASTER = FakeAppStudy(answers_per_s={("3.14t", "threads"): 1_600.0})
 """Threads answer 1.6 times as many requests as processes."""
+SLOWER = FakeAppStudy(answers_per_s={("3.14t", "threads"): 600.0})
 ALIKE = FakeAppStudy()
 WORKER = "--worker-class"
 
@@ -204,9 +205,42 @@ def test_what_the_check_found_is_corrected_first(tmp_path: Path) -> None:
     results = StudyResults.of(FASTER.read(tmp_path))
     text = printed_by(lambda to: print_answer(results, tmp_path, to))
     lines = text.splitlines()
-    assert lines[1] == "Check: 1 finding on several loops (crashed)."  # before any figure
+    # Before any figure.
+    assert lines[1] == "Check: 1 finding (crashed): wrong on several loops, so not recommended."
     assert "correct what the check found" in " ".join(lines[-2:])
     assert len(lines) <= 24
+
+
+@pytest.mark.parametrize(
+    ("wrong", "shipped"),
+    [
+        (("threads",), {"processes", "forked"}),
+        (("processes", "forked"), {"threads"}),
+        (("processes",), {"threads", "forked"}),
+        (("threads", "processes", "forked"), set()),
+    ],
+)
+@pytest.mark.parametrize("study", [FASTER, SLOWER])
+def test_what_was_found_wrong_is_not_recommended(
+    study: FakeAppStudy, wrong: tuple[str, ...], shipped: set[str], tmp_path: Path
+) -> None:
+    lost = Finding(kind="error", request="GET /", message="", remedy="", models=wrong)
+    every = ("threads", "processes", "forked")
+    CHECK_FILE.write(tmp_path, AppCheck(ok=False, findings=[lost], models=every))
+    results = StudyResults.of(study.read(tmp_path))
+    found = results.application
+    assert found
+    cells = [each.cell for each in found.shipped]
+    assert {each.model for each in cells if each} <= shipped
+    assert all(cells) is bool(shipped)
+    if wrong == ("processes",):
+        assert {each.ratio.over.model for each in found.shipped} == {"forked"}
+    assert "not recommended" in " ".join(lines_of(results))
+
+
+def test_what_is_only_slow_may_be_recommended() -> None:
+    slow = Finding(kind="gil-enabled", request="", message="", remedy="")
+    assert AppCheck(ok=False, findings=[slow]).wrong_models == []
 
 
 @pytest.mark.usefixtures("unrendered")

@@ -20,7 +20,7 @@ import pytest
 import scaling.base.gone
 import scaling.cli
 from scaling.cli import app_steps, program
-from scaling.journal.beside import AppCheck, Finding
+from scaling.journal.beside import CHECK_FILE, AppCheck, Finding
 from tests.support.children import ROOT
 from tests.support.cli import BUILD, Command, environment
 from tests.support.cli import scaling as run_scaling
@@ -180,15 +180,16 @@ def test_an_application_with_findings_fails_the_check_and_can_be_measured(
     monkeypatch.setattr(app_steps, "announced", lambda _: ["20 cells"])
     monkeypatch.setattr(app_steps, "try_application", lambda *_: None)
     monkeypatch.setattr(app_steps, "measure", measured)
-    done = command("app", "shop:app", *check)
+    done = command("app", "shop:app", *check, "--output", "out")
     assert done.returncode == (1 if check else 0), done.stderr
+    assert CHECK_FILE.read(tmp_path / "out") == found
     if "--json" in check:
-        assert json.loads(done.stdout) == {"ok": False, "findings": [msgspec.to_builtins(CRASH)]}
+        assert json.loads(done.stdout) == json.loads(msgspec.json.encode(found))
         return
     assert "  crashed (GET /): Segmentation fault" in done.stdout
     if not check:
         _, said, *figures = done.stdout[done.stdout.index("THE ANSWER") :].splitlines()
-        assert said == "Check: 1 finding on several loops (crashed)."
+        assert said == ("Check: 1 finding (crashed): wrong on several loops, so not recommended.")
         assert "requests/s at the peak" in "".join(figures)
 
 

@@ -21,7 +21,19 @@ SOUND = AppCheck(ok=True, findings=[])
 MIXED_UP = Finding(
     kind="mixed-up", request="GET /stock", message="an answer is another's", remedy="no global"
 )
-UNSAFE = AppCheck(ok=False, findings=[MIXED_UP])
+LOST = Finding(
+    kind="state-in-process",
+    request="GET /items",
+    message="in processes GET /items is answered 404, not 200",
+    remedy="threads keep it",
+    models=("processes", "forked"),
+)
+UNSAFE = AppCheck(
+    ok=False,
+    findings=[LOST, MIXED_UP],
+    models=("threads", "processes", "forked"),
+    left_out=["4 loops in threads: no time was left"],
+)
 
 
 @pytest.fixture(scope="module")
@@ -42,27 +54,53 @@ def answer_of(path: Path) -> str:
 def test_findings_are_in_page_json_and_answer(study: Path) -> None:
     CHECK_FILE.write(study.parent, UNSAFE)
     shown = page(results_of(study))
-    assert "What is wrong on several loops" in shown
+    assert "What is wrong</" in shown
     assert "no global" in shown
+    assert "<td>in processes</td>" in shown
+    assert "Not checked: 4 loops in threads: no time was left." in shown
     assert json.loads(application_json(results_of(study)))["check"] == {
         "ok": False,
         "findings": [
+            {
+                "kind": "state-in-process",
+                "request": "GET /items",
+                "message": "in processes GET /items is answered 404, not 200",
+                "remedy": "threads keep it",
+                "models": ["processes", "forked"],
+            },
             {
                 "kind": "mixed-up",
                 "request": "GET /stock",
                 "message": "an answer is another's",
                 "remedy": "no global",
-            }
+                "models": ["threads"],
+            },
         ],
+        "models": ["threads", "processes", "forked"],
+        "left_out": ["4 loops in threads: no time was left"],
     }
-    assert "Check: 1 finding on several loops (mixed-up)." in answer_of(study)
+    said = " ".join(answer_of(study).split())
+    assert (
+        "Check: 2 findings (state-in-process, mixed-up): wrong on several loops and in processes, "
+        "so not recommended." in said
+    )
 
 
 @pytest.mark.usefixtures("unrendered")
 def test_a_sound_application_is_said_to_be(study: Path) -> None:
     CHECK_FILE.write(study.parent, SOUND)
-    assert "What is wrong on several loops" not in page(results_of(study))
-    assert "Check: its answers are the same" in answer_of(study)
+    assert "What is wrong</" not in page(results_of(study))
+    assert "Check: its answers are the same on several loops as on one loop." in answer_of(study)
+
+
+def test_a_check_before_2_0_claims_nothing_of_processes(study: Path) -> None:
+    """It has neither `models` nor `left_out`, and looked at threads alone."""
+    finding = {"kind": "mixed-up", "request": "GET /", "message": "another's", "remedy": "a lock"}
+    old = {"ok": False, "findings": [finding]}
+    (study.parent / CHECK_FILE.name).write_text(json.dumps(old))
+    found = CHECK_FILE.read(study.parent)
+    assert found
+    assert (found.models, found.wrong_models) == (("threads",), ["threads"])
 
 
 def test_without_a_check_nothing_is_claimed(study: Path) -> None:

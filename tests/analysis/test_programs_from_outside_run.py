@@ -84,8 +84,8 @@ def in_the_clone(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     """
     del command  # which stands in another folder: this one comes after it
     monkeypatch.setattr("scaling.study.application.ALLOCATORS", ("",))
-    monkeypatch.setattr("scaling.run.app_check.FIRSTS", 1)
-    monkeypatch.setattr("scaling.run.app_check.TOGETHER_S", 0.5)
+    monkeypatch.setattr("scaling.run.check.application.FIRSTS", 1)
+    monkeypatch.setattr("scaling.run.check.application.TOGETHER_S", 0.5)
     monkeypatch.setattr("scaling.cli.app_steps.say_what_blocks", lambda *_: None)
     monkeypatch.chdir(ROOT)
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from scaling.journal.beside import AppCheck
-from scaling.run import app_check
+from scaling.run.check import application, client
+from scaling.run.check.application import check_application
 from scaling.run.child import Child
 from tests.support.children import ROOT, environment
 
@@ -17,14 +18,16 @@ TOGETHER_S = 0.5
 
 
 def check(
-    application: str,
+    name: str,
     requests: Sequence[Mapping[str, Any]] = ({"path": "/stock"},),
     *folders: Path,
     workers: Sequence[int] = (2,),
-    alone: int = app_check.ALONE,
+    models: Sequence[str] = (),
+    alone: int = application.ALONE,
     firsts: int = 1,
     together_s: float = TOGETHER_S,
-    answer_s: float = app_check.ANSWER_S,
+    answer_s: float = client.ANSWER_S,
+    variables: Mapping[str, str] | None = None,
     **parameters: Any,
 ) -> AppCheck:
     """Check an application; requests are sent at once for less long than for a user.
@@ -32,13 +35,14 @@ def check(
     Where answers do not change by themselves, one run `alone` is enough; where nothing is built at
     the first request, none of `firsts` is needed. Requests are sent at once for `together_s`: a
     moment is enough where it does not matter which of them meet. An answer may take `answer_s`.
+    Processes are looked at only in these `models`. The application has these `variables`.
     """
-    child = Child(sys.executable, environment(APPLICATIONS, *folders))
+    child = Child(sys.executable, environment(APPLICATIONS, *folders, **(variables or {})))
     with pytest.MonkeyPatch.context() as patch:
         hurry(patch, alone, firsts, together_s)
-        patch.setattr(app_check, "ANSWER_S", answer_s)
-        asked = {"application": application, **parameters}
-        return app_check.check_application(child, asked, requests, workers=workers)
+        patch.setattr(client, "ANSWER_S", answer_s)
+        asked = {"application": name, **parameters}
+        return check_application(child, asked, requests, workers=workers, models=models)
 
 
 def hurry(
@@ -51,4 +55,4 @@ def hurry(
         "ALONE_S": 0.1,
         "TOGETHER_S": together_s,
     }.items():
-        patch.setattr(app_check, name, value)
+        patch.setattr(application, name, value)

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from scaling.journal.record import ParameterValue
-from scaling.run.app_check import AppCheckError, answers_of
 from scaling.run.app_requests import PLACES, requests_in_schema, schema_in
+from scaling.run.check.application import AppCheckError, answers_of
 from scaling.run.child import Child
 from tests.support.app_checks import APPLICATIONS, check
 from tests.support.children import environment, finish

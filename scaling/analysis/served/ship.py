@@ -15,7 +15,7 @@ factors.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -54,6 +54,8 @@ type Aim = Literal["throughput", "capacity", "memory", "latency"]
 MS = 1_000.0
 MANY_TIMES = 4  # as many workers as were measured: how memory grows
 SERVER = "loops"  # this project's server on each loop, of which all models run the same code
+BOTH = ("of", "over")  # sides of a ratio
+OTHER_WRONG = "the other is wrong"
 THREADS_BETTER, PROCESSES_BETTER = ("faster", "less"), ("slower", "more", "same")
 
 
@@ -62,7 +64,8 @@ class Shipped:
     """What to ship for an aim: threads (`of`) compared with the best processes (`over`) at it.
 
     `measure` says what the ratio is of: `P99 at 400/s`. `figures` are those of both sides, in
-    requests/s, MiB or ms; `bounds` says of a capacity that lies outside the rates on which side.
+    requests/s, MiB or ms; `bounds` says of a capacity that lies outside the rates on which side. In
+    `wrong_models` the check found wrong answers.
     """
 
     aim: Aim
@@ -70,16 +73,30 @@ class Shipped:
     ratio: Ratio
     figures: tuple[Estimate, Estimate]
     bounds: tuple[str, str] = ("", "")
+    wrong_models: Collection[str] = ()
 
     @property
     def cell(self) -> Cell | None:
-        """The one to ship; None where that is not decided. Of two that are the same, processes:
-        nothing has to be changed for these.
+        """The one to ship; None where that is not decided, or both answer wrongly. Of two that are
+        the same, processes: nothing has to be changed for these.
         """
+        right = self._right
+        if len(right) < len(BOTH):
+            return right[0] if right else None
         word = self.ratio.verdict.word
         if word in THREADS_BETTER:
             return self.ratio.of
         return self.ratio.over if word in PROCESSES_BETTER else None
+
+    @property
+    def reason(self) -> str:
+        """Why it is that one: the verdict's word, or that the other is wrong."""
+        return self.ratio.verdict.word if len(self._right) == len(BOTH) else OTHER_WRONG
+
+    @property
+    def _right(self) -> list[Cell]:
+        both = (getattr(self.ratio, side) for side in BOTH)
+        return [each for each in both if each.model not in self.wrong_models]
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +245,7 @@ def app_answer(
     return AppAnswer(
         workers=n,
         rate_per_s=rate,
-        shipped=shipped,
+        shipped=[replace(each, wrong_models=blocks.wrong_models) for each in shipped],
         factors=[] if over is None else factors(peak, over),
         figures=[figures for each in peaks for figures in _figures(each, own, rate, blocks.frame)],
         pools=pools,

@@ -17,7 +17,7 @@ from scaling.report.plots import sweep, versions
 from scaling.report.plots.draw import load_plots_of, plots_of
 from scaling.report.plots.full_stack import drawings
 from scaling.report.plots.plot import LoadSubject, Plot, Subject
-from scaling.report.tables.check import check_grids, check_sentence
+from scaling.report.tables.check import check_grids, check_sentence, not_checked
 from scaling.report.tables.comparison import QUESTIONS
 from scaling.report.tables.full_stack import stack_chapters
 from scaling.report.tables.grid import Grid, PagePart
@@ -183,4 +183,5 @@ def application_blocks(results: StudyResults) -> list[Block]:
         *deploy_grids(deploy_commands(results)),
         *check_grids(check),
     ]
-    return [Block(words=[check_sentence(check)] if check else [], grids=tables)]
+    said = [check_sentence(check), *not_checked(check)[1:]] if check else []
+    return [Block(words=said, grids=tables)]

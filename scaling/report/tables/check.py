@@ -1,27 +1,61 @@
-"""The result of an application's check: a sentence, and a table of its findings."""
+"""What the check of an application found: a sentence, lines for the terminal, a table."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
-from scaling.base.formats import plural
+from scaling.base.formats import listed, plural
+from scaling.base.vocabulary import PROCESSES
 from scaling.journal.beside import AppCheck
 from scaling.report.tables.grid import Cell, Grid
 
-SOUND = "its answers are the same on several loops as on one"
-HEADINGS = ["finding", "first request", "what happens", "what to do"]
+TITLE = "What is wrong"
+HEADINGS = ["finding", "where", "first request", "what happens", "what to do"]
+WHERE = {
+    "threads": "on several loops",
+    "processes": "in fresh processes",
+    "forked": "in forked processes",
+}
+
+
+def where(models: Collection[str]) -> str:
+    """`on several loops and in forked processes`; of both kinds `in processes`."""
+    if set(PROCESSES) <= set(models):
+        rest = [WHERE[each] for each in models if each not in PROCESSES]
+        return listed([*rest, "in processes"])
+    return listed(WHERE[each] for each in models)
 
 
 def check_sentence(found: AppCheck) -> str:
-    """`Check: 2 findings on several loops (mixed-up, other-loop).`."""
+    """`Check: 2 findings (mixed-up, other-loop): wrong on several loops, so not recommended.`."""
     if found.ok:
-        return f"Check: {SOUND}."
-    kinds = ", ".join(dict.fromkeys(each.kind for each in found.findings))
-    return f"Check: {plural(len(found.findings), 'finding')} on several loops ({kinds})."
+        said = f"Check: its answers are the same {where(found.models)} as on one loop."
+    else:
+        kinds = ", ".join(dict.fromkeys(each.kind for each in found.findings))
+        said = f"Check: {plural(len(found.findings), 'finding')} ({kinds})"
+        wrong = found.wrong_models
+        said += f": wrong {where(wrong)}, so not recommended." if wrong else "."
+    return " ".join([said, *not_checked(found)[:1]])
+
+
+def not_checked(found: AppCheck) -> list[str]:
+    """What was left out, a sentence each."""
+    return [f"Not checked: {each}." for each in found.left_out]
+
+
+def finding_lines(found: AppCheck) -> Iterator[str]:
+    """What goes wrong, in which request, and what to do; a line if nothing does."""
+    yield check_sentence(found)
+    for each in found.findings:
+        request = f" ({each.request})" if each.request else ""
+        yield f"  {each.kind}{request}: {each.message}"
+        yield f"    {each.remedy}"
+    yield from (f"  {each}" for each in not_checked(found)[1:])
 
 
 def check_grids(found: AppCheck | None) -> Iterator[Grid]:
     """The findings; none where nothing was found or checked."""
     if found and found.findings:
         rows: list[list[Cell]] = [
-            [each.kind, each.request, each.message, each.remedy] for each in found.findings
+            [each.kind, where(each.models), each.request, each.message, each.remedy]
+            for each in found.findings
         ]
-        yield Grid("What is wrong on several loops", HEADINGS, rows, words=len(HEADINGS))
+        yield Grid(TITLE, HEADINGS, rows, words=len(HEADINGS))

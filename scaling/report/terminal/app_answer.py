@@ -12,8 +12,8 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.served.ship import AppAnswer, Factors, Figures, Shipped, best_pool
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.base import formats
-from scaling.base.vocabulary import WORKERS
-from scaling.journal.beside import CHECK_FILE, AppCheck
+from scaling.base.vocabulary import THREADS, WORKERS
+from scaling.journal.beside import CHECK_FILE
 from scaling.report.application import NOT_DECIDED, aim_text, shipped_text, sides
 from scaling.report.tables.check import check_sentence
 from scaling.report.tables.findings import arm_and_model, bounds_heading, times, with_bounds
@@ -21,21 +21,6 @@ from scaling.report.tables.grid import WIDTH, Cell
 from scaling.report.tables.notes import refused_sentence, spread_text
 from scaling.report.terminal.answer import LINES, few_cores, left_out, more_blocks, wrapped
 from scaling.study.questions import POOL
-
-# ------------------------------------------------------------------------------------- app findings
-# What the check of an application found, one finding after the other.
-
-
-def finding_lines(found: AppCheck) -> Iterator[str]:
-    """What goes wrong, in which request, and what to do; a line if nothing does."""
-    yield check_sentence(found)
-    for each in found.findings:
-        request = f" ({each.request})" if each.request else ""
-        yield f"  {each.kind}{request}: {each.message}"
-        yield f"    {each.remedy}"
-
-
-# --------------------------------------------------------------------------------------- app answer
 
 FEWEST_ROWS = 3  # of the table: threads, and what they are compared with
 ABOVE = 2  # lines above the rows of the table: what they are, and the headings
@@ -47,7 +32,8 @@ GIB = 2.0**30
 
 def next_command(results: StudyResults, folder: Path) -> str:
     """The command that is most worth typing now."""
-    if (check := CHECK_FILE.read(folder)) and check.findings:
+    check = CHECK_FILE.read(folder)
+    if check and any(THREADS in each.models for each in check.findings):
         return "correct what the check found (the page has the remedies), then measure again"
     if more := more_blocks(results):
         return more
@@ -204,7 +190,7 @@ def ship_lines(found: AppAnswer, width: int) -> Iterator[str]:
 
 
 def _with_word(each: Shipped) -> str:
-    return f"{shipped_text(each)} ({each.ratio.verdict.word})" if each.cell else NOT_DECIDED
+    return f"{shipped_text(each)} ({each.reason})" if each.cell else NOT_DECIDED
 
 
 def _brief(each: Shipped) -> str:

@@ -5,6 +5,7 @@ Loops that share an application, or a process-wide part of a library, are noted 
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import random
 import sys
@@ -21,6 +22,7 @@ from workers import Worker, parameter
 from workers.workloads.app import App
 from workers.workloads.parts.applications import Application
 from workers.workloads.parts.servers import BaseServer
+from workers.workloads.parts.websocket_route import on_websocket
 from workers.workloads.parts.wsgi_on_loop import OnAsgi, Wsgi
 
 NOTED = "noted "  # a fact with this before the kind of fault
@@ -45,6 +47,15 @@ class WatchedApp(App):
     untouched: bool = parameter(
         False, "leave the first request to the client, unless health is set"
     )
+    together: bool = parameter(False, "begin a request when all loops have received theirs")
+    websocket: str = parameter("", "a path: a fact says whether it takes WebSocket connections")
+
+    _loops = 1  # of this process
+
+    def placed(self, model: str, workers: int, index: int | None) -> None:
+        """Note how many loops share this process: only these can meet."""
+        super().placed(model, workers, index)
+        self._loops = workers if model == "threads" else 1
 
     def load(self) -> None:
         """Import the application, and have each one that is made watched."""
@@ -59,8 +70,10 @@ class WatchedApp(App):
     async def ready(self, server: BaseServer) -> dict[str, str]:
         """As `app`, or without a request."""
         facts = {} if self.untouched and not self.health else await super().ready(server)
+        if self.websocket:
+            facts["websocket"] = await on_websocket(server, self.websocket)
         with _lock:
-            if self.untouched and _Stack.loops > 1:
+            if self.together:
                 pause_at_first()
         return facts
 
@@ -68,10 +81,10 @@ class WatchedApp(App):
         """Start the application, watched."""
         _starting.add(threading.get_ident())
         with _lock:
-            _Stack.loops = worker.workers
-            if self.untouched and not _together:
-                _together.append(threading.Barrier(worker.workers))
-            if worker.workers > 1:
+            _Stack.loops = self._loops
+            if self.together and not _together:
+                _together.append(threading.Barrier(self._loops))
+            if self._loops > 1:
                 interleave()
         try:
             await super().setup(worker)
@@ -308,10 +321,17 @@ def interleave() -> None:
     if monitoring.get_tool(TOOL) is not None:
         return
     monitoring.use_tool_id(TOOL, "scaling app --check")
+    atexit.register(run_on)
     # Each place at which an event is disabled stops all threads: libraries have too many lines.
     monitoring.register_callback(TOOL, monitoring.events.PY_START, _start)
     monitoring.register_callback(TOOL, monitoring.events.LINE, _line)
     monitoring.set_events(TOOL, monitoring.events.PY_START)
+
+
+def run_on() -> None:
+    """Pause no more: while the interpreter ends, nothing that the callbacks need is left."""
+    sys.monitoring.set_events(TOOL, 0)
+    sys.monitoring.free_tool_id(TOOL)
 
 
 def pause_at_first() -> None:

@@ -1,8 +1,6 @@
 """Why an application breaks on several loops, from the words of its exceptions: one entry each."""
 
 import re
-import sys
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from scaling.journal.beside import Kind
@@ -10,20 +8,37 @@ from scaling.journal.beside import Kind
 
 @dataclass(frozen=True)
 class Cause:
-    """A kind of fault: `words` are a pattern for exceptions that only it raises, if any are."""
+    """A kind of fault: `words` are a pattern for exceptions that only it raises, if any are.
+
+    `remedy` is what to do about an object, `of_factory` where a factory makes the application,
+    `of_processes` where it was seen in processes.
+    """
 
     kind: Kind
     remedy: str
     words: str | None = None
+    of_factory: str = ""
+    of_processes: str = ""
+
+    def what_to_do(self, model: str = "threads", *, factory: bool = False) -> str:
+        """The remedy, by the model and by whether `--factory` is in use."""
+        if model != "threads":
+            return self.of_processes or self.remedy
+        return self.of_factory if factory and self.of_factory else self.remedy
 
 
 # The first whose words match is the cause, so the more special ones come first.
 CAUSES = (
     Cause(
+        "state-in-process",
+        "threads keep it; processes need a database, or sticky connections",
+    ),
+    Cause(
         "one-loop-only",
         "give a function that makes one Application for each loop, with --factory",
         r"one aiohttp Application|web\.Application instance initialized with different loop"
         r"|Application.*different loop",
+        "make the Application inside the factory",
     ),
     Cause(
         "signals-in-thread",
@@ -38,16 +53,20 @@ CAUSES = (
         r"attached to a different loop|bound to a different event loop"
         r"|on an event loop other than the current one"
         r"|another operation is in progress",  # asyncpg's pool does not look at its loop
+        "make the pool, client, lock, queue or event inside the factory or the lifespan, not when "
+        "the module is imported",
     ),
     Cause(
         "state-overwritten",
         "yield the value from the lifespan (request.state has it, one for each loop), or make an "
         "application for each loop, with --factory",
+        of_factory="make the application inside the factory: each loop needs one of its own",
     ),
     Cause(
         "middleware-built-twice",
         "make an application for each loop, with --factory, or keep the state outside the "
         "middleware and guard it with a lock",
+        of_factory="make the application inside the factory: each loop needs one of its own",
     ),
     Cause(
         "one-thread-for-all",
@@ -80,7 +99,12 @@ CAUSES = (
     ),
     Cause(
         "failed-to-start",
-        "start it as several loops in threads of one process, and see which line raises this",
+        "each loop starts it: if a function makes it, name that with --factory; else see which "
+        "line raises this",
+        of_factory="make all that it starts inside the factory: what the module makes when it is "
+        "imported is there once, for all loops",
+        of_processes="each process starts it: see which line raises this, and what only one "
+        "process can have",
     ),
     Cause(
         "crashed",
@@ -91,11 +115,13 @@ CAUSES = (
         "no-answer",
         "look for a lock that is held while another loop waits for it, and for an event or future "
         "that is set from another loop without call_soon_threadsafe",
+        of_processes="look for a file or database that one process locks and another waits for",
     ),
     Cause(
         "error",
         "look at what the code that raises this shares between threads: each loop needs its own, "
         "or a lock",
+        of_processes="look at what the code that raises this shares between processes",
     ),
     Cause(
         "differs",
@@ -113,66 +139,3 @@ def cause_of(words: str) -> Cause | None:
         if each.words and re.search(each.words, words):
             return each
     return None
-
-
-# --------------------------------------------------------------------------------------- exceptions
-# Exceptions in what a run wrote: their words, and the line of the user's code that they are from.
-#
-# Paths are shortened before (`scaling.run.redaction`): a library's file keeps its folder.
-
-PREFIX = re.compile(r"^[ |+-]*\| ?")  # of exceptions in a group
-PLACE = re.compile(r'^\s*File "([^"]+)", line (\d+)')
-OURS = ("on_aiohttp.py", "on_uvicorn.py", "wsgi_on_loop.py")
-THREAD = re.compile(r"^(?:Current thread|Thread) 0x", re.MULTILINE)  # before a stack
-WAITS = "channel.py"  # in a stack of host or worker that waits for the other
-FATAL = "Fatal Python error: "
-RAISED = re.compile(r"^[A-Za-z_][\w.]*(?::\s|$)")
-
-
-def raised(text: str) -> Iterator[str]:
-    """Each exception of the tracebacks in `text`, as in `ValueError: no (shop.py, line 12)`."""
-    place = ""
-    inside = False
-    for each in text.splitlines():
-        line = PREFIX.sub("", each)
-        if line.startswith("Traceback ("):
-            place, inside = "", True
-        elif not inside:
-            continue
-        elif found := PLACE.match(line):
-            place = _in_words(found) or place
-        elif RAISED.match(line):
-            inside = False
-            yield f"{line.strip()}{place}"
-
-
-def fatal(text: str) -> str:
-    """What `faulthandler` wrote when the process crashed; empty if it wrote nothing.
-
-    Where two threads crash at once, the process may end before all is written.
-    """
-    words, *stack = text.partition(FATAL)[2].splitlines() or [""]
-    return f"{words}{_first_place(stack)}"
-
-
-def stuck(text: str) -> str:
-    """The line of the user's code, in brackets, in which a run hung that was asked for its stacks;
-    empty if none is in them.
-    """
-    stacks = [each for each in THREAD.split(text) if WAITS not in each]
-    return next(filter(None, (_first_place(each.splitlines()) for each in stacks)), "")
-
-
-def _first_place(stack: Iterable[str]) -> str:
-    places = (_in_words(place) for place in map(PLACE.match, stack) if place)
-    return next(filter(None, places), "")
-
-
-def _in_words(found: re.Match[str]) -> str:
-    """The place of a line of a stack, if it is in the user's code."""
-    return f" ({found[1]}, line {found[2]})" if _is_the_users(found[1]) else ""
-
-
-def _is_the_users(file: str) -> bool:
-    known = file.removesuffix(".py") in sys.stdlib_module_names or file in OURS
-    return "/" not in file and not known

@@ -1,0 +1,164 @@
+"""Whether an answer differs from those that a request may have.
+
+An answer is taken apart into fields: the status, each header, and each value of its body (JSON by
+value, text by line). A field that differs between the answers of the baseline is volatile: it says
+nothing.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+# They say when and how an answer was sent, not what it is.
+OF_THE_TRANSPORT = frozenset(
+    {"connection", "content-length", "date", "keep-alive", "server", "transfer-encoding"}
+)
+SECRET = "header set-cookie"  # a field whose values are shown nowhere
+SHOWN = 60  # letters of a value in a message
+STATUS = "status"
+BROKEN = "the answer broke off"  # how the failure of one begins that did not come whole
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer as it came. Without one, `status` is 0 and `failure` says what happened.
+
+    Headers have names in lower case, in the order in which they came.
+    """
+
+    status: int = 0
+    headers: tuple[tuple[str, str], ...] = ()
+    body: bytes = b""
+    failure: str = ""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A field of an answer that is not as in the baseline.
+
+    `value` is what it is, `expected` the first value that it may have; None where it is missing.
+    """
+
+    field: str
+    value: str | None
+    expected: str | None
+
+    @property
+    def words(self) -> str:
+        """`body/name is "milk", and "tea" at N = 1`."""
+        name = self.field.removesuffix("/#")
+        verb = "has" if self.field.endswith("/#") else "is"
+        if self.field == SECRET:
+            return f"{name} differs from those at N = 1"
+        if self.value is None:
+            return f"{name} is missing, and {_short(self.expected)} at N = 1"
+        at_one = "not there" if self.expected is None else _short(self.expected)
+        return f"{name} {verb} {_short(self.value)}, and {at_one} at N = 1"
+
+    @property
+    def instead(self) -> str:
+        """`answered 404, not 200`; `answered with body/name "milk", not "tea"`."""
+        if self.field == STATUS:
+            return f"answered {self.value}, not {self.expected}"
+        name = self.field.removesuffix("/#")
+        if self.field == SECRET:
+            return f"answered with another {name}"
+        if self.value is None:
+            return f"answered without {name}"
+        if self.expected is None:
+            return f"answered with {name} {_short(self.value)}"
+        return f"answered with {name} {_short(self.value)}, not {_short(self.expected)}"
+
+
+class Reference:
+    """What a request may be answered: all that it was answered in the baseline.
+
+    `volatile` are the fields that differ there; others may be added.
+    """
+
+    def __init__(self, answers: Iterable[Answer]) -> None:
+        self._values: dict[str, dict[str, None]] = {}
+        counted: dict[str, int] = {}
+        count = 0
+        for answer in answers:
+            count += 1
+            for name, value in fields(answer):
+                self._values.setdefault(name, {})[value] = None
+                counted[name] = counted.get(name, 0) + 1
+        self.volatile = {
+            name for name, known in self._values.items() if len(known) > 1 or counted[name] < count
+        }
+
+    def difference(self, answer: Answer) -> Difference | None:
+        """The first field that is none of those in the baseline; None if all are."""
+        if answer.failure:
+            return Difference("answer", None, None)
+        found = dict(fields(answer))
+        for name, value in found.items():
+            known = self._values.get(name, {})
+            if value not in known and not self._is_volatile(name):
+                return Difference(name, value, next(iter(known), None))
+        for name, known in self._values.items():
+            if name not in found and not self._is_volatile(name):
+                return Difference(name, None, next(iter(known)))
+        return None
+
+    def allows(self, difference: Difference) -> bool:
+        """Whether a value is one of this request's: that of another one, if it differs there."""
+        return difference.value in self._values.get(difference.field, ())
+
+    def _is_volatile(self, name: str) -> bool:
+        """Whether a field differs between answers of the baseline, or a list or an object that it
+        is in changes its length or its keys.
+        """
+        if name in self.volatile:
+            return True
+        above = name.rpartition("/")[0]
+        while above and f"{above}/#" not in self.volatile:
+            above = above.rpartition("/")[0]
+        return bool(above)
+
+
+def fields(answer: Answer) -> Iterator[tuple[str, str]]:
+    """Names and values of an answer's fields, all as text."""
+    yield STATUS, str(answer.status)
+    headers: dict[str, list[str]] = {}
+    for name, value in answer.headers:
+        if name not in OF_THE_TRANSPORT:
+            headers.setdefault(name, []).append(value)
+    for name, values in headers.items():
+        yield f"header {name}", ", ".join(values)
+    yield from _fields_of_body("body", _decoded(answer.body))
+
+
+def _decoded(body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        pass
+    try:
+        lines = body.decode().splitlines()
+    except UnicodeDecodeError:
+        return hashlib.sha256(body).hexdigest()
+    return lines if len(lines) > 1 else body.decode()
+
+
+def _fields_of_body(name: str, value: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(value, dict):
+        yield f"{name}/#", f"keys {', '.join(sorted(value))}"
+        for key, each in value.items():
+            yield from _fields_of_body(f"{name}/{key}", each)
+    elif isinstance(value, list):
+        yield f"{name}/#", f"length {len(value)}"
+        for place, each in enumerate(value):
+            yield from _fields_of_body(f"{name}/{place}", each)
+    else:
+        yield name, json.dumps(value, ensure_ascii=False)
+
+
+def _short(value: str | None) -> str:
+    text = value or ""
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
