@@ -12,11 +12,9 @@ import signal
 import subprocess
 import tempfile
 import time
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import IO, Any
 
 import msgspec
@@ -301,7 +299,9 @@ class Generator(Client):
             slip=_together([each.slip for each in windows]),
             delivered_per_s=summary.delivered_per_s,
             rooms=summary.rooms,
-            windows=[_sub_window(each) for each in windows],
+            windows=[
+                SubWindow(answered=each.completed, received=each.received) for each in windows
+            ],
         )
 
     def kill(self) -> None:
@@ -400,16 +400,3 @@ def _together(histograms: Sequence[Latency]) -> Latency:
         counts.update(dict(zip(each.value_ns, each.count, strict=True)))
     values = sorted(counts)
     return Latency(value_ns=values, count=[counts[value] for value in values])
-
-
-def _sub_window(found: _Histograms) -> SubWindow:
-    """The few figures of a part of the window that are kept."""
-    latency = found.latency
-    up_to = list(accumulate(latency.count))
-    middle = bisect_left(up_to, up_to[-1] / 2) if up_to else None
-    return SubWindow(
-        answered=found.completed,
-        received=found.received,
-        p50_ns=None if middle is None else latency.value_ns[middle],
-        max_ns=latency.value_ns[-1] if up_to else None,
-    )

@@ -28,7 +28,6 @@ from scaling.journal.record import (
     Record,
     RunLine,
     ServiceUse,
-    Spans,
     Switch,
     ThreadUse,
     Ticks,
@@ -272,29 +271,6 @@ def finite(
         return with_(run, record__finite=True, record__workers=workers)
 
     return changed
-
-
-def collecting(run: RunLine, every_s: float, pause_s: float) -> RunLine:
-    """The run with a full collection every so often in each of its processes, which stops it: the
-    ticks that were due in a pause run after it.
-    """
-    if run.record is None or run.record.instants_ns.opened is None:
-        return run
-    closed = run.record.instants_ns.closed or 0
-    opened, pause = run.record.instants_ns.opened, round(pause_s * NS)
-    starts = list(range(opened + round(every_s * NS / 2), closed, round(every_s * NS)))
-    spans = Spans(start_ns=starts, pause_ns=[pause] * len(starts), generation=[2] * len(starts))
-
-    def late(worker: WorkerRecord) -> WorkerRecord:
-        times = worker.ticks.time_ns
-        ends = [next((s + pause for s in starts if s <= at < s + pause), at) for at in times]
-        process = worker.process and with_(
-            worker.process, gc_spans=spans, gc_collections=len(starts)
-        )
-        return with_(worker, ticks__time_ns=ends, process=process)
-
-    process = with_(run.record.process, gc_spans=spans, gc_collections=len(starts))
-    return of_workers(with_(run, record__process=process), late)
 
 
 def with_readings(run: RunLine) -> RunLine:

@@ -137,7 +137,7 @@ class FakeServedStudy(FakeStudy):
             unfinished=histogram(so_far_s[unfinished]),
             service=histogram(answered_s * 0.9),
             slip=histogram(draws.exponential(self.slip_s, count) if rate else np.zeros(0)),
-            windows=self._sub_windows(came_s[~unfinished], answered_s),
+            windows=self._sub_windows(came_s[~unfinished]),
         )
         each_per_s = achieved / cell.workers
         return of_workers(
@@ -153,16 +153,11 @@ class FakeServedStudy(FakeStudy):
         behind = np.linspace(0, self.window_s, count) * (rate / possible - 1)
         return np.asarray(behind + draws.exponential(workers / possible, count))
 
-    def _sub_windows(self, came_s: Times, latency_s: Times) -> list[SubWindow]:
-        """Of requests in the order in which they came."""
+    def _sub_windows(self, came_s: Times) -> list[SubWindow]:
+        """Of answered requests, by when they came."""
         place = (came_s / self.window_s * SUB_WINDOWS).astype(np.int64)
-        ns = (latency_s * NS).astype(np.int64)
-        parts = np.split(ns, np.searchsorted(place, np.arange(1, SUB_WINDOWS)))
         return [
-            SubWindow(answered=len(part), p50_ns=int(np.median(part)), max_ns=int(part.max()))
-            if len(part)
-            else SubWindow()
-            for part in parts
+            SubWindow(answered=int(count)) for count in np.bincount(place, minlength=SUB_WINDOWS)
         ]
 
     def _answering(

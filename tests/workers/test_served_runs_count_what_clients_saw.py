@@ -33,8 +33,7 @@ from workers.host import inbound
 from workers.host.inbound import Inbound
 from workers.outside.commands import command_line
 from workers.readback.describe import Isolation, load_choices, refusals
-from workers.readback.gil import GilWatch
-from workers.readback.process import MOST_SPANS, Collections, Readback
+from workers.readback.process import Collections
 from workers.worker.workload import built_in
 from workers.workloads.mix import Mix
 from workers.workloads.parts.mixed import BODY, heavy_path, heavy_work, wsgi
@@ -327,70 +326,12 @@ def noted() -> Iterator[Collections]:
     gc.callbacks.pop()
 
 
-def test_a_collection_has_start_length_and_generation(noted: Collections) -> None:
-    noted.begin(0)
-    gc.collect()
-    starts, pauses, generations = (noted.columns[name] for name in noted.columns)
-    assert len(starts) == noted.count >= 1
-    assert sum(pauses) == noted.pause_ns > 0
-    assert starts == sorted(starts)
-    assert 2 in generations
-
-
-def test_what_begins_before_the_window_does_not_count(noted: Collections) -> None:
+def test_only_collections_of_the_window_count(noted: Collections) -> None:
     gc.collect()
     noted.begin(2**62)
     gc.collect()
-    assert (noted.count, noted.pause_ns, noted.spans) == (0, 0, [])
-    readback = Readback(GilWatch())  # of a run without clients, which stays small
-    readback.opened()
-    readback.closed()
-    assert readback.result(debug=False)["gc_spans"] is None
-
-
-def test_a_record_stays_small() -> None:
-    found = Collections()
-    for _ in range(MOST_SPANS + 5):
-        found._on_collection("start", {"generation": 0})
-        found._on_collection("stop", {"generation": 0})
-    assert found.count == MOST_SPANS + 5
-    assert [len(each) for each in found.columns.values()] == [MOST_SPANS] * 3
-
-
-# Every request has its collection, on a build whose collector would wait, too.
-COLLECTS = """
-import gc
-import shop
-
-async def app(scope, receive, send):
-    await shop.app(scope, receive, send)
+    assert (noted.count, noted.pause_ns) == (0, 0)
+    noted.begin(0)
     gc.collect()
-"""
-
-
-@pytest.mark.slow
-@each_model("threads", "processes")
-def test_every_collection_of_a_served_window_is_recorded(model: str, shop: Path) -> None:
-    (shop / "collects.py").write_text(COLLECTS)
-    ending = served(
-        "app",
-        shop,
-        model=model,
-        workers=2,
-        rate_per_s=8.0,  # hardly ever is a request under way when the window closes
-        window_s=1.0,
-        parameters={"application": "collects:app"},
-    )
-    record = record_of(ending)
-    every = [record.process] if model == "threads" else [w.process for w in record.workers]
-    opened, closed = record.instants_ns.opened, record.instants_ns.measured
-    assert opened
-    assert closed
-    count = 0
-    for process in every:
-        assert process
-        assert process.gc_spans
-        assert len(process.gc_spans.start_ns) == process.gc_collections
-        assert all(opened <= start <= closed for start in process.gc_spans.start_ns)
-        count += len(process.gc_spans.start_ns)
-    assert count > 0
+    assert noted.count >= 1
+    assert noted.pause_ns > 0

@@ -254,7 +254,6 @@ def test_collections_between_slices_do_not_count() -> None:
         gc.collect()
         gc.collect()
         readback.closed()
-    found = readback.result(debug=False, spans=True)
+    found = readback.result(debug=False)
     assert found["gc_collections"] == 6
-    assert len(found["gc_spans"]["start_ns"]) == 6
     assert found["cpu_ns"] > 0

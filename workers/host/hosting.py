@@ -102,13 +102,11 @@ class Host:
     def _record(self, reports: list[Message], failure: dict[str, Any] | None) -> dict[str, Any]:
         """Assemble the record: the JSON document that a run leaves, measured or failed.
 
-        `reports` is empty when it failed. That of a served run has each collection of its window.
+        `reports` is empty when it failed.
         """
         cell = self._cell
         first: Message = reports[0] if reports else {}
-        process = self._readback.result(
-            debug=any(report.get("debug") for report in reports), spans=self._inbound is not None
-        )
+        process = self._readback.result(debug=any(report.get("debug") for report in reports))
         if cell.model == "interpreters":  # one allocator for the whole process
             for report in reports:
                 report["process"]["allocator"] = process["allocator"]

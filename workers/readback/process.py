@@ -49,7 +49,6 @@ def allocator() -> str:
 # ------------------------------------------------------------------------------------------ process
 
 NEVER_NS = 1 << 63  # on the monotonic clock
-MOST_SPANS = 1_000  # of one process: a record stays small, and a window has rarely more
 
 _of_thread = threading.local()
 
@@ -60,11 +59,7 @@ def collector_ns() -> int:
 
 
 class Collections:
-    """Runs of the cyclic garbage collector: how many, how long they held up their thread, when.
-
-    `spans` has the first `MOST_SPANS` of them: start (monotonic ns), ns, generation, in one flat
-    list: the collector does not look through plain numbers.
-    """
+    """Runs of the cyclic garbage collector: how many, and how long they held up their thread."""
 
     def __init__(self) -> None:
         self._cpu_began_ns = 0
@@ -74,7 +69,6 @@ class Collections:
         """Count anew, only those that start after that time (monotonic ns)."""
         self.count = 0
         self.pause_ns = 0
-        self.spans: list[int] = []
         self._from_ns = from_ns
         self._began_ns = 0
 
@@ -90,7 +84,7 @@ class Collections:
         """Register with the collector of this interpreter."""
         gc.callbacks.append(self._on_collection)
 
-    def _on_collection(self, phase: Literal["start", "stop"], info: dict[str, int]) -> None:
+    def _on_collection(self, phase: Literal["start", "stop"], _info: dict[str, int]) -> None:
         # An interpreter runs one collection at a time, so one start time is enough.
         now_ns = time.monotonic_ns()
         if phase == "start":
@@ -98,20 +92,8 @@ class Collections:
             return
         _of_thread.collector_ns = collector_ns() + time.thread_time_ns() - self._cpu_began_ns
         if self._began_ns > self._from_ns:
-            pause_ns = now_ns - self._began_ns
             self.count += 1
-            self.pause_ns += pause_ns
-            if self.count <= MOST_SPANS:
-                self.spans += self._began_ns, pause_ns, info["generation"]
-
-    @property
-    def columns(self) -> dict[str, list[int]]:
-        """The spans, one list for each of their numbers."""
-        return {
-            "start_ns": self.spans[::3],
-            "pause_ns": self.spans[1::3],
-            "generation": self.spans[2::3],
-        }
+            self.pause_ns += now_ns - self._began_ns
 
 
 class Readback:
@@ -124,7 +106,6 @@ class Readback:
         self._is_set = False
         self._gil: dict[str, bool] = {"started": gil_enabled()}
         self._opened_cpu_ns = self._cpu_ns = 0
-        self._spans: dict[str, list[int]] | None = None
         self._collected: dict[str, Any] = {"gc_collections": 0, "gc_pause_ns": 0}
         self._os_threads: int | None = None
 
@@ -174,15 +155,10 @@ class Readback:
         found = self._collections
         found.pause()
         self._collected = {"gc_collections": found.count, "gc_pause_ns": found.pause_ns}
-        self._spans = found.columns
         self._os_threads = os_threads()
 
-    def result(
-        self, *, debug: bool, whole_process: bool = True, spans: bool = False
-    ) -> dict[str, Any]:
+    def result(self, *, debug: bool, whole_process: bool = True) -> dict[str, Any]:
         """Return everything noted, for the record; `debug` is whether the loop was in debug mode.
-
-        `spans`: with each collection of the window.
 
         For a sub-interpreter, which is not the `whole_process`, what belongs to the process is
         None: reading the allocator redirects standard error, which two must not do at once.
@@ -196,7 +172,6 @@ class Readback:
             "gc_frozen": gc.get_freeze_count() > 0,
             "gc_threshold": gc.get_threshold()[0],
             **self._collected,
-            "gc_spans": self._spans if spans else None,
             "switches": self._switches.read_back(),
             "hash_seed": _hash_seed(),
             "cpu_ns": self._cpu_ns,

@@ -258,7 +258,6 @@ class Session:
         return self._readback.result(
             debug=debug,
             whole_process=self.cell.model != "interpreters",
-            spans=self.workload.served,
         )
 
 

@@ -38,7 +38,6 @@ from scaling.journal.record.of_child import PythonFacts as PythonFacts
 from scaling.journal.record.of_child import Record as Record
 from scaling.journal.record.of_child import Refusal as Refusal
 from scaling.journal.record.of_child import Rounds as Rounds
-from scaling.journal.record.of_child import Spans as Spans
 from scaling.journal.record.of_child import Switch as Switch
 from scaling.journal.record.of_child import ThreadUse as ThreadUse
 from scaling.journal.record.of_child import Ticks as Ticks

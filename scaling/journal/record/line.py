@@ -24,15 +24,13 @@ class Overload(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class SubWindow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Answers to the requests due in one part of the window; None where there were none.
+    """Answers to the requests due in one part of the window.
 
     `received` are the good answers that came in it, whenever they were due (None: not known).
     """
 
     answered: int = 0
     received: int | None = None
-    p50_ns: int | None = None
-    max_ns: int | None = None
 
 
 class Load(msgspec.Struct, frozen=True, kw_only=True):

@@ -223,22 +223,10 @@ class Switch(msgspec.Struct, frozen=True, kw_only=True):
     was_there: bool | None = None
 
 
-class Spans(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Collections of one process in the order in which they began; lists are equally long.
-
-    Starts are CLOCK_MONOTONIC ns. A process lists its first 1,000.
-    """
-
-    start_ns: list[int] = []
-    pause_ns: list[int] = []
-    generation: list[int] = []
-
-
 class ProcessFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What a process that held workers says about itself. Counts and pauses are of the window.
 
-    `gc_spans` are the collections of a served run; None of others. `hash_seed` is that of string
-    hashes, `random` where none took effect.
+    `hash_seed` is that of string hashes, `random` where none took effect.
     """
 
     version: str | None = None
@@ -250,7 +238,6 @@ class ProcessFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     gc_threshold: int | None = None
     gc_collections: int | None = None
     gc_pause_ns: int | None = None
-    gc_spans: Spans | None = None
     switches: tuple[Switch, ...] = ()
     hash_seed: str | None = None
     cpu_ns: int | None = None
