@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from scaling.base.errors import ScalingError
@@ -12,6 +13,8 @@ from scaling.run.execute import Executor
 from scaling.run.measure import Prepared, generators_of, services_of
 from scaling.run.progress import failure_of, figure_of, run_in_words
 from scaling.study.plan.order import PlannedRun
+
+NAMES = "/tmp/perf-{}.map"  # CPython's -X perf writes it, wherever temporary files are
 
 
 def hold(
@@ -24,16 +27,18 @@ def hold(
     """Run a cell for `seconds` of its own window, and return its throughput in words.
 
     `started` is called with the ids of the processes that run its loops, before the window opens.
-    Finite work is repeated until the time is over. Nothing is written to a journal. The processes
-    name their Python functions for perf in `/tmp/perf-PID.map`, where perf reads them afterwards.
+    Finite work is repeated until the time is over. Nothing is written to a journal. Until they end,
+    the processes name their Python functions for perf in `NAMES`.
 
     Raises:
         ScalingError: a run failed.
     """
     arm = ready.arms[cell.arm]
     named = replace(arm, environment={**arm.environment, "PYTHONPERFSUPPORT": "1"})
+    pids: set[int] = set()
 
     def watch(phase: str, facts: Mapping[str, Any]) -> None:
+        pids.update(facts["pids"])
         if phase == "ready":
             started(list(dict.fromkeys(pid for pid, _ in facts["threads"])))
 
@@ -43,7 +48,11 @@ def hold(
         execute = Executor(ready.plan, {cell.arm: named}, services, generators, watch)
         ends_s = time.monotonic() + seconds
         while True:
-            line, _ = execute(PlannedRun(0, 0, cell))
+            try:
+                line, _ = execute(PlannedRun(0, 0, cell))
+            finally:
+                for pid in pids:
+                    Path(NAMES.format(pid)).unlink(missing_ok=True)
             if line.outcome != "measured":
                 raise ScalingError(f"explain: {run_in_words(cell)}: {failure_of(line)}")
             if time.monotonic() >= ends_s:

@@ -16,7 +16,8 @@ from tests.support.studies import FakeStudy
 from tests.support.terms import IDEAL, Terms, plus
 
 SMALL = ("--model", "threads", "--workers", "1,2", "--seconds", "0.3", "--blocks", "1")
-ECHO = ("--workload", "echo", "--loop", "asyncio", "--no-controls", "--no-aa-pairs")
+CHECKED_BY_NOTHING = ("--loop", "asyncio", "--no-controls", "--no-aa-pairs")
+ECHO = ("--workload", "echo", *CHECKED_BY_NOTHING)
 
 
 def growing(arm: str, model: str, n: int) -> Terms:
@@ -69,14 +70,27 @@ def test_a_held_cell_runs_and_ends(tmp_path: Path, command: Command) -> None:
         pid = int(re.findall(r"PID (\d+)", first)[0])
         child = psutil.Process(pid)
         assert "workers" in child.cmdline()
-        assert child.environ()["PYTHONPERFSUPPORT"] == "1"
+        names = Path(f"/tmp/perf-{pid}.map")
+        assert "py::" in names.read_text()
         perf, own, *rest = held.stdout.read().splitlines()
         assert held.wait(PATIENCE_S) == 0
     assert f"-p {pid} " in perf
     assert own.split()[:2] == ["#", "python"]
     assert re.fullmatch(r"ended: [\d,]+ round trips/s", rest[-1])
     assert not psutil.pid_exists(pid)
+    assert not names.exists()
     assert (tmp_path / "out" / "journal.jsonl").read_bytes() == journal
+
+
+@pytest.mark.slow
+def test_finite_work_is_repeated_until_the_time_is_over(command: Command) -> None:
+    few = ("--workload", "spawn", "--set", "spawn.tasks=2000", *CHECKED_BY_NOTHING)
+    done = command("run", "--arm", BUILD, *few, *SMALL, "--output", "out")
+    assert done.returncode == 0, done.stderr
+    done = command("explain", "out", "--hold", "2")
+    assert done.returncode == 0, done.stderr
+    assert len(set(re.findall(r"PID (\d+)", done.stdout))) > 1
+    assert re.search(r"^ended: [\d,]+ tasks/s$", done.stdout, re.MULTILINE)
 
 
 @pytest.mark.parametrize(
