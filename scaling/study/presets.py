@@ -4,9 +4,8 @@ Throughput varies between runs of a cell, and inside a run. With the variances b
 v(w) of a window of w seconds, and c seconds to start, warm up and close, n = T / (c + w) runs fit
 into a time T, and the variance of their mean is (b + v(w)) (c + w) / T. Where v(w) = s / w this is
 least at w = sqrt(c s / b) (T. Kalibera, R. Jones, Rigorous Benchmarking in Reasonable Time,
-ISMM 2013, 6.1). `python -m tests.benchmarks variance` prints the components of the published
-journals; medians over the cells of `scale-pgo` and of an earlier `compare` (no longer published) on
-the Xeon, standard deviations in %, windows of 2 s:
+ISMM 2013, 6.1). The components, as medians over the cells of `scale-pgo` and of an earlier
+`compare` (no longer published) on the Xeon, standard deviations in %, windows of 2 s:
 
     workload   cells   a run   inside it, over 0.1 s   0.5 s    1 s   start and close   first 0.1 s
     compute       20    3.4              3.2            3.5     2.9        0.19 s          0.999

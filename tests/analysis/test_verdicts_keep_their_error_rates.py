@@ -118,7 +118,7 @@ def test_what_is_found_and_how_often(
 
 @pytest.mark.slow
 def test_each_family_keeps_its_error_rate() -> None:
-    """Where nothing differs; `python -m tests.benchmarks families` prints the full table."""
+    """Where nothing differs."""
     rates = simulate(100, SEED, true=0.0)
     assert rates.familywise <= allowed(100)
     assert rates.false_discovery <= allowed(100)

@@ -1,80 +1,56 @@
 """`python -m tests.benchmarks [--quick] [name …]`: run the benchmarks, print a line per figure."""
 
 import argparse
+import importlib
 import platform
 import sys
 import sysconfig
 from pathlib import Path
 
-from tests.benchmarks import (
-    across_arms,
-    against_bare_loop,
-    against_plain_tasks,
-    alternation,
-    app_against_uvicorn,
-    attribution,
-    families,
-    finite_rounds,
-    large_journal,
-    load_against_queueing,
-    load_against_wrk,
-    load_stall,
-    memory_of_host,
-    planted,
-    power,
-    start_of_child,
-    two_workers,
-    variance,
-)
 from tests.benchmarks.figure import Effort
 
+# A module for each name, and what it asks.
 BENCHMARKS = {
-    "bare": against_bare_loop,
-    "workers": two_workers,
-    "start": start_of_child,
-    "memory": memory_of_host,
-    "arms": across_arms,
-    "journal": large_journal,
-    "plain": against_plain_tasks,
-    "load": load_against_wrk,
-    "queue": load_against_queueing,
-    "app": app_against_uvicorn,
-    "stall": load_stall,
-    "families": families,
-    "variance": variance,
-    "attribution": attribution,
-    "planted": planted,
-    "alternation": alternation,
-    "rounds": finite_rounds,
-    "power": power,
+    "bare": "what the harness costs: echo in it over echo on a bare loop",
+    "start": "how long a child takes to its window",
+    "attribution": "what it costs to sample what threads wait in",
+    "alternation": "how much less ratios scatter when their cells take turns",
+    "planted": "whether `explain` names a loss that is planted",
+    "power": "what the rule of verdicts says of losses that are planted",
+    "queue": "whether measured latency is what queueing theory gives",
+    "stall": "what an open and a closed loop make of a server that stands still",
+    "wrk": "whether the load generator is as quick as wrk, and agrees with it",
+    "journal": "how long a journal of 100,000 runs takes",
 }
 
 
 def main() -> None:
     """Run what was asked for; the exit code says only whether something broke."""
-    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
+    listed = "\n".join(f"  {name:<12} {about}" for name, about in BENCHMARKS.items())
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.benchmarks",
+        description=f"{__doc__}\n\n{listed}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--quick", action="store_true", help="fewer and shorter runs")
     parser.add_argument("--pairs", type=int, help="how many pairs of runs: time grows with them")
     parser.add_argument("--seconds", type=float, help="how long a window is")
     parser.add_argument("--cell", action="append", default=[], help="of alternation: only these")
-    parser.add_argument("--to", type=Path, metavar="FOLDER", help="for the picture of stall")
-    parser.add_argument("names", nargs="*", metavar="name", help=", ".join(BENCHMARKS))
+    parser.add_argument("--to", type=Path, metavar="FOLDER", help="for the histograms of stall")
+    parser.add_argument("names", nargs="*", metavar="name")
     asked = parser.parse_args()
-    unknown = set(asked.names) - set(BENCHMARKS)
-    if unknown:
+    if unknown := set(asked.names) - set(BENCHMARKS):
         parser.error(f"no benchmark {min(unknown)!r}; there are: {', '.join(BENCHMARKS)}")
-    effort = Effort.quick() if asked.quick else Effort()
     effort = Effort(
-        pairs=asked.pairs or effort.pairs,
-        window_s=asked.seconds or effort.window_s,
+        pairs=asked.pairs or (4 if asked.quick else 10),
+        window_s=asked.seconds or (0.4 if asked.quick else 1.0),
         folder=asked.to,
         cells=tuple(asked.cell),
     )
-    free_threaded = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
-    kind = "free-threaded" if free_threaded else "with the GIL"
-    print(f"CPython {platform.python_version()}, {kind}", file=sys.stderr)
+    gil = "free-threaded" if sysconfig.get_config_var("Py_GIL_DISABLED") else "with the GIL"
+    print(f"CPython {platform.python_version()}, {gil}", file=sys.stderr)
     for name in asked.names or BENCHMARKS:
-        for figure in BENCHMARKS[name].figures(effort, free_threaded=free_threaded):
+        for figure in importlib.import_module(f"tests.benchmarks.{name}").figures(effort):
             print(figure, flush=True)
 
 

@@ -20,15 +20,15 @@ import numpy as np
 
 from scaling.analysis.statistics import estimate
 from scaling.analysis.table.ticks import throughputs
-from scaling.journal.record import Record
 from scaling.run.alternation import Member, in_turn
 from scaling.run.child import Child, Ending, run_child
-from scaling.run.load import Generator, GeneratorProgram
+from scaling.run.load import Generator
 from scaling.run.services import Services
 from tests.benchmarks.bare_loop import WARMUP_S
 from tests.benchmarks.figure import Effort, Figure
+from tests.benchmarks.runs import measured
 from tests.support.children import environment
-from tests.support.serving import load_asked
+from tests.support.serving import load_asked, program
 
 CELLS: Mapping[str, Mapping[str, Any]] = {
     "echo on asyncio": {"workload": "echo", "loop": "asyncio"},
@@ -51,40 +51,50 @@ BLOCKS_A_PAIR = 2
 TARGET = 0.5
 
 
-def figures(effort: Effort, *, free_threaded: bool) -> Iterator[Figure]:
+class Block(NamedTuple):
+    """The log ratio of threads to processes, that of their mean rate, and how long both took."""
+
+    log_ratio: float
+    log_rate: float
+    took_s: float
+
+
+def figures(effort: Effort) -> Iterator[Figure]:
     """Standard deviations of the log ratio at equal time, in turn over one after the other."""
-    del free_threaded
     found = []
     for name, cell in CELLS.items():
         if effort.cells and name not in effort.cells:
             continue
-        blocks = [
-            {way: way_of(cell, effort.window_s) for way, way_of in order}
-            for order in [tuple(WAYS.items()), tuple(reversed(WAYS.items()))]
-            * (effort.pairs * BLOCKS_A_PAIR // 2)
-        ]
-        logs = {way: [block[way].log_ratio for block in blocks] for way in WAYS}
-        took_s = {way: statistics.fmean(block[way].took_s for block in blocks) for way in WAYS}
-        scatter = {way: statistics.stdev(logs[way]) * math.sqrt(took_s[way]) for way in WAYS}
-        gain = scatter["in turn"] / scatter["one by one"]
+        blocks: dict[bool, list[Block]] = {False: [], True: []}  # whether in turn
+        for number in range(effort.pairs * BLOCKS_A_PAIR):
+            for taking_turns in (False, True) if number % 2 else (True, False):
+                blocks[taking_turns].append(block(cell, effort.window_s, in_turns=taking_turns))
+        gain = _scatter(blocks[True]) / _scatter(blocks[False])
         if cell["workload"] not in FINITE:
             found.append(gain)
-        ratios = {way: [math.exp(each) for each in values] for way, values in logs.items()}
-        for way, values in ratios.items():
-            deviation = statistics.stdev(logs[way])
-            detail = f"SD of a block {deviation:.1%}, {took_s[way]:.1f} s a block"
-            yield Figure(f"{name}, {way}", values, "at least", None, "", detail)
-        yield Figure(f"{name}: SD, in turn / not", [gain], "at most", None)
-        rates = [
-            math.exp(block["in turn"].log_rate - block["one by one"].log_rate) for block in blocks
-        ]
-        yield Figure(f"{name}: rate, in turn / not", rates, "at least", None)
-        yield Figure(f"{name}: the ratio is the same", [_agree(*ratios.values())], "at least", 1.0)
-    if not found:
-        return
-    mean = math.exp(statistics.fmean(map(math.log, found)))
-    each = ", ".join(f"{ratio:.2f}" for ratio in found)
-    yield Figure("SD at equal time, in turn / not", [mean], "at most", TARGET, detail=each)
+        ratios = {}
+        for taking_turns, several in blocks.items():
+            ratios[taking_turns] = [math.exp(each.log_ratio) for each in several]
+            deviation = statistics.stdev(each.log_ratio for each in several)
+            took_s = statistics.fmean(each.took_s for each in several)
+            detail = f"SD of a block {deviation:.1%}, {took_s:.1f} s a block"
+            way = "in turn" if taking_turns else "one by one"
+            yield Figure(f"{name}, {way}", ratios[taking_turns], detail=detail)
+        yield Figure(f"{name}: SD, in turn / not", [gain])
+        pairs = zip(blocks[True], blocks[False], strict=True)
+        rates = [math.exp(ours.log_rate - theirs.log_rate) for ours, theirs in pairs]
+        yield Figure(f"{name}: rate, in turn / not", rates)
+        yield Figure(f"{name}: the ratio is the same", [_agree(*ratios.values())], at_least=1.0)
+    if found:
+        mean = math.exp(statistics.fmean(map(math.log, found)))
+        each = ", ".join(f"{ratio:.2f}" for ratio in found)
+        yield Figure("SD at equal time, in turn / not", [mean], at_most=TARGET, detail=each)
+
+
+def _scatter(blocks: Sequence[Block]) -> float:
+    """The standard deviation of the log ratio, at equal time."""
+    deviation = statistics.stdev(each.log_ratio for each in blocks)
+    return deviation * math.sqrt(statistics.fmean(each.took_s for each in blocks))
 
 
 def _agree(one: Sequence[float], other: Sequence[float]) -> float:
@@ -93,60 +103,28 @@ def _agree(one: Sequence[float], other: Sequence[float]) -> float:
     return float(ours.low <= theirs.point <= ours.high and theirs.low <= ours.point <= theirs.high)
 
 
-class Block(NamedTuple):
-    """The records of both models, and how long they took."""
-
-    records: Sequence[Record]
-    took_s: float
-
-    @property
-    def log_ratio(self) -> float:
-        """That of threads to processes."""
-        threads, processes = throughputs(self.records)
-        return math.log(threads / processes)
-
-    @property
-    def log_rate(self) -> float:
-        """That of operations per second, on average over both."""
-        return float(np.log(throughputs(self.records)).mean())
-
-
-def one_by_one(cell: Mapping[str, Any], window_s: float) -> Block:
-    """A block of two runs, one after the other."""
+def block(cell: Mapping[str, Any], window_s: float, *, in_turns: bool) -> Block:
+    """Both models, alive together or one after the other."""
     began_s = time.monotonic()
-    endings = [_run(cell, window_s, model) for model in MODELS]
-    return Block(list(map(record_of, endings)), time.monotonic() - began_s)
+    jobs = [partial(ending, {**cell, "model": model}, window_s) for model in MODELS]
+    if in_turns:
+        endings, _ = in_turn(jobs, window_s, random.Random())
+    else:
+        endings = [job(None) for job in jobs]
+    logs = np.log(throughputs([measured(each) for each in endings]))
+    return Block(float(logs[0] - logs[1]), float(logs.mean()), time.monotonic() - began_s)
 
 
-def together(cell: Mapping[str, Any], window_s: float) -> Block:
-    """The same, of runs in turn."""
-    began_s = time.monotonic()
-    jobs = [partial(_run, cell, window_s, model) for model in MODELS]
-    endings, _ = in_turn(jobs, window_s, random.Random())
-    return Block(list(map(record_of, endings)), time.monotonic() - began_s)
-
-
-WAYS = {"one by one": one_by_one, "in turn": together}
-
-
-def measured_in_turn(cell: Mapping[str, Any], window_s: float, turn: Member[Ending]) -> Ending:
-    """A run of two threads in a group."""
-    return _run(cell, window_s, "threads", turn)
-
-
-def _run(
-    cell: Mapping[str, Any], window_s: float, model: str, turn: Member[Ending] | None = None
-) -> Ending:
+def ending(cell: Mapping[str, Any], window_s: float, turn: Member[Ending] | None) -> Ending:
+    """A run of two workers, alone or in a group."""
     fixed = {"workers": 2, "warmup_s": WARMUP_S, "window_s": window_s, "ticks": 20}
     in_slices = turn is not None
-    document = {**cell, **fixed, "model": model, "alternating": in_slices}
-    beside = environment(PYTHON_GIL="1")
+    document = {**fixed, **cell, "alternating": in_slices}
     generator = None
     if cell["workload"] in SERVED:
         document["in_flight"] = CONNECTIONS
-        asked = load_asked(CONNECTIONS)
-        program = GeneratorProgram(python=sys.executable, environment=beside)
-        generator = Generator(program, asked, WARMUP_S, in_slices=in_slices)
+        sent_by = program(PYTHON_GIL="1")
+        generator = Generator(sent_by, load_asked(CONNECTIONS), WARMUP_S, in_slices=in_slices)
     names, parameters = SERVICES.get(cell["workload"], ()), cell.get("parameters", {})
     with _services().during(names, parameters, in_slices=in_slices) as usage:
         return run_child(
@@ -167,10 +145,3 @@ def _services() -> Services:
     services = Services(sys.executable, environment(PYTHON_GIL="1"), workers=2)
     atexit.register(services.close)
     return services
-
-
-def record_of(ending: Ending) -> Record:
-    """Of a run that was measured; ends the program if it was not."""
-    if ending.outcome != "measured" or ending.record is None:
-        raise SystemExit(f"{ending.outcome}\n{ending.stderr}")
-    return ending.record

@@ -18,12 +18,11 @@ from scaling.analysis.losses import RUN_QUEUE, Attribution
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import read_journal
 from scaling.report.tables.losses import sentences
+from scaling.study.presets import FEWEST_FOR_INTERVAL
 from tests.benchmarks.figure import Effort, Figure
 from tests.support.children import ROOT
 
-ARM = "3.14t"
 FOLDER = ROOT / "tests" / "workloads"
-BLOCKS, QUICK_BLOCKS = 8, 4
 WINDOW_S = 1.0
 
 
@@ -40,28 +39,18 @@ class Planted(NamedTuple):
 EVERY = (
     Planted("Private", ("nothing",), "nothing is planted"),
     Planted("Lock", ("blocked",), "a lock is waited for in a futex"),
-    Planted(
-        "Attribute",
-        ("user", "system", "blocked"),
-        "the object's lock goes from core to core; a thread that waits for it spins, then sleeps",
-    ),
+    Planted("Attribute", ("user", "system", "blocked"), "its lock goes from core to core"),
     Planted("Collect", ("collector", "blocked"), "a collection stops the other workers"),
     Planted("Sleep", ("blocked",), "clock_nanosleep is no poll of the loop"),
     Planted("Private", ("run_queue",), "four threads take turns", workers=4, on_one_cpu=True),
     Planted("Unequal", ("imbalance",), "one worker is done at half the time"),
-    Planted(
-        "Buffer",
-        ("user", "system"),
-        "a fresh buffer is cut to size after each message: a copy, and page faults",
-    ),
+    Planted("Buffer", ("user", "system"), "a fresh buffer is copied, with page faults"),
 )
 
 
-def figures(effort: Effort, *, free_threaded: bool) -> Iterator[Figure]:
+def figures(effort: Effort) -> Iterator[Figure]:
     """1 where the largest loss is the one that was planted."""
-    if free_threaded:  # the analysis runs once; its children are free-threaded in any case
-        return
-    blocks = QUICK_BLOCKS if effort.is_quick else BLOCKS
+    blocks = max(FEWEST_FOR_INTERVAL, effort.pairs - 2)
     with tempfile.TemporaryDirectory() as folder:
         for on_one_cpu in (False, True):
             some = [each for each in EVERY if each.on_one_cpu == on_one_cpu]
@@ -75,14 +64,10 @@ def _figure(planted: Planted, found: Attribution) -> Figure:
     first = in_rank[0].term.name if in_rank else "nothing"
     shown = ", ".join(f"{each.term.name} {each.loss.point * 1e6:+,.0f} µs" for each in in_rank[:4])
     where = f"{planted.name}, N = {planted.workers}{' on one CPU' * planted.on_one_cpu}"
-    return Figure(
-        f"{where}: {first}",
-        [float(first in planted.expected)],
-        "at least",
-        1.0,
-        detail=f"expected {' or '.join(planted.expected)}: {planted.why}; "
-        f"{shown or 'no loss is proven'}",
-    )
+    expected = f"expected {' or '.join(planted.expected)}: {planted.why}"
+    named = [float(first in planted.expected)]
+    detail = f"{expected}; {shown or 'no loss is proven'}"
+    return Figure(f"{where}: {first}", named, at_least=1.0, detail=detail)
 
 
 def _measured(some: Collection[Planted], blocks: int, folder: Path) -> dict[str, Attribution]:
@@ -90,7 +75,7 @@ def _measured(some: Collection[Planted], blocks: int, folder: Path) -> dict[str,
     names = ",".join(f"planted:{each.name}" for each in some)
     ns = sorted({1, *(each.workers for each in some)})
     command = [
-        *(sys.executable, "-m", "scaling", "run", "--arm", ARM, "--workload", names),
+        *(sys.executable, "-m", "scaling", "run", "--arm", "3.14t", "--workload", names),
         *("--path", str(FOLDER), "--workers", ",".join(map(str, ns)), "--loop", "asyncio"),
         *("--model", "threads", "--blocks", str(blocks), "--seconds", str(WINDOW_S)),
         *("--no-controls", "--no-aa-pairs", "--output", str(folder)),

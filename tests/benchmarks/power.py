@@ -3,16 +3,14 @@
 Two threads, all of which need more CPU time for an operation: 5 % of the throughput is lost,
 exactly the margin of 2 %, or nothing. The cells and one without a loss are alive together, and each
 block has a ratio of each. Blocks that follow each other are a study of 8 or of 20: 20 blocks a pair
-are 25 studies of 8 and 10 of 20, which is what takes the time. The deviation of a block stands
-beside: it says how noisy the machine was, and so does what the rule says of as many studies of
-blocks that scatter as these do, in a normal distribution around the ratio that was planted.
+are 25 studies of 8 and 10 of 20, which is what takes the time. What the rule says of as many blocks
+that scatter as these do, in a normal distribution around what was planted, stands beside.
 """
 
 import itertools
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Literal
 
 import numpy as np
 
@@ -20,60 +18,44 @@ from scaling.analysis.arrays import Floats
 from scaling.analysis.statistics.verdict import Word, hypothesis, judge
 from scaling.analysis.table.ticks import throughputs
 from scaling.run.alternation import in_turn
-from tests.benchmarks.alternation import measured_in_turn, record_of
+from tests.benchmarks.alternation import ending
 from tests.benchmarks.figure import Effort, Figure
+from tests.benchmarks.runs import measured
 
 MARGIN = 0.02
-PLANTED: Mapping[str, float] = {  # CPU time of an operation, over that without a loss
-    "5 % lost": 1 / 0.95,
-    "2 % lost, as the margin": 1 + MARGIN,
-    "nothing lost": 1.0,
-}
-WORDS: Sequence[Word] = ("faster", "slower", "same")
 WORKLOAD = "tests.workloads.planted:Needs"
+FACTORS = (1.0, 1 / 0.95, 1 + MARGIN, 1.0)  # CPU time of an operation, the first without a loss
 BLOCKS_A_PAIR = 20
-MORE_GROUPS = 2
+MORE_TRIES = 2  # as a study measures a group again of which a run failed
 SIMULATED = 1_000
 SEED = 1
 
 
-def figures(effort: Effort, *, free_threaded: bool) -> Iterator[Figure]:
+def figures(effort: Effort) -> Iterator[Figure]:
     """How many of the studies have the word that they should have, or should not."""
-    del free_threaded
-    blocks = effort.pairs * BLOCKS_A_PAIR
-    several = np.array([_block(effort.window_s) for _ in range(blocks)])
-    lost, at_margin, same = several.T
-    for name, found in zip(PLANTED, several.T, strict=True):
-        deviation = np.log(found).std(ddof=1)
-        detail = f"SD of a block {deviation:.1%}"
-        yield Figure(f"power: ratio, {name}", found.tolist(), "at least", None, detail=detail)
-    planted = [1 / factor for factor in PLANTED.values()]
-    yield _figure("slower, 8 blocks", lost, planted[0], 8, ["slower"], "at least", 0.9)
-    yield _figure("a word at the margin", at_margin, planted[1], 8, WORDS, "at most", 0.05)
-    yield _figure("same, 20 blocks", same, planted[2], 20, ["same"], "at least", 0.8)
+    blocks = np.array([_block(effort.window_s) for _ in range(effort.pairs * BLOCKS_A_PAIR)])
+    lost, at_margin, same = blocks.T
+    for name, found in {"5 % lost": lost, "2 % lost": at_margin, "nothing lost": same}.items():
+        detail = f"SD of a block {np.log(found).std(ddof=1):.1%}"
+        yield Figure(f"power: ratio, {name}", found.tolist(), detail=detail)
+    share, detail = _said(lost, 1 / FACTORS[1], 8, ["slower"])
+    yield Figure("power: slower, 8 blocks", [share], at_least=0.9, detail=detail)
+    share, detail = _said(at_margin, 1 / FACTORS[2], 8, ["faster", "slower", "same"])
+    yield Figure("power: a word at the margin", [share], at_most=0.05, detail=detail)
+    share, detail = _said(same, 1.0, 20, ["same"])
+    yield Figure("power: same, 20 blocks", [share], at_least=0.8, detail=detail)
 
 
-def _figure(
-    name: str,
-    ratios: Floats,
-    planted: float,
-    blocks: int,
-    words: Sequence[Word],
-    bound: Literal["at least", "at most"],
-    target: float,
-) -> Figure:
-    """In which share of studies the verdict is one of these words."""
-    studies = [np.array(each) for each in itertools.batched(ratios, blocks)]
-    whole = [each for each in studies if len(each) == blocks]
-    said = [_word(each) for each in whole]
+def _said(ratios: Floats, planted: float, blocks: int, words: Sequence[Word]) -> tuple[float, str]:
+    """The share of studies of so many blocks whose verdict is one of these words, and details."""
+    several = [np.array(each) for each in itertools.batched(ratios, blocks)]
+    said = [_word(each) for each in several if len(each) == blocks]
     scatter = np.log(ratios).std(ddof=1)
-    source = np.random.default_rng(SEED)
-    drawn = planted * np.exp(source.normal(0.0, scatter, (SIMULATED, blocks)))
-    expected = sum(_word(each) in words for each in drawn) / SIMULATED
+    drawn = np.random.default_rng(SEED).normal(0.0, scatter, (SIMULATED, blocks))
+    expected = sum(_word(each) in words for each in planted * np.exp(drawn)) / SIMULATED
     counts = ", ".join(f"{each} {said.count(each)}" for each in dict.fromkeys(said))
-    detail = f"{len(whole)} studies: {counts}; {expected:.2f} is expected with SD {scatter:.1%}"
-    share = sum(word in words for word in said) / len(whole)
-    return Figure(f"power: {name}", [share], bound, target, detail=detail)
+    detail = f"{len(said)} studies: {counts}; {expected:.2f} is expected with SD {scatter:.1%}"
+    return sum(word in words for word in said) / len(said), detail
 
 
 def _word(ratios: Floats) -> Word:
@@ -81,14 +63,16 @@ def _word(ratios: Floats) -> Word:
 
 
 def _block(window_s: float) -> list[float]:
-    """The ratio of each planted cell to one without a loss, all four alive together."""
-    factors = [1.0, *PLANTED.values()]
-    cells = [{"workload": WORKLOAD, "parameters": {"factor": each}} for each in factors]
-    jobs = [partial(measured_in_turn, {**each, "loop": "asyncio"}, window_s) for each in cells]
+    """The ratio of each planted cell to the one without a loss, all four alive together."""
+    cells = [
+        {"workload": WORKLOAD, "loop": "asyncio", "parameters": {"factor": each}}
+        for each in FACTORS
+    ]
+    jobs = [partial(ending, each, window_s) for each in cells]
     endings, _ = in_turn(jobs, window_s, random.Random())
-    for _ in range(MORE_GROUPS):  # as a study measures a group again of which a run failed
+    for _ in range(MORE_TRIES):
         if all(each.outcome == "measured" for each in endings):
             break
         endings, _ = in_turn(jobs, window_s, random.Random())
-    plain, *others = throughputs([record_of(each) for each in endings]).tolist()
+    plain, *others = throughputs([measured(each) for each in endings]).tolist()
     return [each / plain for each in others]

@@ -23,7 +23,7 @@ BESIDE: Levels = (*LEVELS[:-1], lambda cell: str(cell.workers))  # A/A pairs ins
 class Noise:
     """Variances of the log throughput, in %², and the time constant of the machine's part.
 
-    The defaults are those of `python -m tests.benchmarks variance`, Xeon, network workloads: runs
+    The defaults are those of published journals of network workloads on a Xeon: runs
     of 2 s scatter by 4.5 % (20 %²), neighbours 2.6 s apart correlate by 0.35 and those 13 s apart
     by 0.2, and means over 1 s inside a run scatter by 2.5 %. A window of w seconds has `inside`
     times w ** -`fading` of it: 4.1 % over 0.1 s.

@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.benchmarks.figure import Effort
-from tests.benchmarks.load_against_queueing import run
+from tests.benchmarks.queue import run
 from tests.support.simulated_load import SECOND_NS, Server, Span, simulate
 from workers.services.load.options import parser, read_options
 from workers.services.load.part import arrivals

@@ -37,9 +37,8 @@ HAND_OVER_S = 0.03
 FEWEST_ROUNDS = 8
 TASK_BYTES = 3_000
 
-# What a run may need in memory, MiB: of a process and of each loop in it. Measured by
-# `python -m tests.benchmarks memory`, with room for packages as large as FastAPI. What is served
-# also has a load generator, of a few small processes.
+# What a run may need in memory, MiB: of a process and of each loop in it, with room for packages as
+# large as FastAPI. What is served also has a load generator, of a few small processes.
 PROCESS_MIB, LOOP_MIB, GENERATOR_MIB = 60, 10, 60
 MIB = 1 << 20
 

@@ -1,10 +1,10 @@
 """One block: which cells are in it twice, and the order of its runs.
 
 Blocks are complete, each shuffled by the study's seed and nothing else. The noise of neighbouring
-runs correlates by 0.3 to 0.4, and that of runs 16 places apart hardly at all (`python -m
-tests.benchmarks variance`), so cells whose ratio is taken stand close together: the shuffle is
-nested. Workloads come in random order, inside a workload its parameters and sizing, inside those
-its loops, inside a loop its Ns, and inside an N its arms and models.
+runs correlates by 0.3 to 0.4 in published journals, and that of runs 16 places apart hardly at all,
+so cells whose ratio is taken stand close together: the shuffle is nested. Workloads come in random
+order, inside a workload its parameters and sizing, inside those its loops, inside a loop its Ns,
+and inside an N its arms and models.
 
 The second run of an A/A pair is shuffled like an N of its own. The two then stand as far apart as
 the runs of a gain, and differ by as much where the machine changes inside a block. Beside its cell

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from scaling.analysis.table.ticks import throughputs
 from scaling.journal.record import Record
 from scaling.run.alternation import Member, in_turn
 from scaling.run.child import Child, Ending, run_child
@@ -18,42 +19,28 @@ from tests.support.children import environment
 
 @dataclass(frozen=True)
 class Run:
-    """A measured run: how it ended, its record, and the monotonic ns at which it was asked for."""
+    """A measured run, its record, and the monotonic ns at which it was asked for."""
 
     ending: Ending
     record: Record
     asked_ns: int
 
     @property
-    def throughput_per_s(self) -> float:
-        """Operations a second: the workers' added up, each between its own first and last tick.
-
-        Of finite work: all operations, from the release to the last finish.
-        """
-        if self.record.finite:
-            instants_ns = self.record.instants_ns
-            assert instants_ns.opened is not None
-            assert instants_ns.closed is not None
-            done = sum(worker.ticks.operations[-1] for worker in self.record.workers)
-            return done * 1e9 / (instants_ns.closed - instants_ns.opened)
-        total = 0.0
-        for worker in self.record.workers:
-            ticks = worker.ticks
-            operations = ticks.operations[-1] - ticks.operations[0]
-            total += operations * 1e9 / (ticks.time_ns[-1] - ticks.time_ns[0])
-        return total
+    def per_s(self) -> float:
+        """Operations a second."""
+        return float(throughputs([self.record])[0])
 
     @property
-    def cpu_ns_per_operation(self) -> float:
+    def cpu_ns(self) -> float:
         """CPU time of an operation, over all workers; NaN where the system does not report it."""
-        cpu_ns = operations = 0
+        used = done = 0
         for worker in self.record.workers:
             first, *_, last = worker.ticks.cpu_ns or [None, None]
             if first is None or last is None:
                 return math.nan
-            cpu_ns += last - first
-            operations += worker.ticks.operations[-1] - worker.ticks.operations[0]
-        return cpu_ns / operations
+            used += last - first
+            done += worker.ticks.operations[-1] - worker.ticks.operations[0]
+        return used / done
 
     @property
     def start_s(self) -> float:
@@ -72,7 +59,7 @@ def run(
     in_slices: bool = False,
     **more: Any,
 ) -> Run:
-    """Measure a cell with these environment variables; all but a measured run is an error here."""
+    """Measure a cell with these environment variables; ends the program if that fails."""
     asked_ns = time.monotonic_ns()
     cell = {"workload": workload, "warmup_s": WARMUP_S, "window_s": window_s, "ticks": 20, **more}
     child = Child(sys.executable, environment(**(settings or {})))
@@ -82,6 +69,11 @@ def run(
         return run_child(child, document, waits_per_s=waits_per_s, turn=turn)
 
     ending = in_turn([job], window_s, random.Random())[0][0] if in_slices else job(None)
+    return Run(ending, measured(ending), asked_ns)
+
+
+def measured(ending: Ending) -> Record:
+    """The record of a run; ends the program if it has none."""
     if ending.outcome != "measured" or ending.record is None:
-        raise SystemExit(f"{workload}: {ending.outcome}\n{ending.stderr}")
-    return Run(ending, ending.record, asked_ns)
+        raise SystemExit(f"{ending.outcome}\n{ending.stderr}")
+    return ending.record
