@@ -153,9 +153,8 @@ def _decoded(python: str, answer: bytes) -> Description:
 
 def _no_description(python: str, why: str) -> str:
     return (
-        f"the environment of {python} cannot list what runs in it: {why}. "
-        f"If a requirement or a folder of yours is at fault, mend it; else delete the environment "
-        f"and run the same command again"
+        f"{why}\nSo the environment of {python} cannot list what runs in it. If a requirement or a "
+        f"folder of yours is at fault, mend it; else delete the environment and run this again"
     )
 
 

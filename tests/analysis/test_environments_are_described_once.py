@@ -80,9 +80,9 @@ def test_an_answer_that_is_none_is_an_error_and_not_kept(
     environment: dict[str, str], tmp_path: Path
 ) -> None:
     (tmp_path / "answer").write_text("{}")
-    with pytest.raises(ScalingError, match=r"cannot list what runs in it: .+ mend it; else delete"):
+    with pytest.raises(ScalingError, match=r"^Object .+\nSo .+ mend it; else delete"):
         described(sys.executable, environment, "source")
-    with pytest.raises(ScalingError, match=r"cannot list what runs in it: .+ mend it; else delete"):
+    with pytest.raises(ScalingError, match=r"^Object .+\nSo .+ mend it; else delete"):
         describe(sys.executable, environment)
     assert not (tmp_path / "cache").exists()
 

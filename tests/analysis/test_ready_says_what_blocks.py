@@ -6,6 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
+from packaging.utils import canonicalize_name
+from packaging.version import Version
 from rich.console import Console
 
 from scaling.base.errors import UsageError
@@ -18,8 +21,9 @@ from scaling.builds.ready.package import (
     Readiness,
     instead_of_module,
 )
+from scaling.builds.ready.races import RACES
 from scaling.builds.ready.resolve import Required
-from scaling.report.tables.ready import ready_chapter
+from scaling.report.tables.ready import blocking_lines, ready_chapter
 from tests.support.cli import Command
 from tests.support.fake_builds import interpreter
 from tests.support.printing import printed
@@ -213,3 +217,66 @@ def test_abi3t_is_no_abi3() -> None:
     suffixes = [".cpython-315t-x86_64-linux-gnu.so", ".abi3t.so", ".abi3.so", ".so"]
     assert _extension_modules(files, suffixes) == {"a.x": False, "a.y": True, "a.z": False}
     assert _extension_modules(files[:1], [".cpython-314t-x86_64-linux-gnu.so", ".so"]) == {}
+
+
+RACING = Package(name="multidict", version="6.7.1", has="wheel", extensions=1)
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "fixed"),
+    [
+        ("multidict", "6.7.1", "6.9.1"),
+        ("multidict", "6.9.1", ""),
+        ("multidict", "6.10", ""),  # versions are no texts
+        ("pydantic", "2.14.0b1", "2.14.0"),
+        ("pydantic", "2.14.3", ""),
+        ("regex", "2026.6.28", "2026.7.10"),
+        ("anyio", "1.0", ""),
+        ("multidict", "", ""),
+    ],
+)
+def test_a_race_is_known_below_the_version_that_fixed_it(
+    name: str, version: str, fixed: str
+) -> None:
+    race = Package(name=name, version=version, has="wheel").race
+    assert (race.fixed if race else "") == fixed
+
+
+def test_every_known_race_has_a_public_source_and_a_version() -> None:
+    for name, race in RACES.items():
+        assert race.source.startswith("https://github.com/"), name
+        assert str(Version(race.fixed)) == race.fixed
+        assert name == canonicalize_name(name)
+
+
+def test_known_races_are_said_and_block_nothing(
+    command: Command, examined: Callable[[Readiness], object]
+) -> None:
+    race = RACES["multidict"]
+    found = of(SOUND, RACING)
+    assert found.sentence == (
+        "Ready for 3.14t: 2 distributions, 1 with a note; the GIL stays off. "
+        "Known races: multidict."
+    )
+    text = shown(found)
+    assert "known races before 6.9.1" in text
+    assert "use 6.9.1 or newer" in text
+    assert f"multidict: {race.source}" in text
+    assert list(blocking_lines(found)) == [
+        f"  multidict 6.7.1: {race.words}", "    use 6.9.1 or newer", f"    {race.source}",
+    ]  # fmt: skip
+    examined(found)
+    answer = command("ready", "anyio", "multidict", "--json")
+    assert answer.returncode == 0
+    _, package = json.loads(answer.stdout)["builds"][0]["packages"]
+    assert (package["source"], package["to_do"]) == (race.source, "use 6.9.1 or newer")
+    assert package["note"] == race.words
+
+
+def test_what_blocks_is_said_before_a_race() -> None:
+    both = replace(RACING, gil_on=("multidict._multidict",))
+    assert both.blocks
+    assert both.note == ""
+    slower = Package(name="regex", version="2025.11.3", has="pure", compiled_with_gil=True)
+    assert slower.note.startswith("known races before 2026.7.10: ")
+    assert slower.note.endswith("; pure Python, slower than the wheel for the build with the GIL")

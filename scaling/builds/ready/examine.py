@@ -142,7 +142,8 @@ def _installed(
         if not (build and each.has in ("source", "own") and each.name in entries):
             found.append(each)
             continue
-        say(f"building {each.name} {each.version} (at most {BUILD_LIMIT_S:.0f} s)")
+        named = f"{each.name} {each.version}".rstrip()
+        say(f"building {named} (at most {BUILD_LIMIT_S:.0f} s)")
         lock.write_text(text_of([entries[each.name]]), encoding="utf-8")
         answer = uv_tool.run([*install, "-r", str(lock)], limit_s=BUILD_LIMIT_S)
         failed = _why_not_built(each, build_name, answer.stderr) if answer.returncode else ""

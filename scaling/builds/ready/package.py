@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 
 from scaling.base.formats import listed, plural
+from scaling.builds.ready.races import Race, race_of
 
 # ------------------------------------------------------------------------------------- replacements
 # What is known to replace a package that blocks a free-threaded build: one entry each.
@@ -164,9 +165,19 @@ class Package(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def note(self) -> str:
-        """What is worth knowing where nothing blocks."""
+        """What is worth knowing where nothing blocks: known races first."""
         if self.blocks:
             return ""
+        return "; ".join(filter(None, [self.race.words if self.race else "", self._use]))
+
+    @property
+    def race(self) -> Race | None:
+        """What goes wrong in threads that share its objects, where that is known."""
+        return race_of(self.name, self.version)
+
+    @property
+    def _use(self) -> str:
+        """What is to be known of using it."""
         if self.has == "source":
             return "only a source, on every build"
         if self.has == "pure" and self.compiled_with_gil:
@@ -202,7 +213,9 @@ class Readiness(msgspec.Struct, frozen=True, kw_only=True):
             return f"Not ready for {self.build}: of {count} {names} {verb}."
         noted = sum(bool(each.note) for each in self.packages)
         more = f", {noted} with a note" if noted else ""
-        return f"Ready for {self.build}: {count}{more}; the GIL stays off."
+        races = [each.name for each in self.packages if each.race]
+        known = f" Known races: {listed(races)}." if races else ""
+        return f"Ready for {self.build}: {count}{more}; the GIL stays off.{known}"
 
 
 def _more(names: dict[str, str]) -> str:

@@ -28,21 +28,28 @@ def ready_chapter(found: Sequence[Readiness]) -> Chapter:
         rows.append([f"{each.name} {each.version}".rstrip(), _words(each), *others, todo(each)])
     headings = ["package", *(each.build for each in found), "what to do"]
     note = "\n".join(
-        f"{each.name}: {known.source}"
-        for each in found[0].blocking
-        if (known := REPLACEMENTS.get(each.name))
+        f"{each.name}: {source}" for each in found[0].packages if (source := source_of(each))
     )
     grids = [Grid("", headings, rows, words=len(headings), note=note)] if rows else []
     return Chapter(found[0].sentence, [each.sentence for each in found[1:]], grids)
 
 
 def blocking_lines(found: Readiness) -> Iterator[str]:
-    """What blocks, a line each, and what to do about it."""
-    for each in found.blocking:
-        yield f"  {each.name} {each.version}: {each.blocks}"
-        yield f"    {todo(each)}"
-        if known := REPLACEMENTS.get(each.name):
-            yield f"    {known.source}"
+    """What blocks, or is known to race, a line each, and what to do about it."""
+    for each in found.packages:
+        if each.blocks or each.race:
+            yield f"  {each.name} {each.version}: {each.blocks or each.note}"
+            yield f"    {todo(each)}"
+            if source := source_of(each):
+                yield f"    {source}"
+
+
+def source_of(package: Package) -> str:
+    """Where it is said what to do about a package; empty where nothing is known."""
+    if package.blocks:
+        known = REPLACEMENTS.get(package.name)
+        return known.source if known else ""
+    return package.race.source if package.race else ""
 
 
 def ready_json(found: Sequence[Readiness]) -> str:
@@ -60,9 +67,9 @@ def ready_json(found: Sequence[Readiness]) -> str:
 
 
 def todo(package: Package) -> str:
-    """What to do about a package that blocks; empty for others."""
+    """What to do about a package that blocks or is known to race; empty for others."""
     if not package.blocks:
-        return ""
+        return f"use {package.race.fixed} or newer" if package.race else ""
     parts = [f"needed by {', '.join(package.needed_by)}"] if package.needed_by else []
     if package.first_with_wheel:
         parts.append(f"{package.first_with_wheel} is the first version with a wheel")
@@ -84,11 +91,10 @@ def _words(package: Package) -> str:
 
 def _package(package: Package) -> dict[str, Any]:
     built: dict[str, Any] = msgspec.to_builtins(package)
-    known = REPLACEMENTS.get(package.name) if package.blocks else None
     more = {
         "blocks": package.blocks,
         "note": package.note,
         "to_do": todo(package),
-        "source": known.source if known else "",
+        "source": source_of(package),
     }
     return built | {name: text for name, text in more.items() if text}
