@@ -274,6 +274,13 @@ def quotes(session: nox.Session) -> None:
     session.run(python, "-m", "tests.support.pages", external=True)
 
 
+@nox.session(python=False, default=False)
+def claims(session: nox.Session) -> None:
+    """Check published claims against the published results; write a page for each machine."""
+    python = python_for(session, ["3.14"], "tests")["3.14"]
+    session.run(python, "-m", "tests.support.claims", external=True)
+
+
 def run_tests(session: nox.Session, builds: Sequence[str]) -> None:
     """Run the tests on each of `builds`. With options of pytest: once, with these options alone."""
     pythons = python_for(session, builds, "tests")

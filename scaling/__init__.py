@@ -2,8 +2,8 @@
 
 This is the public front: notebooks and other programs import names from here, and nothing inside
 does. A journal becomes a table with `load`, a table with its study with `read`, and everything that
-follows from it with `StudyResults.of(read(…))`; `figure` looks up one figure, `plot` draws one,
-`explain` has what each cell loses.
+follows from it with `StudyResults.of(read(…))`; `plot` draws a figure, `explain` has what each cell
+loses.
 
 The noxfile imports this file on whatever Python runs nox, so it needs only Python 3.10. What needs
 pandas is imported at its first use.
@@ -17,13 +17,7 @@ from typing import TYPE_CHECKING
 from scaling.base.version import __version__
 
 if TYPE_CHECKING:
-    from scaling.analysis.claims.judging import judge as judge_claims
-    from scaling.analysis.claims.judging import table as claims_table
-    from scaling.analysis.claims.judging import with_unit as with_unit
     from scaling.analysis.curves import curves as curves
-    from scaling.analysis.lookup.figure import figure as figure
-    from scaling.analysis.lookup.tables import capacity as capacity
-    from scaling.analysis.lookup.tables import latency as latency
     from scaling.analysis.results import StudyResults as StudyResults
     from scaling.analysis.statistics.verdict import COST as COST
     from scaling.analysis.statistics.verdict import LATENCY as LATENCY
@@ -42,21 +36,15 @@ _HOMES = {
     "LATENCY": "scaling.analysis.statistics.verdict:LATENCY",
     "RATE": "scaling.analysis.statistics.verdict:RATE",
     "StudyResults": "scaling.analysis.results:StudyResults",
-    "capacity": "scaling.analysis.lookup.tables:capacity",
-    "claims_table": "scaling.analysis.claims.judging:table",
     "curves": "scaling.analysis.curves:curves",
     "explain": "scaling.report.tables.losses:loss_rows",
-    "figure": "scaling.analysis.lookup.figure:figure",
     "hypothesis": "scaling.analysis.statistics.verdict:hypothesis",
     "judge": "scaling.analysis.statistics.verdict:judge",
-    "judge_claims": "scaling.analysis.claims.judging:judge",
-    "latency": "scaling.analysis.lookup.tables:latency",
     "load": "scaling.analysis.table.load:load",
     "number": "scaling.base.formats:number",
     "percent": "scaling.base.formats:percent",
     "plot": "scaling.report.plots.draw:drawn",
     "read": "scaling.analysis.table.load:read_journal",
-    "with_unit": "scaling.analysis.claims.judging:with_unit",
 }
 
 __all__ = [
@@ -65,21 +53,15 @@ __all__ = [
     "RATE",
     "StudyResults",
     "__version__",
-    "capacity",
-    "claims_table",
     "curves",
     "explain",
-    "figure",
     "hypothesis",
     "judge",
-    "judge_claims",
-    "latency",
     "load",
     "number",
     "percent",
     "plot",
     "read",
-    "with_unit",
 ]
 
 

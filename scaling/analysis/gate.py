@@ -7,7 +7,7 @@ interval is below the bound, and stays so when Holm's correction accounts for th
 is proven, too; else it is inconclusive.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
@@ -15,7 +15,6 @@ from typing import Literal
 
 from scaling.analysis.between_studies import Across
 from scaling.analysis.blocks import Blocks
-from scaling.analysis.lookup.cells import Choice, is_chosen
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics import estimate
 from scaling.analysis.statistics.estimate import Estimate, median
@@ -40,6 +39,13 @@ from scaling.study.questions import THROUGHPUT, curve_of
 # Those of an open loop are never checked: their throughput is that of the schedule.
 
 AT = "workers"  # the field of a cell that `--at` names
+
+type Choice = Mapping[str, Collection[object]]  # of cells: what a field may be, by its name
+
+
+def is_chosen(cell: Cell, wanted: Choice) -> bool:
+    """Whether each field of a cell is one of the values that it may be."""
+    return all(getattr(cell, field) in values for field, values in wanted.items())
 
 
 def passes(cell: Cell, wanted: Choice) -> bool:

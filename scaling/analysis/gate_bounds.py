@@ -15,8 +15,7 @@ from scaling.base.typed import share as share_of
 from scaling.base.typed import values_in
 
 if TYPE_CHECKING:
-    from scaling.analysis.gate import BoundCheck, Checked
-    from scaling.analysis.lookup.cells import Choice
+    from scaling.analysis.gate import BoundCheck, Checked, Choice
 
 
 @dataclass(frozen=True, slots=True)

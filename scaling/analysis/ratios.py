@@ -2,7 +2,7 @@
 
 What is compared is asked by `scaling.study.questions`; here each ratio is taken block by block,
 estimated, tested and given its word (`scaling.analysis.statistics.verdict`), corrected for all
-other ratios of the study. Terminal, page, CSV files, claims, gate and commands select from it.
+other ratios of the study. Terminal, page, CSV files, gate and commands select from it.
 
 Some values are bounds. The P99 of a server that fell behind or declined requests is a lower bound,
 so is a capacity beyond the rates that were measured; the ratio of two lower bounds is not known,

@@ -4,8 +4,10 @@ _CLUSTER = "scaling run --cluster tls://SCHEDULER:8786 (scaling/publishing.md)"
 _BUDGET = "--time 30min chooses the number of blocks, --blocks 20 sets it"
 
 GONE = {
+    "claims": "nox -s claims, in a clone of the repository",
     "export": "scaling report RESULTS --to csv (or parquet, bencher, github-action-benchmark)",
     "plot": "scaling report RESULTS",
+    "quotes": "nox -s quotes, in a clone of the repository",
     "reference": "nox -s reference, in a clone of the repository",
     "--ftscalingbench": "python Tools/ftscalingbench/ftscalingbench.py, from your copy of CPython",
     "--host-python": _CLUSTER,

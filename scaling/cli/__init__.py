@@ -37,10 +37,8 @@ COMMANDS = (
     "report",
     "compare",
     "explain",
-    "claims",
     "gate",
     "publish",
-    "quotes",
 )
 
 __all__ = ["COMMANDS", "main"]

@@ -13,9 +13,17 @@ from rich.console import Console
 from rich.text import Text
 
 from scaling.analysis.between_studies import Across
-from scaling.analysis.gate import BoundCheck, Checked, checked, in_both, judged, named, passes
+from scaling.analysis.gate import (
+    BoundCheck,
+    Checked,
+    Choice,
+    checked,
+    in_both,
+    judged,
+    named,
+    passes,
+)
 from scaling.analysis.gate_bounds import Limits
-from scaling.analysis.lookup.cells import Choice
 from scaling.analysis.ratios import Ratio
 from scaling.analysis.results import MINUTE_S, StudyResults, extent, incomplete
 from scaling.analysis.soundness import Soundness

@@ -2,7 +2,7 @@
 
 A question is a generator of `Asked`, registered by `@question`; to add a comparison, add one. The
 plan takes from it which cells have to be measured side by side, the analysis which ratios to
-estimate (`scaling.analysis.ratios`); tables, CSV files, claims and the gate select from these.
+estimate (`scaling.analysis.ratios`); tables, CSV files and the gate select from these.
 
 A question is asked of a `Scope`: the cells of a plan, or those that were measured.
 """

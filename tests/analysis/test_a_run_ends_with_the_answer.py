@@ -72,7 +72,7 @@ def test_it_has_ratios_memory_controls_noise_a_curve_and_commands_to_paste() -> 
         if line.startswith(("tables:", "next:"))
     ]
     assert ["scaling", "show", folder, "--details"] in commands
-    assert ["scaling", "claims", folder] in commands
+    assert ["scaling", "explain", folder] in commands
 
 
 def without_gain(run: RunLine) -> RunLine:

@@ -1,20 +1,17 @@
-"""A comparison, a check of the gate and the name of a figure are each written in one place."""
+"""A comparison and a check of the gate are each written in one place."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-import scaling
 from scaling.analysis.gate import BoundCheck, Checked
 from scaling.analysis.gate_bounds import BOUNDS, Bound
-from scaling.analysis.lookup.cells import parse
 from scaling.report.page.render import page
-from scaling.report.quotes import figure_text
 from scaling.report.tables.comparison import chapters
 from scaling.report.tables.export import comparison_rows
 from scaling.report.tables.grid import chapters_markdown
-from scaling.study.questions import QUESTIONS, THROUGHPUT, Asked, Scope
+from scaling.study.questions import QUESTIONS, Asked, Scope
 from tests.support.gates import gated
 from tests.support.studies import FakeStudy
 
@@ -23,7 +20,7 @@ LAG = "lag_max_s"
 
 @pytest.mark.usefixtures("unrendered")
 def test_a_question_about_any_measure_is_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The ratio of loop lags stands in tables, the answer, the page, files and texts."""
+    """The ratio of loop lags stands in tables, the answer, the page and files."""
 
     def lags(scope: Scope) -> Iterator[Asked]:
         for cell in scope.cells:
@@ -42,8 +39,6 @@ def test_a_question_about_any_measure_is_everywhere(monkeypatch: pytest.MonkeyPa
     assert "Lateness" in page(results)
     rows = comparison_rows(results)
     assert rows.loc[rows["question"] == "lateness", "measure"].tolist() == [LAG, "peak_bytes"]
-    name = f"{LAG} workload=echo arm=3.14t workers=2 over.model=processes as=verdict"
-    assert figure_text(results, parse(name)[1]) == ratio.verdict.word
 
 
 def test_a_bound_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,12 +51,3 @@ def test_a_bound_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     study = FakeStudy(workers=(1, 2), blocks=8, speeds=speeds, noise=0.005)
     assert gated(tmp_path, study, min_gain=1.8)[0] == 0
     assert gated(tmp_path, study, min_gain=2.1)[0] == 1
-
-
-def test_a_figure_has_the_same_name_in_texts_and_notebooks(tmp_path: Path) -> None:
-    study = FakeStudy(workers=(1, 2), blocks=6).read(tmp_path)
-    name = "throughput_per_s workload=echo arm=3.14t workers=2 over.workers=1"
-    cell = {"workload": "echo", "arm": "3.14t", "workers": 2}
-    by_name = scaling.figure(study, name)
-    assert by_name.estimate == scaling.figure(study, THROUGHPUT, cell, {"workers": 1}).estimate
-    assert scaling.figure(study, "blocks").written == "6"

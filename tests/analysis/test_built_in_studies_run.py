@@ -16,7 +16,6 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from scaling.analysis.claims import read_claims
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.groups import CURVE
 from scaling.analysis.table.load import read_journal
@@ -25,6 +24,7 @@ from scaling.cli.program import app
 from scaling.report.plots.caption import caption
 from scaling.study.file import built_in_studies, load_study_file
 from scaling.study.settle import scaled_to
+from tests.support.claims import listed
 from tests.support.of_the_machine import judge_of_ours, require_none_is_ours
 
 SCALE = 0.0005
@@ -178,7 +178,7 @@ def test_its_file_states_what_it_repeats_what_not_and_the_cost(study: str) -> No
     text = (resources.files("scaling.study") / "builtin" / f"{study}.toml").read_text("utf-8")
     comment = text.partition("\npreset")[0].splitlines()
     assert all(line.startswith("#") for line in comment)
-    assert SOURCES[study] in read_claims().sources
+    assert SOURCES[study] in listed()[0]
     assert SOURCES[study] in " ".join(comment)
     for said in ("Not repeated", "Cost on 2 cores", "--scale"):
         assert said in " ".join(comment)

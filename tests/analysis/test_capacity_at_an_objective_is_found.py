@@ -6,15 +6,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-import scaling
-from scaling.analysis.lookup.cells import parse
 from scaling.analysis.ratios import Ratios
 from scaling.analysis.results import StudyResults
 from scaling.analysis.served.capacity import Capacity, crossing, over_processes
-from scaling.base import formats
-from scaling.base.errors import UsageError
 from scaling.journal.record import RunLine
-from scaling.report.quotes import figure_text
 from scaling.study.kinds import parse_objective
 from scaling.study.questions import CAPACITY
 from tests.support.runs import with_
@@ -159,87 +154,13 @@ def test_a_lax_objective_ends_at_the_backlog() -> None:
     assert crossing(rates, np.array([0.1, 0.2, 0.9]), ~sound, 10.0) == (250.0, -1)
 
 
-def test_the_front_gives_a_table(results: StudyResults) -> None:
-    table = scaling.capacity(results, "p99<20ms")
-    assert len(table) == len(STUDY.configurations) * len(STUDY.workers)
-    row = table.query("arm == '3.14t' and workers == 2").iloc[0]
-    assert row["over"] == "2 processes on 3.14+mimalloc"
-    assert row["verdict"] == "slower"
-    assert row["capacity_per_s_low"] <= row["capacity_per_s"] <= row["capacity_per_s_high"]
+def test_several_objectives_have_a_capacity_each(results: StudyResults) -> None:
+    both = at_objective(results, "p99<20ms", "p50<5ms")
+    threads = [each for each in both.capacities if place(each.cell) == (*FREE, 2)]
+    assert {each.objective.text for each in both.capacities} == {"p99<20ms", "p50<5ms"}
+    ratios = [over_processes(each, both.ratios) for each in threads]
+    assert [ratio and ratio.verdict.family for ratio in ratios] == ["primary", "primary"]
 
 
-def test_several_objectives_are_several_rows(results: StudyResults) -> None:
-    table = scaling.capacity(at_objective(results, "p99<20ms", "p50<5ms"))
-    assert set(table["slo"]) == {"p99<20ms", "p50<5ms"}
-    families = table.query("workers == 2 and arm == '3.14t'")["family"]
-    assert families.tolist() == ["primary", "primary"]
-
-
-def test_results_have_those_of_the_studys_own_objectives(
-    results: StudyResults, found: StudyResults
-) -> None:
-    table = scaling.capacity(results, "p99<20ms")  # the study itself states none
-    assert table["capacity_per_s"].tolist() == [each.estimate.point for each in found.capacities]
-    assert set(table["family"]) == {"exploratory", ""}
+def test_a_study_without_objectives_has_none(results: StudyResults) -> None:
     assert results.capacities == []
-
-
-def test_a_study_without_objective_or_rate_says_so(results: StudyResults) -> None:
-    with pytest.raises(UsageError, match="states no objective; name one"):
-        scaling.capacity(results)
-    closed = replace(STUDY, rates=(0.0,), blocks=1).results
-    with pytest.raises(UsageError, match="no valid run at a rate"):
-        scaling.capacity(closed, "p99<20ms")
-
-
-THREADS = "workload=serve arm=3.14t workers=2"
-OVER = "over.arm=3.14+mimalloc over.model=processes"
-
-
-def quoted(source: str, known: StudyResults) -> str:
-    return figure_text(known, parse(f"served: {source}")[1])
-
-
-def test_a_text_can_quote_it_and_its_ratios(found: StudyResults) -> None:
-    one = of(found, FREE, 2)
-    ratio = over_processes(one, found.ratios)
-    assert ratio
-    for source, value in {
-        f"capacity {THREADS}": one.estimate,
-        f"capacity_per_core {THREADS}": one.per_core,
-        f"capacity_per_gib {THREADS}": one.per_gib,
-        f"capacity {THREADS} {OVER}": ratio,
-    }.items():
-        text = f"{formats.number(value.point)} ({value.bounds})"
-        assert quoted(source, found) == text
-    verdict = quoted(f"capacity {THREADS} {OVER} as=verdict", found)
-    assert verdict == ratio.verdict.word
-
-
-@pytest.mark.parametrize(
-    ("source", "told"),
-    [
-        (f"capacity {THREADS} as=verdict", "name what it is over"),
-        (f"capacity_per_gib {THREADS} {OVER}", "has no ratio"),
-        (f"capacity {THREADS} over.arm=3.14 over.model=processes as=verdict", "no verdict on it"),
-        (f"capacity {THREADS} parameters.server=none", "the nearest has (no server|server=)"),
-        ("capacity workload=serve arm=3.14t", "name the cell's `workers`"),
-        (f"capacity {THREADS} over.arm=3.13", "has no serve .*; the nearest has 3.14"),
-    ],
-)
-def test_what_cannot_be_quoted_is_said(source: str, told: str, found: StudyResults) -> None:
-    with pytest.raises(UsageError, match=told):
-        quoted(source, found)
-
-
-def test_a_bound_is_not_quoted_as_a_figure() -> None:
-    low = replace(STUDY, rates=GRID[:2], blocks=6).results
-    known = at_objective(low)
-    for source in (f"capacity {THREADS}", f"capacity {THREADS} over.workers=1"):
-        with pytest.raises(UsageError, match=r"only a bound \(≥"):
-            quoted(source, known)
-
-
-def test_a_study_without_objectives_has_none_to_quote(results: StudyResults) -> None:
-    with pytest.raises(UsageError, match="states no objective"):
-        quoted(f"capacity {THREADS}", results)

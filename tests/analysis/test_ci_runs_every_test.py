@@ -16,7 +16,7 @@ from tests.support.children import ROOT
 NOT_IN_CI = {
     **dict.fromkeys(("quick", "tests-3.14", "tests-3.14t"), "a part of the session tests"),
     "benchmarks": "it has figures for whoever reads them",
-    "quotes": "it writes what tests compare",
+    **dict.fromkeys(("quotes", "claims"), "it writes what tests compare"),
 }
 
 

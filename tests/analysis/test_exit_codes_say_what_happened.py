@@ -42,7 +42,6 @@ UNWRITABLE = {
     "publish": ["publish", "study", NOWHERE],
     "report --to": ["report", "study", "--to", "csv", "--output", NOWHERE],
     "report": ["report", "study", "--output", NOWHERE],
-    "claims": ["claims", "study", "--output", NOWHERE],
     "compare": ["compare", "study", "--output", NOWHERE],
     "gate": ["gate", "study", "--min-efficiency", "0.1", "--summary", NOWHERE],
     "run": ["run", "--arm", BUILD, "--workload", "compute", "--output", NOWHERE],

@@ -12,8 +12,7 @@ import pandas as pd
 import pytest
 
 import scaling
-from scaling.analysis.lookup.figure import figure
-from scaling.analysis.table.columns import COLUMNS, EVERY, GROUPS, MEASURES, SHOWN, columns_markdown
+from scaling.analysis.table.columns import COLUMNS, EVERY, GROUPS, SHOWN, columns_markdown
 from scaling.analysis.table.groups import labels, short_labels, slug
 from scaling.analysis.table.run_fields import own_figures
 from scaling.journal.record import CeilingLine, Parameters, Record, RunLine, ThreadUse, WorkerRecord
@@ -206,9 +205,6 @@ def test_a_workloads_own_figures_are_averaged_but_for_a_largest_and_a_total(
     assert own_figures([record]) == [found]
 
 
-CELL = {"workload": "echo", "arm": "3.14t", "workers": 2}
-
-
 STUDY = FakeStudy(workers=(1, 2))
 
 
@@ -218,14 +214,6 @@ def test_every_column_is_documented() -> None:
         unit, better = column.unit or "–", column.better or "–"
         assert f"| `{name}` | {column.dtype} | {unit} | {better} |" in text
         assert column.definition
-
-
-def test_every_measure_can_be_looked_up() -> None:
-    runs = STUDY.frame[(STUDY.frame["workers"] == 2) & STUDY.frame["valid"]]
-    for name, column in MEASURES.items():
-        found = figure(STUDY.journal, name, CELL)
-        assert found.estimate.n == runs[name].notna().sum(), name
-        assert found.what.startswith(column.words or "")
 
 
 def test_a_measure_that_is_shown_is_in_tables_where_it_has_values() -> None:

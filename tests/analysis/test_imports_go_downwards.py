@@ -31,7 +31,7 @@ PLANTED = {
     INSIDE: (
         ("scaling/analysis/validity", "import scaling.analysis.table.stacks"),
         ("scaling/analysis/statistics", "import scaling.analysis.curves"),
-        ("scaling/analysis/claims", "import scaling.analysis.gate"),
+        ("scaling/analysis/served", "import scaling.analysis.gate"),
     ),
     CIRCLES: (
         ("scaling/report/tables", "import scaling.report.plots.style"),

@@ -4,7 +4,6 @@ P99 at a rate is over the strongest processes, and lower bounds prove no more th
 """
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ import pytest
 from scaling.analysis.between_studies import Across
 from scaling.analysis.comparison import Compared
 from scaling.analysis.gate import checked
-from scaling.analysis.lookup.figure import figure
 from scaling.analysis.ratios import FELL_BEHIND, Ratio, Ratios
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.drift import drift
@@ -20,7 +18,6 @@ from scaling.base.errors import UsageError
 from scaling.base.formats import BLANK, percents
 from scaling.journal.record import RunLine, Ticks
 from scaling.report.plots.caption import noise_text
-from scaling.report.quotes import Lookup
 from scaling.report.tables.between_studies import across_chapters
 from scaling.report.tables.export import comparison_rows
 from scaling.report.tables.grid import chapters_markdown
@@ -226,28 +223,6 @@ def test_a_lower_bound_proves_only_what_is_beyond_it() -> None:
     odd = {FREE: 1_290.0, USUAL: 1_000.0, FORKED: 1_000.0}
     noisy = by_rate(replace(made, answers_per_s=odd, speed_noise=0.0))
     assert noisy[1200.0, 1].verdict.word == "faster"  # processes alone did
-
-
-@pytest.mark.parametrize("measure", ["latency_p99_s", "latency_p50_s"])
-def test_two_lower_bounds_have_no_ratio_that_a_text_could_quote(
-    tmp_path: Path, measure: str
-) -> None:
-    made = replace(THREE_RATES, workers=(1,), rates=(1200.0, 1600.0))
-    made.write(tmp_path / "study")
-    study = made.journal
-
-    def cell(rate: float) -> dict[str, object]:
-        parameters = {"rate_per_s": rate}
-        return {"workload": "serve", "arm": "3.14t", "workers": 1, "parameters": parameters}
-
-    over = {"arm": "3.14", "model": "processes"}
-    assert figure(study, measure, cell(1200.0), over).estimate.n == made.blocks  # threads alone
-    assert figure(study, measure, cell(1600.0), over).estimate.n == 0
-    assert figure(study, measure, cell(1600.0)).estimate.n == made.blocks  # a bound itself is one
-    source = f"study: {measure} workload=serve parameters.rate_per_s=1600 arm=3.14t workers=1 "
-    source += "over.arm=3.14 over.model=processes"
-    with pytest.raises(UsageError, match="it is a ratio of two lower bounds"):
-        Lookup(tmp_path).figure(source)
 
 
 def test_what_a_server_declines_makes_its_p99_a_lower_bound() -> None:

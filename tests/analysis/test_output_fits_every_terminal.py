@@ -25,7 +25,6 @@ from scaling.journal.record import Failure, RunLine
 from scaling.machine import snapshot
 from scaling.machine.doctor import examine, report
 from scaling.report import files
-from scaling.report.claims import print_claims
 from scaling.report.compare import compare
 from scaling.report.explain import explain
 from scaling.report.gate import gate
@@ -170,7 +169,6 @@ PRINTED: dict[str, Print] = {
     "compare studies": lambda at, to: compare([at / "ladder", at / "later"], None, to),
     "explain": lambda at, to: explain(at / "readings", to, details=True),
     "gate --against": print_gate,
-    "claims": lambda at, to: print_claims([at / "ladder"], None, None, to, everything=True),
     "app": lambda at, to: print_answer(results(at / "app"), at, to, 2 * 2**30),
     "plan": print_plan,
     "ready": lambda _, to: to.print(ready_chapter([of(SOUND, SLOWER, OLD, LXML)])),

@@ -1,16 +1,13 @@
 """The results of a study are computed once, however many outputs show them."""
 
-import gc
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from weakref import ref
 
 import pytest
 from rich.console import Console
 
 from scaling.analysis import results
-from scaling.analysis.lookup.figure import results_of
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import read_journal
 from scaling.report.files import write_derived
@@ -82,15 +79,3 @@ def test_a_page_at_the_end_of_a_run_has_the_plots_that_were_drawn(
     alone = page(StudyResults.of(read_journal(file)))
     assert (tmp_path / FILE_NAME).read_text(encoding="utf-8") == alone
     assert drawn == dict.fromkeys(drawn, 2), "it draws the same"
-
-
-def test_what_is_looked_up_is_worked_out_once_and_goes_with_its_journal(tmp_path: Path) -> None:
-    file = FakeStudy(workers=(1,)).write(tmp_path)
-    journal, other = read_journal(file), read_journal(file)
-    assert results_of(journal) is results_of(journal)
-    assert results_of(other) is not results_of(journal)
-    assert results_of(journal).judged
-    there = ref(journal)
-    del journal
-    gc.collect()
-    assert there() is None

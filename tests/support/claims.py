@@ -1,59 +1,310 @@
-"""Fabricates lists of claims, and studies to check them with."""
+"""Claims of others, checked against the rows of each machine's published tables.
 
-from collections.abc import Sequence
+`results/claims.toml` has them: who claims what, the row that tests it, and a relation: the figure
+is `at_least` or `at_most` a bound, or both. With `over` the claim is about that row over another
+one: the same with these values changed. What no study here can test says why (`cannot`).
+
+A claim holds where the whole interval is inside the relation, and does not hold where the whole
+interval is outside of it. Of two rows the ratio has the bounds that both intervals allow. That is
+wider than an interval of ratios inside blocks, which `comparison.csv` has: it is for what no study
+compares.
+
+`python -m tests.support.claims` (`nox -s claims`) writes a page for each machine.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
-from scaling.analysis.claims import Claims, claims_in
-from scaling.analysis.claims.judging import JudgedClaim, judge
-from scaling.analysis.table.load import Journal
-from tests.support.runs import Change
-from tests.support.studies import threads
+import msgspec
 
-SOURCE = """
-[sources.somebody]
-title = "Threads are free"
-author = "A. Writer"
-year = 2025
-url = "https://example.org/threads"
-"""
-CELL = "workload=echo arm=3.14t workers=2"
+from scaling.base.errors import UsageError, unknown
+from scaling.base.files import text_in
+from scaling.base.formats import number, plural
+from scaling.base.typed import converted, document, title
+from scaling.journal.record import Machine
+from tests.support.children import ROOT
+from tests.support.tables import (
+    COMPARISON,
+    ENVIRONMENT,
+    PUBLISHED,
+    Figure,
+    Row,
+    figure_of,
+    fitting,
+    rows_of,
+    select,
+    studies_in,
+)
 
+CLAIMS = "claims"
+FILE = ROOT / "results" / "claims.toml"
+FEWEST = 6  # blocks of an interval
 
-def claim(
-    rule: str,
-    *,
-    name: str = "twice",
-    cell: str = CELL,
-    measure: str = "speedup",
-    over: str | Sequence[str] = "",
-) -> str:
-    """The TOML of one complete claim with this rule; with several `over`, of a figure for each."""
-    figures = [f"{measure} {cell} {each}" for each in ([over] if isinstance(over, str) else over)]
-    return f"""
-[[claims]]
-name = "{name}"
-source = "somebody"
-claim = "Two threads do twice the work of one."
-theirs = "2.0 ×"
-figure = {figures if len(figures) > 1 else repr(*figures)}
-why = "as the rule says"
-run = "scaling run --study scale --arm 3.14t"
-{rule}
-"""
+type Word = Literal["holds", "does not hold", "inconclusive", "cannot be tested here"]
+WORDS: tuple[Word, ...] = ("holds", "does not hold", "inconclusive", "cannot be tested here")
+HOLDS, DOES_NOT, INCONCLUSIVE, UNTESTED = WORDS
+PLURALS = {HOLDS: "hold", DOES_NOT: "do not hold"}
 
 
-def claims(*tables: str) -> Claims:
-    """The list made from these tables of TOML."""
-    return claims_in(SOURCE + "".join(tables), "claims.toml")
+class Source(msgspec.Struct, frozen=True, kw_only=True):
+    """Who makes claims; `where`, if there is no `url`."""
+
+    title: str
+    author: str = ""
+    year: int | None = None
+    url: str = ""
+    where: str = ""
+
+    @property
+    def heading(self) -> str:
+        """`Title, Author, 2025`."""
+        return ", ".join(str(part) for part in (self.title, self.author, self.year) if part)
 
 
-def study(folder: Path, change: Change | None = None, **made: Any) -> Journal:
-    """A study of threads, written and read."""
-    return threads(change=change, **made).read(folder)
+class Claim(msgspec.Struct, frozen=True, kw_only=True):
+    """What a source claims, in our words, and `theirs`, its figure in its own words.
+
+    `why` is the relation in words, `cores` how many it needs (by default one for each worker),
+    `run` the command that measures its cells, `note` what differs in our measurement.
+    """
+
+    name: str
+    source: str
+    claim: str
+    theirs: str = ""
+    table: str = COMPARISON
+    column: str = "ratio"
+    row: dict[str, object] = {}
+    over: dict[str, object] = {}
+    at_least: float = -math.inf
+    at_most: float = math.inf
+    why: str = ""
+    cores: int | None = None
+    run: str = ""
+    note: str = ""
+    cannot: str = ""
+
+    @property
+    def rows(self) -> list[dict[str, object]]:
+        """What its row has, and the one that it is over."""
+        return [self.row, self.row | self.over] if self.over else [self.row]
+
+    @property
+    def cores_needed(self) -> int:
+        """The physical cores without which it cannot be tested."""
+        return self.cores or max(int(str(row["workers"])) for row in self.rows)
 
 
-def judged(journal: Journal, *tables: str) -> JudgedClaim:
-    """The first of some claims, checked with one study."""
-    first, *_ = judge([journal], claims(*tables))
-    return first
+@cache
+def listed(file: Path = FILE) -> tuple[dict[str, Source], tuple[Claim, ...]]:
+    """The sources by name, and the claims, source by source.
+
+    Raises:
+        UsageError: the file cannot be read, or a field is wrong: the message has claim and field.
+    """
+    read = document(text_in(file), file.name)
+    sources = {
+        name: converted(table, Source, f"{file.name}: source {name}")
+        for name, table in read["sources"].items()
+    }
+    claims: dict[str, Claim] = {}
+    for at, table in enumerate(read[CLAIMS], start=1):
+        place = f"{file.name}: {title('claim', at, table)}"
+        claim = converted(table, Claim, place)
+        if claim.name in claims:
+            raise UsageError(f"{place}: name: another claim has it")
+        if claim.source not in sources:
+            raise unknown("source", claim.source, sources, where=f"{place}: source")
+        is_bounded = math.isfinite(claim.at_least) or math.isfinite(claim.at_most)
+        if bool(claim.cannot) == (bool(claim.row) and is_bounded and bool(claim.run)):
+            raise UsageError(f"{place}: expected row, run and at_least or at_most, or else cannot")
+        claims[claim.name] = claim
+    order = list(sources)
+    return sources, tuple(sorted(claims.values(), key=lambda each: order.index(each.source)))
+
+
+# ------------------------------------------------------------------------------------------- decide
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The figures of a study that decide a claim: that of its row, and of the one it is over."""
+
+    study: Path
+    rows: Sequence[Row]
+    figures: Sequence[Figure]
+
+    @property
+    def figure(self) -> Figure:
+        """The figure; of two rows the ratio, as far as both intervals let it be."""
+        return self.figures[0] if len(self.figures) == 1 else self.figures[0].over(self.figures[1])
+
+    @property
+    def is_void(self) -> bool:
+        """Whether the controls of the study fail, so that none of its figures counts."""
+        return self.rows[0]["controls"] == "void"
+
+    @property
+    def builds_differ(self) -> str:
+        """In what else the two builds differ, as the comparisons of the study have it."""
+        arm, over = self.rows[0]["arm"], self.rows[-1].get("over_arm", self.rows[-1]["arm"])
+        pair = fitting(rows_of(self.study, COMPARISON), {"arm": arm, "over_arm": over})
+        return str(pair[0]["builds_differ"]) if pair else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A claim with its word and the reason for it; without evidence it cannot be tested."""
+
+    claim: Claim
+    word: Word
+    reason: str
+    evidence: Evidence | None = None
+
+
+def judged(claim: Claim, machine: Path) -> Judged:
+    """A claim, decided by the study on a machine that has its rows and the most blocks.
+
+    Raises:
+        UsageError: several rows of a study have the values of the claim's row.
+    """
+    if claim.cannot:
+        return Judged(claim, UNTESTED, claim.cannot)
+    studies = studies_in(machine)
+    cores = min(_cores(each) for each in studies)
+    if cores < claim.cores_needed:
+        takes = plural(claim.cores_needed, "core")
+        return Judged(claim, UNTESTED, f"it takes {takes}; the machine has {cores:g}")
+    found = [each for study in studies if (each := _evidence(claim, study))]
+    if not found:
+        return Judged(claim, UNTESTED, "not measured")
+    best = max(found, key=lambda each: (not each.is_void, each.figure.n))
+    return Judged(claim, *decided(best, claim.at_least, claim.at_most), best)
+
+
+def _cores(study: Path) -> float:
+    """How many workers can have a full core each."""
+    machine = converted(rows_of(study, ENVIRONMENT)[0]["machine"], Machine, ENVIRONMENT)
+    full = machine.physical_cores and machine.physical_cores - (machine.efficiency_cpus or 0)
+    return min(filter(None, (full, machine.usable_cpus, machine.cpu_quota)), default=0)
+
+
+def _evidence(claim: Claim, study: Path) -> Evidence | None:
+    """That of a study; None where it does not have the rows."""
+    table = rows_of(study, claim.table)
+    if not all(fitting(table, wanted) for wanted in claim.rows):
+        return None
+    place = f"{claim.name}: {study.name}/{claim.table}"
+    rows = [select(table, wanted, place) for wanted in claim.rows]
+    return Evidence(study, rows, [figure_of(row, claim.column, place) for row in rows])
+
+
+def decided(evidence: Evidence, least: float, most: float) -> tuple[Word, str]:
+    """The word for a figure that should be at least and at most so much, and the reason."""
+    figure = evidence.figure
+    if evidence.is_void:
+        return INCONCLUSIVE, "the study is void: its controls fail"
+    if figure.n < FEWEST:
+        return INCONCLUSIVE, f"{plural(figure.n, 'block')}; an interval takes {FEWEST}"
+    if least <= figure.low and figure.high <= most:
+        bounds = " and ".join(number(each) for each in (least, most) if math.isfinite(each))
+        where = "above" if most == math.inf else "below" if least == -math.inf else "between"
+        return HOLDS, f"its whole interval is {where} {bounds}"
+    if figure.high < least:
+        return DOES_NOT, f"its whole interval is below {number(least)}"
+    if figure.low > most:
+        return DOES_NOT, f"its whole interval is above {number(most)}"
+    inside = [number(each) for each in (least, most) if figure.low <= each <= figure.high]
+    return INCONCLUSIVE, f"its interval has {' and '.join(inside)} inside"
+
+
+def claim_rows(machine: Path) -> list[Row]:
+    """The claims as a table, each with its word on a machine."""
+    return [
+        {"name": each.claim.name, "source": each.claim.source, "word": each.word}
+        for each in (judged(claim, machine) for claim in listed()[1])
+    ]
+
+
+# --------------------------------------------------------------------------------------------- page
+
+INTRODUCTION = (
+    "In brackets the 95 % interval (of fewer than six blocks the range). A claim holds or does not "
+    "hold where the whole interval is inside or outside of its rule. Where a figure is one over "
+    "another, and not a ratio of the study, it is as far apart as both intervals allow."
+)
+
+
+def page(machine: Path, file: Path = FILE) -> str:
+    """The claims as Markdown: a section for each source, an item for each claim."""
+    sources, claims = listed(file)
+    every = [judged(claim, machine) for claim in claims]
+    parts = ["# Claims", counts(every), INTRODUCTION]
+    for name, some in groupby(every, key=lambda each: each.claim.source):
+        source = sources[name]
+        parts += [f"## {_safe(source.heading)}", f"<{source.url}>" if source.url else source.where]
+        parts.append("\n".join(line for each in some for line in _item(each)))
+    runs = Counter(each.claim.run for each in every if each.reason == "not measured")
+    parts.append("## What is not measured")
+    lines = [f"- {plural(n, 'claim')}: `{run}`" for run, n in runs.most_common()]
+    return "\n\n".join([*parts, "\n".join(lines)]) + "\n"
+
+
+def counts(every: Sequence[Judged]) -> str:
+    """`12 claims: 1 holds, 3 do not hold, 2 inconclusive, 6 cannot be tested here.`."""
+    found = Counter(each.word for each in every)
+    parts = [
+        f"{found[word]} {word if found[word] == 1 else PLURALS.get(word, word)}"
+        for word in WORDS
+        if found[word]
+    ]
+    return f"{plural(len(every), 'claim')}: {', '.join(parts)}."
+
+
+def _item(each: Judged) -> Iterator[str]:
+    """A claim, and what stands under it, each line with its label."""
+    claim, evidence = each.claim, each.evidence
+    yield f"- **{each.word}** · {_safe(claim.claim)}"
+    lines = {"theirs": claim.theirs}
+    if evidence:
+        name = evidence.study.name
+        lines["ours"] = _ours(evidence)
+        lines["from"] = f"[{name}]({name}/tables.md): `{claim.column}` in `{claim.table}.csv`"
+        if (controls := evidence.rows[0]["controls"]) != "sound":
+            lines["from"] += f"; controls {controls}"
+        lines["builds"] = f"they also differ in {evidence.builds_differ}" * bool(
+            evidence.builds_differ
+        )
+        lines["rule"] = claim.why
+    lines["why"] = each.reason
+    lines["note"] = claim.note if evidence else ""
+    yield from (f"  - {label}: {_safe(line)}" for label, line in lines.items() if line)
+
+
+def _ours(evidence: Evidence) -> str:
+    """`1.45 (1.37–1.53)`; of two rows `1.45 (1.37–1.53): 14,900 (…) over 10,300 (…)`."""
+    if len(evidence.figures) == 1:
+        return evidence.figure.text()
+    of, over = (each.text() for each in evidence.figures)
+    return f"{evidence.figure.text()}: {of} over {over}"
+
+
+def _safe(text: str) -> str:
+    """A text without what Markdown would take for its own; `code` stays code."""
+    parts = text.split("`")
+    return "`".join(
+        part if place % 2 else re.sub(r"([\\*_<|])", r"\\\1", part)
+        for place, part in enumerate(parts)
+    )
+
+
+if __name__ == "__main__":
+    for machine in {study.parent for study in studies_in(PUBLISHED)}:
+        (machine / f"{CLAIMS}.md").write_text(page(machine), encoding="utf-8")

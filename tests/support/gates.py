@@ -6,8 +6,8 @@ from typing import Any
 
 from rich.console import Console
 
+from scaling.analysis.gate import Choice
 from scaling.analysis.gate_bounds import BOUNDS, Limits
-from scaling.analysis.lookup.cells import Choice
 from scaling.report.gate import gate
 from tests.support.studies import FakeStudy
 

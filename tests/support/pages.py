@@ -2,8 +2,8 @@
 
 A part stands between two comments that name it: `<!-- generated studies -->` and
 `<!-- end of studies -->`. `python -m tests.support.pages` (`nox -s quotes`) writes all parts,
-quoted figures and the page of all published studies as they are now. To add a part, add a function
-that yields its rows.
+quoted figures (`tests.support.quotes`) and the page of all published studies as they are now. To
+add a part, add a function that yields its rows.
 """
 
 import ast
@@ -17,17 +17,18 @@ from typing import Any
 import typer
 
 from scaling.analysis.table.columns import columns_markdown
-from scaling.base.console import new_console
+from scaling.base.errors import UsageError
 from scaling.builds.settings import SETTINGS
 from scaling.builds.settings.setting import Setting
 from scaling.cli import COMMANDS
 from scaling.cli.program import app
 from scaling.report.index import write_index
-from scaling.report.quotes import quotes
 from scaling.study.definition import OPTIONS, Option
 from scaling.study.file import built_in_studies, built_in_summary
 from scaling.study.services import SERVICES
 from tests.support.children import ROOT
+from tests.support.quotes import corrected, figures
+from tests.support.tables import PUBLISHED
 from workers.worker.workload import built_in, load_workload, parameters_of
 
 FOLDERS = ("*.md", "[a-z]*/*.md", "results/findings/*.md")
@@ -158,8 +159,11 @@ def promises() -> Rows:
 
 
 if __name__ == "__main__":
+    write_index(PUBLISHED)
+    quoted, wrong = figures(), []
     for page, text in TEXTS.items():
-        Path(page).write_text(rewritten(text), encoding="utf-8")
-    published = ROOT / "results" / "published"
-    write_index(published)
-    sys.exit(not quotes([*map(Path, TEXTS)], published, new_console(), write=True))
+        try:
+            Path(page).write_text(corrected(rewritten(text), quoted), encoding="utf-8")
+        except UsageError as error:
+            wrong.append(f"{page}: {error}")
+    sys.exit("\n".join(wrong))

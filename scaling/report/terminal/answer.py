@@ -59,8 +59,8 @@ def next_command(results: StudyResults, folder: Path) -> str:
     if more := more_blocks(results):
         return more
     if len(results.study.arms) > 1:
-        command = f"scaling claims {shlex.quote(str(folder))}"
-        return f"{command} (which published claims these figures support)"
+        command = f"scaling explain {shlex.quote(str(folder))}"
+        return f"{command} (what each further worker loses, and to what)"
     return "scaling run --study compare (what freed the speed; processes with the GIL)"
 
 

@@ -1,1 +1,0 @@
-"""Figures looked up by the name of a cell, for texts, claims and notebooks."""

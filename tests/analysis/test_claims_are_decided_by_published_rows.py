@@ -1,0 +1,261 @@
+"""A claim holds, or does not, only where the interval of a published row is clear of its bounds.
+
+The claims of the project name rows that exist, and commands that measure their cells.
+"""
+
+import shlex
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from scaling.base.errors import UsageError
+from scaling.builds.runtimes import OWN_LOOP, RUNTIMES
+from scaling.cli.program import asked_from
+from scaling.journal.record import Cell, Description, Offer
+from scaling.machine.topology import Topology
+from scaling.study.file import study_from
+from scaling.study.plan.cells import make_plan
+from tests.support.claims import Claim, Judged, counts, judged, listed, page
+from tests.support.pages import PROGRAM
+from tests.support.published_tables import CELL, GAIN, figure, publish
+from tests.support.tables import COMPARISON
+
+RUN = "scaling run --study scale --arm 3.14t"
+ROW = {"workload": "echo", "arm": "3.14t", "workers": 2}
+LISTED = """
+[sources.somebody]
+title = "Threads are free"
+author = "A. Writer"
+year = 2025
+url = "https://example.org/threads"
+[[claims]]
+name = "twice"
+source = "somebody"
+claim = "It is _twice_, says `a_b`."
+theirs = "2.0 ×"
+row = { workload = "echo", workers = 2 }
+at_least = 1.5
+why = "half"
+note = "Ours has a loop."
+run = "scaling run"
+[[claims]]
+name = "never"
+source = "somebody"
+claim = "It is fast."
+cannot = "nobody has that machine"
+[[claims]]
+name = "other"
+source = "somebody"
+claim = "It is elsewhere."
+row = { workload = "fetch", workers = 1 }
+at_least = 1.5
+run = "scaling run --workload fetch"
+"""
+
+
+def claim(**fields: object) -> Claim:
+    """A complete claim: two threads do at least 1.5 times the work of one."""
+    common = {"name": "twice", "source": "somebody", "claim": "Twice.", "run": RUN}
+    return msgspec.convert({**common, "row": ROW, "at_least": 1.5, **fields}, Claim)
+
+
+def gain(point: float, low: float, high: float, n: int = 8, **fields: object) -> dict[str, object]:
+    return {**GAIN, **figure("ratio", point, low, high, n), "builds_differ": "", **fields}
+
+
+def decided(machine: Path, published: dict[str, object], /, **fields: object) -> Judged:
+    publish(machine / "made", {"comparison": [published]})
+    return judged(claim(**fields), machine)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "rule", "word", "reason"),
+    [
+        (1.5, 1.9, {}, "holds", "its whole interval is above 1.50"),
+        (1.4, 1.9, {}, "inconclusive", "its interval has 1.50 inside"),
+        (1.2, 1.4, {}, "does not hold", "its whole interval is below 1.50"),
+        (1.5, 1.9, {"at_most": 2}, "holds", "its whole interval is between 1.50 and 2.00"),
+        (1.4, 2.1, {"at_most": 2}, "inconclusive", "its interval has 1.50 and 2.00 inside"),
+        (2.1, 2.4, {"at_most": 2}, "does not hold", "its whole interval is above 2.00"),
+    ],
+)
+def test_the_whole_interval_decides(
+    low: float, high: float, rule: dict[str, float], word: str, reason: str, tmp_path: Path
+) -> None:
+    found = decided(tmp_path, gain(low + 0.01, low, high), **rule)
+    assert (found.word, found.reason) == (word, reason)
+
+
+def test_a_range_or_a_void_study_decides_nothing(tmp_path: Path) -> None:
+    found = decided(tmp_path / "few", gain(1.7, 1.6, 1.8, n=5))
+    assert (found.word, found.reason) == ("inconclusive", "5 blocks; an interval takes 6")
+    found = decided(tmp_path / "void", gain(1.7, 1.6, 1.8, controls="void"))
+    assert (found.word, found.reason) == ("inconclusive", "the study is void: its controls fail")
+
+
+@pytest.mark.parametrize(
+    ("at_least", "word"), [(1.2, "holds"), (1.3, "inconclusive"), (1.7, "does not hold")]
+)
+def test_two_rows_are_as_far_apart_as_both_intervals_allow(
+    at_least: float, word: str, tmp_path: Path
+) -> None:
+    cells = [
+        CELL | {"parameters": {"tasks": n}} | figure("per_s", *per_s)
+        for n, per_s in ((100, (15.0, 14.0, 16.0)), (1000, (10.0, 9.8, 11.0)))
+    ]
+    publish(tmp_path / "made", {"summary": cells})
+    rows = {"row": {**ROW, "parameters": {"tasks": 100}}, "over": {"parameters": {"tasks": 1000}}}
+    found = judged(claim(table="summary", column="per_s", at_least=at_least, **rows), tmp_path)
+    assert found.word == word
+    assert found.evidence
+    assert found.evidence.figure.text() == "1.50 (1.27–1.63)"
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"row": {**ROW, "arm": "3.13t"}}, "not measured"),
+        ({"row": {**ROW, "workers": 4}}, "it takes 4 cores; the machine has 2"),
+        ({"cores": 12}, "it takes 12 cores; the machine has 2"),
+        ({"cannot": "nobody has that machine"}, "nobody has that machine"),
+    ],
+)
+def test_what_cannot_be_tested_says_why(
+    fields: dict[str, object], reason: str, tmp_path: Path
+) -> None:
+    found = decided(tmp_path, gain(1.7, 1.6, 1.8), **fields)
+    assert (found.word, found.reason) == ("cannot be tested here", reason)
+    assert found.evidence is None
+
+
+def test_a_row_that_is_not_the_only_one_is_an_error(tmp_path: Path) -> None:
+    rows = [gain(1.7, 1.6, 1.8, parameters={"tasks": n}) for n in (1, 2)]
+    publish(tmp_path / "made", {"comparison": rows})
+    with pytest.raises(UsageError, match=r"twice: made/comparison: 2 rows have .*; name tasks"):
+        judged(claim(), tmp_path)
+
+
+def test_of_several_studies_the_one_with_the_most_blocks_decides(tmp_path: Path) -> None:
+    publish(tmp_path / "few", {"comparison": [gain(1.7, 1.6, 1.8, n=6)]})
+    publish(tmp_path / "many", {"comparison": [gain(1.3, 1.2, 1.4, n=12)]})
+    publish(tmp_path / "void", {"comparison": [gain(1.7, 1.6, 1.8, n=20, controls="void")]})
+    found = judged(claim(), tmp_path)
+    assert found.evidence
+    assert (found.evidence.study.name, found.word) == ("many", "does not hold")
+
+
+def test_a_page_has_theirs_beside_ours(tmp_path: Path) -> None:
+    file = tmp_path / "claims.toml"
+    file.write_text(LISTED, encoding="utf-8")
+    row = gain(1.7, 1.6, 1.8, controls="left out", over_arm="3.14t", builds_differ="the compiler")
+    publish(tmp_path / "machine" / "made", {"comparison": [row]})
+    text = page(tmp_path / "machine", file)
+    assert text.startswith("# Claims\n\n3 claims: 1 holds, 2 cannot be tested here.\n")
+    assert "## Threads are free, A. Writer, 2025\n\n<https://example.org/threads>\n" in text
+    assert text.endswith("## What is not measured\n\n- 1 claim: `scaling run --workload fetch`\n")
+    assert text[text.index("- **holds**") : text.index("- **cannot")].splitlines() == [
+        r"- **holds** · It is \_twice\_, says `a_b`.",
+        "  - theirs: 2.0 ×",
+        "  - ours: 1.70 (1.60–1.80)",
+        "  - from: [made](made/tables.md): `ratio` in `comparison.csv`; controls left out",
+        "  - builds: they also differ in the compiler",
+        "  - rule: half",
+        "  - why: its whole interval is above 1.50",
+        "  - note: Ours has a loop.",
+    ]
+
+
+def test_words_are_counted() -> None:
+    words = ("holds", "holds", "does not hold", "inconclusive")
+    every = [Judged(claim(), word, "") for word in words]  # type: ignore[arg-type]
+    assert counts(every) == "4 claims: 2 hold, 1 does not hold, 1 inconclusive."
+    assert counts(every[:1]) == "1 claim: 1 holds."
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('name = "never"', 'name = "twice"', r"claim 2 \(twice\): name: another claim has it"),
+        ('claim = "It is fast."', 'clam = "It"', "unknown key 'clam'. Did you mean 'claim'"),
+        ('claim = "It is fast."', "claim = 2", r"claim 2 \(never\): claim: expected text"),
+        ('source = "somebody"', 'source = "sombody"', "unknown source 'sombody'. Did you mean"),
+        ("at_least = 1.5", "", "expected row, run and at_least or at_most, or else cannot"),
+        ('cannot = "nobody has that machine"', "", "expected row, run and"),
+        ("[[claims]]", "[[claims]", "not valid TOML"),
+        ('title = "Threads are free"', "", "source somebody: .*title"),
+    ],
+)
+def test_a_list_that_is_wrong_says_which_claim_and_field(
+    old: str, new: str, message: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "claims.toml"
+    file.write_text(LISTED.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(UsageError, match=f"claims.toml: .*{message}") as caught:
+        listed(file)
+    assert "\n" not in str(caught.value)
+
+
+# --- the claims of the project -------------------------------------------------------------------
+
+SOURCES, CLAIMS = listed()
+TESTABLE = [claim for claim in CLAIMS if not claim.cannot]
+FIELDS = ("workload", "parameters", "sizing", "loop", "arm", "model", "workers")
+
+
+def planned(command: str, described: Description) -> tuple[Cell, ...]:
+    """The cells that a `scaling run …` measures on 8 cores, without its controls.
+
+    A build can run all that this interpreter can; another runtime only has a loop of its own.
+    """
+    program, verb, *arguments = shlex.split(command)
+    assert (program, verb) == ("scaling", "run")
+    given = PROGRAM.commands[verb].make_context(verb, arguments).params
+    of_a_study = {each.name for each in PROGRAM.commands["plan"].params} - {"output"}
+    asked = asked_from({name: given[name] for name in of_a_study})
+    study = study_from(asked.options, running_build="3.14t")
+    other = msgspec.structs.replace(described, loops={OWN_LOOP: Offer()})
+    arms = {arm: other if arm in RUNTIMES else described for arm in study.arms}
+    topology = Topology(logical_cpus=16, physical_cores=8)
+    return make_plan(msgspec.structs.replace(study, controls=False), arms, topology).cells
+
+
+def cells_of(claim: Claim) -> list[dict[str, object]]:
+    """The cells that a claim is about: those of its rows, and what its ratio is over."""
+    cells = [{name: row[name] for name in FIELDS if name in row} for row in claim.rows]
+    if claim.table == COMPARISON:
+        over = {name: claim.row[f"over_{name}"] for name in FIELDS if f"over_{name}" in claim.row}
+        is_gain = claim.row["question"] == "gain"
+        cells.append(cells[0] | over | ({"workers": 1} if is_gain else {}))
+    if claim.column in ("speedup", "efficiency"):
+        cells.append(cells[0] | {"workers": 1})
+    return cells
+
+
+def is_named(cell: Cell, named: dict[str, object]) -> bool:
+    """Whether a cell is planned as it is named; rates are found on the machine."""
+    parameters = msgspec.convert(named.get("parameters", {}), dict[str, object])
+    fields = {name: value for name, value in named.items() if name != "parameters"}
+    return all(getattr(cell, name) == value for name, value in fields.items()) and all(
+        cell.parameters.get(name) == value or (name == "rate_per_s" and value)
+        for name, value in parameters.items()
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", dict.fromkeys(claim.run for claim in TESTABLE))
+def test_a_command_measures_the_cells_of_its_claims(
+    command: str, described_here: Description
+) -> None:
+    cells = planned(command, described_here)
+    for each in (one for one in TESTABLE if one.run == command):
+        for named in cells_of(each):
+            assert any(is_named(cell, named) for cell in cells), f"{each.name}: {named}"
+
+
+def test_every_claim_says_what_is_claimed_and_how_it_is_decided() -> None:
+    for each in CLAIMS:
+        assert each.claim.endswith("."), each.name
+        assert each.theirs or each.source == "design", each.name
+        assert each.why or each.cannot, each.name
+    assert {each.source for each in CLAIMS} == SOURCES.keys()
