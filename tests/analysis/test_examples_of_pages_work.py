@@ -10,6 +10,8 @@ import yaml
 
 from scaling.builds.cpython import parse_build
 from scaling.cli import COMMANDS
+from scaling.cli.ready import NEXT
+from scaling.study.application import FREE
 from scaling.study.file import read_study
 from tests.support.children import ROOT, measured
 from tests.support.cli import Command
@@ -57,7 +59,7 @@ def of(program: str) -> list[list[str]]:
 
 def test_every_command_and_option_is_there() -> None:
     """Parsed as the command line would be, and not run: what is unknown raises."""
-    assert {words[0] for words in of("scaling")} == {"gate", "run"}
+    assert {words[0] for words in of("scaling")} == {"gate", "ready", "run"}
     for words in of("scaling"):
         parsed(words)
     assert set(re.findall(r"`scaling (\w+)", ALL)) <= set(PROGRAM.commands)
@@ -96,10 +98,18 @@ def test_every_session_and_interpreter_is_there() -> None:
         stem = session.partition("-")[0]
         found = rf'def {stem}\b|name="{re.escape(session)}"|name=f"{stem}-'
         assert re.search(found, NOXFILE), session
-    (wanted,) = of("uv")
-    assert wanted[:2] == ["python", "install"]
-    for build in wanted[2:]:
-        assert parse_build(build).name == build
+    for wanted in of("uv"):
+        assert wanted[:2] == ["python", "install"]
+        for build in wanted[2:]:
+            assert parse_build(build).name == build
+
+
+def test_the_workflow_that_guards_readiness_has_the_pythons_that_are_asked() -> None:
+    """What it runs is tried on a free-threaded build, where packages can be imported."""
+    (workflow,) = (each for each in workflows() if "scaling ready" in each)
+    assert len(workflow.splitlines()) <= 15
+    (installed,) = (words[3:] for words in commands(workflow) if words[0] == "uv")
+    assert set(installed) == {FREE, NEXT}
 
 
 def test_the_gates_of_workflows_pass_what_scales(tmp_path: Path, command: Command) -> None:

@@ -1,6 +1,8 @@
 """Every extension module that is required is imported on a free-threaded build, and judged."""
 
 import os
+import re
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +17,8 @@ from scaling.builds.environments import make_empty
 from scaling.builds.ready.examine import examine, examine_installed
 from scaling.builds.ready.package import REPLACEMENTS, Package, Readiness
 from scaling.builds.ready.resolve import Required
+from tests.support.children import ROOT
+from tests.support.cli import Command
 from tests.support.wheels import SUFFIX, compile_flips, extension, wheel
 
 pytestmark = [pytest.mark.slow, pytest.mark.free_threaded]
@@ -191,6 +195,28 @@ def test_no_network_is_said_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ScalingError) as said:
         tried("six")
     assert "\n" not in str(said.value)
+
+
+@pytest.mark.parametrize(("suffix", "code"), [("", 0), (SUFFIX, 1)])
+def test_the_workflow_of_a_page_guards_readiness(
+    suffix: str, code: int, command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """It fails where a requirement turns the GIL on, and only there."""
+    page = (ROOT / "scaling/application.md").read_text(encoding="utf-8")
+    (workflow,) = (
+        each for each in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL) if "ready" in each
+    )
+    (run,) = re.findall(r"run: scaling (ready .*)$", workflow, re.MULTILINE)
+    module = compile_flips(tmp_path) / f"flips{SUFFIX}" if suffix else ""
+    path = wheel(tmp_path, "flips", {f"flips{suffix or '.py'}": module})
+    (tmp_path / "requirements.txt").write_text(f"{path}\n")
+    here = inspect(sys.executable)
+    monkeypatch.setattr("scaling.builds.interpreters.ensure", lambda *_, **__: {here.build: here})
+    monkeypatch.setattr("scaling.builds.interpreters.find.survey", lambda *_: [])
+    done = command(*shlex.split(run))
+    assert (done.returncode, done.stdout.startswith("Ready" if code == 0 else "Not ready")) == (
+        code, True,
+    )  # fmt: skip
 
 
 # What follows asks the package index.
