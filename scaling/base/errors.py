@@ -11,8 +11,8 @@ import errno
 from collections.abc import Iterable
 from typing import ClassVar
 
-# The exit codes of what SIGINT (Ctrl-C), SIGPIPE (no reader is left) and SIGTERM end, as in shells.
-INTERRUPTED, BROKEN_PIPE, TERMINATED = 128 + 2, 128 + 13, 128 + 15
+# The exit codes of what SIGINT (Ctrl-C) and SIGPIPE (no reader is left) end, as in shells.
+INTERRUPTED, BROKEN_PIPE = 128 + 2, 128 + 13
 # What a disk refuses because it is full or fails, wherever on it one writes.
 OF_THE_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from scaling.base.console import new_console
+from scaling.base.errors import UsageError
 from scaling.base.typed import values_in
 from scaling.cli.program import Results, Texts, app
 
@@ -26,6 +27,8 @@ def report(
     ] = None,
 ) -> None:
     """Write the page, the plots and the tables of a study again, from its journal alone."""
+    if output is not None and output.suffix in (".csv", ".html", ".json", ".parquet"):
+        raise UsageError(f"--output {output}: expected a folder: files have names of their own")
     if formats := values_in(to or (), "--to"):
         from scaling.report.exports import export
 

@@ -65,6 +65,10 @@ WRONG = {
         "/bin/ls does not run as Python: ",
     ),
     "connections": (["app", "shop:app", "--connections", "0"], "--connections: expected 1 or more"),
+    "a page": (
+        ["report", "study", "--output", "page.html"],
+        "page.html: expected a folder",
+    ),
     "cluster": (["run", "--cluster", ""], "--cluster : expected tls://HOST:PORT"),
 }
 

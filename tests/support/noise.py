@@ -163,4 +163,5 @@ def _root_mean_square(values: Sequence[float]) -> float:
 
 
 def _half_width(percents: Sequence[float]) -> float:
-    return median(np.exp(np.array(percents) / 100), "×").relative_half_width
+    found = median(np.exp(np.array(percents) / 100), "×")
+    return (found.high - found.low) / 2 / found.point

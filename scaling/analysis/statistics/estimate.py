@@ -64,13 +64,6 @@ class Estimate:
             return ""
         return span(number(self.low), number(self.high))
 
-    @property
-    def relative_half_width(self) -> float:
-        """Half the interval's width over the point: 0.02 for ± 2 %; infinite for a mere range."""
-        if self.coverage is None or not self.point > 0:
-            return math.inf
-        return (self.high - self.low) / 2 / self.point
-
     def __str__(self) -> str:
         """Median with its range or interval: `65,300 (64,100–66,000)`."""
         return f"{number(self.point)} ({self.bounds})" if self.bounds else number(self.point)
