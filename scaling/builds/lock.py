@@ -6,9 +6,9 @@ other package of the same name can take its place.
 """
 
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -66,7 +66,10 @@ def read_lock(file: Path, version: str) -> Locked:
             lock = Pylock.from_dict(document)
         except (ValueError, OSError, PylockValidationError) as error:
             raise UsageError(f"{file}: not a lock file ({error})") from None
-        return _of_interpreter(lock, document["packages"], version, file, readable.parent)
+        found = _of_interpreter(lock, document["packages"], version, file, readable.parent)
+    optional = _of_uv(file) if file.name == UV_LOCK else _of_lock(lock)
+    said = (f"{file.name}: left out: {each}" for each in (*optional, *found.left_out))
+    return replace(found, left_out=tuple(said))
 
 
 def text_of(entries: Iterable[Entry]) -> str:
@@ -94,7 +97,7 @@ def _of_interpreter(
     indexes = {PYPI, *map(_plain, uv_tool.indexes())}
     pins: list[str] = []
     written: list[Entry] = []
-    left_out = list(_optional(lock))
+    left_out: list[str] = []
     for package, entry in zip(lock.packages, entries, strict=True):
         if package.marker and not package.marker.evaluate(variables, context="lock_file"):
             continue
@@ -104,16 +107,33 @@ def _of_interpreter(
             pins.append(f"{package.name}=={package.version}")
         else:
             written.append(_absolute(entry, base))
-    said = (f"{file.name}: left out: {each}" for each in left_out)
-    return Locked(tuple(pins), tuple(written), tuple(said))
+    return Locked(tuple(pins), tuple(written), tuple(left_out))
 
 
-def _optional(lock: Pylock) -> Iterator[str]:
+def _of_lock(lock: Pylock) -> Iterator[str]:
     """What is only installed where somebody asks for it: extras, and groups beside the default."""
-    groups = [
-        each for each in lock.dependency_groups or () if each not in (lock.default_groups or ())
-    ]
-    for noun, names in (("group", groups), ("extra", lock.extras or ())):
+    default = lock.default_groups or ()
+    yield from _optional(lock.dependency_groups or (), default, lock.extras or ())
+
+
+def _of_uv(file: Path) -> Iterator[str]:
+    """The same of uv's own file, whose export no longer has it; `dev` is left out, too."""
+    project = file.with_name("pyproject.toml")
+    settings = tomllib.loads(project.read_text(encoding="utf-8")) if project.is_file() else {}
+    default = settings.get("tool", {}).get("uv", {}).get("default-groups", ())
+    for package in tomllib.loads(file.read_text(encoding="utf-8")).get("package", ()):
+        if "." in package.get("source", {}).values():
+            groups, extras = map(package.get, ("dev-dependencies", "optional-dependencies"))
+            kept = (groups or {}) if default == "all" else default
+            yield from _optional(groups or (), set(kept) - {"dev"}, extras or ())
+
+
+def _optional(
+    groups: Iterable[str], default: Collection[str], extras: Iterable[str]
+) -> Iterator[str]:
+    """`the groups dev and docs`, `the extra tls`."""
+    others = [each for each in groups if each not in default]
+    for noun, names in (("group", others), ("extra", list(extras))):
         if names:
             yield f"the {noun}{'s' if len(names) > 1 else ''} {listed(names)}"
 

@@ -194,14 +194,24 @@ def test_the_project_itself_is_left_out_with_a_line(index: Index, tmp_path: Path
 
 def test_a_lock_file_of_uv_is_read_alike(index: Index, tmp_path: Path) -> None:
     project(tmp_path / "beside" / "acme")
-    sources = '[tool.uv.sources]\nacme = { path = "../beside/acme" }\n'
+    index.add("pytest")
+    sources = (
+        '[tool.uv.sources]\nacme = { path = "../beside/acme" }\n'
+        '[project.optional-dependencies]\ntls = ["pytest"]\n'
+        '[dependency-groups]\ndev = ["pytest"]\ndocs = ["pytest"]\nweb = []\n'
+        '[tool.uv]\ndefault-groups = ["dev", "web"]\n'
+    )
     folder = project(tmp_path / "mine", "mine", '["acme", "shop"]', sources)
     uv_tool.must(
         uv_tool.run(["lock", "--project", str(folder), "--python", sys.executable]), "the project"
     )
     index.asked.clear()
     found, _, said = resolved(Required(files=[folder / "uv.lock"]))
-    assert said == ["uv.lock: left out: mine, the project itself"]
+    assert said == [
+        "uv.lock: left out: the groups dev and docs",
+        "uv.lock: left out: the extra tls",
+        "uv.lock: left out: mine, the project itself",
+    ]
     assert {name: each.has for name, each in found.items()} == {"acme": "own", "shop": "pure"}
     assert index.asked <= {"shop"}
 
