@@ -101,7 +101,7 @@ class Display(Protocol):
         """Other load disturbed the run just finished; `again`: it is made again at once."""
 
     def block_done(self, block: int, text: str) -> None:
-        """A block is complete, the first one is number 0; `text` is what is known now."""
+        """A block is complete, the first one is number 0; `text` says how far the study is."""
 
     def note(self, text: str) -> None:
         """Something that the user should know."""
@@ -208,7 +208,6 @@ class LiveLine:
     def __init__(self, console: Console) -> None:
         self._console = console
         self._figure = ""
-        self._aside = ""
         self._total = self._again = 0
         self._progress = Progress(
             BarColumn(bar_width=10, table_column=Column(min_width=10)),
@@ -243,9 +242,8 @@ class LiveLine:
             self._progress.update(self._task, total=self._total, again=text)
 
     def running(self, run: str, left: Left) -> None:
-        """Show what runs now beside the last figure; after a block, its line."""
-        self._show(self._aside or f"{left} · {run}{self._figure}")
-        self._aside = ""
+        """Show what runs now beside the last figure."""
+        self._show(f"{left} · {run}{self._figure}")
 
     def finished(self, run: str, figure: str, left: Left) -> None:
         """Go one step on."""
@@ -266,11 +264,7 @@ class LiveLine:
         self._show(busy_in_words(reason, again=again))
 
     def block_done(self, block: int, text: str) -> None:
-        """Print it above the line after the first block; after others, show it for one run."""
-        if block == 0:
-            self.note(text)
-        else:
-            self._aside = text
+        """Nothing: the line has the time left."""
 
     def note(self, text: str) -> None:
         """Print it above the line."""

@@ -1,15 +1,11 @@
 """The time left is what runs have really taken; until then it is the plan's estimate."""
 
-import io
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from scaling.base.formats import duration
 from scaling.journal.record import Cell, RunLine
-from scaling.run.progress import LiveLine
 from scaling.run.session import Done, InterruptedStudyError
 from scaling.run.time_left import Left, TimeLeft
 from scaling.study.plan.cells import EXPECTED_OVERHEAD_S, Plan
@@ -131,32 +127,3 @@ def test_it_comes_after_every_block_but_the_last(plan: Plan, tmp_path: Path) -> 
     assert block == 0
     in_a_block = len(plan.every_cell)
     assert text == f"block 1 of 2 done · {in_a_block * RUN_S:.0f} s left"
-
-
-def test_on_a_terminal_the_first_stays_and_the_others_are_there_for_a_run() -> None:
-    def shown(block: int) -> tuple[str, str]:
-        """What is printed at the end of a block, and while the next run is under way."""
-        printed = io.StringIO()
-        line = LiveLine(Console(file=printed, force_terminal=True, width=100))
-        line.begin(10, 0)
-        told = []
-        steps: tuple[Callable[[], None], ...] = (
-            lambda: line.block_done(block, "so much is known"),
-            lambda: line.running("echo", Left(9)),
-            lambda: line.finished("echo", "9/s", Left(8)),
-            lambda: line.running("compute", Left(8)),
-        )
-        for step in steps:
-            printed.truncate(printed.seek(0))
-            step()
-            told.append(printed.getvalue())
-        line.end()
-        assert "so much is known" not in told[3]
-        return told[0], told[1]
-
-    at_end, meanwhile = shown(0)
-    assert "so much is known" in at_end
-    assert "echo" in meanwhile
-    at_end, meanwhile = shown(1)
-    assert at_end == ""
-    assert "so much is known" in meanwhile
