@@ -34,9 +34,9 @@ from tests.support.published import PUBLISHED as ALL
 from tests.support.quotes import (
     Figures,
     bare_in,
+    comments_in,
     corrected,
     figures,
-    keys_in,
     without_code,
 )
 
@@ -127,21 +127,21 @@ def test_every_plot_is_there_and_no_picture_that_is_none(folder: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def quoted() -> Figures:
+def published() -> Figures:
     return figures()
 
 
 @of_all
-def test_every_figure_of_a_page_is_the_published_one(folder: Path, quoted: Figures) -> None:
+def test_every_figure_of_a_page_is_the_published_one(folder: Path, published: Figures) -> None:
     for name, words in TEXTS.items():  # one test: they quote the same studies
-        assert corrected(words, quoted) == words, f"{name}: `nox -s quotes` writes it anew"
+        assert corrected(words, published) == words, f"{name}: `nox -s quotes` writes it anew"
         assert not bare_in(words), f"{name}: put <!-- KEY --> after it, and KEY in figures.toml"
 
 
-def test_every_key_is_used(quoted: Figures) -> None:
-    used = {key for words in TEXTS.values() for key in keys_in(words)}
+def test_every_key_is_used(published: Figures) -> None:
+    used = {key for words in TEXTS.values() for key in comments_in(words)}
     bases = used | {key.rpartition(".")[0] for key in used}
-    assert quoted.sources.keys() <= bases
+    assert published.quoted.keys() <= bases
 
 
 @pytest.mark.parametrize("name", TEXTS)

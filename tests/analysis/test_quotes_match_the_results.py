@@ -4,7 +4,7 @@ import pytest
 
 from scaling.base.errors import UsageError
 from tests.support.published_tables import CELL, GAIN, figure, publish
-from tests.support.quotes import Figures, bare_in, corrected, keys_in, sources_in
+from tests.support.quotes import Figures, bare_in, comments_in, corrected, quoted_in
 
 KEYS = """
 ["machine/made".comparison]
@@ -47,7 +47,7 @@ def figures(tmp_path_factory: pytest.TempPathFactory) -> Figures:
     ]
     publish(folder / "machine" / "made", {"comparison": gains, "summary": cells})
     publish(folder / "other" / "made", {"comparison": [GAIN | slower]})
-    return Figures(sources_in(KEYS), folder)
+    return Figures(quoted_in(KEYS), folder)
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_a_key_stands_for_a_column_of_one_row_or_the_number_of_rows(
     assert figures.text(key) == written
     right = f"some **{written}**<!-- {key} --> and more"
     assert corrected(right.replace(written, "?"), figures) == right
-    assert keys_in(right) == [key]
+    assert comments_in(right) == [key]
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_a_key_without_a_figure_is_an_error(figures: Figures) -> None:
 )
 def test_a_bad_file_of_keys_is_refused(text: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        sources_in(text)
+        quoted_in(text)
 
 
 def test_what_stands_in_code_is_nobodys_figure(figures: Figures) -> None:

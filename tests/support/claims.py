@@ -46,6 +46,7 @@ from tests.support.tables import (
 CLAIMS = "claims"
 FILE = ROOT / "results" / "claims.toml"
 FEWEST = 6  # blocks of an interval
+VOID = "void"
 
 type Word = Literal["holds", "does not hold", "inconclusive", "cannot be tested here"]
 WORDS: tuple[Word, ...] = ("holds", "does not hold", "inconclusive", "cannot be tested here")
@@ -61,11 +62,6 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     year: int | None = None
     url: str = ""
     where: str = ""
-
-    @property
-    def heading(self) -> str:
-        """`Title, Author, 2025`."""
-        return ", ".join(str(part) for part in (self.title, self.author, self.year) if part)
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
@@ -126,8 +122,9 @@ def listed(file: Path = FILE) -> tuple[dict[str, Source], tuple[Claim, ...]]:
         if bool(claim.cannot) == (bool(claim.row) and is_bounded and bool(claim.run)):
             raise UsageError(f"{place}: expected row, run and at_least or at_most, or else cannot")
         claims[claim.name] = claim
-    order = list(sources)
-    return sources, tuple(sorted(claims.values(), key=lambda each: order.index(each.source)))
+    return sources, tuple(
+        claim for name in sources for claim in claims.values() if claim.source == name
+    )
 
 
 # ------------------------------------------------------------------------------------------- decide
@@ -147,16 +144,15 @@ class Evidence:
         return self.figures[0] if len(self.figures) == 1 else self.figures[0].over(self.figures[1])
 
     @property
-    def is_void(self) -> bool:
-        """Whether the controls of the study fail, so that none of its figures counts."""
-        return self.rows[0]["controls"] == "void"
+    def text(self) -> str:
+        """`1.45 (1.37–1.53)`; of two rows `1.45 (1.37–1.53): 14,900 (…) over 10,300 (…)`."""
+        each = " over ".join(figure.text() for figure in self.figures)
+        return each if len(self.figures) == 1 else f"{self.figure.text()}: {each}"
 
     @property
-    def builds_differ(self) -> str:
-        """In what else the two builds differ, as the comparisons of the study have it."""
-        arm, over = self.rows[0]["arm"], self.rows[-1].get("over_arm", self.rows[-1]["arm"])
-        pair = fitting(rows_of(self.study, COMPARISON), {"arm": arm, "over_arm": over})
-        return str(pair[0]["builds_differ"]) if pair else ""
+    def controls(self) -> str:
+        """What the controls of the study say: where they fail (`void`), no figure counts."""
+        return str(self.rows[0]["controls"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +181,7 @@ def judged(claim: Claim, machine: Path) -> Judged:
     found = [each for study in studies if (each := _evidence(claim, study))]
     if not found:
         return Judged(claim, UNTESTED, "not measured")
-    best = max(found, key=lambda each: (not each.is_void, each.figure.n))
+    best = max(found, key=lambda each: (each.controls != VOID, each.figure.n))
     return Judged(claim, *decided(best, claim.at_least, claim.at_most), best)
 
 
@@ -209,7 +205,7 @@ def _evidence(claim: Claim, study: Path) -> Evidence | None:
 def decided(evidence: Evidence, least: float, most: float) -> tuple[Word, str]:
     """The word for a figure that should be at least and at most so much, and the reason."""
     figure = evidence.figure
-    if evidence.is_void:
+    if evidence.controls == VOID:
         return INCONCLUSIVE, "the study is void: its controls fail"
     if figure.n < FEWEST:
         return INCONCLUSIVE, f"{plural(figure.n, 'block')}; an interval takes {FEWEST}"
@@ -249,7 +245,8 @@ def page(machine: Path, file: Path = FILE) -> str:
     parts = ["# Claims", counts(every), INTRODUCTION]
     for name, some in groupby(every, key=lambda each: each.claim.source):
         source = sources[name]
-        parts += [f"## {_safe(source.heading)}", f"<{source.url}>" if source.url else source.where]
+        heading = ", ".join(filter(None, (source.title, source.author, str(source.year or ""))))
+        parts += [f"## {_safe(heading)}", f"<{source.url}>" if source.url else source.where]
         parts.append("\n".join(line for each in some for line in _item(each)))
     runs = Counter(each.claim.run for each in every if each.reason == "not measured")
     parts.append("## What is not measured")
@@ -274,26 +271,16 @@ def _item(each: Judged) -> Iterator[str]:
     yield f"- **{each.word}** · {_safe(claim.claim)}"
     lines = {"theirs": claim.theirs}
     if evidence:
-        name = evidence.study.name
-        lines["ours"] = _ours(evidence)
-        lines["from"] = f"[{name}]({name}/tables.md): `{claim.column}` in `{claim.table}.csv`"
-        if (controls := evidence.rows[0]["controls"]) != "sound":
-            lines["from"] += f"; controls {controls}"
-        lines["builds"] = f"they also differ in {evidence.builds_differ}" * bool(
-            evidence.builds_differ
-        )
+        name, controls = evidence.study.name, evidence.controls
+        differ = evidence.rows[0].get("builds_differ")
+        source = f"[{name}]({name}/tables.md): `{claim.column}` in `{claim.table}.csv`"
+        lines["ours"] = evidence.text
+        lines["from"] = source if controls == "sound" else f"{source}; controls {controls}"
+        lines["builds"] = f"they also differ in {differ}" if differ else ""
         lines["rule"] = claim.why
     lines["why"] = each.reason
     lines["note"] = claim.note if evidence else ""
     yield from (f"  - {label}: {_safe(line)}" for label, line in lines.items() if line)
-
-
-def _ours(evidence: Evidence) -> str:
-    """`1.45 (1.37–1.53)`; of two rows `1.45 (1.37–1.53): 14,900 (…) over 10,300 (…)`."""
-    if len(evidence.figures) == 1:
-        return evidence.figure.text()
-    of, over = (each.text() for each in evidence.figures)
-    return f"{evidence.figure.text()}: {of} over {over}"
 
 
 def _safe(text: str) -> str:

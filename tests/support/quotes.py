@@ -15,7 +15,6 @@ words says where else a figure is from. Code is skipped.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -55,12 +54,15 @@ def count_rows(folder: Path) -> list[Row]:
 OF_FOLDERS: dict[str, Callable[[Path], Sequence[Row]]] = {CLAIMS: claim_rows, "counts": count_rows}
 
 
-class Quoted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a key stands for: a column of one row, or the number of rows.
+class Quoted(msgspec.Struct, frozen=True, kw_only=True):
+    """What a key stands for: a column of one row of a table, or the number of rows.
 
-    The figure is written times `scale`, with its interval, as its `point` alone or in `percent`.
+    `folder` is below `results/published`. The figure is written times `scale`, with its interval,
+    as its `point` alone or in `percent`.
     """
 
+    folder: str
+    table: str
     row: dict[str, object] = {}
     column: str = "ratio"
     scale: float = 1.0
@@ -68,37 +70,28 @@ class Quoted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     count: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A key's folder, below `results/published`, its table, and what is quoted of it."""
-
-    folder: str
-    table: str
-    quoted: Quoted
-
-
-def sources_in(text: str) -> dict[str, Source]:
-    """The sources of all keys in `figures.toml`.
+def quoted_in(text: str) -> dict[str, Quoted]:
+    """What all keys in `figures.toml` stand for.
 
     Raises:
         UsageError: no TOML, a key given twice, or a field that is wrong.
     """
-    found: dict[str, Source] = {}
+    found: dict[str, Quoted] = {}
     for folder, tables in document(text, FIGURES.name).items():
         for table, keys in tables.items():
             for key, value in keys.items():
                 if key in found:
                     raise UsageError(f"{FIGURES.name}: {key} is there twice")
-                quoted = converted(value, Quoted, f"{FIGURES.name}: {key}")
-                found[key] = Source(folder, table, quoted)
+                place = {"folder": folder, "table": table}
+                found[key] = converted({**value, **place}, Quoted, f"{FIGURES.name}: {key}")
     return found
 
 
 class Figures:
     """The quoted figures as texts, by key."""
 
-    def __init__(self, sources: Mapping[str, Source], published: Path = PUBLISHED) -> None:
-        self.sources = sources
+    def __init__(self, quoted: Mapping[str, Quoted], published: Path = PUBLISHED) -> None:
+        self.quoted = quoted
         self._published = published
 
     def text(self, comment: str) -> str:
@@ -108,34 +101,34 @@ class Figures:
             UsageError: no such key or column, or not exactly one row.
         """
         key, column = comment, ""
-        if comment not in self.sources:
+        if comment not in self.quoted:
             key, _, column = comment.rpartition(".")
-        if key not in self.sources:
-            raise unknown("key", comment, self.sources, where=FIGURES.name)
-        source = self.sources[key]
-        place = f"{source.folder}/{source.table}"
-        if source.quoted.count:
-            return f"{len(fitting(self._rows(source), source.quoted.row)):,}"
-        row = select(self._rows(source), source.quoted.row, place)
-        return written(row, source.quoted, column or source.quoted.column, place)
+        if key not in self.quoted:
+            raise unknown("key", comment, self.quoted, where=FIGURES.name)
+        quoted = self.quoted[key]
+        rows = self._rows(quoted)
+        if quoted.count:
+            return f"{len(fitting(rows, quoted.row)):,}"
+        place = f"{quoted.folder}/{quoted.table}"
+        return written(select(rows, quoted.row, place), quoted, column or quoted.column, place)
 
-    def _rows(self, source: Source) -> Sequence[Row]:
-        folder = self._published if source.folder == ALL else self._published / source.folder
-        if source.table in OF_FOLDERS:
-            return OF_FOLDERS[source.table](folder)
-        read = aa_rows if source.table == AA else lambda study: rows_of(study, source.table)
+    def _rows(self, quoted: Quoted) -> Sequence[Row]:
+        folder = self._published if quoted.folder == ALL else self._published / quoted.folder
+        if quoted.table in OF_FOLDERS:
+            return OF_FOLDERS[quoted.table](folder)
+        read = aa_rows if quoted.table == AA else lambda study: rows_of(study, quoted.table)
         return [row for study in studies_in(folder) for row in read(study)]
 
 
 def written(row: Row, quoted: Quoted, column: str, place: str) -> str:
     """A column of a row as a text has it."""
     sign = " %" if quoted.form == "percent" else ""
-    if column == quoted.column and f"{column}_low" in row:
+    if f"{column}_low" in row:
         figure = figure_of(row, column, place).scaled(quoted.scale)
         return number(figure.point) if quoted.form == "point" else figure.text(sign)
-    if column not in row:
-        raise unknown("column", column, row, where=place)
-    match row[column]:
+    match row.get(column):
+        case None:
+            raise unknown("column", column, row, where=place)
         case int() as count:
             return f"{count:,}"
         case float() as value:
@@ -158,7 +151,7 @@ BARE = re.compile(rf"{ALONE}{INTERVAL}(?![*_]*<!--)")
 CODE = re.compile(r"^(```|~~~).*?^\1|`[^`\n]+`", re.DOTALL | re.MULTILINE)
 
 
-def keys_in(text: str) -> list[str]:
+def comments_in(text: str) -> list[str]:
     """The keys that stand after a figure, with `.COLUMN`."""
     return [each["key"] for each in QUOTE.finditer(without_code(text)) if each["figure"]]
 
@@ -182,7 +175,7 @@ def corrected(text: str, figures: Figures) -> str:
     for quote in reversed(list(QUOTE.finditer(without_code(text)))):
         figure, key = quote["figure"], quote["key"]
         if not figure:
-            if key in figures.sources:
+            if key in figures.quoted:
                 raise UsageError(f"{key}: there is no figure before it; write ?<!-- {key} -->")
             continue  # `<!-- prettier-ignore -->` is no key
         right = figures.text(key)
@@ -193,4 +186,4 @@ def corrected(text: str, figures: Figures) -> str:
 
 def figures() -> Figures:
     """Those of the published studies."""
-    return Figures(sources_in(text_in(FIGURES)))
+    return Figures(quoted_in(text_in(FIGURES)))
