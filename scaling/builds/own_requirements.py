@@ -3,6 +3,7 @@
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from scaling.base.errors import UsageError
@@ -10,8 +11,12 @@ from scaling.builds import uv_tool
 from scaling.builds.build_failure import build_failure, keep_log
 from scaling.builds.cache import Say
 from scaling.builds.cpython import Interpreter
-from scaling.builds.lock import is_lock, read_lock, text_of
+from scaling.builds.index_options import index_options, variables_for
+from scaling.builds.lock import Locked, is_lock, read_lock, text_of
 from scaling.builds.uv_tool import Uv
+
+type Step = tuple[str, list[str], dict[str, str]]
+"""What is installed, by which arguments of uv, and with which variables for it."""
 
 
 @dataclass(frozen=True)
@@ -45,28 +50,34 @@ class OwnRequirements:
         locks = [read_lock(Path(each), version) for each in self.files if is_lock(Path(each))]
         for line in (line for each in locks for line in each.left_out):
             say(f"  {line}")
-        pins = [pin for each in locks for pin in each.pins]
-        written = [entry for each in locks for entry in each.written]
-        others = [each for each in self.files if not is_lock(Path(each))]
         with tempfile.TemporaryDirectory(prefix="scaling-own-") as temporary:
+            for names, wanted, variables in self._steps(locks, Path(temporary)):
+                own_uv = partial(uv, **variables)
+                _install(own_uv, command, wanted, names, interpreter.build, say)
 
-            def put(name: str, text: str) -> str:
-                Path(temporary, name).write_text(text, encoding="utf-8")
-                return str(Path(temporary, name))
+    def _steps(self, locks: Sequence[Locked], folder: Path) -> Iterator[Step]:
+        """What is installed one after the other; files are written to `folder`."""
+        pins = [pin for each in locks for pin in each.pins]
+        if pins:  # a lock file is complete: nothing is added to it
+            file = _put(folder / "pins.txt", "\n".join(pins))
+            yield "the lock file", ["--no-deps", "-r", file], {}
+        excluded: list[str] = []
+        if written := [entry for each in locks for entry in each.written]:
+            file = _put(folder / "pylock.toml", text_of(written))
+            yield "the lock file", ["--no-deps", "-r", file], {}
+            names = "\n".join(entry["name"] for entry in written)
+            excluded = ["--excludes", _put(folder / "excluded.txt", names)]
+        files = [each for each in self.files if not is_lock(Path(each))]
+        if files or self.names:
+            named = [word for each in files for word in ("-r", each)]
+            options = [line for each in files for line in index_options(Path(each))]
+            wanted = [*excluded, *named, "--", *self.names]
+            yield " ".join([*files, *self.names]), wanted, variables_for(options)
 
-            def step(names: str, *wanted: str) -> None:
-                _install(uv, command, wanted, names, interpreter.build, say)
 
-            if pins:  # a lock file is complete: nothing is added to it
-                step("the lock file", "--no-deps", "-r", put("pins.txt", "\n".join(pins)))
-            excluded: list[str] = []
-            if written:
-                step("the lock file", "--no-deps", "-r", put("pylock.toml", text_of(written)))
-                names = "\n".join(entry["name"] for entry in written)
-                excluded = ["--excludes", put("excluded.txt", names)]
-            if others or self.names:
-                named = [word for each in others for word in ("-r", each)]
-                step(" ".join([*others, *self.names]), *excluded, *named, "--", *self.names)
+def _put(file: Path, text: str) -> str:
+    file.write_text(text, encoding="utf-8")
+    return str(file)
 
 
 def _install(

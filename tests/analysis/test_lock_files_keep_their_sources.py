@@ -245,6 +245,30 @@ def test_more_is_asked_of_the_index_that_a_file_names(
     assert index.asked == set()
 
 
+@pytest.mark.parametrize("uv_is_set", [False, True])
+def test_an_index_of_a_file_wins_over_that_of_pip(
+    uv_is_set: bool, index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As it does in pip: uv gets pip's settings by its variables, which win over a file."""
+    monkeypatch.setenv("PIP_INDEX_URL", index.url)
+    if not uv_is_set:
+        monkeypatch.delenv("UV_DEFAULT_INDEX")
+    with serving(tmp_path / "own") as own:
+        own.add("acme")
+        file = tmp_path / "requirements.txt"
+        file.write_text(f"--index-url {own.url}\nacme\n")
+        found, _, _ = resolved(Required(files=[file]))
+        interpreter = inspect(sys.executable)
+        python = make_empty(interpreter, tmp_path / "environment")
+        command = ["pip", "install", "--python", str(python)]
+        requirements = OwnRequirements(files=[str(file)])
+        requirements.install(uv_tool.run, command, interpreter, lambda _: None)
+    (installed,) = (tmp_path / "environment").rglob("acme-*.dist-info")
+    expected = "9.0" if uv_is_set else "1.0"
+    assert (found["acme"].version, installed.name) == (expected, f"acme-{expected}.dist-info")
+    assert ("acme" in index.asked) is uv_is_set
+
+
 def test_a_source_of_the_projects_own_is_not_looked_up(index: Index, tmp_path: Path) -> None:
     with serving(tmp_path / "own") as own:
         own.add("acme", tag=OF_OTHERS)

@@ -33,6 +33,7 @@ from scaling.builds.build_failure import build_failure, keep_log
 from scaling.builds.cache import Say
 from scaling.builds.cpython import Interpreter, marker_variables, parse_build
 from scaling.builds.environments import make_empty
+from scaling.builds.index_options import index_options, variables_for
 from scaling.builds.lock import Entry, Locked, is_lock, read_lock
 from scaling.builds.ready.package import Package
 
@@ -109,7 +110,7 @@ class _Asking:
         return cls(
             interpreter=interpreter,
             folder=folder,
-            indexes=[line for each in files for line in _index_options(each)],
+            indexes=[line for each in files for line in index_options(each)],
             from_elsewhere=frozenset(written.union(*map(_names_with_sources, files))),
         )
 
@@ -152,8 +153,9 @@ class _Asking:
             failure = build_failure(answer.stderr)
             name = uv_tool.without_wheel(answer) or (failure.name if failure else None)
             if "--no-build" in arguments and MUST_BUILD.search(answer.stderr):
+                what = failure.name if failure else "a requirement"
                 raise UsageError(
-                    "a requirement is a folder or an archive that only says what it requires when "
+                    f"{what} is a folder or an archive that only says what it requires when "
                     "built. Name its pyproject.toml with -r instead, or build it with --build."
                 )
             if name is None or name in left_out:
@@ -263,28 +265,8 @@ class _Asking:
         if universal:
             minor = parse_build(self.interpreter.build).version
             base += ["--universal", "--python-version", minor]
-        return uv_tool.run([*base, *arguments], limit_s=limit_s)
-
-
-# Options of a requirements file that name package indexes.
-OF_INDEXES = re.compile(
-    r"\s*(-i|-f|--index-url|--extra-index-url|--find-links|--no-index)\b[ =]*(\S*)"
-)
-NESTED = re.compile(r"\s*(?:-r|--requirement)[ =]*(\S+)")
-FOLDERS = ("-f", "--find-links")
-
-
-def _index_options(file: Path) -> Iterator[str]:
-    """The options of a requirements file, and of those that it names, about package indexes."""
-    if is_lock(file) or file.suffix == ".toml" or not file.is_file():
-        return
-    for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
-        if nested := NESTED.match(line):
-            yield from _index_options(file.parent / nested[1])
-        elif found := OF_INDEXES.match(line):
-            option, value = found.groups()
-            is_folder = option in FOLDERS and "://" not in value
-            yield f"{option} {file.absolute().parent / value if is_folder else value}"
+        variables = variables_for(self.indexes)
+        return uv_tool.run([*base, *arguments], limit_s=limit_s, **variables)
 
 
 def _names_with_sources(file: Path) -> Iterator[str]:
