@@ -112,6 +112,15 @@ def test_what_is_no_application_is_refused(
     ("code", "says"),
     [
         ("import nothing_of_that_name", "'nothing_of_that_name', which is not installed"),
+        (
+            "raise ModuleNotFoundError('renamed in version 2, see the notes', name='pytest')",
+            "broken cannot be imported: ModuleNotFoundError: renamed in version 2, see the notes",
+        ),
+        (
+            "raise ModuleNotFoundError('broken was renamed', name='broken')",
+            "broken cannot be imported: ModuleNotFoundError: broken was renamed",
+        ),
+        ("import json.nothing", "ModuleNotFoundError: No module named 'json.nothing'"),
         ("x = 1\n1 / 0", "cannot be imported: ZeroDivisionError: division by zero (broken.py, l"),
         ("raise SystemExit(3)", "broken cannot be imported: SystemExit: 3"),
         ("import socket\nsocket.create_server(('127.0.0.1', 8000))", "starts a server when"),

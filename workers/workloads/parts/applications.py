@@ -22,6 +22,7 @@ from operator import attrgetter
 from typing import Any, Literal, get_args
 
 from workers.cell import share
+from workers.worker.missing import missing_package
 
 type Interface = Literal["asgi", "aiohttp", "wsgi"]
 
@@ -148,14 +149,17 @@ def _import(name: str) -> types.ModuleType:
     except ApplicationError:
         raise
     except ModuleNotFoundError as error:
-        missing = error.name or ""
-        if name == missing or name.startswith(f"{missing}."):
+        absent = error.name or ""
+        asked_for = name == absent or name.startswith(f"{absent}.")
+        if asked_for and str(error) == f"No module named {absent!r}":
             raise ApplicationError(
-                f"there is no module {missing!r} on the path: add its folder with --path"
+                f"there is no module {absent!r} on the path: add its folder with --path"
             ) from error
-        raise ApplicationError(
-            f"{name} imports {missing!r}, which is not installed: add it with --with"
-        ) from error
+        if missing := missing_package(error):
+            raise ApplicationError(
+                f"{name} imports {missing!r}, which is not installed: add it with --with"
+            ) from error
+        raise ApplicationError(f"{name} cannot be imported: {one_line(error)}") from error
     except (Exception, SystemExit) as error:
         raise ApplicationError(f"{name} cannot be imported: {one_line(error)}") from error
 
