@@ -17,7 +17,7 @@ PACKAGES = sorted(" ".join(each.packages for each in PROGRAMS.values()).split())
 OF_NPM = [each.npm for each in PROGRAMS.values() if each.npm]
 ON_GITHUB = {"chromium", "gcc", "libc6-dev", "nodejs", "npm"}
 """What its machines have, or have another name for."""
-NOT_ON_PATH = {"chromium", "cpython-source", "jemalloc", "servers", "tcmalloc"}
+NOT_ON_PATH = {"chromium", "jemalloc", "servers", "tcmalloc"}
 
 
 def words(text: str) -> list[str]:

@@ -25,7 +25,6 @@ from scaling.builds.interpreters.source import is_there as can_be_compiled
 from scaling.builds.runtimes import RUNTIMES, AbsentRuntimeError, find
 from scaling.builds.settings import SETTINGS
 from scaling.run.process_tree import CANNOT_STOP
-from tests.support import cpython_source
 from tests.support.chromium import NAMES as BROWSERS
 from workers.services.native import NO_NAMESPACE, NativeError, done, own_folder
 
@@ -106,7 +105,6 @@ class Program:
 PROGRAMS = {
     "bun": Program("", partial(on_path, "bun"), partial(runs, "bun"), npm="bun"),
     "cc": Program(COMPILER.apt, partial(can_be_compiled, COMPILER)),
-    "cpython-source": Program("", cpython_source.is_there),  # SCALING_CPYTHON_SOURCE names it
     "chromium": Program("chromium", partial(on_path, *BROWSERS)),
     "go": Program("", partial(on_path, "go"), partial(runs, "go")),  # Debian 12 has 1.19
     "jemalloc": Program("libjemalloc2", partial(can_be_loaded, "jemalloc")),
