@@ -48,7 +48,8 @@ def fit(workers: Floats, values: Floats, count: int, sigma: Floats | None = None
     """
     unit = np.array([values[0] / workers[0], 1.0, 1.0])[:count]
     try:
-        with catch_warnings(action="ignore", category=OptimizeWarning):  # about a perfect fit
+        # A perfect fit is warned of, and the search may pass where the divisor is 0.
+        with catch_warnings(action="ignore", category=OptimizeWarning), np.errstate(all="ignore"):
             found, _ = curve_fit(throughput, workers, values / unit[0], FIRST[:count], sigma)
     except RuntimeError:  # the search does not end
         return np.full(count, np.nan)
@@ -93,7 +94,9 @@ def laws(curve: Curve) -> Iterator[Law]:
         runs = curve.values["throughput"][:, [curve.workers.index(n) for n in ns]]
         whole = runs[(runs > 0).all(axis=1)]
         if region is not None and len(ns) >= FEWEST_N and len(whole):
-            yield _law(curve, region, ns, whole)
+            law = _law(curve, region, ns, whole)
+            if law.estimates["gamma"].n:
+                yield law
 
 
 def _law(curve: Curve, region: str, ns: tuple[int, ...], runs: Floats) -> Law:

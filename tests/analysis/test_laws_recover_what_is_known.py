@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from scaling.analysis.arrays import Floats
 from scaling.analysis.laws import AMDAHL, USL, fit, throughput
@@ -42,20 +44,37 @@ def test_exact_data_give_exact_parameters(alpha: float, beta: float, gamma: floa
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("ns", [SIX, SEVEN], ids=["to 8", "to 64"])
-def test_intervals_hold_the_truth(ns: tuple[int, ...], shape: str) -> None:
+def test_intervals_and_band_hold_the_truth(ns: tuple[int, ...], shape: str) -> None:
     """At least 88 %, in 160 studies: three standard errors below 94 %."""
     alpha, beta = SHAPES[shape]
     rng, at = np.random.default_rng(SEED), np.array(ns, float)
     true = usl(at, alpha, beta)
-    held = np.zeros(3)
+    held, inside = np.zeros(3), np.zeros(len(ns))
     for noise in NOISES * STUDIES:
         runs = true + errors(noise, true, 8, rng)
-        found = medians(np.array([fit(at, block, USL, block) for block in runs]), "")
+        fits = [fit(at, block, USL, block) for block in runs]
+        found = medians(np.array(fits), "")
+        band = medians(np.array([throughput(at, *each) for each in fits]), "")
+        inside += [each.low <= value <= each.high for each, value in zip(band, true, strict=True)]
         held += [
             each.low <= value <= each.high
             for each, value in zip(found, (1, alpha, beta), strict=True)
         ]
     assert (held / STUDIES / len(NOISES) >= 0.88).all(), held
+    assert (inside / STUDIES / len(NOISES) >= 0.88).all(), inside
+
+
+@given(
+    st.lists(st.integers(1, 512), min_size=6, max_size=10, unique=True).map(sorted),
+    st.data(),
+)
+def test_any_throughputs_have_finite_parameters_or_none(ns: list[int], data: st.DataObject) -> None:
+    some = st.floats(1e-3, 1e3)
+    values = np.array(data.draw(st.lists(some, min_size=len(ns), max_size=len(ns))))
+    for count in (AMDAHL, USL):
+        found = fit(np.array(ns, float), values, count, values)
+        assert found.shape == (count,)
+        assert np.isfinite(found).all() or np.isnan(found).all()
 
 
 @dataclass(frozen=True)
