@@ -1,6 +1,7 @@
 """Services and load generators: stopped, slow, or killed while a run needs them."""
 
 import contextlib
+import os
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -13,7 +14,16 @@ import psutil
 from scaling.analysis.table.load import read_journal
 from scaling.base.errors import ScalingError
 from tests.faults.attempt import Fault, Try
-from tests.faults.drivers import SERVED, Driver, during, send, study
+from tests.faults.drivers import (
+    IN_WINDOW_S,
+    SERVED,
+    Driver,
+    during,
+    outcome,
+    send,
+    start,
+    study,
+)
 from tests.faults.records import judged, latest
 from workers.cell import LOOPBACK
 from workers.services.postgres import NAME
@@ -121,6 +131,20 @@ def _recovered(folder: Path, runs: int, *, harmless: bool) -> Try:
     return Try(problem=problem, lost=runs - len(last))
 
 
+def driver_ended(folder: Path) -> Iterator[Try]:
+    """The driver gets a signal in a window, beside each service: all end with it."""
+    for name, (module, options) in BESIDE.items():
+        with study(**{"seconds": 60.0} | options) as ready:
+            for by in (signal.SIGTERM, signal.SIGKILL):
+                driver = start(ready, folder / f"{name}-{by.name}")
+                driver.wait_for_window(1)
+                time.sleep(IN_WINDOW_S)
+                there = driver.exit_code is None and _processes(driver, module)
+                os.kill(driver.pid, by)
+                driver.wait()
+                yield outcome(driver, (), "" if there else f"no process of {name} was there")
+
+
 def _processes(driver: Driver, module: str) -> list[psutil.Process]:
     """What serves: what the module has started, or its own process where that is nothing."""
     found: dict[psutil.Process, list[psutil.Process]] = {}
@@ -135,4 +159,7 @@ FAULTS: dict[str, Fault] = {
     f"{name} {word}": service(name, do)
     for name in BESIDE
     for word, do in {"stopped": stop, "slow": slow, "killed": kill}.items()
-} | {"postgres out of connections": service("postgres", take_connections)}
+} | {
+    "postgres out of connections": service("postgres", take_connections),
+    "driver ended beside services": driver_ended,
+}

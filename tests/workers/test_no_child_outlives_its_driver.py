@@ -4,10 +4,13 @@
 """
 
 import json
+import signal
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.support.children import PATIENCE_S, Own, each_case, environment
@@ -90,6 +93,55 @@ def test_all_end_when_the_driver_is_killed(own: Own, model: str, when: str, deaf
         assert not any(map(is_gone, seen))
         driver.kill()
         driver.wait(PATIENCE_S)
+        wait_until(lambda: all(map(is_gone, seen)))
+    finally:
+        end(driver)
+
+
+ASKED = """
+    import os
+    from shop import app as answering
+
+    async def app(scope, receive, send):
+        if scope["type"] == "http":
+            with open(PIDS, "a") as pids:
+                pids.write(f"{os.getpid()}\\n")
+        await answering(scope, receive, send)
+"""
+LOADED = """
+import sys
+from pathlib import Path
+from tests.support.serving import served
+
+command = {"application": "asked:app", "server": "command", "command": sys.argv[2]}
+served("app", Path(sys.argv[1]), model="processes", workers=2, window_s=3600, parameters=command)
+"""
+UVICORN = f"{sys.executable} -m uvicorn asked:app --port {{port}} --workers {{workers}}"
+
+
+@pytest.mark.one_build
+@pytest.mark.skipif(sys.platform != "linux", reason="commands are measured there")
+@pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGKILL], ids=lambda each: each.name)
+@pytest.mark.parametrize("command", [UVICORN, f"sh -c 'setsid {UVICORN} & wait'"])
+def test_a_command_under_load_ends_with_its_driver(
+    shop: Path, command: str, by: signal.Signals
+) -> None:
+    """With all that it has started, in whatever session, and with the load generator."""
+    pids_file = shop / "pids"
+    (shop / "asked.py").write_text(textwrap.dedent(ASKED) + f"PIDS = {str(pids_file)!r}\n")
+    driver = subprocess.Popen(
+        [sys.executable, "-c", LOADED, str(shop), command],
+        env=environment(shop, HOME=str(Path.home())),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        wait_until(lambda: says(pids_file, lines=100))
+        started = {each.pid for each in psutil.Process(driver.pid).children(recursive=True)}
+        seen = started | set(map(int, pids_file.read_text().split()))
+        assert len(seen) >= 4  # who measures and who loads, the server and its workers
+        driver.send_signal(by)
+        assert driver.wait(PATIENCE_S) == -by
         wait_until(lambda: all(map(is_gone, seen)))
     finally:
         end(driver)
