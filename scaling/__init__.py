@@ -2,8 +2,7 @@
 
 This is the public front: notebooks and other programs import names from here, and nothing inside
 does. A journal becomes a table with `load`, a table with its study with `read`, and everything that
-follows from it with `StudyResults.of(read(…))`; `plot` draws a figure, `explain` has what each cell
-loses.
+follows from it with `StudyResults.of(read(…))`; `plot` draws a figure.
 
 The noxfile imports this file on whatever Python runs nox, so it needs only Python 3.10. What needs
 pandas is imported at its first use.
@@ -19,27 +18,15 @@ from scaling.base.version import __version__
 if TYPE_CHECKING:
     from scaling.analysis.curves import curves as curves
     from scaling.analysis.results import StudyResults as StudyResults
-    from scaling.analysis.statistics.verdict import COST as COST
-    from scaling.analysis.statistics.verdict import LATENCY as LATENCY
-    from scaling.analysis.statistics.verdict import RATE as RATE
-    from scaling.analysis.statistics.verdict import hypothesis as hypothesis
-    from scaling.analysis.statistics.verdict import judge as judge
     from scaling.analysis.table.load import load as load
     from scaling.analysis.table.load import read_journal as read
     from scaling.base.formats import number as number
     from scaling.base.formats import percent as percent
     from scaling.report.plots.draw import drawn as plot
-    from scaling.report.tables.losses import loss_rows as explain
 
 _HOMES = {
-    "COST": "scaling.analysis.statistics.verdict:COST",
-    "LATENCY": "scaling.analysis.statistics.verdict:LATENCY",
-    "RATE": "scaling.analysis.statistics.verdict:RATE",
     "StudyResults": "scaling.analysis.results:StudyResults",
     "curves": "scaling.analysis.curves:curves",
-    "explain": "scaling.report.tables.losses:loss_rows",
-    "hypothesis": "scaling.analysis.statistics.verdict:hypothesis",
-    "judge": "scaling.analysis.statistics.verdict:judge",
     "load": "scaling.analysis.table.load:load",
     "number": "scaling.base.formats:number",
     "percent": "scaling.base.formats:percent",
@@ -48,15 +35,9 @@ _HOMES = {
 }
 
 __all__ = [
-    "COST",
-    "LATENCY",
-    "RATE",
     "StudyResults",
     "__version__",
     "curves",
-    "explain",
-    "hypothesis",
-    "judge",
     "load",
     "number",
     "percent",

@@ -41,13 +41,6 @@ class Primitives:
         return f"{PRIMITIVES}: gain of {self.workers} threads over one, {self.loop}"
 
 
-def is_counted(workload: str) -> bool:
-    """Whether verdicts on a workload are counted, in texts and on the page of all studies: no
-    program consists of primitives, and there are many of them.
-    """
-    return workload != PRIMITIVES
-
-
 def primitives(results: StudyResults) -> Iterator[Primitives]:
     """The rows of a study, in its order: for each sizing, and each loop; without gains none."""
     for sweep in results.sweeps:
