@@ -1,5 +1,5 @@
 """A fault is of an inherited context if it shows with one more often than by chance, and never
-without.
+without. A check has a limit of time.
 
 Where nobody listens any more, the client ends with the reason; a hang names the user's own line.
 """
@@ -16,9 +16,12 @@ import pytest
 
 from scaling.analysis.check.evidence import CHANCE, MOST_TRIES, is_cause
 from scaling.analysis.check.exceptions import stuck
-from scaling.journal.beside import Kind
-from scaling.run.check.application import causes_by_trying
+from scaling.base.vocabulary import PROCESSES
+from scaling.journal.beside import AppCheck, Kind
+from scaling.run.check import runs
+from scaling.run.check.application import AppCheckError, causes_by_trying, check_application
 from scaling.run.check.client import CheckClient, Sending, always
+from scaling.run.child import Child, Ending
 from scaling.run.load import LoadError
 
 
@@ -71,6 +74,58 @@ def test_a_race_is_seldom_taken_for_it(rate: float) -> None:
         assert len(with_it) <= MOST_TRIES
         named += bool(answers[-1])
     assert named / 2_000 < CHANCE
+
+
+class Clock:
+    """The time of a check in which each run takes `each_s`, or until its limit."""
+
+    def __init__(self, each_s: float) -> None:
+        self.now_s, self.each_s = 1_000.0, each_s
+
+    def monotonic(self) -> float:
+        return self.now_s
+
+    def run_child(self, *_: object, limit_s: float, **__: object) -> Ending:
+        self.now_s += min(limit_s, self.each_s)
+        return Ending("timed-out" if limit_s < self.each_s else "measured", self.each_s)
+
+
+def limited(each_s: float, monkeypatch: pytest.MonkeyPatch) -> tuple[float, AppCheck]:
+    """A check with runs that take so long: how long it took, s, and its result."""
+    clock = Clock(each_s)
+    monkeypatch.setattr(runs, "time", clock)
+    monkeypatch.setattr(runs, "run_child", clock.run_child)
+    try:
+        found = check_application(Child("python", {}), {"lifespan": "off"})
+    finally:
+        assert clock.now_s - 1_000 <= runs.CHECK_S
+    return clock.now_s - 1_000, found
+
+
+@pytest.mark.parametrize(
+    ("each_s", "took_s", "left_out"),
+    [
+        (5.0, 55.0, ()),
+        (12.0, 84.0, ("4 runs of first requests to all loops at once: no time was left",)),
+        (20.0, 90.0, ("5 runs of first requests", "fresh processes: no", "forked processes: no")),
+    ],
+)
+def test_a_check_has_a_limit_and_says_what_it_left_out(
+    each_s: float, took_s: float, left_out: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    took, found = limited(each_s, monkeypatch)
+    assert took == took_s
+    assert len(found.left_out) == len(left_out)
+    for said, expected in zip(found.left_out, left_out, strict=True):
+        assert said.startswith(expected)
+    assert found.models == (("threads",) if each_s == 20 else ("threads", *PROCESSES))
+
+
+def test_an_application_that_leaves_no_time_for_threads_is_not_called_sound(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with pytest.raises(AppCheckError, match="so slow that nothing can be compared in 90 s"):
+        limited(40.0, monkeypatch)
 
 
 def test_a_refused_connection_is_a_missing_answer() -> None:

@@ -155,6 +155,53 @@ def test_exceptions_of_a_group_are_read() -> None:
     ]
 
 
+OURS = """\
+Exception ignored in: <callback>
+Traceback (most recent call last):
+  File "shop.py", line 9, in pay
+  File "workers/workloads/parts/watched.py", line 324, in _start
+TypeError: startswith first arg must be str or a tuple of str, not NoneType
+Traceback (most recent call last):
+  File "workers/workloads/parts/watched.py", line 90, in _wait
+  File "threading.py", line 700, in wait
+threading.BrokenBarrierError
+"""
+THROUGH_OURS = """\
+Traceback (most recent call last):
+  File "uvicorn/protocols/http/httptools_impl.py", line 400, in run_asgi
+  File "workers/workloads/parts/watched.py", line 120, in called
+  File "shop.py", line 9, in pay
+  File "<string>", line 3, in __init__
+  File "asyncio/locks.py", line 30, in acquire
+ValueError: no money
+"""
+
+
+def test_what_ours_raises_is_no_exception_of_the_application() -> None:
+    """What is raised further in, or in what Python has made of the user's code, is the user's."""
+    sample = "TypeError: startswith first arg must be str or a tuple of str, not NoneType"
+    broken = [[answer({}, status=503)], [MILK]]
+    (found,) = judged(answers=broken, text=OURS, samples=[sample])
+    assert found.message == "2 loops in threads: status 503"
+    (found,) = judged(answers=broken, text=OURS + THROUGH_OURS)
+    assert "ValueError: no money (shop.py, line 9); the client saw" in found.message
+
+
+def test_exceptions_that_one_loop_raises_too_are_no_reason() -> None:
+    alone = [Seen(workers=1, answers=[[TEA], [MILK]], text=THROUGH_OURS)]
+    broken = Seen(workers=2, answers=[[answer({}, status=500)], [MILK]], text=THROUGH_OURS)
+    (found,) = Judge(NAMES, alone).findings([broken])
+    assert found.message == "2 loops in threads: status 500"
+
+
+def test_a_fault_that_several_requests_show_is_one_finding() -> None:
+    error, cut = answer({}, status=500), Answer(failure="the answer broke off after 3 bytes")
+    (found,) = judged(answers=[[error], [cut]], text=THROUGH_OURS)
+    assert (found.kind, found.request) == ("error", "GET /tea")
+    without = judged(answers=[[error], [cut]])
+    assert kinds(without) == [("no-answer", "GET /milk"), ("error", "GET /tea")]
+
+
 def test_a_crash_has_its_place() -> None:
     text = """\
 Fatal Python error: Segmentation fault

@@ -70,6 +70,13 @@ def test_only_paths_are_shortened(said: str, shown: str | None) -> None:
     assert without_paths(data, ["/code", "/other/", "", ".", "/"]) == expected
 
 
+def test_a_file_of_ours_keeps_its_folder_and_that_of_a_user_does_not(tmp_path: Path) -> None:
+    """So that what ours raises can be told from what an application does."""
+    for folder, shown in ((ROOT, "workers/cell.py"), (tmp_path, "cell.py")):
+        said = f'File "{folder}/workers/cell.py", line 3'.encode()
+        assert without_paths(said, [str(folder)]) == f'File "{shown}", line 3'.encode()
+
+
 def test_users_folder_is_a_tilde(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/ada")
     assert without_paths(b"no /home/ada/data/x.csv", []) == b"no ~/data/x.csv"

@@ -45,7 +45,6 @@ HUNG = "timed-out"
 NOT_READY = "is --health the right path?"
 WORDS = 200  # bytes of a body in a message
 WEBSOCKET = "websocket"  # a fact: whether a path takes WebSocket connections
-NO_TIME = "no time was left"
 
 
 class AppCheckError(ScalingError):
@@ -109,10 +108,10 @@ class _Check:
         for count in workers:
             try:
                 self._several.append(self._in_threads(count))
-            except OutOfTimeError:
+            except OutOfTimeError as error:
                 if not self._several:
                     raise
-                self._left_out.append(f"{count} loops in threads: {NO_TIME}")
+                self._left_out.append(f"{count} loops in threads: {error}")
 
     def result(self, models: Sequence[str]) -> AppCheck:
         """What is wrong, with these models of processes looked at, too."""
@@ -144,9 +143,9 @@ class _Check:
         try:
             while most and not any(map(_unanswered, self._several)) and len(found) < FIRSTS:
                 found.append(self._runs(THREADS, most, Sending(first=True)))
-        except OutOfTimeError:
+        except OutOfTimeError as error:
             missing = plural(FIRSTS - len(found), "run")
-            self._left_out.append(f"{missing} of first requests to all loops at once: {NO_TIME}")
+            self._left_out.append(f"{missing} of first requests to all loops at once: {error}")
         return found
 
     def _with_inherited(self, findings: Sequence[Finding]) -> list[Finding]:
@@ -163,8 +162,8 @@ class _Check:
             inherited = causes_by_trying(
                 suspects, lambda inherit: self._kinds(self._in_threads(at[0], inherit=inherit))
             )
-        except OutOfTimeError:
-            self._left_out.append(f"whether threads inherit what they should not: {NO_TIME}")
+        except OutOfTimeError as error:
+            self._left_out.append(f"whether threads inherit what they should not: {error}")
             return list(findings)
         return [
             self._judge.relabelled(each, "context-inherited") if each.kind in inherited else each

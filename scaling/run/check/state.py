@@ -24,8 +24,7 @@ from scaling.run.check.client import Sending, WorkerOf, always
 from scaling.run.check.runs import OutOfTimeError, Runs
 
 ROUNDS = 3  # in which what differs is tried again, beside runs with all requests at one worker,
-FEWEST_ROUNDS = 2  # where time runs out,
-AGAIN = 1  # where all of it is proven in another model
+FEWEST_ROUNDS = 2  # where time runs out
 MOST_PASSES = 2  # that are tried again
 CANNOT_FORK = "imports start threads"  # what the host says (workers/host/models.py)
 
@@ -57,8 +56,8 @@ class StateCheck:
         for model in models:
             try:
                 found += self._of_model(model)
-            except OutOfTimeError:
-                self.left_out.append(f"{IN_WORDS[model]}: no time was left")
+            except OutOfTimeError as error:
+                self.left_out.append(f"{IN_WORDS[model]}: {error}")
         if self._lost:
             self._try_threads()
             kept = [each for each in self.models if each not in self._lost]
@@ -78,9 +77,9 @@ class StateCheck:
                 tried[number] = [run.sequence]
                 if any(run.sequence[at].status >= FIRST_SERVER_ERROR for at in differing):
                     self._raised += self.judge.new_exceptions(run)
-        self.models.append(model)
         if lost := self._tried_again(model, tried):
             self._lost[model] = lost
+        self.models.append(model)
         return []
 
     def _of_failure(self, model: str, run: Seen) -> list[Finding]:
@@ -95,25 +94,23 @@ class StateCheck:
 
     def _tried_again(self, model: str, tried: dict[int, list[Sequence[Answer]]]) -> Split:
         """What differs in every try: each pass is tried again, in turn with runs in which one of
-        the two workers gets all requests.
+        the two workers gets all requests. What is proven in another model is tried once more.
         """
         chosen = self._most_telling(tried)
         proven = {position for split in self._lost.values() for position in split}
-        rounds = AGAIN if self._differing(tried, chosen).keys() <= proven else ROUNDS
+        once = self._differing(tried, chosen).keys() <= proven
         done = 0
         try:
-            while chosen and done < rounds:
-                self.baseline.add(self._run(model, always(done % PAIR)).sequence)
+            while chosen and done < (1 if once else ROUNDS):
+                if not once:
+                    self.baseline.add(self._run(model, always(done % PAIR)).sequence)
                 for number in chosen:
                     tried[number].append(self._split(model, number).sequence)
                 chosen = [each for each in chosen if self.baseline.in_all(tried[each])]
                 done += 1
-        except OutOfTimeError:
-            if done < min(rounds, FEWEST_ROUNDS):
-                self.left_out.append(
-                    f"{IN_WORDS[model]}: answers differed once, and no time was left to try again"
-                )
-                return {}
+        except OutOfTimeError as error:
+            if done < FEWEST_ROUNDS:
+                raise OutOfTimeError(f"answers differed once, and {error} to try again") from None
         return self._differing(tried, chosen)
 
     def _differing(
@@ -151,8 +148,8 @@ class StateCheck:
                 if self.baseline.differences(tried[0]):
                     tried.append(self._split(THREADS, number).sequence)
                 lost |= self.baseline.in_all(tried)
-        except OutOfTimeError:
-            self.left_out.append("whether threads keep what processes lose: no time was left")
+        except OutOfTimeError as error:
+            self.left_out.append(f"whether threads keep what processes lose: {error}")
         if found := {at: each for at, each in lost.items() if at in positions}:
             self._lost[THREADS] = found
 

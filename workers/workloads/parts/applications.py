@@ -148,20 +148,14 @@ def _import(name: str) -> types.ModuleType:
             return importlib.import_module(name)
     except ApplicationError:
         raise
-    except ModuleNotFoundError as error:
-        absent = error.name or ""
-        asked_for = name == absent or name.startswith(f"{absent}.")
-        if asked_for and str(error) == f"No module named {absent!r}":
-            raise ApplicationError(
-                f"there is no module {absent!r} on the path: add its folder with --path"
-            ) from error
-        if missing := missing_package(error):
-            raise ApplicationError(
-                f"{name} imports {missing!r}, which is not installed: add it with --with"
-            ) from error
-        raise ApplicationError(f"{name} cannot be imported: {one_line(error)}") from error
     except (Exception, SystemExit) as error:
-        raise ApplicationError(f"{name} cannot be imported: {one_line(error)}") from error
+        missing = missing_package(error)
+        if missing == name.partition(".")[0]:
+            raise ApplicationError(
+                f"there is no module {missing!r} on the path: add its folder with --path"
+            ) from error
+        advice = f"\nAdd the package that has {missing} with --with" if missing else ""
+        raise ApplicationError(f"{name} cannot be imported: {one_line(error)}{advice}") from error
 
 
 def _attribute(module: types.ModuleType, module_name: str, name: str) -> Any:
@@ -221,18 +215,36 @@ def _kind_of(found: Any) -> str:
 
 
 def one_line(error: BaseException) -> str:
-    """An error in one line: the place in the code that raised it, and what a taken port means."""
+    """An error in one line: its place in the user's code, else that which raised it, and what a
+    taken port means.
+    """
     lines = str(error).strip().splitlines()
     words = f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
     if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
         words += ". It binds a port of its own, which only one worker can have: leave that out"
-    trace = error.__traceback__
-    while trace and trace.tb_next:
-        trace = trace.tb_next
-    if trace is None or trace.tb_frame.f_code.co_filename.startswith("<"):
+    places = [(trace.tb_frame.f_code.co_filename, trace.tb_lineno) for trace in _traces(error)]
+    written = [each for each in places if not each[0].startswith("<")]  # not made at run time
+    if not written:
         return words
-    place = os.path.basename(trace.tb_frame.f_code.co_filename)
-    return f"{words} ({place}, line {trace.tb_lineno})"
+    of_user = [each for each in written if not each[0].startswith(not_the_users())]
+    file, line = (of_user or written)[-1]
+    return f"{words} ({os.path.basename(file)}, line {line})"
+
+
+def _traces(error: BaseException) -> Iterator[types.TracebackType]:
+    trace = error.__traceback__
+    while trace:
+        yield trace
+        trace = trace.tb_next
+
+
+@functools.cache
+def not_the_users() -> tuple[str, ...]:
+    """How the names of files begin that no user wrote: of Python, of packages, and ours."""
+    import sysconfig  # costs a child memory
+
+    paths = (sysconfig.get_path(each) for each in ("stdlib", "purelib", "platlib"))
+    return ("<", *paths, f"{__file__.rpartition('/workloads/')[0]}/")
 
 
 @contextlib.contextmanager

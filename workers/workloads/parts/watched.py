@@ -9,7 +9,6 @@ import atexit
 import contextlib
 import random
 import sys
-import sysconfig
 import threading
 import time
 from collections import deque
@@ -20,7 +19,7 @@ from typing import Any, ClassVar
 
 from workers import Worker, parameter
 from workers.workloads.app import App
-from workers.workloads.parts.applications import Application
+from workers.workloads.parts.applications import Application, not_the_users
 from workers.workloads.parts.servers import BaseServer
 from workers.workloads.parts.websocket_route import on_websocket
 from workers.workloads.parts.wsgi_on_loop import OnAsgi, Wsgi
@@ -301,11 +300,7 @@ SHARE = 0.02  # of lines that pause
 PAUSE_S = 50e-6
 FIRST_SHARE, FIRST_PAUSE_S = 0.8, 0.001  # of lines that run for the first time
 FIRST_MOST_S = 0.2  # in all: a large application has thousands of such lines
-NOT_THE_USERS = (
-    "<",
-    *(sysconfig.get_path(each) for each in ("stdlib", "purelib", "platlib")),
-    f"{__file__.rpartition('/workloads/')[0]}/",
-)
+NOT_THE_USERS = not_the_users()
 
 
 class _FirstLines:

@@ -1,0 +1,121 @@
+"""What a check finds is said in the application's own words, with its line, and what to do."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scaling.run.check.application import AppCheckError
+from tests.support.app_checks import check
+
+pytestmark = [pytest.mark.slow, pytest.mark.one_build]
+
+BROKEN = """
+from starlette.applications import Starlette
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route, WebSocketRoute
+from aiohttp import web
+
+def chunks():
+    yield b"tea"
+    raise RuntimeError("no more")
+
+async def streamed(request):
+    return StreamingResponse(chunks())
+
+async def short(request):
+    return Response(b"tea", headers={"content-length": "7"})
+
+async def long(request):
+    return Response(b"tea for two", headers={"content-length": "3"})
+
+async def raising(request):
+    raise LookupError("no tea")
+
+async def socket(websocket):
+    await websocket.accept()
+    await websocket.send_text("tea")
+
+async def refusing(websocket):
+    await websocket.close()
+
+async def of_aiohttp(request):
+    answer = web.WebSocketResponse()
+    await answer.prepare(request)
+    return answer
+
+app = Starlette(routes=[
+    Route("/streamed", streamed), Route("/short", short), Route("/long", long),
+    Route("/raising", raising), WebSocketRoute("/ws", socket), WebSocketRoute("/no", refusing),
+])
+
+def create():
+    made = web.Application()
+    made.router.add_get("/ws", of_aiohttp)
+    return made
+"""
+QUICK: dict[str, Any] = {"alone": 1, "firsts": 0, "together_s": 0.1}
+STREAMED = (
+    r"^GET /streamed on one loop: RuntimeError: no more \(broken.py, line 9\); the client saw: "
+    r"the answer broke off after 3 bytes$"
+)
+SOCKET = "a WebSocket route: it answers no request of HTTP"
+
+
+@pytest.mark.parametrize(
+    ("path", "says"),
+    [
+        ("/streamed", STREAMED),
+        ("/short", r"Response content shorter than Content-Length.*; the client saw: the answer b"),
+        ("/long", r"Response content longer than Content-Length.*; the client saw: the answer bro"),
+        ("/raising", r"answered with status 500 on one loop: LookupError: no tea \(broken.py, li"),
+        ("/ws", f"^GET /ws on one loop: {SOCKET}"),
+        ("/no", "^GET /no is answered with status 404 on one loop"),
+        ("/none", "^GET /none is answered with status 404 on one loop"),
+    ],
+)
+def test_what_goes_wrong_on_one_loop_has_the_words_of_the_application(
+    path: str, says: str, tmp_path: Path
+) -> None:
+    said = refused("broken:app", path, tmp_path)
+    assert re.search(says, said[0]), said
+    assert len(said) == 2  # the second line is what to do
+
+
+def test_a_websocket_route_of_aiohttp_is_said_to_be_one(tmp_path: Path) -> None:
+    assert SOCKET in refused("broken:create", "/ws", tmp_path, factory=True)[0]
+
+
+def refused(name: str, path: str, folder: Path, **parameters: Any) -> list[str]:
+    (folder / "broken.py").write_text(BROKEN)
+    with pytest.raises(AppCheckError) as raised:
+        check(name, [{"path": path}], folder, workers=(), alone=1, **parameters)
+    return str(raised.value).splitlines()
+
+
+def test_a_status_without_an_exception_is_the_symptom() -> None:
+    """Nothing of ours is taken for the application's, such as what ends with the interpreter."""
+    found = check("faults.now_and_then:application", [{}], alone=1, firsts=0)
+    assert [each.kind for each in found.findings] == ["error"]
+    assert found.findings[0].message == "2 loops in threads: status 503"
+
+
+@pytest.mark.parametrize(
+    ("name", "factory", "remedy"),
+    [
+        ("application", False, "if a function makes it, name that with --factory"),
+        ("create_around", True, "make all that it starts inside the factory"),
+    ],
+)
+def test_what_can_start_once_says_what_to_do_by_what_was_asked(
+    name: str, factory: bool, remedy: str
+) -> None:
+    (found,) = check(f"faults.runs_once:{name}", [{}], **QUICK, factory=factory).findings
+    assert found.kind == "failed-to-start"
+    assert "RuntimeError: Manager.start() can only be called once (runs_once.py" in found.message
+    assert remedy in found.remedy
+
+
+def test_made_inside_the_factory_it_starts_on_each_loop() -> None:
+    assert check("faults.runs_once:create_app", [{}], **QUICK, factory=True).ok
