@@ -9,7 +9,7 @@ eq. 4.31), Amdahl's (AFIPS 30, 1967, 483-485) with beta = 0:
 work that only one can do at a time), `beta` the coherency (what each pair of workers costs). A
 curve bends where the hardware does, so a law is fitted inside one region. Each block is fitted by
 itself, and parameters are medians over the blocks with the interval of every other figure: in
-simulated studies with the noise of runs these hold the parameters in 91 to 98 %
+simulated studies with the noise of runs these hold the parameters in 89 % or more
 (tests/analysis/test_laws_recover_what_is_known.py).
 """
 
