@@ -41,7 +41,9 @@ def main(arguments: list[str]) -> int:
         os.dup2(2, 1)
         if arguments[:1] == ["--describe"]:
             from workers.readback.describe import describe
+            from workers.system import end_with_the_parent
 
+            end_with_the_parent()
             document: dict[str, Any] = describe(_named_workloads(arguments[1:]))
         elif arguments:
             print(USAGE, file=sys.stderr)

@@ -4,6 +4,7 @@ import contextlib
 import os
 import signal
 import socket
+import sys
 from collections.abc import Callable
 
 from workers.cell import LOOPBACK
@@ -84,3 +85,15 @@ def ends_with_this_process(by: signal.Signals) -> Callable[[], None]:
             os._exit(1)
 
     return ask
+
+
+def end_with_the_parent() -> None:
+    """Have the kernel kill this process when the one that started it ends (Linux).
+
+    For a process that imports what may never return, and of which nobody reads the answer then.
+    """
+    if sys.platform == "linux":
+        with contextlib.suppress(ImportError):  # a build without libffi
+            import ctypes
+
+            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL))

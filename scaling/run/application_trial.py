@@ -38,7 +38,9 @@ MOST_ERRORS = 0.5  # a larger share of requests that fail: no figure would mean 
 # Run in the child's environment. The application finds its share of each budget, as in a run.
 FIND_OUT = """
 import json, os, sys
+from workers.system import end_with_the_parent
 from workers.workloads.parts import applications
+end_with_the_parent()
 application, factory, interface, budgets = json.loads(sys.argv[1])
 os.environ |= applications.share_variables(1, 0, applications.read_budgets(budgets))
 try:

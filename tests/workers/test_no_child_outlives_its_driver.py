@@ -13,6 +13,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from scaling.builds.ready.examine import IMPORT_EACH
+from scaling.run.application_trial import FIND_OUT
 from tests.support.children import PATIENCE_S, Own, each_case, environment
 from tests.support.drivers import end
 from tests.support.waiting import is_gone, says, wait_until
@@ -143,5 +145,45 @@ def test_a_command_under_load_ends_with_its_driver(
         driver.send_signal(by)
         assert driver.wait(PATIENCE_S) == -by
         wait_until(lambda: all(map(is_gone, seen)))
+    finally:
+        end(driver)
+
+
+HANGING = """
+import os, time
+with open("pid", "w") as pid:
+    pid.write(f"{os.getpid()}\\n")
+time.sleep(3600)
+"""
+QUESTIONS = {
+    "description": ["-m", "workers", "--describe", "--workload", "hanging:Theirs"],
+    "interface": ["-c", FIND_OUT, '["hanging:app", false, "auto", ""]', ""],
+    "readiness": ["-c", IMPORT_EACH, '[["hanging"], [], 3600]'],
+}
+
+
+@pytest.mark.one_build
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel ends it there")
+@pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGKILL], ids=lambda each: each.name)
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_an_import_that_never_ends_does_with_the_driver(
+    question: str, by: signal.Signals, tmp_path: Path
+) -> None:
+    (tmp_path / "hanging.py").write_text(HANGING)
+    ask = "import subprocess, sys; subprocess.run(sys.argv[1:])"
+    driver = subprocess.Popen(
+        [sys.executable, "-c", ask, sys.executable, *QUESTIONS[question]],
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        wait_until(lambda: says(tmp_path / "pid"))
+        asked = int((tmp_path / "pid").read_text())
+        driver.send_signal(by)
+        driver.wait(PATIENCE_S)
+        wait_until(lambda: is_gone(asked))
     finally:
         end(driver)

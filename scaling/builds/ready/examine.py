@@ -254,6 +254,8 @@ OF_ABI3 = "it is abi3, made for builds with the GIL"
 IMPORT_EACH = """
 import faulthandler, importlib, json, os, sys
 from workers.readback.gil import GilWatch, stays_enabled
+from workers.system import end_with_the_parent
+end_with_the_parent()
 modules, without, limit_s = json.loads(sys.argv[1])
 answers = os.fdopen(os.dup(1), "w")
 os.dup2(2, 1)
