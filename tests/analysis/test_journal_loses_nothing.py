@@ -2,6 +2,8 @@
 
 import errno
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,8 +16,9 @@ from scaling.journal.file import FILE_NAME, JournalFile
 from scaling.journal.identity import choose
 from scaling.journal.reading import read_lines
 from scaling.journal.record import Line, RunLine, SetAsideLine, StudyLine, decode_line, encode_line
-from tests.faults.attempt import Try
+from tests.faults.checks import After, checked
 from tests.faults.journal import SYNCED, killed
+from tests.support.children import environment
 from tests.support.refusing import failing
 from tests.support.studies import FakeStudy
 
@@ -257,4 +260,33 @@ def test_what_another_program_does_to_it_loses_no_other_line(
 @pytest.mark.slow
 @pytest.mark.parametrize("place", [0.5, SYNCED])
 def test_a_killed_writer_loses_and_doubles_no_line(tmp_path: Path, place: float) -> None:
-    assert killed(tmp_path / "a", b"", 3, place) == Try()
+    assert killed(tmp_path / "a", b"", 3, place) == {}
+
+
+def test_what_is_looked_at_after_a_fault_finds_harm(path: Path) -> None:
+    write(path, *LINES, RUNS[0])
+    (path.parent / "tmp").mkdir()
+    (path.parent / "tmp" / "left").touch()
+    unknown = (9, RUNS[0].cell, 1) if isinstance(RUNS[0], RunLine) else None
+    assert unknown
+    after = After(path.parent, [unknown], (FILE_NAME, "tmp"), "Traceback …", "exit code 1")
+    found = checked(after, started=False)
+    assert {name: len(each) for name, each in found.items()} == dict.fromkeys(
+        ("failed", "traceback", "lost", "doubled", "files"), 1
+    )
+    path.write_bytes(b"no journal\n")
+    assert "not readable" in checked(after, started=False)["lost"][0]
+
+
+@pytest.mark.slow
+def test_a_process_that_is_left_after_a_fault_is_named_and_ended() -> None:
+    code = """if True:
+        import pathlib, subprocess, sys
+        from tests.faults import checks
+        checks.GRACE_S = 0.0
+        left = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+        for _ in range(2):
+            print(len(checks.processes(checks.After(pathlib.Path()))), end=" ")
+    """
+    said = subprocess.check_output([sys.executable, "-c", code], env=environment(), text=True)
+    assert said == "1 0 "

@@ -3,16 +3,16 @@
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
 
 from rich.console import Console
 from rich.table import Table
 
-from tests.faults.attempt import COUNTED, Row
-from tests.faults.trying import FAULTS, rows
+from tests.faults.checks import CHECKS
+from tests.faults.trying import FAULTS, tried
 
 AT_ONCE = 2 * (os.cpu_count() or 1)  # most of them wait
-CAPTION = "lost, doubled: records of runs; processes, files, ports: left behind"
 
 
 def main() -> None:
@@ -24,23 +24,20 @@ def main() -> None:
     names = [name for name in FAULTS if any(each in name for each in asked.names or [""])]
     if not names:
         parser.error(f"no such fault; there are: {', '.join(FAULTS)}")
-    found = []
-    for row in rows(names, asked.at_once):
-        found.append(row)
-        print(" ".join(row.cells), *row.notes, sep="\n  ", flush=True)
-    Console(highlight=False).print(table(sorted(found, key=lambda row: names.index(row.fault))))
-    sys.exit(any(row.failed for row in found))
-
-
-def table(found: Sequence[Row]) -> Table:
-    """A line for each fault."""
-    made = Table(box=None, header_style="bold", pad_edge=False, caption=CAPTION)
-    made.add_column("fault", overflow="fold")
-    for heading in ("tries", "survived", *COUNTED, "took"):
-        made.add_column(heading, justify="right")
-    for row in found:
-        made.add_row(*row.cells)
-    return made
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("fault", no_wrap=True)
+    for heading in ("tries", *CHECKS, "took"):
+        table.add_column(heading, justify="right")
+    failed = False
+    context = get_context("spawn")
+    with ProcessPoolExecutor(asked.at_once, mp_context=context, max_tasks_per_child=1) as pool:
+        for done in as_completed([pool.submit(tried, name) for name in names]):
+            row = done.result()
+            failed |= row.failed
+            print(" ".join(row.cells), *row.notes, sep="\n  ", flush=True)
+            table.add_row(*row.cells)
+    Console(highlight=False, width=100).print(table)
+    sys.exit(failed)
 
 
 if __name__ == "__main__":

@@ -1,63 +1,59 @@
-"""The child: however it goes wrong, its run is labelled, and the other runs are measured."""
+"""The child: however it goes wrong, its run is labelled, the others are measured, and it ends."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from scaling.base.errors import ScalingError
-from tests.faults.attempt import Fault, Try
+from tests.faults.checks import Fault, Try, complete, judged, latest, wrong
 from tests.faults.drivers import finished, start, study
-from tests.faults.records import latest
+from tests.faults.kills import TURNS
 
 OWN = Path(__file__).with_name("own")
 # What may be written down of each; the processes that a worker starts are ended, and cost nothing.
 OUTCOMES = {
+    "fine": {"measured"},
     "segfault": {"crashed", "failed"},
-    "abort": {"crashed", "failed"},
     "exit": {"garbled", "failed"},
     "endless": {"timed-out"},
     "deadlock": {"timed-out"},
     "memory": {"failed"},
-    "rubbish": {"measured"},
     "rubbish-as-record": {"measured", "garbled"},
-    "nan": {"failed"},
     "fork": {"measured"},
     "daemon": {"measured"},
 }
 MODELS = ("threads", "processes")
 BUILDS = ("3.14", "3.14t")  # a build may change what comes of it
+ALONE: dict[str, Any] = {"arm": BUILDS, "model": MODELS, "workers": ("2",)}
 
 
-def child(way: str) -> Fault:
-    """The fault `way`, in the window and during set-up, on two builds under two models.
-
-    Beside its runs there are fine ones.
-    """
-
-    def tries(folder: Path) -> Iterator[Try]:
-        sets = (f"faulty:Faulty.way=fine,{way}", "faulty:Faulty.when=setup,window")
-        asked: dict[str, Any] = {"workload": ("faulty:Faulty",), "set": sets, "workers": ("2",)}
-        with study(own=[OWN], arm=BUILDS, model=MODELS, **asked) as ready:
-            yield finished(start(ready, folder))
-            yield from judged_children(folder, len(ready.plan.runs))
-
-    return tries
-
-
-def judged_children(folder: Path, runs: int) -> Iterator[Try]:
-    """A try for each run: one that went wrong says so, the others were measured."""
-    try:
-        found = latest(folder)
-    except ScalingError as error:
-        yield Try(problem=str(error), lost=runs)
-        return
-    yield Try(lost=runs - len(found))
+def child(folder: Path, way: str, workload: str, asked: dict[str, Any]) -> Iterator[Try]:
+    """The fault `way`, in the window and during set-up. Beside its runs there are fine ones."""
+    sets = (f"{workload}.way=fine,{way}", f"{workload}.when=setup,window")
+    options = asked | {"workload": (workload,), "set": sets, "blocks": 1}
+    with study(own=[OWN], **options) as ready:
+        yield finished(start(ready, folder))
+        try:
+            found, groups = latest(folder), {line.group for line, _ in judged(folder)}
+        except ScalingError as error:
+            yield wrong(str(error))
+            return
+        yield complete(folder, len(ready.plan.runs))
+        yield wrong("no runs took turns" if asked is TURNS and groups <= {None} else "")
     for line, why in found:
-        way, when = line.cell.parameters["way"], line.cell.parameters["when"]
-        wanted = OUTCOMES.get(str(way), {"measured"})
-        wrong = line.outcome not in wanted or (line.outcome != "measured" and not why)
-        said = f"{way} in {when} in {line.cell.model} on {line.cell.arm}: {line.outcome} ({why})"
-        yield Try(problem=said if wrong else "")
+        done, when = str(line.cell.parameters["way"]), line.cell.parameters["when"]
+        is_right = line.outcome in OUTCOMES[done] and (line.outcome == "measured" or why)
+        where = f"{done} in {when} in {line.cell.model} on {line.cell.arm}"
+        yield wrong("" if is_right else f"{where}: {line.outcome} ({why})")
 
 
-FAULTS: dict[str, Fault] = {f"child: {way}": child(way) for way in OUTCOMES}
+FAULTS: dict[str, Fault] = {
+    f"child{where}: {way}": partial(child, way=way, workload=workload, asked=asked)
+    for where, workload, asked in (
+        ("", "faulty:Faulty", ALONE),
+        (" in a group", "faulty:FaultyInTurn", TURNS),
+    )
+    for way in OUTCOMES
+    if way != "fine"
+}

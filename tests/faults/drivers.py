@@ -11,12 +11,10 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import psutil
 
 from scaling.base.console import new_console
 from scaling.base.errors import ScalingError
@@ -27,9 +25,7 @@ from scaling.run.measure import ChildNeeds, Prepared, measure, prepared
 from scaling.run.progress import PlainLines
 from scaling.run.services import Services
 from scaling.study.definition import Options
-from tests.faults.attempt import Try
-from tests.faults.left_behind import left_behind, unexpected
-from tests.faults.records import Key, compared, records
+from tests.faults.checks import After, Key, Try, checked, wrong
 from tests.support.cli import BUILD
 
 PATIENCE_S = 150.0  # it bounds a hang, and measures nothing
@@ -38,7 +34,7 @@ IN_WINDOW_S = 0.4  # from ready workers to a time in their window
 READY = "> ready"
 TRACEBACK = 70  # the exit code of a driver that a user would have seen a traceback of
 SERVED = ("serve.server=tcp", "serve.connections=2", "serve.rate_per_s=200")  # a small load
-DERIVED = ("tmp", "said", FILE_NAME)
+FILES = ("tmp", "said", FILE_NAME)
 
 
 @contextlib.contextmanager
@@ -98,21 +94,13 @@ class Driver:
     def wait_for_window(self, number: int) -> bool:
         """Wait until it opens this window, counted from 1; False if it ends or takes too long."""
         deadline = time.monotonic() + PATIENCE_S
-        while self.windows() < number and time.monotonic() < deadline:
-            if self.wait(0):
-                return False
+        while self.windows() < number and time.monotonic() < deadline and not self.wait(0):
             time.sleep(0.01)
         return self.windows() >= number
 
-
-def _telling(*given: Any, **options: Any) -> Ending:
-    """Run a child, and say when its workers are ready."""
-
-    def watch(phase: str, facts: Mapping[str, Any]) -> None:
-        if phase == "ready":
-            print(READY, flush=True)
-
-    return run_child(*given, **options | {"watch": watch})
+    def after(self, kept: Collection[Key] = (), problem: str = "") -> Try:
+        """A try whose driver has ended: its journal should have the records `kept`."""
+        return checked(After(self.folder, kept, FILES, self.said, problem))
 
 
 def start(ready: Prepared, folder: Path, change: Callable[[], object] = lambda: None) -> Driver:
@@ -121,120 +109,74 @@ def start(ready: Prepared, folder: Path, change: Callable[[], object] = lambda: 
     driver = Driver(folder)
     driver.before = driver.windows()
     driver.pid = os.fork()
-    if driver.pid:
-        return driver
-    code = TRACEBACK
+    if not driver.pid:
+        os._exit(_drive(ready, folder, change))
+    return driver
+
+
+def _drive(ready: Prepared, folder: Path, change: Callable[[], object]) -> int:
+    """Measure, as a command would; return its exit code."""
     try:
         os.setsid()
         said = os.open(folder / "said", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         os.dup2(said, 1)
         os.dup2(said, 2)
         sys.stdout = open(1, "w", buffering=1, closefd=False)  # noqa: SIM115
-        tempfile.tempdir = str(folder / "tmp")
-        os.environ["TMPDIR"] = tempfile.tempdir
+        tempfile.tempdir = os.environ["TMPDIR"] = str(folder / "tmp")
         signal.signal(signal.SIGINT, signal.default_int_handler)
         child.LIMIT_S = LIMIT_S
         vars(execute)["run_child"] = _telling
         Services.ceiling.__kwdefaults__ = {"seconds": 0.1}
         change()
         measure(ready, folder, PlainLines(new_console()), again=False)
-        code = 0
     except ScalingError as error:
         print(f"scaling: {error}", flush=True)
-        code = error.exit_code
+        return error.exit_code
     except KeyboardInterrupt:
-        code = 130  # as the command line ends then
+        return 130
     except BaseException:
         print(traceback.format_exc(), flush=True)
-    finally:
-        os._exit(code)
+        return TRACEBACK
+    return 0
 
 
-@contextlib.contextmanager
-def running(driver: Driver) -> Iterator[Driver]:
-    """Have it end with the block at the latest, also by an exception."""
-    try:
-        yield driver
-    finally:
-        if driver.exit_code is None:
-            driver.kill()
+def _telling(*given: Any, **options: Any) -> Ending:
+    """Run a child, and say when its workers are ready."""
+    watch = options.pop("watch", lambda phase, facts: None)
+
+    def telling(phase: str, facts: Mapping[str, Any]) -> None:
+        if phase == "ready":
+            print(READY, flush=True)
+        watch(phase, facts)
+
+    return run_child(*given, **options, watch=telling)
 
 
-def send(processes: Iterable[psutil.Process], number: signal.Signals) -> None:
-    """Send a signal to those that are still there."""
-    for each in processes:
-        with contextlib.suppress(psutil.Error):
-            each.send_signal(number)
-
-
-def finished(driver: Driver, kept: Sequence[Key] = (), codes: Sequence[int] = (0,)) -> Try:
+def finished(driver: Driver, kept: Collection[Key] = (), codes: Sequence[int] = (0,)) -> Try:
     """A try whose driver should end by itself with one of these exit codes."""
     if not driver.wait():
         driver.kill()
-        return outcome(driver, kept, "it hangs")
+        return driver.after(kept, "it hangs")
     if driver.exit_code not in codes:
-        last = driver.said.strip().splitlines()[-1:]
-        return outcome(driver, kept, f"exit code {driver.exit_code}: {''.join(last)}")
-    return outcome(driver, kept)
+        last = "".join(driver.said.strip().splitlines()[-1:])
+        return driver.after(kept, f"exit code {driver.exit_code}: {last}")
+    return driver.after(kept)
 
 
 def during(
-    ready: Prepared,
-    folder: Path,
-    windows: Iterable[int],
-    do: Callable[[Driver], str | None],
-    judged: Callable[[Path], Try],
-) -> Iterator[Try]:
-    """In each of these windows, in a study of its own, do something; judge the folder afterwards.
+    ready: Prepared, folder: Path, windows: Sequence[int], do: Callable[[Driver], str]
+) -> Iterator[tuple[Driver, Try]]:
+    """In each of these windows, in a study of its own, do something; the driver goes on.
 
-    `do` returns why nothing was tried, if so.
+    `do` returns why nothing was tried, "" if it was.
     """
     for number in windows:
         driver = start(ready, folder / str(number))
         if not driver.wait_for_window(number):
             driver.kill()
-            yield Try(problem=f"window {number} did not open: {driver.said}")
+            yield driver, wrong(f"window {number} did not open: {driver.said}")
             continue
         time.sleep(IN_WINDOW_S)
         if problem := do(driver):
-            yield Try(problem=problem)
-        yield finished(driver)
-        yield judged(driver.folder)
-
-
-def outcome(driver: Driver, kept: Sequence[Key], problem: str = "") -> Try:
-    """What a driver that has ended left: its journal should have the records `kept`."""
-    if "Traceback" in driver.said and not problem:
-        problem = "a traceback: " + driver.said.strip().splitlines()[-1]
-
-    def files() -> list[str]:
-        return unexpected(driver.folder, DERIVED) + unexpected(driver.folder / "tmp")
-
-    return remains(driver.folder / FILE_NAME, kept, files, problem)
-
-
-def remains(
-    journal: Path, kept: Sequence[Key], files: Callable[[], list[str]], problem: str = ""
-) -> Try:
-    """What is there once no process runs: the records `kept`, and `files` that nobody expects."""
-    left = left_behind()
-    names = files()
-    notes = [problem, *(f"left running: {each}" for each in left.processes)]
-    notes += [f"left: {each}" for each in names]
-    found = compared(journal, kept) if kept else Try()
-    return Try(
-        problem="; ".join(filter(None, [*notes, found.problem])),
-        lost=found.lost,
-        doubled=found.doubled,
-        processes=len(left.processes),
-        files=len(names),
-        ports=len(left.ports),
-    )
-
-
-def kept_in(folder: Path) -> list[Key]:
-    """The records in a folder's journal so far; none where there is no readable one yet."""
-    try:
-        return list(records(folder / FILE_NAME))
-    except (ScalingError, OSError):
-        return []
+            yield driver, wrong(problem)
+        yield driver, finished(driver)

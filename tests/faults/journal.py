@@ -1,128 +1,111 @@
-"""The journal: its writer killed at every step, the file cut anywhere or changed, the disk full."""
+"""The journal: its writer killed at every step, the file cut anywhere or changed.
+
+The study measures nothing: real plan, real journal, real driver, runs made up in no time.
+"""
 
 import os
+import random
 import signal
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator
 from itertools import count
 from pathlib import Path
 
 import msgspec
 
-from scaling.base.errors import ScalingError, UsageError
-from scaling.journal.file import FILE_NAME
-from scaling.journal.record import Cell, RunLine
+from scaling.analysis.table.load import read_journal
+from scaling.base.console import new_console
+from scaling.base.errors import ScalingError
+from scaling.journal.file import FILE_NAME, JournalFile
+from scaling.journal.record import CeilingLine, Cell, RunLine
+from scaling.machine.topology import Topology
+from scaling.run.progress import PlainLines
+from scaling.run.session import Batch, Done, drive
+from scaling.study.definition import Options
+from scaling.study.file import study_from
+from scaling.study.plan.cells import Plan, make_plan
 from scaling.study.plan.order import PlannedRun
-from tests.faults import namespaces
-from tests.faults.attempt import Fault, Try
-from tests.faults.left_behind import unexpected
-from tests.faults.pretended import do_study, keys_of, plan, pretend
-from tests.faults.records import Key, compared, records
+from tests.faults.checks import After, Fault, Key, Try, checked, key_of, records, wrong
+from tests.support.descriptions import description
+from tests.support.runs import with_
+from tests.support.studies import FakeStudy
 
-PLAN = plan("echo")
-ALL = keys_of(PLAN)
+MADE = FakeStudy(ticks=2)
+CEILING = CeilingLine(service="site", parameters={"pages": 1}, requests_per_s=1_000.0)
 TORN = b'{"kind":"run","cell":{"work'
 PLACES = (0.0, 0.01, 0.5, 0.99, 1.0)  # of a line, before the writer is killed
 SYNCED = 2.0  # ... or once it is on disk
+NEWLINE = ord("\n")
+FRAME_EVERY = 10  # of the flipped bytes: a frame takes 20 ms
+
+
+def _plan() -> Plan:
+    """Two blocks of echo with one worker and with two."""
+    asked = Options(
+        workload=("echo",), workers=("1,2",), blocks=2, seconds=1.0, controls=False, aa_pairs=False
+    )
+    study = study_from(asked, running_build="3.14t")
+    return make_plan(study, {"3.14t": description()}, Topology(logical_cpus=2, physical_cores=2))
+
+
+def pretend(run: PlannedRun) -> tuple[RunLine, bytes | None]:
+    """A run without fault."""
+    line = MADE.run(run.cell, random.Random(run.position))
+    return with_(line, block=run.block, position=run.position, attempt=run.attempt), None
+
+
+PLAN = _plan()
+ALL = {key_of(pretend(run)[0]) for run in PLAN.runs}
+
+
+def do_study(folder: Path, acknowledge: Callable[[Key], object] = lambda key: None) -> None:
+    """Do what remains of the study in a folder; each run in the journal is acknowledged.
+
+    Raises:
+        ScalingError: the journal cannot be used or written.
+    """
+    with JournalFile(folder / FILE_NAME) as journal:
+        if journal.head is None:
+            journal.append(MADE.first_line)
+        if not journal.ceilings:
+            journal.append(CEILING)
+
+        def acknowledged() -> None:
+            for line in journal.runs:
+                acknowledge(key_of(line))
+
+        def done(runs: Batch) -> list[Done]:
+            acknowledged()
+            return [pretend(run) for run in runs]
+
+        drive(PLAN, journal, done, lambda line: None, PlainLines(new_console(quiet=True)))
+        acknowledged()
+
+
+def whole_journal(folder: Path) -> bytes:
+    """That of a complete study."""
+    do_study(folder)
+    return (folder / FILE_NAME).read_bytes()
+
+
+def resumed(folder: Path, kept: Collection[Key]) -> Try:
+    """The same command again: what was `kept` is still there, the rest is made, once."""
+    known = [each.name for each in folder.glob("*")]
+    before = checked(After(folder, kept, known), started=False)
+    try:
+        do_study(folder)
+    except Exception as error:
+        return before | wrong(f"not resumed: {type(error).__name__}: {error}")
+    return before or checked(After(folder, ALL), started=False)
 
 
 def killed_at_every_line(folder: Path) -> Iterator[Try]:
     """SIGKILL before, inside and after each line: study, ceiling, set-aside and run."""
-    whole = _whole(folder)
+    whole = whole_journal(folder)
     head, ceiling, *_ = whole.splitlines(keepends=True)
     for name, begun in {"new": b"", "resumed": head + ceiling + TORN}.items():
         for number in range(whole.count(b"\n") - begun.count(b"\n") + bool(begun)):
             for place in (*PLACES, SYNCED):
                 yield killed(folder / f"{name}-{number}-{place}", begun, number, place)
-
-
-def cut_at_every_byte(folder: Path) -> Iterator[Try]:
-    """The journal of a complete study ends after any byte of its last two lines."""
-    whole = _whole(folder)
-    runs = [*records(folder / FILE_NAME)]
-    *_, before_last, last = whole.splitlines(keepends=True)
-    os.fsync = lambda fd: None  # 60,000 of them would take minutes
-    for kept in range(len(whole) - len(before_last) - len(last), len(whole)):
-        (folder / FILE_NAME).write_bytes(whole[:kept])
-        # A line is whole without its newline, too.
-        left = runs[
-            : len(runs) - 2 + (kept >= len(whole) - len(last) - 1) + (kept >= len(whole) - 1)
-        ]
-        readable = compared(folder / FILE_NAME, left)
-        yield readable if not readable.is_clean else _resumed(folder, set(left))
-
-
-def disk_full(folder: Path) -> Iterator[Try]:
-    """The results are on a disk of a few KiB; then there is room."""
-    namespaces.own_mounts()
-    needed = len(_whole(folder)) // 1024
-    for kib in range(4, needed, 4):
-        disk = folder / f"{kib}-kib"
-        disk.mkdir()
-        namespaces.mount_memory(disk, kib)
-        acknowledged: set[Key] = set()
-        yield _refused(disk / "out", "No space left|the disk took", ScalingError, acknowledged)
-        namespaces.mount_memory(disk, 1024)
-        yield _resumed(disk / "out", acknowledged)
-
-
-def folder_read_only(folder: Path) -> Iterator[Try]:
-    """Nothing can be written: a new study and one that is to be resumed."""
-    namespaces.own_mounts()
-    for name, begun in {"new": b"", "begun": _whole(folder)[:-100]}.items():
-        place = folder / name
-        place.mkdir()
-        if begun:
-            (place / FILE_NAME).write_bytes(begun)
-        namespaces.mount_read_only(place)
-        yield _refused(place, "Read-only file system", UsageError)
-        if begun and (place / FILE_NAME).read_bytes() != begun:
-            yield Try(problem="a journal that cannot be written was changed")
-
-
-def removed(folder: Path) -> Iterator[Try]:
-    """Another program removes the journal, or its folder, or puts another file in its place."""
-    yield from _interfered(folder / "file", lambda path: path.unlink())
-    yield from _interfered(folder / "folder", _remove_folder)
-
-
-def replaced(folder: Path) -> Iterator[Try]:
-    """Another program moves the journal away; it is put back before the study is resumed."""
-
-    def move(path: Path) -> None:
-        path.rename(path.with_suffix(".moved"))
-
-    def put_back(path: Path) -> None:
-        path.with_suffix(".moved").rename(path)
-
-    yield from _interfered(folder, move, put_back)
-
-
-def changed(folder: Path) -> Iterator[Try]:
-    """Another program appends to the journal, or cuts off its last line."""
-
-    def append(path: Path) -> None:
-        with path.open("ab") as file:
-            file.write(TORN)
-
-    def cut(path: Path) -> None:
-        os.truncate(path, path.stat().st_size - 10)
-
-    yield from _interfered(folder / "append", append)
-    yield from _interfered(folder / "cut", cut, harmed=1)
-
-
-def two_drivers(folder: Path) -> Iterator[Try]:
-    """A second study is started on a folder at every run of the first."""
-
-    def another(run: PlannedRun) -> tuple[RunLine, bytes | None]:
-        second.append(_refused(folder, "being written by another study", UsageError))
-        return pretend(run)
-
-    second: list[Try] = []
-    do_study(folder, PLAN, another)
-    yield from second
-    yield compared(folder / FILE_NAME, ALL)
 
 
 def killed(folder: Path, begun: bytes, number: int, place: float) -> Try:
@@ -133,27 +116,17 @@ def killed(folder: Path, begun: bytes, number: int, place: float) -> Try:
     reading, writing = os.pipe()
     pid = os.fork()
     if not pid:
-        os.close(reading)
         with os.fdopen(writing, "w", buffering=1) as said:
             _kill_at(number, place)
-            do_study(folder, PLAN, acknowledge=lambda key: print(_text(key), file=said))
+            do_study(folder, lambda key: print(msgspec.json.encode(key).decode(), file=said))
         os._exit(0)
     os.close(writing)
     with os.fdopen(reading) as told:
         acknowledged = {msgspec.json.decode(line, type=tuple[int, Cell, int]) for line in told}
     _, status = os.waitpid(pid, 0)
     if os.waitstatus_to_exitcode(status) != -signal.SIGKILL:
-        return Try(problem=f"the writer of line {number} was not killed: nothing was tried")
-    return _resumed(folder, acknowledged)
-
-
-def _whole(folder: Path) -> bytes:
-    do_study(folder, PLAN)
-    return (folder / FILE_NAME).read_bytes()
-
-
-def _text(key: Key) -> str:
-    return msgspec.json.encode(key).decode()
+        return wrong(f"the writer of line {number} was not killed: nothing was tried")
+    return resumed(folder, acknowledged)
 
 
 def _kill_at(number: int, place: float) -> None:
@@ -175,89 +148,48 @@ def _kill_at(number: int, place: float) -> None:
     os.write, os.fsync = writing, syncing  # type: ignore[assignment]
 
 
-def _resumed(folder: Path, acknowledged: set[Key] | None = None) -> Try:
-    """The same command again: what was acknowledged is still there, the rest is made, once."""
-    journal = folder / FILE_NAME
-    before = records(journal) if acknowledged else {}
-    lost = len((acknowledged or set()) - set(before))
-    try:
-        do_study(folder, PLAN)
-    except Exception as error:
-        return Try(problem=f"not resumed: {error}", lost=lost)
-    found = compared(journal, ALL)
-    return Try(
-        problem=found.problem,
-        lost=lost + found.lost,
-        doubled=found.doubled,
-        files=len(unexpected(folder, [FILE_NAME])),
-    )
+def cut_at_every_byte(folder: Path) -> Iterator[Try]:
+    """The journal of a complete study ends after any byte of its last two lines."""
+    whole = whole_journal(folder)
+    runs = list(records(folder))
+    *_, before_last, last = whole.splitlines(keepends=True)
+    os.fsync = lambda fd: None  # 60,000 of them would take minutes
+    for length in range(len(whole) - len(before_last) - len(last), len(whole)):
+        (folder / FILE_NAME).write_bytes(whole[:length])
+        # A line is whole without its newline, too.
+        gone = 2 - (length >= len(whole) - len(last) - 1) - (length >= len(whole) - 1)
+        yield resumed(folder, runs[: len(runs) - gone])
 
 
-def _refused(
-    folder: Path, words: str, kind: type[ScalingError], acknowledged: set[Key] | None = None
-) -> Try:
-    """A study that cannot be measured says why, in one of these `words`, and keeps what it has."""
-    kept = set() if acknowledged is None else acknowledged
-    try:
-        do_study(folder, PLAN, acknowledge=kept.add)
-    except kind as error:
-        if any(each in str(error) for each in words.split("|")):
-            return Try()
-        return Try(problem=f"another message: {error}")
-    except Exception as error:
-        return Try(problem=f"{type(error).__name__}: {error}")
-    return Try(problem=f"nothing was refused, although: {words}")
+def flipped(folder: Path) -> Iterator[Try]:
+    """A bit of each byte of a journal is flipped: it costs no other line than its own.
 
-
-def _interfered(
-    folder: Path,
-    do: Callable[[Path], object],
-    mend: Callable[[Path], object] = lambda path: None,
-    harmed: int = 0,
-) -> Iterator[Try]:
-    """Another program does something to the journal before any run; then the study is resumed.
-
-    `harmed` is how many records that program destroys, which are made again.
+    A newline belongs to both lines that it separates.
     """
-    for number in range(len(PLAN.runs)):
-        place = folder / f"at-{number}"
-        journal, runs = place / FILE_NAME, count()
-        acknowledged: set[Key] = set()
-
-        def execute(
-            run: PlannedRun,
-            *,
-            number: int = number,
-            journal: Path = journal,
-            runs: Iterator[int] = runs,
-        ) -> tuple[RunLine, bytes | None]:
-            if next(runs) == number:
-                do(journal)
-            return pretend(run)
-
+    head, ceiling, *runs = whole_journal(folder).splitlines(keepends=True)
+    whole, chance = head + ceiling + b"".join(runs[:2]), random.Random(1)
+    path = folder / FILE_NAME
+    for place in range(len(whole)):
+        changed = bytearray(whole)
+        changed[place] ^= 1 << chance.randrange(8)
+        path.write_bytes(changed)
+        harmed = 2 if whole[place] == NEWLINE else 1
         try:
-            do_study(place, PLAN, execute, acknowledged.add)
-            yield Try(problem="nobody noticed that the journal was changed")
-        except ScalingError:
-            mend(journal)
-        with suppress(ScalingError, OSError):
-            there = set(records(journal))
-            acknowledged = acknowledged if len(acknowledged - there) > harmed else there
-        yield _resumed(place, acknowledged)
-
-
-def _remove_folder(path: Path) -> None:
-    path.unlink()
-    path.parent.rmdir()
+            with JournalFile(path) as journal:  # as a driver that resumes it
+                left = len(journal.runs)
+            if place % FRAME_EVERY == 0:
+                read_journal(folder)
+        except ScalingError as error:
+            yield wrong(str(error) if place >= len(head) or "\n" in str(error) else "")
+        except Exception as error:
+            yield {"traceback": [f"{type(error).__name__} at byte {place}: {error}"]}
+        else:
+            lost = 2 - harmed - left if place >= len(head) else 0
+            yield {"lost": [f"flipped byte {place}"] * lost} if lost > 0 else {}
 
 
 FAULTS: dict[str, Fault] = {
     "driver killed at every line": killed_at_every_line,
     "journal cut at every byte": cut_at_every_byte,
-    "disk full": disk_full,
-    "folder read-only": folder_read_only,
-    "journal removed": removed,
-    "journal replaced": replaced,
-    "journal changed": changed,
-    "two drivers": two_drivers,
+    "journal with a flipped byte": flipped,
 }

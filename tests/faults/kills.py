@@ -1,4 +1,4 @@
-"""The driver killed, with its whole group, at random instants; and by Ctrl-C."""
+"""The driver killed, with its whole group, at random instants; stopped; and by Ctrl-C."""
 
 import contextlib
 import os
@@ -8,16 +8,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import psutil
 
-from scaling.journal.file import FILE_NAME
-from tests.faults.attempt import Fault, Try
-from tests.faults.drivers import SERVED, finished, kept_in, outcome, remains, start, study
-from tests.faults.left_behind import unexpected
-from tests.faults.records import judged
+from tests.faults.checks import After, Fault, Try, checked, complete, kept_in
+from tests.faults.drivers import SERVED, finished, start, study
 from tests.support.cli import BUILD, environment
 
 KILLS = 100
@@ -34,10 +32,8 @@ TURNS: dict[str, Any] = {
 MIXED: dict[str, Any] = {"workload": ("compute", "scrape", "serve"), "blocks": 3, "set": SERVED}
 
 
-def at_random_instants(
-    folder: Path, asked: Mapping[str, Any] = MIXED, kills: int = KILLS
-) -> Iterator[Try]:
-    """SIGKILL at any time of a study with services and load; the next driver resumes it."""
+def killed(folder: Path, asked: Mapping[str, Any], kills: int) -> Iterator[Try]:
+    """SIGKILL at any time of a study; the next driver resumes it."""
     chance = random.Random(1)
     with study(**asked) as ready:
         studies, place = 0, folder / "0"
@@ -46,20 +42,20 @@ def at_random_instants(
             time.sleep(chance.uniform(0, LONGEST_S))
             before = kept_in(place)
             driver.kill()
-            yield outcome(driver, before)
+            yield driver.after(before)
             if driver.exit_code == 0:  # it was complete before it could be killed
                 studies += 1
                 place = folder / str(studies)
         yield finished(start(ready, place), kept_in(place))
 
 
-def commands_at_random_instants(folder: Path) -> Iterator[Try]:
+def commands_killed(folder: Path) -> Iterator[Try]:
     """The same for the command itself, while it prepares, measures and draws."""
     chance = random.Random(2)
     small = ("--workload", "compute", "--workers", "1", "--blocks", "2", "--seconds", "0.1")
     command = ["run", "--arm", BUILD, *small, "--no-controls", "--output", "out"]
     (folder / "tmp").mkdir()
-    journal = folder / "out" / FILE_NAME
+    out = folder / "out"
     for last in (False,) * COMMANDS + (True,):
         process = subprocess.Popen(
             [sys.executable, "-m", "scaling", *command],
@@ -72,22 +68,29 @@ def commands_at_random_instants(folder: Path) -> Iterator[Try]:
         )
         if not last:
             time.sleep(chance.uniform(0.2, 8))
-        before = kept_in(folder / "out")
+        before = kept_in(out)
         if not last:
             os.killpg(process.pid, signal.SIGKILL)
         said, _ = process.communicate()
-        failed = "Traceback" in said or (last and process.returncode)
-
-        def files(last: bool = last) -> list[str]:
-            begun = [each for each in unexpected(folder / "out") if each.startswith(".")]
-            return unexpected(folder / "tmp") + begun * last
-
-        yield remains(journal, before, files, said if failed else "")
+        problem = said if last and process.returncode else ""
+        known = [each.name for each in out.glob("*")]
+        if last:  # what was being written when it was killed is gone
+            known = [each for each in known if not each.startswith(".")]
+        yield checked(After(out, before, known, said, problem))
 
 
-def between_turns(folder: Path) -> Iterator[Try]:
-    """The same while runs take turns, some of them stopped: nothing stays behind stopped."""
-    yield from at_random_instants(folder, TURNS, KILLS // 2)
+def interrupted(folder: Path, asked: Mapping[str, Any]) -> Iterator[Try]:
+    """Ctrl-C, once and twice, at random instants."""
+    chance = random.Random(3)
+    with study(**asked) as ready:
+        for number in range(10):
+            driver = start(ready, folder / str(number))
+            time.sleep(chance.uniform(0.1, LONGEST_S))
+            before = kept_in(driver.folder)
+            for _ in range(1 + number % 2):
+                if not driver.wait(0.02):
+                    os.killpg(driver.pid, signal.SIGINT)
+            yield finished(driver, before, codes=(0, 130))
 
 
 def stopped(folder: Path) -> Iterator[Try]:
@@ -102,7 +105,7 @@ def stopped(folder: Path) -> Iterator[Try]:
                 time.sleep(chance.uniform(0.1, LONGEST_S))
                 os.killpg(driver.pid, signal.SIGCONT)
             yield finished(driver)
-            yield both_models(driver.folder)
+            yield complete(driver.folder, len(ready.plan.runs))
 
 
 def child_killed(folder: Path) -> Iterator[Try]:
@@ -116,37 +119,15 @@ def child_killed(folder: Path) -> Iterator[Try]:
                 if found := psutil.Process(driver.pid).children(recursive=True):
                     chance.choice(found).kill()
             yield finished(driver)
-            yield both_models(driver.folder)
-
-
-def both_models(folder: Path) -> Try:
-    """Every run of the study was made, and says how it ended."""
-    lines = [line for line, _ in judged(folder)]
-    wanted = {(model, block) for model in TURNS["model"] for block in range(TURNS["blocks"])}
-    missing = wanted - {(line.cell.model, line.block) for line in lines}
-    return Try(problem=f"runs are missing: {missing}" if missing else "")
-
-
-def interrupted(folder: Path, asked: Mapping[str, Any] = MIXED) -> Iterator[Try]:
-    """Ctrl-C, once and twice, at random instants."""
-    chance = random.Random(3)
-    with study(**asked) as ready:
-        for number in range(10):
-            driver = start(ready, folder / str(number))
-            time.sleep(chance.uniform(0.1, LONGEST_S))
-            before = kept_in(driver.folder)
-            for _ in range(1 + number % 2):
-                if not driver.wait(0.02):
-                    os.killpg(driver.pid, signal.SIGINT)
-            yield finished(driver, before, codes=(0, 130))
+            yield complete(driver.folder, len(ready.plan.runs))
 
 
 FAULTS: dict[str, Fault] = {
-    "driver killed at random instants": at_random_instants,
-    "command killed at random instants": commands_at_random_instants,
-    "Ctrl-C at random instants": interrupted,
-    "driver killed between turns": between_turns,
+    "driver killed at random instants": partial(killed, asked=MIXED, kills=KILLS),
+    "driver killed between turns": partial(killed, asked=TURNS, kills=KILLS // 2),
+    "command killed at random instants": commands_killed,
+    "Ctrl-C at random instants": partial(interrupted, asked=MIXED),
+    "Ctrl-C between turns": partial(interrupted, asked=TURNS),
     "driver stopped between turns": stopped,
     "child killed between turns": child_killed,
-    "Ctrl-C between turns": lambda folder: interrupted(folder, TURNS),
 }

@@ -1,10 +1,10 @@
-"""Services and load generators: stopped, slow, or killed while a run needs them."""
+"""Services and load generators: stopped or killed while a run needs them."""
 
 import contextlib
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,26 +13,14 @@ import psutil
 
 from scaling.analysis.table.load import read_journal
 from scaling.base.errors import ScalingError
-from tests.faults.attempt import Fault, Try
-from tests.faults.drivers import (
-    IN_WINDOW_S,
-    SERVED,
-    Driver,
-    during,
-    outcome,
-    send,
-    start,
-    study,
-)
-from tests.faults.records import judged, latest
-from workers.cell import LOOPBACK
-from workers.services.postgres import NAME
+from tests.faults.checks import Fault, Try, complete, judged, latest, wrong
+from tests.faults.drivers import IN_WINDOW_S, SERVED, Driver, during, start, study
 
-TAKEN_S = 1.5  # long enough for the set-up of the next run, too short for its second attempt
-SLOW_S = 0.3  # how long it stops, again and again
 # What runs, by the module of its process, and a study that needs it.
 ROWS = ("web.rows=1000", "web.db_connections=2", "web.rate_per_s=100", "web.connections=2")
 WEB: dict[str, Any] = {"workload": ("web",), "set": ROWS}
+VALKEY = ("cache.cache=valkey", "cache.miss_us=5")
+BROKER = ("broadcast.through=broker", "broadcast.connections=10")
 BESIDE: dict[str, tuple[str, dict[str, Any]]] = {
     "site": ("workers.services.site", {"workload": ("scrape",), "set": ("scrape.delay_ms=1",)}),
     "responder": (
@@ -42,93 +30,44 @@ BESIDE: dict[str, tuple[str, dict[str, Any]]] = {
     "postgres": ("workers.services.postgres", WEB),
     "pgbouncer": ("workers.services.pgbouncer", WEB | {"set": (*ROWS, "web.pooler=pgbouncer")}),
     "nginx": ("workers.services.nginx", WEB | {"set": (*ROWS, "web.proxy=nginx")}),
-    "valkey": (
-        "workers.services.valkey",
-        {"workload": ("cache",), "set": ("cache.cache=valkey", "cache.miss_us=5")},
-    ),
-    "broker": (
-        "workers.services.broker",
-        {
-            "workload": ("broadcast",),
-            "set": ("broadcast.through=broker", "broadcast.connections=10"),
-        },
-    ),
+    "valkey": ("workers.services.valkey", {"workload": ("cache",), "set": VALKEY}),
+    "broker": ("workers.services.broker", {"workload": ("broadcast",), "set": BROKER}),
     "load generator": ("workers.services.load", {"workload": ("serve",), "set": SERVED}),
 }
 
 
-def stop(processes: list[psutil.Process]) -> None:
-    """Stop it for good."""
-    send(processes, signal.SIGSTOP)
-
-
-def kill(processes: list[psutil.Process]) -> None:
-    """Kill it."""
-    send(processes, signal.SIGKILL)
-
-
-def slow(processes: list[psutil.Process]) -> None:
-    """Stop it every now and then."""
-    for _ in range(4):
-        send(processes, signal.SIGSTOP)
-        time.sleep(SLOW_S)
-        send(processes, signal.SIGCONT)
-        time.sleep(SLOW_S / 10)
-
-
-def take_connections(processes: list[psutil.Process]) -> None:
-    """Have all connections that the database gives, for as long as a run takes to begin."""
-    import psycopg
-
-    ports = set()
-    for each in processes:
-        with contextlib.suppress(psutil.Error):  # the database ends some of its own
-            found = each.net_connections("tcp4")
-            ports |= {its.laddr.port for its in found if its.status == psutil.CONN_LISTEN}
-    (port,) = ports
-    with contextlib.ExitStack() as kept:
-        with contextlib.suppress(psycopg.OperationalError):  # there is no more
-            while True:
-                kept.enter_context(psycopg.connect(f"postgresql://{NAME}@{LOOPBACK}:{port}/{NAME}"))
-        time.sleep(TAKEN_S)
-
-
-HARMLESS = (slow, take_connections)  # to the run that is in its window
-
-
-def service(name: str, do: Callable[[list[psutil.Process]], None]) -> Fault:
-    """Do it in the first run of a study and in the last; the runs after it are valid."""
+def harmed(folder: Path, name: str, number: signal.Signals) -> Iterator[Try]:
+    """A signal in the first run of a study and in the last; the runs after it are valid."""
     module, options = BESIDE[name]
 
-    def harm(driver: Driver) -> str | None:
+    def harm(driver: Driver) -> str:
         found = _processes(driver, module)
-        do(found)
-        return None if found else f"no process of {name} was there: nothing was tried"
+        for each in found:
+            with contextlib.suppress(psutil.Error):
+                each.send_signal(number)
+        return "" if found else f"no process of {name} was there: nothing was tried"
 
-    def tries(folder: Path) -> Iterator[Try]:
-        with study(**{"blocks": 3, "seconds": 1.0} | options) as ready:
-            runs = len(ready.plan.runs)
-            recovered = partial(_recovered, runs=runs, harmless=do in HARMLESS)
-            yield from during(ready, folder, (1, runs), harm, recovered)
-
-    return tries
+    with study(**{"blocks": 3, "seconds": 1.0} | options) as ready:
+        runs = len(ready.plan.runs)
+        for driver, done in during(ready, folder, (1, runs), harm):
+            yield done
+            yield _recovered(driver.folder, runs)
 
 
-def _recovered(folder: Path, runs: int, *, harmless: bool) -> Try:
+def _recovered(folder: Path, runs: int) -> Try:
     """Whether the fault shows, and cost one run no more than its first attempt."""
     try:
         every, last = judged(folder), latest(folder)
     except ScalingError as error:
-        return Try(problem=str(error), lost=runs)
-    problem = ""
-    if not harmless and all(why is None for _, why in every):
+        return wrong(str(error))
+    if bad := [f"{line.outcome}: {why}" for line, why in last if line.outcome != "measured"]:
+        return wrong(f"still not measured at the second attempt: {bad[0]}")
+    if all(why is None for _, why in every):
         # What stops near the end of a window costs its last requests, which makes it suspect.
         words = {word for each in read_journal(folder).frame["reasons"] for word in each}
-        problem = "" if words - {"machine-busy"} else "no run is labelled"
-    bad = [f"{line.outcome}: {why}" for line, why in last if line.outcome != "measured"]
-    if bad:
-        problem = f"still not measured at the second attempt: {bad[0]}"
-    return Try(problem=problem, lost=runs - len(last))
+        if not words - {"machine-busy"}:
+            return wrong("no run is labelled")
+    return complete(folder, runs)
 
 
 def driver_ended(folder: Path) -> Iterator[Try]:
@@ -142,7 +81,7 @@ def driver_ended(folder: Path) -> Iterator[Try]:
                 there = driver.exit_code is None and _processes(driver, module)
                 os.kill(driver.pid, by)
                 driver.wait()
-                yield outcome(driver, (), "" if there else f"no process of {name} was there")
+                yield driver.after(problem="" if there else f"no process of {name} was there")
 
 
 def _processes(driver: Driver, module: str) -> list[psutil.Process]:
@@ -156,10 +95,7 @@ def _processes(driver: Driver, module: str) -> list[psutil.Process]:
 
 
 FAULTS: dict[str, Fault] = {
-    f"{name} {word}": service(name, do)
+    f"{name} {word}": partial(harmed, name=name, number=number)
     for name in BESIDE
-    for word, do in {"stopped": stop, "slow": slow, "killed": kill}.items()
-} | {
-    "postgres out of connections": service("postgres", take_connections),
-    "driver ended beside services": driver_ended,
-}
+    for word, number in {"stopped": signal.SIGSTOP, "killed": signal.SIGKILL}.items()
+} | {"driver ended beside services": driver_ended}

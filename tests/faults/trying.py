@@ -4,24 +4,59 @@ import shutil
 import tempfile
 import time
 import traceback
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from tests.faults import child, inputs, journal, kills, machine, services, turns
-from tests.faults.attempt import Fault, NotHereError, Row, Try
-from tests.faults.left_behind import adopt_orphans, left_behind
+from tests.faults import child, disks, journal, kills, services
+from tests.faults.checks import (
+    CHECKS,
+    After,
+    Fault,
+    NotHereError,
+    Try,
+    adopt_orphans,
+    processes,
+    wrong,
+)
 
 FAULTS: dict[str, Fault] = {
-    **kills.FAULTS,
     **journal.FAULTS,
+    **kills.FAULTS,
     **child.FAULTS,
-    **turns.FAULTS,
+    **disks.FAULTS,
     **services.FAULTS,
-    **machine.FAULTS,
-    **inputs.FAULTS,
 }
+
+
+@dataclass(frozen=True)
+class Row:
+    """All tries of one fault. `missing` is why there were none, if this machine forbids it."""
+
+    fault: str
+    tries: Sequence[Try]
+    took_s: float
+    missing: str = ""
+
+    @property
+    def failed(self) -> bool:
+        """Whether the fault did harm, or was not tried although it could have been."""
+        return not self.missing and (not self.tries or any(self.tries))
+
+    @property
+    def notes(self) -> list[str]:
+        """What went wrong, each kind once."""
+        if self.missing:
+            return [self.missing]
+        found = [(name, several) for one in self.tries for name, several in one.items()]
+        return list(dict.fromkeys(f"{name}: {each}" for name, several in found for each in several))
+
+    @property
+    def cells(self) -> list[str]:
+        """Its line in the table: how often each check found something."""
+        counts = [sum(len(one.get(name, ())) for one in self.tries) for name in CHECKS]
+        tries = "not tried" if self.missing else str(len(self.tries))
+        return [self.fault, tries, *map(str, counts), f"{self.took_s:.0f} s"]
 
 
 def tried(name: str) -> Row:
@@ -35,15 +70,7 @@ def tried(name: str) -> Row:
     except NotHereError as error:
         missing = str(error)
     except Exception:
-        tries.append(Try(problem=traceback.format_exc()))
-    left_behind()  # of a fault that failed
+        tries.append(wrong(traceback.format_exc()))
+    processes(After(folder))  # of a fault that failed
     shutil.rmtree(folder, ignore_errors=True)
     return Row(name, tries, time.monotonic() - began, missing)
-
-
-def rows(names: Sequence[str], at_once: int) -> Iterator[Row]:
-    """What each fault did, as they end."""
-    context = get_context("spawn")
-    with ProcessPoolExecutor(at_once, mp_context=context, max_tasks_per_child=1) as pool:
-        for done in as_completed([pool.submit(tried, name) for name in names]):
-            yield done.result()

@@ -4,7 +4,6 @@ import asyncio
 import collections
 import ctypes
 import itertools
-import math
 import os
 import resource
 import signal
@@ -48,13 +47,6 @@ def memory() -> None:
     del kept
 
 
-def rubbish() -> None:
-    """Print 20 MB where the record will be, by the number of the descriptor, too."""
-    print("x" * 20 * MIB)
-    for _ in range(20):
-        os.write(1, b"\xff" * MIB)
-
-
 def rubbish_as_record() -> None:
     """Print 20 MB into whatever is open, the record's own file among them, and end."""
     for descriptor in range(3, 64):
@@ -80,14 +72,11 @@ def daemon() -> None:
 WAYS: dict[str, Callable[[], object]] = {
     "fine": lambda: None,
     "segfault": segfault,
-    "abort": os.abort,
     "exit": lambda: os._exit(0),
     "endless": endless,
     "deadlock": deadlock,
     "memory": memory,
-    "rubbish": rubbish,
     "rubbish-as-record": rubbish_as_record,
-    "nan": lambda: None,
     "fork": fork,
     "daemon": daemon,
 }
@@ -114,8 +103,6 @@ class Faulty(Workload):
             worker.operations += 1
             if worker.operations == 20 and self.when == "window":
                 WAYS[self.way]()
-        if self.way == "nan":
-            worker.figures["wrong_s"] = math.nan
 
 
 @dataclass
