@@ -35,10 +35,8 @@ except ImportError:  # Windows: a second writer is not noticed there
     fcntl = None  # type: ignore[assignment]
 
 
-def opened_alone(path: Path, writer: str) -> int:
+def _opened_alone(path: Path) -> int:
     """Open a file to append to, which no other process does meanwhile; return its descriptor.
-
-    `writer` is what a process that writes it is called, as in "another study".
 
     Raises:
         UsageError: it cannot be written, or another process writes it.
@@ -57,7 +55,7 @@ def opened_alone(path: Path, writer: str) -> int:
     except BlockingIOError:
         os.close(file)
         raise UsageError(
-            f"{path} is being written by another {writer} right now. "
+            f"{path} is being written by another study right now. "
             f"Wait for it, or choose another folder with --output DIR"
         ) from None
     except OSError:  # a file system without locks: another writer is not noticed, as on Windows
@@ -117,7 +115,7 @@ class JournalFile:
         self.head: StudyLine | None = None
         self.ceilings: list[CeilingLine] = []
         self._size = 0
-        self._file = opened_alone(path, "study")
+        self._file = _opened_alone(path)
         self.runs = Runs(self._file)
         try:
             self._replay()

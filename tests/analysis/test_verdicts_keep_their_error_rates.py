@@ -8,7 +8,6 @@ import pytest
 from scaling.analysis.arrays import Floats
 from scaling.analysis.statistics.hypotheses import splits
 from scaling.analysis.statistics.verdict import hypothesis, judge
-from tests.support.families import simulate
 from tests.support.noise import AFTER, Noise, compare_cells, simulated
 from tests.support.verdicts import verdicts
 
@@ -118,10 +117,16 @@ def test_what_is_found_and_how_often(
 
 @pytest.mark.slow
 def test_each_family_keeps_its_error_rate() -> None:
-    """Where nothing differs."""
-    rates = simulate(100, SEED, true=0.0)
-    assert rates.familywise <= allowed(100)
-    assert rates.false_discovery <= allowed(100)
+    """Where nothing differs, and no margin keeps chance from a verdict."""
+    rng, primary, exploratory = np.random.default_rng(SEED), 0, 0
+    for _ in range(100):
+        ratios = np.exp(rng.normal(0, 0.04, (69, BLOCKS)))
+        made = [hypothesis(each, 0.0, family="primary") for each in ratios[:9]]
+        made += [hypothesis(each, 0.0, family="exploratory") for each in ratios[9:]]
+        sides = [each.verdict.side for each in judge(made)]
+        primary += any(sides[:9])
+        exploratory += any(sides[9:])  # where nothing differs, each is a false discovery
+    assert max(primary, exploratory) <= 100 * allowed(100)
 
 
 UNIMODAL = ["normal", "Laplace", "t2", "lognormal", "exponential", "uniform", "drift"]

@@ -40,8 +40,7 @@ class Subject:
     """A section of the results: curves by loop, colours by arm, borders by machine.
 
     `ceilings` are of the services that its workload talks to; `load` says how a served workload was
-    loaded. `rated` is the same workload in an open loop, if it was measured there, too. `beside`
-    are the arms of all sections that share their colours, if there are others.
+    loaded. `rated` is the same workload in an open loop, if it was measured there, too.
     """
 
     section: Section
@@ -49,7 +48,6 @@ class Subject:
     ceilings: tuple[CeilingLine, ...] = ()
     load: tuple[str, ...] = ()
     rated: Rated | None = None
-    beside: tuple[str, ...] = ()
 
     @cached_property
     def comparisons(self) -> list[Compared]:
@@ -68,7 +66,7 @@ class Subject:
         drawn = {curve.key.arm for curve in self.section.curves}
         known = self.results.study.arms
         arms = [*(arm for arm in known if arm in drawn), *sorted(drawn - set(known))]
-        return arm_colours(self.beside or arms)
+        return arm_colours(arms)
 
     @cached_property
     def regions(self) -> dict[str, float]:
