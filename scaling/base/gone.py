@@ -17,7 +17,7 @@ GONE = {
     "--precision": _BUDGET,
     "--profile": "scaling explain RESULTS --hold 60 keeps a cell running for your profiler",
     "--remedy": "--arm 3.14t,3.14t+eager measures these alone",
-    "--soak": "--seconds 600: windows of ten minutes, with what memory does in them",
+    "--soak": "--seconds 600: windows of ten minutes; memory is that at the end of each",
 }
 
 
