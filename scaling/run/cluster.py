@@ -7,6 +7,7 @@ certificates.
 
 import contextlib
 import ipaddress
+import logging
 import re
 import uuid
 from collections.abc import Iterator
@@ -51,8 +52,14 @@ def connected(address: str) -> Iterator["Client"]:
     try:
         security = Security(require_encryption=True) if address.startswith("tls:") else None
         client = Client(address, security=security, timeout=CONNECT_S)
-    except (OSError, TypeError, ValueError) as error:
+    except TypeError:
+        raise UsageError(
+            f"--cluster {address}: dask's configuration has no certificates: set "
+            "distributed.comm.tls.ca-file, and client.cert and client.key below tls"
+        ) from None
+    except (OSError, ValueError) as error:
         raise ScalingError(f"--cluster {address}: {error}") from None
+    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # it is said here
     with client:
         known = client.scheduler_info(n_workers=-1)
         for each in (known["address"], *known["workers"]):
@@ -153,7 +160,8 @@ class Study:
             ) from None
         finally:
             here = [hosts[label] for label in self.found]
-            self._client.run(cluster_host.forget, self._text(), workers=here, on_error="ignore")
+            with contextlib.suppress(OSError, RuntimeError):  # the scheduler is gone
+                self._client.run(cluster_host.forget, self._text(), workers=here, on_error="ignore")
 
     def _begin(self, label: str, address: str) -> None:
         place = self._folder / label
@@ -181,8 +189,8 @@ class Study:
         """Keep what came of a task that is over, and say how it ended."""
         label = self._tasks.pop(task)
         if task.status != "finished":
-            error = task.exception() if task.status == "error" else task.status
-            lack = f"lost ({type(error).__name__}: {error})"
+            error = task.exception() if task.status == "error" else None
+            lack = f"lost ({type(error).__name__}: {error})" if error else "lost with the scheduler"
         else:
             answer = msgspec.json.decode(task.result(), type=Answer)
             if answer.journal:

@@ -313,6 +313,7 @@ def test_a_scheduler_that_others_reach_in_clear_is_refused(monkeypatch: pytest.M
     [
         (["tcp://one:8786"], "tcp://one:8786 is not encrypted and goes beyond this machine"),
         (["one"], "--cluster one: expected tls://HOST:PORT"),
+        (["tls://127.0.0.1:1"], "dask's configuration has no certificates"),
         (["tls://one:1", "--study", "scal"], "Did you mean"),
         (["tls://one:1", "--postgres", "postgresql://b"], "Set SCALING_POSTGRES on each host"),
         (["tls://one:1", "--valkey", "valkey://b"], "Set SCALING_VALKEY on each host"),
