@@ -19,8 +19,9 @@ from scaling.analysis.check.exceptions import stuck
 from scaling.base.vocabulary import PROCESSES
 from scaling.journal.beside import AppCheck, Kind
 from scaling.run.check import runs
-from scaling.run.check.application import AppCheckError, causes_by_trying, check_application
+from scaling.run.check.application import causes_by_trying, check_application
 from scaling.run.check.client import CheckClient, Sending, always
+from scaling.run.check.one_loop import AppCheckError
 from scaling.run.child import Child, Ending
 from scaling.run.load import LoadError
 

@@ -115,7 +115,7 @@ def test_what_a_process_keeps_is_lost_by_both_kinds_and_kept_by_threads() -> Non
     assert found.models == ("processes", "forked")
     assert found.request == "GET /1"
     assert found.message == (
-        "in processes GET /1 is answered 404, not 200: this state lives in one process"
+        "In processes `GET /1` is answered 404, not 200: this state lives in one process"
     )
 
 
@@ -131,7 +131,7 @@ def test_a_value_made_at_import_is_lost_by_fresh_processes_alone() -> None:
 
     (found,) = findings(reply, make=made)
     assert found.models == ("processes",)
-    assert found.message.startswith("in fresh processes GET /1 is answered 401, not 200")
+    assert found.message.startswith("In fresh processes `GET /1` is answered 401, not 200")
 
 
 def test_requests_that_differ_are_named_with_the_first() -> None:
@@ -140,7 +140,7 @@ def test_requests_that_differ_are_named_with_the_first() -> None:
         return len(own.kept) if place else 0
 
     (found,) = findings(reply, requests=9)
-    assert "GET /1 is answered" in found.message
+    assert "`GET /1` is answered" in found.message
     assert "GET /5 and 3 more requests, too)" in found.message
 
 

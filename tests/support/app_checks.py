@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from scaling.journal.beside import AppCheck
-from scaling.run.check import application, client
+from scaling.run.check import application, client, one_loop
 from scaling.run.check.application import check_application
 from scaling.run.child import Child
 from tests.support.children import ROOT, environment
@@ -23,7 +23,7 @@ def check(
     *folders: Path,
     workers: Sequence[int] = (2,),
     models: Sequence[str] = (),
-    alone: int = application.ALONE,
+    alone: int = one_loop.ALONE,
     firsts: int = 1,
     together_s: float = TOGETHER_S,
     answer_s: float = client.ANSWER_S,
@@ -49,10 +49,7 @@ def hurry(
     patch: pytest.MonkeyPatch, alone: int = 1, firsts: int = 1, together_s: float = TOGETHER_S
 ) -> None:
     """Have checks send for a short time, in so many runs at N = 1 and of first requests."""
-    for name, value in {
-        "ALONE": alone,
-        "FIRSTS": firsts,
-        "ALONE_S": 0.1,
-        "TOGETHER_S": together_s,
-    }.items():
-        patch.setattr(application, name, value)
+    patch.setattr(one_loop, "ALONE", alone)
+    patch.setattr(one_loop, "ALONE_S", 0.1)
+    patch.setattr(application, "FIRSTS", firsts)
+    patch.setattr(application, "TOGETHER_S", together_s)

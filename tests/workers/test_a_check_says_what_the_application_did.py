@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from scaling.run.check.application import AppCheckError
+from scaling.run.check.one_loop import AppCheckError
 from tests.support.app_checks import check
 
 pytestmark = [pytest.mark.slow, pytest.mark.one_build]

@@ -11,8 +11,8 @@ import pytest
 
 from scaling.builds import uv_tool
 from scaling.journal.beside import AppCheck
-from scaling.run.check.application import AppCheckError
 from scaling.run.check.client import ANSWER_S
+from scaling.run.check.one_loop import AppCheckError
 from tests.support.app_checks import APPLICATIONS, TOGETHER_S, check
 from tests.support.children import FREE_THREADED
 

@@ -55,17 +55,17 @@ def by_no_chance(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (
             *("wsgi.dictionary", ADDED, ("processes",)),
-            "in fresh processes GET /rows/a is answered 404, not 200: this state lives in one pro",
+            "In fresh processes `GET /rows/a` is answered 404, not 200: this state lives in one p",
         ),
         (
             *("asgi.raising", ADDED, ("forked",)),
             r"is answered 500, not 200: .*; KeyError: 'a' \(kept_in_process.py, line \d+",
         ),
-        ("asgi.session", LOGGED_IN, ("forked",), "GET /me is answered 401, not 200"),
-        ("asgi.counter", [{}], ("forked",), "GET / is answered with body 1, not 2"),
-        ("asgi.limit", [{"path": "/a"}], ("forked",), "GET /a is answered 200, not 429"),
-        ("asgi.cached", PRICES, ("forked",), 'GET /price is answered with body "(1|2)", not'),
-        ("asgi.in_memory", ADDED, ("forked",), "GET /rows/a is answered 404, not 200"),
+        ("asgi.session", LOGGED_IN, ("forked",), "`GET /me` is answered 401, not 200"),
+        ("asgi.counter", [{}], ("forked",), "`GET /` is answered with body 1, not 2"),
+        ("asgi.limit", [{"path": "/a"}], ("forked",), "`GET /a` is answered 200, not 429"),
+        ("asgi.cached", PRICES, ("forked",), '`GET /price` is answered with body "(1|2)", not'),
+        ("asgi.in_memory", ADDED, ("forked",), "`GET /rows/a` is answered 404, not 200"),
     ],
 )
 def test_what_one_process_keeps_is_found(
@@ -87,7 +87,7 @@ def test_a_key_that_is_made_at_import_breaks_fresh_processes_alone(folder: dict[
     result = checked("kept_in_process:asgi.signed", LOGGED_IN, folder, alone=1)
     (found,) = result.findings
     assert (found.models, result.models) == (("processes",), PROCESSES)
-    assert "in fresh processes GET /me is answered 401, not 200" in found.message
+    assert "In fresh processes `GET /me` is answered 401, not 200" in found.message
     assert "forked processes keep it" in found.remedy
 
 
@@ -98,11 +98,11 @@ def test_threads_keep_it_and_have_no_finding(folder: dict[str, str]) -> None:
     (found,) = result.findings
     assert found.kind == "state-in-process"
     assert found.message == (
-        "in processes GET /rows/a is answered 404, not 200: this state lives in one process"
+        "In processes `GET /rows/a` is answered 404, not 200: this state lives in one process"
     )
     assert result.models == ("threads", "processes", "forked")
     assert result.wrong_models == ["processes", "forked"]
-    assert found.remedy.startswith("threads keep it")
+    assert found.remedy.startswith("Threads keep it")
 
 
 @pytest.mark.usefixtures("by_no_chance")

@@ -31,7 +31,7 @@ class Cause:
 CAUSES = (
     Cause(
         "state-in-process",
-        "threads keep it; processes need a database, or sticky connections",
+        "Threads keep it; processes need a database, or sticky connections",
     ),
     Cause(
         "one-loop-only",

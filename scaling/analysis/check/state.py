@@ -107,8 +107,8 @@ def finding_of_state(
     return Finding(
         kind="state-in-process",
         request=first,
-        message=f"in {where} {first} is {difference.instead}{too}: this state lives in one {keeps}"
-        f"{f'; {raised}' if raised else ''}",
+        message=f"In {where} `{first}` is {difference.instead}{too}: "
+        f"this state lives in one {keeps}{f'; {raised}' if raised else ''}",
         remedy=_what_to_do(lost, kept),
         models=tuple(each for each in IN_WORDS if each in lost),
     )
@@ -116,10 +116,10 @@ def finding_of_state(
 
 def _what_to_do(lost: Collection[str], kept: Collection[str]) -> str:
     if "threads" in lost:
-        return "keep it in a database, or in one object that all loops of a process share"
+        return "Keep it in a database, or in one object that all loops of a process share"
     if "forked" in kept:
         return (
-            "each process makes its own when it is imported: read it from the environment or a "
+            "Each process makes its own when it is imported: read it from the environment or a "
             "file; threads and forked processes keep it"
         )
     return BY_KIND["state-in-process"].remedy

@@ -27,6 +27,7 @@ AGAIN_S = 2.0  # limit for repetitions of the list in a sequence whose length is
 CONNECTIONS = 4  # to each worker, and at least as many for all as the next says
 AT_LEAST = 8
 ANSWER_S = 4.0  # limit for answers to requests sent at once; after a missing one it gives up
+LATE = "no answer within"
 ACCEPTED_S = 0.05  # by then the workers have accepted their connections
 SHORTEST_S = 0.05  # for an answer that is there when the deadline has passed
 KEPT = 2_000  # different answers of a request,
@@ -206,7 +207,7 @@ class CheckClient(Client):
                 send(connection, request)
                 return _read(connection)
         except TimeoutError:
-            failure = f"no answer within {ANSWER_S:.0f} s"
+            failure = f"{LATE} {ANSWER_S:.0f} s"
             if isinstance(closed, ConnectionError):
                 failure = f"no answer: {type(closed).__name__}: {closed}"
         except http.client.IncompleteRead as error:
