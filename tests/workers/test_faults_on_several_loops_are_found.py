@@ -166,11 +166,17 @@ def test_an_application_that_does_not_answer_on_one_loop_is_no_finding(
 
 # Each application once, and each way: made by a factory, or one object that all loops share.
 @pytest.mark.parametrize(
-    ("name", "factory"),
-    [("fastapi_shop", False), ("starlette_pages", True), ("flask_ledger", False)],
+    ("name", "factory", "kinds"),
+    [
+        ("fastapi_shop", False, []),
+        ("starlette_pages", True, []),
+        ("flask_ledger", False, ["state-in-process"]),  # it numbers what it books, in its process
+    ],
 )
-def test_published_applications_pass(name: str, factory: bool) -> None:
+def test_published_applications_pass_in_threads(name: str, factory: bool, kinds: list[str]) -> None:
     lines = (APPLICATIONS / name / "requests.jsonl").read_text().splitlines()
+    requests = [json.loads(each) for each in lines]
     application = f"{name}.main:{'create_app' if factory else 'app'}"
-    found = check(application, [json.loads(each) for each in lines], factory=factory)
-    assert found.findings == []
+    found = check(application, requests, models=("forked",), factory=factory)
+    assert [each.kind for each in found.findings] == kinds
+    assert "threads" not in found.wrong_models
