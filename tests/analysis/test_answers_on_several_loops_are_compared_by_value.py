@@ -187,6 +187,11 @@ def test_what_ours_raises_is_no_exception_of_the_application() -> None:
     assert "ValueError: no money (shop.py, line 9); the client saw" in found.message
 
 
+def test_a_run_that_ends_with_words_of_ours_has_none_of_the_application() -> None:
+    (found,) = judged(outcome="crashed", answers=[[], []], text=OURS)
+    assert (found.kind, found.message) == ("crashed", "2 loops in threads: crashed")
+
+
 def test_exceptions_that_one_loop_raises_too_are_no_reason() -> None:
     alone = [Seen(workers=1, answers=[[TEA], [MILK]], text=THROUGH_OURS)]
     broken = Seen(workers=2, answers=[[answer({}, status=500)], [MILK]], text=THROUGH_OURS)

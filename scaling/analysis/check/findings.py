@@ -11,7 +11,7 @@ import msgspec
 
 from scaling.analysis.check.answers import BROKEN, Answer, Difference, Reference
 from scaling.analysis.check.causes import BY_KIND, CAUSES, Cause, cause_of
-from scaling.analysis.check.exceptions import exceptions_of, fatal
+from scaling.analysis.check.exceptions import exceptions_of, fatal, raised
 from scaling.base.vocabulary import WORKERS
 from scaling.journal.beside import KINDS, Finding, Kind
 from scaling.journal.record import GilStates, Outcome
@@ -63,8 +63,9 @@ class Seen:
     @property
     def last_words(self) -> str:
         """Why it ended: the crash, an exception, the last line; empty if it said nothing."""
-        lines = self.text.strip().splitlines()
-        found = [fatal(self.text), *self.exceptions, lines[-1] if lines else ""]
+        ours = {each.words for each in raised(self.text) if each.is_ours}
+        last = self.text.strip().rpartition("\n")[2].strip()
+        found = [fatal(self.text), *self.exceptions, "" if last in ours else last]
         return next(filter(None, found), "")
 
     @property

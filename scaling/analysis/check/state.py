@@ -16,6 +16,7 @@ from scaling.base.formats import listed, plural
 from scaling.journal.beside import Finding
 
 PAIR = 2  # workers that the sequence is divided among
+UNTRIED = "Processes need a database, or sticky connections"  # the remedy if threads were not tried
 OTHERS_NAMED = 4  # requests in a message besides the first
 IN_WORDS = {"processes": "fresh processes", "forked": "forked processes", "threads": "threads"}
 
@@ -118,8 +119,11 @@ def _what_to_do(lost: Collection[str], kept: Collection[str]) -> str:
     if "threads" in lost:
         return "Keep it in a database, or in one object that all loops of a process share"
     if "forked" in kept:
+        keep = (
+            "Threads and forked processes keep it" if "threads" in kept else "Forked ones keep it"
+        )
         return (
             "Each process makes its own when it is imported: read it from the environment or a "
-            "file; threads and forked processes keep it"
+            f"file. {keep}"
         )
-    return BY_KIND["state-in-process"].remedy
+    return BY_KIND["state-in-process"].remedy if "threads" in kept else UNTRIED

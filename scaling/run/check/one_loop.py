@@ -116,8 +116,7 @@ def _must_start(seen: Seen, runs: Runs) -> None:
     if seen.outcome == HUNG:
         raise AppCheckError(f"the application hangs on one loop{stuck(seen.text)}")
     if seen.outcome != "measured":
-        lines = [line.strip() for line in seen.text.strip().splitlines()]
-        reason = seen.failure or (lines[-1] if lines else seen.outcome)
+        reason = seen.failure or seen.last_words or seen.outcome
         raise AppCheckError(f"the application does not start on one loop: {reason}")
 
 

@@ -53,14 +53,16 @@ class StateCheck:
     def findings(self, models: Iterable[str]) -> list[Finding]:
         """What does not work in these models of processes as in one."""
         found = []
+        kept: list[str] = []
         for model in models:
             try:
                 found += self._of_model(model)
+                if self._lost.keys() == {model}:  # the first
+                    kept += self._kept_by_threads()
             except OutOfTimeError as error:
                 self.left_out.append(f"{IN_WORDS[model]}: {error}")
         if self._lost:
-            self._try_threads()
-            kept = [each for each in self.models if each not in self._lost]
+            kept += [each for each in self.models if each not in self._lost]
             raised = next(iter(self._raised), "")
             found.append(finding_of_state(self.names, self._lost, kept, raised))
         return found
@@ -138,8 +140,8 @@ class StateCheck:
             seen |= found[best]
         return chosen
 
-    def _try_threads(self) -> None:
-        """Note what threads lose, too, of what processes lose."""
+    def _kept_by_threads(self) -> list[str]:
+        """Threads, if they keep what processes lose; what they lose, too, is noted."""
         positions = {each for split in self._lost.values() for each in split}
         lost: dict[int, Difference] = {}
         try:
@@ -150,8 +152,10 @@ class StateCheck:
                 lost |= self.baseline.in_all(tried)
         except OutOfTimeError as error:
             self.left_out.append(f"whether threads keep what processes lose: {error}")
+            return []
         if found := {at: each for at, each in lost.items() if at in positions}:
             self._lost[THREADS] = found
+        return [] if found else [THREADS]
 
     def _split(self, model: str, number: int) -> Seen:
         """A run in which two workers share the sequence."""
