@@ -11,15 +11,19 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
+from scaling.analysis.check.answers import Answer
 from scaling.analysis.check.evidence import CHANCE, MOST_TRIES, is_cause
 from scaling.analysis.check.exceptions import stuck
+from scaling.analysis.check.findings import Seen
 from scaling.base.vocabulary import PROCESSES
 from scaling.journal.beside import AppCheck, Kind
+from scaling.journal.record import GilStates
 from scaling.run.check import runs
-from scaling.run.check.application import causes_by_trying, check_application
+from scaling.run.check.application import Check, causes_by_trying, check_application
 from scaling.run.check.client import CheckClient, Sending, always
 from scaling.run.check.one_loop import AppCheckError
 from scaling.run.child import Child, Ending
@@ -75,6 +79,35 @@ def test_a_race_is_seldom_taken_for_it(rate: float) -> None:
         assert len(with_it) <= MOST_TRIES
         named += bool(answers[-1])
     assert named / 2_000 < CHANCE
+
+
+class RunsInThreads:
+    """Runs with one request, whose answer differs on two loops; `tries` counts them."""
+
+    requests = ({"path": "/"},)
+    parameters: ClassVar[dict[str, str]] = {}
+    secrets: ClassVar[set[str]] = set()
+
+    def __init__(self, *, with_gil: bool) -> None:
+        self.tries = 0
+        self._gil = [GilStates(started=with_gil)]
+
+    def __call__(self, model: str, workers: int, sending: Sending, **_: object) -> Seen:
+        self.tries += not sending.first
+        answers = [[Answer(status=200 + workers)]]
+        return Seen(workers=workers, model=model, answers=answers, gil=self._gil)
+
+
+@pytest.mark.parametrize(("with_gil", "tries"), [(True, 1), (False, 2)])
+def test_threads_of_a_build_with_the_gil_inherit_nothing_and_are_not_tried_again(
+    with_gil: bool, tries: int
+) -> None:
+    """Without it a try in which nothing is inherited shows the difference, too."""
+    several = RunsInThreads(with_gil=with_gil)
+    alone = [Seen(workers=1, answers=[[Answer(status=201)]], at_once=[set()])]
+    found = Check(several, alone, (2,)).result(())  # type: ignore[arg-type]
+    assert [each.kind for each in found.findings] == ["differs"]
+    assert several.tries == tries
 
 
 class Clock:

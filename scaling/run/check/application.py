@@ -65,7 +65,7 @@ def check_application(
     runs = Runs(child, parameters, requests, loop)
     try:
         alone = baseline(runs)
-        return _Check(runs, alone, workers).result(models)
+        return Check(runs, alone, workers).result(models)
     except OutOfTimeError:
         raise AppCheckError(
             f"the application is so slow that nothing can be compared in {CHECK_S:.0f} s. "
@@ -73,7 +73,7 @@ def check_application(
         ) from None
 
 
-class _Check:
+class Check:
     """One check, after the runs on one loop.
 
     Raises:
