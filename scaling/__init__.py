@@ -1,8 +1,12 @@
 """How asyncio scales over threads, processes and sub-interpreters: the study's side.
 
 This is the public front: notebooks and other programs import names from here, and nothing inside
-does. A journal becomes a table with `load`, a table with its study with `read`, and everything that
-follows from it with `StudyResults.of(read(…))`; `plot` draws a figure.
+does. `read` gives a study as five tables, `load` the frame of its runs alone.
+
+    study = scaling.read("results/compare")
+    study.cells, study.runs, study.values, study.estimates, study.ratios
+    study.notes                 # what must be known beside the figures
+    study.plot("throughput")    # the figures of a plot, one for each workload
 
 The noxfile imports this file on whatever Python runs nox, so it needs only Python 3.10. What needs
 pandas is imported at its first use.
@@ -16,34 +20,21 @@ from typing import TYPE_CHECKING
 from scaling.base.version import __version__
 
 if TYPE_CHECKING:
-    from scaling.analysis.curves import curves as curves
-    from scaling.analysis.results import StudyResults as StudyResults
     from scaling.analysis.table.load import load as load
-    from scaling.analysis.table.load import read_journal as read
     from scaling.base.formats import number as number
     from scaling.base.formats import percent as percent
-    from scaling.report.plots.draw import drawn as plot
+    from scaling.report.study import ShownStudy as Study
+    from scaling.report.study import read as read
 
 _HOMES = {
-    "StudyResults": "scaling.analysis.results:StudyResults",
-    "curves": "scaling.analysis.curves:curves",
+    "Study": "scaling.report.study:ShownStudy",
     "load": "scaling.analysis.table.load:load",
     "number": "scaling.base.formats:number",
     "percent": "scaling.base.formats:percent",
-    "plot": "scaling.report.plots.draw:drawn",
-    "read": "scaling.analysis.table.load:read_journal",
+    "read": "scaling.report.study:read",
 }
 
-__all__ = [
-    "StudyResults",
-    "__version__",
-    "curves",
-    "load",
-    "number",
-    "percent",
-    "plot",
-    "read",
-]
+__all__ = ["Study", "__version__", "load", "number", "percent", "read"]
 
 
 def __getattr__(name: str) -> object:

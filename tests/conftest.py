@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
@@ -25,7 +24,6 @@ from tests.support.children import FREE_THREADED, Own, environment
 from tests.support.cli import Command
 from tests.support.deployed import SHOP
 from tests.support.once import made_once
-from tests.support.unrendered import unrendered as without_rendering
 
 # A user's own server is no part of a test.
 for name in URLS:
@@ -33,6 +31,7 @@ for name in URLS:
 
 OF_OTHER_BUILD = "one_build" if FREE_THREADED else "free_threaded"
 # A file says so where all of its tests are of the other build.
+SVG = '<svg role="img" aria-label="a plot"></svg>'  # in place of a plot
 ALL_OF_OTHER_BUILD = re.compile(rf"^pytestmark = (\[[^\]]*|.*)\b{OF_OTHER_BUILD}\b", re.MULTILINE)
 
 # How long an example takes depends on the machine; no test asserts it.
@@ -183,10 +182,11 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
         return []
 
     monkeypatch.setattr("scaling.report.files.write_plots", draw)
-    monkeypatch.setattr(
-        "scaling.report.page.render.write_page",
-        lambda _, file, *_args, **_named: file.write_text(""),
-    )
+    for user in ("output", "publish"):
+        monkeypatch.setattr(
+            f"scaling.report.{user}.write_page",
+            lambda _, file, *_args, **_named: file.write_text(""),
+        )
 
 
 @pytest.fixture
@@ -205,10 +205,9 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def unrendered() -> Iterator[None]:
+def unrendered(monkeypatch: pytest.MonkeyPatch) -> None:
     """For tests that look at words: no figure is rendered."""
-    with without_rendering():
-        yield
+    monkeypatch.setattr("scaling.report.page.svg", lambda drawn: SVG)
 
 
 @pytest.fixture(scope="session")

@@ -14,24 +14,33 @@ simulated studies with the noise of runs these hold the parameters in 89 % or mo
 """
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import groupby
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 from warnings import catch_warnings
 
 import numpy as np
-from scipy.optimize import OptimizeWarning, curve_fit
+import pandas as pd
 
 from scaling.analysis.arrays import Floats
-from scaling.analysis.curves import Curve
-from scaling.analysis.statistics.estimate import Estimate, medians
+from scaling.analysis.statistics.intervals import medians
+from scaling.analysis.tables.cells import CURVE
+from scaling.analysis.tables.study import Study
+from scaling.study.questions import THROUGHPUT
 
-PARAMETERS, UNITS = ("gamma", "alpha", "beta"), ("operations/s", "", "")
+PARAMETERS = ("gamma", "alpha", "beta")
 UPPER = (math.inf, 1.0, 1.0)  # the lower bound of each parameter is 0
 AMDAHL, USL = 2, 3  # how many of the parameters each law has
 NAMES = {AMDAHL: "Amdahl", USL: "USL"}
 FIRST: Floats = np.array([1.0, 0.01, 1e-4])  # where the search begins, with X(1) as the unit
 FEWEST_N = 6  # distinct Ns in a region
+
+
+class Fitted(NamedTuple):
+    """A parameter of a law: its median over the blocks, with the 95 % interval."""
+
+    point: float
+    low: float
+    high: float
 
 
 def throughput(workers: Floats, gamma: float, alpha: float, beta: float = 0.0) -> Floats:
@@ -46,6 +55,8 @@ def fit(workers: Floats, values: Floats, count: int, sigma: Floats | None = None
     Residuals are divided by `sigma` (K,). Nothing bounds the parameters: noise around 0 has both
     signs, and their medians would be too large without the negative ones.
     """
+    from scipy.optimize import OptimizeWarning, curve_fit  # takes longer to import than a plan
+
     unit = np.array([values[0] / workers[0], 1.0, 1.0])[:count]
     try:
         # A perfect fit is warned of, and the search may pass where the divisor is 0.
@@ -56,86 +67,53 @@ def fit(workers: Floats, values: Floats, count: int, sigma: Floats | None = None
     return np.asarray(found * unit)
 
 
-@dataclass(frozen=True, slots=True)
-class Law:
-    """The law of a curve in one `region` of the machine, at these Ns.
+def laws(study: Study) -> pd.DataFrame:
+    """The law of every curve in each region where it has `FEWEST_N` Ns or more.
+
+    A row per parameter: gamma, alpha and, of the Universal Scalability Law, beta and the N with
+    the highest throughput (`peak`). Columns: those of `cells` that name the curve; `region`;
+    `workers`, as `1–8`; `law`; `measure`, the parameter; `point`, `low`, `high`, `n` (blocks),
+    `bound` (0). A block that lacks a run of the region is in none.
+    """
+    cells = study.cells[~study.cells["twin"] & ~study.cells["rated"]]
+    measured = study.measures[THROUGHPUT].value
+    rows = []
+    for _, region in cells.groupby([*CURVE, "region"], sort=False, observed=True):
+        at = region[np.isfinite(measured[:, region.index]).any(axis=0)].sort_values("workers")
+        ns, runs = at["workers"].to_numpy(np.float64), measured[:, at.index]
+        runs = runs[(runs > 0).all(axis=1)]
+        if len(ns) >= FEWEST_N and len(runs):
+            curve: dict[Any, Any] = at.iloc[0][["name", "loop", "arm", "model", "region"]].to_dict()
+            curve |= {"workers": f"{ns.min():.0f}–{ns.max():.0f}", "n": len(runs), "bound": 0}
+            law, found = law_of(ns, runs)
+            for name, each in found.items():
+                ends = {"point": each.point, "low": each.low, "high": each.high}
+                rows.append({**curve, "law": law, "measure": name, **ends})
+    return pd.DataFrame(rows)
+
+
+def law_of(ns: Floats, runs: Floats) -> tuple[str, Mapping[str, Fitted]]:
+    """The name of the law of `runs` (blocks, K), all known, at `ns` (K,), and its parameters.
 
     It is the Universal Scalability Law if the interval of its beta excludes 0, else Amdahl's, whose
-    intervals cover those of both: the data do not prove that beta is 0. `estimates` are of its
-    parameters and, of the Universal Scalability Law, of the N with the highest throughput (`peak`).
-    `fits` have the parameters of each block, (blocks, P): those of the law, then the others.
+    intervals cover those of both: the data do not prove that beta is 0. No parameters where no
+    block can be fitted.
     """
-
-    curve: Curve
-    region: str
-    workers: tuple[int, ...]
-    name: str
-    estimates: dict[str, Estimate]
-    fits: tuple[Floats, ...]
-
-    def at(self, workers: Floats) -> tuple[Floats, Floats, Floats]:
-        """The law at `workers` (K,) in operations/s with its 95 % interval: point, low, high."""
-        predicted = (_predicted(fits, workers) for fits in self.fits)
-        known = [[(each.point, each.low, each.high) for each in medians(p, "")] for p in predicted]
-        found = np.array(known)  # (fits, K, 3)
-        return found[0, :, 0], found[..., 1].min(axis=0), found[..., 2].max(axis=0)
-
-
-def _predicted(fits: Floats, workers: Floats) -> Floats:
-    """What each of `fits` (blocks, P) says of `workers` (K,): (blocks, K)."""
-    return np.stack([throughput(workers, *block) for block in fits])
-
-
-def laws(curve: Curve) -> Iterator[Law]:
-    """The law of each region in which a curve has `FEWEST_N` Ns or more, in order of N."""
-    measured = [point for point in curve.points if point.throughput.n]
-    for region, points in groupby(measured, lambda point: point.region):
-        ns = tuple(point.workers for point in points)
-        runs = curve.values["throughput"][:, [curve.workers.index(n) for n in ns]]
-        whole = runs[(runs > 0).all(axis=1)]
-        if region is not None and len(ns) >= FEWEST_N and len(whole):
-            law = _law(curve, region, ns, whole)
-            if law.estimates["gamma"].n:
-                yield law
-
-
-def _law(curve: Curve, region: str, ns: tuple[int, ...], runs: Floats) -> Law:
-    """The law of `runs` (blocks, K), each of them known, at these Ns."""
-    workers = np.array(ns, float)
-    usl, amdahl = (
-        np.array([fit(workers, block, count, sigma=block) for block in runs])
-        for count in (USL, AMDAHL)
+    both = (
+        np.array([fit(ns, block, count, sigma=block) for block in runs]) for count in (USL, AMDAHL)
     )
-    is_usl = medians(usl, "")[-1].low > 0
-    fits = (usl,) if is_usl else (amdahl, usl)
-    count = USL if is_usl else AMDAHL
-    known = [medians(each[:, :count], UNITS[:count]) for each in fits]
-    estimates = {
-        name: _covering([each[place] for each in known], UPPER[place])
-        for place, name in enumerate(PARAMETERS[:count])
-    }
+    usl, amdahl = map(medians, both)
+    if not amdahl.n[0]:
+        return NAMES[AMDAHL], {}
+    is_usl = usl.low[-1] > 0
+    fits, count = ((usl,), USL) if is_usl else ((amdahl, usl), AMDAHL)
+    known = np.array([[end[:count] for end in each[:3]] for each in fits])  # (fits, 3, count)
+    found = {}
+    for place, name in enumerate(PARAMETERS[:count]):
+        ends = known[0, 0, place], np.nanmin(known[:, 1, place]), np.nanmax(known[:, 2, place])
+        found[name] = Fitted(*(float(np.clip(end, 0.0, UPPER[place])) for end in ends))
     if is_usl:
-        estimates["peak"] = _peak(estimates["alpha"], estimates["beta"])
-    return Law(curve, region, ns, NAMES[count], estimates, fits)
-
-
-def _covering(several: Sequence[Estimate], most: float) -> Estimate:
-    """The first estimate, with an interval that covers those of all; from 0 to `most`."""
-    point, low, high = (
-        min(max(end, 0.0), most)
-        for end in (
-            several[0].point,
-            min(each.low for each in several),
-            max(each.high for each in several),
-        )
-    )
-    return replace(several[0], point=point, low=low, high=high)
-
-
-def _peak(alpha: Estimate, beta: Estimate) -> Estimate:
-    """The N with the highest throughput; more of either parameter lowers it."""
-    point, high, low = (
-        math.sqrt((1 - a) / b)
-        for a, b in ((alpha.point, beta.point), (alpha.low, beta.low), (alpha.high, beta.high))
-    )
-    return replace(beta, point=point, low=low, high=high)
+        # More of either parameter lowers the N with the highest throughput.
+        alpha, beta = (np.array(found[name])[[0, 2, 1]] for name in ("alpha", "beta"))
+        found["peak"] = Fitted(*np.sqrt((1 - alpha) / beta).tolist())
+    return NAMES[count], found

@@ -9,6 +9,8 @@ GONE = {
     "plot": "scaling report RESULTS",
     "quotes": "nox -s quotes, in a clone of the repository",
     "reference": "nox -s reference, in a clone of the repository",
+    "gate --details": "the gate always lists what changed",
+    "gate --strict": "what is open ends with 3; --allow-open lets it pass",
     "--ftscalingbench": "python Tools/ftscalingbench/ftscalingbench.py, from your copy of CPython",
     "--host-python": _CLUSTER,
     "--hosts": _CLUSTER,

@@ -122,3 +122,16 @@ def _plainly(message: str, table: object) -> str:
         return complaint
     value = table.get(key) if isinstance(table, dict) else None
     return f"{key}: {complaint}" + (f" ({value!r})" if value is not None else "")
+
+
+def share_from_0_to_1(text: str, flag: str) -> float:
+    """`5%` and `0.05` as 0.05.
+
+    Raises:
+        UsageError: it is not a number from 0 to 1.
+    """
+    value = share(text)
+    if not 0 <= value <= 1:
+        meant = f" Did you mean {value / 100:g}?" if text.isdecimal() and value <= 100 else ""
+        raise UsageError(f"{flag}: expected a share such as 0.8 or 5%, got {text!r}.{meant}")
+    return value

@@ -119,9 +119,11 @@ def _run(arguments: list[str]) -> int:
         # Typer's own errors (an unknown command or option) have no public class in common.
         if not hasattr(error, "format_message"):
             raise
-        if message := gone(getattr(error, "option_name", "")):
-            fail(message, UsageError.exit_code)
         command = getattr(getattr(error, "ctx", None), "command_path", "scaling")
+        option = getattr(error, "option_name", "")
+        of_command = f"{command.removeprefix('scaling ')} {option}"
+        if message := gone(option) or gone(of_command, shown=option):
+            fail(message, UsageError.exit_code)
         message = error.format_message()
         stop = "" if message.endswith((".", "?")) else "."
         fail(f"{message}{stop} For help: {command} --help", UsageError.exit_code)

@@ -151,6 +151,16 @@ def app(
             group=SHOWN,
         ),
     ] = None,
+    tolerate: Annotated[
+        str | None,
+        _option(
+            "--tolerate",
+            metavar="SHARE",
+            text="Most throughput that threads may lose over processes, 5%: exit code 0 if they "
+            "lose no more, 1 if they do, 3 if that is open.",
+            group=SHOWN,
+        ),
+    ] = None,
     json: Annotated[
         bool, _option("--json", text="Print the answer as one JSON object.", group=SHOWN)
     ] = False,
@@ -174,10 +184,12 @@ def app(
     ] = None,
 ) -> None:
     """Measure your own application: threads without the GIL, or processes? About ten minutes."""
-    from scaling.base.typed import bytes_in, values_in
+    from scaling.base.typed import bytes_in, share_from_0_to_1, values_in
     from scaling.cli.app_steps import AppSteps
-    from scaling.report.deploy import require_new, write_program
+    from scaling.report.gate import tolerated
     from scaling.report.output import finish
+    from scaling.report.view.application import fitting
+    from scaling.report.view.deploy import require_new, write_program
     from scaling.run.app_requests import OPENAPI, read_requests_file
     from scaling.run.measure import ChildNeeds
     from scaling.study.application import AppAsked
@@ -188,6 +200,7 @@ def app(
     if write:
         require_new(write)
     bytes_ = bytes_in(memory, "--memory") if memory else None
+    tolerable = share_from_0_to_1(tolerate, "--tolerate") if tolerate else None
     variables = _variables(env or ())
     errors = new_console(stderr=True)
     file = None if requests == Path(OPENAPI) else requests
@@ -231,7 +244,11 @@ def app(
     if check:
         _finish_check(steps.check(), output, as_json=json)
     measured = steps.measure(output, checked=check is None)
-    finish(measured, steps.console, memory_bytes=bytes_, json_to=new_console() if json else None)
+    study = finish(measured, steps.console, json_to=new_console() if json else None)
+    if bytes_:
+        say(steps.console, fitting(study, bytes_))
+    if tolerable is not None:
+        raise SystemExit(tolerated(study, tolerable, steps.console))
 
 
 def _finish_check(found: "AppCheck", output: Path | None, *, as_json: bool) -> NoReturn:
@@ -239,7 +256,7 @@ def _finish_check(found: "AppCheck", output: Path | None, *, as_json: bool) -> N
     import msgspec
 
     from scaling.journal.beside import CHECK_FILE
-    from scaling.report.tables.check import finding_lines
+    from scaling.report.check import finding_lines
 
     lines = [msgspec.json.encode(found).decode()] if as_json else finding_lines(found)
     for line in lines:

@@ -12,7 +12,7 @@ from rich.console import Console
 from scaling.base.console import say
 from scaling.cli.ready import say_what_blocks
 from scaling.journal.beside import CHECK_FILE, AppCheck
-from scaling.report.tables.check import finding_lines
+from scaling.report.check import finding_lines
 from scaling.run.application_trial import (
     check_of,
     interface_of,

@@ -80,7 +80,6 @@ def _hold(
         UsageError: there is no such study or cell, or the study cannot be run here.
         ScalingError: a run failed.
     """
-    from scaling.analysis.results import StudyResults
     from scaling.report.explain import cell_to_profile, in_words, profiler_commands
     from scaling.report.files import read
     from scaling.run.hold import hold
@@ -89,13 +88,13 @@ def _hold(
     from scaling.study.file import study_file_of
 
     console, note = new_console(), partial(say, new_console(stderr=True))
-    study = StudyResults.of(read(results, console))
+    study = read(results, console)
     cell = cell_to_profile(study)
     if cell is None:
         raise UsageError("explain: --hold needs a cell of CPython at N > 1 with readings")
     needs = ChildNeeds(paths=[str(folder(each)) for each in paths], requirements=requirements)
     options = Options(arm=[cell.arm], seconds=str(seconds))
-    with prepared(options, needs, note, study_file_of(study.study.study, str(results))) as ready:
+    with prepared(options, needs, note, study_file_of(study.line.study, str(results))) as ready:
 
         def started(pids: Sequence[int]) -> None:
             where = f"PID {', '.join(map(str, pids))}"

@@ -1,36 +1,36 @@
-"""`scaling gate`: fails if a study proves that scaling is too bad, or worse than before.
+"""`scaling gate`: fails if a study proves that scaling is too bad, or worse than before."""
 
-Against an earlier study it shows what is better, worse or inconclusive, with a bound or without.
-"""
-
-from collections.abc import Callable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from scaling.analysis.gate_bounds import BOUNDS
 from scaling.base.console import new_console
-from scaling.cli.program import Results, Texts, app, parameter, with_options
+from scaling.base.errors import UsageError
+from scaling.base.typed import share_from_0_to_1, values_in
+from scaling.cli.program import Results, Texts, app
 
 CELLS = "Which cells are checked"
 
 
-def takes_bounds(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command an option for each bound, in place of its first parameter."""
-    shown = {
-        name: typer.Option(each.flag, metavar="SHARE", help=each.about)
-        for name, each in BOUNDS.items()
-    }
-    options = [parameter(name, Annotated[str | None, each]) for name, each in shown.items()]
-    return with_options(command, options, dict)
-
-
-@app.command(epilog="Example: scaling gate results/now --workload echo --at 2 --min-efficiency 0.8")
-@takes_bounds
+@app.command(epilog="Example: scaling gate results/now --workload echo --at 2 --max-loss 5%")
 def gate(
-    bounds: dict[str, str | None],
     results: Results,
+    max_loss: Annotated[
+        str | None,
+        typer.Option(metavar="SHARE", help="Most throughput lost over the best processes: 5%."),
+    ] = None,
+    min_efficiency: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SHARE", help="Least throughput of N workers as a share of N times one: 0.8."
+        ),
+    ] = None,
+    max_regression: Annotated[
+        str | None,
+        typer.Option(metavar="SHARE", help="Most throughput lost compared with OLD: 5%."),
+    ] = None,
     against: Annotated[
         Path | None, typer.Option(metavar="OLD", help="An earlier study, to show what changed.")
     ] = None,
@@ -68,19 +68,15 @@ def gate(
             rich_help_panel=CELLS,
         ),
     ] = None,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Also fail if a check is inconclusive.")
+    allow_open: Annotated[
+        bool, typer.Option("--allow-open", help="End with 0 also where a bound is open.")
     ] = False,
     allow_void: Annotated[
         bool,
         typer.Option("--allow-void", help="Do not fail where the controls of a study fail."),
     ] = False,
-    details: Annotated[
-        bool,
-        typer.Option(
-            "--details",
-            help="Also list what is inconclusive since OLD, and how many blocks would decide it.",
-        ),
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the outcome as one JSON object.")
     ] = False,
     summary: Annotated[
         Path | None,
@@ -91,25 +87,48 @@ def gate(
 ) -> None:
     """Check bounds on a study, and show what changed since an earlier one.
 
-    Exit code 1 if intervals prove that a bound is broken, or if a study is void, so that nothing
-    can be checked.
+    Exit code 0 where every bound is kept, 1 where one is proven to be broken or a study is void,
+    3 where one is open.
     """
-    from scaling.analysis.gate_bounds import Limits, choice_of, share
-    from scaling.report.gate import gate
+    from scaling.report.gate import Bounds, gate
 
-    given = {name: share(text, BOUNDS[name].flag) for name, text in bounds.items()}
-    limits = Limits(against=against, **given)
+    bounds = Bounds(
+        min_efficiency=_share(min_efficiency, "--min-efficiency"),
+        max_loss=_share(max_loss, "--max-loss"),
+        max_regression=_share(max_regression, "--max-regression"),
+        against=against,
+    )
     named = {"workload": workload, "loop": loop, "arm": arm, "model": model, "sizing": sizing}
-    wanted = choice_of(named, at)
+    choice = _choice({name: texts or () for name, texts in named.items()}, at or ())
     code = gate(
         results,
-        limits,
-        wanted,
-        new_console(),
-        strict=strict,
+        bounds,
+        choice,
+        new_console(stderr=as_json),
+        allow_open=allow_open,
         allow_void=allow_void,
-        details=details,
+        json_to=new_console() if as_json else None,
         summary=summary,
     )
     if code:
         raise SystemExit(code)
+
+
+def _share(text: str | None, flag: str) -> float | None:
+    return share_from_0_to_1(text, flag) if text is not None else None
+
+
+def _choice(typed: Mapping[str, Iterable[str]], at: Iterable[str]) -> dict[str, list[object]]:
+    """Which cells are meant by flags as typed: `a,b`, repeated, or both; `at` are their Ns.
+
+    Raises:
+        UsageError: a flag has no value, or an N is not a whole number from 1 on.
+    """
+    found: dict[str, list[object]] = {
+        name: list(values_in(texts, f"--{name}")) for name, texts in typed.items()
+    }
+    for text in values_in(at, "--at"):
+        if not text.isdecimal() or int(text) < 1:
+            raise UsageError(f"gate: --at: expected numbers of workers, such as 2,4, got {text!r}")
+        found.setdefault("workers", []).append(int(text))
+    return {name: values for name, values in found.items() if values}

@@ -8,6 +8,6 @@ from scaling.cli.program import app
 def interpreters() -> None:
     """List the interpreters on this machine: version, GIL, origin, build options."""
     from scaling.builds.interpreters.find import survey
-    from scaling.report.tables.interpreters import interpreters_table
+    from scaling.report.interpreters import interpreters_table
 
     new_console().print(interpreters_table(survey()))

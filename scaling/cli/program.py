@@ -59,7 +59,9 @@ def program(
 # ------------------------------------------------------------------------------ options of a study
 
 YOURS = "Your own workload, and interpreters"
-STUDY = "A study file, or the name of a built-in study (`scaling study` lists them)."
+STUDY = (
+    "A study file, a folder with a measured study, or the name of one that `scaling study` lists."
+)
 WORKLOAD = "Workloads: echo,scrape, or your own as package.module:Name."
 SET = "A parameter of a workload: echo.payload_bytes=256,1024."
 PATH = "A folder that your own workload is imported from."

@@ -58,7 +58,8 @@ def ready(
     from scaling.builds.interpreters.find import survey
     from scaling.builds.ready.examine import examine
     from scaling.builds.ready.resolve import Required
-    from scaling.report.tables.ready import ready_chapter, ready_json
+    from scaling.report.ready import ready_grid, ready_json
+    from scaling.report.render.terminal import table
     from scaling.study.application import FREE, study_name
 
     own = None
@@ -80,7 +81,8 @@ def ready(
     if json:
         say(new_console(), ready_json(found))
     else:
-        new_console().print(ready_chapter(found))
+        console = new_console()
+        console.print(table(ready_grid(found), console))
     raise SystemExit(1 if found[0].blocking else 0)
 
 
@@ -99,7 +101,7 @@ def say_what_blocks(
     from scaling.builds.interpreters import ensure
     from scaling.builds.ready.examine import examine, examine_installed
     from scaling.builds.ready.resolve import Required
-    from scaling.report.tables.ready import blocking_lines
+    from scaling.report.ready import blocking_lines
 
     note = partial(say, to)
     interpreter = inspect(python) if python else ensure([build], say=note)[build]

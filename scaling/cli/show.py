@@ -11,11 +11,13 @@ from scaling.cli.program import Results, app
 @app.command(epilog="Example: scaling show results/compare --details")
 def show(
     results: Results,
-    details: Annotated[
-        bool, typer.Option("--details", help="Print all tables, small curves and the comparison.")
+    details: Annotated[bool, typer.Option("--details", help="Print all tables after it.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the answer as one JSON object.")
     ] = False,
 ) -> None:
-    """Print the answer of a study, then a table for each workload; write nothing."""
-    from scaling.report.terminal.show import show
+    """Print the answer of a study; write nothing."""
+    from scaling.report.show import show
 
-    show(results, new_console(), details=details)
+    json_to = new_console() if as_json else None
+    show(results, new_console(stderr=as_json), details=details, json_to=json_to)

@@ -73,6 +73,18 @@ def read_lines(path: Path, note: Callable[[str], None], part: range = WHOLE) -> 
         yield from _lines_in(path, part, lines, note)
 
 
+def study_line_in(path: Path) -> StudyLine:
+    """The first line of a journal: what was asked, and where it was measured.
+
+    Raises:
+        UsageError: as `read_lines`.
+    """
+    with closing(_raw_lines(path, range(1))) as lines:
+        first = next(_lines_in(path, range(1), lines, lambda _: None))
+    assert isinstance(first, StudyLine)
+    return first
+
+
 def _lines_in(
     path: Path, part: range, lines: Iterator[bytes], note: Callable[[str], None]
 ) -> Iterator[Line]:

@@ -1,31 +1,146 @@
-"""`scaling compare`: a study's arms, models and loops side by side, or one study beside another.
+"""`scaling compare`: one study beside another, several machines, or several programs.
 
 From journals alone, and nothing is drawn. Of several studies the later ones are compared with the
-first, cell by cell, and each one's own comparison follows. Studies that were each made on another
-machine, and those of several applications, are put side by side instead.
+first, cell by cell. Studies that were each made on another machine, and those of several
+applications, are put side by side instead.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from rich.console import Console, Group
+from rich.console import Console
+from rich.text import Text
 
-from scaling.analysis.between_studies import Across, application_of, programs
-from scaling.analysis.results import StudyResults
-from scaling.analysis.table.load import Journal
+from scaling.analysis.tables.across import across
+from scaling.analysis.tables.study import Study
 from scaling.base.console import new_console, say
 from scaling.base.errors import ScalingError, UsageError
 from scaling.base.formats import listed
 from scaling.journal.protected_write import write_text
-from scaling.report.files import read, say_incomplete, write_tables
-from scaling.report.output import answered, without_figure
-from scaling.report.tables.between_studies import (
-    across_chapters,
-    machines_chapters,
-    programs_chapter,
+from scaling.report.files import read, say_incomplete
+from scaling.report.output import without_figure, write_all
+from scaling.report.page import FILE_NAME as PAGE
+from scaling.report.render.document import Document, html, markdown
+from scaling.report.render.grid import Grid
+from scaling.report.render.terminal import table
+from scaling.report.view.across import (
+    CHANGES,
+    MACHINES,
+    PROGRAMS,
+    Several,
+    TwoStudies,
+    about_two,
 )
-from scaling.report.tables.comparison import chapters
-from scaling.report.tables.grid import Chapter, chapters_markdown
+from scaling.report.view.notes import machine_text, warnings
+from scaling.report.view.tables import RATIOS
+
+FILE_NAME, MACHINES_FILE = "comparison.md", "machines.md"
+AGAIN = "scaling compare"
+NOTHING = "Nothing to compare: the study has one arm, one model and one loop."
+
+
+def compare(results: Sequence[Path], output: Path | None, console: Console) -> None:
+    """Print the comparison of the studies in `results`; with `output` also write it there.
+
+    Raises:
+        UsageError: a journal cannot be read, or one was named twice.
+        ScalingError: something cannot be written.
+    """
+    found = [read(path, console) for path in results]
+    paths = [study.path.resolve() for study in found if study.path]
+    if len(set(paths)) < len(paths):
+        raise UsageError("a study was named twice; it cannot be compared with itself")
+    studies = dict(zip(_names(found), found, strict=True))
+    document = Document(
+        " and ".join(studies),
+        NOTHING if _is_alone(studies) else "",
+        warnings=list(_warnings(studies)),
+        answer=list(_grids(studies)),
+        notes=list(_notes(studies)),
+    )
+    for text in document.warnings:
+        console.print(Text(text))
+    for grid in document.answer:
+        console.print(table(grid, console))
+        console.print()
+    for text in filter(None, (document.sentence, *document.notes)):
+        console.print(Text(text))
+    if output is not None:
+        write_text(output / FILE_NAME, markdown(document), AGAIN)
+        say(console, f"written: {output / FILE_NAME}")
+    for study in found:
+        say_incomplete(study, console)
+
+
+def _is_alone(studies: Mapping[str, Study]) -> bool:
+    """Whether it is one study in which nothing is compared."""
+    (first, *others) = studies.values()
+    return not others and not any(list(each.grids(first)) for each in RATIOS)
+
+
+def _warnings(studies: Mapping[str, Study]) -> Iterator[str]:
+    """That studies are simulated or scaled down, and which are not to be trusted."""
+    yield from filter(None, dict.fromkeys(map(warnings, studies.values())))
+    for name, study in studies.items():
+        if study.soundness.status in ("void", "undecided"):
+            yield f"{name}: {study.soundness.text}"
+
+
+def _notes(studies: Mapping[str, Study]) -> Iterator[str]:
+    """What else is not the same in studies that are compared with the first."""
+    if _are_machines(studies) or _are_programs(studies):
+        return
+    (_, first), *later = studies.items()
+    for name, study in later:
+        yield from (
+            f"{name}: {text}" if len(later) > 1 else text for text in about_two(study, first)
+        )
+
+
+def _grids(studies: Mapping[str, Study]) -> Iterator[Grid]:
+    if _are_machines(studies):
+        yield from MACHINES.grids(Several(studies))
+    elif _are_programs(studies):
+        yield from PROGRAMS.grids(Several(studies))
+    elif len(studies) == 1:
+        (study,) = studies.values()
+        for each in RATIOS:
+            yield from each.grids(study)
+    else:
+        first, *later = studies.values()
+        for study in later:
+            yield from CHANGES.grids(TwoStudies(study, first, across(study, first)))
+
+
+def _are_machines(studies: Mapping[str, Study]) -> bool:
+    return 1 < len(studies) == len({each.line.machine.id for each in studies.values()})
+
+
+def _are_programs(studies: Mapping[str, Study]) -> bool:
+    """Whether each study is of another application."""
+    names = {application_of(each) for each in studies.values()}
+    return "" not in names and len(names) > 1
+
+
+def application_of(study: Study) -> str:
+    """Which application a study is of, `package.module:name`; empty of anything else."""
+    return str(study.cells["cell"].iloc[0].parameters.get("application", ""))
+
+
+def _names(studies: Sequence[Study]) -> list[str]:
+    """What the studies are called: their folders' names, with the parents' where two are the same.
+
+    A number follows where that is the same, too.
+    """
+    folders = [study.path.resolve().parent if study.path else Path() for study in studies]
+    short = [folder.name or each.line.name for folder, each in zip(folders, studies, strict=True)]
+    names: list[str] = []
+    for folder, name in zip(folders, short, strict=True):
+        longer = name if short.count(name) == 1 else f"{folder.parent.name}-{name}"
+        same = sum(each == longer or each.startswith(f"{longer} #") for each in names)
+        names.append(f"{longer} #{same + 1}" if same else longer)
+    return names
+
 
 # --------------------------------------------------------------------------------- several machines
 
@@ -36,108 +151,30 @@ def finish_several(folders: Mapping[str, Path], console: Console) -> None:
     Raises:
         ScalingError: a machine has no valid run of a workload, or something cannot be written.
     """
-    from scaling.report.page.render import FILE_NAME as PAGE
-
     quiet = new_console(quiet=True)
     machines, lacking = {}, []
     for label, folder in folders.items():
         try:
-            results = StudyResults.of(read(folder, console))
+            study = read(folder, quiet)
         except UsageError as error:
             say(console, f"{label}: {error}")
             continue
-        if without := without_figure(results):
+        if without := without_figure(study):
             say(console, f"{label}: {without}; see {folder}")
             lacking.append(label)
-        if results.frame["valid"].any():
-            answered(results, folder, quiet)
-            machines[label] = results
+        if study.runs["valid"].any():
+            write_all(study, folder)
+            machines[label] = study
     if not machines:
         raise ScalingError("no host has a valid run, so there is no figure")
-    console.print(Group(*_side_by_side(machines)))
-    for label in machines:
-        say(console, f"page of {label}: {folders[label] / PAGE}")
+    grids = list(MACHINES.grids(Several(machines)))
+    about = [f"{label}: {machine_text(each.line.machine)}" for label, each in machines.items()]
+    document = Document("One study on several machines", "", about=about, answer=grids)
+    for grid in grids:
+        console.print(table(grid, console))
+    above = next(iter(folders.values())).parent
+    write_text(above / MACHINES_FILE, markdown(document), AGAIN)
+    write_text(above / PAGE, html(document), AGAIN)
+    say(console, f"page:   {above / PAGE}\ntables: {above / MACHINES_FILE}")
     if lacking:
         raise ScalingError(f"on {listed(lacking)} no run of a workload is valid; see above")
-
-
-# -------------------------------------------------------------------------------------- the command
-
-FILE_NAME = "comparison.md"
-AGAIN = "scaling compare"
-NOTHING = "Nothing to compare: the study has one arm, one model and one loop."
-
-
-def compare(results: Sequence[Path], output: Path | None, console: Console) -> None:
-    """Print the comparison of the studies in `results`.
-
-    With `output` the words and tables are also written there, and the tables of each study: of
-    several studies each has a folder.
-
-    Raises:
-        UsageError: a journal cannot be read, or one was named twice.
-        ScalingError: something cannot be written.
-    """
-    journals = [read(path, console) for path in results]
-    paths = [journal.path.resolve() for journal in journals]
-    if len(set(paths)) < len(paths):
-        raise UsageError("a study was named twice; it cannot be compared with itself")
-    studies = dict(zip(_names(journals), map(StudyResults.of, journals), strict=True))
-    found = _side_by_side(studies)
-    console.print(Group(*found))
-    if output is not None:
-        text = chapters_markdown(found) + "\n"
-        write_text(output / FILE_NAME, text, AGAIN)
-        is_one = len(studies) == 1
-        for name, study in studies.items():
-            write_tables(study, output if is_one else output / name)
-        say(console, f"written: {output}{'' if is_one else ', a folder for each study'}")
-    for journal in journals:
-        say_incomplete(journal, console)
-
-
-def _side_by_side(studies: Mapping[str, StudyResults]) -> list[Chapter]:
-    return _machines(studies) or _programs(studies) or _several(studies)
-
-
-def _machines(studies: Mapping[str, StudyResults]) -> list[Chapter]:
-    """The machines side by side; empty if two of the studies were made on the same one."""
-    if not 1 < len(studies) == len({each.study.machine.id for each in studies.values()}):
-        return []
-    return machines_chapters(studies)
-
-
-def _programs(studies: Mapping[str, StudyResults]) -> list[Chapter]:
-    """The programs side by side; empty unless the studies are those of several."""
-    applications = {application_of(each) for each in studies.values()}
-    if "" in applications or len(applications) == 1:
-        return []
-    return [programs_chapter(programs(studies))]
-
-
-def _several(studies: Mapping[str, StudyResults]) -> list[Chapter]:
-    """The later studies over the first, then each study's own comparison."""
-    (before, first), *later = studies.items()
-    every: list[Chapter] = []
-    for name, study in later:
-        every += across_chapters(Across(first, study), before, name)
-    for name, study in studies.items():
-        heading = [Chapter(f"The study {name}", [])] if later else []
-        if own := chapters(study):
-            every += [*heading, *own]
-    return every or [Chapter(NOTHING, [])]
-
-
-def _names(journals: list[Journal]) -> list[str]:
-    """What the studies are called: their folders' names, with the parents' where two are the same.
-
-    A number follows where that is the same, too.
-    """
-    folders = [journal.path.resolve().parent for journal in journals]
-    short = [folder.name or each.study.name for folder, each in zip(folders, journals, strict=True)]
-    names: list[str] = []
-    for folder, name in zip(folders, short, strict=True):
-        longer = name if short.count(name) == 1 else f"{folder.parent.name}-{name}"
-        same = sum(each == longer or each.startswith(f"{longer} #") for each in names)
-        names.append(f"{longer} #{same + 1}" if same else longer)
-    return names

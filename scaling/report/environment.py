@@ -9,19 +9,35 @@ from typing import Any
 
 import msgspec
 
-from scaling.analysis.results import extent
-from scaling.analysis.table.load import Journal
+from scaling.analysis.extent import extent
+from scaling.analysis.tables.study import Study
 from scaling.journal.record import ArmRecord, Machine
-from scaling.report.page.facts import command, study_file
-from scaling.report.tables.notes import about
+from scaling.report.study_file import command, study_file
 
 FILE_NAME = "environment.json"
 SCHEMA = 1
 
 
-def environment_text(journal: Journal) -> str:
+def about(of: Study) -> dict[str, str]:
+    """Names and values, none of them empty: what was studied, where, and what its controls say."""
+    study, machine = of.line, of.line.machine
+    known = {
+        "study": study.name,
+        "scaling": study.scaling,
+        "seed": study.seed,
+        "scale": study.study.get("scale", 1.0),
+        "simulated": "true" if study.simulated else "",
+        "controls": of.soundness.status,
+        "cpu_model_name": machine.cpu_model,
+        "cpu_count": machine.logical_cpus,
+        "platform": machine.kernel,
+    }
+    return {name: str(value) for name, value in known.items() if value not in (None, "")}
+
+
+def environment_text(of: Study) -> str:
     """The file: the study and how to have it again, the machine, each arm, every setting."""
-    study, found = journal.study, extent(journal)
+    study, found = of.line, extent(of.runs, of.line)
     document = {
         "schema": SCHEMA,
         "study": study.name,
@@ -33,12 +49,12 @@ def environment_text(journal: Journal) -> str:
         "runs": found.runs,
         "invalid_runs": found.invalid,
         "seed": study.seed,
-        "controls": about(journal).get("controls"),
+        "controls": of.soundness.status,
         **({"simulated": True} if study.simulated else {}),
         "command": command(study) if study_file(study) else None,
         "machine": _machine(study.machine),
         "arms": {name: _arm(arm) for name, arm in study.arms.items()},
-        "services": [msgspec.to_builtins(each) for each in journal.ceilings],
+        "services": [msgspec.to_builtins(each) for each in of.ceilings],
         "settings": study.study,
         "made_by": {
             "scaling": study.scaling,

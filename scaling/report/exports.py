@@ -12,7 +12,7 @@ interval from six blocks on, the range of the runs below. Invalid runs are in no
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -20,33 +20,32 @@ from typing import Any, Literal, NamedTuple
 import pandas as pd
 from rich.console import Console
 
-from scaling.analysis.curves import Point
-from scaling.analysis.results import StudyResults
-from scaling.analysis.statistics.estimate import Estimate, bounds_kind
 from scaling.analysis.table.column import OBJECT
 from scaling.analysis.table.columns import COLUMNS, MEASURES
-from scaling.analysis.table.groups import labels
-from scaling.analysis.table.load import Journal
+from scaling.analysis.tables.derived import SPEEDUP
+from scaling.analysis.tables.study import Study
 from scaling.base.console import say
 from scaling.base.errors import UsageError, unknown
+from scaling.base.formats import number, span
 from scaling.journal.protected_write import write_file
-from scaling.journal.record import Cell
+from scaling.report.environment import about
 from scaling.report.files import read
-from scaling.report.tables.notes import about
-from scaling.study.load import open_loop_rate
+from scaling.study.presets import FEWEST_FOR_INTERVAL
+from scaling.study.questions import CPU, MEMORY, P99, THROUGHPUT
 
 type Better = Literal["more", "less"]
-type Write = Callable[[Journal, Path], object]
+type Write = Callable[[Study, Path], object]
 
-# The measures on trend pages, by the name shown there; the attribute of a point that has each.
+# The measures on trend pages, by the name shown there.
 FOLLOWED = {
-    "throughput": "throughput_per_s",
-    "speedup": "speedup",
-    "cpu-time-per-operation": "cpu_s_per_op",
-    "memory": "memory",
-    "latency-p99": "latency_p99_s",
+    "throughput": THROUGHPUT,
+    "speedup": SPEEDUP,
+    "cpu-time-per-operation": CPU,
+    "memory": MEMORY,
+    "latency-p99": P99,
 }
-BETTER: dict[str, Better] = {"speedup": "more", "memory": "less"}  # measures that are no column
+BETTER: dict[str, Better] = {SPEEDUP: "more", MEMORY: "less"}  # measures that are no column
+UNITS = {SPEEDUP: "×", MEMORY: "MiB"}
 
 
 def export(results: Path, formats: Sequence[str], output: Path | None, console: Console) -> None:
@@ -60,11 +59,12 @@ def export(results: Path, formats: Sequence[str], output: Path | None, console: 
     for name in formats:
         if name not in FORMATS:
             raise unknown("format", name, FORMATS, where="--to")
-    journal = read(results, console)
-    folder = output or journal.path.parent
+    study = read(results, console)
+    assert study.path is not None
+    folder = output or study.path.parent
     for name in formats:
         for file, write in FORMATS[name].items():
-            write_file(folder / file, partial(write, journal), again=f"scaling report --to {name}")
+            write_file(folder / file, partial(write, study), again=f"scaling report --to {name}")
             say(console, f"written: {folder / file}")
 
 
@@ -79,12 +79,12 @@ def plain(frame: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def write_parquet(journal: Journal, file: Path) -> None:
+def write_parquet(study: Study, file: Path) -> None:
     """Write the runs as Parquet; pandas reads it back in the same dtypes. Raises `OSError`."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    table = pa.Table.from_pandas(plain(journal.frame), preserve_index=False)
+    table = pa.Table.from_pandas(plain(study.runs), preserve_index=False)
     described = [
         field.with_metadata(
             {
@@ -95,13 +95,13 @@ def write_parquet(journal: Journal, file: Path) -> None:
         )
         for field in table.schema
     ]
-    metadata = {**table.schema.metadata, **about(journal)}
+    metadata = {**table.schema.metadata, **about(study)}
     pq.write_table(table.cast(pa.schema(described, metadata)), file)
 
 
-def write_csv(journal: Journal, file: Path) -> None:
+def write_csv(study: Study, file: Path) -> None:
     """Write the runs as CSV, every number in full, times as ISO 8601 in UTC. Raises `OSError`."""
-    plain(journal.frame).to_csv(
+    plain(study.runs).to_csv(
         file, index=False, date_format="%Y-%m-%dT%H:%M:%S.%fZ", lineterminator="\n"
     )
 
@@ -110,28 +110,46 @@ def write_csv(journal: Journal, file: Path) -> None:
 
 
 class Trend(NamedTuple):
-    """One figure of one cell."""
+    """One figure of one cell: its median over blocks, with a 95 % interval or, below six, a range.
+
+    `bounds` says them, and `made` what they are.
+    """
 
     cell: str
     name: str
     better: Better
-    estimate: Estimate
+    unit: str
+    point: float
+    low: float
+    high: float
+    n: int
+
+    @property
+    def bounds(self) -> str:
+        """`64,100–66,000`; empty of a single run."""
+        return span(number(self.low), number(self.high)) if self.n > 1 else ""
+
+    @property
+    def made(self) -> str:
+        """`95 % interval over 8 blocks`, `range of 3 runs`, `1 run`."""
+        if self.n < FEWEST_FOR_INTERVAL:
+            return f"range of {self.n} runs" if self.n > 1 else "1 run"
+        return f"95 % interval over {self.n} blocks"
 
 
-def write_bencher(journal: Journal, file: Path) -> None:
+def write_bencher(study: Study, file: Path) -> None:
     """Write all figures as one JSON object: cell → figure → value and its bounds.
 
     Raises `UsageError` without a valid run, `OSError`.
     """
     found: dict[str, dict[str, Any]] = {}
-    for each in trends(journal):
-        value = each.estimate
-        metric = {"value": value.point, "lower_value": value.low, "upper_value": value.high}
+    for each in trends(study):
+        metric = {"value": each.point, "lower_value": each.low, "upper_value": each.high}
         found.setdefault(each.cell, {})[each.name] = metric
     _write_json(found, file)
 
 
-def write_benchmark_list(journal: Journal, file: Path, better: Better) -> None:
+def write_benchmark_list(study: Study, file: Path, better: Better) -> None:
     """Write the figures of which more, or less, is better as a JSON list: a tool takes one kind.
 
     Raises `UsageError` without a valid run, `OSError`.
@@ -139,46 +157,48 @@ def write_benchmark_list(journal: Journal, file: Path, better: Better) -> None:
     found = [
         {
             "name": f"{each.cell}: {each.name}",
-            "unit": each.estimate.unit,
-            "value": each.estimate.point,
-            "range": each.estimate.bounds,
-            "extra": bounds_kind([each.estimate]) or "1 run",
+            "unit": each.unit,
+            "value": each.point,
+            "range": each.bounds,
+            "extra": each.made,
         }
-        for each in trends(journal)
+        for each in trends(study)
         if each.better == better
     ]
     _write_json(found, file)
 
 
-def trends(journal: Journal) -> list[Trend]:
+def trends(study: Study) -> list[Trend]:
     """Every followed figure of every cell that has it.
 
     Raises:
         UsageError: no run is valid.
     """
-    names = labels(journal.frame)
-    found = [
-        each
-        for section in StudyResults.of(journal).sections
-        for curve in section.curves
-        for point in curve.points
-        for each in _of_point(names[curve.key.workload, curve.key.parameters], curve.key, point)
+    names = {measure: name for name, measure in FOLLOWED.items()}
+    rows = study.estimates[
+        study.estimates["measure"].isin(list(names))
+        & ~study.estimates["twin"]
+        & ~study.estimates["rated"]
     ]
+    says_nothing = ((rows["measure"] == THROUGHPUT) & (rows["rate"] > 0)) | (
+        (rows["measure"] == SPEEDUP) & (rows["workers"] == 1)
+    )
+    found = [_trend(row, names) for row in rows[~says_nothing].to_dict("records")]
     if not found:
-        raise UsageError(f"{journal.path}: holds no valid run, and so no figure to follow")
+        raise UsageError(f"{study.path}: holds no valid run, and so no figure to follow")
     return found
 
 
-def _of_point(label: str, key: Cell, point: Point) -> Iterator[Trend]:
-    words = (label.replace(" · ", " "), key.sizing, key.loop, key.arm, key.model)
-    cell = f"{' '.join(words)} N={point.workers}"
-    is_scheduled = open_loop_rate(key.parameters) is not None
-    for name, measure in FOLLOWED.items():
-        says_nothing = {"throughput_per_s": is_scheduled, "speedup": point.workers == 1}
-        estimate = point.estimate(measure)
-        if estimate.n and not says_nothing.get(measure):
-            better = BETTER.get(measure) or MEASURES[measure].better or "more"
-            yield Trend(cell, name, better, estimate)
+def _trend(row: Mapping[Any, Any], names: Mapping[str, str]) -> Trend:
+    measure = str(row["measure"])
+    label = str(row["name"]).replace(" · ", " ").removesuffix(" strong")
+    words = (label, row["sizing"], row["loop"], row["arm"], row["model"])
+    column = MEASURES.get(measure)
+    better = BETTER.get(measure) or (column.better if column else "") or "more"
+    unit = UNITS.get(measure) or (column.unit if column else "")
+    cell = f"{' '.join(map(str, words))} N={row['workers']}"
+    figures = row["point"], row["low"], row["high"], row["n"]
+    return Trend(cell, names[measure], better, unit, *figures)
 
 
 def _write_json(value: object, file: Path) -> None:

@@ -5,19 +5,20 @@ computed differently.
 """
 
 import gc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
 from rich.console import Console
 
-from scaling.analysis.results import StudyResults, incomplete
-from scaling.analysis.table.load import Journal, read_journal
+from scaling.analysis.table.load import read_journal
+from scaling.analysis.tables.study import Study
 from scaling.base.console import say
 from scaling.journal.protected_write import try_writing, write_file
+from scaling.report import csv
+from scaling.report.page import tables_markdown
 
-TABLES, SUMMARY = "tables.md", "summary.csv"
-COMPARISON, LOSSES = "comparison.csv", "losses.csv"
+TABLES, SUMMARY, COMPARISON, LOSSES = "tables.md", "summary.csv", "comparison.csv", "losses.csv"
 PLOTS = "plots"
 AGAIN = "scaling report"
 
@@ -26,30 +27,33 @@ AGAIN = "scaling report"
 ALLOCATIONS = 50_000
 
 
-def read(results: Path, console: Console) -> Journal:
-    """The journal; prints what was skipped in it, and whether it is incomplete.
+def read(results: Path, console: Console) -> Study:
+    """The study; prints what was skipped in its journal, and whether it is incomplete.
 
-    From here on garbage is collected rarely. Raises `UsageError` as `read_journal` does.
+    From here on garbage is collected rarely.
+
+    Raises:
+        UsageError: no journal is there, an empty one, one without runs, or one of a newer version.
     """
     gc.set_threshold(ALLOCATIONS)
-    journal = read_journal(results)
-    for note in journal.notes:
+    study = Study.of(read_journal(results))
+    for note in study.skipped:
         say(console, note)
-    say_incomplete(journal, console)
-    return journal
+    say_incomplete(study, console)
+    return study
 
 
-def say_incomplete(journal: Journal, console: Console) -> None:
+def say_incomplete(study: Study, console: Console) -> None:
     """Print what of the study is missing; nothing where all is there.
 
     Every output begins with it, and those in which it would scroll away end with it, too.
     """
-    if text := incomplete(journal.frame, journal.study, journal.notes):
-        say(console, f"{text} in {journal.path}")
+    if text := study.incomplete:
+        say(console, f"{text} in {study.path}")
 
 
 def write_derived(
-    results: StudyResults, folder: Path, formats: Sequence[str] = ("svg", "png")
+    study: Study, folder: Path, formats: Sequence[str] = ("svg", "png")
 ) -> list[Path]:
     """Write all that is made from the journal into `folder`, which is made; return these files.
 
@@ -58,48 +62,50 @@ def write_derived(
     Raises:
         ScalingError: something cannot be written.
     """
-    return [*write_tables(results, folder), *write_plots(results, folder / PLOTS, formats)]
+    return [*write_tables(study, folder), *write_plots(study, folder / PLOTS, formats)]
 
 
-def write_tables(results: StudyResults, folder: Path) -> list[Path]:
+def write_tables(study: Study, folder: Path) -> list[Path]:
     """Write the Markdown and CSV files; those of comparison and losses where there are any.
 
     Raises:
         ScalingError: something cannot be written.
     """
-    from scaling.report.tables.export import comparison_rows, summary
-    from scaling.report.tables.losses import loss_rows
-    from scaling.report.tables.measures import write_rows
-
     files: dict[str, Callable[[Path], object]] = {
-        TABLES: lambda file: file.write_text(tables_markdown(results), encoding="utf-8"),
-        SUMMARY: partial(write_rows, summary(results)),
+        TABLES: lambda file: file.write_text(tables_markdown(study), encoding="utf-8"),
+        SUMMARY: partial(csv.write, csv.summary(study)),
     }
-    for name, rows in {COMPARISON: comparison_rows(results), LOSSES: loss_rows(results)}.items():
+    for name, rows in {COMPARISON: csv.comparison(study), LOSSES: csv.losses(study)}.items():
         if len(rows):
-            files[name] = partial(write_rows, rows)
+            files[name] = partial(csv.write, rows)
     for name, write in files.items():
         write_file(folder / name, write, AGAIN)
     return [folder / name for name in files]
 
 
-def tables_markdown(results: StudyResults) -> str:
-    """All tables of a study as Markdown, its comparison among them."""
-    from scaling.report.tables.comparison import chapters
-    from scaling.report.tables.export import markdown
-    from scaling.report.tables.grid import chapters_markdown
-    from scaling.report.tables.losses import loss_chapters
-
-    shown = [*chapters(results, alone=False), *loss_chapters(results)]
-    return markdown(results, chapters_markdown(shown))
-
-
-def write_plots(results: StudyResults, folder: Path, formats: Sequence[str]) -> list[Path]:
+def write_plots(study: Study, folder: Path, formats: Sequence[str]) -> list[Path]:
     """Draw every plot in these formats.
 
     Raises:
         ScalingError: something cannot be written.
     """
-    from scaling.report.plots.draw import draw_all
+    return try_writing(folder, lambda: list(_drawn(study, folder, formats)), AGAIN)
 
-    return try_writing(folder, lambda: draw_all(results, folder, formats), AGAIN)
+
+def _drawn(study: Study, folder: Path, formats: Sequence[str]) -> Iterator[Path]:
+    from matplotlib import rc_context  # tables do without
+
+    from scaling.report.render.style import PNG_DPI, RC
+    from scaling.report.render.svg import svg
+    from scaling.report.view.plots import drawings
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for drawing in drawings(study):
+        for kind in formats:
+            file = folder / f"{drawing.name}.{kind}"
+            if kind == "svg":
+                file.write_text(svg(drawing.figure, drawing.name, drawing.title), "utf-8")
+            else:
+                with rc_context(RC):
+                    drawing.figure.savefig(file, dpi=PNG_DPI)
+            yield file

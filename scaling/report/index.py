@@ -1,72 +1,68 @@
-"""All published studies on one page, with their verdicts counted.
+"""All published studies on one page, with their words counted.
 
 The page is made of two files that stand beside every journal: `comparison.csv` has each ratio with
-its verdict, `environment.json` what it was measured on. No journal is analysed anew.
+its word, `environment.json` what it was measured on. No journal is analysed anew.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import msgspec
 import pandas as pd
 
 from scaling.analysis.table.empty_loop import PRIMITIVES
-from scaling.analysis.table.groups import short_labels
+from scaling.analysis.tables.cells import names
+from scaling.analysis.tables.words import as_counted
 from scaling.base.errors import UsageError
 from scaling.base.files import text_in
-from scaling.base.formats import plural
+from scaling.base.formats import number, plural, span
 from scaling.base.vocabulary import THREADS
-from scaling.builds.arms import build_of
 from scaling.journal.protected_write import write_text
 from scaling.journal.reading import published_in
-from scaling.journal.record import Parameters, PythonFacts
+from scaling.journal.record import Parameters
 from scaling.report.environment import FILE_NAME as ENVIRONMENT
 from scaling.report.files import COMPARISON
-from scaling.report.page.render import template
 from scaling.report.publish import PAGE
-from scaling.report.tables.notes import build_text
+from scaling.report.render.document import Document, html
+from scaling.report.render.grid import Grid, Heading, Text
+from scaling.report.view.declare import TIMES, tone
 from scaling.study.controls import is_control
 from scaling.study.questions import CPU, MEMORY, OVER_PROCESSES, OVER_SERVER, P99
 
-TITLE = "<title>Published studies: "  # by which a page is known to be this one
-TABLES: Mapping[str, Mapping[tuple[str, str, str], str]] = {
-    "as fast as it can": {
-        ("gain", "throughput", ""): "throughput over one worker",
-        (OVER_PROCESSES, "throughput", ""): "throughput over processes",
-        (OVER_PROCESSES, CPU, ""): "CPU time over processes",
-        (OVER_PROCESSES, MEMORY, "processes"): "memory over fresh processes",
-        (OVER_PROCESSES, MEMORY, "forked"): "memory over forked processes",
-        (OVER_SERVER, "throughput", ""): "throughput over processes with a server",
-    },
-    "at a given rate": {
-        (OVER_PROCESSES, P99, ""): "P99 over processes",
-        (OVER_PROCESSES, "capacity", ""): "capacity over processes",
-        (OVER_PROCESSES, CPU, ""): "CPU time over processes",
-        (OVER_PROCESSES, MEMORY, "processes"): "memory over fresh processes",
-        (OVER_PROCESSES, MEMORY, "forked"): "memory over forked processes",
-        (OVER_SERVER, P99, ""): "P99 over processes with a server",
-    },
-    "versions and settings": {
-        ("version", "throughput", ""): "throughput over the oldest version",
-        ("setting", "throughput", ""): "throughput over the same without the setting",
-    },
-}
-"""The tables of a workload: the heading of each ratio, by its question, its measure, and of memory
-the model of the divisor."""
-HEADINGS = list(dict.fromkeys(heading for table in TABLES.values() for heading in table.values()))
-CELL = ["page", "workload", "parameters", "sizing", "loop", "arm", "workers", "objective"]
-WORDS = (
-    *("workload", "parameters", "sizing", "loop", "question", "measure", "arm", "model"),
-    *("over_arm", "over_model", "verdict", "family"),
+TITLE = "Published studies"
+QUESTION = (
+    "What do N threads without the GIL bring to N event loops: in which program, on which machine, "
+    "compared with what? Of several processes the best count, for each measure by itself."
 )
-NUMBERS = ("workers", "ratio", "ratio_low", "ratio_high")
+# The heading of each ratio, by its question and measure; of memory with the model of the divisor.
+HEADINGS = {
+    ("gain", "throughput", ""): "Throughput over one worker",
+    (OVER_PROCESSES, "throughput", ""): "Throughput over processes",
+    (OVER_PROCESSES, CPU, ""): "CPU time over processes",
+    (OVER_PROCESSES, MEMORY, "processes"): "Memory over fresh processes",
+    (OVER_PROCESSES, MEMORY, "forked"): "Memory over forked processes",
+    (OVER_PROCESSES, P99, ""): "P99 over processes, at a rate",
+    (OVER_PROCESSES, "capacity", ""): "Capacity over processes",
+    (OVER_SERVER, "throughput", ""): "Throughput over processes with a server",
+    (OVER_SERVER, P99, ""): "P99 over processes with a server",
+    ("version", "throughput", ""): "Throughput over the oldest version",
+    ("setting", "throughput", ""): "Throughput over the same without the setting",
+}
+TEXTS = (
+    *("workload", "parameters", "sizing", "loop", "question", "measure", "arm", "model"),
+    *("over_arm", "over_model", "word", "said"),
+)
+NUMBERS = ("workers", "ratio", "ratio_low", "ratio_high", "ratio_n", "p")
 
 
 def environment_of(folder: Path) -> dict[str, Any]:
-    """What a published study says of itself. Raises `UsageError` where that cannot be read."""
+    """What a published study says of itself.
+
+    Raises:
+        UsageError: that cannot be read.
+    """
     file = folder / ENVIRONMENT
     try:
         known: dict[str, Any] = json.loads(text_in(file))
@@ -75,28 +71,12 @@ def environment_of(folder: Path) -> dict[str, Any]:
     return known
 
 
-def build_name(arm: Mapping[str, Any]) -> str:
-    """What an arm of `environment.json` is: `3.14.7t with PGO`; another runtime's name."""
-    python = arm.get("python")
-    return build_text(msgspec.convert(python, PythonFacts)) if python else str(arm["build"])
-
-
-def page_address(folder: Path) -> str:
-    """The page of a study, as the page of all of them refers to it."""
-    return quote(f"{folder.parent.name}/{folder.name}/{PAGE}")
-
-
-# ------------------------------------------------------------------------------------------ ratios
-
-
 def ratios(published: Path) -> pd.DataFrame:
-    """What the studies in `published`/MACHINE/STUDY are about: a row for each ratio and table.
+    """What the studies in `published`/MACHINE/STUDY are about: a row for each headline ratio.
 
-    They are those of threads without the GIL, in cells of which the table has a primary ratio.
-    Controls are left out, and studies that are void or simulated. Columns are those of
-    `comparison.csv` in `WORDS` and `NUMBERS`; `machine`, `study`, `date`, `page` and `build`;
-    `label`, what the workload is called on its study's page; `objective`, which only a capacity
-    has; `table` and `heading`.
+    They are those of threads without the GIL. Controls are left out, and studies that are void or
+    simulated. Columns are those of `comparison.csv`; `machine`, `study`, `date`, `page`; `name` of
+    the workload on its study's page; `heading`.
 
     Raises:
         UsageError: a file of a study cannot be read.
@@ -105,36 +85,26 @@ def ratios(published: Path) -> pd.DataFrame:
     measure = every["measure"].str.replace(" at .*", "", regex=True)
     over = every["over_model"].where(measure == MEMORY, "")
     keys = pd.Series([*zip(every["question"], measure, over, strict=True)], dtype=object)
-    every["objective"] = every["measure"].str.extract(" at (.*)", expand=False).fillna("")
-    every["is_primary"] = every["family"] == "primary"
-    parts = []
-    for title, headings in TABLES.items():
-        part = every.assign(table=title, heading=keys.map(headings)).dropna(subset="heading")
-        parts.append(part[part.groupby(CELL)["is_primary"].transform("any")])
-    return pd.concat(parts)
+    return every.assign(heading=keys.map(HEADINGS)).dropna(subset="heading")
 
 
 def _ratios_of(folder: Path) -> pd.DataFrame:
     """The ratios of threads without the GIL in one study that can be trusted, but for controls."""
     known, file = environment_of(folder), folder / COMPARISON
-    about = {"machine": folder.parent.name, "study": folder.name, "date": known.get("date") or ""}
+    page = quote(f"{folder.parent.name}/{folder.name}/{PAGE}")
+    about = {"machine": folder.parent.name, "study": folder.name, "page": page}
+    about["date"] = known.get("date") or ""
     if not file.exists():
-        return pd.DataFrame(columns=[*WORDS, *NUMBERS, *about, "page", "build", "label"])
+        return pd.DataFrame(columns=[*TEXTS, *NUMBERS, *about, "name"])
     found = _read(file)
-    variants = [*zip(found["workload"], found["parameters"].map(Parameters.read), strict=True)]
-    labels = short_labels(dict.fromkeys(variants), simulated=False)
     pythons = {name: arm.get("python") or {} for name, arm in known["arms"].items()}
     free = [name for name, python in pythons.items() if python.get("free_threaded")]
-    is_ours = (found["model"] == THREADS) & found["arm"].isin(free)
-    is_program = pd.Series([not is_control(*each) for each in variants], found.index, dtype=bool)
+    is_ours = (found["model"] == THREADS) & found["arm"].isin(free) & found["headline"]
+    parameters = found["parameters"].map(Parameters.read)
+    pairs = zip(found["workload"], parameters, strict=True)
+    is_program = pd.Series([not is_control(*each) for each in pairs], found.index, dtype=bool)
     is_sound = known["controls"] != "void" and not known.get("simulated")
-    found = found.assign(
-        page=page_address(folder),
-        build=found["arm"].map({name: build_name(arm) for name, arm in known["arms"].items()}),
-        label=[labels[variant] for variant in variants],
-        **about,
-    )
-    return found[is_ours & is_program & is_sound]
+    return found.assign(name=names(found), **about)[is_ours & is_program & is_sound]
 
 
 def _read(comparison: Path) -> pd.DataFrame:
@@ -142,8 +112,8 @@ def _read(comparison: Path) -> pd.DataFrame:
     try:
         return pd.read_csv(
             comparison,
-            usecols=[*WORDS, *NUMBERS],
-            dtype=dict.fromkeys(WORDS, str) | dict.fromkeys(NUMBERS, float),
+            usecols=[*TEXTS, *NUMBERS, "headline"],
+            dtype=dict.fromkeys(TEXTS, str) | dict.fromkeys(NUMBERS, float) | {"headline": bool},
             keep_default_na=False,
             na_values={name: [""] for name in NUMBERS},
         )
@@ -152,22 +122,27 @@ def _read(comparison: Path) -> pd.DataFrame:
 
 
 def counts(published: Path) -> pd.DataFrame:
-    """How many of these ratios have which verdict: a row for each heading, in the page's order.
+    """How many of these ratios have which word: a row for each heading, in the page's order.
 
-    Columns are `heading`, `cases`, and one for each verdict. No program consists of primitives, so
-    these are not counted.
+    They are corrected for how many there are (`scaling.analysis.tables.words.as_counted`). Columns
+    are `heading`, `cases`, and one for each word. No program consists of primitives, so these are
+    not counted.
 
     Raises:
         UsageError: a file of a study cannot be read.
     """
-    return _counted(ratios(published))
+    return _counts(ratios(published))
 
 
-def _counted(shown: pd.DataFrame) -> pd.DataFrame:
+def _counts(shown: pd.DataFrame) -> pd.DataFrame:
     of_programs = shown[shown["workload"] != PRIMITIVES]
-    found = pd.crosstab(of_programs["heading"], of_programs["verdict"])
+    parts = {
+        heading: as_counted(part).value_counts() for heading, part in of_programs.groupby("heading")
+    }
+    found = pd.DataFrame(parts).T.fillna(0).astype(int)
     found.insert(0, "cases", found.sum(axis="columns"))
-    return found.reindex([each for each in HEADINGS if each in found.index]).reset_index()
+    found = found.rename_axis("heading")
+    return found.reindex([each for each in HEADINGS.values() if each in parts]).reset_index()
 
 
 # -------------------------------------------------------------------------------------------- page
@@ -180,48 +155,72 @@ def index_page(published: Path) -> str:
         UsageError: a file of a study cannot be read.
     """
     shown = ratios(published)
-    workloads = sorted(set(shown["workload"]))
-    return template("index.html").render(
-        counts=[*_sentences(_counted(shown))],
-        programs={name: [*_tables(shown[shown["workload"] == name])] for name in workloads},
-        studies=[
-            (folder, page_address(folder), environment_of(folder))
-            for folder in sorted(published_in(published))
-        ],
-        tables=[],
+    return html(
+        Document(
+            TITLE,
+            QUESTION,
+            about=[f"{plural(shown['page'].nunique(), 'study').replace('studys', 'studies')}."],
+            answer=[_counts_grid(_counts(shown))],
+            details=[*_grids(shown), _studies(published)],
+        )
     )
 
 
-def _sentences(counted: pd.DataFrame) -> Iterator[str]:
-    """`Throughput over processes, 92 cases: inconclusive in 63, slower in 27, faster in 2`."""
-    for heading, cases, *_ in counted.itertuples(index=False):
-        of_words = counted.loc[counted["heading"] == heading].iloc[0, 2:]
+def _counts_grid(counts: pd.DataFrame) -> Grid:
+    """A row for each heading: how many cases it has, and the words from the most frequent on."""
+    rows = []
+    for heading, cases, *_ in counts.itertuples(index=False):
+        of_words = counts.loc[counts["heading"] == heading].iloc[0, 2:]
         known = of_words[of_words > 0].sort_values(ascending=False, kind="stable")
-        found = ", ".join(f"{word} in {count}" for word, count in known.items())
-        yield f"{heading[0].upper()}{heading[1:]}, {plural(cases, 'case')}: {found}."
+        words = ", ".join(f"{word} in {count}" for word, count in known.items())
+        rows.append([Text(heading), Text(str(cases)), Text(words)])
+    headings = [Heading("N threads", left=True), Heading("cases"), Heading("words", left=True)]
+    return Grid("The words, counted", headings, rows)
 
 
-def _tables(of_one: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """The tables of a workload that have a line, without the columns in which nothing stands."""
-    for title, headings in TABLES.items():
-        part = of_one[of_one["table"] == title]
-        used = [heading for heading in headings.values() if (part["heading"] == heading).any()]
-        lines = [_line(found) for _, found in part.groupby(CELL, sort=False)]
-        if lines:
-            yield {"title": title, "headings": used, "lines": lines}
+def _grids(shown: pd.DataFrame) -> Iterator[Grid]:
+    """A table for each heading: a row for each ratio, which leads to the page of its study."""
+    headings = [
+        Heading("study", left=True),
+        Heading("program", left=True, wrap=True),
+        Heading("over", left=True),
+        Heading("ratio"),
+        Heading("", left=True, wrap=True),
+    ]
+    for heading in HEADINGS.values():
+        own = shown[shown["heading"] == heading].sort_values("workload", kind="stable")
+        if len(own):
+            yield Grid(heading, headings, [_row(each) for each in own.to_dict("records")])
 
 
-def _line(found: pd.DataFrame) -> dict[str, Any]:
-    """A line of a table: facts about a cell, what program it is, its ratios by their headings."""
-    first = found.iloc[0]
-    sizing = "" if first["sizing"] == "weak" else first["sizing"]
-    parts = filter(None, (first["label"], first["objective"], first["loop"], sizing))
-    over = found.loc[found["question"] == OVER_PROCESSES, "over_arm"]
-    builds = " or ".join(sorted(set(over.map(build_of))))
-    threads = f"{plural(int(first['workers']), 'thread')} on {first['arm']}"
-    program = [" · ".join(parts), f"{threads}, processes on {builds}" if builds else threads]
-    ratios = {ratio["heading"]: ratio for ratio in found.to_dict("records")}
-    return {**first, "program": program, "ratios": ratios}
+def _row(row: dict[Any, Any]) -> list[Text]:
+    ends = (number(row["ratio_low"]), number(row["ratio_high"]))
+    program = (row["name"], row["loop"], row["arm"], f"N = {row['workers']:.0f}")
+    return [
+        Text(f"{row['machine']}/{row['study']}", link=row["page"]),
+        Text(" · ".join(program)),
+        Text(f"{row['over_arm']} {row['over_model']}"),
+        Text(f"{number(row['ratio'])}{TIMES}", span(*ends) if row["ratio_n"] > 1 else ""),
+        Text(row["said"], tone=tone(row["word"])),
+    ]
+
+
+def _studies(published: Path) -> Grid:
+    rows = []
+    for folder in sorted(published_in(published)):
+        known = environment_of(folder)
+        page = quote(f"{folder.parent.name}/{folder.name}/{PAGE}")
+        facts = (known["date"] or "", known["controls"] or "", known["blocks"], known["runs"])
+        name = Text(f"{folder.parent.name}/{folder.name}", link=page)
+        rows.append([name, *(Text(str(each)) for each in facts)])
+    headings = [
+        Heading("study", left=True),
+        Heading("date", left=True),
+        Heading("controls", left=True),
+        Heading("blocks"),
+        Heading("runs"),
+    ]
+    return Grid("Every study", headings, rows)
 
 
 # ------------------------------------------------------------------------------------------- write
@@ -229,7 +228,7 @@ def _line(found: pd.DataFrame) -> dict[str, Any]:
 
 def is_index(file: Path) -> bool:
     """Whether a file is a page of published studies. Raises `UsageError` if it cannot be read."""
-    return file.is_file() and TITLE in text_in(file)
+    return file.is_file() and f"<title>{TITLE}" in text_in(file)
 
 
 def write_index(published: Path) -> None:

@@ -17,8 +17,7 @@ from tempfile import TemporaryDirectory
 
 from rich.console import Console
 
-from scaling.analysis.results import StudyResults
-from scaling.analysis.table.load import Journal
+from scaling.analysis.tables.study import Study
 from scaling.base.console import say
 from scaling.base.errors import ScalingError, UsageError
 from scaling.base.formats import plural
@@ -36,8 +35,9 @@ from scaling.report.files import (
     read,
     write_derived,
 )
-from scaling.report.page.facts import FILE_NAME as STUDY_FILE
-from scaling.report.page.facts import study_file
+from scaling.report.page import write_page
+from scaling.report.study_file import FILE_NAME as STUDY_FILE
+from scaling.report.study_file import study_file
 
 PAGE = "index.html"  # report.html is a page that stands alone
 PUBLISHED = (
@@ -57,15 +57,17 @@ def publish(results: Path, folder: Path, console: Console, *, replace: bool = Fa
         UsageError: no journal that could be read, or `folder` holds something else.
         ScalingError: a file names a path or a machine, or cannot be written.
     """
-    journal = read(results, console)
-    _refuse_others(folder, unpacked(journal.path), replace=replace)
+    study = read(results, console)
+    journal = study.path
+    assert journal is not None
+    _refuse_others(folder, unpacked(journal), replace=replace)
 
     def write() -> None:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as made:
-            _copy(journal.path, folder, Path(made))
+            _copy(journal, folder, Path(made))
             _refuse_names(Path(made))
-            _render(journal, Path(made))
+            _render(study, Path(made))
             _refuse_names(Path(made))
             _take_its_place(Path(made), folder)
 
@@ -89,24 +91,20 @@ def _copy(journal: Path, folder: Path, made: Path) -> None:
             shutil.copyfile(journal.parent / name, made / name)
 
 
-def _render(journal: Journal, made: Path) -> None:
+def _render(study: Study, made: Path) -> None:
     """Write all that is made from the journal: descriptions, tables, plots, page."""
-    from scaling.report.page.parts import Pictures
-    from scaling.report.page.render import write_page
-
-    write_descriptions(journal, made)
-    results = StudyResults.of(journal)
-    write_derived(results, made, formats=["svg"])
-    write_page(results, made / PAGE, pictures=Pictures(made / PLOTS, beside=True))
+    write_descriptions(study, made)
+    write_derived(study, made, formats=["svg"])
+    write_page(study, made / PAGE, plots=PLOTS)
 
 
-def write_descriptions(journal: Journal, folder: Path) -> None:
+def write_descriptions(study: Study, folder: Path) -> None:
     """Write what the study was measured on, and the file that asks for it again, if that is known.
 
     Raises `OSError`.
     """
-    (folder / ENVIRONMENT).write_text(environment_text(journal), encoding="utf-8")
-    if document := study_file(journal.study):
+    (folder / ENVIRONMENT).write_text(environment_text(study), encoding="utf-8")
+    if document := study_file(study.line):
         (folder / STUDY_FILE).write_text(document, encoding="utf-8")
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from filelock import FileLock, Timeout
 
-from scaling.analysis.results import incomplete
+from scaling.analysis.extent import incomplete
 from scaling.analysis.table.load import read_journal
 from scaling.base.errors import ScalingError
 from scaling.base.version import __version__

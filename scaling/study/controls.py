@@ -1,7 +1,7 @@
 """The control workloads: every study runs them to check that its figures can be trusted.
 
 `compute` shares nothing and must scale where there is no GIL; `shared` has an attribute that all
-workers write and must not. What they show is judged in `scaling.analysis.soundness`.
+workers write and must not. What they show is judged in `scaling.analysis.tables.controls`.
 """
 
 from collections.abc import Collection, Iterable, Mapping

@@ -302,7 +302,7 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
         float,
         Option(
             kinds.share_between(LEAST_MARGIN, MOST_MARGIN),
-            f"The smallest difference worth a word: verdicts use it ({100 * MARGIN:g}%).",
+            f"The smallest difference worth a word ({100 * MARGIN:g}%).",
             flag="--margin",
             group=EFFORT,
         ),

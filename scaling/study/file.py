@@ -20,6 +20,7 @@ from scaling.base.files import text_in
 from scaling.base.gone import gone
 from scaling.base.typed import converted, document, title
 from scaling.builds.arms import parse_arms
+from scaling.journal.reading import find_journal, study_line_in
 from scaling.study.definition import (
     ENTRY_LISTS,
     OPTIONS,
@@ -115,7 +116,7 @@ def built_in_text(name: str) -> str:
 
 
 def load_study_file(name: str) -> StudyFile:
-    """The study in the file `name`, or the built-in one of that name.
+    """The study in the file `name`, the built-in one of that name, or the one measured in a folder.
 
     Raises:
         UsageError: no such study, not readable, not TOML, or a key or value that does not fit.
@@ -123,6 +124,8 @@ def load_study_file(name: str) -> StudyFile:
     if name in built_in_studies():
         return read_study(built_in_text(name), f"{name}.toml")
     path = Path(name)
+    if path.is_dir():
+        return study_file_of(study_line_in(find_journal(path)).study, name)
     if path.suffix != ".toml" and not path.is_file():
         raise unknown("study", name, built_in_studies())
     suggestion = nearest(path.stem, built_in_studies())

@@ -2,7 +2,7 @@
 
 A question is a generator of `Asked`, registered by `@question`; to add a comparison, add one. The
 plan takes from it which cells have to be measured side by side, the analysis which ratios to
-estimate (`scaling.analysis.ratios`); tables, CSV files and the gate select from these.
+estimate (`scaling.analysis.tables.ratios`); all that is shown selects from these.
 
 A question is asked of a `Scope`: the cells of a plan, or those that were measured.
 """
@@ -37,10 +37,8 @@ class Asked:
     """One ratio that a question asks for: a measure `of` a cell over that of another.
 
     Of several cells in `among` it is over the strongest: the one whose median of the measure is
-    best. Blocks count in which every one of `along` has a value, too; of `apart_from` the ratio of
-    the two cells is divided out. `name` is what a step of the ladder changes. `headline`: the
-    question is about this ratio first; it is a primary hypothesis where the study names the
-    question as a primary one.
+    best. Blocks count in which every one of `along` has a value, too. `name` is what a step of the
+    ladder changes. `headline`: the question is about this ratio first.
     """
 
     question: str
@@ -49,7 +47,6 @@ class Asked:
     among: tuple[Cell, ...]
     headline: bool = False
     along: tuple[Cell, ...] = ()
-    apart_from: tuple[Cell, Cell] | None = None
     name: str = ""
 
 
@@ -355,7 +352,7 @@ def versions(scope: Scope) -> Iterator[Asked]:
         3.13 over 3.12, 3.14 over 3.12;  3.14t over 3.13t
 
     What else two builds differ in (another compiler, PGO) is in the ratio, too, and must be shown
-    beside it (`scaling.analysis.soundness`).
+    beside it (`scaling.analysis.builds`).
     """
     for group in _compared(scope):
         names = rising(each.version for each in version_arms(group.arms))

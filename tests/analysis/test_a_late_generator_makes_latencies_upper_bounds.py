@@ -1,22 +1,20 @@
 """A load generator that is late on few cores does not decide which runs are used."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from scaling.analysis.ratios import SENT_LATE
-from scaling.analysis.statistics.verdict import Verdict
 from scaling.analysis.table.latency import SHORTEST_S, has_no_most, shortest_s
+from scaling.analysis.tables.words import side_of
 from scaling.analysis.validity import served as validity
 from scaling.journal.record import Latency, RunLine
-from scaling.report.tables.findings import times
-from scaling.report.tables.rates import capacity_grids, rated
-from scaling.report.terminal.answer import left_out
-from scaling.report.terminal.load_rows import load_lines
+from scaling.report.view.notes import disturbed as note
 from scaling.study.kinds import parse_objective
-from scaling.study.questions import OVER_PROCESSES, P99
+from scaling.study.questions import CAPACITY, OVER_PROCESSES, P99
 from tests.support.runs import with_
 from tests.support.served_studies import FakeServedStudy
 
@@ -30,6 +28,13 @@ MADE = FakeServedStudy(
     window_s=6.0,
 )
 LATE = replace(MADE, slip_s=0.25e-3)  # P99 of an exponential is 4.6 times its mean
+
+
+def over_processes(made: FakeServedStudy, measure: str) -> Mapping[Any, Any]:
+    ratios = made.study.ratios
+    rows = ratios[(ratios["question"] == OVER_PROCESSES) & (ratios["measure"] == measure)]
+    (row,) = rows.to_dict("records")
+    return row
 
 
 def longer(times: Latency, factor: int) -> Latency:
@@ -50,8 +55,7 @@ def test_a_generator_that_is_late_in_all_runs_bounds_their_latencies() -> None:
     assert frame["valid"].all()
     assert set(frame["reasons"]) == {("generator-late",)}
     assert frame["details"].str[0].str.contains("latencies are upper bounds").all()
-    text = left_out(LATE.results)
-    assert "Latencies are upper bounds (load generator late): 12 of 12 runs." in text
+    assert "Latencies are upper bounds (load generator late): 12 runs." in note(LATE.study)
 
 
 def test_a_disturbed_run_is_judged_by_the_latencies_of_its_cell() -> None:
@@ -68,16 +72,14 @@ def test_a_closed_loop_is_never_late() -> None:
     assert (replace(LATE, rates=(0.0,)).frame["reasons"] == ()).all()
 
 
-def test_a_verdict_needs_more_than_the_generators_lateness() -> None:
-    for speed, word, why in ((1_050.0, "inconclusive", SENT_LATE), (1_500.0, "slower", "")):
-        made = replace(
-            LATE, answers_per_s={THREADS: 1_000.0, PROCESSES: speed}, blocks=10, window_s=20.0
-        )
-        for slip_s, expected in ((20e-6, "slower"), (0.25e-3, word)):
-            (found,) = replace(made, slip_s=slip_s).results.ratios.where(OVER_PROCESSES, P99)
-            assert found.verdict.word == expected
-            if expected == "inconclusive":
-                assert found.verdict.why == why
+@pytest.mark.parametrize(("speed", "is_longer"), [(1_080.0, False), (1_500.0, True)])
+def test_a_word_needs_more_than_the_generators_lateness(speed: float, is_longer: bool) -> None:
+    made = replace(
+        LATE, answers_per_s={THREADS: 1_000.0, PROCESSES: speed}, blocks=10, window_s=20.0
+    )
+    for slip_s, expected in ((20e-6, True), (0.25e-3, is_longer)):
+        row = over_processes(replace(made, slip_s=slip_s), P99)
+        assert (side_of(row["word"]) < 0) == expected, row["said"]
 
 
 def test_without_a_latency_from_the_send_there_is_no_lower_bound() -> None:
@@ -100,26 +102,15 @@ def test_latencies_have_no_most_where_a_server_fell_behind_or_declined_requests(
     assert has_no_most(runs).tolist() == [0, 1, 1]
 
 
-def test_the_same_is_what_is_within_the_margin_whatever_the_lateness() -> None:
-    same = Verdict("same", margin=0.1)
-    assert same.holds_between(0.95, 1.05)
-    assert not same.holds_between(0.8, 1.0)
-    assert not same.holds_between(1.0, 1.2)
-
-
 SLO = parse_objective("p99<20ms")
 GRID = tuple(130 * 1.25**k for k in range(6))  # 130 to 397
 
 
 @pytest.mark.parametrize(
-    ("speed", "slip_s", "word", "why"),
-    [
-        (482.0, 20e-6, "slower", ""),
-        (482.0, 1e-3, "inconclusive", SENT_LATE),
-        (400.0, 1e-3, "slower", ""),
-    ],
+    ("speed", "slip_s", "is_less"),
+    [(482.0, 20e-6, True), (482.0, 1e-3, False), (400.0, 1e-3, True)],
 )
-def test_a_capacity_is_a_lower_bound_then(speed: float, slip_s: float, word: str, why: str) -> None:
+def test_a_capacity_is_a_lower_bound_then(speed: float, slip_s: float, is_less: bool) -> None:
     """Answers take 0.9 of the latency from the send on: at most so much more is the capacity."""
     asked = replace(
         MADE,
@@ -130,21 +121,12 @@ def test_a_capacity_is_a_lower_bound_then(speed: float, slip_s: float, word: str
         slip_s=slip_s,
         options={"slo": [SLO.text]},
     )
-    results = asked.results
-    (ratio,) = results.ratios.where(measure="capacity at p99<20ms")
-    known = {each.cell: each for each in results.capacities}
-    for one, of in ((known[ratio.of], THREADS), (known[ratio.over], PROCESSES)):
+    row = over_processes(asked, CAPACITY.format(SLO.text))
+    measure = asked.study.measures[row["measure"]]
+    for place, of in ((row["of"], THREADS), (row["over"], PROCESSES)):
         from_due = asked.capacity_per_s(of, 1, SLO.limit_s)
         from_send = asked.capacity_per_s(of, 1, SLO.limit_s / 0.9)
-        assert one.estimate.point == pytest.approx(from_due, rel=0.05)
-        assert one.most.point == pytest.approx(from_send if slip_s == 1e-3 else from_due, rel=0.05)
-        assert ("up to" in one.text) == (slip_s == 1e-3)
-    assert ratio.verdict.word == word
-    if why:
-        assert ratio.verdict.why == why
-    (about,) = rated(results)
-    (grid,) = capacity_grids(about, results.ratios)
-    assert ("up to" in grid.headings) == (slip_s == 1e-3)
-    assert {len(row) for row in grid.rows} == {len(grid.headings)}
-    for width in (110, 80, 60):  # beside the capacity, or below it
-        assert times(ratio) in "\n".join(load_lines(results, width, 20))
+        most = from_send if slip_s == 1e-3 else from_due
+        assert np.median(measure.value[:, place]) == pytest.approx(from_due, rel=0.05)
+        assert np.median(measure.most[:, place]) == pytest.approx(most, rel=0.05)
+    assert (side_of(row["word"]) < 0) == is_less, row["said"]

@@ -1,53 +1,74 @@
-"""A comparison and a check of the gate are each written in one place."""
+"""A question, a table, a plot and a note are each written in one place and seen everywhere."""
 
 from collections.abc import Iterator
-from pathlib import Path
+from dataclasses import replace
 
 import pytest
 
-from scaling.analysis.gate import BoundCheck, Checked
-from scaling.analysis.gate_bounds import BOUNDS, Bound
-from scaling.report.page.render import page
-from scaling.report.tables.comparison import chapters
-from scaling.report.tables.export import comparison_rows
-from scaling.report.tables.grid import chapters_markdown
-from scaling.study.questions import QUESTIONS, Asked, Scope
-from tests.support.gates import gated
+from scaling.report import csv
+from scaling.report.page import page, tables_markdown
+from scaling.report.render.grid import Heading
+from scaling.report.show import print_answer
+from scaling.report.view import plots, view
+from scaling.report.view.declare import Figure, Remark, Table
+from scaling.report.view.notes import NOTES
+from scaling.report.view.tables import of_question
+from scaling.study.questions import QUESTIONS, THROUGHPUT, Asked, Scope
+from tests.support.printing import printed_by
 from tests.support.studies import FakeStudy
 
 LAG = "lag_max_s"
+STUDY = FakeStudy(workers=(1, 2), blocks=8, models=("threads", "processes"))
+pytestmark = pytest.mark.usefixtures("unrendered")
 
 
-@pytest.mark.usefixtures("unrendered")
-def test_a_question_about_any_measure_is_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The ratio of loop lags stands in tables, the answer, the page and files."""
-
+def test_a_question_is_answered_in_page_markdown_and_csv(monkeypatch: pytest.MonkeyPatch) -> None:
     def lags(scope: Scope) -> Iterator[Asked]:
         for cell in scope.cells:
             if cell.model == "threads" and cell.workers == 2:
-                over = cell.but(model="processes")
-                for measure in (LAG, "peak_bytes"):
-                    yield Asked("lateness", measure, cell, (over,), headline=measure == LAG)
+                over = next(
+                    each for each in scope.cells if each.model == "processes" and each.workers == 2
+                )
+                yield Asked("lateness", LAG, cell, (over,), True)
 
     monkeypatch.setitem(QUESTIONS, "lags", lags)
-    results = FakeStudy(workers=(1, 2), blocks=8, models=("threads", "processes")).results
-    (ratio,) = results.ratios.where("lateness", LAG)
-    assert ratio.verdict.family == "exploratory", "the study has not named it"
-    text = chapters_markdown(chapters(results))
-    assert "| N | of | over | worst loop lag | peak" in text
-    assert "| worst loop lag of 2 threads on 3.14t over 2 processes" in text
-    assert "Lateness" in page(results)
-    rows = comparison_rows(results)
-    assert rows.loc[rows["question"] == "lateness", "measure"].tolist() == [LAG, "peak_bytes"]
+    added = of_question("lateness", "How late loops are")
+    monkeypatch.setattr(view, "STUDY", replace(view.STUDY, details=(*view.STUDY.details, added)))
+    study = replace(STUDY).study
+    (ratio,) = study.ratios.query("question == 'lateness'").to_dict("records")
+    for text in (page(study), tables_markdown(study)):
+        assert "How late loops are" in text
+        assert str(ratio["said"]) in text
+    rows = csv.comparison(study)
+    assert rows.loc[rows["question"] == "lateness", "word"].tolist() == [ratio["word"]]
 
 
-def test_a_bound_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def gain(checked: Checked, least: float) -> Iterator[BoundCheck]:
-        for cell in checked.cells:
-            yield checked.paired("gain", cell, cell.but(workers=1), least)
+def test_a_table_and_a_note_are_in_terminal_page_and_markdown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    table = Table(
+        "Work of each configuration",
+        "estimates",
+        where="not twin",
+        rows={"": ("model",), "N": ("workers",)},
+        columns=(Figure(Heading("round trips/s"), THROUGHPUT),),
+    )
+    brief = Remark(lambda study: f"It has {len(study.runs)} runs.")
+    long = Remark(lambda study: "Many words.", brief=False)
+    changed = replace(view.STUDY, answer=(table,), notes=(*NOTES, brief, long))
+    monkeypatch.setattr(view, "STUDY", changed)
+    study = STUDY.study
+    printed = printed_by(lambda to: print_answer(study, to))
+    assert "Many words." not in printed
+    for text in (printed, page(study), tables_markdown(study)):
+        assert "Work of each configuration" in text
+        assert f"It has {len(study.runs)} runs." in text
+    assert view.view_of(study).record(study)["tables"].keys() == {table.title}
 
-    monkeypatch.setitem(BOUNDS, "min_gain", Bound("--min-gain", "", 0.0, gain))
-    speeds = {("3.14t", "threads", n): 1.0 * n for n in (1, 2)}
-    study = FakeStudy(workers=(1, 2), blocks=8, speeds=speeds, noise=0.005)
-    assert gated(tmp_path, study, min_gain=1.8)[0] == 0
-    assert gated(tmp_path, study, min_gain=2.1)[0] == 1
+
+def test_a_plot_is_a_figure_of_the_study(monkeypatch: pytest.MonkeyPatch) -> None:
+    added = plots.Plot("lag", "worst loop lag", plots.over_workers, LAG)
+    monkeypatch.setattr(plots, "PLOTS", (added,))
+    (drawn,) = plots.drawings(STUDY.study)
+    assert (drawn.name, drawn.title) == ("lag-echo", "worst loop lag · echo")
+    assert "worst loop lag · echo" in page(STUDY.study)

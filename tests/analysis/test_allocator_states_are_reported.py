@@ -7,16 +7,16 @@ from dataclasses import replace
 
 import pytest
 
-from scaling.analysis.results import StudyResults
+from scaling.analysis.tables.study import Study
 from scaling.journal.record import RunLine, Ticks
-from scaling.report.tables.comparison import chapters
-from scaling.report.tables.export import comparison_rows, markdown, summary
-from scaling.report.tables.grid import chapters_markdown
+from scaling.report.csv import comparison, summary
+from scaling.report.view.notes import allocator_states
 from tests.support.runs import changing_ticks, keeping_memory, with_
-from tests.support.studies import FakeStudy, place
+from tests.support.studies import FakeStudy
 
 ONE = FakeStudy(arms=("3.14",), workers=(1,))
 MADE = FakeStudy(arms=("3.14", "3.14t"), models=("interpreters", "processes"), workers=(1, 2))
+ODD = ("interpreters", 2)
 
 
 def keeping(run: RunLine) -> RunLine:
@@ -24,12 +24,9 @@ def keeping(run: RunLine) -> RunLine:
     return keeping_memory(run) if (run.cell.model, run.cell.workers) == ODD else run
 
 
-ODD = ("interpreters", 2)
-
-
 @pytest.fixture(scope="module")
-def results() -> StudyResults:
-    return replace(MADE, change=keeping).results
+def study() -> Study:
+    return replace(MADE, change=keeping).study
 
 
 @pytest.mark.parametrize("odd_blocks", [(2,), (0, 1), (3, 4, 5)])
@@ -44,8 +41,8 @@ def test_runs_of_a_cell_in_another_state_than_most_are_invalid(odd_blocks: tuple
         assert row["valid"] is not odd
 
 
-def test_states_of_different_cells_are_not_compared_with_each_other(results: StudyResults) -> None:
-    assert set(results.frame["validity"]) == {"valid"}
+def test_states_of_different_cells_are_not_compared_with_each_other(study: Study) -> None:
+    assert set(study.runs["validity"]) == {"valid"}
 
 
 def test_faults_that_merely_vary_are_one_state() -> None:
@@ -58,30 +55,21 @@ def test_faults_that_merely_vary_are_one_state() -> None:
     assert {row["validity"] for row in replace(ONE, blocks=5, change=varies).rows} == {"valid"}
 
 
-def test_every_cell_bears_its_state(results: StudyResults) -> None:
-    rows = summary(results)
+def test_every_cell_and_both_sides_of_a_ratio_bear_their_state(study: Study) -> None:
+    rows = summary(study)
     assert rows.loc[rows["arm"] == "3.14t", "allocator_state"].isna().all()
     stock = rows[rows["arm"] == "3.14"].sort_values(["model", "workers"])
     assert stock["allocator_state"].tolist() == ["mapping", "keeping", "mapping", "mapping"]
+    ratios = comparison(study)
+    two = ratios[(ratios["arm"] == "3.14") & (ratios["workers"] == 2)]
+    over = two[(two["question"] != "gain") & (two["model"] == "interpreters")]
+    assert set(over["allocator_state"]) == {"keeping"}
+    assert set(over["over_allocator_state"]) == {"mapping"}
 
 
-def test_a_speed_up_across_states_says_so(results: StudyResults) -> None:
-    text = markdown(results)
-    assert (
-        "asyncio · 3.14 · interpreters: N = 1 ran in the allocator state mapping, N = 2 in keeping"
-    ) in text
-    assert text.count("ran in the allocator state") == 1
-    assert "ran in the allocator state" not in markdown(MADE.results)
-
-
-def test_a_ratio_of_two_ways_across_states_says_so(results: StudyResults) -> None:
-    (compared,) = results.compared
-    pairs = [(place(of), place(over)) for of, over in compared.across_states]
-    assert pairs == [(("3.14", "interpreters", 2), ("3.14", "processes", 2))]
-    text = chapters_markdown(chapters(results))
-    assert "2 interpreters on 3.14 (keeping) over 2 processes on 3.14 (mapping)" in text
-    assert "Across allocator states" not in chapters_markdown(chapters(MADE.results))
-    rows = comparison_rows(results)
-    two = rows[(rows["arm"] == "3.14") & (rows["workers"] == 2) & (rows["question"] != "gain")]
-    assert set(two["allocator_state"]) == {"keeping"}
-    assert set(two["over_allocator_state"]) == {"mapping"}
+def test_a_note_names_the_ratios_across_states(study: Study) -> None:
+    note = allocator_states(study)
+    assert "asyncio · 3.14 · interpreters · N = 2 (keeping) over " in note
+    assert "3.14 · interpreters · N = 1 (mapping)" in note
+    assert "3.14 · processes · N = 2 (mapping)" in note
+    assert allocator_states(MADE.study) == ""

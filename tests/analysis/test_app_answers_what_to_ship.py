@@ -2,9 +2,6 @@
 differ.
 """
 
-import json
-import math
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,21 +10,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scaling.analysis.results import StudyResults
-from scaling.analysis.served.ship import AppAnswer, best_pool
 from scaling.analysis.table.groups import counting_lines
-from scaling.base import formats
+from scaling.analysis.tables.pairs import BUILD, SHARING
+from scaling.analysis.tables.study import Study
 from scaling.journal.beside import CHECK_FILE, AppCheck, Finding
 from scaling.journal.record import Calibration, Cell, RunLine
-from scaling.report import deploy
-from scaling.report.application import application_grids, application_json
-from scaling.report.deploy import deploy_commands
-from scaling.report.output import finish, print_answer
-from scaling.report.page.render import page
-from scaling.report.tables.comparison import chapters
-from scaling.report.tables.findings import times
-from scaling.report.terminal.app_answer import app_lines, figure_lines
-from tests.support.html_outline import Outline
+from scaling.report.output import answered
+from scaling.report.page import page
+from scaling.report.view import deploy
+from scaling.report.view.application import POOLS, copied_on_write, fitting, reasons, trade
+from scaling.report.view.deploy import deploy_commands
+from scaling.report.view.shipped import NOT_DECIDED, shipped
+from scaling.report.view.view import view_of
+from scaling.study.questions import CPU, MEMORY, OVER_PROCESSES, P99, THROUGHPUT
 from tests.support.printing import printed_by
 from tests.support.runs import with_
 from tests.support.served_studies import CONFIGURATIONS, FakeAppStudy
@@ -38,85 +33,53 @@ FASTER = FakeAppStudy(answers_per_s={("3.14t", "threads"): 1_600.0})
 SLOWER = FakeAppStudy(answers_per_s={("3.14t", "threads"): 600.0})
 ALIKE = FakeAppStudy()
 WORKER = "--worker-class"
+EVERY = ("threads", "processes", "forked")
 
 
-def answer(study: FakeAppStudy) -> AppAnswer:
-    found = study.results.application
-    assert found
-    return found
-
-
-def lines_of(results: StudyResults, memory_bytes: float | None = None) -> list[str]:
-    return app_lines(results, memory_bytes=memory_bytes)
+def by_aim(study: Study) -> pd.DataFrame:
+    """What is shipped, a row for each aim, by its measure."""
+    return shipped(study).set_index("measure")
 
 
 def test_threads_are_shipped_where_they_are_faster() -> None:
-    found = {each.aim: each for each in answer(FASTER).shipped}
-    throughput = found["throughput"]
-    assert throughput.ratio.verdict.word == "faster"
-    assert throughput.cell == throughput.ratio.of
-    assert throughput.ratio.point == pytest.approx(1.6, rel=0.03)
-    assert found["latency"].measure == "P99 at 400/s"
+    found = by_aim(FASTER.study)
+    assert found["ship"].to_dict() == dict.fromkeys((THROUGHPUT, MEMORY, P99), "3.14t threads")
+    assert found.at[THROUGHPUT, "word"] == "faster"
+    assert found.at[THROUGHPUT, "ratio"] == pytest.approx(1.6, rel=0.03)
+    assert found.at[P99, "aim"] == "P99 at 400/s, ms"
 
 
-def test_processes_are_shipped_where_nothing_is_gained() -> None:
-    found = answer(replace(ALIKE, speed_noise=0.001, blocks=8)).shipped
-    (throughput,) = (each for each in found if each.aim == "throughput")
-    assert throughput.ratio.verdict.word == "same"
-    assert throughput.cell == throughput.ratio.over
-
-
-def with_pools(**answers_per_s: float) -> StudyResults:
-    """Of threads without the GIL, by the size of each loop's pool; processes answer 1,000/s."""
-    studies = [
-        FakeAppStudy(
-            parameters={"server": "loops", "pool": int(size[1:])},
-            answers_per_s={("3.14t", "threads"): speed},
-        )
-        for size, speed in answers_per_s.items()
-    ]
-    head, *_ = studies[0].lines
-    return StudyResults.of(in_memory([head, *(run for each in studies for run in each.runs)]))
-
-
-def test_the_size_of_the_pools_that_is_proven_to_be_better_is_named_and_compared() -> None:
-    results = with_pools(_1=800.0, _4=1_600.0, _40=1_300.0)
-    found = results.application
-    assert found
-    assert found.pools["throughput"].verdict.word == "faster"
-    assert best_pool(found.pools["throughput"]).parameters["pool"] == 4
-    assert best_pool(found.pools["memory"]).parameters["pool"] == 1  # none needs less
-    (throughput,) = (each for each in found.shipped if each.aim == "throughput")
-    assert throughput.ratio.of.parameters["pool"] == 4
-    text = " ".join(lines_of(results))
-    assert "Threads in each of 2 loops' pools: 4 for requests/s (4 over 1: 2" in text
-    titles = [grid.title for chapter in chapters(results) for grid in chapter.grids]
-    assert "Threads in the pool of each loop" in titles
-
-
-def test_without_proof_the_smallest_pool_is_named() -> None:
-    found = with_pools(_1=1_000.0, _4=1_000.0).application
-    assert found
-    assert {best_pool(each).parameters["pool"] for each in found.pools.values()} == {1}
+def test_of_what_is_the_same_processes_are_shipped() -> None:
+    found = by_aim(replace(ALIKE, speed_noise=0.001, blocks=8).study)
+    assert found.at[THROUGHPUT, "word"] == "same"
+    assert str(found.at[THROUGHPUT, "ship"]).endswith((" processes", " forked"))
 
 
 def test_nothing_is_shipped_on_too_few_blocks() -> None:
-    few = replace(FASTER, blocks=2)
-    assert {each.ratio.verdict.word for each in answer(few).shipped} == {"inconclusive"}
-    assert {each.cell for each in answer(few).shipped} == {None}
-    document = json.loads(application_json(few.results))
-    assert document["ship"]["throughput"]["configuration"] is None
+    found = by_aim(replace(FASTER, blocks=2).study)
+    assert set(found["word"]) == {""}
+    assert set(found["ship"]) == {NOT_DECIDED}
 
 
-def test_the_two_factors_multiply_out_in_every_block() -> None:
-    found = answer(FASTER).factors
-    assert [each.whole.figure for each in found] == ["throughput", "cpu_s_per_op"]
-    for each in found:
-        whole, build, sharing = each.whole.blocks, each.build.blocks, each.sharing.blocks
-        assert len(whole) == 6
-        np.testing.assert_allclose(build * sharing, whole, rtol=1e-12)
-    assert found[0].build.point == pytest.approx(1.6, rel=0.03)
-    assert found[0].sharing.point == pytest.approx(1, rel=0.03)
+def test_the_trade_is_one_sentence_of_bound_and_memory() -> None:
+    found = by_aim(SLOWER.study)
+    less = 100 * (1 - found["ratio"][MEMORY])
+    bound = found["at_most_percent"][THROUGHPUT]
+    assert trade(SLOWER.study) == (
+        f"Threads: at most {bound:.0f} % fewer requests for {less:.0f} % less memory."
+    )
+    assert trade(FASTER.study) == f"Threads: no fewer requests for {less:.0f} % less memory."
+    assert trade(replace(SLOWER, blocks=2).study) == ""
+
+
+def test_the_two_factors_multiply_to_the_ratio() -> None:
+    found = reasons(FASTER.study)
+    assert set(found["measure"]) == {THROUGHPUT, CPU}
+    for _, part in found.groupby("measure"):
+        ratio = part.set_index("question")["ratio"]
+        assert ratio[BUILD] * ratio[SHARING] == pytest.approx(ratio[OVER_PROCESSES], rel=0.03)
+    build = found[(found["question"] == BUILD) & (found["measure"] == THROUGHPUT)]
+    assert build["ratio"].item() == pytest.approx(1.6, rel=0.03)
 
 
 def test_latencies_are_at_the_stated_rate_and_not_at_one_of_the_grid() -> None:
@@ -134,23 +97,7 @@ def test_latencies_are_at_the_stated_rate_and_not_at_one_of_the_grid() -> None:
         options={**ALIKE.options, "workloads": [entry]},
         head={"calibrations": [half]},
     )
-    assert answer(study).rate_per_s == 800.0
-
-
-def test_a_percentile_is_named_only_where_runs_have_enough_requests() -> None:
-    """Too few requests for P99, in another study for any percentile."""
-    few = replace(FASTER, window_s=2.0, workers=(1, 2))  # 800 requests
-    none = replace(FASTER, rates=(0.0,))
-    (latency,) = (each for each in answer(few).shipped if each.aim == "latency")
-    assert latency.measure == "P95 at 400/s"
-    assert all(math.isnan(each.p99_ms.point) for each in answer(few).figures)
-    for study, known in ((FASTER, "P50, P99 in ms at 400/s; "), (few, "P50 in ms"), (none, "MiB")):
-        title, headings, *_ = figure_lines(answer(study), 80, 20)
-        assert title.startswith(f"At the peak; {known}")
-        grids = application_grids(study.results)
-        (grid,) = (each for each in grids if each.title == "Every configuration")
-        for name in ("P50", "P99"):
-            assert (name in title) == (name in headings) == (f"{name} ms" in grid.headings)
+    assert by_aim(study.study).at[P99, "rate"] == 800.0
 
 
 def test_threads_of_wsgi_are_compared_with_processes_of_the_same_server() -> None:
@@ -160,82 +107,86 @@ def test_threads_of_wsgi_are_compared_with_processes_of_the_same_server() -> Non
         parameters={"server": "gunicorn-gthread"},
         answers_per_s={**FASTER.answers_per_s, ("3.14", "processes"): 1_200.0},
     )
-    (throughput,) = (each for each in answer(wsgi).shipped if each.aim == "throughput")
-    assert (throughput.ratio.of.arm, throughput.ratio.of.model) == ("3.14t", "threads")
-    assert (throughput.ratio.over.arm, throughput.ratio.over.model) == ("3.14", "processes")
-    assert throughput.ratio.over.parameters["server"] == "gunicorn-gthread"
-    assert throughput.ratio.verdict.word == "faster"
+    found = shipped(wsgi.study).query("measure == @THROUGHPUT and arm == '3.14t'").iloc[0]
+    assert (found["over_arm"], found["over_model"]) == ("3.14", "processes")
+    assert found["word"] == "faster"
+
+
+def with_pools(**answers_per_s: float) -> Study:
+    """Of threads without the GIL, by the size of each loop's pool; processes answer 1,000/s."""
+    studies = [
+        FakeAppStudy(
+            parameters={"server": "loops", "pool": int(size[1:])},
+            answers_per_s={("3.14t", "threads"): speed},
+        )
+        for size, speed in answers_per_s.items()
+    ]
+    head, *_ = studies[0].lines
+    return Study.of(in_memory([head, *(run for each in studies for run in each.runs)]))
+
+
+def test_pools_are_compared_with_the_smallest() -> None:
+    rows = POOLS.selected(with_pools(_1=800.0, _4=1_600.0, _40=1_300.0))
+    at_peak = rows[(rows["measure"] == THROUGHPUT) & (rows["workers"] == 2)]
+    sizes = [cell.parameters["pool"] for cell in at_peak["cell"]]
+    assert dict(zip(sizes, at_peak["word"], strict=True)) == {4: "faster", 40: "faster"}
 
 
 def test_workers_that_fit_are_counted_from_one_and_the_slope() -> None:
-    each = next(each for each in answer(FASTER).at_n if each.cell.model == "threads")
-    each = replace(each, extra_mib=replace(each.extra_mib, point=10.0, low=8.0, high=12.5))
-    assert each.fitting((each.first_mib + 100) * 2**20) == (9, 13)
-    assert each.fitting((each.first_mib - 1) * 2**20) == (0, 0)
-    unknown = replace(each, extra_mib=replace(each.extra_mib, low=-1.0))
-    assert unknown.fitting((each.first_mib + 100) * 2**20) is None
-    assert "Workers in" not in "\n".join(lines_of(FASTER.results))  # only where it is asked for
+    few, many = (fitting(FASTER.study, gib * 2.0**30) for gib in (0.001, 2))
+    assert few.startswith("Workers in 0.001")
+    assert "3.14t threads 0" in few
+    assert many.startswith("Workers in 2.00 GiB, extrapolated from N ≤ 2: ")
+    assert "3.14t threads " in many
 
 
-@pytest.mark.usefixtures("undrawn")
-def test_the_answer_has_24_lines_of_80_columns(tmp_path: Path) -> None:
-    FASTER.write(tmp_path)
-    text = printed_by(lambda console: finish(tmp_path, console, memory_bytes=2 * 2**30))
-    assert len(text.splitlines()) <= 24
-    for said in (
-        "THE ANSWER of app-shop, N = 2",
-        "build, one loop",
-        "Workers in 2.00 GiB, extrapolated from N ≤ 2: ",
-        "P99",
-    ):
-        assert said in text
+def test_memory_of_forked_workers_is_bounded_by_what_they_may_copy() -> None:
+    """Before and after the load, and of four times as many: as measured, and as fresh processes."""
+    said = copied_on_write(FASTER.study)
+    assert said.startswith("3.14 forked: ")
+    assert " MiB before the load, " in said
+    assert "; N = 8: " in said
+    without_fresh = replace(FASTER, configurations=(("3.14t", "threads"), ("3.14", "forked")))
+    assert copied_on_write(without_fresh.study) == ""
 
 
-@pytest.mark.parametrize(("study", "next_"), [(FASTER, "scaling gate"), (ALIKE, "scaling doctor")])
-def test_where_an_aim_is_undecided_the_next_step_is_to_look_for_noise(
-    study: FakeAppStudy, next_: str
-) -> None:
-    text = printed_by(lambda to: print_answer(study.results, Path("x"), to))
-    assert text.splitlines()[-1].startswith(f"next:   {next_} ")
+# ----------------------------------------------------------------------------- what the check found
 
 
-def test_what_the_check_found_is_corrected_first(tmp_path: Path) -> None:
-    crash = Finding(kind="crashed", request="", message="Segmentation fault", remedy="look for it")
-    CHECK_FILE.write(tmp_path, AppCheck(ok=False, findings=[crash]))
-    results = StudyResults.of(FASTER.read(tmp_path))
-    text = printed_by(lambda to: print_answer(results, tmp_path, to))
-    lines = text.splitlines()
-    # Before any figure.
-    assert lines[1] == "Check: 1 finding (crashed): wrong on several loops, so not recommended."
-    assert "correct what the check found" in " ".join(lines[-2:])
-    assert len(lines) <= 24
+def found_wrong(study: FakeAppStudy, folder: Path, models: tuple[str, ...]) -> Study:
+    """The study, with a check that found wrong answers in workers of these models."""
+    lost = Finding(kind="error", request="GET /", message="", remedy="", models=models)
+    CHECK_FILE.write(folder, AppCheck(ok=False, findings=[lost], models=EVERY))
+    return Study.of(study.read(folder))
 
 
 @pytest.mark.parametrize(
-    ("wrong", "shipped"),
+    ("wrong", "allowed"),
     [
         (("threads",), {"processes", "forked"}),
         (("processes", "forked"), {"threads"}),
         (("processes",), {"threads", "forked"}),
-        (("threads", "processes", "forked"), set()),
+        (EVERY, set()),
     ],
 )
 @pytest.mark.parametrize("study", [FASTER, SLOWER])
 def test_what_was_found_wrong_is_not_recommended(
-    study: FakeAppStudy, wrong: tuple[str, ...], shipped: set[str], tmp_path: Path
+    study: FakeAppStudy, wrong: tuple[str, ...], allowed: set[str], tmp_path: Path
 ) -> None:
-    lost = Finding(kind="error", request="GET /", message="", remedy="", models=wrong)
-    every = ("threads", "processes", "forked")
-    CHECK_FILE.write(tmp_path, AppCheck(ok=False, findings=[lost], models=every))
-    results = StudyResults.of(study.read(tmp_path))
-    found = results.application
-    assert found
-    cells = [each.cell for each in found.shipped]
-    assert {each.model for each in cells if each} <= shipped
-    assert all(cells) is bool(shipped)
+    found = shipped(found_wrong(study, tmp_path, wrong))
+    models = {each.rpartition(" ")[2] for each in found["ship"] if each != NOT_DECIDED}
+    assert models <= allowed
+    assert (NOT_DECIDED in set(found["ship"])) == (not allowed)
     if wrong == ("processes",):
-        assert {each.ratio.over.model for each in found.shipped} == {"forked"}
-    assert "not recommended" in " ".join(lines_of(results))
+        assert set(found["over_model"]) == {"forked"}
+
+
+def test_what_the_check_found_is_corrected_first(tmp_path: Path) -> None:
+    study = found_wrong(FASTER, tmp_path, ("threads",))
+    text = printed_by(lambda to: answered(study, tmp_path, to))
+    assert "not recommended" in text
+    assert "correct what the check found" in " ".join(text.splitlines()[-2:])
+    assert len(text.splitlines()) <= 24
 
 
 def test_what_is_only_slow_may_be_recommended() -> None:
@@ -243,76 +194,24 @@ def test_what_is_only_slow_may_be_recommended() -> None:
     assert AppCheck(ok=False, findings=[slow]).wrong_models == []
 
 
-@pytest.mark.usefixtures("unrendered")
-def test_the_page_has_the_answer_in_full_and_states_each_ratio_in_one_table() -> None:
-    text = page(FASTER.results)
-    begins = text.index("What to ship with N = 2:</strong> 3.14t threads for throughput")
-    assert begins < text.index("Your application</h2>")
-    for said in (
-        "P99 at 400/s",
-        "the build, one loop",
-        "sharing one process, N = 2",
-        "MiB per extra worker",
-        "All have loop asyncio and server loops. Latencies are at 400/s",
-    ):
-        assert said in text
-    tables = Outline(text).all("table")
-    for each in answer(FASTER).shipped:
-        ratio = re.compile(f"{times(each.ratio)} ?{each.ratio.bounds}")
-        named = [table.all("caption")[0].words for table in tables if ratio.search(table.words)]
-        # The two factors multiply to the ratio of throughput, which stands beside them.
-        factors = ["Why threads and processes differ"] if each.aim == "throughput" else []
-        assert named == ["What to ship, N = 2", *factors]
+# ----------------------------------------------------------------------------------- what is shown
 
 
-def test_figures_of_threads_and_of_the_best_processes_stand_side_by_side() -> None:
-    lines, found = lines_of(FASTER.results), answer(FASTER)
-    at_n = {(each.cell.arm, each.cell.model): each for each in found.at_n}
-    columns = {"throughput": "throughput_per_s", "latency": "p99_ms"}
-    for each in found.shipped:
-        ours, theirs = (formats.number(value.point) for value in each.figures)
-        if column := columns.get(each.aim):
-            places = [(of.arm, of.model) for of in (each.ratio.of, each.ratio.over)]
-            points = [getattr(at_n[place], column).point for place in places]
-            assert [value.point for value in each.figures] == points
-        unit = {"throughput": "requests/s", "memory": "MiB", "latency": "P99 ms"}[each.aim]
-        pattern = rf"  {unit}.* +{ours} +{theirs}  {times(each.ratio)} \("
-        assert [line for line in lines if re.match(pattern, line)], pattern
-    assert re.match(r" +threads +processes  ratio, 95 % interval +to ship$", lines[1])
-    assert "3.14t threads compared with the best processes: " in " ".join(lines)
-
-
-def test_memory_of_forked_workers_is_bounded_by_what_they_may_copy() -> None:
-    """Before and after the load, and of four times as many: as measured, and as fresh processes."""
-    found = answer(FASTER)
-    copied = found.copied_on_write
-    assert copied
-    forked, workers = copied.forked, copied.workers
-    assert (forked.cell.model, forked.cell.workers, workers) == ("forked", 2, 8)
-    assert forked.idle_mib.point < forked.memory_mib.point
-    (fresh,) = (
-        each.memory_mib.point
-        for each in found.figures
-        if each.cell == forked.cell.but(model="processes", workers=1)
-    )
-    assert copied.most_mib == 8 * fresh
-    assert copied.least_mib == forked.first_mib + 7 * forked.extra_mib.point < copied.most_mib
-    before, after = (formats.number(of.point) for of in (forked.idle_mib, forked.memory_mib))
-    assert f"forked: {before} MiB before the load, {after} after it; N = 8: " in " ".join(
-        lines_of(FASTER.results)
-    )
-    document = json.loads(application_json(FASTER.results))["forked_memory"]
-    assert document["before_load_mib"] == forked.idle_mib.point
-    assert (document["least_mib"], document["most_mib"]) == (copied.least_mib, copied.most_mib)
-    others = [each for each in found.figures if each.cell.model != "processes"]
-    assert replace(found, figures=others).copied_on_write is None
+def test_the_answer_for_programs_has_the_tokens() -> None:
+    record = view_of(FASTER.study).record(FASTER.study)
+    assert record["schema"] == 2
+    (rows,) = (table for title, table in record["tables"].items() if "What to ship" in title)
+    throughput = next(row for row in rows if row["aim"] == "requests/s at peak")
+    assert throughput["ratio"]["word"] == "faster"
+    assert throughput["ratio"]["at_most_percent"] < 0
+    assert throughput["ratio"]["low"] <= throughput["ratio"]["ratio"]
 
 
 def test_nothing_warns_of_controls_that_app_does_not_run() -> None:
-    soundness = FASTER.results.soundness
-    assert (soundness.status, soundness.text, soundness.warning) == ("left out", "", "")
+    soundness = FASTER.study.soundness
+    assert (soundness.status, soundness.text) == ("left out", "")
     other = replace(ALIKE, blocks=2, options={"controls": False})
-    assert other.results.soundness.text.startswith("Controls left out")
+    assert other.study.soundness.text.startswith("Controls left out")
 
 
 def test_reasons_are_in_plain_words() -> None:
@@ -322,24 +221,10 @@ def test_reasons_are_in_plain_words() -> None:
     frame["validity"] = np.where(frame["valid"], "valid", "invalid")
     frame["reasons"] = [("mixed-allocator-state",) if at in odd else () for at in frame.index]
     frame["details"] = [("far",) if at in odd else () for at in frame.index]
-    text = " ".join(lines_of(StudyResults(frame, ALIKE.first_line)))
-    assert "Left out, invalid: 2 of " in text
+    study = Study(ALIKE.first_line, frame)
+    text = " ".join(view_of(study).said(study))
     assert "malloc in another state than in most runs" in text
     assert "mixed-allocator-state" not in text
-
-
-def test_json_has_every_configuration_with_bounds() -> None:
-    document = json.loads(application_json(FASTER.results))
-    assert len(document["configurations"]) == 10
-    for each in document["configurations"]:
-        assert {"arm", "model", "server", "workers", "errors"} <= each.keys()
-        for name in ("throughput_per_s", "p50_ms", "p99_ms", "cpu_ms_per_request", "memory_mib"):
-            assert each[f"{name}_low"] <= each[name] <= each[f"{name}_high"]
-        assert each["start_s"] > 0
-    shipped = document["ship"]["throughput"]
-    assert shipped["configuration"] == {"arm": "3.14t", "model": "threads", "workers": 2}
-    assert shipped["verdict"] == "faster"
-    assert shipped["interval"][0] <= shipped["ratio"] <= shipped["interval"][1]
 
 
 @pytest.mark.parametrize(
@@ -389,13 +274,11 @@ def test_what_may_be_shipped_has_the_command_that_serves_it(
 
 
 def test_no_command_is_guessed_for_another_server(tmp_path: Path) -> None:
-    assert deploy_commands(StudyResults.of(replace(ALIKE, blocks=2).read(tmp_path))) == {}
+    assert deploy_commands(Study.of(replace(ALIKE, blocks=2).read(tmp_path))) == {}
 
 
 @pytest.mark.usefixtures("unrendered")
-def test_what_won_is_deployed_by_page_and_json(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_won_is_deployed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     facts = {"server": "uvicorn 0.54.0"}
     asked = {"application": "shop:app", "server": "loops"}
 
@@ -404,7 +287,6 @@ def test_what_won_is_deployed_by_page_and_json(
             yield with_(line, record__facts=facts, cell__parameters=asked)
 
     monkeypatch.setattr(deploy, "counting_lines", lines)
-    results = StudyResults.of(FASTER.read(tmp_path))
-    shown = json.loads(application_json(results))["deploy"]
-    assert "python3.14t serve.py --workers 2" in [each["command"] for each in shown]
-    assert "How to deploy it" in page(results)
+    study = Study.of(FASTER.read(tmp_path))
+    assert "python3.14t serve.py --workers 2" in deploy_commands(study).values()
+    assert "How to deploy it" in page(study)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from scaling.base.errors import UsageError
-from scaling.report.deploy import write_program
+from scaling.report.view.deploy import write_program
 from tests.support.cli import Command
 
 

@@ -2,9 +2,7 @@
 
 import re
 from dataclasses import replace
-from pathlib import Path
 
-import matplotlib as mpl
 import msgspec
 import numpy as np
 import pytest
@@ -20,10 +18,8 @@ from scaling.journal.record import (
     ServiceUse,
     WorkloadNote,
 )
-from scaling.report.output import print_answer
-from scaling.report.plots.draw import drawings
-from scaling.report.plots.style import RC
-from scaling.report.tables.headline import load_findings
+from scaling.report.view.answer import SERVERS, sentence
+from scaling.report.view.plots import drawings
 from scaling.study.plan.groups import Planned, why_alone
 from scaling.study.questions import (
     CONNECTION,
@@ -34,7 +30,6 @@ from scaling.study.questions import (
 )
 from scaling.study.settle import sweep
 from tests.support.descriptions import ECHO
-from tests.support.printing import printed_by
 from tests.support.runs import with_
 from tests.support.served_studies import FakeServedStudy
 
@@ -140,29 +135,25 @@ def between_loops(run: RunLine) -> RunLine:
     return with_(to_rooms(run), cell=run.cell.but(parameters=parameters))
 
 
-def test_the_first_screen_has_latency_of_threads_over_processes_with_a_broker() -> None:
-    results = replace(SERVED, workers=(2,), blocks=8, change=between_loops).results
-    text = printed_by(lambda to: print_answer(results, Path("x"), to), 80)
-    assert re.search(r"3\.14t · threads +\S+ \(\S+\) ms +\d\.\d+×", text), text
-    assert "× is over 3.14 · processes" in text
-    assert "at 200 messages/s" in text
+def test_the_answer_has_latency_of_threads_over_processes_with_a_broker() -> None:
+    study = replace(SERVED, workers=(2,), blocks=8, change=between_loops).study
+    assert "Over processes with a server, P99: " in sentence(study)
+    (grid,) = SERVERS.grids(study)
+    (row,) = grid.rows
+    assert re.fullmatch(r"\d\.\d+×", row[[each.key for each in grid.headings].index("ratio")].text)
 
 
-def test_the_rate_is_of_messages_wherever_it_is_named() -> None:
-    results = replace(SERVED, workers=(2,), blocks=8, change=between_loops).results
-    assert {section.operation for section in results.sections} == {"deliveries"}
-    texts = [each.question for each in load_findings(results)]
-    with mpl.rc_context(RC):
-        texts += [draw().title for name, draw in drawings(results) if name.endswith("percentiles")]
-    assert texts
-    assert all("at 200 messages/s" in text for text in texts)
+def test_operations_are_deliveries_of_messages() -> None:
+    study = replace(SERVED, workers=(2,), blocks=8, change=between_loops).study
+    assert set(study.cells["operation"]) == {"deliveries"}
 
 
 def test_every_plot_of_threads_that_need_no_broker_is_drawn() -> None:
-    """What they are compared with is in another section than they are."""
-    results = replace(SERVED, workers=(2,), blocks=8, change=between_loops).results
-    with mpl.rc_context(RC):
-        assert all(draw().panels for _, draw in drawings(results))
+    """What they are compared with has other parameters."""
+    study = replace(
+        SERVED, workers=(2,), rates=(200.0, 400.0, 600.0), blocks=8, change=between_loops
+    ).study
+    assert list(drawings(study))
 
 
 def test_memory_of_members_that_stall_is_not_that_of_a_connection() -> None:

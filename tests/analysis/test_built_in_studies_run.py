@@ -16,12 +16,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from scaling.analysis.results import StudyResults
+import scaling
 from scaling.analysis.table.groups import CURVE
 from scaling.analysis.table.load import read_journal
 from scaling.builds.runtimes import RUNTIMES
 from scaling.cli.program import app
-from scaling.report.plots.caption import caption
 from scaling.study.file import built_in_studies, load_study_file
 from scaling.study.settle import scaled_to
 from tests.support.claims import listed
@@ -168,9 +167,7 @@ def test_it_is_measured_on_both_builds(
     assert NOTE in before
     assert NOTE in after
     assert NOTE in (out / "tables.md").read_text()
-    results = StudyResults.of(journal)
-    for section in results.sections:
-        assert NOTE in caption(section, results, {}).replace("\N{NO-BREAK SPACE}", " ")
+    assert NOTE in " ".join(scaling.read(out).notes)
 
 
 @pytest.mark.parametrize("study", SOURCES)

@@ -1,9 +1,10 @@
 """One cache of all threads over processes with a server: each cache, with the CPU time of all."""
 
+import pandas as pd
 import pytest
 
 from scaling.journal.record import RunLine, ServiceUse
-from scaling.report.tables import comparison, models
+from scaling.report.page import tables_markdown
 from scaling.study.questions import CPU_OF_ALL, OVER_SERVER, THROUGHPUT
 from tests.support.runs import with_
 from tests.support.studies import FakeStudy
@@ -35,7 +36,7 @@ def with_server(run: RunLine) -> RunLine:
 
 STUDY = FakeStudy(
     variants={
-        "compute": [
+        "cached": [
             {"cache": "dict", "miss_us": 5.0},
             {"cache": "lru_cache", "miss_us": 5.0},
             {"cache": "lru_cache", "miss_us": 50.0},
@@ -52,24 +53,29 @@ STUDY = FakeStudy(
 )
 
 
+def over_server(measure: str) -> pd.DataFrame:
+    ratios = STUDY.study.ratios
+    return ratios[(ratios["question"] == OVER_SERVER) & (ratios["measure"] == measure)]
+
+
 def test_each_cache_of_threads_is_over_the_strongest_processes_with_a_server() -> None:
-    found = STUDY.results.ratios.where(OVER_SERVER, THROUGHPUT)
-    assert {(each.of.parameters["cache"], each.of.workers) for each in found} == {
+    rows = over_server(THROUGHPUT)
+    cells = STUDY.study.cells["cell"]
+    pairs = list(zip(cells[rows["of"]], cells[rows["over"]], strict=True))
+    assert {(of.parameters["cache"], of.workers) for of, _ in pairs} == {
         (cache, n) for cache in ("dict", "lru_cache") for n in (1, 2)
     }
-    for each in found:
-        assert (each.of.arm, each.of.model) == ("3.14t", "threads")
-        assert each.of.parameters["miss_us"] == each.over.parameters["miss_us"] == 5.0
-        assert (each.over.parameters["cache"], each.over.arm) == ("valkey", "3.14")
-        assert (each.over.model, each.over.workers) == ("forked", each.of.workers)
-        assert each.point == pytest.approx(8.0, rel=0.05)
+    for of, over in pairs:
+        assert (of.arm, of.model) == ("3.14t", "threads")
+        assert of.parameters["miss_us"] == over.parameters["miss_us"] == 5.0
+        assert (over.parameters["cache"], over.arm) == ("valkey", "3.14")
+        assert (over.model, over.workers) == ("forked", of.workers)
+    assert rows["ratio"].tolist() == pytest.approx([8.0] * len(rows), rel=0.05)
 
 
 def test_cpu_time_is_that_of_all_parts() -> None:
     frame = STUDY.frame.set_index(["parameters", "arm", "model", "workers"])
-    found = STUDY.results.ratios.where(OVER_SERVER, CPU_OF_ALL)
-    assert found
-    assert all(each.verdict.word == "less" for each in found)
+    assert set(over_server(CPU_OF_ALL)["word"]) == {"less"}
     for _, run in frame.iterrows():
         assert run["stack_cpu_s_per_op"] >= run["cpu_s_per_op"]
     beside = frame[frame["cache_cpu_s_per_op"].notna()]
@@ -81,16 +87,11 @@ def test_cpu_time_is_that_of_all_parts() -> None:
     assert inside["gain_bound"].isna().all()
 
 
-def test_table_and_answer_name_the_caches() -> None:
-    tables, said = [], []
-    for compared in STUDY.results.compared:
-        tables += models.SERVERS.grids(compared)
-        said += [each.question for each in models.SERVERS.findings(compared)]
-        assert not comparison.OTHERS.grids(compared)
-    assert len(tables) == 2
-    assert [row[1] for row in tables[0].rows] == ["dict\n3.14t\nthreads"] * 2
-    assert [row[2] for row in tables[0].rows] == ["valkey\n3.14\nforked"] * 2
-    assert any(text.startswith("lru_cache of 2 threads on 3.14t over valkey") for text in said)
+def test_the_table_names_the_caches() -> None:
+    _, _, table = tables_markdown(STUDY.study).partition("Shared in memory, or in a server")
+    table, _, _ = table.partition("\n#")
+    for name in ("cache=dict", "cache=lru_cache", "cache=valkey", "forked"):
+        assert name in table, name
 
 
 def test_a_server_of_a_users_own_has_no_total() -> None:

@@ -1,20 +1,21 @@
 """Capacity at an SLO is that of the queue, outside the rates a bound; its ratios are paired."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import product
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from scaling.analysis.ratios import Ratios
-from scaling.analysis.results import StudyResults
-from scaling.analysis.served.capacity import Capacity, crossing, over_processes
+from scaling.analysis.tables.capacity import crossing
+from scaling.analysis.tables.study import Study
 from scaling.journal.record import RunLine
 from scaling.study.kinds import parse_objective
-from scaling.study.questions import CAPACITY
+from scaling.study.questions import CAPACITY, OVER_PROCESSES
 from tests.support.runs import with_
 from tests.support.served_studies import FakeServedStudy
-from tests.support.studies import place
 
 GRID = tuple(float(round(200 * 1.25**k)) for k in range(11))  # 200 to 1,863
 SLO = parse_objective("p99<20ms")
@@ -28,75 +29,69 @@ STUDY = FakeServedStudy(
 )
 
 
-@pytest.fixture(scope="module")
-def results() -> StudyResults:
-    return STUDY.results
+NAME = CAPACITY.format(SLO.text)
+
+
+def at_objective(made: FakeServedStudy, *objectives: str) -> Study:
+    """The study, with objectives."""
+    return replace(made, options={"slo": list(objectives) or [SLO.text]}).study
 
 
 @pytest.fixture(scope="module")
-def found(results: StudyResults) -> StudyResults:
-    return at_objective(results)
+def found() -> Study:
+    return at_objective(STUDY)
 
 
-def at_objective(results: StudyResults, *objectives: str) -> StudyResults:
-    """The same study, with objectives."""
-    texts = list(objectives) or [SLO.text]
-    stated = with_(results.study, study={**results.study.study, "slo": texts})
-    return StudyResults(results.frame, stated)
+def of(study: Study, configuration: tuple[str, str], workers: int) -> Mapping[Any, Any]:
+    arm, model = configuration
+    rows = study.estimates.query(f"measure == {NAME!r} and workers == {workers}")
+    (row,) = rows[(rows["arm"] == arm) & (rows["model"] == model)].to_dict("records")
+    return row
 
 
-def ratios(found: StudyResults) -> Ratios:
-    return found.ratios.where(measure=CAPACITY.format(SLO.text))
+def ratios(study: Study, question: str = OVER_PROCESSES) -> pd.DataFrame:
+    if study.ratios.empty:
+        return study.ratios
+    return study.ratios.query(f"measure == {NAME!r} and question == {question!r}")
 
 
-def of(found: StudyResults, configuration: tuple[str, str], workers: int) -> Capacity:
-    (one,) = (each for each in found.capacities if place(each.cell) == (*configuration, workers))
-    return one
+def ratio(study: Study, workers: int, question: str = OVER_PROCESSES) -> Mapping[Any, Any]:
+    rows = ratios(study, question)
+    (row,) = rows[(rows["workers"] == workers) & (rows["arm"] == FREE[0])].to_dict("records")
+    return row
 
 
-def test_it_is_that_of_the_queue(found: StudyResults) -> None:
+def test_it_is_that_of_the_queue(found: Study) -> None:
     for configuration, workers in product(STUDY.configurations, STUDY.workers):
         true = STUDY.capacity_per_s(configuration, workers, SLO.limit_s)
         one = of(found, configuration, workers)
-        assert one.bound == ""
-        assert one.estimate.point == pytest.approx(true, rel=0.05)
-        assert one.estimate.n == STUDY.blocks
-        assert one.per_core.point == pytest.approx(one.estimate.point / workers)
+        assert one["bound"] == 0
+        assert one["point"] == pytest.approx(true, rel=0.05)
+        assert one["n"] == STUDY.blocks
 
 
-def test_memory_is_that_of_the_runs(results: StudyResults, found: StudyResults) -> None:
-    one = of(found, FREE, 2)
-    gib = results.frame.query("arm == '3.14t' and workers == 2")["pss_bytes"].median() / 2**30
-    assert one.per_gib.point == pytest.approx(one.estimate.point / gib, rel=0.02)
-
-
-def test_threads_are_compared_with_the_strongest_processes(found: StudyResults) -> None:
-    ratio = over_processes(of(found, FREE, 2), found.ratios)
-    assert ratio is not None
-    assert ratio.over == of(found, MIMALLOC, 2).cell
+def test_threads_are_compared_with_the_strongest_processes(found: Study) -> None:
+    row = ratio(found, 2)
+    assert (row["over_arm"], row["over_model"]) == MIMALLOC
     true = [STUDY.capacity_per_s(each, 2, SLO.limit_s) for each in (FREE, MIMALLOC)]
-    assert ratio.point == pytest.approx(true[0] / true[1], rel=0.05)
-    assert ratio.verdict.word == "slower"
-    primary = [each for each in found.ratios if each.verdict.family == "primary"]
-    assert primary == [ratio]
+    assert row["ratio"] == pytest.approx(true[0] / true[1], rel=0.05)
+    assert row["word"] == "slower"
+    assert row["headline"]
 
 
-def test_two_workers_have_the_capacity_of_two(found: StudyResults) -> None:
-    cell = of(found, FREE, 2).cell
-    (gain,) = ratios(found).where("gain", keep=lambda each: each.of == cell)
-    assert gain.point == pytest.approx(2, rel=0.05)
-    assert gain.verdict.word == "faster"
+def test_two_workers_have_the_capacity_of_two(found: Study) -> None:
+    gain = ratio(found, 2, "gain")
+    assert gain["ratio"] == pytest.approx(2, rel=0.05)
+    assert gain["said"] == "efficiency 100 %"
 
 
 def test_outside_the_rates_it_is_a_bound() -> None:
     fast = replace(STUDY, answers_per_s={FREE: 5_000.0, USUAL: 250.0}, workers=(1,))
-    results = replace(fast, configurations=[FREE, USUAL]).results
-    found = at_objective(results)
-    assert of(found, FREE, 1).text == "≥ 1,860/s"
-    assert of(found, USUAL, 1).text == "< 200/s"
-    ratio = over_processes(of(found, FREE, 1), found.ratios)
-    assert ratio is not None
-    assert ratio.verdict.word == "faster"  # even so
+    study = at_objective(replace(fast, configurations=[FREE, USUAL]))
+    for configuration, rate, bound in ((FREE, GRID[-1], 1), (USUAL, GRID[0], -1)):
+        row = of(study, configuration, 1)
+        assert (row["point"], row["bound"]) == (rate, bound)
+    assert ratio(study, 1)["word"] == "faster"  # even so
 
 
 def test_a_ratio_of_bounds_to_the_same_side_is_not_known() -> None:
@@ -106,8 +101,7 @@ def test_a_ratio_of_bounds_to_the_same_side_is_not_known() -> None:
         answers_per_s={FREE: 5_000.0, USUAL: 9_000.0},
         workers=(1,),
     )
-    results = both.results
-    assert not ratios(at_objective(results))
+    assert ratios(at_objective(both)).empty
 
 
 def test_a_bound_proves_nothing_about_the_other_side() -> None:
@@ -120,9 +114,7 @@ def test_a_bound_proves_nothing_about_the_other_side() -> None:
         workers=(1,),
         speed_noise=0.02,
     )
-    results = close.results
-    (ratio,) = ratios(at_objective(results))
-    assert ratio.verdict.word == "inconclusive"
+    assert ratio(at_objective(close), 1)["word"] not in {"slower", "same"}
 
 
 def test_errors_end_the_capacity() -> None:
@@ -132,9 +124,7 @@ def test_errors_end_the_capacity() -> None:
         return with_(run, load__errors={"reset": 1}) if rate >= GRID[3] else run
 
     one = replace(STUDY, configurations=[FREE], workers=(1,))
-    results = replace(one, change=fails).results
-    (found,) = at_objective(results).capacities
-    assert found.estimate.point == GRID[2]
+    assert of(at_objective(replace(one, change=fails)), FREE, 1)["point"] == GRID[2]
 
 
 def test_an_outlier_does_not_decide() -> None:
@@ -154,13 +144,13 @@ def test_a_lax_objective_ends_at_the_backlog() -> None:
     assert crossing(rates, np.array([0.1, 0.2, 0.9]), ~sound, 10.0) == (250.0, -1)
 
 
-def test_several_objectives_have_a_capacity_each(results: StudyResults) -> None:
-    both = at_objective(results, "p99<20ms", "p50<5ms")
-    threads = [each for each in both.capacities if place(each.cell) == (*FREE, 2)]
-    assert {each.objective.text for each in both.capacities} == {"p99<20ms", "p50<5ms"}
-    ratios = [over_processes(each, both.ratios) for each in threads]
-    assert [ratio and ratio.verdict.family for ratio in ratios] == ["primary", "primary"]
+def test_several_objectives_have_a_capacity_each() -> None:
+    study = at_objective(STUDY, "p99<20ms", "p50<5ms")
+    names = {CAPACITY.format(text) for text in ("p99<20ms", "p50<5ms")}
+    assert names <= set(study.estimates["measure"])
+    rows = study.ratios[study.ratios["measure"].isin(names) & study.ratios["headline"]]
+    assert set(rows.loc[rows["question"] == OVER_PROCESSES, "measure"]) == names
 
 
-def test_a_study_without_objectives_has_none(results: StudyResults) -> None:
-    assert results.capacities == []
+def test_a_study_without_objectives_has_none() -> None:
+    assert not STUDY.study.estimates["measure"].str.startswith("capacity").any()

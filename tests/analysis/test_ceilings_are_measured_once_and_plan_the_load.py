@@ -12,8 +12,6 @@ from msgspec.structs import replace
 
 from scaling.journal.record import CeilingLine, ParameterFacts, ParameterValue, WorkloadFacts
 from scaling.machine.topology import Topology
-from scaling.report.plots.caption import ceiling_text
-from scaling.report.plots.draw import subjects
 from scaling.run.calibrate import PROCESSES_MOST, generator_processes, measure_ceilings
 from scaling.run.service_process import ServiceError
 from scaling.run.services import Services
@@ -23,7 +21,6 @@ from scaling.study.services import LOAD_GENERATOR, SERVICES
 from tests.support.descriptions import SCRAPE
 from tests.support.driving import opened
 from tests.support.plans import planned
-from tests.support.served_studies import FakeServedStudy
 from workers.services.load import options
 
 SERVE = WorkloadFacts(
@@ -224,14 +221,3 @@ def test_more_connections_than_the_generator_may_open_are_refused_in_the_plan() 
     assert "10,074 open files needed in one process" in refused.reason
     of_processes = serving(connections="5000", workers="2", model="processes", open_files=6_000)
     assert of_processes.cells == ()
-
-
-def test_the_small_print_of_a_served_workload_has_the_ceiling() -> None:
-    parameters: dict[str, ParameterValue] = {"server": "tcp", "connections": 16}
-    own = replace(ceiling(61_234.0), parameters=parameters, processes=1)
-    other = replace(own, parameters={"server": "aiohttp", "connections": 16})
-    study = FakeServedStudy(rates=(0.0,), blocks=1, parameters=parameters, ceilings=[own, other])
-    (about,) = subjects(study.results).values()
-    assert ceiling_text(about.ceilings) == (
-        "load generator ceiling 61,200 requests/s (server=tcp, connections=16)"
-    )

@@ -8,12 +8,10 @@ import numpy as np
 import pytest
 
 from scaling.journal.record import Outside, RunLine, Ticks
-from scaling.report.plots.caption import accepted, load_text
 from tests.support.runs import with_
 from tests.support.served_studies import FakeServedStudy
 
 ONE = FakeServedStudy(configurations=(("3.14", "processes"),), workers=(2,), rates=(0.0,), blocks=2)
-INSIDE_ARM = "3.14t"
 INSIDE = ("fairness", "fairness_min_max", "lag_p50_s", "lag_max_s")
 
 
@@ -98,20 +96,3 @@ def test_a_command_that_did_not_come_to_rest_is_suspect(at_rest: bool | None) ->
         assert all("still at work when the load began" in str(each) for each in runs["details"])
     else:
         assert set(runs["validity"]) == {"valid"}
-
-
-def test_a_command_is_said_to_listen_itself() -> None:
-    """Whatever the parameter says: only workers of this project listen as it asks."""
-
-    def deployed(run: RunLine) -> RunLine:
-        return run if run.cell.arm == INSIDE_ARM else from_outside(run)
-
-    arms = (("3.14", "processes"), (INSIDE_ARM, "processes"))
-    both = replace(ONE, configurations=arms, parameters={"accept": "port"})
-    results = replace(both, change=deployed).results
-    (said,) = (each for each in load_text(results.sections[0], results) if "listener" in each)
-    assert said == (
-        "connections taken from the server's own listener; "
-        "connections dealt evenly (a port per worker)"
-    )
-    assert accepted({"accept": "port", "proxy": "nginx"}, is_command=True).endswith("by nginx")

@@ -4,29 +4,26 @@ from dataclasses import replace
 from pathlib import Path
 
 import msgspec
+import pandas as pd
 import pytest
-from rich.console import Console
 
-from scaling.analysis.between_studies import Across
-from scaling.analysis.results import StudyResults
-from scaling.analysis.soundness import Soundness
-from scaling.analysis.table.load import joined
+from scaling.analysis.tables.controls import Soundness
+from scaling.analysis.tables.study import Study
 from scaling.base.errors import UsageError
 from scaling.journal.record import ParameterFacts, RunLine, WorkerRecord
 from scaling.machine.topology import Topology
-from scaling.report.output import finish
-from scaling.report.plots.draw import subjects
-from scaling.report.tables.between_studies import across_chapters
-from scaling.report.tables.export import comparison_rows, markdown, summary
-from scaling.report.terminal.answer import answer_lines
-from scaling.report.terminal.show import Results
+from scaling.report.csv import comparison, summary
+from scaling.report.page import tables_markdown
+from scaling.report.show import show
+from scaling.report.view.notes import NOTES, warnings
+from scaling.report.view.notes import controls as controls_note
 from scaling.study.controls import CONTROL_WINDOW_S, CONTROLS
 from scaling.study.definition import Options
 from scaling.study.file import study_from
 from scaling.study.plan.cells import Plan, make_plan
 from scaling.study.plan.table import controls_line, plan_view
 from tests.support.descriptions import WORKLOADS, description
-from tests.support.printing import printed
+from tests.support.printing import printed, printed_by
 from tests.support.runs import Change, of_workers, with_
 from tests.support.studies import FakeStudy, Variants
 
@@ -71,12 +68,12 @@ TWO_ARMS = FakeStudy(variants=VARIANTS, arms=("3.14", "3.14t"), cores=4, logical
 
 
 def judged(speedups: Speedups, study: FakeStudy = TWO_ARMS, **options: object) -> Soundness:
-    return replace(study, change=scaled(speedups), options=options).results.soundness
+    return replace(study, change=scaled(speedups), options=options).study.soundness
 
 
 def test_a_study_whose_controls_behave_is_sound_and_nothing_is_said() -> None:
     found = judged(GOOD)
-    assert (found.status, found.reasons, found.text, found.warning) == ("sound", (), "", "")
+    assert (found.status, found.reasons, found.text) == ("sound", (), "")
 
 
 @pytest.mark.parametrize(
@@ -95,7 +92,7 @@ def test_a_control_that_fails_makes_the_study_void_and_is_named(
     found = judged(GOOD | {(workload, arm, n): speedup})
     assert found.status == "void"
     (reason,) = found.reasons
-    assert reason.startswith(f"{workload} · asyncio · {arm} at N = {n}: {speedup:.1f}"[:-1])
+    assert reason.startswith(f"{workload} on {arm} at N = {n}: {speedup:.1f}"[:-1])
     assert reason.endswith(told)
 
 
@@ -114,12 +111,11 @@ def test_a_control_fails_only_when_its_whole_range_is_outside(
 def test_a_median_far_outside_with_one_run_inside_is_undecided(workload: str, arm: str) -> None:
     inside, outside = scaled(GOOD), scaled(GOOD | {(workload, arm, 2): 1.9})
     study = replace(TWO_ARMS, change=lambda run: (outside if run.block else inside)(run))
-    found = study.results.soundness
-    assert (found.status, found.warning) == ("undecided", "controls undecided")
+    found = study.study.soundness
+    assert found.status == "undecided"
     (reason,) = found.reasons
-    assert reason.startswith(f"{workload} · asyncio · {arm} at N = 2: 1.9")
-    assert markdown(study.results).startswith("**Controls undecided")
-    assert printed(Results(study.results), width=100).startswith("Controls undecided")
+    assert reason.startswith(f"{workload} on {arm} at N = 2: 1.9")
+    assert controls_note(study.study).startswith("Controls undecided")
 
 
 ONE_ARM = replace(TWO_ARMS, arms=("3.14t",), workers=(1, 2))
@@ -137,15 +133,14 @@ def test_one_run_proves_nothing_and_is_called_undecided() -> None:
     assert judged(GOOD, once).status == "sound"
     found = judged(SLOW, once)
     assert found.status == "undecided"
-    assert "compute · asyncio · 3.14t at N = 2" in found.text
+    assert "compute on 3.14t at N = 2" in found.text
 
 
 def test_several_studies_are_not_judged_as_one() -> None:
-    one, other = ONE_ARM.frame, ONE_ARM.frame.assign(study="other")
-    both = StudyResults(joined([one, other]), ONE_ARM.first_line)
-    for judge in (lambda: both.soundness, lambda: both.blocks, lambda: both.compared):
-        with pytest.raises(UsageError, match="the runs of 2 studies"):
-            judge()
+    frame = ONE_ARM.frame
+    both = Study(ONE_ARM.first_line, pd.concat([frame, frame.assign(study="other")]))
+    with pytest.raises(UsageError, match="the runs of 2 studies"):
+        _ = both.soundness
 
 
 def test_workers_without_a_core_each_are_no_control() -> None:
@@ -182,45 +177,31 @@ def test_controls_that_were_not_run_are_said_to_be_missing_or_left_out() -> None
     assert judged({}, FakeStudy()).text == "Controls missing: compute on 3.14t; shared on 3.14t"
     left_out = judged({}, FakeStudy(), controls=False)
     assert left_out.text.startswith("Controls left out")
-    assert left_out.warning == "controls left out"
 
 
 def test_a_study_that_names_its_own_controls_says_on_which_arms() -> None:
     study = replace(ONE_ARM, arms=("3.14t", "3.14t+nogc"), change=scaled(GOOD))
-    kept = study.frame[(study.frame["arm"] == "3.14t")]
+    kept = study.frame[study.frame["arm"] == "3.14t"].reset_index(drop=True)
     told = replace(study, options={"controls": False}).first_line
-    found = StudyResults(kept, told).soundness
+    found = Study(told, kept).soundness
     assert found.text == "Controls were run on 3.14t only, and hold there"
-    assert found.warning == "controls on some arms"
-    assert StudyResults(kept, study.first_line).soundness.status == "missing"
-    without = kept[kept["workload"] != "shared"]
-    assert StudyResults(without, told).soundness.status == "missing"
+    assert Study(study.first_line, kept).soundness.status == "missing"
+    without = kept[kept["workload"] != "shared"].reset_index(drop=True)
+    assert Study(told, without).soundness.status == "missing"
     crashed = kept.assign(valid=kept["valid"] & (kept["workload"] != "shared"))
-    assert StudyResults(crashed, told).soundness.status == "missing"
+    assert Study(told, crashed).soundness.status == "missing"
 
 
-@pytest.mark.usefixtures("undrawn")
-@pytest.mark.slow
 def test_void_stands_at_the_top_of_every_output(tmp_path: Path) -> None:
-    study = replace(TWO_ARMS, change=scaled(GOOD | {("compute", "3.14t", 2): 1.3}))
-    results = study.results
-    assert printed(Results(results), width=100).startswith("VOID: ")
-    lines = answer_lines(results)
-    assert lines[1].startswith("VOID: ")
-    assert sum("VOID" in line for line in lines) == 1
-    assert set(summary(results)["controls"]) == {"void"}
-    assert set(comparison_rows(results)["controls"]) == {"void"}
-    opening, *_ = across_chapters(Across(results, results), "then", "now")
-    warned = [words.partition(": the controls")[0] for words in opening.words[:2]]
-    assert warned == ["then: VOID", "now: VOID"]
-    study.write(tmp_path)
-    finish(tmp_path, Console(quiet=True))
-    written = (tmp_path / "tables.md").read_text()
-    assert written.startswith("**VOID: ")
-    assert written.count("VOID") == 1
-    for about in subjects(results).values():
-        sheet = about.sheet("throughput", "", about.layout())
-        assert ". VOID: the controls fail" in sheet.description.replace("\xa0", " ")
+    made = replace(TWO_ARMS, change=scaled(GOOD | {("compute", "3.14t", 2): 1.3}))
+    study = made.study
+    assert [each.note for each in NOTES[:2]] == [warnings, controls_note]
+    assert controls_note(study).startswith("VOID: ")
+    assert set(summary(study)["controls"]) == set(comparison(study)["controls"]) == {"void"}
+    written = tables_markdown(study)
+    assert written.index("VOID") < written.index("|")
+    shown = printed_by(lambda console: show(made.write(tmp_path), console, details=False))
+    assert shown.count("VOID") == 1
 
 
 def planned(options: Options, topology: Topology | None = None) -> Plan:

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from scaling.analysis.table.load import Rows
+from scaling.analysis.table.load import rows_of
 from scaling.journal.record import Cell, Load, Overload, RunLine
-from scaling.report.files import tables_markdown
+from scaling.report.page import tables_markdown
 from tests.support.runs import changing, with_
 from tests.support.served_studies import FakeServedStudy
 from tests.support.studies import FakeStudy
@@ -35,7 +35,7 @@ def run(declined: dict[str, int] | None = None, **load: object) -> RunLine:
 def test_what_is_declined_is_a_share_and_no_error() -> None:
     declined = {"status 503": 3_000, "status 504": 600}
     line = run(declined)
-    rows = Rows([line], MADE.first_line)
+    rows = rows_of([line], MADE.first_line)
     assert rows["refused_fraction"][0] == pytest.approx(0.1)
     assert rows["deadline_missed_fraction"][0] == pytest.approx(0.02)
     assert rows["load_declined"][0] == 3_600
@@ -46,7 +46,7 @@ def test_what_is_declined_is_a_share_and_no_error() -> None:
 def test_declined_requests_of_a_closed_loop_make_its_throughput_suspect() -> None:
     line = run({"status 503": 3_600})
     closed = run({"status 503": 3_600}, rate_per_s=None)
-    rows = Rows([line, closed], MADE.first_line)
+    rows = rows_of([line, closed], MADE.first_line)
     of_open, of_closed = rows["reasons"]
     assert "load-declined" not in of_open  # columns have them
     assert "load-declined" in of_closed
@@ -60,18 +60,16 @@ def test_an_overload_beyond_the_window_is_no_missed_rate(after_s: float) -> None
         overload=Overload(factor=3.0, after_s=after_s, lasts_s=10.0),
         offered=round(1_000 * (WINDOW_S + 2 * inside_s)),
     )
-    rows = Rows([line], MADE.first_line)
+    rows = rows_of([line], MADE.first_line)
     assert "rate-missed" not in rows["reasons"][0]
 
 
-def test_tables_show_what_was_declined_and_that_it_is_in_no_latency() -> None:
+def test_tables_show_what_was_declined() -> None:
     made = FakeServedStudy(
         rates=(400.0,), blocks=1, workers=(2,), parameters={"deadline_ms": 1_000}
     )
 
     declined = replace(made, change=changing(load__declined={"status 504": 40}))
-    text = tables_markdown(declined.results)
-    assert "deadline missed %" in text
-    assert "given up at the deadline are in no latency" in text
-    plain = FakeServedStudy(rates=(400.0,), blocks=1).results
+    assert "deadline missed %" in tables_markdown(declined.study)
+    plain = FakeServedStudy(rates=(400.0,), blocks=1).study
     assert "deadline missed" not in tables_markdown(plain)

@@ -11,7 +11,7 @@ from scipy.stats import theilslopes
 
 from scaling.analysis.statistics.drift import Drift, drift, theil_sen
 from scaling.base.errors import UsageError
-from scaling.report.tables.notes import study_notes
+from scaling.report.view import notes
 from tests.support.runs import with_speed
 from tests.support.studies import FakeStudy
 
@@ -94,14 +94,13 @@ MADE = FakeStudy(loops=("asyncio", "uvloop"), blocks=8)
 
 def test_cells_that_differ_are_no_drift() -> None:
     assert drift(MADE.frame).word == "none"
-    assert study_notes(MADE.frame, drift(MADE.frame)) == []
+    assert notes.drift(MADE.study) == ""
 
 
-def test_a_machine_that_slows_down_is_reported_in_the_tables() -> None:
-    frame = replace(MADE, change=lambda run: with_speed(run, 1 - 0.02 * run.block)).frame
-    (note,) = study_notes(frame, drift(frame))
-    assert note.startswith("The study drifted: runs became 1")
-    assert drift(frame).over_time.point == pytest.approx(-0.14, abs=0.02)
+def test_a_machine_that_slows_down_is_reported_in_a_note() -> None:
+    study = replace(MADE, change=lambda run: with_speed(run, 1 - 0.02 * run.block)).study
+    assert notes.drift(study).startswith("The study drifted: runs became 1")
+    assert drift(study.runs).over_time.point == pytest.approx(-0.14, abs=0.02)
 
 
 def test_several_studies_are_refused() -> None:

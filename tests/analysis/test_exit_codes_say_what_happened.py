@@ -191,9 +191,9 @@ def test_an_application_with_findings_fails_the_check_and_can_be_measured(
         return
     assert "  crashed (GET /): Segmentation fault" in done.stdout
     if not check:
-        _, said, *figures = done.stdout[done.stdout.index("THE ANSWER") :].splitlines()
-        assert said == ("Check: 1 finding (crashed): wrong on several loops, so not recommended.")
-        assert "requests/s at the peak" in "".join(figures)
+        said = "Check: 1 finding (crashed): wrong on several loops, so not recommended."
+        assert said in done.stdout
+        assert "requests/s at peak" in done.stdout
 
 
 class Ready:
@@ -279,7 +279,7 @@ def lacking(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
         def without(*_: object, **__: object) -> None:
             raise ModuleNotFoundError(f"No module named '{top}'", name=name)
 
-        monkeypatch.setattr("scaling.report.terminal.show.show", without)
+        monkeypatch.setattr("scaling.report.show.show", without)
 
     return lack
 
@@ -301,7 +301,7 @@ def test_a_message_of_a_packages_own_is_said(
     def renamed(*_: object, **__: object) -> None:
         raise ModuleNotFoundError("pandas.core was renamed: see the notes", name="pandas")
 
-    monkeypatch.setattr("scaling.report.terminal.show.show", renamed)
+    monkeypatch.setattr("scaling.report.show.show", renamed)
     done = command("show", "x")
     assert (done.returncode, done.stderr) == (
         2, "scaling: pandas.core was renamed: see the notes\n",

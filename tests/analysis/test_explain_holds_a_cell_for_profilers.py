@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from scaling.analysis.results import StudyResults
+from scaling.analysis.tables.study import Study
 from scaling.report.explain import cell_to_profile, profiler_commands
 from tests.support.children import PATIENCE_S
 from tests.support.cli import BUILD, Command, environment
@@ -24,21 +24,21 @@ def growing(arm: str, model: str, n: int) -> Terms:
     return plus(user=2_500.0 * (n - 1)) if model == "threads" else IDEAL
 
 
-def results(*arms: str, models: tuple[str, ...] = ("threads",)) -> StudyResults:
+def study(*arms: str, models: tuple[str, ...] = ("threads",)) -> Study:
     return FakeStudy(
         workers=(1, 2), blocks=6, ticks=2, terms=growing, arms=arms, models=models
-    ).results
+    ).study
 
 
 def test_threads_without_the_gil_that_lose_most_are_held() -> None:
-    cell = cell_to_profile(results("3.14", "3.14t", models=("threads", "processes")))
+    cell = cell_to_profile(study("3.14", "3.14t", models=("threads", "processes")))
     assert cell is not None
     assert (cell.arm, cell.model, cell.workers) == ("3.14t", "threads", 2)
-    assert cell_to_profile(results("node")) is None
+    assert cell_to_profile(study("node")) is None
 
 
 def test_the_commands_fit_the_build_and_name_every_process() -> None:
-    cell = cell_to_profile(results("3.14", "3.14t"))
+    cell = cell_to_profile(study("3.14", "3.14t"))
     assert cell is not None
     perf, none = profiler_commands(cell, 60)
     assert perf == "perf record -F 999 -g -p PID -- sleep 30 && perf report"

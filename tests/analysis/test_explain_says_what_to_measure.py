@@ -6,20 +6,18 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-import matplotlib as mpl
+import numpy as np
 import pytest
-from rich.console import Group
 
-from scaling.analysis.results import StudyResults
+from scaling.analysis.tables.study import Study
 from scaling.base.console import new_console
 from scaling.base.errors import UsageError
-from scaling.report.explain import MOST_ROWS, explain, waterfall, waterfalls
+from scaling.report.explain import MOST_EXPLAINED, explain
 from scaling.report.files import LOSSES, TABLES, write_tables
-from scaling.report.page.render import page
-from scaling.report.plots.draw import subjects
-from scaling.report.plots.style import RC
-from scaling.report.plots.waterfall import PLOT
-from tests.support.printing import printed, printed_by
+from scaling.report.page import page
+from scaling.report.view.plots import drawings
+from scaling.report.view.time import lost, terms_grid
+from tests.support.printing import printed_by
 from tests.support.studies import FakeStudy
 from tests.support.terms import IDEAL, Terms, plus
 
@@ -40,7 +38,7 @@ LARGE = replace(SMALL, models=("threads", "processes"), workers=(1, 2, 64), core
 def read_as(study: FakeStudy) -> Iterator[None]:
     """Readings are made up and in no file, so that the study is not read from one."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("scaling.report.explain.read", lambda *_: study.journal)
+        patch.setattr("scaling.report.explain.read", lambda *_: study.study)
         yield
 
 
@@ -49,93 +47,59 @@ def explained(study: FakeStudy, *, details: bool = False) -> str:
         return printed_by(lambda console: explain(Path("x"), console, details=details))
 
 
-@pytest.mark.parametrize("width", [80, 120])
-def test_a_waterfall_ends_where_the_time_ends(width: int) -> None:
-    attributions = LARGE.results.attributions
-    text = printed(Group(*waterfalls(attributions, width)), width=width)
-    missing = [each for each in attributions if each.misses]
-    assert text.count("ideal, as N = 1") == len(missing) > 0
-    for each in missing:
-        *steps, last = map(str, waterfall(each, width))
-        before = next(line for line in reversed(steps) if "█" in line)
-        assert last.lstrip().startswith(f"N = {each.workers} ")
-        assert len(before.rstrip()) == pytest.approx(len(last.rstrip()), abs=1)
+def test_the_terms_of_a_cell_add_up_to_what_it_loses() -> None:
+    study = LARGE.study
+    for each in lost(study):
+        parts = [term.point for term in each.losses.values()]
+        assert sum(parts) == pytest.approx(each.whole.point, rel=1e-6)
+        factors = [each.factors[term].point for term in each.factors]
+        assert each.efficiency is not None
+        assert np.prod(factors) == pytest.approx(each.efficiency.point, rel=1e-6)
+        grid = terms_grid(each)
+        assert len(grid.rows) == len(each.losses) + 1
 
 
-def test_all_sentences_come_before_the_first_waterfall() -> None:
-    lines = explained(LARGE).splitlines()
-    assert lines[0] == "controls missing"
-    assert lines[1] in [each.name for each in LARGE.results.attributions]
-    last = max(place for place, line in enumerate(lines) if "the work of one" in line)
-    assert last < min(place for place, line in enumerate(lines) if "ideal, as N = 1" in line)
+def test_what_a_study_is_about_and_loses_most_comes_first() -> None:
+    text = explained(LARGE)
+    (first, *_) = lost(LARGE.study)
+    assert (first.cell["model"], first.cell["workers"]) == ("threads", 64)
+    assert text.index("64 threads on 3.14t do") < text.index("2 threads on 3.14t do")
+    assert "The largest part is user CPU" in " ".join(text.split())
+    assert "sharing a process costs" in " ".join(text.split())
 
 
-def test_more_workers_than_cpus_are_explained_when_asked() -> None:
-    study = replace(SMALL, workers=(1, 2, 8))
-    within, every = explained(study), explained(study, details=True)
-    assert "N = 2" in within
-    assert "N = 8" not in within
-    assert "1 cell left out: scaling explain" in within
-    assert "N = 8" in every
-    assert "left out" not in every
-
-
-def test_threads_without_the_gil_are_explained_and_others_have_a_row() -> None:
+def test_more_workers_than_cpus_come_last_and_others_have_a_row() -> None:
     study = replace(
         SMALL,
         variants={"echo": [{"payload_bytes": size} for size in (64, 256, 1024, 4096, 16384)]},
         arms=("3.14", "3.14t"),
         models=("threads", "processes"),
+        workers=(1, 2, 8),
     )
     lines = explained(study).splitlines()
-    assert len(lines) < 90
-    told = [line for line in lines if "the work of one" in line]
-    assert told
-    assert all(line.startswith("2 threads on 3.14t") for line in told)
-    assert sum("ideal, as N = 1" in line for line in lines) == 1
+    assert sum("the work of one" in line for line in lines) == MOST_EXPLAINED
+    assert all(line.startswith("2 threads on 3.14t") for line in lines if "work of one" in line)
     others = lines[next(at for at, line in enumerate(lines) if "Other cells" in line) :]
-    rows = [line for line in others if not line.startswith("Functions")]
-    assert sum("2 threads" in line for line in rows) == MOST_ROWS
-
-
-def test_below_six_blocks_it_says_so_and_gives_no_interval() -> None:
-    text = " ".join(explained(replace(SMALL, blocks=2), details=True).split())
-    assert "an interval needs 6 blocks, it has 2." in text
-    assert "95 % interval" not in text
-    assert "range of 2 runs" in text
-
-
-def results_at(study: FakeStudy, folder: Path) -> StudyResults:
-    """The results of a study that has a folder."""
-    return StudyResults.of(replace(study.journal, path=study.write(folder)))
+    assert not any("N = 8" in line for line in others)
+    assert any("N = 8" in line for line in explained(study, details=True).splitlines())
 
 
 @pytest.mark.usefixtures("unrendered")
-def test_every_output_has_the_losses(tmp_path: Path) -> None:
-    results = results_at(LARGE, tmp_path)
-    assert tmp_path / LOSSES in write_tables(results, tmp_path)
-    assert "What is lost: echo · weak sizing · asyncio" in (tmp_path / TABLES).read_text()
-    html = page(results)
-    assert 'id="losses"' in html
-    assert "Largest loss: user CPU" in html
+def test_page_markdown_csv_and_plot_have_the_losses(tmp_path: Path) -> None:
+    study = Study.of(replace(LARGE.journal, path=LARGE.write(tmp_path)))
+    assert tmp_path / LOSSES in write_tables(study, tmp_path)
+    for text in (page(study), (tmp_path / TABLES).read_text()):
+        assert "Where the time goes" in text
+    (drawn,) = drawings(study, "losses")
+    assert "user CPU" in drawn.description
 
 
 @pytest.mark.usefixtures("unrendered")
 def test_without_readings_nothing_is_shown(tmp_path: Path) -> None:
-    results = results_at(FakeStudy(workers=(1, 2)), tmp_path)
-    assert results.attributions == []
-    assert tmp_path / LOSSES not in write_tables(results, tmp_path)
-    assert 'id="losses"' not in page(results)
-
-
-def test_the_plot_has_a_panel_for_a_few_ns() -> None:
-    (about,) = subjects(LARGE.results).values()
-    with mpl.rc_context(RC):
-        sheet = PLOT.draw(about)
-    titles = [axes.get_title(loc="left") for axes in sheet.all_panels]
-    assert titles == [f"asyncio · 3.14t · threads, N = {n}" for n in (2, 64)]
-    for axes in sheet.all_panels:
-        assert any(line.get_gid() == "processes" for line in axes.get_lines())
+    study = FakeStudy(workers=(1, 2)).study
+    assert lost(study) == []
+    assert tmp_path / LOSSES not in write_tables(study, tmp_path)
+    assert "Where the time goes" not in page(study)
 
 
 @pytest.mark.parametrize(

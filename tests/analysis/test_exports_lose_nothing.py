@@ -140,7 +140,7 @@ def test_bencher_gets_a_value_with_bounds_of_each_measure(tmp_path: Path) -> Non
 def test_github_gets_each_figure_in_the_list_of_its_direction(tmp_path: Path) -> None:
     more, less = trends_of(EIGHT, "github-action-benchmark", tmp_path)
     (followed,) = trends_of(EIGHT, "bencher", tmp_path)
-    assert len(more) + len(less) == len(trends(EIGHT.journal))
+    assert len(more) + len(less) == len(trends(EIGHT.study))
     (throughput,) = [each for each in more if each["name"] == f"{CELL}: throughput"]
     assert throughput["unit"] == "operations/s"
     assert throughput["value"] == followed[CELL]["throughput"]["value"]
@@ -153,11 +153,11 @@ def test_github_gets_each_figure_in_the_list_of_its_direction(tmp_path: Path) ->
 
 def test_the_throughput_of_an_open_loop_is_no_trend() -> None:
     served = FakeServedStudy(workers=(1,), rates=(400.0,))
-    found = {each.name for each in trends(served.journal)}
+    found = {each.name for each in trends(served.study)}
     assert "latency-p99" in found
     assert not found & {"throughput", "speedup"}
 
 
 def test_without_a_valid_run_there_is_nothing_to_export(tmp_path: Path) -> None:
     with pytest.raises(ScalingError, match="no valid run"):
-        write_bencher(replace(PLAIN, change=throttled).journal, tmp_path / "bencher.json")
+        write_bencher(replace(PLAIN, change=throttled).study, tmp_path / "bencher.json")

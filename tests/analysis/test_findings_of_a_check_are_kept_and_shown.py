@@ -6,15 +6,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from scaling.analysis.results import StudyResults
-from scaling.analysis.table.load import read_journal
+from scaling.analysis.tables.study import Study, read
 from scaling.base.console import new_console
 from scaling.base.errors import ScalingError
 from scaling.journal.beside import CHECK_FILE, AppCheck, Finding
-from scaling.report.application import application_json
-from scaling.report.page.render import page
+from scaling.report.page import page
 from scaling.report.publish import publish
-from scaling.report.terminal.app_answer import app_lines
+from scaling.report.show import answer_json, print_answer
+from tests.support.printing import printed_by
 from tests.support.served_studies import FakeAppStudy
 
 SOUND = AppCheck(ok=True, findings=[])
@@ -41,24 +40,24 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return FakeAppStudy(blocks=2).write(tmp_path_factory.mktemp("checked"))
 
 
-def results_of(path: Path) -> StudyResults:
-    return StudyResults.of(read_journal(path))
+def study_of(path: Path) -> Study:
+    return read(path.parent)
 
 
 def answer_of(path: Path) -> str:
-    return "\n".join(app_lines(results_of(path)))
+    return " ".join(printed_by(lambda to: print_answer(study_of(path), to)).split())
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("unrendered")
 def test_findings_are_in_page_json_and_answer(study: Path) -> None:
     CHECK_FILE.write(study.parent, UNSAFE)
-    shown = page(results_of(study))
-    assert "What is wrong</" in shown
+    shown = page(study_of(study))
+    assert "What the check found wrong" in shown
     assert "no global" in shown
-    assert "<td>in processes</td>" in shown
+    assert "in processes" in shown
     assert "Not checked: 4 loops in threads: no time was left." in shown
-    assert json.loads(application_json(results_of(study)))["check"] == {
+    assert json.loads(answer_json(study_of(study)))["check"] == {
         "ok": False,
         "findings": [
             {
@@ -79,7 +78,7 @@ def test_findings_are_in_page_json_and_answer(study: Path) -> None:
         "models": ["threads", "processes", "forked"],
         "left_out": ["4 loops in threads: no time was left"],
     }
-    said = " ".join(answer_of(study).split())
+    said = answer_of(study)
     assert (
         "Check: 2 findings (state-in-process, mixed-up): wrong on several loops and in processes, "
         "so not recommended." in said
@@ -89,7 +88,7 @@ def test_findings_are_in_page_json_and_answer(study: Path) -> None:
 @pytest.mark.usefixtures("unrendered")
 def test_a_sound_application_is_said_to_be(study: Path) -> None:
     CHECK_FILE.write(study.parent, SOUND)
-    assert "What is wrong</" not in page(results_of(study))
+    assert "What the check found wrong" not in page(study_of(study))
     assert "Check: its answers are the same on several loops as on one loop." in answer_of(study)
 
 
@@ -106,7 +105,7 @@ def test_a_check_before_2_0_claims_nothing_of_processes(study: Path) -> None:
 def test_without_a_check_nothing_is_claimed(study: Path) -> None:
     (study.parent / CHECK_FILE.name).write_text("[torn")
     assert CHECK_FILE.read(study.parent) is None
-    assert json.loads(application_json(results_of(study)))["check"] is None
+    assert json.loads(answer_json(study_of(study)))["check"] is None
     assert "Check:" not in answer_of(study)
 
 

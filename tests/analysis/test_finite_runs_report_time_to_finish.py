@@ -11,18 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scaling.analysis.curves import curves
-from scaling.analysis.sections import sections
 from scaling.analysis.table.run_fields import is_count, readable, unit_of
 from scaling.analysis.table.ticks import BUSY, COUNTED, FAIRNESS, FAULTS, LAG
+from scaling.analysis.tables.study import Study
 from scaling.journal.record import Latency, Record, RunLine, Ticks, WorkerRecord
-from scaling.report.plots.caption import caption
-from scaling.report.tables.export import markdown, summary
-from scaling.report.tables.grid import GAP, packed
-from scaling.report.tables.measures import measures, notes
-from scaling.report.terminal.show import Results
+from scaling.report.csv import summary
+from scaling.report.page import tables_markdown
 from tests.support.columns_of import figures_of
-from tests.support.printing import printed
 from tests.support.runs import RELEASED_NS, finite, with_
 from tests.support.studies import FakeStudy
 
@@ -223,93 +218,43 @@ STUDY = FakeStudy(
 )
 
 
-def headings(study: FakeStudy) -> list[str]:
-    (section,) = study.results.sections
-    return [measure.shown.heading for measure in measures(section)]
+def figures_at(study: Study, workers: int) -> dict[str, tuple[float, float, float]]:
+    """Point and ends of each measure of the cell with so many workers."""
+    rows = study.estimates[study.estimates["workers"] == workers]
+    ends = zip(rows["point"], rows["low"], rows["high"], strict=True)
+    return dict(zip(rows["measure"], ends, strict=True))
 
 
-def test_a_point_has_the_time_to_finish_and_the_workload_s_own_figures() -> None:
-    (curve,) = curves(STUDY.frame)
-    one, two = curve.points
-    for point in (one, two):
-        finish = point.figures["finish_s"]
-        assert (finish.point, finish.low, finish.high) == pytest.approx((3, 2, 4))
-        assert finish.unit == "s"
-        assert point.figures["lag_p50_s"].n == 0
-        assert point.figures["latency_p99_s"].point == pytest.approx(0.1345, rel=5e-3)
-        assert point.figures["latency_mean_s"].point == pytest.approx(0.1358, rel=5e-3)
-        assert point.own["overhead_ns_per_op"].unit == "ns/op"
-    assert (one.own["ok_total"].point, two.own["ok_total"].point) == (996, 2 * 996)
-    assert two.own["littles_law_s"].point == pytest.approx(0.21)
-    assert two.throughput.point == pytest.approx(2 * one.throughput.point)
+def test_a_cell_has_the_time_to_finish_and_the_workload_s_own_figures() -> None:
+    one, two = (figures_at(STUDY.study, n) for n in (1, 2))
+    for figures_ in (one, two):
+        assert figures_["finish_s"] == pytest.approx((3, 2, 4))
+        assert not figures_.keys() & {"lag_p50_s", "lag_max_s"}
+        assert figures_["latency_p99_s"][0] == pytest.approx(0.1345, rel=5e-3)
+        assert figures_["latency_mean_s"][0] == pytest.approx(0.1358, rel=5e-3)
+    assert (one["ok_total"][0], two["ok_total"][0]) == (996, 2 * 996)
+    assert two["littles_law_s"][0] == pytest.approx(0.21)
+    assert two["throughput_per_s"][0] == pytest.approx(2 * one["throughput_per_s"][0])
+    assert STUDY.study.shown("overhead_ns_per_op").heading == "overhead ns/op"
 
 
-def test_what_a_law_predicts_stands_beside_what_was_measured() -> None:
-    told = headings(STUDY)
-    place = told.index("mean latency ms")
-    assert told[place : place + 3] == ["mean latency ms", "P99 latency ms", "Little's law ms"]
-    assert told.index("finish s") == 1
-    assert "peak RSS MiB" in told
-    assert not {"lag ms", "worst lag ms"} & set(told)
-    outcomes = ["ok", "HTTP error", "client error", "timeout"]
-    assert [each for each in told if each in outcomes] == outcomes
+def test_windowed_work_has_no_such_figures() -> None:
+    plain = figures_at(FakeStudy(workers=(1, 2)).study, 2)
+    assert "lag_p50_s" in plain
+    assert not plain.keys() & {"finish_s", "latency_mean_s", "latency_p99_s"}
 
 
-def test_windowed_work_has_no_such_columns() -> None:
-    plain = FakeStudy(workers=(1, 2))
-    told = headings(plain)
-    assert "lag ms" in told
-    assert not {"finish s", "peak RSS MiB", "mean latency ms", "P99 latency ms"} & set(told)
-    for word in ("Finish", "Peak", "closed-loop"):
-        assert word not in " ".join(notes(plain.results.sections[0]))
-
-
-def test_notes_say_what_finish_and_latencies_are() -> None:
-    (section,) = sections(STUDY.frame, STUDY.first_line)
-    told = " ".join(notes(section))
-    assert "from the release of all workers to the last one's finish" in told
-    assert "closed-loop" in told
-    shown = printed(Results(STUDY.results), width=120)
-    assert "window" not in " ".join((told, shown, caption(section, STUDY.results, {})))
-
-
-@pytest.mark.parametrize("width", [60, 120])
-def test_columns_that_do_not_fit_are_in_a_further_table(width: int) -> None:
-    text = printed(Results(STUDY.results), width=width)
-    heads = [line for line in text.splitlines() if line.split()[:1] == ["N"]]
-    assert len(heads) > 1
-    told = " ".join(heads)
-    for heading in ("finish s", "P99 latency ms", "Little's law ms", "HTTP error"):
-        assert told.count(heading) == 1
-    assert ("P90 latency ms" in told) == ("P95 latency ms" in told) == (width == 120)
-    assert "2.00–4.00" in text
-
-
-@given(
-    st.lists(st.integers(1, 60), min_size=1, max_size=20), st.integers(0, 50), st.integers(20, 120)
-)
-def test_no_column_is_lost_and_no_table_too_wide(
-    widths: list[int], leading: int, room: int
-) -> None:
-    tables = packed(widths, leading, room)
-    assert [place for table in tables for place in table] == list(range(len(widths)))
-    for table in tables:
-        wide = leading + sum(widths[place] + GAP for place in table)
-        assert wide <= room or len(table) == 1
-
-
-def test_markdown_and_csv_have_every_figure_with_its_unit() -> None:
-    rows = summary(STUDY.results)
+def test_tables_and_csv_have_every_figure_with_its_unit() -> None:
+    rows = summary(STUDY.study)
     assert rows["finish_s"].tolist() == pytest.approx([3, 3])
     assert rows["finish_s_low"].tolist() == pytest.approx([2, 2])
     assert rows["latency_p99_ms"].tolist() == pytest.approx([134.5, 134.5], rel=5e-3)
     assert rows["own_littles_law_ms"].tolist() == pytest.approx([210, 210])
     assert rows["own_overhead_ns_per_op"].tolist() == pytest.approx([840, 840])
     assert rows["own_timeout_total"].tolist() == [3, 6]
-    text = markdown(STUDY.results)
-    head = next(line for line in text.splitlines() if line.startswith("| curve"))
+    text = tables_markdown(STUDY.study)
     for heading in ("finish s", "mean latency ms", "Little's law ms", "client error"):
-        assert f"| {heading} |" in head
+        assert f"| {heading} |" in text, heading
 
 
 @pytest.mark.parametrize(
@@ -336,21 +281,21 @@ def test_a_figure_that_some_curves_lack_is_blank_there() -> None:
         return {"held_bytes": 2**21} if run.cell.arm == "3.14" else {}
 
     change = finite(took_s, figures=held)
-    results = FakeStudy(arms=("3.14", "3.14t"), workers=(1,), change=change).results
-    assert summary(results)["own_held_mib"].tolist() == [2, pytest.approx(math.nan, nan_ok=True)]
-    assert "held MiB" in printed(Results(results))
+    study = FakeStudy(arms=("3.14", "3.14t"), workers=(1,), change=change).study
+    assert summary(study)["own_held_mib"].tolist() == [2, pytest.approx(math.nan, nan_ok=True)]
+    assert "held MiB" in tables_markdown(study)
 
 
 def test_a_workload_s_figure_takes_no_other_s_place_and_an_invalid_run_is_in_none() -> None:
     def change(run: RunLine) -> RunLine:
-        own = {"speedup": 77.0, "runs": 78.0, "depth": float(run.block)}
+        own = {"runs": 78.0, "depth": float(run.block)}
         done = finite(took_s, figures=lambda _: own)(run)
         return with_(done, disturbance__throttled_s=0.5) if run.block == 2 else done
 
-    results = FakeStudy(workers=(1,), change=change).results
-    (row,) = summary(results).to_dict("records")
-    assert (row["speedup"], row["runs"]) == (1, 2)
-    assert (row["own_speedup"], row["own_runs"]) == (77, 78)
-    ((point,),) = (curve.points for curve in curves(results.frame))
-    finish, depth = point.figures["finish_s"], point.own["depth"]
-    assert (finish.high, depth.high, depth.n) == (3, 1, 2)
+    study = FakeStudy(workers=(1,), change=change).study
+    (row,) = summary(study).to_dict("records")
+    assert row["runs"] == 2
+    assert row["own_runs"] == 78
+    found = figures_at(study, 1)
+    assert found["finish_s"][2] == 3
+    assert found["depth"][2] == 1

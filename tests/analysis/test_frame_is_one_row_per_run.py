@@ -13,13 +13,11 @@ import pytest
 
 import scaling
 from scaling.analysis.table.columns import COLUMNS, EVERY, GROUPS, SHOWN, columns_markdown
-from scaling.analysis.table.groups import labels, short_labels, slug
+from scaling.analysis.table.groups import short_labels, slug
 from scaling.analysis.table.run_fields import own_figures
 from scaling.journal.record import CeilingLine, Parameters, Record, RunLine, ThreadUse, WorkerRecord
-from scaling.report.plots.caption import load_text
-from scaling.report.tables.export import markdown, summary
-from scaling.report.tables.rates import BACKGROUND_NOTE, rate_grids, rated
-from scaling.report.terminal.load_rows import load_lines
+from scaling.report.csv import summary
+from tests.support.columns_of import columns_of
 from tests.support.runs import NS, changing, of_workers, with_
 from tests.support.served_studies import FakeServedStudy, histogram
 from tests.support.studies import FakeStudy, Variants, write
@@ -109,7 +107,7 @@ def test_a_journal_brings_its_study_and_its_ceilings(tmp_path: Path) -> None:
 def test_a_label_has_the_parameters_that_vary_and_no_others() -> None:
     variants = [{"payload_bytes": size, "tls": False} for size in (256, 1024)]
     study = FakeStudy(variants={"echo": variants, "compute": [{"iterations": 1000}]}, blocks=1)
-    found = set(labels(study.frame).values())
+    found = set(study.study.cells["name"])
     assert found == {"echo · payload_bytes=256", "echo · payload_bytes=1024", "compute"}
 
 
@@ -146,20 +144,6 @@ def test_background_requests_have_columns_of_their_own() -> None:
     assert mixed["background_p99_s"] == pytest.approx(0.08, rel=0.01)
     for column in ("latencies", "latency_mean_s", "latency_p50_s", "latency_p99_s"):
         assert mixed[column] == alone[column]
-
-
-def test_tables_captions_and_the_answer_say_whose_latency_it_is() -> None:
-    results = replace(SERVED, change=with_background).results
-    (grid,) = rate_grids(rated(results)[0])
-    assert "all foreground requests" in str(grid.note)
-    assert BACKGROUND_NOTE in str(grid.note)
-    assert "background P99 ms" in grid.headings
-    assert "latency of foreground requests only" in load_text(results.sections[0], results)
-    assert "latency of foreground requests at" in next(load_lines(results, 80, 20))
-    alone = SERVED.results
-    (grid,) = rate_grids(rated(alone)[0])
-    shown = [*grid.headings, str(grid.note), *load_text(alone.sections[0], alone)]
-    assert not [each for each in shown if "ground" in each]
 
 
 @pytest.mark.parametrize(("model", "clocks"), [("threads", 1), ("processes", 2), ("forked", 2)])
@@ -202,7 +186,7 @@ def own(*figures: dict[str, float]) -> Record:
 def test_a_workloads_own_figures_are_averaged_but_for_a_largest_and_a_total(
     record: Record | None, found: dict[str, float]
 ) -> None:
-    assert own_figures([record]) == [found]
+    assert own_figures(columns_of(record)) == [found]
 
 
 STUDY = FakeStudy(workers=(1, 2))
@@ -217,13 +201,14 @@ def test_every_column_is_documented() -> None:
 
 
 def test_a_measure_that_is_shown_is_in_tables_where_it_has_values() -> None:
-    frame, rows, text = STUDY.frame, summary(STUDY.results), markdown(STUDY.results)
+    frame, rows = STUDY.frame, summary(STUDY.study)
+    estimated = set(STUDY.study.estimates["measure"])
     for name, column in SHOWN.items():
         shown = column.shown
         assert shown is not None
-        there = bool(frame[name].notna().any() and not shown.finite_only)
+        there = bool(frame[name].notna().any())
         assert (shown.name in rows) == there, name
-        assert (f" {shown.heading.format(operation='round trips')} |" in text) == there, name
+        assert (name in estimated) == there, name
 
 
 def test_no_two_measures_take_the_same_place_or_name() -> None:

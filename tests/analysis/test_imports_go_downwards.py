@@ -30,11 +30,11 @@ PLANTED = {
     ),
     INSIDE: (
         ("scaling/analysis/validity", "import scaling.analysis.table.stacks"),
-        ("scaling/analysis/statistics", "import scaling.analysis.curves"),
-        ("scaling/analysis/served", "import scaling.analysis.gate"),
+        ("scaling/analysis/statistics", "import scaling.analysis.tables.study"),
+        ("scaling/analysis/tables", "import scaling.analysis.gate"),
     ),
     CIRCLES: (
-        ("scaling/report/tables", "import scaling.report.plots.style"),
+        ("scaling/report/render", "import scaling.report.view.view"),
         ("scaling/builds/runtimes", "def later(): from scaling.builds.arms import Arm"),
     ),
     FRONT: (("scaling/cli", "from scaling import load"),),

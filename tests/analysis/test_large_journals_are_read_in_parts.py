@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pandas as pd
@@ -105,8 +106,15 @@ def test_a_fault_in_a_later_part_is_told_as_ever(path: Path, tmp_path: Path) -> 
 
 @pytest.mark.slow
 def test_a_process_that_is_killed_is_told_in_a_line(path: Path, tmp_path: Path) -> None:
-    killed = "import os, signal\nfrom scaling.analysis.table import load\n"
-    killed += "load._send = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
+    killed = """
+import os, signal
+from scaling.analysis.table import load
+
+def none(file, part):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+load._read = none
+"""
     done = read_by_three(path, tmp_path / "kept", killed)
     assert done.returncode == 1
     assert "was ended, perhaps for want of memory" in done.stderr
@@ -115,33 +123,28 @@ def test_a_process_that_is_killed_is_told_in_a_line(path: Path, tmp_path: Path) 
 
 @pytest.mark.slow
 def test_an_interrupt_ends_all_of_them_at_once(path: Path, tmp_path: Path) -> None:
-    """Whoever reads a part does not wait for the others, and none is left."""
+    """Nobody waits for a part that is still being read, and nothing is left."""
     interrupted = """
 import os, signal, time
 from scaling.analysis.table import load
 signal.signal(signal.SIGINT, signal.default_int_handler)  # tests may run where it is ignored
-read, here = load._read, os.getpid()
 
 def slowly(file, part):
-    if os.getpid() != here:
-        time.sleep(60)
-    os.killpg(0, signal.SIGINT)
-    return read(file, part)
+    if part.start == 0:
+        time.sleep(1)  # the others have begun
+        os.killpg(0, signal.SIGINT)
+    time.sleep(60)
 
 load._read = slowly
 """
+    began = time.monotonic()
     done = read_by_three(path, tmp_path / "kept", interrupted, start_new_session=True)
+    assert time.monotonic() - began < 60
     assert done.returncode == -signal.SIGINT
     assert done.stderr.count("KeyboardInterrupt") == 1
 
 
-def test_a_small_journal_is_read_in_one(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(load, "_can_fork", lambda: True)
-    monkeypatch.setattr(load, "get_context", pytest.fail)
-    assert len(read_journal(path).frame) == len(RUNS)
-
-
-def no_process(*_: object) -> object:
+def no_process(*_: object, **__: object) -> object:
     raise BlockingIOError(11, "none left")
 
 
@@ -151,10 +154,16 @@ def as_three_cpus_would(patch: pytest.MonkeyPatch, threads: int) -> None:
     patch.setattr(threading, "active_count", lambda: threads)
 
 
-def test_a_process_with_threads_is_not_forked(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("threads", "part_bytes"), [(1, load.PART_BYTES), (2, 1)], ids=["small", "threads"]
+)
+def test_nothing_is_forked_for_a_small_journal_or_with_threads(
+    path: Path, monkeypatch: pytest.MonkeyPatch, threads: int, part_bytes: int
+) -> None:
     """A fork has the locks of all threads, and only one thread that could release them."""
-    as_three_cpus_would(monkeypatch, threads=2)
-    monkeypatch.setattr(load, "get_context", pytest.fail)
+    as_three_cpus_would(monkeypatch, threads)
+    monkeypatch.setattr(load, "PART_BYTES", part_bytes)
+    monkeypatch.setattr(load, "_read_at_once", pytest.fail)
     assert len(read_journal(path).frame) == len(RUNS)
 
 
@@ -162,5 +171,5 @@ def test_without_another_process_it_is_read_in_one(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     as_three_cpus_would(monkeypatch, threads=1)
-    monkeypatch.setattr(load, "get_context", no_process)
+    monkeypatch.setattr(os, "fork", no_process)
     assert len(read_journal(path).frame) == len(RUNS)

@@ -9,16 +9,12 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 import pytest
 
 from scaling.base.errors import UsageError
 from scaling.journal.record import Description
 from scaling.machine.topology import Topology, apart, cpu_order, pinning
-from scaling.report.plots import efficiency
-from scaling.report.plots.borders import bends, regions
-from scaling.report.plots.draw import subjects
-from scaling.report.plots.style import RC
+from scaling.report.view.plots import regions
 from scaling.study.definition import Options
 from scaling.study.file import study_from
 from scaling.study.plan.cells import Plan, make_plan
@@ -250,9 +246,7 @@ def test_where_nothing_can_be_run_the_reasons_are_given(
 
 
 @EACH
-def test_plots_show_regions_and_bends(name: str, topology: Topology) -> None:
-    where = machine(topology)
-    assert bends(where) == BENDS.get(name, {})
+def test_plots_have_the_regions_that_a_curve_reaches(name: str, topology: Topology) -> None:
     cores, logical = int(topology.usable_cores), topology.usable_cpus
     study = FakeStudy(
         workers=COUNTS[name],
@@ -260,14 +254,9 @@ def test_plots_show_regions_and_bends(name: str, topology: Topology) -> None:
         ticks=2,
         cores=cores,
         logical=logical,
-        head={"machine": where},
+        head={"machine": machine(topology)},
+    ).study
+    reached = list(dict.fromkeys(study.cells.sort_values("workers")["region"].dropna()))
+    assert [region for _, _, region in regions(study.estimates)] == (
+        reached if len(reached) > 1 else []
     )
-    (subject,) = subjects(study.results).values()
-    reached = regions(subject.section.curves, where)
-    assert [*reached.values()][1:] == sorted({n + 0.5 for n in (cores, logical)} if reached else ())
-    with mpl.rc_context(RC):
-        sheet = efficiency.PLOT.draw(subject)
-        sheet.lay_out()
-    drawn = {line.get_gid() for axes in sheet.all_panels for line in axes.lines}
-    assert {f"bend-{each}" for each in bends(where).values()} <= drawn
-    assert "border-oversubscribed" in drawn

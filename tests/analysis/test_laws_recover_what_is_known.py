@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scaling.analysis.arrays import Floats
+from scaling.analysis.arrays import Flags, Floats
 from scaling.analysis.laws import AMDAHL, USL, fit, throughput
-from scaling.analysis.statistics.estimate import medians
+from scaling.analysis.statistics.intervals import Estimates, medians
 from tests.support.simulated_laws import NOISES, SEED, errors, usl
 
 STUDIES = 40
@@ -29,6 +29,10 @@ SIX, SEVEN = (1, 2, 3, 4, 6, 8), (1, 2, 4, 8, 16, 32, 64)
 
 def fitted(ns: Sequence[float], values: Sequence[float] | Floats, count: int = USL) -> Floats:
     return fit(np.array(ns, float), np.asarray(values, float), count)
+
+
+def holds(found: Estimates, true: Floats) -> Flags:
+    return np.asarray((found.low <= true) & (true <= found.high))
 
 
 @pytest.mark.parametrize("alpha", [0.0, 1e-3, 0.9])
@@ -53,13 +57,8 @@ def test_intervals_and_band_hold_the_truth(ns: tuple[int, ...], shape: str) -> N
     for noise in NOISES * STUDIES:
         runs = true + errors(noise, true, 8, rng)
         fits = [fit(at, block, USL, block) for block in runs]
-        found = medians(np.array(fits), "")
-        band = medians(np.array([throughput(at, *each) for each in fits]), "")
-        inside += [each.low <= value <= each.high for each, value in zip(band, true, strict=True)]
-        held += [
-            each.low <= value <= each.high
-            for each, value in zip(found, (1, alpha, beta), strict=True)
-        ]
+        held += holds(medians(np.array(fits)), np.array([1, alpha, beta]))
+        inside += holds(medians(np.array([throughput(at, *each) for each in fits])), true)
     assert (held / STUDIES / len(NOISES) >= 0.88).all(), held
     assert (inside / STUDIES / len(NOISES) >= 0.88).all(), inside
 

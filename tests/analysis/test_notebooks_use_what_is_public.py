@@ -19,7 +19,7 @@ from tests.support.children import ROOT
 FOLDER = ROOT / "notebooks"
 NAMES = ["01-the-curve", "03-threads-or-processes"]
 MOST_BYTES = 600_000
-IMPORTED = {"IPython", "json", "numpy", "pandas", "scaling", "scipy"}
+IMPORTED = {"IPython", "io", "json", "numpy", "pandas", "scaling", "scipy"}
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},

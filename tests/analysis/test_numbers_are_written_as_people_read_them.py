@@ -1,8 +1,31 @@
-"""A share is a percentage as long as that says something; far from it, it is a factor."""
+"""Figures have three digits that count; a share is a percentage as long as that says something."""
+
+import math
 
 import pytest
 
-from scaling.base.formats import spread
+from scaling.base.formats import number, span, spread
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (65_312.0, "65,300"),
+        (0.0123456, "0.0123"),
+        (0.99999, "1.00"),
+        (-2.5, "-2.50"),
+        (0.0, "0"),
+        (1.5e-6, "1.50e-06"),
+        (math.nan, "–"),
+    ],
+)
+def test_numbers_have_three_digits_that_count(value: float, text: str) -> None:
+    assert number(value) == text
+
+
+def test_bounds_below_zero_are_not_joined_with_a_dash() -> None:
+    assert span(number(0.00765), number(0.0215)) == "0.00765–0.0215"
+    assert span(number(-0.0215), number(-0.00765)) == "-0.0215 to -0.00765"
 
 
 @pytest.mark.parametrize(

@@ -2,21 +2,15 @@
 
 from dataclasses import replace
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scaling.analysis.curves import curves
 from scaling.analysis.table.marks import FEWEST, THRESHOLD, outliers
 from scaling.journal.record import RunLine
-from scaling.report.plots.draw import subjects
-from scaling.report.plots.style import RC
-from scaling.report.tables.export import markdown
-from scaling.report.terminal.show import Results
-from tests.support.drawn import BY_NAME
-from tests.support.printing import printed
+from scaling.report.page import tables_markdown
+from scaling.report.view.notes import outliers as note
 from tests.support.runs import throttled, with_speed
 from tests.support.studies import FakeStudy
 
@@ -43,15 +37,14 @@ def test_the_rule_is_hyperfines() -> None:
 def test_an_outlier_is_labelled_and_stays_in_its_cells_figure() -> None:
     (row,) = SLOWED.frame[SLOWED.frame["outlier"]].to_dict("records")
     assert (row["block"], row["workers"], row["valid"]) == (3, 1, True)
-    (curve,) = curves(SLOWED.frame)
-    assert [point.runs for point in curve.points] == [8, 8]
+    assert SLOWED.study.cells["runs"].tolist() == [8, 8]
 
 
 def test_tables_say_so_in_a_line() -> None:
-    note = "1 run is an outlier of its cell: labelled, and kept in every figure"
-    for text in (printed(Results(SLOWED.results), width=200), markdown(SLOWED.results)):
-        assert note in text
-    assert "outlier" not in printed(Results(MADE.results), width=200)
+    text = "1 run is an outlier of its cell"
+    assert text in note(SLOWED.study)
+    assert text in tables_markdown(SLOWED.study)
+    assert note(MADE.study) == ""
 
 
 def test_an_invalid_run_is_no_outlier() -> None:
@@ -82,15 +75,3 @@ def test_any_values_are_taken(values: list[float]) -> None:
 def test_what_is_within_the_margin_of_identical_runs_is_none() -> None:
     assert not outliers(np.array([100.0] * 7 + [101.9])).any()
     assert outliers(np.array([100.0] * 7 + [102.1])).tolist() == [False] * 7 + [True]
-
-
-@pytest.mark.parametrize(("study", "rings"), [("slowed", 1), ("made", 0)])
-def test_plots_put_a_ring_around_it(study: str, rings: int) -> None:
-    subject, *_ = subjects((SLOWED if study == "slowed" else MADE).results).values()
-    with mpl.rc_context(RC):
-        sheet = BY_NAME["throughput"].draw(subject)
-    dots = [each for axes in sheet.figure.axes for each in axes.collections]
-    ringed = [each for each in dots if each.get_gid() == "outliers"]
-    assert min(1, sum(len(np.asarray(each.get_offsets())) for each in ringed)) == rings
-    told = sheet.description.replace("\N{NO-BREAK SPACE}", " ")
-    assert ("1 outlier kept, ringed where runs are drawn" in told) == bool(rings)

@@ -1,7 +1,7 @@
 """Studies at N up to 64 with planted scaling and the noise of the published machines.
 
 Nothing here was measured: runs are drawn in the order of a study, with noise that neighbours share
-(`tests.support.noise`). Laws give back what was planted, and verdicts keep their error rates.
+(`tests.support.noise`). Laws give back what was planted, and words keep their error rates.
 """
 
 import math
@@ -12,16 +12,17 @@ import pytest
 
 from scaling.analysis.arrays import Floats
 from scaling.analysis.laws import USL, fit
-from scaling.analysis.statistics.estimate import medians
+from scaling.analysis.statistics.intervals import medians
+from scaling.analysis.tables.words import RATE
 from scaling.journal.record import Cell
 from tests.support.noise import AFTER, Noise, simulated
 from tests.support.simulated_laws import usl
-from tests.support.verdicts import verdicts
+from tests.support.words import worded
 
 pytestmark = [pytest.mark.slow, pytest.mark.one_build]
 
 NS = (1, 2, 4, 8, 16, 32, 64)
-BLOCKS, STUDIES, MARGIN = 12, 60, 0.02
+BLOCKS, STUDIES = 12, 60
 # Contention and coherency: threads that lose little, much, and those that get worse beyond 23.
 PLANTED = {"little": (0.002, 0.00002), "much": (0.05, 0.0002), "retrograde": (0.06, 0.0018)}
 MODELS = ("threads", "processes")
@@ -62,9 +63,9 @@ def test_intervals_hold_what_was_planted(name: str) -> None:
     held = {"alpha": 0, "beta": 0}
     for found in studies((alpha, beta), (0.0, 0.0)):
         blocks = [fit(np.array(NS, float), block, USL, block) for block in found["threads"]]
-        _, *known = medians(np.array(blocks), "")
-        for (parameter, value), each in zip((("alpha", alpha), ("beta", beta)), known, strict=True):
-            held[parameter] += each.low <= value <= each.high
+        known = medians(np.array(blocks))
+        for at, (parameter, value) in enumerate((("alpha", alpha), ("beta", beta)), start=1):
+            held[parameter] += bool(known.low[at] <= value <= known.high[at])
     assert min(held.values()) / STUDIES >= 1 - ALLOWED, held
 
 
@@ -72,9 +73,7 @@ def test_planted_contention_is_found_where_it_is_and_not_where_it_is_not() -> No
     """Threads lose a third to processes at N = 64, and nothing that could be seen at N = 2."""
     slower = np.zeros(len(NS))
     for found in studies((0.01, 0.0), (0.002, 0.0)):
-        ratios = list((found["threads"] / found["processes"]).T)
-        words = [each.word for each in verdicts(ratios, [MARGIN] * len(NS))]
-        slower += [word == "slower" for word in words]
+        slower += worded(found["threads"], found["processes"])["word"] == RATE.worse
     rate = dict(zip(NS, slower / STUDIES, strict=True))
     assert rate[1] <= ALLOWED
     assert rate[2] <= ALLOWED

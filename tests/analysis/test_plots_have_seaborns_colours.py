@@ -3,7 +3,7 @@
 import seaborn as sns
 from matplotlib.colors import to_hex
 
-from scaling.report.plots.style import COLORBLIND, RC
+from scaling.report.render.style import COLORBLIND, RC
 
 
 def test_the_palette_is_its_colorblind() -> None:

@@ -2,19 +2,14 @@
 
 from collections.abc import Mapping
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 
-from scaling.analysis.results import StudyResults
+from scaling.analysis.tables.ratios import GAIN
+from scaling.analysis.tables.study import Study
 from scaling.journal.record import RunLine
-from scaling.report.page.render import page
-from scaling.report.plots import primitives as plot
-from scaling.report.plots.draw import drawings
-from scaling.report.plots.style import RC
-from scaling.report.tables.export import markdown
-from scaling.report.tables.primitives import primitives, primitives_grid
-from scaling.study.questions import CPU, THROUGHPUT
+from scaling.report.view.plots import drawings
+from scaling.study.questions import CPU, OVER_PROCESSES, THROUGHPUT
 from tests.support.runs import crashed, with_, with_speed
 from tests.support.studies import FakeStudy
 
@@ -49,14 +44,14 @@ def made(**changes: object) -> FakeStudy:
 
 
 @pytest.fixture(scope="module")
-def results() -> StudyResults:
-    return made(aa_pairs=True).results
+def study() -> Study:
+    return made(aa_pairs=True).study
 
 
 @pytest.mark.parametrize("name", CALLS_PER_S)
 @pytest.mark.parametrize("n", [1, 2])
-def test_what_is_left_is_what_the_calls_take(results: StudyResults, name: str, n: int) -> None:
-    frame = results.frame
+def test_what_is_left_is_what_the_calls_take(study: Study, name: str, n: int) -> None:
+    frame = study.runs
     ours = frame[frame["parameters"].astype(str).str.contains(name) & (frame["workers"] == n)]
     threads = ours[ours["model"] == "threads"]
     assert len(threads) >= 12  # two arms in six blocks, and the second runs of A/A pairs
@@ -65,20 +60,22 @@ def test_what_is_left_is_what_the_calls_take(results: StudyResults, name: str, n
     np.testing.assert_allclose(threads[CPU], busy * n / CALLS_PER_S[name][n], rtol=0.02)
 
 
-def test_the_loop_itself_is_as_measured(results: StudyResults) -> None:
-    loops = results.frame[results.frame["parameters"].astype(str).str.contains("nothing")]
+def test_the_loop_itself_is_as_measured(study: Study) -> None:
+    loops = study.runs[study.runs["parameters"].astype(str).str.contains("nothing")]
     np.testing.assert_allclose(loops[THROUGHPUT], LOOP_PER_S * loops["workers"], rtol=0.01)
 
 
-def test_gains_and_ratios_to_processes_are_those_of_the_calls(results: StudyResults) -> None:
-    (rows,) = primitives(results)
-    assert (rows.workers, rows.arms) == (2, list(ARMS))
-    for arm in ARMS:
-        assert rows.gains["lock"][arm].point == pytest.approx(1.0, rel=0.02)
-        assert rows.gains["json"][arm].point == pytest.approx(1.9, rel=0.02)
-        assert rows.gains["nothing"][arm].point == pytest.approx(2.0, rel=0.02)
-        assert rows.over_processes["lock"][arm].point == pytest.approx(0.5, rel=0.02)
-        assert rows.over_processes["lock"][arm].verdict.word == "slower"
+def test_gains_and_ratios_to_processes_are_those_of_the_calls(study: Study) -> None:
+    rows = study.ratios.query(f"measure == {THROUGHPUT!r} and model == 'threads' and workers == 2")
+    assert set(rows["arm"]) == set(ARMS)
+    for name, gain in (("lock", 1.0), ("json", 1.9), ("nothing", 2.0)):
+        of_name = rows[rows["name"].str.contains(name)]
+        gains = of_name.loc[of_name["question"] == GAIN, "ratio"]
+        assert gains.to_numpy() == pytest.approx([gain] * len(ARMS), rel=0.02)
+        over = of_name[of_name["question"] == OVER_PROCESSES]
+        if name == "lock":
+            assert over["ratio"].to_numpy() == pytest.approx([0.5] * len(ARMS), rel=0.02)
+            assert set(over["word"]) == {"slower"}
 
 
 def test_a_block_without_the_loop_has_that_of_the_others() -> None:
@@ -105,8 +102,7 @@ def test_a_row_that_is_no_slower_than_the_loop_in_one_block_has_no_values() -> N
         is_lock = run.cell.parameters["primitive"] == "lock"
         return run if is_lock and run.block == 0 and run.cell.workers == 2 else planted(run)
 
-    results = made(tick_noise=0.001, change=lucky).results
-    frame = results.frame
+    frame = made(tick_noise=0.001, change=lucky).frame
     locks = frame[frame["parameters"].astype(str).str.contains("lock")]
     assert locks.loc[locks["workers"] == 1, THROUGHPUT].notna().all()
     # Where its luck was to be faster than the loop, all of its blocks are without a value.
@@ -134,23 +130,9 @@ def test_an_invalid_run_that_is_no_slower_than_the_loop_takes_no_value_from_othe
     np.testing.assert_allclose(threads[THROUGHPUT], CALLS_PER_S["lock"][2], rtol=0.01)
 
 
-@pytest.mark.usefixtures("unrendered")
-def test_one_table_and_one_plot_show_all_primitives_on_every_build(results: StudyResults) -> None:
-    (rows,) = primitives(results)
-    grid = primitives_grid(rows)
-    over = [f"{arm} over processes" for arm in ARMS]
-    assert grid.headings == ["primitive", *ARMS, *over]
-    assert {str(row[0]) for row in grid.rows} == {"json", "lock", "nothing (the loop)"}
-    assert rows.title in markdown(results)
-    assert rows.title in page(results)
-    with mpl.rc_context(RC):
-        names = dict(drawings(results))
-        sheet = names["primitives-weak-gains"]()
-        assert names.keys() == {"primitives-weak-gains", "primitives-weak-by-primitive"}
-    (axes,) = sheet.all_panels
-    marks = [line for line in axes.lines if line.get_gid() == "ratio"]
-    assert len(marks) == len(rows.gains) * len(ARMS)
-    points = sorted(float(np.asarray(line.get_xdata())[0]) for line in marks)
-    expected = sorted(each.point for row in rows.gains.values() for each in row.values())
-    assert points == expected
-    assert plot.NAME == "primitives"
+def test_one_plot_has_the_gain_of_every_primitive_on_every_build(study: Study) -> None:
+    (plot,) = drawings(study, "gains")
+    for name in ("json", "lock", "nothing"):
+        for arm in ARMS:
+            assert name in plot.description
+            assert arm in plot.description

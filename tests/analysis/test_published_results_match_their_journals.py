@@ -13,23 +13,22 @@ import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
-import matplotlib as mpl
 import pandas as pd
 import pytest
 
-from scaling.analysis.table.empty_loop import PRIMITIVES
-from scaling.analysis.table.groups import slug
+from scaling.analysis.tables.words import SCALES
 from scaling.journal.beside import NAMES as BESIDE
 from scaling.report.files import PLOTS, TABLES, write_tables
-from scaling.report.page.parts import Pictures
-from scaling.report.page.render import write_page
-from scaling.report.plots.draw import drawn
-from scaling.report.plots.style import RC
+from scaling.report.index import ratios
+from scaling.report.page import write_page
+from scaling.report.programs import FILE_NAME, programs
+from scaling.report.programs import TITLE as TITLE_OF_ALL
 from scaling.report.publish import PAGE, PUBLISHED, write_descriptions
-from tests.support.children import ROOT
+from scaling.report.render.svg import svg
+from scaling.report.view.plots import drawings
 from tests.support.claims import page as claims_page
 from tests.support.pages import TEXTS
-from tests.support.published import FOLDERS, alike, name_of, read, results_of
+from tests.support.published import FOLDERS, alike, name_of, read, study_of
 from tests.support.published import PUBLISHED as ALL
 from tests.support.quotes import (
     Figures,
@@ -44,11 +43,11 @@ KNOWN = json.loads(Path(__file__).with_name("published_frames.json").read_text(e
 DIGITS = 8  # machines round differently in the last ones
 TITLE, GROUP = (f"{{http://www.w3.org/2000/svg}}{tag}" for tag in ("title", "g"))
 PICTURE = re.compile("<svg.*?</svg>", re.DOTALL)
-QUOTED = sorted(
-    set(re.findall(r"\]\((results/published/[^)\s]+/plots/[^)\s]+)\.svg\)", TEXTS["README.md"]))
-)
+PLOT = re.compile(r"\]\([./]*(?:results/)?published/([^)\s]+/plots/[^)\s]+\.svg)\)")
+QUOTED = sorted({plot for words in TEXTS.values() for plot in PLOT.findall(words)})
 UNSEEN = {"id", "href", "clip-path", "role", "aria-labelledby", "aria-describedby"}
-BARE_VERDICT = re.compile(r"(?:--> |\()(?:faster|slower|same|less|more|inconclusive)(?=[\s|).,:])")
+WORDS = "|".join(sorted((word for scale in SCALES for word in scale.words), key=len, reverse=True))
+BARE_WORD = re.compile(rf"(?:--> |\()(?:{WORDS})(?!, size open)(?=[\s|).,:])")
 # Named as a folder is, so that one process reads them all (`conftest.py`).
 of_all = pytest.mark.parametrize("folder", [ALL], ids=["all"])
 POINTS = 0.1  # a hundredth of a letter's height is no other drawing
@@ -79,9 +78,10 @@ def _text(value: object) -> str:
 @pytest.mark.usefixtures("unrendered")
 @pytest.mark.parametrize("folder", FOLDERS, ids=name_of)
 def test_tables_page_and_descriptions_are_made_of_the_journal(folder: Path, tmp_path: Path) -> None:
-    write_tables(results_of(folder), tmp_path)
-    write_descriptions(read(folder), tmp_path)
-    write_page(results_of(folder), tmp_path / PAGE, Pictures(folder / PLOTS, beside=True))
+    study = study_of(folder)
+    write_tables(study, tmp_path)
+    write_descriptions(study, tmp_path)
+    write_page(study, tmp_path / PAGE, plots=PLOTS)
     made = {file.name for file in tmp_path.iterdir()}
     there = {file.name for file in folder.iterdir() if file.is_file()}
     assert made == there - {PUBLISHED[0], *BESIDE}
@@ -110,19 +110,13 @@ def _same(new: str, old: str, suffix: str) -> bool:
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=name_of)
-def test_every_plot_is_there_and_no_picture_that_is_none(folder: Path) -> None:
-    plots = list((folder / "plots").iterdir())
+def test_every_plot_of_the_page_is_there_and_no_other(folder: Path) -> None:
+    plots = list((folder / PLOTS).iterdir())
     assert {plot.suffix for plot in plots} == {".svg"}
     for plot in plots:
-        title = ET.parse(plot).getroot().find(f".//{TITLE}")
-        assert title is not None or "<dc:title>" in plot.read_text(encoding="utf-8")
-    names = {plot.name for plot in plots}
-    for section in results_of(folder).sections:
-        points = [point for curve in section.curves for point in curve.points]
-        drawn = f"{slug(section.label)}-{section.sizing}-throughput.svg" in names
-        is_rated = section.rate_per_s is not None  # its throughput is the schedule's
-        is_row = section.curves[0].key.workload == PRIMITIVES  # all rows have one plot
-        assert drawn == (any(point.throughput.n for point in points) and not (is_rated or is_row))
+        assert ET.parse(plot).getroot().get("aria-label")
+    shown = re.findall(rf'src="{PLOTS}/([^"]+)"', (folder / PAGE).read_text(encoding="utf-8"))
+    assert sorted(shown) == sorted(plot.name for plot in plots)
     assert (folder / TABLES).stat().st_size
 
 
@@ -145,21 +139,28 @@ def test_every_key_is_used(published: Figures) -> None:
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_every_verdict_after_a_figure_has_a_source(name: str) -> None:
-    assert not BARE_VERDICT.findall(without_code(TEXTS[name]))
+def test_every_word_after_a_figure_has_a_source(name: str) -> None:
+    assert not BARE_WORD.findall(without_code(TEXTS[name]))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("picture", QUOTED)
-def test_every_picture_of_the_readme_is_what_its_journal_draws_now(
-    picture: str, tmp_path: Path
-) -> None:
-    there = ROOT / f"{picture}.svg"
-    with mpl.rc_context(RC):
-        sheet = drawn(read(there.parent.parent), there.stem)
-        (svg,) = sheet.save(tmp_path / there.stem, ["svg"])
-    new, old = map(_seen, (svg, there))
+def test_every_plot_of_a_text_is_what_its_journal_draws_now(picture: str, tmp_path: Path) -> None:
+    there = ALL / picture
+    (drawing,) = (
+        each for each in drawings(study_of(there.parent.parent)) if each.name == there.stem
+    )
+    drawn = tmp_path / there.name
+    drawn.write_text(svg(drawing.figure, drawing.name, drawing.title), encoding="utf-8")
+    new, old = map(_seen, (drawn, there))
     assert alike(new, old, by=0.0, to=POINTS), f"scaling publish {there.parent.parent.name} again"
+
+
+@of_all
+def test_the_picture_of_all_programs_is_that_of_the_tables(folder: Path, tmp_path: Path) -> None:
+    drawn = tmp_path / FILE_NAME
+    drawn.write_text(svg(programs(ratios(folder)).figure, FILE_NAME, TITLE_OF_ALL))
+    assert alike(_seen(drawn), _seen(folder / FILE_NAME), by=0.0, to=POINTS), "nox -s quotes"
 
 
 def _seen(svg: Path) -> str:

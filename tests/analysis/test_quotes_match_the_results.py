@@ -9,6 +9,7 @@ from tests.support.quotes import Figures, bare_in, comments_in, corrected, quote
 KEYS = """
 ["machine/made".comparison]
 gain = { row = { workload = "echo", workers = 2 } }
+noise = { form = "noise", row = { workload = "echo", workers = 2 } }
 point = { form = "point", row = { workload = "echo", workers = 2 } }
 both = { row = { workload = "echo" } }
 none = { row = { workload = "echo", workers = 8 } }
@@ -24,7 +25,7 @@ made = {}
 ["machine/made".laws]
 law = {}
 [all.comparison]
-slower = { count = true, row = { verdict = "slower" } }
+slower = { count = true, row = { word = ["slower", "slightly slower"] } }
 [machine.comparison]
 gains = { count = true, row = { question = "gain" } }
 """
@@ -33,9 +34,9 @@ gains = { count = true, row = { question = "gain" } }
 @pytest.fixture(scope="module")
 def figures(tmp_path_factory: pytest.TempPathFactory) -> Figures:
     folder = tmp_path_factory.mktemp("published")
-    slower = {"verdict": "slower", **figure("ratio", 0.9, 0.85, 0.95)}
+    slower = {"word": "slower", **figure("ratio", 0.9, 0.85, 0.95)}
     gains = [
-        GAIN | {"verdict": "faster", **figure("ratio", 1.942, 1.921, 1.969)},
+        GAIN | {"word": "faster", **figure("ratio", 1.942, 1.921, 1.969)},
         GAIN | {"workers": 4, **slower},
         GAIN | {"workload": "scrape", "parameters": {"pages": 10}, **slower},
         GAIN | {"workload": "scrape", "parameters": {"pages": 100}, **figure("ratio", 1.5)},
@@ -46,7 +47,9 @@ def figures(tmp_path_factory: pytest.TempPathFactory) -> Figures:
         CELL | {"workers": 1, **figure("cpu_us_per_op", 6, n=1)},
     ]
     publish(folder / "machine" / "made", {"comparison": gains, "summary": cells})
-    publish(folder / "other" / "made", {"comparison": [GAIN | slower]})
+    publish(
+        folder / "other" / "made", {"comparison": [GAIN | slower | {"word": "slightly slower"}]}
+    )
     return Figures(quoted_in(KEYS), folder)
 
 
@@ -54,9 +57,10 @@ def figures(tmp_path_factory: pytest.TempPathFactory) -> Figures:
     ("key", "written"),
     [
         ("gain", "1.94 (1.92–1.97)"),
-        ("gain.verdict", "faster"),
+        ("gain.word", "faster"),
         ("gain.workers", "2"),
         ("point", "1.94"),
+        ("noise", "96.9 %"),
         ("small", "0.900 (0.850–0.950)"),
         ("cpu", "7,810 (7,700–8,000)"),
         ("late", "2.95 % (0.167–15.2 %)"),
@@ -87,7 +91,7 @@ def test_a_wrong_figure_is_written_anew(before: str, figures: Figures) -> None:
 
 
 def test_a_right_figure_stays_as_it_is_over_two_lines(figures: Figures) -> None:
-    text = "Two do 1.94\n(1.92–1.97)<!--\n  gain --> times (faster<!-- gain.verdict -->).\n"
+    text = "Two do 1.94\n(1.92–1.97)<!--\n  gain --> times (faster<!-- gain.word -->).\n"
     assert corrected(text, figures) == text
     assert corrected(text.replace("(faster", "(slower"), figures) == text
 
@@ -96,7 +100,7 @@ def test_a_right_figure_stays_as_it_is_over_two_lines(figures: Figures) -> None:
     ("key", "message"),
     [
         ("gian", "unknown key 'gian'. Did you mean 'gain'"),
-        ("gain.verdit", "unknown column 'verdit'. Did you mean 'verdict'"),
+        ("gain.wrd", "unknown column 'wrd'. Did you mean 'word'"),
         (
             "none",
             "machine/made/comparison: no row has workload=echo workers=8; the nearest has work",

@@ -1,11 +1,10 @@
 """Of each ratio tables and files say whether its cells were measured in turn, and why not."""
 
-from scaling.analysis.results import StudyResults
+from scaling.analysis.tables.study import Study
 from scaling.journal.record import RunLine
-from scaling.report.tables.comparison import chapters
-from scaling.report.tables.export import comparison_rows
-from scaling.report.tables.grid import chapters_markdown
-from scaling.report.tables.notes import turns_text
+from scaling.report.csv import comparison
+from scaling.report.page import tables_markdown
+from scaling.report.view.notes import turns
 from tests.support.runs import Change, changing, with_
 from tests.support.studies import FakeStudy
 
@@ -24,38 +23,39 @@ def in_groups_but_one(run: RunLine) -> RunLine:
     return with_(grouped, group=99) if is_apart else grouped
 
 
-def results(change: Change | None) -> StudyResults:
-    return FakeStudy(models=("threads", "processes"), ticks=4, change=change).results
+def made(change: Change | None) -> Study:
+    return FakeStudy(models=("threads", "processes"), ticks=4, change=change).study
 
 
 def test_cells_of_one_group_in_every_block_were_measured_in_turn() -> None:
-    found = results(in_groups)
-    for ratio in found.ratios:
-        same_n = ratio.of.workers == ratio.over.workers
-        assert bool(ratio.why_apart) != same_n, ratio
-    rows = comparison_rows(found)
+    study = made(in_groups)
+    ratios = study.ratios
+    same_n = ratios["workers"] == ratios["over_workers"]
+    assert ((ratios["why_not_in_turn"] == "") == same_n).all()
+    rows = comparison(study)
     assert set(rows["in_turn"]) == {True, False}
-    assert rows.loc[rows["in_turn"], "why_not_in_turn"].isna().all()
-    assert "not: gain (they have another number of workers)" in turns_text(found.ratios)
+    assert (rows["in_turn"] == (rows["why_not_in_turn"] == "")).all()
+    assert "not: gain (they have another number of workers)" in turns(study)
 
 
 def test_a_single_block_in_two_groups_is_enough_to_say_no() -> None:
-    found = results(in_groups_but_one)
-    apart = {(each.of.workers, each.why_apart) for each in found.ratios.where("over processes")}
-    assert {why for n, why in apart if n == 2} == {"one group had no room for both"}
-    assert {why for n, why in apart if n == 1} <= {""}
+    ratios = made(in_groups_but_one).ratios
+    apart = ratios[ratios["question"] == "over processes"].groupby("workers")["why_not_in_turn"]
+    found = {n: set(why) for n, why in apart}
+    assert found[2] == {"one group had no room for both"}
+    assert found[1] == {""}
 
 
 def test_the_reason_of_the_run_is_told() -> None:
-    found = results(changing(alone=WHY))
-    assert {each.why_apart for each in found.ratios.where("over processes")} == {WHY}
-    told = turns_text(found.ratios)
-    assert told.startswith("Measured in turn: nothing; not: ")
-    assert WHY in told
-    assert WHY in chapters_markdown(chapters(found))
+    study = made(changing(alone=WHY))
+    ratios = study.ratios[study.ratios["question"] == "over processes"]
+    assert set(ratios["why_not_in_turn"]) == {WHY}
+    assert turns(study).startswith("Measured in turn: nothing; not: ")
+    assert WHY in turns(study)
+    assert WHY in tables_markdown(study)
 
 
 def test_journals_that_know_no_turns_are_not_commented_on() -> None:
-    found = results(None)
-    assert turns_text(found.ratios) == ""
-    assert not any(comparison_rows(found)["in_turn"])
+    study = made(None)
+    assert turns(study) == ""
+    assert not comparison(study)["in_turn"].any()

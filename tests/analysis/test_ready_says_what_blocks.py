@@ -23,10 +23,11 @@ from scaling.builds.ready.package import (
 )
 from scaling.builds.ready.races import RACES
 from scaling.builds.ready.resolve import Required
-from scaling.report.tables.ready import blocking_lines, ready_chapter
+from scaling.report.ready import blocking_lines, ready_grid
+from scaling.report.render.terminal import table
 from tests.support.cli import Command
 from tests.support.fake_builds import interpreter
-from tests.support.printing import printed
+from tests.support.printing import printed_by
 
 SOUND = Package(name="anyio", version="4.16.0", has="pure")
 LXML = Package(
@@ -48,7 +49,7 @@ def of(*packages: Package, build: str = "3.14t") -> Readiness:
 
 
 def shown(*found: Readiness) -> str:
-    return printed(ready_chapter(found), width=120)
+    return printed_by(lambda to: to.print(table(ready_grid(found), to)), width=120)
 
 
 @pytest.mark.parametrize(

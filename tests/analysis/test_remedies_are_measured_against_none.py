@@ -8,10 +8,12 @@ from scaling.base.errors import UsageError
 from scaling.builds.arms import parse_arm
 from scaling.builds.settings import REMEDIES, SETTINGS
 from scaling.journal.record import Cell
-from scaling.report.page.answer import answer_block
-from scaling.report.tables.headline import other_ratios
+from scaling.report.view.notes import controls_that_help
+from scaling.report.view.tables import SETTINGS as SETTINGS_TABLE
+from scaling.report.view.view import view_of
 from scaling.study.file import load_study_file
 from scaling.study.plan.groups import groups
+from scaling.study.questions import THROUGHPUT
 from scaling.study.remedies import remedies_of, remedies_of_application
 from tests.support.cli import Command
 from tests.support.studies import FakeStudy, with_settings
@@ -70,23 +72,17 @@ def test_names_of_arms_that_journals_have_stay() -> None:
     assert tuple(SETTINGS)[: len(first)] == first
 
 
-@pytest.mark.usefixtures("unrendered")
 def test_the_answer_is_each_setting_over_none_and_not_what_threads_gain() -> None:
-    block, findings = answer_block(HELPING.results)
-    ratios = {each.ratio.of.arm.partition("+")[2]: each.ratio for each in findings}  # type: ignore[attr-defined]
-    assert {name: each.point for name, each in ratios.items()} == pytest.approx(FACTORS, rel=0.01)
-    assert {each.verdict.family for each in ratios.values()} == {"primary"}
-    assert block.words == [
-        "5 ratios of throughput (faster in 3 of 5 cases, same in 1, slower in 1)."
-    ]
-    usual = FakeStudy(arms=(BASE, f"{BASE}+nogc"), workers=(1, 2), blocks=6).results
-    assert len(other_ratios(usual)) > len(other_ratios(helping().results)) / len(FACTORS)
+    study = HELPING.study
+    assert view_of(study).answer == (SETTINGS_TABLE,)
+    rows = study.ratios.query(f"question == 'setting' and measure == {THROUGHPUT!r} and headline")
+    found = dict(zip(rows["arm"].str.partition("+")[2], rows["ratio"], strict=True))
+    assert found == pytest.approx(FACTORS, rel=0.01)
 
 
 def test_a_control_that_helps_puts_the_figures_in_doubt() -> None:
-    assert not any("In doubt" in each for each in HELPING.results.caveats)
-    doubts = [each for each in helping(tlbc0=1.4).results.caveats if "In doubt" in each]
-    assert [each.partition(" is a control")[0] for each in doubts] == ["In doubt: 3.14t+tlbc0"] * 2
+    assert controls_that_help(HELPING.study) == ""
+    assert controls_that_help(helping(tlbc0=1.4).study).startswith("In doubt: 3.14t+tlbc0 ")
 
 
 @pytest.mark.usefixtures("machine_with_nothing")

@@ -10,8 +10,7 @@ import pytest
 from rich.console import Console
 
 import scaling
-from scaling.analysis.curves import curves
-from scaling.analysis.results import incomplete
+from scaling.analysis.extent import incomplete
 from scaling.analysis.table.load import busy_judge_of, judge_of, read_journal
 from scaling.base.console import new_console
 from scaling.base.errors import ScalingError
@@ -176,11 +175,11 @@ def test_the_last_valid_attempt_is_the_one_that_counts(tmp_path: Path) -> None:
     made = FakeStudy(workers=(1,), blocks=2)
     first, second = made.runs
     attempts = [with_(first, disturbance__throttled_s=1.0), second, with_(first, attempt=2)]
-    frame = scaling.load(write([made.first_line, *attempts], tmp_path / FILE_NAME))
-    assert frame["attempt"].tolist() == [1, 1, 2]
-    (curve,) = curves(frame)
-    (point,) = curve.points
-    assert (point.runs, point.left_out, point.throughput.n) == (2, 1, 2)
+    study = scaling.read(write([made.first_line, *attempts], tmp_path / FILE_NAME))
+    assert study.runs["attempt"].tolist() == [1, 1, 2]
+    (cell,) = study.cells.to_dict("records")
+    assert (cell["runs"], cell["left_out"]) == (2, 1)
+    assert study.estimates.set_index("measure").at["throughput_per_s", "n"] == 2
 
 
 # --- what is said meanwhile ---------------------------------------------------------------------

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from scaling.analysis.soundness import build_differences
+from scaling.analysis.builds import build_differences
 from scaling.base.errors import UsageError
 from scaling.builds.arms import parse_arm
 from scaling.builds.cache import Say
@@ -19,7 +19,7 @@ from scaling.journal.record import (
     ReadBack,
     RunLine,
 )
-from scaling.report.plots.caption import builds_text
+from scaling.report.view.tables import builds
 from scaling.run.measure import ChildNeeds, Prepared, prepare_arms
 from scaling.study.plan.cells import Plan
 from scaling.study.settle import group_for
@@ -98,7 +98,6 @@ def test_the_journal_lists_what_is_there() -> None:
         expected=ReadBack(loop_class="goroutines"),
     )
     assert line.arms["3.14t"].runtime is None
-    assert "go: go9.99" in builds_text(line.arms)
 
 
 def test_it_is_compared_with_a_python() -> None:
@@ -144,10 +143,15 @@ def test_what_a_python_says_is_no_word_of_a_runtime() -> None:
     assert set(frame[frame["arm"] == "go"]["reasons"]) == {("settings-lost",)}
 
 
+def test_its_version_is_among_the_builds() -> None:
+    facts = builds(MEASURED.study).set_index(["arm", "fact"])["value"]
+    assert facts["go", "version"] == "go9.99"
+
+
 def test_that_it_is_another_build_is_no_warning() -> None:
     study = MEASURED.first_line
     assert build_differences(study) == []
-    assert "go" not in MEASURED.results.soundness.text.split()
+    assert "go" not in MEASURED.study.soundness.text.split()
 
 
 def test_only_its_loop_can_be_read_back_from_it() -> None:

@@ -8,15 +8,15 @@ from hypothesis import strategies as st
 
 from scaling.base.errors import UsageError
 from scaling.journal.record import ParameterFacts, WorkloadFacts
-from scaling.report.plots.caption import caption
-from scaling.report.tables.comparison import warnings_of
-from scaling.report.tables.export import markdown, summary
-from scaling.report.terminal.show import Results
+from scaling.report.csv import summary
+from scaling.report.page import page, tables_markdown
+from scaling.report.show import print_answer
+from scaling.report.view.plots import caption
 from scaling.study.plan.cells import Plan
 from scaling.study.settle import scaled, scaled_to
 from tests.support import plans
 from tests.support.descriptions import NAP
-from tests.support.printing import printed
+from tests.support.printing import printed_by
 from tests.support.studies import FakeStudy
 
 STUDY = """
@@ -99,16 +99,16 @@ def test_it_is_said_in_per_cent(study: dict[str, float], words: str) -> None:
     assert scaled_to(study) == words
 
 
-@pytest.mark.parametrize(("scale", "told"), [(0.01, True), (1.0, False)])
-def test_tables_plots_and_comparisons_show_it(scale: float, told: bool) -> None:
-    results = FakeStudy(workers=(1, 2), options={"scale": scale}).results
+@pytest.mark.usefixtures("unrendered")
+@pytest.mark.parametrize(("scale", "is_said"), [(0.01, True), (1.0, False)])
+def test_terminal_page_markdown_plots_and_csv_show_it(scale: float, is_said: bool) -> None:
+    study = FakeStudy(workers=(1, 2), options={"scale": scale}).study
     everything = {
-        "terminal": printed(Results(results), width=160),
-        "markdown": markdown(results),
-        "plots": caption(results.sections[0], results, {}).replace("\N{NO-BREAK SPACE}", " "),
-        "comparison": " ".join(warnings_of(results)),
+        "terminal": printed_by(lambda to: print_answer(study, to)),
+        "page": page(study),
+        "markdown": tables_markdown(study),
+        "plots": caption(study),
     }
-    assert {name: "scaled to 1 %" in text for name, text in everything.items()} == dict.fromkeys(
-        everything, told
-    )
-    assert set(summary(results)["scale"]) == {scale}
+    found = {name: "scaled to 1 %" in " ".join(text.split()) for name, text in everything.items()}
+    assert found == dict.fromkeys(everything, is_said)
+    assert set(summary(study)["scale"]) == {scale}

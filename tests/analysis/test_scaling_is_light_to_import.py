@@ -16,10 +16,10 @@ import scaling, scaling.builds.interpreters, scaling.builds.environments
 assert not {'pandas', 'numpy', 'rich', 'urllib.request'} & set(sys.modules)
 import scaling.cli
 assert not {'scaling.journal.record', 'pandas'} & set(sys.modules)
-import scaling.run.measure, scaling.analysis.statistics.verdict
-import scaling.report.terminal.answer, scaling.report.compare
+import scaling.run.measure, scaling.analysis.tables.study
+import scaling.report.show, scaling.report.compare
 assert not {'scipy.stats', 'matplotlib'} & set(sys.modules)
-import scaling.report.page.render
+import scaling.report.page
 assert not {'scipy.stats', 'seaborn'} & set(sys.modules)
 """
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from scaling.analysis.table.generator import GENERATOR
-from scaling.analysis.table.load import Rows
+from scaling.analysis.table.load import rows_of
 from scaling.analysis.table.processes import SHARED
 from scaling.analysis.validity import served as limits
 from scaling.analysis.validity.served import SERVED_CHECKS
@@ -220,7 +220,7 @@ def test_a_generator_that_ended_is_named_with_its_words() -> None:
 
 def test_runs_without_a_load_are_blank_as_each_column_says_of_one() -> None:
     study = FakeStudy(workers=(1, 2), blocks=1)
-    rows = Rows(study.runs, study.first_line)
+    rows = rows_of(study.runs, study.first_line)
     assert not rows.has_load
     for name, column in {**GENERATOR, **SHARED}.items():
         assert callable(column.read)

@@ -163,7 +163,7 @@ def test_a_host_that_is_lost_costs_no_other_and_is_resumed(
         assert re.search(r"^one: \[.*\] block 1 of 6 done", done.stdout, re.MULTILINE)
         assert "two: lost (KilledWorker" in done.stdout
         assert "not finished on two: the same command resumes it there" in done.stderr
-        assert f"page of one: {Path('out', 'one', 'report.html')}" in done.stdout
+        assert f"page:   {Path('out', 'report.html')}" in done.stdout
         assert {block for block, _ in runs(one)} == set(range(6))
         assert not two.exists()
         assert cluster.journal("one") is None, "left on the host"
@@ -176,7 +176,7 @@ def test_a_host_that_is_lost_costs_no_other_and_is_resumed(
         done = command(*asked(6), cluster.address)
         assert done.returncode == 0, done.stderr
         assert "one: complete, in out/one" in done.stdout
-        assert "The machines" in done.stdout
+        assert f"tables: {Path('out', 'machines.md')}" in done.stdout
         assert one.read_bytes() == before
         assert {block for block, _ in runs(two)} == set(range(6))
         assert set(runs(two).values()) == {1}, "a run was measured twice"

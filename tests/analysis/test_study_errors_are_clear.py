@@ -166,7 +166,7 @@ def test_a_study_file_that_is_missing_or_not_text_is_an_error(tmp_path: Path) ->
     with pytest.raises(UsageError, match="not UTF-8"):
         load_study_file(str(tmp_path / "picture.toml"))
     (tmp_path / "folder.toml").mkdir()
-    with pytest.raises(UsageError, match="cannot be read"):
+    with pytest.raises(UsageError, match=r"no journal\.jsonl in this folder"):
         load_study_file(str(tmp_path / "folder.toml"))
 
 

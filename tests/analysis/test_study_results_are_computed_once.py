@@ -1,4 +1,4 @@
-"""The results of a study are computed once, however many outputs show them."""
+"""The tables of a study are worked out once, however many outputs show them."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -7,17 +7,16 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from scaling.analysis import results
-from scaling.analysis.results import StudyResults
-from scaling.analysis.table.load import read_journal
-from scaling.report.files import write_derived
+from scaling.analysis.tables import study as tables
+from scaling.report import files, page
+from scaling.report.files import read, write_tables
 from scaling.report.output import finish
-from scaling.report.page.render import FILE_NAME, page
-from scaling.report.plots.sheet import Sheet
-from scaling.report.terminal.show import show
+from scaling.report.show import show
 from tests.support.studies import FakeStudy
 
-WORKED_OUT = ("sections", "blocks_of", "ratios", "compare", "outcomes", "drift", "run_issues")
+WORKED_OUT = ("cells_of", "ratios", "soundness")
+STUDY = FakeStudy(arms=("3.14", "3.14t"), models=("threads", "processes"), workers=(1, 2))
+QUIET = Console(quiet=True)
 
 
 @pytest.fixture
@@ -26,7 +25,7 @@ def worked_out(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     counts: Counter[str] = Counter()
 
     def counted(name: str) -> Callable[..., object]:
-        work: Callable[..., object] = getattr(results, name)
+        work: Callable[..., object] = getattr(tables, name)
 
         def works(*arguments: object) -> object:
             counts[name] += 1
@@ -35,47 +34,26 @@ def worked_out(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         return works
 
     for name in WORKED_OUT:
-        monkeypatch.setattr(results, name, counted(name))
-    # Encoding pictures is not in doubt.
-    monkeypatch.setattr(Sheet, "save", lambda _, path, formats: [path])
+        monkeypatch.setattr(tables, name, counted(name))
     return counts
 
 
-STUDY = FakeStudy(arms=("3.14", "3.14t"), models=("threads", "processes"), workers=(1, 2))
-
-
-@pytest.mark.usefixtures("unrendered")
 @pytest.mark.parametrize("output", ["run", "show", "report"])
 def test_everything_is_worked_out_once(
     output: str, tmp_path: Path, worked_out: Counter[str]
 ) -> None:
-    file = STUDY.write(tmp_path)
-    quiet = Console(quiet=True)
+    STUDY.write(tmp_path)
     commands: dict[str, Callable[[], object]] = {
-        "run": lambda: write_derived(StudyResults.of(read_journal(file)), tmp_path),
-        "show": lambda: show(tmp_path, quiet, details=True),
-        "report": lambda: page(StudyResults.of(read_journal(file))),
+        "run": lambda: write_tables(read(tmp_path, QUIET), tmp_path),
+        "show": lambda: show(tmp_path, QUIET, details=True),
+        "report": lambda: page.page(read(tmp_path, QUIET)),
     }
     commands[output]()
     assert worked_out == dict.fromkeys(WORKED_OUT, 1)
 
 
-@pytest.mark.usefixtures("unrendered")
-def test_a_page_at_the_end_of_a_run_has_the_plots_that_were_drawn(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = FakeStudy(workers=(1, 2)).write(tmp_path)
-    drawn: Counter[str] = Counter()
-
-    svg = Sheet.svg
-
-    def counted(sheet: Sheet) -> str:
-        drawn[sheet.title] += 1
-        return svg(sheet)
-
-    monkeypatch.setattr(Sheet, "svg", counted)
-    finish(tmp_path, Console(quiet=True))
-    assert drawn == dict.fromkeys(drawn, 1)
-    alone = page(StudyResults.of(read_journal(file)))
-    assert (tmp_path / FILE_NAME).read_text(encoding="utf-8") == alone
-    assert drawn == dict.fromkeys(drawn, 2), "it draws the same"
+def test_a_page_is_the_same_at_the_end_of_a_run_and_alone(tmp_path: Path) -> None:
+    STUDY.write(tmp_path)
+    finish(tmp_path, QUIET)
+    alone = page.page(files.read(tmp_path, QUIET))
+    assert (tmp_path / page.FILE_NAME).read_text(encoding="utf-8") == alone

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scaling.analysis.table.load import Rows
+from scaling.analysis.table.load import rows_of
 from scaling.analysis.table.time_terms import TERMS, TIME_TERMS, wilson_upper
 from scaling.journal.record import (
     Cell,
@@ -82,7 +82,7 @@ def terms_of(
         record=Record(schema=1, outcome="measured", workers=list(workers), **more),
         waits=Waits(source="syscall", rate_per_s=200, calls=calls) if calls else None,
     )
-    rows = Rows([run], MADE.first_line)
+    rows = rows_of([run], MADE.first_line)
     numbers = [name for name in TIME_TERMS if name.endswith("_s_per_op")]
     return {name.removesuffix("_s_per_op"): float(rows[name][0] * 1e6) for name in numbers}
 

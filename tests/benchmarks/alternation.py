@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from scaling.analysis.statistics import estimate
+from scaling.analysis.statistics.intervals import medians
 from scaling.analysis.table.ticks import throughputs
 from scaling.run.alternation import Member, in_turn
 from scaling.run.child import Child, Ending, run_child
@@ -99,8 +99,11 @@ def _scatter(blocks: Sequence[Block]) -> float:
 
 def _agree(one: Sequence[float], other: Sequence[float]) -> float:
     """1 where the median of each lies in the interval of the other, which is a range of few."""
-    ours, theirs = estimate.median(one, "×"), estimate.median(other, "×")
-    return float(ours.low <= theirs.point <= ours.high and theirs.low <= ours.point <= theirs.high)
+    (ours, theirs) = (medians(np.array(each)[:, np.newaxis]) for each in (one, other))
+    is_inside = [
+        (a.low <= b.point) & (b.point <= a.high) for a, b in ((ours, theirs), (theirs, ours))
+    ]
+    return float(np.all(is_inside))
 
 
 def block(cell: Mapping[str, Any], window_s: float, *, in_turns: bool) -> Block:

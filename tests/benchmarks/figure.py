@@ -5,7 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from scaling.analysis.statistics import estimate
+import numpy as np
+
+from scaling.analysis.statistics.intervals import medians
+from scaling.study.presets import FEWEST_FOR_INTERVAL
 
 
 @dataclass(frozen=True)
@@ -34,9 +37,10 @@ class Figure:
     detail: str = ""
 
     def __str__(self) -> str:
-        found = estimate.median(self.values, self.unit)
-        known = found.coverage is not None  # too few values have no interval
-        interval = f", 95 % interval {found.low:.3f} to {found.high:.3f}" if known else ""
+        found = medians(np.array(self.values)[:, np.newaxis])
+        low, high = found.low[0], found.high[0]
+        known = len(self.values) >= FEWEST_FOR_INTERVAL
+        interval = f", 95 % interval {low:.3f} to {high:.3f}" if known else ""
         middle = statistics.median(self.values)
         target = "no target"
         if self.at_least is not None:

@@ -14,10 +14,9 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from scaling.analysis.losses import RUN_QUEUE, Attribution
-from scaling.analysis.results import StudyResults
-from scaling.analysis.table.load import read_journal
-from scaling.report.tables.losses import sentences
+from scaling.analysis.tables.study import Study, read
+from scaling.analysis.tables.terms import RUN_QUEUE
+from scaling.report.view.time import Lost, lost, sentences
 from scaling.study.presets import FEWEST_FOR_INTERVAL
 from tests.benchmarks.figure import Effort, Figure
 from tests.support.children import ROOT
@@ -54,15 +53,23 @@ def figures(effort: Effort) -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as folder:
         for on_one_cpu in (False, True):
             some = [each for each in EVERY if each.on_one_cpu == on_one_cpu]
-            found = _measured(some, blocks, Path(folder) / f"one-{on_one_cpu}")
-            yield from (_figure(each, found[f"planted:{each.name}"]) for each in some)
+            study = _measured(some, blocks, Path(folder) / f"one-{on_one_cpu}")
+            cells = {str(each.cell["workload"]): each for each in lost(study)}
+            for each in some:
+                found = cells[f"planted:{each.name}"]
+                print("  ", " ".join(sentences(study, found)), file=sys.stderr)
+                yield _figure(each, found)
 
 
-def _figure(planted: Planted, found: Attribution) -> Figure:
-    print("  ", " ".join(sentences(found)), file=sys.stderr)
-    in_rank = [each for each in found.ranked if planted.on_one_cpu or each.term != RUN_QUEUE]
-    first = in_rank[0].term.name if in_rank else "nothing"
-    shown = ", ".join(f"{each.term.name} {each.loss.point * 1e6:+,.0f} µs" for each in in_rank[:4])
+def _figure(planted: Planted, found: Lost) -> Figure:
+    proven = [
+        (known.point, term)
+        for term, known in found.losses.items()
+        if known.low > 0 and (planted.on_one_cpu or term != RUN_QUEUE)
+    ]
+    ranked = sorted(proven, key=lambda each: -each[0]) if found.largest else []
+    first = ranked[0][1].name if ranked else "nothing"
+    shown = ", ".join(f"{term.name} {loss * 1e6:+,.0f} µs" for loss, term in ranked[:4])
     where = f"{planted.name}, N = {planted.workers}{' on one CPU' * planted.on_one_cpu}"
     expected = f"expected {' or '.join(planted.expected)}: {planted.why}"
     named = [float(first in planted.expected)]
@@ -70,8 +77,8 @@ def _figure(planted: Planted, found: Attribution) -> Figure:
     return Figure(f"{where}: {first}", named, at_least=1.0, detail=detail)
 
 
-def _measured(some: Collection[Planted], blocks: int, folder: Path) -> dict[str, Attribution]:
-    """The cells at N > 1 of a study of these, by workload."""
+def _measured(some: Collection[Planted], blocks: int, folder: Path) -> Study:
+    """A study of these."""
     names = ",".join(f"planted:{each.name}" for each in some)
     ns = sorted({1, *(each.workers for each in some)})
     command = [
@@ -83,5 +90,4 @@ def _measured(some: Collection[Planted], blocks: int, folder: Path) -> dict[str,
     if any(each.on_one_cpu for each in some):
         command = ["taskset", "--cpu-list", str(min(os.sched_getaffinity(0))), *command]
     subprocess.run(command, check=True, stdout=sys.stderr, cwd=ROOT)
-    results = StudyResults.of(read_journal(folder))
-    return {each.runs.curves[0].key.workload: each for each in results.attributions}
+    return read(folder)

@@ -1,9 +1,9 @@
-"""What does the rule of verdicts say of a loss that is planted, in studies of cells in turn?
+"""What do words say of a loss that is planted, in studies of cells in turn?
 
 Two threads, all of which need more CPU time for an operation: 5 % of the throughput is lost,
 exactly the margin of 2 %, or nothing. The cells and one without a loss are alive together, and each
 block has a ratio of each. Blocks that follow each other are a study of 8 or of 20: 20 blocks a pair
-are 25 studies of 8 and 10 of 20, which is what takes the time. What the rule says of as many blocks
+are 25 studies of 8 and 10 of 20, which is what takes the time. What is said of as many blocks
 that scatter as these do, in a normal distribution around what was planted, stands beside.
 """
 
@@ -15,12 +15,12 @@ from functools import partial
 import numpy as np
 
 from scaling.analysis.arrays import Floats
-from scaling.analysis.statistics.verdict import Word, hypothesis, judge
 from scaling.analysis.table.ticks import throughputs
 from scaling.run.alternation import in_turn
 from tests.benchmarks.alternation import ending
 from tests.benchmarks.figure import Effort, Figure
 from tests.benchmarks.runs import measured
+from tests.support.words import worded
 
 MARGIN = 0.02
 WORKLOAD = "tests.workloads.planted:Needs"
@@ -46,20 +46,21 @@ def figures(effort: Effort) -> Iterator[Figure]:
     yield Figure("power: same, 20 blocks", [share], at_least=0.8, detail=detail)
 
 
-def _said(ratios: Floats, planted: float, blocks: int, words: Sequence[Word]) -> tuple[float, str]:
-    """The share of studies of so many blocks whose verdict is one of these words, and details."""
-    several = [np.array(each) for each in itertools.batched(ratios, blocks)]
-    said = [_word(each) for each in several if len(each) == blocks]
+def _said(ratios: Floats, planted: float, blocks: int, words: Sequence[str]) -> tuple[float, str]:
+    """The share of studies of so many blocks whose word is one of these, and details."""
+    several = [each for each in itertools.batched(ratios, blocks) if len(each) == blocks]
+    said = _words(np.array(several).T)
     scatter = np.log(ratios).std(ddof=1)
-    drawn = np.random.default_rng(SEED).normal(0.0, scatter, (SIMULATED, blocks))
-    expected = sum(_word(each) in words for each in planted * np.exp(drawn)) / SIMULATED
+    drawn = np.random.default_rng(SEED).normal(0.0, scatter, (blocks, SIMULATED))
+    expected = sum(each in words for each in _words(planted * np.exp(drawn))) / SIMULATED
     counts = ", ".join(f"{each} {said.count(each)}" for each in dict.fromkeys(said))
     detail = f"{len(said)} studies: {counts}; {expected:.2f} is expected with SD {scatter:.1%}"
     return sum(word in words for word in said) / len(said), detail
 
 
-def _word(ratios: Floats) -> Word:
-    return judge([hypothesis(ratios, MARGIN)])[0].verdict.word
+def _words(ratios: Floats) -> list[str]:
+    """The word of each study, of ratios of shape (blocks, studies)."""
+    return worded(ratios)["word"].tolist()
 
 
 def _block(window_s: float) -> list[float]:

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from scaling.analysis.table.load import Rows
+from scaling.analysis.table.column import Rows
+from scaling.analysis.table.load import rows_of
 from scaling.journal.record import Record, RunLine
 from tests.support.studies import FakeStudy
 
@@ -15,7 +16,7 @@ def columns_of(*records: Record | None) -> Rows:
     runs = [
         RunLine(cell=cell, outcome="measured", block=0, position=0, record=each) for each in records
     ]
-    return Rows(runs, MADE.first_line)
+    return rows_of(runs, MADE.first_line)
 
 
 def figures_of(record: Record, names: Sequence[str]) -> dict[str, float]:

@@ -83,11 +83,10 @@ class Outline(HTMLParser):
         self._check_headings()
         for table in self.all("table"):
             self._check_table(table)
-        if any(not figure.all("table") for figure in self.all("figure")):
-            self.faults.append("a figure has no table")
+        if any(not figure.all("figcaption") for figure in self.all("figure")):
+            self.faults.append("a figure has no description")
         for picture in self.all("svg"):
-            role, name = picture.attributes.get("role"), picture.all("title")[0]
-            if role not in ("img", "group") or not name.words:
+            if picture.attributes.get("role") != "img" or not picture.attributes.get("aria-label"):
                 self.faults.append("a picture has no text alternative")
 
     def _check_headings(self) -> None:

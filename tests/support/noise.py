@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from msgspec.structs import replace
 
-from scaling.analysis.statistics.estimate import median
+from scaling.analysis.statistics.intervals import ratio_medians
 from scaling.journal.record import Cell
 from scaling.study.plan.order import LEVELS, Levels, PlannedRun, one_block
 
@@ -163,5 +163,5 @@ def _root_mean_square(values: Sequence[float]) -> float:
 
 
 def _half_width(percents: Sequence[float]) -> float:
-    found = median(np.exp(np.array(percents) / 100), "×")
-    return (found.high - found.low) / 2 / found.point
+    found = ratio_medians(np.exp(np.array(percents) / 100)[:, np.newaxis])
+    return float((found.high - found.low)[0] / 2 / found.point[0])

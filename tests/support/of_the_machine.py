@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pandas as pd
 
-from scaling.analysis.table.load import Rows, judge_of
+from scaling.analysis.table.load import judge_of, rows_of
 from scaling.journal.record import RunLine, StudyLine
 
 # What a machine may do to any run,
@@ -33,7 +33,7 @@ def judge_of_ours(study: StudyLine) -> Callable[[RunLine], str | None]:
     judge = judge_of(study)
 
     def why_invalid(run: RunLine) -> str | None:
-        rows = Rows([run], study)
+        rows = rows_of([run], study)
         (findings,) = rows.findings
         excused = not is_ours(run.cell.arm, tuple(each.word for each in findings))
         return None if excused and rows["operations"][0] > 0 else judge(run)

@@ -23,11 +23,12 @@ from scaling.builds.settings.setting import Setting
 from scaling.cli import COMMANDS
 from scaling.cli.program import app
 from scaling.report.index import write_index
+from scaling.report.programs import write_programs
 from scaling.study.definition import OPTIONS, Option
 from scaling.study.file import built_in_studies, built_in_summary
 from scaling.study.services import SERVICES
 from tests.support.children import ROOT
-from tests.support.quotes import corrected, figures
+from tests.support.quotes import corrected, figures, printed_counts
 from tests.support.tables import PUBLISHED
 from workers.worker.workload import built_in, load_workload, parameters_of
 
@@ -160,10 +161,12 @@ def promises() -> Rows:
 
 if __name__ == "__main__":
     write_index(PUBLISHED)
+    write_programs(PUBLISHED)
     quoted, wrong = figures(), []
     for page, text in TEXTS.items():
         try:
             Path(page).write_text(corrected(rewritten(text), quoted), encoding="utf-8")
         except UsageError as error:
             wrong.append(f"{page}: {error}")
+    print(*printed_counts(PUBLISHED), sep="\n")
     sys.exit("\n".join(wrong))

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from scaling.analysis.results import StudyResults
-from scaling.analysis.table.load import Journal, read_journal
+from scaling.analysis.table.load import read_journal
+from scaling.analysis.tables.study import Study
 from tests.support.children import ROOT
 
 PUBLISHED = ROOT / "results" / "published"
@@ -23,9 +23,9 @@ read = cache(read_journal)
 
 
 @cache
-def results_of(folder: Path) -> StudyResults:
-    journal: Journal = read(folder)
-    return StudyResults.of(journal)
+def study_of(folder: Path) -> Study:
+    """The five tables of a published study."""
+    return Study.of(read(folder))
 
 
 def alike(one: str, other: str, *, by: float, to: float = 0.0) -> bool:

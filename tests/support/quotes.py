@@ -1,34 +1,38 @@
 """Figures quoted in the pages, each followed by a comment with its key.
 
-    Two do 1.94 (1.92–1.97)<!-- gain --> times the work of one (faster<!-- gain.verdict -->).
+    Threads do 1.08 (1.06–1.09)<!-- over --> times the work of processes (faster<!-- over.word -->).
 
 `results/figures.toml` says what each key stands for, by folder of a published study and table:
 
     ["my-machine/compare".comparison]
-    gain = { row = { question = "gain", workload = "echo", arm = "3.14t", workers = 2 } }
+    over = { row = { question = "over processes", workload = "echo", workers = 2 } }
 
 `KEY.COLUMN` is another column of the same row. Besides tables of one study there are those of
-several (`all`, or a machine): `counts` of verdicts, `claims` with their words, `aa` with A/A pairs.
-A key with `count = true` is the number of their rows that have these values. A comment of several
-words says where else a figure is from. Code is skipped.
+several: the rows of all studies below a folder (`all`, or a machine), `counts` of words, `claims`.
+A key with `count = true` is the number of rows that have these values, or one of a list of them. A
+comment of several words says where else a figure is from. Code is skipped.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
 import msgspec
+import pandas as pd
 
+from scaling.analysis.table.empty_loop import PRIMITIVES
+from scaling.analysis.tables.ratios import EQUAL_CELLS
+from scaling.analysis.tables.words import OPEN, SCALES, as_counted, is_proven, side_of
 from scaling.base.errors import UsageError, unknown
 from scaling.base.files import text_in
 from scaling.base.formats import number
 from scaling.base.typed import converted, document
-from scaling.report.index import counts
-from tests.support.aa_pairs import aa_rows
+from scaling.report.index import counts, ratios
 from tests.support.children import ROOT
 from tests.support.claims import CLAIMS, claim_rows
 from tests.support.tables import (
+    COMPARISON,
     PUBLISHED,
     Row,
     figure_of,
@@ -39,16 +43,57 @@ from tests.support.tables import (
 )
 
 FIGURES = ROOT / "results" / "figures.toml"
+NOTHING = "no word"
 ALL = "all"  # the folder of counts over every published study
-AA = "aa"
 
 
 def count_rows(folder: Path) -> list[Row]:
-    """The counts of verdicts that the page of all studies has, as rows."""
+    """The counts of words on the page of all studies: `cases`, each word, and what words say.
+
+    `better` and `worse` are proven, of `bounded` the most is known that they are worse, and of
+    those that are `undecided` nothing is.
+    """
     return [
-        {**row}
-        for row in msgspec.convert(counts(folder).to_dict("records"), list[dict[str, int | str]])
+        {str(k): v for k, v in row.items()} | _sums(row)
+        for row in counts(folder).to_dict("records")
     ]
+
+
+def _sums(row: Mapping[Hashable, object]) -> dict[str, int]:
+    found = dict.fromkeys(("better", "worse", "bounded", "undecided"), 0)
+    for word, count in row.items():
+        if word not in ("heading", "cases"):
+            found[_said_by(str(word))] += int(str(count))
+    return found
+
+
+def _said_by(word: str) -> str:
+    if word in (OPEN, NOTHING):
+        return "undecided"
+    return {1: "better", -1: "worse", 0: "bounded"}[side_of(word)]
+
+
+def printed_counts(folder: Path) -> Iterator[str]:
+    """For each heading how often each word was given, how many ratios have none or are open, and
+    what is left of the differences where a sentence counts them; then those of A/A pairs.
+    """
+    shown = ratios(folder)
+    for heading, part in shown[shown["workload"] != PRIMITIVES].groupby("heading", sort=False):
+        words = part["word"]
+        if (words != "").any():  # a gain has none
+            undecided = words.isin([OPEN, ""]).sum()
+            yield f"{heading}: {_listed(words)}; {undecided} of {len(words)} open or without a word"
+            yield f"    as a sentence counts them: {_listed(as_counted(part))}"
+    rows = [row for study in studies_in(folder) for row in rows_of(study, COMPARISON)]
+    pairs = [str(row["word"]) for row in rows if row["question"] == EQUAL_CELLS and row["word"]]
+    yield f"A/A pairs: {sum(map(is_proven, pairs))} of {len(pairs)} are called different"
+
+
+def _listed(words: "pd.Series[str]") -> str:
+    """`slower 36, same 1`, the most frequent one first."""
+    return ", ".join(
+        f"{str(word) or NOTHING} {count}" for word, count in words.value_counts().items()
+    )
 
 
 OF_FOLDERS: dict[str, Callable[[Path], Sequence[Row]]] = {CLAIMS: claim_rows, "counts": count_rows}
@@ -58,7 +103,8 @@ class Quoted(msgspec.Struct, frozen=True, kw_only=True):
     """What a key stands for: a column of one row of a table, or the number of rows.
 
     `folder` is below `results/published`. The figure is written times `scale`, with its interval,
-    as its `point` alone or in `percent`.
+    as its `point` alone or in `percent`; that of an A/A pair as `noise`, by how much equal runs
+    may differ.
     """
 
     folder: str
@@ -66,7 +112,7 @@ class Quoted(msgspec.Struct, frozen=True, kw_only=True):
     row: dict[str, object] = {}
     column: str = "ratio"
     scale: float = 1.0
-    form: Literal["interval", "point", "percent"] = "interval"
+    form: Literal["interval", "point", "percent", "noise"] = "interval"
     count: bool = False
 
 
@@ -95,7 +141,7 @@ class Figures:
         self._published = published
 
     def text(self, comment: str) -> str:
-        """The figure that a comment stands for: `1.94 (1.92–1.97)`, `1,025`, `faster`.
+        """The figure that a comment stands for: `1.08 (1.06–1.09)`, `1,025`, `faster`.
 
         Raises:
             UsageError: no such key or column, or not exactly one row.
@@ -116,8 +162,7 @@ class Figures:
         folder = self._published if quoted.folder == ALL else self._published / quoted.folder
         if quoted.table in OF_FOLDERS:
             return OF_FOLDERS[quoted.table](folder)
-        read = aa_rows if quoted.table == AA else lambda study: rows_of(study, quoted.table)
-        return [row for study in studies_in(folder) for row in read(study)]
+        return [row for study in studies_in(folder) for row in rows_of(study, quoted.table)]
 
 
 def written(row: Row, quoted: Quoted, column: str, place: str) -> str:
@@ -125,6 +170,8 @@ def written(row: Row, quoted: Quoted, column: str, place: str) -> str:
     sign = " %" if quoted.form == "percent" else ""
     if f"{column}_low" in row:
         figure = figure_of(row, column, place).scaled(quoted.scale)
+        if quoted.form == "noise":
+            return f"{number(100 * (max(figure.high, 1 / figure.low) - 1))} %"
         return number(figure.point) if quoted.form == "point" else figure.text(sign)
     match row.get(column):
         case None:
@@ -134,14 +181,15 @@ def written(row: Row, quoted: Quoted, column: str, place: str) -> str:
         case float() as value:
             return f"{number(value)}{sign}"
         case text:
-            return str(text)
+            return str(text) or NOTHING
 
 
 # --------------------------------------------------------------------------------------------- text
 
 NUMBER = r"-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?(?:\s%)?"
 INTERVAL = rf"{NUMBER}\s+\({NUMBER}(?:–|\s+to\s+){NUMBER}\)"
-WORD = r"[a-z]+(?=[*_]*<!--\s*\S+\.verdict\b)"
+WORDS = sorted({NOTHING, *(word for scale in SCALES for word in scale.words)}, key=len)
+WORD = rf"(?:{'|'.join(reversed(WORDS))})(?=[*_]*<!--\s*\S+\.word\b)"
 ALONE = r"(?<![\w.,–-])"  # not the end of a longer word or number
 QUOTE = re.compile(
     rf"(?P<figure>{ALONE}(?:\?|\d{{4}}-\d\d-\d\d|{INTERVAL}|{NUMBER}|{WORD}))?[*_]*"

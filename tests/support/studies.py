@@ -1,6 +1,6 @@
 """Fake studies: complete and seeded, without measuring anything.
 
-    FakeStudy(workers=(1, 2), blocks=8).results
+    FakeStudy(workers=(1, 2), blocks=8).study.ratios
     FakeStudy(arms=("3.14", "3.14t"), change=disturbed).frame
     FakeStudy(variants={"sleep": [{}]}, change=finite(lambda _: 2.0)).write(tmp_path)
 
@@ -17,9 +17,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from scaling.analysis.comparison import Compared
-from scaling.analysis.results import StudyResults
-from scaling.analysis.table.load import Journal, live_frame, read_journal
+from scaling.analysis.table.load import Gathered, Journal, read_journal
+from scaling.analysis.tables.study import Study
 from scaling.base.errors import UsageError
 from scaling.builds.arms import parse_arm
 from scaling.journal.file import FILE_NAME
@@ -165,16 +164,9 @@ class FakeStudy(RunModel):
         return [{str(k): v for k, v in row.items()} for row in self.frame.to_dict("records")]
 
     @cached_property
-    def results(self) -> StudyResults:
-        """What follows from the runs, but for their courses, which are read from a file."""
-        journal = self.journal
-        return StudyResults(journal.frame, journal.study, journal.ceilings, journal.notes)
-
-    @property
-    def compared(self) -> Compared:
-        """The comparison of a study of one section and loop."""
-        (found,) = self.results.judged
-        return found
+    def study(self) -> Study:
+        """The five tables."""
+        return Study.of(self.journal)
 
     def write(self, folder: Path, name: str = FILE_NAME) -> Path:
         """Write the journal into a folder, which is made; return its path."""
@@ -246,7 +238,9 @@ def in_memory(lines: Iterable[Line]) -> Journal:
     runs = [line for line in others if isinstance(line, RunLine)]
     ceilings = [line for line in others if isinstance(line, CeilingLine)]
     path = Path("results", first.name, FILE_NAME)
-    return Journal(path, first, live_frame(runs, first), ceilings, [])
+    gathered = Gathered(first, [])
+    gathered.add(runs)
+    return Journal(path, first, gathered.frame(), ceilings, [])
 
 
 def write(lines: Iterable[Line], path: Path) -> Path:
@@ -293,6 +287,19 @@ def _expected(name: str) -> ReadBack:
 def runtime(name: str, version: str) -> ArmRecord:
     """An arm that is not Python."""
     return ArmRecord(build=name, runtime=version, expected=parse_arm(name).expected)
+
+
+def where(table: pd.DataFrame, **values: object) -> pd.DataFrame:
+    """The rows of a table that have these values."""
+    for name, value in values.items():
+        table = table[table[name] == value]
+    return table
+
+
+def one(table: pd.DataFrame, **values: object) -> dict[Any, Any]:
+    """The one row of a table that has these values."""
+    (found,) = where(table, **values).to_dict("records")
+    return found
 
 
 def place(cell: Cell) -> tuple[str, str, int]:

@@ -57,7 +57,7 @@ def rows_of(folder: Path, table: str) -> Sequence[Row]:
 
 
 def fitting(rows: Sequence[Row], wanted: Row) -> list[Row]:
-    """The rows that have these values; of `parameters` those that are named."""
+    """The rows that have these values, one of each list; of `parameters` those that are named."""
     return [row for row in rows if not list(_differing(row, wanted))]
 
 
@@ -95,7 +95,7 @@ def _differing(row: Row, wanted: Row) -> Iterator[tuple[str, object]]:
         has = row.get(name)
         if isinstance(value, Mapping) and isinstance(has, Mapping):
             yield from ((key, has.get(key)) for key in value if has.get(key) != value[key])
-        elif str(has) != str(value):
+        elif str(has) not in (map(str, value) if isinstance(value, list) else [str(value)]):
             yield name, has
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import pandas as pd
 
-from scaling.analysis.losses import COLUMNS, OTHER_THREADS, TERMS, WHOLE
+from scaling.analysis.tables.terms import OTHER_THREADS, TERMS, WHOLE
 
 type Terms = Mapping[str, float]  # ns per operation; those that are not named are 0
 type TermsOf = Callable[[str, str, int], Terms]  # arm, model, N
@@ -34,8 +34,8 @@ def frame_with_terms(frame: pd.DataFrame, terms_of: TermsOf, *, noise: float) ->
         whole = float(np.nansum(list(row.values())))
         others = {OTHER_THREADS.column: factor * terms.get(OTHER_THREADS.name, 0.0)}
         rows.append(row | others | {WHOLE.column: whole if terms else np.nan})
-    for name in (*COLUMNS, WHOLE.column):
-        frame[name] = [row[name] for row in rows]
+    for term in (*TERMS, OTHER_THREADS, WHOLE):
+        frame[term.column] = [row[term.column] for row in rows]
     waits = {"futex": 0.3, "epoll_wait": 0.1, "running": 0.6}
     frame["waits"] = pd.Series([waits] * len(frame), frame.index)
     from_terms = frame["workers"] / frame[WHOLE.column]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from scaling.report.deploy import write_program
+from scaling.report.view.deploy import write_program
 from tests.support.children import PATIENCE_S
 from tests.support.waiting import wait_until
 from workers.system import free_port

@@ -12,13 +12,13 @@ intervals of absolute figures, and two studies that are compared may differ by i
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from scaling.analysis.arrays import Floats, Integers
-from scaling.analysis.statistics.estimate import COVERAGE, Estimate, median
+from scaling.analysis.statistics.intervals import COVERAGE, medians
 from scaling.analysis.table.groups import CELL, in_open_loop, require_one_study
 from scaling.analysis.validity.finding import TOLERANCE
 from scaling.base import formats
@@ -54,11 +54,23 @@ def _variation(counts: np.typing.NDArray[np.int64]) -> int:
 
 # -------------------------------------------------------------------------------------------- drift
 
-UNIT = "of a cell's median"
 CELLS = [*CELL, "twin"]
-TIME_METHOD = "Theil–Sen through the blocks' medians"
 
 type Word = Literal["none", "faster", "slower", "inconclusive"]
+
+
+class Change(NamedTuple):
+    """A change as a share of a cell's median, with its 95 % interval; `n` is 0 where it is not
+    known.
+    """
+
+    point: float
+    low: float
+    high: float
+    n: int
+
+
+UNKNOWN = Change(np.nan, np.nan, np.nan, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +81,8 @@ class Drift:
     its last. Below six blocks nothing is estimated (n = 0 and NaN).
     """
 
-    over_time: Estimate
-    over_block: Estimate
+    over_time: Change
+    over_block: Change
 
     @property
     def word(self) -> Word:
@@ -136,25 +148,25 @@ def _by_block(values: Floats, blocks: Integers) -> Floats:
     return np.asarray(pd.Series(values).groupby(blocks).median(), np.float64)
 
 
-def _line_through(times: Floats, speeds: Floats) -> Estimate:
+def _line_through(times: Floats, speeds: Floats) -> Change:
     """How much speed changes from the first time to the last."""
     known = np.isfinite(times) & np.isfinite(speeds)
     times, speeds = times[known], speeds[known]
     if len(times) < FEWEST_FOR_INTERVAL or np.ptp(times) == 0:
-        return median([], UNIT)
+        return UNKNOWN
     slopes = theil_sen(times, speeds, COVERAGE)
     slope, low, high = _share(slopes * np.ptp(times)).tolist()
-    return Estimate(slope, low, high, UNIT, len(times), TIME_METHOD, COVERAGE)
+    return Change(slope, low, high, len(times))
 
 
-def _slopes(places: Floats, speeds: Floats, blocks: Integers, positions: Floats) -> Estimate:
+def _slopes(places: Floats, speeds: Floats, blocks: Integers, positions: Floats) -> Change:
     """How much speed changes from a block's first place to its last: the blocks' median.
 
     Each block's slope is the least-squares one, Σxy / Σx².
     """
     count = int(blocks.max(initial=-1)) + 1
     if count < FEWEST_FOR_INTERVAL:
-        return median([], UNIT)
+        return UNKNOWN
 
     def total(values: Floats) -> Floats:
         return np.bincount(blocks, values, count).astype(np.float64)
@@ -164,7 +176,8 @@ def _slopes(places: Floats, speeds: Floats, blocks: Integers, positions: Floats)
     y = speeds - (total(speeds) / size)[blocks]
     with np.errstate(divide="ignore", invalid="ignore"):
         slopes = total(x * y) / total(x * x)
-    return median(_share(slopes * np.ptp(positions)), UNIT)
+    point, low, high, n = (each[0] for each in medians(_share(slopes * np.ptp(positions))[:, None]))
+    return Change(float(point), float(low), float(high), int(n))
 
 
 def _share(logs: Floats) -> Floats:
@@ -173,7 +186,7 @@ def _share(logs: Floats) -> Floats:
         return np.expm1(logs)
 
 
-def _word(value: Estimate) -> Word:
+def _word(value: Change) -> Word:
     """The word for a change; less than the margin from end to end is none."""
     if not value.n:
         return "inconclusive"
@@ -182,7 +195,7 @@ def _word(value: Estimate) -> Word:
     return "slower" if value.high < 0 and value.point < -TOLERANCE else "none"
 
 
-def _in_words(value: Estimate) -> str:
+def _in_words(value: Change) -> str:
     """`4.1 % slower (2.0–6.3 %)`."""
     low, high = sorted((abs(value.low), abs(value.high)))
     bounds = f"{formats.number(100 * low)}–{formats.number(100 * high)} %"

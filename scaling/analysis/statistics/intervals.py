@@ -28,7 +28,7 @@ symmetric, as logarithms of ratios are and figures of single cells are not.
 tests/analysis/test_intervals_cover.py repeats the simulation.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -40,6 +40,7 @@ from scaling.study.presets import FEWEST_FOR_INTERVAL
 
 COVERAGE = 0.95
 FEWEST_FOR_RANKS = 10
+MOST_AT_ONCE = 100  # columns whose pairs are in memory together
 
 
 class Estimates(NamedTuple):
@@ -94,8 +95,8 @@ def ratio_medians(table: Floats) -> Estimates:
         logs = np.log(table)
     found = medians(table)
     few = found.n < FEWEST_FOR_INTERVAL
-    low = np.where(few, found.low, np.exp(lower(logs, COVERAGE)))
-    high = np.where(few, found.high, np.exp(-lower(-logs, COVERAGE)))
+    low, high = (np.exp(each[0]) for each in both_ends(logs, (COVERAGE,)))
+    low, high = np.where(few, found.low, low), np.where(few, found.high, high)
     return Estimates(found.point, low, high, found.n)
 
 
@@ -105,12 +106,23 @@ def lower(table: Floats, level: float) -> Floats:
     It is -inf where the column has too few values for an interval at that level. The upper end is
     `-lower(-table, level)`.
     """
-    found = np.full(table.shape[1], -np.inf)
+    low, _ = both_ends(table, (level,))
+    return np.asarray(low[0])
+
+
+def both_ends(table: Floats, levels: Sequence[float]) -> tuple[Floats, Floats]:
+    """The lower and the upper ends of the interval of each column's median, at several levels:
+    shape (levels, columns) each, infinite as in `lower`.
+    """
+    low = np.full((len(levels), table.shape[1]), -np.inf)
+    high = -low
     for places, ordered in _alike(table):
-        if len(ordered) >= FEWEST_FOR_INTERVAL:
-            end = signed_rank if len(ordered) >= FEWEST_FOR_RANKS else order_statistic
-            found[places] = end(ordered, level)
-    return found
+        if len(ordered) >= FEWEST_FOR_RANKS:
+            low[:, places], high[:, places] = signed_ranks(ordered, levels)
+        elif len(ordered) >= FEWEST_FOR_INTERVAL:
+            low[:, places] = [order_statistic(ordered, each) for each in levels]
+            high[:, places] = [-order_statistic(-ordered[::-1], each) for each in levels]
+    return low, high
 
 
 def in_two_states(table: Floats, least: float) -> Flags:
@@ -119,8 +131,7 @@ def in_two_states(table: Floats, least: float) -> Flags:
     """
     found = np.zeros(table.shape[1], np.bool_)
     for places, ordered in _alike(table):
-        if len(ordered) >= FEWEST_FOR_INTERVAL:
-            found[places] = splits(ordered.T, least).any(axis=1)
+        found[places] = splits(ordered, least)
     return found
 
 
@@ -147,12 +158,20 @@ def order_statistic(ordered: Floats, level: float) -> Floats:
     return np.asarray(np.clip((1 - inwards) * outer + inwards * inner, outer, inner))
 
 
-def signed_rank(ordered: Floats, level: float) -> Floats:
-    """The lower end by signed ranks: one of the ascending means of all pairs of values."""
+def signed_ranks(ordered: Floats, levels: Sequence[float]) -> tuple[Floats, Floats]:
+    """The lower and upper ends by signed ranks: some of the ascending means of all pairs of
+    values, counted from either end.
+    """
     one, other = np.triu_indices(len(ordered))
-    place = _signed_rank(len(ordered), level)
-    means_of_pairs = ordered[one] / 2 + ordered[other] / 2
-    return np.asarray(np.partition(means_of_pairs, place, axis=0)[place])
+    places = [_signed_rank(len(ordered), level) for level in levels]
+    places += [len(one) - 1 - place for place in places]
+    found = np.empty((len(places), ordered.shape[1]))
+    for at in range(0, ordered.shape[1], MOST_AT_ONCE):
+        halves = ordered[:, at : at + MOST_AT_ONCE].T / 2
+        means_of_pairs = halves[:, one] + halves[:, other]
+        means_of_pairs.partition(places)
+        found[:, at : at + MOST_AT_ONCE] = means_of_pairs[:, places].T
+    return found[: len(levels)], found[len(levels) :]
 
 
 @cache

@@ -1,14 +1,14 @@
 """What is declared of a column: a per-run measure, or a fact about the run.
 
 Everything that handles columns follows from these declarations: the frame, its units and
-documentation, the curves, tables and CSV files, the exports, and what `figure` looks up. To add
-one, put a `Column` into the file that it belongs to, or into a file of its own whose dict is then
-named in `scaling.analysis.table.columns`.
+documentation, the tables and CSV files, and the exports. To add one, put a `Column` into the file
+that it belongs to, or into a file of its own whose dict is then named in
+`scaling.analysis.table.columns`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import chain
 from operator import attrgetter
 from typing import Any, Literal
@@ -35,27 +35,22 @@ type Noise = Literal[
     "latency_p90_s",
     "latency_p50_s",
 ]
-type Read = Callable[["SomeRuns"], Any]  # a sequence as long as there are runs
+type Needs = Literal["has_load", "has_services", "has_latencies"]
+type Read = Callable[["Rows"], Any]  # a sequence as long as there are runs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """How the tables of curves show a measure: its heading for people, its name in CSV files.
+    """How tables show a measure: its heading for people, its name in CSV files.
 
-    Both state the unit that tables use; `factor` converts to it. Columns stand in the order of
-    `place`. A measure is shown where a section has a value of it, or `always`; `finite_only`
-    leaves it out of sections whose runs have a window. A narrow terminal omits the `extra` ones.
-    Those that are `swept` are also shown against a swept parameter.
+    Both state the unit that tables use; `factor` converts to it. CSV files have their columns in
+    the order of `place`.
     """
 
     heading: str
     name: str
     factor: float = 1.0
     place: int = LAST
-    always: bool = False
-    finite_only: bool = False
-    extra: bool = False
-    swept: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,21 +58,21 @@ class Column:
     """One column: how it is read from some runs, its dtype, unit and definition.
 
     `read` is a function, or a field of the run's line, such as `memory.rss_bytes`. `unit` is empty
-    for words, flags and pure numbers. `words` names the measure in a sentence; `better` is whether
-    more or less of it is better, empty where neither is. `noise` is the measure whose A/A spread
-    applies to its ratios. With `shown`, tables have it. A column that is not `in_frame` only serves
-    to judge runs.
+    for words, flags and pure numbers. `better` is whether more or less of it is better, empty where
+    neither is. `noise` is the measure whose A/A spread applies to its ratios. With `shown`, tables
+    have it. A column that is not `in_frame` only serves to judge runs. `needs` is a property of
+    `Rows`: where it is False, no run has what the column is of.
     """
 
     read: Read | str
     definition: str
     dtype: str = NUMBER
     unit: str = ""
-    words: str = ""
     better: Literal["more", "less", ""] = ""
     noise: Noise = "throughput"
     shown: Shown | None = None
     in_frame: bool = True
+    needs: Needs | None = None
 
     @property
     def is_array(self) -> bool:
@@ -85,57 +80,46 @@ class Column:
         return self.dtype in (COUNT, NUMBER, FLAG)
 
 
-def where(has: str, columns: Mapping[str, Column]) -> dict[str, Column]:
-    """The same columns of figures; where no run has what they are of they are blank without a look
-    at each: `has` is the property of `SomeRuns` that says so.
+def where(needs: Needs, columns: Mapping[str, Column]) -> dict[str, Column]:
+    """The same columns, blank where no run has what they are of."""
+    return {name: replace(column, needs=needs) for name, column in columns.items()}
 
-    Most journals have no served run, and served runs have many columns.
+
+class Rows:
+    """Some runs and their columns by name, each computed when it is first asked for.
+
+    A column of numbers or flags is an array with a value for each of `runs`, another one a list.
+    `ticks` are the runs' readings where their records no longer have them.
     """
-    return {
-        name: column if column.dtype == FLAG else replace(column, read=_unless_blank(column, has))
-        for name, column in columns.items()
-    }
-
-
-def _unless_blank(column: Column, has: str) -> Read:
-    known = column.read
-    assert callable(known)  # a field of the line is read with all others
-
-    def read(rows: SomeRuns) -> Any:
-        return known(rows) if getattr(rows, has) else _blank(column.dtype, len(rows.runs))
-
-    return read
-
-
-@cache
-def _blank(dtype: str, runs: int) -> Any:
-    """A blank column, one for all: what a process hands over has each object once."""
-    if dtype == OBJECT:
-        return [{}] * runs
-    found = np.full(runs, np.nan if dtype == NUMBER else 0)
-    found.flags.writeable = False
-    return found
-
-
-class SomeRuns(dict[str, Any]):
-    """Some runs, and the columns that are known of them, by name: what a column is read from.
-
-    `ticks` are the runs' readings where their records no longer have them. `Rows` computes a column
-    when it is first asked for.
-    """
-
-    runs: Sequence[RunLine]
-    study: StudyLine
 
     def __init__(
         self,
         runs: Sequence[RunLine],
         study: StudyLine,
+        columns: Mapping[str, Column],
         ticks: Sequence[Readings | None] | None = None,
     ) -> None:
         self.runs = runs
         self.study = study
+        self._columns = columns
+        self._known: dict[str, Any] = {}
         self._readings = list(map(readings, self.records)) if ticks is None else ticks
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._known:
+            column = self._columns[name]
+            values = self._values(column)
+            self._known[name] = np.asarray(values, column.dtype) if column.is_array else values
+        return self._known[name]
+
+    def _values(self, column: Column) -> Any:
+        if column.needs and not getattr(self, column.needs):
+            # Most journals have no served run, and served runs have many columns.
+            nothing: dict[str, Any] = {NUMBER: np.nan, COUNT: 0, OBJECT: {}}
+            return [nothing[column.dtype]] * len(self.runs)
+        if callable(column.read):
+            return column.read(self)
+        return list(map(attrgetter(column.read), self.runs))
 
     @cached_property
     def records(self) -> list[Record | None]:

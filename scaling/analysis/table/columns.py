@@ -44,7 +44,6 @@ GROUPS = (
     SURROUNDINGS,
 )
 EVERY: dict[str, Column] = {name: column for group in GROUPS for name, column in group.items()}
-FIELDS = {name: column.read for name, column in EVERY.items() if isinstance(column.read, str)}
 
 COLUMNS = {name: column for name, column in EVERY.items() if column.in_frame}
 

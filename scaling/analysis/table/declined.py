@@ -26,22 +26,16 @@ DECLINED = {
         read=_share(REFUSED),
         definition="requests refused (status 503) ÷ requests due, of a workload with a limit on "
         "requests in flight",
-        words="refused requests",
         better="less",
-        shown=Shown(heading="refused %", name="refused_percent", factor=100, place=101, swept=True),
+        shown=Shown(heading="refused %", name="refused_percent", factor=100, place=101),
     ),
     "deadline_missed_fraction": Column(
         read=_share(MISSED),
         definition="requests given up at the deadline (status 504) ÷ requests due, of a workload "
         "with a deadline",
-        words="missed deadlines",
         better="less",
         shown=Shown(
-            heading="deadline missed %",
-            name="deadline_missed_percent",
-            factor=100,
-            place=102,
-            swept=True,
+            heading="deadline missed %", name="deadline_missed_percent", factor=100, place=102
         ),
     ),
 }

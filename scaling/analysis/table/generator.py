@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from scaling.analysis.arrays import Floats
-from scaling.analysis.table.column import Column, Read, Shown, SomeRuns
+from scaling.analysis.table.column import Column, Read, Rows, Shown
 from scaling.analysis.table.latency import SHARES, fewest, of_summary
 from scaling.analysis.table.processes import per_operation
 from scaling.analysis.table.run_fields import CONNECTIONS
@@ -17,7 +17,7 @@ from scaling.analysis.validity.served import SLIP
 from scaling.journal.record import Load, RunLine
 from scaling.study.load import STALLED
 
-SLIP_SHOWN = Shown(heading="P99 slip ms", name="slip_p99_ms", factor=1e3, place=113, extra=True)
+SLIP_SHOWN = Shown(heading="P99 slip ms", name="slip_p99_ms", factor=1e3, place=113)
 
 
 def of_load(figure: Callable[[Load], float | None]) -> Read:
@@ -30,7 +30,7 @@ def of_load(figure: Callable[[Load], float | None]) -> Read:
     return lambda rows: [of_run(run) for run in rows.runs]
 
 
-def _offered_per_s(rows: SomeRuns) -> Floats:
+def _offered_per_s(rows: Rows) -> Floats:
     """Requests that were due in the window, over its length as it was scheduled."""
     return np.array([_offered(run) for run in rows.runs])
 
@@ -44,7 +44,7 @@ def _offered(run: RunLine) -> float:
     return run.load.offered * NS_PER_S / window_ns
 
 
-def _longest(rows: SomeRuns) -> list[float]:
+def _longest(rows: Rows) -> list[float]:
     return [
         found.get("latency_max_s", np.nan) if run.load is not None else np.nan
         for run, found in zip(rows.runs, rows["latency_summary"], strict=True)
@@ -75,26 +75,21 @@ GENERATOR = {
         read=_offered_per_s,
         unit="requests/s",
         definition="requests due in the window ÷ its length; of a closed loop those sent",
-        words="offered rate",
-        shown=Shown(heading="offered/s", name="offered_per_s", place=2, extra=True),
+        shown=Shown(heading="offered/s", name="offered_per_s", place=2),
     ),
     "achieved_per_s": Column(
         read=of_load(lambda load: load.achieved_per_s),
         unit="requests/s",
         definition="good answers that clients got in the window ÷ its length",
-        words="achieved rate",
         better="more",
-        shown=Shown(heading="achieved/s", name="achieved_per_s", place=4, extra=True),
+        shown=Shown(heading="achieved/s", name="achieved_per_s", place=4),
     ),
     "latency_max_s": Column(
         read=_longest,
         unit="s",
         definition="longest request of a served run, from its due time, unfinished ones included",
-        words="longest latency",
         better="less",
-        shown=Shown(
-            heading="max latency ms", name="latency_max_ms", factor=1e3, place=112, extra=True
-        ),
+        shown=Shown(heading="max latency ms", name="latency_max_ms", factor=1e3, place=112),
     ),
     **{
         f"service_{name}_s": Column(
@@ -102,7 +97,6 @@ GENERATOR = {
             unit="s",
             definition=f"{name.upper()} of the time from the send of a request to its answer, of "
             f"answered ones only, from {fewest(SHARES[name]):,} answers on",
-            words=f"{name.upper()} time from send to answer",
             better="less",
         )
         for name in ("p50", "p90", "p95", "p99")
@@ -112,10 +106,7 @@ GENERATOR = {
             found.get("background_count") or np.nan for found in rows["latency_summary"]
         ],
         definition="requests that load the server and are in no latency but their own; NaN if none",
-        words="background requests",
-        shown=Shown(
-            heading="background requests", name="background_requests", place=106, extra=True
-        ),
+        shown=Shown(heading="background requests", name="background_requests", place=106),
     ),
     **{
         f"background_{name}_s": Column(
@@ -123,14 +114,12 @@ GENERATOR = {
             unit="s",
             definition=f"{name.upper()} of background requests, from the due time; so far where "
             f"unfinished. They are in no other latency. From {fewest(SHARES[name]):,} requests on",
-            words=f"{name.upper()} latency of background requests",
             better="less",
             shown=Shown(
                 heading=f"background {name.upper()} ms",
                 name=f"background_{name}_ms",
                 factor=1e3,
                 place=place,
-                extra=True,
             ),
         )
         for name, place in {"p50": 108, "p99": 109}.items()
@@ -141,7 +130,6 @@ GENERATOR = {
             unit="s",
             definition="how late the load generator itself was: actual send − earliest possible "
             "send, " + ("mean" if name == "mean" else f"{name.upper()}"),
-            words="P99 slip" if name == "p99" else "",
             better="less",
             shown=SLIP_SHOWN if name == "p99" else None,
         )
@@ -156,7 +144,7 @@ GENERATOR = {
         read=of_load(lambda load: float(sum(load.errors.values()))),
         definition="requests that ended in an error: in no latency",
         better="less",
-        shown=Shown(heading="errors", name="load_errors", place=114, extra=True),
+        shown=Shown(heading="errors", name="load_errors", place=114),
     ),
     "load_declined": Column(
         read=of_load(lambda load: float(sum(load.declined.values()))),
@@ -168,9 +156,7 @@ GENERATOR = {
         read=of_load(lambda load: load.busy_fraction),
         definition="share of a core that the load generator's busiest process used",
         better="less",
-        shown=Shown(
-            heading="generator busy", name="generator_busy_fraction", place=116, extra=True
-        ),
+        shown=Shown(heading="generator busy", name="generator_busy_fraction", place=116),
     ),
     "generator_cpu_s_per_op": Column(
         read=per_operation(of_load(lambda load: load.cpu_s)),
@@ -182,9 +168,7 @@ GENERATOR = {
         read=lambda rows: list(map(_imbalance, rows.runs)),
         definition="most connections of a worker ÷ mean of the workers: 1 where they are even",
         better="less",
-        shown=Shown(
-            heading="connections max/mean", name="connections_imbalance", place=118, extra=True
-        ),
+        shown=Shown(heading="connections max/mean", name="connections_imbalance", place=118),
     ),
     "unconnected_workers": Column(
         read=lambda rows: [_connections(run).count(0) for run in rows.runs],
@@ -198,7 +182,7 @@ GENERATOR = {
 # Columns of messages that are sent to rooms of connections: what their members received.
 
 
-def _connection_bytes(rows: SomeRuns) -> Floats:
+def _connection_bytes(rows: Rows) -> Floats:
     """Memory at the window's end over that before the first connection, for each of them.
 
     NaN where members stall: what is kept for these is most of it.
@@ -223,9 +207,8 @@ ROOMS = {
         definition="messages that members of rooms received in the window, each by each of them, ÷ "
         "its length; NaN where nothing is sent to rooms. A request is then a message that is "
         "published, and its latency ends when the last member has it",
-        words="deliveries",
         better="more",
-        shown=Shown(heading="delivered/s", name="delivered_per_s", place=5, extra=True),
+        shown=Shown(heading="delivered/s", name="delivered_per_s", place=5),
     ),
     "connection_bytes": Column(
         read=_connection_bytes,
@@ -233,11 +216,8 @@ ROOMS = {
         definition="PSS of the workers at the window's end, less that before the first connection, "
         "÷ connections, where these last as long as the run: their average, with what does not "
         "depend on their number. The system's buffers are in neither; NaN where members stall",
-        words="memory for each connection",
         better="less",
         noise="PSS",
-        shown=Shown(
-            heading="KiB/connection", name="connection_kib", factor=2.0**-10, place=117, extra=True
-        ),
+        shown=Shown(heading="KiB/connection", name="connection_kib", factor=2.0**-10, place=117),
     ),
 }

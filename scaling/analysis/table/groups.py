@@ -26,26 +26,6 @@ CELL = (*CURVE, "workers")
 P99_LEAVES_OUT = 0.01  # of the requests, the slowest
 
 
-def curve_cell(
-    workload: object, parameters: object, sizing: object, loop: object, arm: object, model: object
-) -> Cell:
-    """What the runs of one curve have in common, from their values in `CURVE`: a cell without N."""
-    return Cell(
-        workload=str(workload),
-        parameters=Parameters.read(str(parameters)),
-        sizing=str(sizing),
-        loop=str(loop),
-        arm=str(arm),
-        model=str(model),
-        workers=0,
-    )
-
-
-def originals(frame: pd.DataFrame) -> pd.DataFrame:
-    """The runs of a frame without the second ones of A/A pairs."""
-    return frame[~frame["twin"]]
-
-
 def which_count(frame: pd.DataFrame) -> Flags:
     """Which runs of a frame are in figures: valid ones, the last attempt at each cell in a block,
     without the second ones of A/A pairs.
@@ -101,24 +81,11 @@ def in_open_loop(frame: pd.DataFrame) -> Flags:
 
 def counting_lines(path: Path, runs: pd.DataFrame) -> Iterator[RunLine]:
     """Those runs (rows of a journal's frame) that count, as the journal at `path` has them."""
-    these = runs[which_count(runs)]
-    counting = dict(zip(_keys(these), these["attempt"].tolist(), strict=True))
+    these = runs.loc[which_count(runs), ["block", "position", "attempt"]]
+    counting = set(these.itertuples(index=False, name=None))
     for line in read_lines(path, lambda _: None):
-        if not isinstance(line, RunLine) or line.cell.twin:
-            continue
-        if counting.get(_key(line)) == line.attempt:
+        if isinstance(line, RunLine) and (line.block, line.position, line.attempt) in counting:
             yield line
-
-
-def _keys(runs: pd.DataFrame) -> Iterator[tuple[object, ...]]:
-    return runs[[*CELL[1:], "block"]].itertuples(index=False, name=None)
-
-
-def _key(run: RunLine) -> tuple[object, ...]:
-    """What a row of a frame has in these columns."""
-    values = {name: getattr(run.cell, name) for name in CELL[1:]}
-    values["parameters"] = Parameters.of(run.cell.parameters).text
-    return (*values.values(), run.block)
 
 
 def in_order(study: StudyLine) -> Callable[[Cell], tuple[object, ...]]:
@@ -163,14 +130,6 @@ def _by_value(parameters: Mapping[str, object]) -> tuple[tuple[str, float, str],
 LONGEST_NAME = 120  # file systems take 255 bytes, and more is put around it
 
 type Variant = tuple[str, Mapping[str, ParameterValue]]  # workload and its parameters
-
-
-def labels(frame: pd.DataFrame) -> dict[Variant, str]:
-    """A label for each variant: `echo`, or `echo · payload_bytes=256` where there are several."""
-    pairs = frame[["workload", "parameters"]].drop_duplicates().astype(str)
-    parameters = map(Parameters.read, pairs["parameters"])
-    variants = zip(pairs["workload"], parameters, strict=True)
-    return short_labels(variants, simulated=bool(frame["simulated"].any()))
 
 
 def short_labels(every: Iterable[Variant], *, simulated: bool) -> dict[Variant, str]:

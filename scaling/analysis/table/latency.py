@@ -149,18 +149,12 @@ def of_summary(name: str, otherwise: float = np.nan) -> Read:
 
 
 def _in_s(
-    name: str,
-    definition: str,
-    words: str,
-    place: int,
-    noise: Noise = "throughput",
-    **how: bool,
+    name: str, definition: str, words: str, place: int, noise: Noise = "throughput"
 ) -> Column:
     return Column(
         read=of_summary(name),
         unit="s",
         definition=definition,
-        words=f"{words} latency",
         better="less",
         noise=noise,
         shown=Shown(
@@ -168,15 +162,14 @@ def _in_s(
             name=f"{name.removesuffix('_s')}_ms",
             factor=1e3,
             place=place,
-            **how,
         ),
     )
 
 
-def _percentile(name: str, place: int, noise: Noise, **how: bool) -> Column:
+def _percentile(name: str, place: int, noise: Noise) -> Column:
     share, column = SHARES[name], f"latency_{name}_s"
     definition = f"{100 * share:g}th percentile, from {fewest(share):,} operations on"
-    return _in_s(column, definition, PERCENTILES[column], place, noise, **how)
+    return _in_s(column, definition, PERCENTILES[column], place, noise)
 
 
 LATENCY = {
@@ -198,11 +191,10 @@ LATENCY = {
         "time, or so far where it is unfinished: so are all that follow",
         "mean",
         70,
-        swept=True,
     ),
-    "latency_p50_s": _percentile("p50", 90, "latency_p50_s", extra=True),
-    "latency_p90_s": _percentile("p90", 95, "latency_p90_s", extra=True),
-    "latency_p95_s": _percentile("p95", 100, "latency_p95_s", extra=True),
-    "latency_p99_s": _percentile("p99", 75, "latency_p99_s", swept=True),
-    "latency_p999_s": _percentile("p999", 110, "latency_p99_s", extra=True),
+    "latency_p50_s": _percentile("p50", 90, "latency_p50_s"),
+    "latency_p90_s": _percentile("p90", 95, "latency_p90_s"),
+    "latency_p95_s": _percentile("p95", 100, "latency_p95_s"),
+    "latency_p99_s": _percentile("p99", 75, "latency_p99_s"),
+    "latency_p999_s": _percentile("p999", 110, "latency_p99_s"),
 }

@@ -12,13 +12,10 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import batched, pairwise, starmap
+from itertools import batched, chain, pairwise, repeat
 from multiprocessing import get_context
-from multiprocessing.connection import Connection
-from operator import attrgetter
 from pathlib import Path
 from typing import Any, Self
 
@@ -26,52 +23,39 @@ import msgspec
 import numpy as np
 import pandas as pd
 
-from scaling.analysis.arrays import Integers
-from scaling.analysis.table.column import OBJECT, WORD, SomeRuns
-from scaling.analysis.table.columns import COLUMNS, EVERY, FIELDS
+from scaling.analysis.table.column import WORD, Rows
+from scaling.analysis.table.columns import COLUMNS, EVERY
 from scaling.analysis.table.empty_loop import without_loop
 from scaling.analysis.table.marks import label_outliers, late_generators, marked, mixed_states
 from scaling.analysis.table.stacks import Readings, readings
+from scaling.analysis.validity.finding import Finding
 from scaling.analysis.validity.served import GeneratorKind, kind_of, unlike_generators
 from scaling.base.errors import UsageError
 from scaling.journal.reading import WHOLE, find_journal, read_lines
 from scaling.journal.record import CeilingLine, Line, RunLine, StudyLine, Ticks
 
-# --------------------------------------------------------------------------------------------- rows
-# The columns of some runs, each computed when it is first needed; and what judges a single run.
+
+def rows_of(
+    runs: Sequence[RunLine], study: StudyLine, ticks: Sequence[Readings | None] | None = None
+) -> Rows:
+    """Every column of some runs, also those that only serve to judge them."""
+    return Rows(runs, study, EVERY, ticks)
 
 
-class Rows(SomeRuns):
-    """Columns by name, one value for each of `runs`: arrays of numbers and flags, lists of others.
-
-    Those that only serve to judge runs are among them.
-    """
-
-    def __missing__(self, name: str) -> Any:
-        column = EVERY[name]
-        values = column.read(self) if callable(column.read) else self._fields[name]
-        self[name] = found = np.asarray(values, column.dtype) if column.is_array else values
-        return found
-
-    @cached_property
-    def _fields(self) -> dict[str, tuple[Any, ...]]:
-        """The columns that are fields of the run's line.
-
-        Each run is looked at once for all of them. One pass for each column would load every run
-        into a core's cache that many times.
-        """
-        return dict(zip(FIELDS, zip(*map(_read_fields, self.runs), strict=True), strict=True))
+# ------------------------------------------------------------------------------------------- judges
 
 
-_read_fields = attrgetter(*FIELDS.values())
+def _findings(run: RunLine, study: StudyLine) -> tuple[Finding, ...]:
+    (found,) = rows_of([run], study).findings
+    return found
 
 
 def busy_judge_of(study: StudyLine) -> Callable[[RunLine], str | None]:
     """A judge of the study's runs: what others took of the machine, None where it was quiet."""
 
     def why_busy(run: RunLine) -> str | None:
-        (findings,) = Rows([run], study).findings
-        return next((each.detail for each in findings if each.word == "machine-busy"), None)
+        found = _findings(run, study)
+        return next((each.detail for each in found if each.word == "machine-busy"), None)
 
     return why_busy
 
@@ -85,11 +69,8 @@ def judge_of(study: StudyLine) -> Callable[[RunLine], str | None]:
     """
 
     def why_invalid(run: RunLine) -> str | None:
-        (findings,) = Rows([run], study).findings
-        reasons = [
-            f"{each.word} ({each.detail})" for each in findings if each.severity == "invalid"
-        ]
-        return "; ".join(reasons) or None
+        invalid = [each for each in _findings(run, study) if each.severity == "invalid"]
+        return "; ".join(f"{each.word} ({each.detail})" for each in invalid) or None
 
     return why_invalid
 
@@ -97,47 +78,33 @@ def judge_of(study: StudyLine) -> Callable[[RunLine], str | None]:
 # -------------------------------------------------------------------------------------------- frame
 # Runs to a frame: columns in their dtypes, gathered some runs at a time.
 
-# Enough for numpy to pay off, few enough to stay in a core's cache.
-RUNS_AT_A_TIME = 1024
+RUNS_AT_A_TIME = 4096  # fewer take numpy longer; the records of more need much memory
 
 VALIDITIES = ["valid", "suspect", "invalid"]
-
-
-class _Codes(dict[Any, int]):
-    """A number for each word, in the order in which they are first looked up."""
-
-    def __missing__(self, word: Any) -> int:
-        self[word] = code = len(self)
-        return code
 
 
 class Gathered:
     """What a journal, or a part of it, holds: the columns of its runs, the limits of its services,
     notes on lines that were skipped. The `study` is that of the whole.
-
-    Numbers are kept as arrays and words as codes, so that a large journal needs little memory.
     """
 
     def __init__(self, study: StudyLine, notes: list[str]) -> None:
         self.study = study
         self.ceilings: list[CeilingLine] = []
         self.notes = notes
-        self._values: dict[str, list[Any]] = {name: [] for name in COLUMNS}
+        self._values: dict[str, list[Any]] = {name: [] for name in COLUMNS}  # of some runs each
         self._generators: list[GeneratorKind | None] = []
-        self._codes = {name: _Codes() for name, column in COLUMNS.items() if column.dtype == WORD}
+        self._words: dict[Any, Any] = {}  # a word that many runs have is kept once
 
     def add(self, runs: Sequence[RunLine], ticks: Sequence[Readings | None] | None = None) -> None:
         """Append some runs, with their readings where their records no longer have them."""
-        rows = Rows(runs, self.study, ticks)
+        rows = rows_of(runs, self.study, ticks)
         self._generators += [kind_of(run.load) for run in runs]
         for name, column in COLUMNS.items():
+            values = rows[name]
             if column.dtype == WORD:
-                codes = map(self._codes[name].__getitem__, rows[name])
-                self._values[name].append(np.fromiter(codes, np.int64, len(runs)))
-            elif column.is_array:
-                self._values[name].append(rows[name])
-            else:
-                self._values[name] += rows[name]
+                values = [self._words.setdefault(word, word) for word in values]
+            self._values[name].append(values)
 
     def extend(self, later: Self) -> None:
         """Append all that the next part holds."""
@@ -145,11 +112,7 @@ class Gathered:
         self.notes += later.notes
         self._generators += later._generators
         for name, values in later._values.items():
-            if name in self._codes:
-                codes = np.array([self._codes[name][word] for word in later._codes[name]], np.int64)
-                self._values[name] += [codes[each] for each in values]
-            else:
-                self._values[name] += values
+            self._values[name] += values
 
     def frame(self) -> pd.DataFrame:
         """All runs that were added, marked where one differs from others of its cell."""
@@ -163,38 +126,17 @@ class Gathered:
         return frame.assign(outlier=label_outliers(frame))
 
     def _column(self, name: str) -> Any:
-        values, column = self._values[name], COLUMNS[name]
-        if name in self._codes:
-            codes = np.concatenate([np.array([], np.int64), *values])
-            return _categorical(name, list(self._codes[name]), codes)
+        column = COLUMNS[name]
         if column.is_array:
-            return np.concatenate([np.array([], column.dtype), *values])
-        if column.dtype == OBJECT:
-            return pd.Series(values, dtype=object)
-        if column.dtype == "boolean":
-            return pd.array(values, dtype="boolean")
-        times = pd.to_datetime(values, utc=True, errors="coerce", format="ISO8601")
-        return times.astype(column.dtype)
-
-
-def _categorical(name: str, words: list[Any], places: Integers) -> Any:
-    """The words at these places, as `pd.Categorical` has them, in a tenth of the time it takes."""
-    known = VALIDITIES if name == "validity" else sorted(word for word in words if word is not None)
-    codes = {word: code for code, word in enumerate(known)}
-    coded = np.array([codes.get(word, -1) for word in words], np.int64)
-    categories = pd.Index(known) if known else pd.Index([], dtype="str")  # text, also in Parquet
-    return pd.Categorical.from_codes(coded[places], categories)
-
-
-def live_frame(runs: Iterable[RunLine], study: StudyLine) -> pd.DataFrame:
-    """The frame of a study that is still being measured, of which some runs at a time are kept.
-
-    `scaling.load` would give the same for the study's journal at this moment.
-    """
-    gathered = Gathered(study, [])
-    for some in batched(runs, RUNS_AT_A_TIME):
-        gathered.add(some)
-    return gathered.frame()
+            return np.concatenate([np.array([], column.dtype), *self._values[name]])
+        values = list(chain.from_iterable(self._values[name]))
+        if column.dtype == WORD:
+            words = pd.array(values, dtype="str")  # text also where all is blank, as in Parquet
+            return pd.Categorical(words, VALIDITIES if name == "validity" else None)
+        if column.dtype.startswith("datetime"):
+            times = pd.to_datetime(values, utc=True, errors="coerce", format="ISO8601")
+            return times.astype(column.dtype)
+        return pd.Series(values, dtype=column.dtype)
 
 
 def joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
@@ -205,99 +147,61 @@ def joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 
 # -------------------------------------------------------------------------------------------- parts
-# A journal in parts, of 64 MiB or more, one on each CPU; in each some hundred runs at a time.
+# A journal in parts, of 64 MiB or more, one on each CPU; in each some thousand runs at a time.
 #
-# Ticks are nearly all of a journal and would not fit into memory together.
+# Ticks are nearly all of a journal and would not fit into memory together. Of 100,000 runs one
+# process takes 1.7 times as long as two.
 
 NO_TICKS = Ticks()
-CTRL_C = [signal.SIGINT]  # left to the process that waits for the others
 PART_BYTES = 64 << 20  # smaller ones take longer to hand over than to read
-HANDED_OVER = 0.05  # of the time to read a part: to hand over what was read of it
 
 
 def read_runs(file: Path) -> Gathered:
-    """All of a journal: its first part is read here, each other one by a process.
-
-    These are forked, since a fresh one would import for as long as it reads. They end with this
-    call, however it ends.
+    """All of a journal: in parts by a process each, where it is large.
 
     Raises:
         UsageError: as `read_lines` does, or a process was killed.
     """
-    first, *later = _ranges(file)
-    with ExitStack() as running:
-        try:
-            others = [running.enter_context(_reader(file, part)) for part in later]
-        except OSError:  # no process can be started: too many, or no memory for one
-            return _read(file, WHOLE)
-        read = _read(file, first)
-        for other in others:
-            read.extend(_received(file, other))
-    return read
+    parts = _parts(file)
+    if len(parts) > 1:
+        with suppress(OSError):  # no process can be started: too many, or no memory for one
+            return _read_at_once(file, parts)
+    return _read(file, WHOLE)
 
 
-def _ranges(file: Path) -> list[range]:
-    """The bytes of each part; a small or a packed journal is one. The first part is the largest:
-    what is read of the others must be handed over.
+def _parts(file: Path) -> list[range]:
+    """The bytes of each part; a small or a packed journal is one.
+
+    So is any journal where a fork is not safe: a process with several threads, such as a
+    notebook's, may hold locks that no thread of the fork would release. A fresh process would
+    import for as long as it reads. numpy ends its own threads before a fork.
     """
+    may_fork = sys.platform == "linux" and threading.active_count() == 1
+    if not may_fork or file.suffix == ".gz":
+        return [WHOLE]
     size = file.stat().st_size
-    most = len(os.sched_getaffinity(0)) if _can_fork() and file.suffix != ".gz" else 1
-    count = max(1, min(most, size // PART_BYTES))
-    ends = [
-        round(size * (place + HANDED_OVER) / (count + HANDED_OVER)) for place in range(1, count)
-    ]
-    return list(starmap(range, pairwise([0, *ends, WHOLE.stop])))
+    count = max(1, min(len(os.sched_getaffinity(0)), size // PART_BYTES))
+    ends = [size * place // count for place in range(count)]
+    return [range(*each) for each in pairwise([*ends, WHOLE.stop])]
 
 
-def _can_fork() -> bool:
-    """Whether a fork is safe.
+def _read_at_once(file: Path, parts: Sequence[range]) -> Gathered:
+    from concurrent.futures import ProcessPoolExecutor  # slow to import
+    from concurrent.futures.process import BrokenProcessPool
 
-    A process with several threads, such as a notebook's, may hold locks that no thread of the fork
-    would release. numpy ends its own threads before a fork.
-    """
-    return sys.platform == "linux" and threading.active_count() == 1
-
-
-@contextmanager
-def _reader(file: Path, part: range) -> Iterator[Connection]:
-    """A process that reads a part; gives the end of the pipe that it will send it through."""
-    context = get_context("fork")
-    ours, theirs = context.Pipe(duplex=False)
-    with ours:
-        with theirs:
-            process = context.Process(target=_send, args=(file, part, theirs), daemon=True)
-            signal.pthread_sigmask(signal.SIG_BLOCK, CTRL_C)  # the process keeps it blocked
-            try:
-                process.start()
-            finally:
-                signal.pthread_sigmask(signal.SIG_UNBLOCK, CTRL_C)
+    at_ctrl_c = (signal.SIGINT, signal.SIG_DFL)  # it ends them without a word
+    fork = get_context("fork")
+    with ProcessPoolExecutor(len(parts), fork, signal.signal, at_ctrl_c) as processes:
         try:
-            yield ours
-        finally:
-            process.kill()
-            process.join()
-
-
-def _send(file: Path, part: range, through: Connection) -> None:
-    try:
-        read: Gathered | UsageError = _read(file, part)
-    except UsageError as error:
-        read = error
-    with suppress(BrokenPipeError):  # nobody waits any more
-        through.send(read)
-
-
-def _received(file: Path, reader: Connection) -> Gathered:
-    try:
-        read: Gathered | UsageError = reader.recv()
-    except EOFError:
-        raise UsageError(
-            f"{file}: a process that read a part of it was ended, perhaps for want of memory; "
-            f"to read it in one process: taskset -c 0 scaling …"
-        ) from None
-    if isinstance(read, UsageError):
-        raise read
-    return read
+            first, *later = processes.map(_read, repeat(file), parts)
+        except BrokenProcessPool:
+            raise UsageError(
+                f"{file}: a process that read a part of it was ended, perhaps for want of memory; "
+                f"to read it in one process: taskset -c 0 scaling …"
+            ) from None
+    for each in later:
+        first.extend(each)
+    return first
 
 
 def _read(file: Path, part: range) -> Gathered:

@@ -11,7 +11,7 @@ from operator import attrgetter
 import numpy as np
 
 from scaling.analysis.arrays import Flags, Floats
-from scaling.analysis.table.column import FLAG, WORD, Column, Read, Shown, SomeRuns, where
+from scaling.analysis.table.column import FLAG, WORD, Column, Read, Rows, Shown, where
 from scaling.analysis.table.stacks import NS_PER_S
 from scaling.base.vocabulary import PROCESSES
 from scaling.journal.record import GilStates, Machine, RunLine, ServiceUse
@@ -52,7 +52,7 @@ def allocator_state(minor_faults_per_op: float) -> str | None:
     return "mapping" if minor_faults_per_op >= MAPPING_FAULTS else "keeping"
 
 
-def _gil_enabled(rows: SomeRuns) -> list[bool | None]:
+def _gil_enabled(rows: Rows) -> list[bool | None]:
     states = np.array([_ever_on(each.gil) for each in rows.every_process])
     return [None if count != count else count > 0 for count in _total(rows, states).tolist()]
 
@@ -63,11 +63,11 @@ def _ever_on(gil: GilStates) -> float:
     return float(max(gil.seen, default=np.nan))
 
 
-def _allocator(rows: SomeRuns) -> list[str | None]:
+def _allocator(rows: Rows) -> list[str | None]:
     return [every[0].allocator if every else None for every in rows.processes]
 
 
-def _counts(rows: SomeRuns, name: str) -> Floats:
+def _counts(rows: Rows, name: str) -> Floats:
     """A count of each process; NaN where it is None."""
     return np.array(list(map(attrgetter(name), rows.every_process)), np.float64)
 
@@ -76,7 +76,7 @@ def _summed(name: str, unit: float = 1.0) -> Read:
     return lambda rows: _total(rows, _counts(rows, name)) / unit
 
 
-def _os_threads(rows: SomeRuns) -> Floats:
+def _os_threads(rows: Rows) -> Floats:
     # Sub-interpreters are in the process of their host, which counts the same threads.
     one_process = np.array([run.cell.model == "interpreters" for run in rows.runs], np.bool_)
     of_its_run = np.diff(rows.process_rows, prepend=-1) == 0  # but the first one
@@ -84,7 +84,7 @@ def _os_threads(rows: SomeRuns) -> Floats:
     return _total(rows, np.where(of_its_run & one_process[rows.process_rows], np.nan, threads))
 
 
-def _start_s(rows: SomeRuns) -> list[float | None]:
+def _start_s(rows: Rows) -> list[float | None]:
     warmup_s = float(rows.study.study.get("warmup_s") or 0.0)
     return [_started_in_s(run, warmup_s) for run in rows.runs]
 
@@ -104,7 +104,7 @@ def _started_in_s(run: RunLine, warmup_s: float) -> float | None:
     return (opened - started) / NS_PER_S - (0.0 if run.record.finite else warmup_s)
 
 
-def _total(rows: SomeRuns, values: Floats) -> Floats:
+def _total(rows: Rows, values: Floats) -> Floats:
     """The sum over the processes of each run of what is known; NaN if nothing is."""
     known = np.isfinite(values)
     places, runs = rows.process_rows[known], len(rows.runs)
@@ -172,7 +172,7 @@ CAN_ASK = {each.asked_by for each in SERVICES.values() if each.fresh}
 
 
 def _of(service: str, figure: Callable[[ServiceUse], float | None]) -> Read:
-    def read(rows: SomeRuns) -> Floats:
+    def read(rows: Rows) -> Floats:
         uses = [run.services.get(service) for run in rows.runs]
         return np.array([use and figure(use) for use in uses], np.float64)  # None is NaN
 
@@ -182,7 +182,7 @@ def _of(service: str, figure: Callable[[ServiceUse], float | None]) -> Read:
 def per_operation(read: Read) -> Read:
     """Read a figure over the runs' operations; NaN where there were none."""
 
-    def divided(rows: SomeRuns) -> Floats:
+    def divided(rows: Rows) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(rows["operations"] > 0, read(rows) / rows["operations"], np.nan)
 
@@ -195,7 +195,6 @@ def _columns(role: str, service: str, place: int) -> dict[str, Column]:
             read=per_operation(_of(service, lambda use: use.window_cpu_s)),
             unit="s",
             definition=f"CPU time of {service} (all its processes) in the window ÷ operations",
-            words=f"CPU time of the {role} per request",
             better="less",
             noise="cpu_s_per_op",
             shown=Shown(
@@ -210,11 +209,7 @@ def _columns(role: str, service: str, place: int) -> dict[str, Column]:
             better="less",
             noise="PSS",
             shown=Shown(
-                heading=f"{role} MiB",
-                name=f"{role}_mib",
-                factor=2.0**-20,
-                place=place + 1,
-                extra=True,
+                heading=f"{role} MiB", name=f"{role}_mib", factor=2.0**-20, place=place + 1
             ),
         ),
     }
@@ -222,17 +217,12 @@ def _columns(role: str, service: str, place: int) -> dict[str, Column]:
         columns[f"{role}_connections"] = Column(
             read=_of(service, lambda use: use.connections),
             definition=f"connections of clients to {service} at the window's end",
-            shown=Shown(
-                heading=f"{role} connections",
-                name=f"{role}_connections",
-                place=place + 2,
-                extra=True,
-            ),
+            shown=Shown(heading=f"{role} connections", name=f"{role}_connections", place=place + 2),
         )
     return columns
 
 
-def _of_all(rows: SomeRuns) -> Floats:
+def _of_all(rows: Rows) -> Floats:
     """CPU s per operation of the workers and of what is around them, as far as they are there.
 
     NaN where nothing can be around them, and where a database, cache or broker is a user's own.
@@ -263,7 +253,6 @@ SERVICE_USE = where(
         definition="CPU time in the window ÷ operations of workers, proxy, pooler, database, "
         "cache and broker together, as far as they are there; NaN where none of the last three can "
         "be",
-        words="CPU time of a request in all parts",
         better="less",
         noise="cpu_s_per_op",
         shown=Shown(heading="stack µs CPU", name="stack_cpu_us_per_op", factor=1e6, place=119),
@@ -275,7 +264,6 @@ SERVICE_USE = where(
 
 LEAST_OF_N = 0.9
 IN_SERVER = {ROLES["cache"], ROLES["broker"]}
-SHARED_CORES = "shared cores"  # what tables and captions print beside such throughput
 
 
 def usable_cores(machine: Machine) -> float:
@@ -297,7 +285,7 @@ def gain_bound(
     return np.minimum(workers, bound)
 
 
-def _bounds(rows: SomeRuns) -> Floats:
+def _bounds(rows: Rows) -> Floats:
     if not rows.has_load and not rows.has_services:
         return np.full(len(rows.runs), np.nan)
     usable = usable_cores(rows.study.machine)
@@ -322,7 +310,7 @@ def _workers_cores(run: RunLine, usable: float) -> float:
     return usable - len(run.load.cpus)
 
 
-def _services_s(rows: SomeRuns) -> Floats:
+def _services_s(rows: Rows) -> Floats:
     """CPU s of the services per request: of all in the window, or at least the busiest process."""
     in_window = [[use.window_cpu_s for use in run.services.values()] for run in rows.runs]
     busiest = [sum(use.busy_fraction or 0.0 for use in run.services.values()) for run in rows.runs]
@@ -334,7 +322,7 @@ def _services_s(rows: SomeRuns) -> Floats:
     return np.where(known, per_request, at_least)
 
 
-def _shared(rows: SomeRuns) -> Flags:
+def _shared(rows: Rows) -> Flags:
     return np.asarray(rows["gain_bound"] < LEAST_OF_N * rows["workers"])
 
 

@@ -3,26 +3,15 @@ figures that a workload makes itself.
 """
 
 import math
-from collections.abc import Sequence
 
-from scaling.analysis.table.column import (
-    COUNT,
-    FLAG,
-    OBJECT,
-    WORD,
-    Column,
-    Noise,
-    Shown,
-    SomeRuns,
-    where,
-)
+from scaling.analysis.table.column import COUNT, FLAG, OBJECT, WORD, Column, Noise, Rows, Shown
 from scaling.analysis.validity import validity
 from scaling.journal.record import Parameters, Record, RunLine
 
 KERNELS_PSS = "0.1.0"  # of journals with the kernel's PSS, which other programs lower
 
 
-def _sorted_parameters(rows: SomeRuns) -> list[str]:
+def _sorted_parameters(rows: Rows) -> list[str]:
     return [Parameters.of(run.cell.parameters).text for run in rows.runs]
 
 
@@ -31,7 +20,7 @@ def _busiest(run: RunLine) -> float | None:
     return max(busy, default=None)
 
 
-def _pss_bytes(rows: SomeRuns) -> list[int | None]:
+def _pss_bytes(rows: Rows) -> list[int | None]:
     """Blank in journals of `KERNELS_PSS`, where it is less than a single process's memory."""
     if rows.study.scaling == KERNELS_PSS:
         return [None] * len(rows.runs)
@@ -43,20 +32,10 @@ def _word(path: str, definition: str) -> Column:
 
 
 def _bytes(
-    path: str,
-    definition: str,
-    words: str = "",
-    noise: Noise = "throughput",
-    shown: Shown | None = None,
+    path: str, definition: str, noise: Noise = "throughput", shown: Shown | None = None
 ) -> Column:
     return Column(
-        read=path,
-        unit="B",
-        definition=definition,
-        words=words,
-        better="less",
-        noise=noise,
-        shown=shown,
+        read=path, unit="B", definition=definition, better="less", noise=noise, shown=shown
     )
 
 
@@ -98,9 +77,7 @@ REQUESTED = {
     ),
     "block": Column(read="block", dtype=COUNT, definition="block that the run is part of, from 0"),
     "position": Column(
-        read="position",
-        dtype=COUNT,
-        definition="place of the run within its block, from 0",
+        read="position", dtype=COUNT, definition="place of the run within its block, from 0"
     ),
     "attempt": Column(read="attempt", dtype=COUNT, definition="1, or more when it was run again"),
     "in_turn": Column(
@@ -109,8 +86,7 @@ REQUESTED = {
         definition="its window was taken in slices, in turn with cells that it is compared with",
     ),
     "group": Column(
-        read="group",
-        definition="runs of a block with the same number took turns with each other",
+        read="group", definition="runs of a block with the same number took turns with each other"
     ),
     "alone": _word("alone", "why it took turns with no other run"),
     "outside": Column(
@@ -129,50 +105,34 @@ MEMORY = {
         "memory.rss_bytes",
         "resident memory of the child's tree at the window's end (older journals: median sample in "
         "the window)",
-        words="RSS",
         noise="RSS",
-        shown=Shown(heading="RSS MiB", name="rss_mib", factor=2.0**-20, place=55, extra=True),
+        shown=Shown(heading="RSS MiB", name="rss_mib", factor=2.0**-20, place=55),
     ),
-    "window_rss_bytes": _bytes(
-        "memory.window_rss_bytes",
-        "the same in the window, median sample",
-        words="RSS in the window",
-    ),
+    "window_rss_bytes": _bytes("memory.window_rss_bytes", "the same in the window, median sample"),
     "pss_bytes": Column(
         read=_pss_bytes,
         unit="B",
         definition="the same at the window's end, but memory that its processes share counts once, "
         "even if other processes of the machine share it, too",
-        words="PSS",
         better="less",
         noise="PSS",
     ),
     "idle_pss_bytes": _bytes(
         "memory.idle_pss_bytes",
         "PSS of servers that answer, before any load is sent to them",
-        words="PSS before the load",
         noise="PSS",
     ),
     "uss_bytes": _bytes(
         "memory.uss_bytes",
         "memory that only one of its processes has, even if other processes of the machine share "
         "it, at the window's end",
-        words="USS",
     ),
     "peak_bytes": _bytes(
         "memory.peak_bytes",
         "sum over processes of the highest resident memory of each (VmHWM), at any time",
-        words="peak RSS",
         noise="RSS",
         # The memory of finite work is read at the end, when its tasks are gone: hence the peak.
-        shown=Shown(
-            heading="peak RSS MiB",
-            name="peak_rss_mib",
-            factor=2.0**-20,
-            place=60,
-            finite_only=True,
-            swept=True,
-        ),
+        shown=Shown(heading="peak RSS MiB", name="peak_rss_mib", factor=2.0**-20, place=60),
     ),
 }
 
@@ -202,14 +162,10 @@ SURROUNDINGS = {
         definition="how far wall clock and monotonic clock moved apart",
         in_frame=False,
     ),
-    **where(
-        "has_services",
-        {
-            "site_busy_fraction": Column(
-                read=lambda rows: list(map(_busiest, rows.runs)),
-                definition="share of a core that the busiest process of a service used",
-            )
-        },
+    "site_busy_fraction": Column(
+        read=lambda rows: list(map(_busiest, rows.runs)),
+        definition="share of a core that the busiest process of a service used",
+        needs="has_services",
     ),
     "at": Column(read="at", dtype="datetime64[us, UTC]", definition="when the run began"),
 }
@@ -256,15 +212,11 @@ def _read(name: str) -> tuple[list[str], str]:
     return words, ""
 
 
-def own_figures(records: Sequence[Record | None]) -> list[dict[str, float]]:
-    """A dict for each record, name to figure; empty where there are none."""
-    return [_merged(record) if record is not None else {} for record in records]
-
-
-def _of_rows(rows: SomeRuns) -> list[dict[str, float]]:
+def own_figures(rows: Rows) -> list[dict[str, float]]:
+    """A dict for each run, name to figure; empty where there are none."""
     if not rows.any_worker_has("figures"):
         return [{}] * len(rows.runs)
-    return own_figures(rows.records)
+    return [_merged(record) if record is not None else {} for record in rows.records]
 
 
 def _merged(record: Record) -> dict[str, float]:
@@ -285,11 +237,11 @@ def _together(name: str, values: list[float]) -> float:
 
 OWN_FIGURES = {
     "figures": Column(
-        read=_of_rows,
+        read=own_figures,
         dtype=OBJECT,
         definition="the workload's own figures, a dict: mean of the workers, `_max` max, `_total` "
         "sum",
-    ),
+    )
 }
 
 

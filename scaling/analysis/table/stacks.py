@@ -5,11 +5,12 @@ take four times the memory, and reading twice the time: they would not stay in a
 """
 
 import struct
-from collections.abc import Callable, Iterable, Iterator
-from functools import cache, cached_property
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from itertools import compress
-from operator import attrgetter
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -18,23 +19,19 @@ from scaling.journal.record import Record
 
 NS_PER_S = 1e9
 
-# What `_pack` lists: readings at every tick, counters of which the ends are enough, and the rest.
-SERIES, COUNTERS, SINGLES = 4, 3, 3
-
-# The lists that every worker has, each with a value for every tick.
-NEEDED = ("instant_ns", "time_ns", "operations", "errors", "bytes")
-_needed = attrgetter(*NEEDED)
+# What `_pack` lists: readings at every tick, what counters gained, and the rest.
+SERIES, GAINS, SINGLES = 4, 3, 3
 
 
 class Shape(NamedTuple):
     """What runs must have in common to be stacked."""
 
     finite: bool
+    outside: bool
     workers: int
     ticks: int
     cpu_known: bool
     faults_known: bool
-    outside: bool
 
     def without_cpu(self) -> Self:
         """The same with CPU time that is not known."""
@@ -48,81 +45,45 @@ class Readings(NamedTuple):
     packed: bytes
 
 
+@dataclass(frozen=True, eq=False)
 class Stack:
     """Runs of one shape. Arrays are runs × workers × ticks, or runs × workers.
 
-    `rows` are the places of the runs among those that the stack was made from.
+    `rows` are the places of the runs among those that the stack was made from; `finite` runs are
+    those of a stated number of operations. Of commands, measured from `outside`, one worker stands
+    for all. `instant` is when each tick was due, `time` when it ran, ns. `operations` count from
+    the worker's start, `cpu` is its CPU time, ns. `errors`, bytes of `payload` and `minor_faults`
+    are what came between its first and last tick. Its traffic started at `busy_from` and was
+    stopped at `busy_until`; it `serves` if it only answers others. `cpu` and `minor_faults` are
+    None where a worker of the runs has none.
     """
 
-    def __init__(self, shape: Shape, rows: list[int], numbers: Integers) -> None:
-        self.shape = shape
-        self.rows = rows
-        self._numbers = numbers  # runs × workers × what `_pack` lists
+    rows: list[int]
+    finite: bool
+    outside: bool
+    instant: Integers
+    time: Integers
+    operations: Integers
+    cpu: Integers | None
+    errors: Floats
+    payload: Floats
+    minor_faults: Floats | None
+    busy_from: Integers
+    busy_until: Integers
+    serves: Flags
 
-    @property
-    def finite(self) -> bool:
-        """Whether these are runs of a stated number of operations."""
-        return self.shape.finite
-
-    def part(self, chosen: Flags) -> "Stack":
+    def part(self, chosen: Flags) -> Self:
         """The chosen runs alone; shape of `chosen`: (runs,)."""
-        return Stack(self.shape, list(compress(self.rows, chosen)), self._numbers[chosen])
-
-    @property
-    def outside(self) -> bool:
-        """Whether these are runs of a command: one worker stands for all that it has."""
-        return self.shape.outside
-
-    @property
-    def instant(self) -> Integers:
-        """When each tick was due, ns."""
-        return self._series(0)
-
-    @property
-    def time(self) -> Integers:
-        """When each tick ran, ns."""
-        return self._series(1)
-
-    @property
-    def operations(self) -> Integers:
-        """Operations since the worker began, at each tick."""
-        return self._series(2)
-
-    @property
-    def cpu(self) -> Integers | None:
-        """CPU time of the worker at each tick, ns; None where a worker of the runs has none."""
-        return self._series(3) if self.shape.cpu_known else None
-
-    @property
-    def errors(self) -> Floats:
-        """Operations that went wrong between a worker's first and last tick; runs × workers."""
-        return self._gained(0)
-
-    @property
-    def bytes(self) -> Floats:
-        """Payload moved in that time."""
-        return self._gained(1)
-
-    @property
-    def minor_faults(self) -> Floats | None:
-        """Pages fetched in that time; None where a worker of the runs does not know it."""
-        return self._gained(2) if self.shape.faults_known else None
-
-    @property
-    def busy_from(self) -> Integers:
-        """When each worker's traffic started, ns."""
-        return self._single(0)
-
-    @property
-    def busy_until(self) -> Integers:
-        """When each worker was stopped, ns."""
-        return self._single(1)
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        arrays: dict[str, Any] = {
+            name: value[chosen] for name, value in values.items() if isinstance(value, np.ndarray)
+        }
+        return replace(self, rows=list(compress(self.rows, chosen)), **arrays)
 
     @cached_property
     def rated(self) -> Flags:
         """The workers that are compared: not those that only serve, unless all do."""
-        serves = self._single(2).astype(np.bool_)
-        return np.asarray(~serves | serves.all(axis=1, keepdims=True))
+        return np.asarray(~self.serves | self.serves.all(axis=1, keepdims=True))
 
     @cached_property
     def late_s(self) -> Floats:
@@ -186,17 +147,6 @@ class Stack:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(self.done / self.own_s)
 
-    def _series(self, place: int) -> Integers:
-        ticks = self.shape.ticks
-        return self._numbers[..., place * ticks : (place + 1) * ticks]
-
-    def _gained(self, place: int) -> Floats:
-        first = SERIES * self.shape.ticks + 2 * place
-        return over_window(self._numbers[..., first : first + 2])
-
-    def _single(self, place: int) -> Integers:
-        return self._numbers[..., SERIES * self.shape.ticks + 2 * COUNTERS + place]
-
 
 def over_window(readings: Integers) -> Floats:
     """What a counter gained between the first and the last tick: runs × workers."""
@@ -205,15 +155,38 @@ def over_window(readings: Integers) -> Floats:
 
 def stacks(runs: Iterable[Readings | None]) -> Iterator[Stack]:
     """Runs with usable ticks, together with those of the same shape; the others are left out."""
-    shapes: dict[Shape, tuple[list[int], list[bytes]]] = {}
+    shapes: dict[Shape, dict[int, bytes]] = {}
     for row, readings in enumerate(runs):
         if readings is not None:
-            rows, packed = shapes.setdefault(readings.shape, ([], []))
-            rows.append(row)
-            packed.append(readings.packed)
-    for shape, (rows, packed) in shapes.items():
-        numbers = np.frombuffer(b"".join(packed), np.int64)
-        yield Stack(shape, rows, numbers.reshape(len(rows), shape.workers, -1))
+            shapes.setdefault(readings.shape, {})[row] = readings.packed
+    for shape, packed in shapes.items():
+        numbers = np.frombuffer(b"".join(packed.values()), np.int64)
+        yield _stack(shape, list(packed), numbers.reshape(len(packed), shape.workers, -1))
+
+
+def _stack(shape: Shape, rows: list[int], numbers: Integers) -> Stack:
+    """Runs from what `_pack` lists of them: runs × workers × numbers."""
+    gained = SERIES * shape.ticks
+    single = gained + GAINS
+    instant, time, operations, cpu = np.split(numbers[..., :gained], SERIES, axis=-1)
+    gains = numbers[..., gained:single].astype(np.float64)
+    errors, payload, faults = np.moveaxis(gains, -1, 0)
+    busy_from, busy_until, serves = np.moveaxis(numbers[..., single:], -1, 0)
+    return Stack(
+        rows=rows,
+        finite=shape.finite,
+        outside=shape.outside,
+        instant=instant,
+        time=time,
+        operations=operations,
+        cpu=cpu if shape.cpu_known else None,
+        errors=errors,
+        payload=payload,
+        minor_faults=faults if shape.faults_known else None,
+        busy_from=busy_from,
+        busy_until=busy_until,
+        serves=serves.astype(np.bool_),
+    )
 
 
 def readings(record: Record | None) -> Readings | None:
@@ -221,13 +194,11 @@ def readings(record: Record | None) -> Readings | None:
     shape = None if record is None else _shape(record)
     if record is None or shape is None:
         return None
-    try:
-        return _pack(record, shape)
-    except struct.error:  # None at a tick between the ends, or a number beyond 64 bits
-        try:
-            return _pack(record, shape.without_cpu())
-        except struct.error:
-            return None
+    # Packing fails for None at a tick between the ends, and for a number beyond 64 bits.
+    for each in (shape, shape.without_cpu()):
+        with suppress(struct.error):
+            return Readings(each, _pack(record, each))
+    return None
 
 
 def _shape(record: Record) -> Shape | None:
@@ -235,19 +206,21 @@ def _shape(record: Record) -> Shape | None:
     count = len(workers[0].ticks.time_ns) if workers else 0
     if count < 2:
         return None
-    even = [count] * len(NEEDED)
     cpu_known = faults_known = True
     for worker in workers:
         its = worker.ticks
-        if [*map(len, _needed(its))] != even:
+        if (
+            not len(its.instant_ns) == len(its.time_ns) == len(its.operations) == count
+            or not len(its.errors) == len(its.bytes) == count
+        ):
             return None
         cpu_known = cpu_known and _known(its.cpu_ns, count)
         faults_known = faults_known and _known(its.minor_faults, count)
     outside = record.outside is not None
-    return Shape(record.finite, len(workers), count, cpu_known, faults_known, outside)
+    return Shape(record.finite, outside, len(workers), count, cpu_known, faults_known)
 
 
-def _known(readings: list[int | None] | None, ticks: int) -> bool:
+def _known(readings: Sequence[int | None] | None, ticks: int) -> bool:
     """Whether a reading that not every system gives is there at the first and last tick."""
     return (
         readings is not None
@@ -257,36 +230,27 @@ def _known(readings: list[int | None] | None, ticks: int) -> bool:
     )
 
 
-def _pack(record: Record, shape: Shape) -> Readings:
+def _pack(record: Record, shape: Shape) -> bytes:
     """All that figures need, in one call for each worker; 0 in the place of what is not known."""
-    pack = _packer(SERIES * shape.ticks + 2 * COUNTERS + SINGLES)
+    numbers = struct.Struct(f"{SERIES * shape.ticks + GAINS + SINGLES}q")
     nothing = [0] * shape.ticks
     packed = []
     for worker in record.workers:
         its = worker.ticks
-        instants, times, operations, errors, payload = _needed(its)
         cpu = its.cpu_ns if shape.cpu_known and its.cpu_ns else nothing
         faults = its.minor_faults if shape.faults_known and its.minor_faults else nothing
         packed.append(
-            pack(
-                *instants,
-                *times,
-                *operations,
+            numbers.pack(
+                *its.instant_ns,
+                *its.time_ns,
+                *its.operations,
                 *cpu,
-                errors[0],
-                errors[-1],
-                payload[0],
-                payload[-1],
-                faults[0],
-                faults[-1],
+                its.errors[-1] - its.errors[0],
+                its.bytes[-1] - its.bytes[0],
+                (faults[-1] or 0) - (faults[0] or 0),
                 worker.busy_from_ns or 0,
                 worker.busy_until_ns or 0,
                 worker.serves,
             )
         )
-    return Readings(shape, b"".join(packed))
-
-
-@cache
-def _packer(numbers: int) -> Callable[..., bytes]:
-    return struct.Struct(f"{numbers}q").pack
+    return b"".join(packed)

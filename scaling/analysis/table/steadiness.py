@@ -19,7 +19,7 @@ from functools import cache
 import numpy as np
 
 from scaling.analysis.arrays import Floats
-from scaling.analysis.table.column import OBJECT, WORD, Column, SomeRuns
+from scaling.analysis.table.column import WORD, Column
 from scaling.analysis.table.stacks import NS_PER_S, Stack
 from scaling.analysis.table.ticks import from_ticks
 
@@ -98,15 +98,6 @@ def _chance(freedom: int) -> float:
     return float(stdtrit(freedom, 1 - FALSE_ALARMS / (2 * pairs)))
 
 
-def _rise_and_fall(rows: SomeRuns) -> tuple[Floats, Floats]:
-    """Both of every run, computed together; NaN for finite work that is done at once."""
-    rise, fall = np.full((2, len(rows.runs)), np.nan)
-    for stack in rows.stacks:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            rise[stack.rows], fall[stack.rows] = rise_and_fall(rates_over_time(stack))
-    return rise, fall
-
-
 STEADINESS = {
     "steadiness": Column(
         read=lambda rows: list(map(steadiness, rows["rise"].tolist(), rows["fall"].tolist())),
@@ -118,19 +109,13 @@ STEADINESS = {
         read=from_ticks(lambda stack: late_rise(rates_over_time(stack))),
         definition="rate in the last quarter of the window ÷ rate before it, minus 1",
     ),
-    "rise_and_fall": Column(
-        read=_rise_and_fall,
-        dtype=OBJECT,
-        definition="the two that follow",
-        in_frame=False,
-    ),
     "rise": Column(
-        read=lambda rows: rows["rise_and_fall"][0],
+        read=from_ticks(lambda stack: rise_and_fall(rates_over_time(stack))[0]),
         definition="by how much of the mean rate a quarter rises above an earlier one, at most",
         in_frame=False,
     ),
     "fall": Column(
-        read=lambda rows: rows["rise_and_fall"][1],
+        read=from_ticks(lambda stack: rise_and_fall(rates_over_time(stack))[1]),
         definition="by how much of the mean rate a quarter falls below an earlier one, at most",
         in_frame=False,
     ),

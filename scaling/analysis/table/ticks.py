@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from scaling.analysis.arrays import Flags, Floats, Integers
-from scaling.analysis.table.column import Column, Read, Shown, SomeRuns
+from scaling.analysis.table.column import Column, Read, Rows, Shown
 from scaling.analysis.table.processes import process_cpu_s
 from scaling.analysis.table.stacks import NS_PER_S, Stack, over_window, readings, stacks
 from scaling.analysis.validity.course import LEAST_STALL, MISSED
@@ -32,7 +32,7 @@ def from_ticks(
     NaN is the value of runs of the other kind, without a record, or with ticks that do not fit.
     """
 
-    def read(rows: SomeRuns) -> Floats:
+    def read(rows: Rows) -> Floats:
         known = [each for each in rows.stacks if not (inside and each.outside)]
         return _read(figure, known, len(rows.runs), of)
 
@@ -65,8 +65,8 @@ def _finish_gap(stack: Stack) -> Floats:
     return np.asarray(1 - first / stack.counted_s[:, 0])
 
 
-def _payload_per_s(rows: SomeRuns) -> Floats:
-    moved = from_ticks(lambda stack: (stack.bytes / stack.counted_s).sum(axis=1), inside=True)
+def _payload_per_s(rows: Rows) -> Floats:
+    moved = from_ticks(lambda stack: (stack.payload / stack.counted_s).sum(axis=1), inside=True)
     served = np.array([run.load is not None for run in rows.runs], dtype=bool)
     per_s = np.asarray(moved(rows))
     return np.where(served & (per_s == 0), np.nan, per_s)
@@ -81,7 +81,7 @@ def _cpu_per_operation(stack: Stack) -> Floats | None:
     return None if cpu_s is None else _per_operation(cpu_s, stack)
 
 
-def _cost_per_operation(rows: SomeRuns) -> Floats:
+def _cost_per_operation(rows: Rows) -> Floats:
     """Of served runs with all threads of their processes, as commands have it: a pool's, too."""
     found = from_ticks(_cpu_per_operation)(rows)
     whole_s = np.array([np.nan if run.load is None else process_cpu_s(run) for run in rows.runs])
@@ -111,18 +111,14 @@ COUNTED = {
         unit="operations/s",
         definition="sum over workers of operations between first and last tick ÷ time; finite: "
         "operations of all workers ÷ `finish_s`; primitives: without the empty loop",
-        words="throughput",
         better="more",
-        shown=Shown(
-            heading="{operation}/s", name="throughput_per_s", place=0, always=True, swept=True
-        ),
+        shown=Shown(heading="{operation}/s", name="throughput_per_s", place=0),
     ),
     "finish_s": Column(
         read=from_ticks(lambda stack: stack.counted_s[:, 0], of="finite"),
         unit="s",
         definition="finite only: release of all workers to the last one's finish; of work that is "
         "done in rounds, the sum of these",
-        words="time to finish",
         better="less",
         shown=Shown(heading="finish s", name="finish_s", place=10),
     ),
@@ -158,15 +154,12 @@ COUNTED = {
         definition="CPU time of the workers' threads (of a served run: of all threads of their "
         "processes; of a command: of all its processes) ÷ operations; primitives: without the "
         "empty loop",
-        words="CPU time per operation",
         better="less",
         noise="cpu_s_per_op",
-        shown=Shown(heading="CPU µs/op", name="cpu_us_per_op", factor=1e6, place=40, always=True),
+        shown=Shown(heading="CPU µs/op", name="cpu_us_per_op", factor=1e6, place=40),
     ),
     "cpu_busy": Column(
-        read=from_ticks(_cpu_busy),
-        definition="CPU s per s, summed over workers: cores in use",
-        words="cores in use",
+        read=from_ticks(_cpu_busy), definition="CPU s per s, summed over workers: cores in use"
     ),
 }
 
@@ -175,7 +168,7 @@ FAULTS = {
         read=from_ticks(_faults_per_operation),
         definition="pages fetched from the kernel ÷ operations",
         better="less",
-    ),
+    )
 }
 
 
@@ -268,7 +261,7 @@ BUSY = {
         definition="share of the counted time in which all workers were busy, worst worker; not of "
         "finite runs",
         better="more",
-    ),
+    )
 }
 
 
@@ -305,7 +298,7 @@ FAIRNESS = {
         definition="Jain's index of the workers' rates (operations ÷ own time, who only serves "
         "left out): 1 equal, 1/N one has all",
         better="more",
-        shown=Shown(heading="fairness", name="fairness", place=140, extra=True),
+        shown=Shown(heading="fairness", name="fairness", place=140),
     ),
     "fairness_min_max": Column(
         read=from_ticks(_slowest_over_fastest, inside=True),
@@ -344,17 +337,15 @@ LAG = {
         read=from_ticks(lambda stack: np.median(_lag_s(stack), axis=1), of="windowed", inside=True),
         unit="s",
         definition="loop lag: how late a tick ran, median of all ticks; not of finite runs",
-        words="loop lag",
         better="less",
-        shown=Shown(heading="lag ms", name="lag_p50_ms", factor=1e3, place=120, extra=True),
+        shown=Shown(heading="lag ms", name="lag_p50_ms", factor=1e3, place=120),
     ),
     "lag_max_s": Column(
         read=from_ticks(lambda stack: _lag_s(stack).max(axis=1), of="windowed", inside=True),
         unit="s",
         definition="loop lag: the latest tick of any worker; not of finite runs",
-        words="worst loop lag",
         better="less",
-        shown=Shown(heading="worst lag ms", name="lag_max_ms", factor=1e3, place=136, extra=True),
+        shown=Shown(heading="worst lag ms", name="lag_max_ms", factor=1e3, place=136),
     ),
     "early_max_s": Column(
         read=from_ticks(_early_s),

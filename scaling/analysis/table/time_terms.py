@@ -18,7 +18,7 @@ from operator import attrgetter
 import numpy as np
 
 from scaling.analysis.arrays import Floats
-from scaling.analysis.table.column import OBJECT, Column, SomeRuns
+from scaling.analysis.table.column import OBJECT, Column, Rows
 from scaling.analysis.table.processes import process_cpu_s
 from scaling.analysis.table.stacks import NS_PER_S, Stack, over_window
 from scaling.journal.record import Record, RunLine, ThreadUse
@@ -44,7 +44,7 @@ def wilson_upper(share: Floats, samples: Floats) -> Floats:
     return np.asarray((middle + half) / (1 + per_sample))
 
 
-def _terms(rows: SomeRuns) -> dict[str, Floats]:
+def _terms(rows: Rows) -> dict[str, Floats]:
     """All columns that follow but `waits`, in s per operation."""
     names = ("worker", *TERMS, "other_threads")
     found = {name: np.full(len(rows.runs), np.nan) for name in names}
@@ -86,7 +86,7 @@ def _of_stack(stack: Stack, runs: list[RunLine]) -> dict[str, Floats]:
     blocked_s = waiting_s * blocked_part
     sampled = (samples > 0).all(axis=1)
     idle_s = np.where(sampled[:, None], waiting_s - blocked_s, off_s)
-    least_idle_s = idle_s.min(axis=1) * stack.shape.workers
+    least_idle_s = idle_s.min(axis=1) * idle_s.shape[1]
 
     total = stack.counted_s.sum(axis=1)
     terms = {
@@ -160,7 +160,7 @@ def _counts(calls: dict[str, int]) -> tuple[int, int, int]:
     return taken - idle - neither, idle, taken
 
 
-def _shares(rows: SomeRuns) -> list[dict[str, float]]:
+def _shares(rows: Rows) -> list[dict[str, float]]:
     """Which part of a run's samples, of all workers together, had which name."""
     none: dict[str, float] = {}
     return [_in_parts(run.waits.calls) if run.waits is not None else none for run in rows.runs]
@@ -174,7 +174,7 @@ def _in_parts(calls: list[dict[str, int]]) -> dict[str, float]:
     return {name: count / total for name, count in together.items()}
 
 
-def _term(name: str) -> Callable[[SomeRuns], Floats]:
+def _term(name: str) -> Callable[[Rows], Floats]:
     return lambda rows: rows["time_terms"][name]
 
 

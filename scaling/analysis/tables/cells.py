@@ -5,7 +5,7 @@ open loop together (`rated`), whose one measure is capacity. The index is the ce
 arrays of `scaling.analysis.tables.values`.
 """
 
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,11 +30,11 @@ class Cells:
     """`table` has a row per cell; `runs` the row of each run that counts, shape (blocks, cells),
     `NONE` where there is none; `blocks` the number of each block, ascending.
 
-    Columns of the table: those of `KEY`; `twin`, `rated`, `control` (flags); `region`; `runs`, of
-    these `suspect` and `again` (second attempts); `left_out` (invalid runs); `allocator_state`;
-    `operation`, the noun of what is counted; `rate` of an open loop, 0 for none; `one`, the place
-    of the cell with one worker on the same curve; `name` (`names`), and `subject`, the same without
-    a rate; `cell` itself.
+    Columns of the table: those of `KEY`; `twin`, `rated`, `control`, `wrong` (flags); `region`;
+    `runs`, of these `suspect` and `again` (second attempts); `left_out` (invalid runs);
+    `allocator_state`; `operation`, the noun of what is counted; `rate` of an open loop, 0 for none;
+    `one`, the place of the cell with one worker on the same curve; `name` (`names`), and `subject`,
+    the same without a rate; `cell` itself.
     """
 
     table: pd.DataFrame
@@ -42,8 +42,10 @@ class Cells:
     blocks: Integers
 
 
-def cells_of(runs: pd.DataFrame, study: StudyLine) -> Cells:
+def cells_of(runs: pd.DataFrame, study: StudyLine, wrong_models: Collection[str] = ()) -> Cells:
     """The cells of a study in the order in which they are shown, twins and rated cells last.
+
+    In `wrong_models` the check of an application found wrong answers.
 
     Raises:
         UsageError: the runs are of several studies.
@@ -72,6 +74,7 @@ def cells_of(runs: pd.DataFrame, study: StudyLine) -> Cells:
     every["operation"] = [
         notes[name].operation if name in notes else "operations" for name in every["workload"]
     ]
+    every["wrong"] = every["model"].isin(list(wrong_models))
     every["control"] = every["workload"].isin(list(CONTROLS))
     every["name"] = names(every, simulated=study.simulated)
     subjects = [Parameters.of(without_rate(cell).parameters).text for cell in every["cell"]]

@@ -48,7 +48,7 @@ def derived(name: str, shown: Shown, estimator: Estimator = "median") -> Callabl
 # --------------------------------------------------------------------------------- over one worker
 
 
-@derived(SPEEDUP, Shown(heading="speed-up", name="speedup", swept=True, place=20))
+@derived(SPEEDUP, Shown(heading="speed-up", name="speedup", place=20))
 def speedup(values: Values) -> Measure:
     """Throughput over that of one worker; none in an open loop, where it is the schedule's."""
     throughput = values[THROUGHPUT].value

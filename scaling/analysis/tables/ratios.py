@@ -5,18 +5,17 @@ is asked here, like any other ratio. Each measure is handled at once: the ratios
 are an array of blocks × pairs, and everything after that is arithmetic on columns.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from scaling.analysis.arrays import Floats, Integers
+from scaling.analysis.arrays import Flags, Floats, Integers
 from scaling.analysis.statistics.intervals import (
+    both_ends,
     in_two_states,
-    lower,
     medians,
-    ratio_medians,
     scatter,
 )
 from scaling.analysis.table.columns import MEASURES
@@ -34,10 +33,13 @@ from scaling.analysis.tables.words import (
     at_most_percent,
     blocks_to_decide,
     is_proven,
+    p_of_differences,
     said,
     scale_of,
     words,
 )
+from scaling.base.formats import percent
+from scaling.journal.record import Parameters
 from scaling.study.presets import FEWEST_FOR_INTERVAL, MARGIN
 from scaling.study.questions import (
     CAPACITY,
@@ -47,11 +49,13 @@ from scaling.study.questions import (
     THROUGHPUT,
     Asked,
     every_ratio,
+    without_rate,
 )
 
 EQUAL_CELLS, GAIN = "equal cells", "gain"
 NOISE = (THROUGHPUT, CPU, MEMORY, P99)  # what A/A pairs are compared by
-LEVEL_OF_SEVERAL, FEWEST_OF_SEVERAL = 0.975, 8  # where the best of several candidates is chosen
+FEWEST_OF_SEVERAL = 8  # from so many blocks on `worse` rests on the last level
+LEVELS = (0.90, 0.95, 0.975)
 
 # Reasons why a ratio has no word.
 FEW, STATES, BOUND, EQUAL_DIFFER = (
@@ -72,8 +76,8 @@ ABOUT = (
     "workers",
     "region",
 )
-OF_CELL = ("rate", "control", "twin", "cell")
-OF_OTHER = ("name", "loop", "arm", "model", "workers")
+OF_CELL = ("rate", "control", "twin", "wrong", "cell")
+OF_OTHER = ("name", "loop", "arm", "model", "workers", "wrong")
 
 
 class Ends(NamedTuple):
@@ -86,6 +90,11 @@ class Ends(NamedTuple):
     high: Floats
     bound: Integers
 
+    def of(self, places: Integers) -> "Ends":
+        """Those of some of the pairs."""
+        ratio, low, high = (each[:, places] for each in (self.ratio, self.low, self.high))
+        return Ends(ratio, low, high, self.bound[:, places])
+
 
 def ratios(values: Values, scope: MeasuredScope, margin: float = MARGIN) -> pd.DataFrame:
     """Every ratio of a study that has a value in any block, question by question.
@@ -94,17 +103,22 @@ def ratios(values: Values, scope: MeasuredScope, margin: float = MARGIN) -> pd.D
     the places of the two cells; what they are (`ABOUT`, `OF_CELL`; with `over_` `OF_OTHER`);
     `headline` and `main` (a headline of the same question and cell); `ratio`, `low`, `high` (95 %;
     the range below six blocks), `n`, `bound` (1 where the median is a lower bound, -1 an upper
-    one); `word`, `at_most_percent`, `why` there is none, and `said`, all of it in words;
-    `blocks_to_decide` one that is open; `candidates`, and `beside`, what is wrong with those that
-    were not chosen; `why_not_in_turn`, empty where the two were measured in turn; `memory_kind`.
+    one); `word`, the `p` of a difference that it says, `at_most_percent`, `why` there is none, and
+    `said`, all of it in words (a gain has no word: its efficiency); `blocks_to_decide` one that is
+    open; `candidates`, and `beside`, what is wrong with those that were not chosen;
+    `why_not_in_turn`, empty where the two were measured in turn; `memory_kind`.
     """
     found = _of_pairs(values, pairs_of([*every_ratio(scope), *_equal_cells(values)], scope), margin)
     if found.empty:
         return found
     split = _of_pairs(values, factors(found, values.table), margin)
-    found = _withheld(pd.concat([found, split], ignore_index=True), values.table)
-    found.loc[found["question"] == GAIN, ["word", "why"]] = NO_WORD  # a factor, and a share of N
-    found["said"] = [said(row, scale_of(str(row["measure"]), margin)) for row in _records(found)]
+    found = pd.concat([found, split], ignore_index=True)
+    is_gain = found["question"] == GAIN
+    found.loc[is_gain, ["word", "why"]] = NO_WORD
+    found = withheld(found, values.table, doubts_of(found, values.table))
+    found["said"] = [said(row, scale_of(str(row["measure"]), margin)) for row in records(found)]
+    share = found["ratio"] / values.table["workers"].to_numpy()[found["of"]]
+    found.loc[is_gain, "said"] = [f"efficiency {percent(each)}" for each in share[is_gain]]
     found["why_not_in_turn"] = why_apart(values, found["of"], found["over"])
     kinds = memory_kinds(values)[found["of"]].to_numpy()
     found["memory_kind"] = np.where(found["measure"] == MEMORY, kinds, "")
@@ -125,7 +139,8 @@ def _of_pairs(values: Values, pairs: pd.DataFrame, margin: float) -> pd.DataFram
     return pd.concat(parts).sort_values("asked", ignore_index=True)
 
 
-def _records(found: pd.DataFrame) -> list[dict[str, object]]:
+def records(found: pd.DataFrame) -> list[dict[str, object]]:
+    """What `said` needs of each row."""
     names = ["measure", "word", "why", "low_90", "high_90", "low_95", "high_95"]
     return [{str(k): v for k, v in row.items()} for row in found[names].to_dict("records")]
 
@@ -142,25 +157,20 @@ def of_measure(
 ) -> pd.DataFrame:
     """The ratios of one measure: of the candidates of each the best, with the word."""
     measure, scale = values[name], scale_of(name, margin)
-    ends = _ends(measure, scale, pairs)
-    pairs = _with_intervals(pairs, ends, scale)
-    best = _best(measure, name, scale, pairs)
+    every = _ends(measure, scale, pairs)
+    pairs = _with_states(pairs, every, scale)
+    wrong = values.table["wrong"].to_numpy()
+    best = _best(measure, name, scale, pairs.assign(wrong=wrong[pairs["over"]]))
     found = pairs.loc[best].set_index("asked")
     found["candidates"] = pairs.groupby("asked").size()
-    found["beside"] = _beside(pairs[~pairs.index.isin(best)], values).reindex(
-        found.index, fill_value=""
-    )
-    found["high_sure"] = _high_sure(ends.high[:, best], found)
-    found = _with_words(found, scale)
-    found["ratio"], found["low"], found["high"], found["n"] = ratio_medians(ends.ratio[:, best])
-    side = Measure(ends.ratio[:, best], ends.bound[:, best], ends.low, ends.high).side
-    found["bound"] = side
-    found["blocks_to_decide"] = np.where(
-        (found["word"] == OPEN) | (found["why"] == FEW),
-        blocks_to_decide(found["middle"].to_numpy(), found["scatter"].to_numpy(), scale),
-        np.nan,
-    )
-    return found[found["n"] > 0].drop(columns=["along", "apart_from", "usable"]).reset_index()
+    beside = _beside(pairs[~pairs.index.isin(best)], values)
+    found["beside"] = beside.reindex(found.index, fill_value="")
+    ends = every.of(best)
+    found = with_words(_with_intervals(found, ends, scale), scale)
+    found["p"] = p_of_differences(found["word"], ends.low, ends.high, _several(found), scale)
+    needed = blocks_to_decide(found["middle"].to_numpy(), found["scatter"].to_numpy(), scale)
+    found["blocks_to_decide"] = np.where(found["word"] == OPEN, needed, np.nan)
+    return found[found["n"] > 0].drop(columns=["along", "apart_from"]).reset_index()
 
 
 def _ends(measure: Measure, scale: Scale, pairs: pd.DataFrame) -> Ends:
@@ -192,28 +202,56 @@ def _apart(measure: Measure, pairs: pd.DataFrame) -> Floats:
     return found
 
 
-def _with_intervals(pairs: pd.DataFrame, ends: Ends, scale: Scale) -> pd.DataFrame:
-    """The pairs with the ends of their intervals: `low_90` to `high_95`.
-
-    They are infinite where there is no interval: of too few blocks, or of two states.
-    """
-    known = np.isfinite(ends.ratio).sum(axis=0)
+def _with_states(pairs: pd.DataFrame, ends: Ends, scale: Scale) -> pd.DataFrame:
+    """The pairs with how many blocks are known of each, and whether it has two states."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.log(ends.ratio)
-    states = in_two_states(logs, float(np.log1p(scale.tiers[0])))
-    usable = (known >= FEWEST_FOR_INTERVAL) & ~states
-    middle = scale.sign * medians(logs).point
-    found = pairs.assign(known=known, states=states, usable=usable, middle=middle)
-    found["scatter"] = scatter(logs)
-    for level in (90, 95):
-        low, high = lower(ends.low, level / 100), -lower(-ends.high, level / 100)
-        found[f"low_{level}"] = np.where(usable, low, -np.inf)
-        found[f"high_{level}"] = np.where(usable, high, np.inf)
-    return found
+        states = in_two_states(np.log(ends.ratio), float(np.log1p(scale.tiers[0])))
+    return pairs.assign(known=np.isfinite(ends.ratio).sum(axis=0), states=states)
+
+
+def _with_intervals(found: pd.DataFrame, ends: Ends, scale: Scale) -> pd.DataFrame:
+    """The pairs with their ratios, and the ends of their intervals: `low_90` to `high_sure`.
+
+    These are `FARTHEST` where there is no interval: of too few blocks, or of two states. `low` and
+    `high` are those of 95 % of the values as they are, whatever they are bounds of.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = scale.sign * np.log(ends.ratio)
+    low, high = both_ends(ends.low, LEVELS)
+    own = low[1], high[1]
+    if not np.array_equal(ends.low, ends.high, equal_nan=True):  # values that are bounds
+        _, high = both_ends(ends.high, LEVELS)
+        own_low, own_high = both_ends(logs, LEVELS[1:2])
+        own = own_low[0], own_high[0]
+    point, least, most, n = medians(ends.ratio)
+    few, turned = n < FEWEST_FOR_INTERVAL, np.sort(np.exp(scale.sign * np.array(own)), axis=0)
+    usable = ~few & ~found["states"].to_numpy()
+    low, high = np.where(usable, low, -FARTHEST), np.where(usable, high, FARTHEST)
+    return found.assign(
+        ratio=point,
+        low=np.where(few, least, turned[0]),
+        high=np.where(few, most, turned[1]),
+        n=n,
+        bound=Measure(ends.ratio, ends.bound, ends.low, ends.high).side,
+        middle=medians(logs).point,
+        scatter=scatter(logs),
+        low_90=low[0],
+        low_95=low[1],
+        high_90=high[0],
+        high_95=high[1],
+        high_sure=np.where(_several(found), high[2], high[1]),
+    )
+
+
+def _several(found: pd.DataFrame) -> Flags:
+    """Where `worse` rests on the last level, because the best of several candidates was chosen."""
+    several = (found["candidates"] > 1) & (found["known"] >= FEWEST_OF_SEVERAL) & ~found["states"]
+    return several.to_numpy()
 
 
 def _best(measure: Measure, name: str, scale: Scale, pairs: pd.DataFrame) -> Integers:
-    """The place of the best candidate of each ratio: the one whose median is best.
+    """The place of the best candidate of each ratio: the one whose median is best. One that answers
+    wrongly is chosen only among such.
 
     Of latencies it is the one that is least often a lower bound, and among these the lowest.
     """
@@ -222,11 +260,16 @@ def _best(measure: Measure, name: str, scale: Scale, pairs: pd.DataFrame) -> Int
     middle[known] = -scale.sign * np.nanmedian(measure.value[:, known], axis=0)
     over = pairs["over"].to_numpy()
     order = pd.DataFrame(
-        {"asked": pairs["asked"], "first": middle[over], "then": -measure.side[over]}
+        {
+            "asked": pairs["asked"],
+            "wrong": pairs["wrong"],
+            "first": middle[over],
+            "then": -measure.side[over],
+        }
     )
     if name.startswith(LATENCY_PREFIX):
         order["first"], order["then"] = measure.bound.mean(axis=0)[over], middle[over]
-    ranked = order.sort_values(["asked", "first", "then"], kind="stable")
+    ranked = order.sort_values(["asked", "wrong", "first", "then"], kind="stable")
     return np.sort(ranked.drop_duplicates("asked").index.to_numpy())
 
 
@@ -242,13 +285,7 @@ def _beside(others: pd.DataFrame, values: Values) -> "pd.Series[str]":
     return found.groupby(level=0, sort=False).agg("; ".join)
 
 
-def _high_sure(high: Floats, found: pd.DataFrame) -> Floats:
-    """The upper end that `worse` rests on: a wider one where the best of several was chosen."""
-    several = (found["candidates"] > 1) & (found["known"] >= FEWEST_OF_SEVERAL)
-    return np.where(several & found["usable"], -lower(-high, LEVEL_OF_SEVERAL), found["high_95"])
-
-
-def _with_words(found: pd.DataFrame, scale: Scale) -> pd.DataFrame:
+def with_words(found: pd.DataFrame, scale: Scale) -> pd.DataFrame:
     """The ratios with `word`, `why` there is none, and the bound."""
     word = words(found, scale)
     no_end = (found["low_90"] <= -FARTHEST) & (found["high_90"] >= FARTHEST)
@@ -259,23 +296,39 @@ def _with_words(found: pd.DataFrame, scale: Scale) -> pd.DataFrame:
         [found["known"] < FEWEST_FOR_INTERVAL, found["states"], is_bound], [few, STATES, BOUND], ""
     )
     bound = at_most_percent(found["low_90"].to_numpy(), scale)
-    is_known = (found["low_90"] > -FARTHEST) & (why == "")
     return found.assign(
         word=np.where(why == "", word, NO_WORD),
         why=why,
-        at_most_percent=np.where(is_known, bound, np.nan),
+        at_most_percent=np.where(why == "", bound, np.nan),
     )
 
 
-def _withheld(found: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
-    """No word on a measure of a workload with some parameters whose equal cells differ in it."""
-    where = table.loc[found["of"], ["workload", "parameters"]].astype(str).agg(" ".join, axis=1)
-    about = where.to_numpy() + found["measure"].map(noise_of)
-    equal = found["question"] == EQUAL_CELLS
-    differ = equal & found["word"].map(is_proven)
-    doubted = about.isin(about[differ]) & ~equal & (found["why"] == "")
-    found.loc[doubted, "word"], found.loc[doubted, "why"] = NO_WORD, EQUAL_DIFFER
+def withheld(found: pd.DataFrame, table: pd.DataFrame, doubts: Collection[str]) -> pd.DataFrame:
+    """The ratios without words on what is in doubt; `table` is that of the cells they are of."""
+    doubted = _about(found, table).isin(doubts) & (found["question"] != EQUAL_CELLS)
+    found.loc[doubted & (found["why"] == ""), ["word", "why"]] = NO_WORD, EQUAL_DIFFER
+    figures = found.columns.intersection(["p", "at_most_percent", "blocks_to_decide"])
+    found.loc[found["word"] == NO_WORD, figures] = np.nan
     return found
+
+
+def doubts_of(found: pd.DataFrame, table: pd.DataFrame) -> set[str]:
+    """The workloads with parameters and measures in which equal cells differ.
+
+    A capacity is of cells at several rates, so those of any of them are in doubt for it.
+    """
+    if found.empty:
+        return set()
+    equal = found[(found["question"] == EQUAL_CELLS) & found["word"].map(is_proven)]
+    loaded = equal[(table.loc[equal["of"], "rate"] > 0).to_numpy()]
+    without = table["cell"].map(lambda cell: Parameters.of(without_rate(cell).parameters).text)
+    return {*_about(equal, table), *_about(loaded, table.assign(parameters=without))}
+
+
+def _about(found: pd.DataFrame, table: pd.DataFrame) -> "pd.Series[str]":
+    """Workload, parameters and the measure of A/A pairs that each ratio is about."""
+    cells = table.loc[found["of"], ["workload", "parameters"]].astype(str).set_axis(found.index)
+    return cells["workload"] + " " + cells["parameters"] + " " + found["measure"].map(noise_of)
 
 
 def noise_of(measure: str) -> str:

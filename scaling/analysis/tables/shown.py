@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from scaling.analysis.table.column import Shown
 from scaling.analysis.table.columns import COLUMNS
-from scaling.analysis.table.run_fields import is_count, readable, unit_of
+from scaling.analysis.table.run_fields import readable, unit_of
 from scaling.analysis.tables.values import Derived
 
 MIB = 1024.0 * 1024.0
@@ -32,6 +32,5 @@ def _own(name: str) -> Shown:
         heading=f"{readable(name)} {unit}".replace(" /", "/").strip(),
         name=f"own_{column.strip('_')}",
         factor=factor,
-        swept=not is_count(name),
         place=OWN_PLACE,
     )

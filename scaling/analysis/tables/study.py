@@ -1,12 +1,14 @@
 """One study as five tables: `cells`, `runs`, `values`, `estimates`, `ratios`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
+from scaling.analysis.extent import incomplete
 from scaling.analysis.statistics.intervals import Estimates, geometric_means, means, medians
 from scaling.analysis.table.column import Shown
 from scaling.analysis.table.load import Journal, read_journal
@@ -18,7 +20,9 @@ from scaling.analysis.tables.ratios import ratios
 from scaling.analysis.tables.scope import MeasuredScope
 from scaling.analysis.tables.shown import shown
 from scaling.analysis.tables.values import Estimator, Values
+from scaling.journal.beside import CHECK_FILE
 from scaling.journal.record import CeilingLine, StudyLine
+from scaling.study.kinds import Objective
 from scaling.study.presets import MARGIN
 
 ESTIMATORS = {"median": medians, "mean": means, "geometric mean": geometric_means}
@@ -29,22 +33,29 @@ class Study:
     """The runs of one study and its first line, and the tables that follow from them.
 
     `ceilings` are the most that the study's services could deliver, `skipped` says what was skipped
-    when the journal was read.
+    when the journal was read, and `path` is its file, if it is in one.
     """
 
     line: StudyLine
     runs: pd.DataFrame
     ceilings: Sequence[CeilingLine] = ()
     skipped: Sequence[str] = ()
+    path: Path | None = None
 
     @classmethod
     def of(cls, journal: Journal) -> "Study":
         """The study of a journal that was read."""
-        return cls(journal.study, journal.frame, journal.ceilings, journal.notes)
+        return cls(journal.study, journal.frame, journal.ceilings, journal.notes, path=journal.path)
+
+    @property
+    def incomplete(self) -> str:
+        """`incomplete: 14 of 18 runs`; empty where nothing is missing."""
+        return incomplete(self.runs, self.line, self.skipped)
 
     @cached_property
     def _cells(self) -> Cells:
-        return cells_of(self.runs, self.line)
+        check = CHECK_FILE.beside(self.path)
+        return cells_of(self.runs, self.line, check.wrong_models if check else ())
 
     @property
     def cells(self) -> pd.DataFrame:
@@ -73,6 +84,18 @@ class Study:
         found = pd.concat(parts, ignore_index=True)
         return found.join(self.cells.drop(columns="cell"), on="cell")
 
+    def estimate(self, cell: int, measure: str) -> Mapping[Any, Any] | None:
+        """The figures of a measure of one cell, by its place: a row of `estimates`."""
+        if measure not in self._looked_up:
+            rows = self._estimated(measure).to_dict("records")
+            self._looked_up[measure] = {row["cell"]: row for row in rows}
+        return self._looked_up[measure].get(cell)
+
+    @cached_property
+    def _looked_up(self) -> dict[str, dict[int, Mapping[Any, Any]]]:
+        """The rows of the measures that were asked for, by place."""
+        return {}
+
     def shown(self, measure: str) -> Shown:
         """How a measure is shown: its heading, its name in CSV files, and its unit."""
         return shown(measure, self.measures.derived)
@@ -91,9 +114,18 @@ class Study:
     @cached_property
     def ratios(self) -> pd.DataFrame:
         """A row per question, measure and pair of cells (`scaling.analysis.tables.ratios`)."""
-        objectives = [each.text for each in objectives_of(self.line)]
-        margin = float(self.line.study.get("margin") or MARGIN)
-        return ratios(self.measures, MeasuredScope(self.measures, objectives), margin)
+        objectives = [each.text for each in self.objectives]
+        return ratios(self.measures, MeasuredScope(self.measures, objectives), self.margin)
+
+    @property
+    def margin(self) -> float:
+        """The smallest difference worth a word, as a share; latencies have one of their own."""
+        return float(self.line.study.get("margin") or MARGIN)
+
+    @property
+    def objectives(self) -> list[Objective]:
+        """The latency objectives that the study states."""
+        return objectives_of(self.line)
 
     @cached_property
     def soundness(self) -> Soundness:

@@ -31,13 +31,18 @@ tests/analysis/test_words_keep_their_error_rates.py repeats it.
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from scaling.analysis.arrays import Floats
-from scaling.analysis.statistics.hypotheses import OF_HODGES_LEHMANN, OF_MEDIAN
+from scaling.analysis.arrays import Flags, Floats
+from scaling.analysis.statistics.hypotheses import (
+    OF_HODGES_LEHMANN,
+    OF_MEDIAN,
+    discoveries,
+    p_above,
+)
 from scaling.analysis.statistics.intervals import FEWEST_FOR_RANKS
 from scaling.analysis.table.columns import MEASURES
 from scaling.analysis.table.latency import LATENCY_PREFIX
@@ -47,6 +52,7 @@ from scaling.study.questions import CAPACITY
 
 SAME, OPEN = "same", "open"
 NO_WORD = ""  # of a gain, and where `why` says why not
+FARTHEST = 50.0  # of a logarithm: stands for an end that is not known
 
 
 @dataclass(frozen=True)
@@ -138,34 +144,80 @@ def is_proven(word: str) -> bool:
     return any(word in (scale.better, scale.worse) for scale in SCALES)
 
 
+class Rule(NamedTuple):
+    """A word, and what its interval has to show: its lower end, at a level, is above one border,
+    and its upper end below another.
+    """
+
+    word: str
+    above: float = -math.inf
+    low: str = "low_90"
+    below: float = math.inf
+    high: str = "high_90"
+
+
+def rules(scale: Scale) -> list[Rule]:
+    """The rules for a measure: the first that holds gives the word."""
+    margin, inner, outer = map(float, np.log1p(scale.tiers))
+    return [
+        Rule(scale.worse, below=-margin, high="high_sure"),
+        Rule(scale.better, above=margin, low="low_95"),
+        Rule(SAME, above=-margin, below=margin),
+        Rule(scale.slightly_worse, above=-inner, below=0, high="high_sure"),
+        Rule(scale.worse_somehow, below=0, high="high_sure"),
+        Rule(scale.slightly_better, above=0, low="low_95", below=inner),
+        Rule(scale.better_somehow, above=0, low="low_95"),
+        Rule(scale.not_worse, above=0),
+        Rule(scale.at_most[0], above=-inner),
+        Rule(scale.at_most[1], above=-outer),
+    ]
+
+
 def words(ends: pd.DataFrame, scale: Scale) -> "pd.Series[str]":
     """The word of each row by the ends of its interval, as logarithms turned so that more is
-    better: `low_90`, `low_95`, `high_90`, `high_sure`.
+    better: `low_90`, `low_95`, `high_90`, `high_sure`. None is infinite (`FARTHEST`).
     """
-    margin, inner, outer = np.log1p(scale.tiers)
-    low_90, high_90 = ends["low_90"], ends["high_90"]
-    worse, better = ends["high_sure"] < 0, ends["low_95"] > 0
-    rules = {
-        scale.worse: ends["high_sure"] < -margin,
-        scale.better: ends["low_95"] > margin,
-        SAME: (low_90 > -margin) & (high_90 < margin),
-        scale.slightly_worse: worse & (low_90 > -inner),
-        scale.worse_somehow: worse,
-        scale.slightly_better: better & (high_90 < inner),
-        scale.better_somehow: better,
-        scale.not_worse: low_90 > 0,
-        scale.at_most[0]: low_90 > -inner,
-        scale.at_most[1]: low_90 > -outer,
-    }
-    found = np.select(list(rules.values()), list(rules), OPEN)
+    known = rules(scale)
+    holds = [(ends[each.low] > each.above) & (ends[each.high] < each.below) for each in known]
+    found = np.select(holds, [each.word for each in known], OPEN)
     return pd.Series(found, index=ends.index, dtype=object)
+
+
+def p_of_differences(
+    words: "pd.Series[str]", low: Floats, high: Floats, several: Flags, scale: Scale
+) -> Floats:
+    """The two-sided p-value of the difference that each word says; 1 where it says none, NaN where
+    there is no word.
+
+    `low` and `high` are the logarithms that the ends are of, shape (blocks, ratios). Where `worse`
+    is `sure` because of several candidates, it is twice as much.
+    """
+    side = words.map(side_of).to_numpy(np.int64)
+    border = np.where(words.map(is_proven), np.log1p(scale.tiers[0]), 0.0)
+    worse = p_above(-high, border) * np.where(several, 2, 1)
+    one_sided = np.select([side > 0, side < 0], [p_above(low, border), worse], 0.5)
+    return np.where(words == NO_WORD, np.nan, np.minimum(1.0, 2 * one_sided))
+
+
+def as_counted(found: pd.DataFrame) -> "pd.Series[str]":
+    """The words by which a sentence counts many ratios (`slower in 31 of 92`).
+
+    `found` has `word` and `p`. Of the differences beyond the margin that are counted, and of all
+    differences, at most 5 % are expected to be wrong; the others count as open.
+    """
+    tested = found[found["p"].notna()]
+    proven, differ = tested["word"].map(is_proven), tested["word"].map(side_of) != 0
+    kept = [discoveries(tested["p"].where(some, 1.0).to_numpy()) for some in (proven, differ)]
+    is_beyond = differ & ~np.where(proven, *kept)
+    word = found["word"].where(found["word"] != NO_WORD, "no word")
+    return word.where(~found.index.isin(tested.index[is_beyond]), OPEN)
 
 
 def at_most_percent(low: Floats, scale: Scale) -> Floats:
     """The most by which a ratio can be worse, in per cent; negative where it is better by at least
     that, NaN without a bound. `low` is the lower end of 90 % as in `words`.
     """
-    known = np.where(np.isfinite(low), low, np.nan)
+    known = np.where(low > -FARTHEST, low, np.nan)
     return 100 * (1 - np.exp(known)) if scale.sign > 0 else 100 * (np.exp(-known) - 1)
 
 
@@ -184,29 +236,28 @@ def at_most_percent(low: Floats, scale: Scale) -> Floats:
 # blocks on, with d the distance to the border. Scatter that is known from a few blocks makes this
 # a rough figure.
 
-MOST_BLOCKS = 100  # with more nobody waits for a word
+MOST_BLOCKS = 100  # nobody waits for so many
 POWER_Z, Z_90, Z_95 = 0.8416, 1.6449, 1.9600
 
 
 def blocks_to_decide(middle: Floats, scatter: Floats, scale: Scale) -> Floats:
     """How many blocks would decide, by the median and the standard deviation of the logarithms,
-    arrays of one shape; NaN where that is not known, or more than `MOST_BLOCKS`.
+    arrays of one shape; NaN where that is not known, or `MOST_BLOCKS` and more.
     """
     outer = np.log1p(scale.tiers[2])
     with np.errstate(divide="ignore", invalid="ignore"):
         to_worse = np.where(middle < 0, (Z_95 + POWER_Z) / -middle, np.inf)
         to_bound = np.where(middle > -outer, (Z_90 + POWER_Z) / (middle + outer), np.inf)
         squared = (np.minimum(to_worse, to_bound) * scatter) ** 2
-        few = squared * OF_MEDIAN
-        needed = np.where(few < FEWEST_FOR_RANKS, few, squared * OF_HODGES_LEHMANN)
-        needed = np.ceil(np.maximum(needed, FEWEST_FOR_INTERVAL))
-    return np.where(needed <= MOST_BLOCKS, needed, np.nan)
+        few = np.maximum(squared * OF_MEDIAN, FEWEST_FOR_INTERVAL)
+        many = np.maximum(squared * OF_HODGES_LEHMANN, FEWEST_FOR_RANKS)
+        needed = np.ceil(np.minimum(few, many))
+    return np.where(needed < MOST_BLOCKS, needed, np.nan)
 
 
 # ------------------------------------------------------------------------------------------ said
 
 TIMES = 2.0  # from this factor on a ratio is said in times, below it in per cent
-FARTHEST = 50.0  # of a logarithm: stands for a bound without end
 
 
 def said(row: Mapping[Any, Any], scale: Scale) -> str:
@@ -234,7 +285,9 @@ def said(row: Mapping[Any, Any], scale: Scale) -> str:
 
 
 def _amount(low: float, high: float, scale: Scale) -> str:
-    """`9 to 14 % slower`, `2.7 to 3.2 times as fast`."""
+    """`9 to 14 % slower`, `2.7 to 3.2 times as fast`, `at least 40 % longer`."""
+    if max(abs(low), abs(high)) >= FARTHEST:
+        return f"at least {_end(min(low, high, key=abs), scale)}"
     ends = sorted(math.exp(scale.sign * end) for end in (low, high))
     if ends[0] >= TIMES or (ends[0] > 1 and ends[1] >= 2 * TIMES):
         return f"{_to(*map(number, ends))} times as {scale.much}"

@@ -1,22 +1,15 @@
 """What a check reports about a run, and what a run is checked against."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
 from scaling.analysis.arrays import Flags
-from scaling.journal.record import (
-    ArmRecord,
-    Machine,
-    ProcessFacts,
-    PythonFacts,
-    RunLine,
-    StudyLine,
-)
+from scaling.journal.record import ArmRecord, Machine, ProcessFacts, PythonFacts, RunLine, StudyLine
 
 # What a run may miss, or a machine drift, by: whatever the margin of a study's verdicts is.
 TOLERANCE = 0.02
@@ -82,6 +75,13 @@ def _reported(run: RunLine) -> tuple[object, ...]:
     )
 
 
+class Figures(Protocol):
+    """Columns by name, a value for each run."""
+
+    def __getitem__(self, name: str, /) -> Any:
+        """The column of that name."""
+
+
 @dataclass(frozen=True)
 class Batch:
     """Runs to be judged together, with their figures as columns.
@@ -94,7 +94,7 @@ class Batch:
     study: StudyLine
     runs: Sequence[RunLine]
     processes: Sequence[Sequence[ProcessFacts]]
-    figures: Mapping[str, Any]
+    figures: Figures
     measured: Flags
 
     @property

@@ -1,6 +1,7 @@
 """A table of texts, ready to be shown by any renderer."""
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 type Tone = Literal["", "good", "bad", "open"]
@@ -8,11 +9,12 @@ type Tone = Literal["", "good", "bad", "open"]
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A cell of a grid: its text, what is shown quietly beside it, and its tone."""
+    """A cell of a grid: its text, what is shown quietly beside it, its tone, and where it leads."""
 
     text: str
     beside: str = ""
     tone: Tone = ""
+    link: str = ""
 
     def __str__(self) -> str:
         """All of it."""
@@ -49,3 +51,23 @@ class Grid:
     rows: list[list[Text]]
     notes: list[str] = field(default_factory=list)
     left_out: int = 0
+
+    def part(self, columns: Iterable[int]) -> "Grid":
+        """The grid with these of its columns."""
+        kept = list(columns)
+        rows = [[row[at] for at in kept] for row in self.rows]
+        return replace(self, headings=[self.headings[at] for at in kept], rows=rows)
+
+    @property
+    def names(self) -> int:
+        """How many columns name a row: the first ones, up to the first figure."""
+        return next((at for at, each in enumerate(self.headings) if not each.left), 1)
+
+    def parts(self, most: int) -> "Iterator[Grid]":
+        """The grid, its figures in several grids of at most so many columns besides the names."""
+        names, every = range(self.names), range(self.names, len(self.headings))
+        for start in range(0, len(every) or 1, most):
+            part = self.part([*names, *every[start : start + most]])
+            is_last = start + most >= len(every)
+            title = f"{self.title}, continued" if start else self.title
+            yield replace(part, title=title, notes=self.notes if is_last else [])

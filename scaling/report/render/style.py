@@ -23,6 +23,7 @@ EDGE_IN = 0.09  # of a sheet, and around what stands on it
 INK = "#262626"
 QUIET = "#6b6b6b"
 FAINT = "#b8b8b8"
+CEILING = "#c0c0c0"  # of the processes that are best, behind the curves of others
 BORDER = "#a6a6a6"  # of a region
 REGION_SHADES = {"smt": "#f8f8f8", "oversubscribed": "#f1f1f1"}
 

@@ -1,89 +1,129 @@
 """Grids and sentences in a terminal. Rich decides all widths; nothing is measured here."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group, RenderableType
-from rich.measure import Measurement
+from rich.measure import Measurement, measure_renderables
 from rich.segment import Segment, SegmentLines
 from rich.table import Table
 from rich.text import Text as RichText
 
+from scaling.base.formats import plural
 from scaling.report.render.grid import Grid, Text
 
 LINES = 24  # that every terminal has
 WIDTH = 100  # wider lines are hard to read
 UNBOUNDED = 10_000  # wider than any table
-SENTENCE_WIDTH = 12  # of a column that wraps, at least
+SENTENCE_WIDTH = 16  # of a column that wraps, at least
+BESIDE, BELOW = " ", "\n"  # where the interval of a figure stands
 STYLES = {"good": "green", "bad": "bold red", "open": "yellow", "": ""}
 
 
-def table(grid: Grid, console: Console) -> Table:
-    """A grid as a table of rich; without what stands quietly beside figures where that is too wide.
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a study is called, a sentence, tables, and what must be known of them."""
 
-    The whole is one step away: on the page, and in a wider terminal.
+    title: str
+    sentence: str
+    grids: Sequence[Grid]
+    notes: Sequence[str]
+
+
+def table(grid: Grid, console: Console) -> Group:
+    """A grid as a table of rich. Intervals stand beside figures, or below where that is too wide.
+    Columns for which there is no room go on in another table.
     """
-    whole = _table(grid, beside=True)
-    needed = Measurement.get(console, console.options.update(width=UNBOUNDED), whole).minimum
-    return whole if needed <= min(WIDTH, console.width) else _table(grid, beside=False)
-
-
-def _table(grid: Grid, *, beside: bool) -> Table:
-    found = Table(
-        title=RichText(grid.title, "bold", overflow="fold") if grid.title else None,
-        title_justify="left",
-        caption=_caption(grid),
-        caption_justify="left",
-        box=SIMPLE_HEAD,
-        show_edge=False,
-        pad_edge=False,
-        padding=(0, 1, 0, 0),
+    left_out = f"{plural(grid.left_out, 'more row')} with --details." if grid.left_out else ""
+    below = " ".join(filter(None, (*grid.notes, left_out)))
+    return Group(
+        *([RichText(grid.title, "bold")] if grid.title else ()),
+        *_parts(grid, console),
+        *([RichText(below, "dim")] if below else ()),
     )
-    for heading in grid.headings:
+
+
+def _parts(grid: Grid, console: Console) -> list[Table]:
+    unbounded = console.options.update(width=UNBOUNDED)
+    room = min(WIDTH, console.width)
+
+    def fits(found: Table) -> bool:
+        return Measurement.get(console, unbounded, found).minimum <= room
+
+    for place in (BESIDE, BELOW):
+        if fits(found := _table(grid, place, console)):
+            return [found]
+    names, columns = grid.names, range(len(grid.headings))
+    for end in range(len(columns), names, -1):
+        found = _table(grid.part(columns[:end]), BELOW, console)
+        if fits(found) or end == names + 1:
+            rest = [*columns[:names], *columns[end:]]
+            more = _parts(grid.part(rest), console) if columns[end:] else []
+            return [found, *more]
+    return [_table(grid, BELOW, console)]
+
+
+def _table(grid: Grid, place: str, console: Console) -> Table:
+    unbounded = console.options.update(width=UNBOUNDED)
+    found = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    rows = [[_cell(each, place) for each in row] for row in grid.rows]
+    for heading, texts in zip(grid.headings, zip(*rows, strict=True), strict=True):
+        head = RichText(heading.text, "dim")
+        width = measure_renderables(console, unbounded, [head, *texts])
         found.add_column(
-            RichText(heading.text, "dim"),
+            head,
             justify="left" if heading.left else "right",
-            vertical="bottom",
             no_wrap=not heading.wrap,
-            min_width=SENTENCE_WIDTH if heading.wrap else None,
+            overflow="fold",
+            min_width=max(width.minimum, min(SENTENCE_WIDTH, width.maximum))
+            if heading.wrap
+            else width.maximum,
         )
-    for row in grid.rows:
-        found.add_row(*(_cell(each, beside=beside) for each in row))
+    for row in rows:
+        found.add_row(*row)
     return found
 
 
-def _cell(text: Text, *, beside: bool) -> RichText:
+def _cell(text: Text, place: str) -> RichText:
     found = RichText(text.text, STYLES[text.tone])
-    return found.append(f" {text.beside}", "dim") if beside and text.beside else found
+    return found.append(f"{place}{text.beside}", "dim") if text.beside else found
 
 
-def _caption(grid: Grid) -> RichText | None:
-    left_out = f"{grid.left_out} more rows with --details." if grid.left_out else ""
-    text = " ".join(filter(None, (*grid.notes, left_out)))
-    return RichText(text, "dim") if text else None
+def print_answer(answer: Answer, console: Console, most: int | None = None) -> None:
+    """Print an answer. Of more than `most` lines the last rows of its longest tables are left out,
+    then the last lines, and how many is said.
+    """
+    if most is None:
+        console.print(_group(answer, console))
+        return
+    options = console.options.update(width=min(WIDTH, console.width))
+    lines = console.render_lines(_group(answer, console), options, pad=False)
+    while len(lines) > most and (shorter := _shorter(answer.grids, len(lines) - most)):
+        answer = replace(answer, grids=shorter)
+        lines = console.render_lines(_group(answer, console), options, pad=False)
+    if len(lines) > most:
+        more = f"… {len(lines) - most + 1} more lines: scaling show RESULTS --details"
+        lines = [*lines[: most - 1], [Segment(more)]]
+    console.print(SegmentLines(lines, new_lines=True), end="")
 
 
-def answer(
-    title: str,
-    sentence: str,
-    grids: Iterable[Grid],
-    notes: Sequence[str],
-    console: Console,
-) -> Group:
-    """The answer of a study: what it is of, a sentence, tables, and what must be known of them."""
-    parts: list[RenderableType] = [RichText(title, "bold")]
-    parts += [RichText(sentence)] if sentence else []
-    parts += [table(grid, console) for grid in grids]
-    parts += [RichText(note, "dim") for note in notes]
+def _group(answer: Answer, console: Console) -> Group:
+    head = RichText(f"{answer.title}: " if answer.sentence else answer.title, "bold")
+    parts: list[RenderableType] = [head.append(RichText(answer.sentence, "not bold"))]
+    parts += [table(grid, console) for grid in answer.grids]
+    parts += [RichText(" ".join(answer.notes), "dim")] if answer.notes else []
     return Group(*parts)
 
 
-def print_cropped(found: RenderableType, console: Console, most: int = LINES) -> None:
-    """Print the first lines, and how many were left out where there are more than `most`."""
-    options = console.options.update(width=min(WIDTH, console.width))
-    lines = console.render_lines(found, options, pad=False)
-    if len(lines) > most:
-        left_out = len(lines) - most + 1
-        more = f"… {left_out} more lines: scaling show RESULTS --details"
-        lines = [*lines[: most - 1], [Segment(more)]]
-    console.print(SegmentLines(lines, new_lines=True), end="")
+def _shorter(grids: Sequence[Grid], lines: int) -> list[Grid]:
+    """Tables of which the longest has fewer rows, to save so many lines; none where each has one.
+
+    A row has three lines at most, as a rule.
+    """
+    longest = max(grids, key=lambda grid: len(grid.rows), default=None)
+    if longest is None or len(longest.rows) < 2:
+        return []
+    keep = max(1, len(longest.rows) - max(1, lines // 3))
+    left_out = longest.left_out + len(longest.rows) - keep
+    shorter = replace(longest, rows=longest.rows[:keep], left_out=left_out)
+    return [shorter if grid is longest else grid for grid in grids]

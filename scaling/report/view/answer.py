@@ -1,33 +1,52 @@
 """The answer of a study: one selection, a line for each workload and loop."""
 
+from collections.abc import Iterator
+
 import pandas as pd
 
 from scaling.analysis.tables.derived import EXTRA_WORKER
 from scaling.analysis.tables.ratios import GAIN
 from scaling.analysis.tables.study import Study
+from scaling.analysis.tables.words import as_counted
 from scaling.base.formats import listed, number
 from scaling.base.vocabulary import THREADS
 from scaling.builds.arms import free_arms
 from scaling.report.render.grid import Heading
-from scaling.report.view.declare import Figure, Ratio, Table, Words
-from scaling.report.view.notes import MEASURES
+from scaling.report.view.declare import MEASURES, Figure, Ratio, Table, Words
 from scaling.study.questions import CAPACITY, CPU, OVER_PROCESSES, OVER_SERVER, P99, THROUGHPUT
 
 LINE = {"": ("subject", "loop", "arm", "model"), "N": ("workers",)}
-PROCESSES = "over N\nprocesses"
+
+
+def of_threads(ratios: pd.DataFrame) -> pd.DataFrame:
+    """Rows of threads without the GIL, which a study is about; all rows where there are none."""
+    free = free_arms(dict.fromkeys(ratios["arm"]))
+    found = ratios[(ratios["model"] == THREADS) & ratios["arm"].isin(free)]
+    return ratios if found.empty else found
+
+
+def throughputs(study: Study) -> pd.DataFrame:
+    """What more workers gain and what they do over processes: what has both first."""
+    ratios = study.ratios
+    if ratios.empty:
+        return ratios
+    asked = ratios["question"].isin([GAIN, OVER_PROCESSES]) & (ratios["rate"] == 0)
+    found = of_threads(ratios[ratios["main"] & ~ratios["control"] & asked])
+    is_over = (found["question"] == OVER_PROCESSES).groupby(found["of"]).transform("any")
+    return found.assign(gain_alone=~is_over).sort_values("gain_alone", kind="stable")
+
 
 THROUGHPUTS = Table(
     "Throughput",
-    "ratios",
-    where=f"main and not control and rate == 0 and question in ('{GAIN}', '{OVER_PROCESSES}')",
+    throughputs,
     rows=LINE,
     columns=(
         Ratio(Heading("over 1", name="over_one"), THROUGHPUT, GAIN),
-        Ratio(Heading(PROCESSES, name="throughput"), THROUGHPUT, OVER_PROCESSES, interval=False),
-        Words(Heading("", left=True, wrap=True), THROUGHPUT, OVER_PROCESSES),
-        Ratio(Heading("CPU\ntime", name="cpu_time"), CPU, OVER_PROCESSES, interval=False),
+        Ratio(Heading("over N", name="throughput"), THROUGHPUT, OVER_PROCESSES, interval=False),
+        Words(Heading("processes", left=True, wrap=True), THROUGHPUT, OVER_PROCESSES),
+        Ratio(Heading("CPU over\nprocesses", name="cpu_time"), CPU, OVER_PROCESSES),
         Figure(
-            Heading("MiB a\nthread", name="mib_per_thread"),
+            Heading("MiB per\nthread", name="mib_per_thread"),
             EXTRA_WORKER,
             "of",
             OVER_PROCESSES,
@@ -35,7 +54,7 @@ THROUGHPUTS = Table(
             interval=False,
         ),
         Figure(
-            Heading("a\nprocess", name="mib_per_process"),
+            Heading("per\nprocess", name="mib_per_process"),
             EXTRA_WORKER,
             "over",
             OVER_PROCESSES,
@@ -71,8 +90,8 @@ CAPACITIES = Table(
     f"and measure.str.startswith('{CAPACITY.format('')}')",
     rows={"": ("measure", "name", "loop", "arm", "model"), "N": ("workers",)},
     columns=(
-        Ratio(Heading(PROCESSES, name="capacity"), "", OVER_PROCESSES),
-        Words(Heading("", left=True, wrap=True), "", OVER_PROCESSES),
+        Ratio(Heading("over N", name="capacity"), "", OVER_PROCESSES),
+        Words(Heading("processes", left=True, wrap=True), "", OVER_PROCESSES),
     ),
 )
 OTHERS = Table(
@@ -95,28 +114,24 @@ def sentence(study: Study) -> str:
     ratios = study.ratios
     if ratios.empty:
         return NOTHING
-    free = free_arms(dict.fromkeys(ratios["arm"]))
-    main = ratios[
-        ratios["headline"]
-        & ~ratios["control"]
-        & (ratios["model"] == THREADS)
-        & ratios["arm"].isin(free)
-    ]
-    parts = []
+    main = of_threads(ratios[ratios["headline"] & ~ratios["control"]])
+    return " ".join(_sentences(main)) or NOTHING
+
+
+def _sentences(main: pd.DataFrame) -> Iterator[str]:
     for question, text in SENTENCES.items():
         for measure, rows in main[main["question"] == question].groupby("measure", sort=False):
             name = MEASURES.get(str(measure), str(measure))
-            parts.append(text.format(who=_who(rows), times=_times(rows), measure=name))
-            if question != GAIN:
-                parts[-1] += f" {_counted(rows)}."
-    return " ".join(parts) or NOTHING
+            said = "" if question == GAIN else f" ({_counted(rows)})"
+            name = "" if measure == THROUGHPUT else f", {name}"
+            yield text.format(who=_who(rows), times=_times(rows), measure=name) + f"{said}."
 
 
 NOTHING = "No headline ratio: a gain needs valid runs at more than one N."
 SENTENCES = {
-    GAIN: "{who} do {times} the work of one.",
-    OVER_PROCESSES: "Over as many processes, {measure}: {times},",
-    OVER_SERVER: "Over processes with a server, {measure}: {times},",
+    GAIN: "{who} do {times} the work of one",
+    OVER_PROCESSES: "Over processes{measure}: {times}",
+    OVER_SERVER: "Over processes with a server{measure}: {times}",
 }
 
 
@@ -132,8 +147,10 @@ def _times(rows: pd.DataFrame) -> str:
 
 
 def _counted(rows: pd.DataFrame) -> str:
-    """What one ratio says; of several how often each word was given."""
+    """What one ratio says; of several how often each word was given (`as_counted`)."""
     if len(rows) == 1:
         return str(rows["said"].iloc[0])
-    words = rows["word"].where(rows["word"] != "", "no word")
-    return listed(f"{word} in {count}" for word, count in words.value_counts().items())
+    counts = as_counted(rows).value_counts()
+    sides = counts.index.str.removesuffix(", size open").str.removeprefix("slightly ")
+    each = counts.groupby(sides, sort=False).sum().sort_values(ascending=False, kind="stable")
+    return ", ".join(f"{count} {word}" for word, count in each.items())

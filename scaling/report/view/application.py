@@ -3,76 +3,30 @@
 import math
 from collections.abc import Iterator
 
+import numpy as np
 import pandas as pd
 
 from scaling.analysis.tables.derived import EXTRA_WORKER
 from scaling.analysis.tables.pairs import BUILD, SHARING
+from scaling.analysis.tables.shown import MIB
 from scaling.analysis.tables.study import Study
-from scaling.analysis.tables.words import SAME, side_of
-from scaling.base.formats import number
-from scaling.base.vocabulary import THREADS
+from scaling.base.formats import number, span
+from scaling.report.check import findings
 from scaling.report.render.grid import Heading
 from scaling.report.view.declare import Field, Figure, Ratio, Table, Words
+from scaling.report.view.deploy import deployments
+from scaling.report.view.shipped import shipped
 from scaling.study.application import WORKLOAD
-from scaling.study.questions import CAPACITY, CPU, MEMORY, OVER_PROCESSES, P99, THROUGHPUT
+from scaling.study.questions import (
+    CPU,
+    MEMORY,
+    OVER_PROCESSES,
+    OVER_SMALLEST_POOL,
+    P99,
+    THROUGHPUT,
+)
 
-NOT_DECIDED = "not decided"
-AIMS = {THROUGHPUT: "requests/s at the peak", MEMORY: "memory, MiB", CPU: "CPU µs a request"}
-
-
-def shipped(study: Study) -> pd.DataFrame:
-    """A row of `ratios` for each aim: N threads over the processes that are best at it.
-
-    Columns besides: `aim`, and `ship`, the configuration to ship, or that it is not decided. Memory
-    is compared with the processes that take least. What is compared is on the first loop that the
-    study names, at its headline N; latency is at the rate in the middle.
-    """
-    ratios = study.ratios
-    if ratios.empty:
-        return ratios.assign(aim=[], ship=[])
-    headline = ratios["main"] | ratios["headline"]
-    own = ratios[
-        headline
-        & (ratios["question"] == OVER_PROCESSES)
-        & (ratios["workload"] == WORKLOAD)
-        & (ratios["model"] == THREADS)
-        & (ratios["loop"] == _first_loop(study))
-    ]
-    is_aim = own["measure"].isin([THROUGHPUT, MEMORY]) & (own["rate"] == 0)
-    is_load = (own["measure"] == P99) & (own["rate"] > 0)
-    is_capacity = own["measure"].str.startswith(CAPACITY.format(""))
-    found = own[is_aim | is_load | is_capacity]
-    # Of memory over fresh and over forked processes the one that is worse for threads.
-    found = found.sort_values("ratio", ascending=False, kind="stable")
-    found = found.drop_duplicates(["measure", "of"]).sort_index()
-    return found.assign(
-        aim=[_aim(row) for row in found.to_dict("records")],
-        ship=[_ship(row) for row in found.to_dict("records")],
-    )
-
-
-def _first_loop(study: Study) -> str:
-    loops = study.line.study.get("loops") or [""]
-    return str(loops[0])
-
-
-def _aim(row: dict[object, object]) -> str:
-    measure = str(row["measure"])
-    if measure == P99:
-        return f"P99 at {number(float(str(row['rate'])))}/s, ms"
-    return AIMS.get(measure, measure)
-
-
-def _ship(row: dict[object, object]) -> str:
-    """Of two that are the same, processes: nothing has to be changed for these."""
-    word = str(row["word"])
-    side = side_of(word)
-    if side > 0:
-        return f"{row['arm']} {row['model']}"
-    if side < 0 or word == SAME:
-        return f"{row['over_arm']} {row['over_model']}"
-    return NOT_DECIDED
-
+GIB = 2.0**30
 
 SHIP = Table(
     "What to ship: N threads, or the processes that are best",
@@ -103,7 +57,7 @@ def reasons(study: Study) -> pd.DataFrame:
 
 
 WHY = Table(
-    "Why: the ratio is the product of what the build costs one loop and what sharing costs",
+    "Why: what the build costs one loop, times what sharing a process costs",
     reasons,
     rows={"": ("aim",)},
     columns=(
@@ -129,6 +83,34 @@ CONFIGURATIONS = Table(
 )
 
 
+DEPLOY = Table(
+    "How to deploy it: for each aim what was decided, else both that were compared",
+    deployments,
+    rows={"": ("configuration",)},
+    columns=(Field(Heading("command", left=True, wrap=True), "command"),),
+)
+
+
+FINDINGS = Table(
+    "What the check found wrong",
+    findings,
+    rows={"finding": ("finding",), "where": ("where",)},
+    columns=(
+        Field(Heading("first request", left=True), "request"),
+        Field(Heading("what happens", left=True, wrap=True), "message"),
+        Field(Heading("what to do", left=True, wrap=True), "remedy"),
+    ),
+)
+
+POOLS = Table(
+    "How many threads each loop's pool should have: over the smallest pool",
+    "ratios",
+    where=f"question == {OVER_SMALLEST_POOL!r} and workload == {WORKLOAD!r} and model == 'threads'",
+    rows={"": ("name", "loop", "arm"), "N": ("workers",), "measure": ("measure",)},
+    columns=(Ratio(Heading("ratio")), Words(Heading("", left=True, wrap=True))),
+)
+
+
 def trade(study: Study) -> str:
     """`Threads: at most 3 % fewer requests for 45 % less memory.`; empty without both ratios."""
     found = shipped(study).set_index("measure")
@@ -147,4 +129,71 @@ def _parts(found: pd.DataFrame) -> Iterator[str]:
         yield f"{100 * abs(1 - ratio):.0f} % {word} memory"
 
 
-APPLICATION = (SHIP, WHY)
+APPLICATION = (SHIP, WHY, POOLS, FINDINGS)
+
+
+# ------------------------------------------------------------------------------------------ memory
+
+MANY_TIMES = 4  # as many workers as were measured: how memory grows
+
+
+def _memory(study: Study) -> pd.DataFrame:
+    """The configurations at the peak by place: `name`, `workers`, `model`, memory in MiB with one
+    worker (`first`), and what each further one adds (`extra`, with its interval).
+    """
+    cells = study.cells
+    own = cells[(cells["workload"] == WORKLOAD) & (cells["rate"] == 0) & ~cells["twin"]]
+    memory, extra = (
+        study.estimates[study.estimates["measure"] == measure].set_index("cell")
+        for measure in (MEMORY, EXTRA_WORKER)
+    )
+    held, added = memory["point"], extra[["point", "low", "high"]]
+    found = own.assign(first=held.reindex(own["one"]).to_numpy(), held=held.reindex(own.index))
+    found = found.join(added.set_axis(["extra", "least", "most"], axis=1))
+    rows: pd.DataFrame = found[found["workers"] == found["workers"].max()]
+    return rows
+
+
+def fitting(study: Study, memory_bytes: float) -> str:
+    """`Workers in 2 GiB, extrapolated from N ≤ 2: 3.14t threads 880–920, …`.
+
+    Extrapolated with the interval of what an extra worker adds.
+    """
+    start = f"Workers in {number(memory_bytes / GIB)} GiB"
+    known = []
+    rows = _memory(study)
+    for row in rows[rows["least"] > 0].to_dict("records"):
+        room = memory_bytes / MIB - row["first"]
+        few, many = (
+            1 + math.floor(room / row[end]) if room > 0 else 0 for end in ("most", "least")
+        )
+        count = f"{few:,}" if few == many else span(f"{few:,}", f"{many:,}")
+        known.append(f"{row['arm']} {row['model']} {count}")
+    if not known:
+        return f"{start}: not known."
+    return f"{start}, extrapolated from N ≤ {rows['workers'].max()}: {', '.join(known)}."
+
+
+def copied_on_write(study: Study) -> str:
+    """Memory of forked workers before and after the load, and its bounds for more of them.
+
+    They share pages until they write to them: N of them take between what an extra one added here,
+    and what as many fresh processes do.
+    """
+    rows = _memory(study)
+    idle = study.measures.column("idle_pss_bytes")
+    for place, row in rows[rows["model"] == "forked"].iterrows():
+        before = idle[:, int(str(place))]
+        fresh = rows[(rows["model"] == "processes") & (rows["arm"] == row["arm"])]
+        if fresh.empty or not np.isfinite(before).any():
+            continue
+        many = MANY_TIMES * row["workers"]
+        least = row["first"] + (many - 1) * row["extra"]
+        most = many * float(fresh["first"].iloc[0])
+        figures = [np.nanmedian(before) / MIB, row["held"], min(least, most), most]
+        idle_mib, held, few, much = map(number, figures)
+        return (
+            f"{row['arm']} forked: {idle_mib} MiB before the load, {held} after it; "
+            f"N = {many}: {few} (as here) to {much} (as fresh processes)."
+        )
+    return ""

@@ -6,9 +6,9 @@ that returns a sentence, or an empty text where there is nothing to say.
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import pandas as pd
 
@@ -17,9 +17,13 @@ from scaling.analysis.tables.cells import names
 from scaling.analysis.tables.words import OPEN, SAME, side_of
 from scaling.base.formats import BLANK, number, span
 from scaling.report.render.grid import Grid, Heading, Text, Tone
+from scaling.study.questions import CPU, MEMORY, P99, THROUGHPUT
+
+MEASURES = {THROUGHPUT: "throughput", CPU: "CPU time", MEMORY: "memory", P99: "P99"}
 
 type Source = Literal["estimates", "ratios"] | Callable[[Any], pd.DataFrame]
 type Row = Mapping[Any, Any]
+type Line = Sequence[Row]  # the rows that one line of a table shows
 type Value = float | int | str | None
 MARKS = {1: "≥ ", -1: "< "}  # before a median that is a bound
 TIMES = "×"
@@ -36,11 +40,21 @@ class Tables(Protocol):
     def ratios(self) -> pd.DataFrame:
         """A row per question, measure and pair."""
 
+    def estimate(self, cell: int, measure: str) -> Row | None:
+        """The row of `estimates` of a cell, by its place."""
+
     def shown(self, measure: str) -> Shown:
         """How a measure is shown."""
 
 
 type Note = Callable[[Any], str]
+
+
+class Remark(NamedTuple):
+    """A note in a list of notes; `brief` ones are in the answer of a terminal, too."""
+
+    note: Note
+    brief: bool = True
 
 
 # ----------------------------------------------------------------------------------------- columns
@@ -53,10 +67,10 @@ class Column(Protocol):
     def heading(self) -> Heading:
         """Its heading; an empty text takes that of the measure."""
 
-    def of(self, line: pd.DataFrame, tables: Tables) -> Text | None:
+    def of(self, line: Line, tables: Tables) -> Text | None:
         """The text for the rows of one line; None for none."""
 
-    def value(self, line: pd.DataFrame, tables: Tables) -> dict[str, Value] | None:
+    def value(self, line: Line, tables: Tables) -> dict[str, Value] | None:
         """The same for programs."""
 
 
@@ -76,11 +90,11 @@ def figure(row: Row, point: str, factor: float = 1.0, *, interval: bool = True) 
     return Text(f"{MARKS.get(row['bound'], '')}{number(value)}{times}", bounds)
 
 
-def _selected(line: pd.DataFrame, measure: str, question: str) -> Row | None:
-    found = line[line["measure"] == measure] if measure else line
-    if question:
-        found = found[found["question"] == question]
-    return None if found.empty else found.iloc[0].to_dict()
+def _selected(line: Line, measure: str, question: str) -> Row | None:
+    for row in line:
+        if measure in ("", row["measure"]) and (not question or row["question"] == question):
+            return row
+    return None
 
 
 @dataclass(frozen=True)
@@ -92,12 +106,12 @@ class Ratio:
     question: str = ""
     interval: bool = True
 
-    def of(self, line: pd.DataFrame, tables: Tables) -> Text | None:
+    def of(self, line: Line, tables: Tables) -> Text | None:
         """The ratio with its interval."""
         row = _selected(line, self.measure, self.question)
         return figure(row, "ratio", interval=self.interval) if row else None
 
-    def value(self, line: pd.DataFrame, tables: Tables) -> dict[str, Value] | None:
+    def value(self, line: Line, tables: Tables) -> dict[str, Value] | None:
         """The ratio with its interval, its word and its bound."""
         row = _selected(line, self.measure, self.question)
         if row is None:
@@ -124,12 +138,12 @@ class Words:
     measure: str = ""
     question: str = ""
 
-    def of(self, line: pd.DataFrame, tables: Tables) -> Text | None:
+    def of(self, line: Line, tables: Tables) -> Text | None:
         """The words of the line's ratio."""
         row = _selected(line, self.measure, self.question)
         return Text(str(row["said"]), tone=tone(str(row["word"]))) if row else None
 
-    def value(self, line: pd.DataFrame, tables: Tables) -> dict[str, Value] | None:
+    def value(self, line: Line, tables: Tables) -> dict[str, Value] | None:
         """Nothing: the word is beside the ratio."""
         return None
 
@@ -148,22 +162,19 @@ class Figure:
     of_measure: str = ""
     interval: bool = True
 
-    def _row(self, line: pd.DataFrame, tables: Tables) -> Row | None:
+    def _row(self, line: Line, tables: Tables) -> Row | None:
         if not self.end:
             return _selected(line, self.measure, "")
         ratio = _selected(line, self.of_measure, self.question)
-        every = tables.estimates
-        return (
-            _selected(every[every["cell"] == ratio[self.end]], self.measure, "") if ratio else None
-        )
+        return tables.estimate(ratio[self.end], self.measure) if ratio else None
 
-    def of(self, line: pd.DataFrame, tables: Tables) -> Text | None:
+    def of(self, line: Line, tables: Tables) -> Text | None:
         """The median with its interval, in the unit in which it is shown."""
         row = self._row(line, tables)
         factor = tables.shown(self.measure).factor
         return figure(row, "point", factor, interval=self.interval) if row else None
 
-    def value(self, line: pd.DataFrame, tables: Tables) -> dict[str, Value] | None:
+    def value(self, line: Line, tables: Tables) -> dict[str, Value] | None:
         """The same for programs, under its name in CSV files."""
         row, shown = self._row(line, tables), tables.shown(self.measure)
         if row is None:
@@ -179,15 +190,20 @@ class Field:
     heading: Heading
     column: str
 
-    def of(self, line: pd.DataFrame, tables: Tables) -> Text | None:
+    def of(self, line: Line, tables: Tables) -> Text | None:
         """The value of the first row."""
-        value = line.iloc[0][self.column]
-        return None if pd.isna(value) or value == "" else Text(_plain(value))
+        value = line[0][self.column]
+        return None if value == "" or _is_missing(value) else Text(_plain(value))
 
-    def value(self, line: pd.DataFrame, tables: Tables) -> dict[str, Value] | None:
+    def value(self, line: Line, tables: Tables) -> dict[str, Value] | None:
         """The same for programs."""
-        found = line.iloc[0][self.column]
-        return {self.column: None if pd.isna(found) else found}
+        found = line[0][self.column]
+        return {self.column: None if _is_missing(found) else found}
+
+
+def _is_missing(value: Any) -> bool:
+    missing: Any = pd.isna(value)
+    return bool(missing)
 
 
 def _plain(value: object) -> str:
@@ -239,8 +255,8 @@ class Table:
         found = self.selected(tables)
         columns = list(self._columns(found, tables)) if len(found) else []
         records = []
-        for _, line in self._lines(found):
-            record: dict[str, Any] = {name: _plain_value(line.iloc[0][name]) for name in self._keys}
+        for line in self._lines(found):
+            record: dict[str, Any] = {name: _plain_value(line[0][name]) for name in self._keys}
             for column in columns:
                 value = column.value(line, tables)
                 if value is not None:
@@ -252,9 +268,15 @@ class Table:
     def _keys(self) -> list[str]:
         return [name for some in self.rows.values() for name in some]
 
-    def _lines(self, found: pd.DataFrame) -> Iterator[tuple[object, pd.DataFrame]]:
-        if len(found):
-            yield from found.groupby(self._keys, sort=False, observed=True, dropna=False)
+    def _lines(self, found: pd.DataFrame) -> list[Line]:
+        """The rows of each line, in the order of the first ones."""
+        if found.empty:
+            return []
+        place = found.groupby(self._keys, sort=False, observed=True, dropna=False).ngroup()
+        lines: list[list[Row]] = [[] for _ in range(place.max() + 1)]
+        for at, row in zip(place, found.to_dict("records"), strict=True):
+            lines[at].append(row)
+        return list(lines)
 
     def _columns(self, found: pd.DataFrame, tables: Tables) -> Iterable[Column]:
         if self.columns:
@@ -267,16 +289,8 @@ class Table:
         """The lines of some rows as texts; None where no column has a value."""
         if "name" in self._keys and "parameters" in found:
             found = found.assign(name=names(found))
-        lines = [line for _, line in self._lines(found)]
-        alike = {name for name in self._keys if found[name].nunique(dropna=False) == 1}
-        named = {
-            heading: [name for name in some if name not in alike]
-            for heading, some in self.rows.items()
-        }
-        named = {heading: some for heading, some in named.items() if some}
-        about = joined(found.iloc[0], [name for name in self._keys if name in alike])
-        if not named:  # a single line
-            named, about = {"": self._keys[:1]}, joined(found.iloc[0], self._keys[1:])
+        lines = self._lines(found)
+        named, about = self._named(lines)
         columns = list(self._columns(found, tables))
         texts = [[column.of(line, tables) for line in lines] for column in columns]
         known = [place for place, column in enumerate(texts) if any(column)]
@@ -284,10 +298,10 @@ class Table:
             return None
         rows = [
             [
-                *(Text(joined(line.iloc[0], some)) for some in named.values()),
+                *(Text(texts[at]) for texts in named.values()),
                 *(texts[place][at] or Text(BLANK) for place in known),
             ]
-            for at, line in enumerate(lines[: self.most])
+            for at in range(min(len(lines), self.most))
         ]
         headings = [Heading(text, left=True, wrap=True) for text in named]
         headings += [columns[place].heading for place in known]
@@ -295,14 +309,35 @@ class Table:
         notes = [text for note in self.notes if (text := note(tables))]
         return Grid(title, headings, rows, notes, max(0, len(lines) - self.most))
 
+    def _named(self, lines: Sequence[Line]) -> tuple[dict[str, list[str]], str]:
+        """The names of the lines by heading, and what all lines share, which the title has."""
+        named: dict[str, list[str]] = {}
+        about: list[str] = []
+        for heading, keys in self.rows.items():
+            parts = [parts_of(line[0], keys) for line in lines]
+            shared = [each for each in parts[0] if all(each in others for others in parts)]
+            if len(lines) == 1 and not named:
+                shared = shared[1:]  # a single line is named, too
+            if shared:
+                text = SEPARATOR.join(shared)
+                about.append(text if heading in ("", "N") else f"{heading} {text}")
+            if any(len(each) > len(shared) for each in parts):
+                own = [[each for each in some if each not in shared] for some in parts]
+                named[heading] = [SEPARATOR.join(each) for each in own]
+        return named, SEPARATOR.join(about)
 
-def joined(row: "pd.Series[Any]", columns: Iterable[str]) -> str:
-    """`echo · asyncio · 3.14t · threads · N = 2`."""
-    return " · ".join(
-        f"N = {row[name]}" if name.endswith("workers") else str(row[name])
+
+SEPARATOR = " · "
+
+
+def parts_of(row: "Row | pd.Series[Any]", columns: Iterable[str]) -> list[str]:
+    """`echo`, `asyncio`, `3.14t`, `threads`, `N = 2`; a name has several parts."""
+    texts = (
+        f"N = {row[name]}" if name.endswith("workers") else MEASURES.get(row[name], str(row[name]))
         for name in columns
         if str(row[name])
     )
+    return [part for text in texts for part in text.split(SEPARATOR)]
 
 
 def _plain_value(value: Any) -> Value:

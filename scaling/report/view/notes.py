@@ -1,28 +1,34 @@
 """What must be known beside a study's figures: a list of notes, in order of weight.
 
 A note is a function of the study that returns a sentence, or an empty text where there is nothing
-to say. To add one, write it and put it into `NOTES`.
+to say. To add one, write it and put it into `NOTES`, which says whether a terminal has it, too.
 """
 
 from collections import Counter
-from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
 
+from scaling.analysis.builds import build_differences
 from scaling.analysis.tables.ratios import EQUAL_CELLS, EQUAL_DIFFER
 from scaling.analysis.tables.study import Study
 from scaling.analysis.tables.turns import NO_TURNS, OTHER_N
+from scaling.analysis.tables.words import side_of
+from scaling.analysis.validity.finding import watched_cpus
 from scaling.analysis.validity.served import LATE
 from scaling.base.formats import listed, number, percent, plural, spread
 from scaling.builds.arms import build_of, switched
+from scaling.builds.settings import SETTINGS
+from scaling.journal.record import Machine
+from scaling.report.view.declare import MEASURES, SEPARATOR, Remark, parts_of
 from scaling.study.plan.refusals import in_flight, uneven_shares
 from scaling.study.presets import FEWEST_FOR_INTERVAL
-from scaling.study.questions import CPU, MEMORY, P99, THROUGHPUT
+from scaling.study.questions import CPU, P99, THROUGHPUT
 from scaling.study.settle import caveats
 
-MEASURES = {THROUGHPUT: "throughput", CPU: "CPU time", MEMORY: "memory", P99: "P99"}
 BUSY = "machine-busy"  # the reason of runs that other load disturbed
+CELL = ("name", "loop", "arm", "model", "workers")
+MOST_NAMED = 3  # pairs of cells in a note
 LAYOUT = 0.04  # what the layout of their code alone may make of the speed of two binaries
 FEWEST_COLLECTIONS = 10  # with fewer, how they fall into a window is mostly chance
 GARBAGE = ("garbage_per_request", "heap_objects")  # parameters of a study about the collector
@@ -60,8 +66,26 @@ def warnings(study: Study) -> str:
 
 def controls(study: Study) -> str:
     """Whether machine and builds behave as they must."""
-    status = study.soundness
-    return "Controls hold." if status.status == "sound" else status.text
+    if study.soundness.status == "sound":
+        return "Controls hold."
+    text = study.soundness.text
+    return f"{text.rstrip('.')}." if text else ""
+
+
+def controls_that_help(study: Study) -> str:
+    """Settings that must not help and do: what else is faster here is in doubt, too."""
+    if study.ratios.empty:
+        return ""
+    ratios = study.ratios[
+        (study.ratios["question"] == "setting") & (study.ratios["measure"] == THROUGHPUT)
+    ]
+    better = ratios[ratios["word"].map(side_of) > 0]
+    # The question leaves out the last setting.
+    added = {arm: str(arm).rpartition("+")[2] for arm in better["arm"].unique()}
+    arms = [arm for arm, name in added.items() if name in SETTINGS and SETTINGS[name].control]
+    if not arms:
+        return ""
+    return f"In doubt: {listed(arms)} is a control, which must not help, and is faster than none."
 
 
 def withheld(study: Study) -> str:
@@ -91,19 +115,20 @@ def left_out(study: Study) -> str:
     )
 
 
-def skipped(study: Study) -> str:
-    """What was skipped when the journal was read."""
-    return f"{'; '.join(study.skipped)}." if study.skipped else ""
+def missing(study: Study) -> str:
+    """What of the study is missing, and what was skipped when the journal was read."""
+    parts = [study.incomplete, *study.skipped]
+    return " ".join(f"{part[0].upper()}{part[1:]}." for part in parts if part)
 
 
 def disturbed(study: Study) -> str:
     """How many runs other load disturbed, and which latencies are upper bounds."""
     used = study.runs.loc[study.runs["valid"], "reasons"]
-    runs = plural(len(study.runs), "run")
     busy, late = (sum(reason in reasons for reasons in used) for reason in (BUSY, LATE))
-    parts = [f"Disturbed by other load, used: {busy:,} of {runs}."] if busy else []
+    parts = [f"Disturbed by other load, used: {plural(busy, 'run')}."] if busy else []
     if late:
-        parts.append(f"Latencies are upper bounds (load generator late): {late:,} of {runs}.")
+        late_runs = plural(late, "run")
+        parts.append(f"Latencies are upper bounds (load generator late): {late_runs}.")
     return " ".join(parts)
 
 
@@ -190,6 +215,12 @@ def layout(study: Study) -> str:
     )
 
 
+def builds(study: Study) -> str:
+    """In what the builds of the arms differ and should not."""
+    found = build_differences(study.line)
+    return f"The builds differ in more than is compared: {listed(found)}." if found else ""
+
+
 def refused(study: Study) -> str:
     """How many combinations cannot be run."""
     count = len(study.line.refused)
@@ -244,46 +275,65 @@ def collections(study: Study) -> str:
 
 
 def allocator_states(study: Study) -> str:
-    """The curves whose runs at some N were in another allocator state than with one worker."""
-    cells = study.cells
-    one = cells["one"]
-    first = cells["allocator_state"].reindex(one).to_numpy()
-    own = cells["allocator_state"].to_numpy()
-    differ = (one >= 0).to_numpy() & pd.notna(first) & pd.notna(own) & (first != own)
-    names = dict.fromkeys(
-        f"{row.loop} · {row.arm} · {row.model}, N = {row.workers}"
-        for row in cells[differ & ~cells["twin"]].itertuples()
-    )
-    if not names:
+    """The ratios of two cells whose runs were in different allocator states."""
+    cells, ratios = study.cells, study.ratios
+    if ratios.empty:
         return ""
-    return f"Another allocator state than at N = 1, so gains include that: {listed(names)}."
+    states = cells["allocator_state"]
+    pairs = ratios[ratios["question"] != EQUAL_CELLS][["of", "over"]].drop_duplicates()
+    own, other = (states.loc[pairs[end]].to_numpy() for end in ("of", "over"))
+    pairs = pairs[pd.notna(own) & pd.notna(other) & (own != other)]
+    named = {
+        at: f"{SEPARATOR.join(parts_of(cells.loc[at].to_dict(), CELL))} ({states[at]})"
+        for at in {*pairs["of"], *pairs["over"]}
+    }
+    ends = zip(pairs["of"], pairs["over"], strict=True)
+    names = [f"{named[of]} over {named[over]}" for of, over in ends]
+    if len(names) > MOST_NAMED:
+        names[MOST_NAMED:] = [f"{len(names) - MOST_NAMED} more"]
+    return f"Ratios across allocator states, which they include: {listed(names)}." if names else ""
+
+
+def machine_text(machine: Machine) -> str:
+    """`Example CPU, 2 cores, 4 CPUs, 2 NUMA nodes, virtual machine (kvm), Linux 6.1`."""
+    cores, cpus = machine.physical_cores, machine.usable_cpus
+    nodes, slower = machine.numa_nodes or 1, machine.efficiency_cpus or 0
+    not_all_ours = machine.logical_cpus and watched_cpus(machine) is None
+    virtual = machine.virtualised
+    parts = [
+        machine.cpu_model or "",
+        plural(cores, "core") if cores else "",
+        plural(cpus, "usable CPU") if cpus and cpus != cores else "",
+        f"CPU quota {machine.cpu_quota:g}" if machine.cpu_quota else "",
+        "other programs' use of them unknown" if not_all_ours else "",
+        plural(nodes, "NUMA node") if nodes > 1 else "",
+        plural(slower, "efficiency CPU") if slower else "",
+        f"virtual machine ({virtual})" if virtual not in (None, "unknown") else "",
+        "virtual machine" if virtual == "unknown" else "",
+        machine.kernel or "",
+    ]
+    return f"{', '.join(part for part in parts if part)}."
 
 
 NOTES = (
-    warnings,
-    controls,
-    withheld,
-    left_out,
-    skipped,
-    disturbed,
-    shared_cores,
-    uneven,
-    turns,
-    noise,
-    without_pairs,
-    layout,
-    allocator_states,
-    drift,
-    collections,
-    outliers,
-    again,
-    refused,
-    switches,
+    Remark(warnings),
+    Remark(controls),
+    Remark(controls_that_help),
+    Remark(withheld),
+    Remark(left_out),
+    Remark(missing),
+    Remark(disturbed),
+    Remark(shared_cores),
+    Remark(noise),
+    Remark(without_pairs),
+    Remark(uneven),
+    Remark(allocator_states),
+    Remark(turns, brief=False),
+    Remark(layout, brief=False),
+    Remark(drift, brief=False),
+    Remark(collections, brief=False),
+    Remark(outliers, brief=False),
+    Remark(again, brief=False),
+    Remark(refused, brief=False),
+    Remark(switches, brief=False),
 )
-
-
-def notes_of(study: Study) -> Iterator[str]:
-    """Every note that has something to say, in order of weight."""
-    for note in NOTES:
-        if text := note(study):
-            yield text

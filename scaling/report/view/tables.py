@@ -2,6 +2,7 @@
 
 import pandas as pd
 
+from scaling.analysis.laws import laws
 from scaling.analysis.tables.derived import (
     EFFICIENCY,
     EXTRA_WORKER,
@@ -43,6 +44,31 @@ TITLES = {
 }
 
 
+OTHER_LIBRARIES = ("trio", "anyio")  # than asyncio, as the names of their loops begin
+
+
+def libraries(study: Study) -> str:
+    """What a ratio of two async libraries is of."""
+    if not study.cells["loop"].astype(str).str.startswith(OTHER_LIBRARIES).any():
+        return ""
+    return (
+        "With trio or anyio the program is written for that library: the ratio is of both, library "
+        "and loop."
+    )
+
+
+def runtimes(_: Study) -> str:
+    """What a ratio of two runtimes is of."""
+    return (
+        "Runtimes differ in everything (language, compiler, scheduler, memory), and each has a "
+        "program of its own for the same work: no ratio is of one thing alone. Their CPU time is "
+        "that of the whole process; of Python it is that of the workers' threads."
+    )
+
+
+NOTES_OF = {"over processes": (layout, turns), "loop": (libraries,), "runtime": (runtimes,)}
+
+
 def of_question(question: str, title: str) -> Table:
     """A line per ratio: each measure has a baseline of its own."""
     return Table(
@@ -57,11 +83,17 @@ def of_question(question: str, title: str) -> Table:
             Field(Heading("not in turn", left=True, wrap=True), "why_not_in_turn"),
             Field(Heading("other candidates", left=True, wrap=True), "beside"),
         ),
-        notes=(layout, turns) if question == "over processes" else (),
+        notes=NOTES_OF.get(question, ()),
     )
 
 
-SETTINGS = of_question("setting", "What each setting changes")
+SETTINGS = Table(
+    "What each setting changes",
+    "ratios",
+    where="question == 'setting' and main",
+    rows=OF | OVER | OF_MEASURE,
+    columns=(Ratio(Heading("ratio")), Words(Heading("", left=True, wrap=True))),
+)
 RATIOS = tuple(of_question(name, title) for name, title in TITLES.items())
 
 MAIN_FIGURES = (
@@ -105,6 +137,20 @@ TIME = Table(
 )
 
 
+LAWS = Table(
+    "Laws of scaling, inside one region of the machine",
+    laws,
+    rows={"": ("name", "loop", "arm", "model", "region"), "N": ("workers",), "law": ("law",)},
+    columns=(
+        Figure(Heading("γ: operations/s of one", name="gamma"), "gamma"),
+        Figure(Heading("α: contention", name="alpha"), "alpha"),
+        Figure(Heading("β: coherency", name="beta"), "beta"),
+        Figure(Heading("N of the peak", name="peak"), "peak"),
+        Field(Heading("blocks"), "n"),
+    ),
+)
+
+
 # ------------------------------------------------------------------------------------------ runs
 
 
@@ -113,7 +159,9 @@ def issues(study: Study) -> pd.DataFrame:
 
     `detail` is that of the first. The second of an A/A pair is named as one.
     """
-    runs = study.runs[study.runs["validity"] != "valid"]
+    of = ["workload", "parameters", "sizing", "loop", "arm", "model", "workers", "twin"]
+    columns = [*of, "validity", "reasons", "details"]
+    runs = study.runs.loc[study.runs["validity"] != "valid", columns]
     key = ["validity", "name", "loop", "arm", "model", "workers", "reasons"]
     named = study.cells.drop_duplicates(["workload", "parameters", "sizing"])
     about = runs.merge(
@@ -219,4 +267,4 @@ BUILDS = Table(
     columns=(Field(Heading("value", left=True, wrap=True), "value"),),
 )
 
-DETAILS = (*RATIOS, FIGURES, OTHER_FIGURES, TIME, ISSUES, REFUSED, PARAMETERS, BUILDS)
+DETAILS = (*RATIOS, FIGURES, OTHER_FIGURES, LAWS, TIME, ISSUES, REFUSED, PARAMETERS, BUILDS)

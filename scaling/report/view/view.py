@@ -4,11 +4,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from scaling.analysis.tables.study import Study
+from scaling.journal.beside import CHECK_FILE
+from scaling.report.check import checked
 from scaling.report.render.grid import Grid
 from scaling.report.view.answer import ANSWER, OTHERS, sentence
-from scaling.report.view.application import APPLICATION, CONFIGURATIONS, trade
-from scaling.report.view.declare import Note, Table
+from scaling.report.view.application import (
+    APPLICATION,
+    CONFIGURATIONS,
+    DEPLOY,
+    FINDINGS,
+    copied_on_write,
+    trade,
+)
+from scaling.report.view.declare import Note, Remark, Table
 from scaling.report.view.notes import NOTES
 from scaling.report.view.tables import DETAILS, SETTINGS
 
@@ -23,7 +34,7 @@ class View:
     answer: tuple[Table, ...]
     otherwise: tuple[Table, ...]
     details: tuple[Table, ...]
-    notes: tuple[Note, ...] = NOTES
+    notes: tuple[Remark, ...] = NOTES
 
     def answers(self, study: Study) -> list[Grid]:
         """The tables of the answer."""
@@ -35,21 +46,25 @@ class View:
             if wide or not each.wide:
                 yield from each.grids(study)
 
-    def said(self, study: Study) -> list[str]:
-        """Every note that has something to say, in order of weight."""
-        return [text for note in self.notes if (text := note(study))]
+    def said(self, study: Study, *, brief: bool = False) -> list[str]:
+        """Every note that has something to say, in order of weight; of `brief` ones, only these."""
+        asked = [remark.note for remark in self.notes if remark.brief or not brief]
+        return [text for note in asked if (text := note(study))]
 
     def record(self, study: Study) -> dict[str, Any]:
         """The answer for programs: the same rows as the tables show."""
         has_answer = any(len(each.selected(study)) for each in self.answer)
         tables = self.answer if has_answer else self.otherwise
+        found = CHECK_FILE.beside(study.path)
+        check = {"check": msgspec.to_builtins(found) if found else None}
         return {
             "schema": SCHEMA,
             "study": study.line.name,
             "answer": self.sentence(study),
             "controls": study.soundness.status,
             "notes": self.said(study),
-            "tables": {each.title: each.records(study) for each in tables},
+            **(check if "application" in study.line.study else {}),
+            "tables": {each.title: rows for each in tables if (rows := each.records(study))},
         }
 
     def _grids(self, tables: tuple[Table, ...], study: Study) -> list[Grid]:
@@ -57,9 +72,13 @@ class View:
 
 
 STUDY = View(sentence, ANSWER, (OTHERS,), DETAILS)
-OF_APPLICATION = View(trade, APPLICATION, ANSWER, (CONFIGURATIONS, *DETAILS))
-
-
+OF_APPLICATION = View(
+    trade,
+    APPLICATION,
+    ANSWER,
+    (FINDINGS, CONFIGURATIONS, DEPLOY, *DETAILS),
+    (Remark(checked), *NOTES, Remark(copied_on_write, brief=False)),
+)
 OF_SETTINGS = View(sentence, (SETTINGS,), ANSWER, DETAILS)
 
 

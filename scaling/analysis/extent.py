@@ -1,0 +1,81 @@
+"""How much was measured for a study, when, and what of it is missing."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from scaling.base.formats import plural
+from scaling.journal.record import StudyLine
+from scaling.study.presets import FAILING_BLOCKS
+
+MINUTE_S = 60.0
+MEASURED = "measured"  # the outcome of a run that did not fail
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """What a journal holds, with A/A duplicates, invalid runs and repeated ones included.
+
+    `begun` and `ended` are instants in UTC, None if unknown. `minutes` is the sum of what the runs
+    took; a night between two halves of a study is not in it.
+    """
+
+    begun: str | None
+    ended: str | None
+    blocks: int
+    runs: int
+    invalid: int
+    minutes: float
+
+    @property
+    def date(self) -> str | None:
+        """The day on which it was begun, such as `2026-11-21`."""
+        return self.begun[:10] if self.begun else None
+
+    @property
+    def block_s(self) -> float:
+        """What the runs of a block take."""
+        return MINUTE_S * self.minutes / max(1, self.blocks)
+
+
+def extent(runs: pd.DataFrame, study: StudyLine) -> Extent:
+    """The extent of a study."""
+    took_s = runs["elapsed_s"].to_numpy(np.float64)
+    last = (runs["at"] + pd.to_timedelta(runs["elapsed_s"], unit="s")).max()
+    return Extent(
+        begun=study.started_at,
+        ended=None if pd.isna(last) else f"{last:%Y-%m-%dT%H:%M:%SZ}",
+        blocks=int(runs["block"].nunique()),
+        runs=len(runs),
+        invalid=int((~runs["valid"]).sum()),
+        minutes=float(np.nansum(took_s)) / MINUTE_S,
+    )
+
+
+def incomplete(runs: pd.DataFrame, study: StudyLine, skipped: Collection[str] = ()) -> str:
+    """`incomplete: 14 of 18 runs, 1 line cannot be read`; empty where nothing is missing.
+
+    A run that was made again is one run. `skipped` are the notes on lines that cannot be read. A
+    journal that does not say how many runs a block has is taken to have one whole block.
+    """
+    places = ["block", "position"]
+    made = runs[[*places, "workload", "outcome"]].drop_duplicates(places)
+    blocks = max(study.blocks or 0, int(made["block"].max()) + 1)
+    in_a_block = study.runs_per_block or int(made["position"].max()) + 1
+    planned = blocks * in_a_block - _given_up(made, blocks)
+    if len(made) >= planned and not skipped:
+        return ""
+    lost = f", {plural(len(skipped), 'line')} cannot be read" if skipped else ""
+    return f"incomplete: {len(made):,} of {plural(planned, 'run')}{lost}"
+
+
+def _given_up(runs: pd.DataFrame, blocks: int) -> int:
+    """How many of the planned runs are not to be made: those of workloads that always fail."""
+    count = 0
+    for _, own in runs.groupby("workload", observed=True):
+        in_a_block = own.groupby("block").size()
+        if len(in_a_block) >= FAILING_BLOCKS and not (own["outcome"] == MEASURED).any():
+            count += blocks * int(in_a_block.max()) - len(own)
+    return count

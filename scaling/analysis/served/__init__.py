@@ -1,1 +1,0 @@
-"""What a served study says of rates: capacity at an objective, and configurations at one rate."""

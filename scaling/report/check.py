@@ -1,0 +1,74 @@
+"""What the check of an application found: a sentence, lines for the terminal, a table."""
+
+from collections.abc import Collection, Iterator
+
+import pandas as pd
+
+from scaling.analysis.tables.study import Study
+from scaling.base.formats import listed, plural
+from scaling.base.vocabulary import PROCESSES
+from scaling.journal.beside import CHECK_FILE, AppCheck
+
+WHERE = {
+    "threads": "on several loops",
+    "processes": "in fresh processes",
+    "forked": "in forked processes",
+}
+
+
+def where(models: Collection[str]) -> str:
+    """`on several loops and in forked processes`; of both kinds `in processes`."""
+    if set(PROCESSES) <= set(models):
+        rest = [WHERE[each] for each in models if each not in PROCESSES]
+        return listed([*rest, "in processes"])
+    return listed(WHERE[each] for each in models)
+
+
+def check_sentence(found: AppCheck) -> str:
+    """`Check: 2 findings (mixed-up, other-loop): wrong on several loops, so not recommended.`."""
+    if found.ok:
+        said = f"Check: its answers are the same {where(found.models)} as on one loop."
+    else:
+        kinds = ", ".join(dict.fromkeys(each.kind for each in found.findings))
+        said = f"Check: {plural(len(found.findings), 'finding')} ({kinds})"
+        wrong = found.wrong_models
+        said += f": wrong {where(wrong)}, so not recommended." if wrong else "."
+    return " ".join([said, *not_checked(found)[:1]])
+
+
+def not_checked(found: AppCheck) -> list[str]:
+    """What was left out, a sentence each."""
+    return [f"Not checked: {each}." for each in found.left_out]
+
+
+def finding_lines(found: AppCheck) -> Iterator[str]:
+    """What goes wrong, in which request, and what to do; a line if nothing does."""
+    yield check_sentence(found)
+    for each in found.findings:
+        request = f" ({each.request})" if each.request else ""
+        yield f"  {each.kind}{request}: {each.message}"
+        yield f"    {each.remedy}"
+    yield from (f"  {each}" for each in not_checked(found)[1:])
+
+
+def checked(study: Study) -> str:
+    """What the check of the application beside a study's journal found; empty without a check."""
+    found = CHECK_FILE.beside(study.path)
+    return check_sentence(found) if found else ""
+
+
+def findings(study: Study) -> pd.DataFrame:
+    """The findings of the check beside a study's journal, a row each."""
+    found = CHECK_FILE.beside(study.path)
+    return pd.DataFrame(
+        [
+            {
+                "finding": each.kind,
+                "where": where(each.models),
+                "request": each.request,
+                "message": each.message,
+                "remedy": each.remedy,
+            }
+            for each in (found.findings if found else [])
+        ]
+    )

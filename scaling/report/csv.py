@@ -1,0 +1,150 @@
+"""The tables of a study as CSV files: `summary.csv`, `comparison.csv` and `losses.csv`."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from scaling.analysis.builds import build_differences_of
+from scaling.analysis.tables.cells import KEY
+from scaling.analysis.tables.derived import FACTOR, FACTORS, LOSS, MACHINE, SHARING, memory_kinds
+from scaling.analysis.tables.study import Study
+from scaling.analysis.tables.terms import TERMS, WHOLE
+from scaling.study.questions import THROUGHPUT
+
+FIGURES = ["point", "low", "high", "n"]
+SUFFIXES = ["", "_low", "_high", "_n"]
+COUNTS = ["runs", "suspect", "left_out", "allocator_state"]
+LEFT_TO_LOSSES = {LOSS.format(term.name) for term in (*TERMS, WHOLE)} | {*FACTORS, MACHINE, SHARING}
+NS_PER_S = 1e9
+
+
+def write(rows: pd.DataFrame, file: Path) -> None:
+    """Write rows with six significant digits. Raises `OSError`."""
+    rows.to_csv(file, index=False, float_format="%.6g", lineterminator="\n")
+
+
+def _about(study: Study) -> dict[str, Any]:
+    return {
+        "controls": study.soundness.status,
+        "scale": study.line.study.get("scale", 1.0),
+        **({"simulated": True} if study.line.simulated else {}),
+    }
+
+
+def _columns(name: str, estimates: pd.DataFrame, factor: float = 1.0) -> pd.DataFrame:
+    """Estimates by cell as columns: the figure, and with `_low`, `_high`, `_n` what belongs to it.
+
+    Bounds are 95 % intervals, and the range below six blocks.
+    """
+    found = estimates.set_index("cell")[FIGURES]
+    found[FIGURES[:3]] *= factor
+    return found.set_axis([name + suffix for suffix in SUFFIXES], axis=1)
+
+
+def summary(study: Study) -> pd.DataFrame:
+    """A row per cell: what it is, how many runs it has, and each figure, with units in its name.
+
+    Figures that begin with `own_` are the workload's own. The capacity of a cell is of all its
+    rates together: a row without a rate, and without runs of its own.
+    """
+    cells = study.cells[~study.cells["twin"]]
+    names = [*KEY, "region", "operation", "runs", "suspect", "again", "left_out"]
+    found = cells[[*names, "allocator_state"]].copy()
+    found["memory_kind"] = memory_kinds(study.measures)[cells.index]
+    found = found.assign(**_about(study))
+    measures = [each for each in study.measures.names if each not in LEFT_TO_LOSSES]
+    estimates = dict(iter(study.estimates.groupby("measure", sort=False)))
+    shown = {each: study.shown(each) for each in measures if each in estimates}
+    ranked = sorted(shown, key=lambda each: shown[each].place)
+    columns = [
+        _columns(shown[each].name, estimates[each], shown[each].factor).reindex(found.index)
+        for each in ranked
+    ]
+    found.insert(0, "study", study.line.name)
+    return pd.concat([found, *columns], axis=1)
+
+
+def comparison(study: Study) -> pd.DataFrame:
+    """A row per ratio; the question `equal cells` is that of A/A pairs.
+
+    Columns: what it is about; `question` and `measure` (of a step of the ladder what changes in
+    it); the configuration it is of and, with `over_`, the one it is over; `ratio` with its
+    interval; `word`, the p-value `p` of a difference that it says (1: it says none),
+    `at_most_percent` (the most by which it can be worse), `why` there is no word, and all of it as
+    `said`; `blocks_to_decide` one that is open; `candidates`; `headline`, whether the question is
+    first of all about this cell; `in_turn` and `why_not_in_turn`; `memory_kind`; `builds_differ`,
+    in what the two builds differ and should not; `controls`.
+    """
+    ratios = study.ratios
+    if ratios.empty:
+        return ratios
+    named = ratios["measure"].map(lambda name: "throughput" if name == THROUGHPUT else name)
+    cells = study.cells[COUNTS]
+    of, over = (cells.loc[ratios[end]].set_axis(ratios.index) for end in ("of", "over"))
+    ends = {name: f"ratio_{name}" for name in ("low", "high", "n")}
+    found = pd.concat(
+        [
+            ratios[["workload", "parameters", "sizing", "loop", "question"]],
+            ratios["step"].where(ratios["step"] != "", named).rename("measure"),
+            ratios[["arm", "model", "workers"]],
+            of,
+            ratios[["over_loop", "over_arm", "over_model", "over_workers"]],
+            over.add_prefix("over_"),
+            ratios[["ratio", *ends]].rename(columns=ends),
+            ratios[["word", "p", "at_most_percent", "why", "said"]],
+            ratios[["blocks_to_decide", "candidates"]],
+        ],
+        axis=1,
+    )
+    found.insert(0, "study", study.line.name)
+    return found.assign(
+        headline=ratios["main"],
+        in_turn=ratios["why_not_in_turn"] == "",
+        why_not_in_turn=ratios["why_not_in_turn"],
+        memory_kind=ratios["memory_kind"],
+        builds_differ=_differ(study, ratios),
+        **_about(study),
+    )
+
+
+def _differ(study: Study, ratios: pd.DataFrame) -> list[str]:
+    pairs = list(zip(ratios["arm"].astype(str), ratios["over_arm"].astype(str), strict=True))
+    known = {
+        pair: ", ".join(each.fact for each in build_differences_of(study.line, pair))
+        for pair in dict.fromkeys(pairs)
+    }
+    return [known[pair] for pair in pairs]
+
+
+def losses(study: Study) -> pd.DataFrame:
+    """A row per cell of several workers and term of its time: what is lost against one worker.
+
+    `loss_ns` is in ns of worker time per operation, `factor` what the term leaves of the
+    efficiency. `machine_ns` is what as many processes lose, `sharing_ns` what sharing a process
+    costs beyond it; both are of the whole.
+    """
+    estimates = dict(iter(study.estimates.groupby("measure", sort=False)))
+    cells = study.cells[~study.cells["twin"] & ~study.cells["rated"]]
+    parts = [
+        cells.loc[cells.index.isin(estimates[LOSS.format(term.name)]["cell"]), KEY]
+        .assign(term="all" if term is WHOLE else term.name)
+        .join(pd.concat(list(_of_term(term.name, estimates)), axis=1))
+        for term in (*TERMS, WHOLE)
+        if LOSS.format(term.name) in estimates
+    ]
+    if not parts:
+        return pd.DataFrame()
+    found = pd.concat(parts).sort_index(kind="stable")
+    found.insert(0, "study", study.line.name)
+    return found.assign(**_about(study))
+
+
+def _of_term(term: str, estimates: Mapping[Any, pd.DataFrame]) -> Iterator[pd.DataFrame]:
+    measures = {"loss_ns": LOSS.format(term), "factor": FACTOR.format(term)}
+    if term == WHOLE.name:
+        measures |= {"machine_ns": MACHINE, "sharing_ns": SHARING}
+    for name, measure in measures.items():
+        if measure in estimates:
+            yield _columns(name, estimates[measure], NS_PER_S if name.endswith("_ns") else 1.0)

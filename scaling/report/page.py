@@ -1,0 +1,97 @@
+"""A study as a page and as Markdown: what its view shows, put into a document."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scaling.analysis.tables.study import Study
+from scaling.base.formats import plural
+from scaling.journal.protected_write import write_text
+from scaling.report.render.document import Code, Document, Drawing, html, markdown
+from scaling.report.study_file import command, study_file
+from scaling.report.view.notes import machine_text
+from scaling.report.view.view import view_of
+
+if TYPE_CHECKING:
+    from scaling.report.view.plots import Drawn
+
+FILE_NAME = "report.html"
+COLUMNS = 6  # of figures in a table: more are not read on a laptop, and not printed
+
+
+def page(study: Study, plots: str = "") -> str:
+    """The HTML of a study; the same study gives the same page.
+
+    Plots are inside it, or in the folder of that name beside it.
+    """
+    return html(_document(study, list(_drawings(study, plots))))
+
+
+def tables_markdown(study: Study) -> str:
+    """All tables and sentences of a study as Markdown."""
+    return markdown(_document(study, []))
+
+
+def write_page(study: Study, file: Path, plots: str = "") -> None:
+    """Write the page.
+
+    Raises:
+        ScalingError: it cannot be written.
+    """
+    write_text(file, page(study, plots), again="scaling report")
+
+
+def _document(study: Study, drawn: list[Drawing]) -> Document:
+    view, status = view_of(study), study.soundness
+    warnings = [status.text] if status.status in ("void", "undecided") else []
+    warnings += [study.incomplete] if study.incomplete else []
+    return Document(
+        title=study.line.name,
+        sentence=view.sentence(study),
+        about=list(_about(study)),
+        warnings=warnings,
+        drawings=drawn,
+        answer=view.answers(study),
+        notes=view.said(study),
+        details=[part for grid in view.more(study, wide=True) for part in grid.parts(COLUMNS)],
+        codes=list(_codes(study)),
+    )
+
+
+def _about(study: Study) -> Iterator[str]:
+    line, runs = study.line, study.runs
+    made = "Simulated" if line.simulated else "Measured"
+    day = f" on {line.started_at[:10]}" if line.started_at else ""
+    blocks = plural(int(runs["block"].nunique()), "block")
+    version = f" with scaling {line.scaling}" if line.scaling else ""
+    yield f"{made}{day}{version}: {plural(len(runs), 'run')} in {blocks}, in random order."
+    yield machine_text(line.machine)
+
+
+def _drawings(study: Study, plots: str) -> Iterator[Drawing]:
+    for each in _ranked(study):
+        address = f"{plots}/{each.name}.svg" if plots else ""
+        yield Drawing(each.title, each.description, "" if plots else svg(each), address)
+
+
+def _ranked(study: Study) -> "list[Drawn]":
+    """The plot of the answer first: curves of three Ns or more, else ratios with their words."""
+    from scaling.report.view.plots import drawings  # with Matplotlib: tables do without
+
+    every = list(drawings(study))
+    is_curve = int(study.runs["workers"].max()) > 2 and study.runs["workers"].nunique() > 2
+    first = ("throughput",) if is_curve else ("over-processes", "p99-over-processes", "gains")
+    return sorted(every, key=lambda each: not each.name.startswith(first))
+
+
+def svg(drawn: "Drawn") -> str:
+    """A plot as an element of a page."""
+    from scaling.report.render.svg import svg as svg_of
+
+    return svg_of(drawn.figure, drawn.name, drawn.title)
+
+
+def _codes(study: Study) -> Iterator[Code]:
+    document = study_file(study.line)
+    if document:
+        yield Code("How to measure it again", f"# {command(study.line)}\n\n{document}")

@@ -1,0 +1,56 @@
+"""A figure as SVG: two thirds of Matplotlib's bytes, in the colours of the page where it stands."""
+
+import re
+from html import escape
+from io import StringIO
+from zlib import crc32
+
+from matplotlib import rc_context
+from matplotlib.figure import Figure
+
+from scaling.report.render.style import BORDER, CEILING, FAINT, INK, QUIET, RC, REGION_SHADES
+
+# Variables of the page's style sheet; alone, a drawing has these colours.
+VARIABLES = {
+    "#ffffff": "paper",
+    INK: "ink",
+    QUIET: "quiet",
+    FAINT: "faint",
+    CEILING: "faint",
+    BORDER: "edge",
+    "#8c8c8c": "edge",
+    "#e3e3e3": "grid",
+    REGION_SHADES["smt"]: "shade-1",
+    REGION_SHADES["oversubscribed"]: "shade-2",
+    "#11673f": "good",
+    "#a3260b": "bad",
+}
+COLOUR = re.compile("|".join(VARIABLES))
+NUMBER = re.compile(r"-?\d+\.\d{2,}")
+GROUP_ID = re.compile(r'(?<=<g) id="[^"]*"')  # nothing refers to those of groups
+ID = re.compile(r'\bid="|href="#|url\(#')
+STYLE = re.compile(r'style="([^"]*)"')
+TAG = re.compile(r"<[^>]+>")
+METADATA = re.compile(r"<metadata>.*?</metadata>", re.DOTALL)
+
+
+def svg(figure: Figure, name: str, title: str) -> str:
+    """An element with its text as text. No two of different names share an id or a class."""
+    text = StringIO()
+    with rc_context(RC):
+        figure.savefig(text, format="svg", metadata={"Date": None})
+    _, _, drawn = text.getvalue().partition("<svg")
+    drawn = GROUP_ID.sub("", METADATA.sub("", drawn))
+    drawn = TAG.sub(lambda tag: NUMBER.sub(_rounded, tag[0]), drawn)
+    own = f"s{crc32(name.encode()):08x}"
+    drawn = ID.sub(lambda found: f"{found[0]}{own}-", drawn)
+    styles = {each: f"{own}-{n}" for n, each in enumerate(dict.fromkeys(STYLE.findall(drawn)))}
+    drawn = STYLE.sub(lambda found: f'class="{styles[found[1]]}"', drawn)
+    rules = "".join(f".{one}{{{style}}}" for style, one in styles.items())
+    rules = COLOUR.sub(lambda found: f"var(--{VARIABLES[found[0]]}, {found[0]})", rules)
+    drawn = re.sub(r"\s+", " ", drawn.replace("*{", f"{rules}*{{", 1))
+    return f'<svg role="img" aria-label="{escape(title)}"{drawn}\n'
+
+
+def _rounded(number: re.Match[str]) -> str:
+    return f"{float(number[0]):.1f}".removesuffix(".0")

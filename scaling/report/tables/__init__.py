@@ -1,1 +1,0 @@
-"""The figures as tables: on a terminal, as Markdown, as CSV."""

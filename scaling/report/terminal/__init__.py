@@ -1,1 +1,0 @@
-"""A study in the terminal, whatever that terminal can show."""

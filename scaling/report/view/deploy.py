@@ -1,0 +1,127 @@
+"""How to deploy what is best for an application: commands, and a program for N loops in threads."""
+
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from scaling.analysis.table.groups import counting_lines
+from scaling.analysis.tables.study import Study
+from scaling.base.errors import UsageError
+from scaling.base.files import refusal
+from scaling.builds.arms import settings_of
+from scaling.builds.settings.setting import GTHREAD
+from scaling.journal.record import Cell, RunLine
+from scaling.report.view.shipped import ends_to_ship, shipped
+from scaling.study.application import WORKLOAD, WSGI
+from scaling.study.questions import without_rate
+
+SERVE = "serve.py"
+# The interface by what serves it on loops of this project.
+INTERFACES = {"uvicorn": "asgi", "aiohttp": "aiohttp"}
+WORKER_CLASSES = {
+    "asgi": "uvicorn_worker.UvicornWorker",
+    "aiohttp": "aiohttp.GunicornWebWorker",
+    "wsgi": "gthread",
+}
+
+
+def deploy_commands(study: Study) -> dict[Cell, str]:
+    """The command for each configuration that is best, or may be, for an aim.
+
+    Empty where no run shows the application's interface, or there is no journal.
+    """
+    found = shipped(study)
+    if found.empty or study.path is None:
+        return {}
+    runs = study.runs[study.runs["workload"] == WORKLOAD]
+    lines = counting_lines(study.path, runs)
+    shown = ((interface, line.cell) for line in lines if (interface := _interface(line)))
+    interface, cell = next(shown, ("", None))
+    if cell is None:
+        return {}
+    ends = [ends_to_ship(row) for row in found.to_dict("records")]
+    places = dict.fromkeys(place for some in ends for place in some)
+    cells = dict.fromkeys(without_rate(study.cells["cell"].iloc[place]) for place in places)
+    return {each: command(each, interface, cell.parameters) for each in cells}
+
+
+def command(cell: Cell, interface: str, parameters: Mapping[str, Any]) -> str:
+    """The command of a configuration, with the variables of its arm's settings before it."""
+    variables = [variable for each in settings_of(cell.arm) for variable in each.variables]
+    python = f"python{cell.arm.partition('+')[0]}"
+    return " ".join([*variables, python, _arguments(cell, interface, parameters)])
+
+
+def _arguments(cell: Cell, interface: str, parameters: Mapping[str, Any]) -> str:
+    """The interpreter's. gunicorn calls a factory in each worker, with --preload once for all."""
+    application, factory = str(parameters["application"]), bool(parameters.get("factory"))
+    is_threads = cell.model == "threads"
+    if is_threads and interface != WSGI:
+        return f"{SERVE} --workers {cell.workers}"
+    if cell.model == "processes" and interface == "asgi":
+        called = f"{application} --factory" if factory else application
+        return f"-m uvicorn {called} --workers {cell.workers} --http httptools"
+    called = shlex.quote(f"{application}()") if factory else application
+    preload = " --preload" if cell.model == "forked" else ""
+    count = f"--{'threads' if is_threads else 'workers'} {cell.workers}"
+    return f"-m gunicorn {called}{preload} --worker-class {WORKER_CLASSES[interface]} {count}"
+
+
+def _interface(line: RunLine) -> str:
+    """The application's interface; empty where that run does not show it."""
+    server = line.cell.parameters.get("server")
+    if server == GTHREAD:
+        return WSGI
+    served_by = line.record.facts.get("server", "") if line.record else ""
+    return INTERFACES.get(served_by.partition(" ")[0], "") if server == "loops" else ""
+
+
+def deployments(study: Study) -> pd.DataFrame:
+    """The commands as a table: `configuration` and `command`."""
+    commands = deploy_commands(study)
+    return pd.DataFrame(
+        [
+            {"configuration": f"{cell.arm} {cell.model}, N = {cell.workers}", "command": text}
+            for cell, text in commands.items()
+        ]
+    )
+
+
+def require_new(file: Path) -> None:
+    """Refuse a file that exists, before anything is made.
+
+    Raises:
+        UsageError: it exists, or its folder does not.
+    """
+    if not file.parent.is_dir():
+        raise UsageError(f"--write {file}: there is no folder {file.parent}")
+    if file.exists():
+        raise UsageError(f"--write {file}: the file exists; give another name")
+
+
+def write_program(file: Path, interface: str, application: str, *, factory: bool) -> None:
+    """Write the program that serves `application` (`package.module:name`) as N loops in threads.
+
+    Raises:
+        UsageError: the file exists or cannot be written, or WSGI is served without a program.
+    """
+    if interface == WSGI:
+        told = "gunicorn --worker-class gthread --threads N serves WSGI in N threads"
+        raise UsageError(f"--write {file}: no program is needed: {told}")
+    module, _, name = application.partition(":")
+    template = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        keep_trailing_newline=True,
+    ).get_template(f"{SERVE}.jinja")
+    asked = {"application": application, "module": module, "name": name, "factory": factory}
+    try:
+        with file.open("x", encoding="utf-8") as out:
+            out.write(template.render(interface=interface, **asked))
+    except OSError as error:
+        raise UsageError(f"--write {file}: cannot be written ({refusal(error)})") from None

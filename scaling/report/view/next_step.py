@@ -1,0 +1,73 @@
+"""The command that is most worth typing after a study."""
+
+import math
+import shlex
+from pathlib import Path
+
+from scaling.analysis.extent import extent
+from scaling.analysis.tables.study import Study
+from scaling.analysis.tables.words import OPEN
+from scaling.base.formats import duration
+from scaling.base.vocabulary import THREADS
+from scaling.journal.beside import CHECK_FILE
+from scaling.study.presets import DEFAULT_PRESET, FEWEST_FOR_INTERVAL
+
+DOUBTFUL = ("void", "undecided")
+
+
+def next_command(study: Study, folder: Path) -> str:
+    """The command, and what it is for."""
+    if study.soundness.status in DOUBTFUL:
+        return "scaling doctor (finds what disturbs this machine)"
+    check = CHECK_FILE.read(folder)
+    if check and any(THREADS in each.models for each in check.findings):
+        return "correct what the check found (the page has the remedies), then measure again"
+    if int(study.runs["block"].nunique()) < FEWEST_FOR_INTERVAL:
+        needed = f"a word needs {FEWEST_FOR_INTERVAL} blocks"
+        return f"the same with --preset {DEFAULT_PRESET} ({needed})"
+    if more := more_blocks(study):
+        return more
+    if "application" in study.line.study:
+        return f"scaling gate {shlex.quote(str(folder))} --min-efficiency 0.8 (in CI)"
+    if len(study.line.arms) > 1:
+        return f"scaling explain {shlex.quote(str(folder))} (where the time goes)"
+    return "scaling run --study compare (what freed the speed; processes with the GIL)"
+
+
+def more_blocks(study: Study) -> str:
+    """How many blocks would decide what is open in a headline ratio, and how long they take."""
+    ratios = study.ratios
+    if ratios.empty:
+        return ""
+    is_open = ratios["headline"] & ~ratios["control"] & (ratios["word"] == OPEN)
+    needed = ratios.loc[is_open, "blocks_to_decide"].dropna()
+    if needed.empty:
+        return ""
+    blocks = more_than_measured(study, int(needed.max()))
+    why = f"what is open may be decided; about {time_of(study, blocks)}"
+    return f"{with_blocks(study, blocks)} ({why})"
+
+
+# ------------------------------------------------------------------------------------- more blocks
+
+
+def more_than_measured(study: Study, blocks: int) -> int:
+    """So many blocks, or one more than the study has."""
+    return max(blocks, extent(study.runs, study.line).blocks + 1)
+
+
+def time_of(study: Study, blocks: int) -> str:
+    """How long so many blocks of the study take, in whole minutes."""
+    seconds = blocks * extent(study.runs, study.line).block_s
+    return duration(math.ceil(seconds / 60) * 60).removesuffix(" 00 s")
+
+
+def with_blocks(study: Study, blocks: int) -> str:
+    """The command that measures a study anew with so many blocks.
+
+    A user's own code has to be named again, as before.
+    """
+    has_own_code = study.line.own_source or "application" in study.line.study
+    if has_own_code or study.path is None or not study.line.study.get("workloads"):
+        return f"the same with --blocks {blocks}"
+    return f"scaling run --study {shlex.quote(str(study.path.parent))} --blocks {blocks}"

@@ -1,0 +1,169 @@
+"""Two studies: each cell of both over itself, unpaired; what else differs is said beside."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scaling.analysis.tables.across import across, differences_of
+from scaling.analysis.tables.turns import OTHER_STUDY
+from scaling.base.console import new_console
+from scaling.base.errors import UsageError
+from scaling.journal.record import RunLine
+from scaling.report.compare import compare
+from scaling.report.view.across import about_two
+from scaling.study.questions import CPU, MEMORY, P99, THROUGHPUT
+from tests.support.printing import printed_by
+from tests.support.runs import changing, keeping_memory, throttled
+from tests.support.served_studies import FakeServedStudy
+from tests.support.studies import FakeStudy, one, where
+
+STUDY = FakeStudy()
+
+
+def about(now: FakeStudy, then: FakeStudy) -> str:
+    return " ".join(about_two(now.study, then.study))
+
+
+def with_options(**options: Any) -> FakeStudy:
+    return replace(STUDY, options=options)
+
+
+def test_each_cell_of_both_is_over_itself() -> None:
+    speeds = {("3.14t", "threads", n): float(n) for n in (1, 2, 4)}
+    quick: Mapping[Any, float] = {place: 1.2 * speed for place, speed in speeds.items()}
+    then = FakeStudy(speeds=speeds, blocks=8)
+    now = FakeStudy(speeds=quick, blocks=8, seed=2, workers=(1, 2), arms=("3.14t", "3.14"))
+    found = across(now.study, then.study)
+    rates = where(found, measure=THROUGHPUT)
+    assert rates["workers"].tolist() == [1, 2]
+    assert rates["ratio"].tolist() == pytest.approx([1.2, 1.2], rel=0.03)
+    assert set(rates["word"]) == {"faster"}
+    assert set(where(found, measure=MEMORY)["word"]) == {"same"}
+    assert set(found["why_not_in_turn"]) == {OTHER_STUDY}
+    told = about(now, then)
+    assert "were not made side by side" in told
+    assert "Only in OLD, and not compared: 1 cell." in told
+    assert "Not in OLD, and not compared with it: 2 cells." in told
+
+
+def test_few_blocks_have_no_word_and_the_margin_is_the_studys() -> None:
+    assert set(across(STUDY.study, STUDY.study)["word"]) == {""}
+    then = FakeStudy(blocks=8, noise=0.002)
+    now = replace(then, speeds={("3.14t", "threads", n): 1.04 for n in (1, 2, 4)})
+    usual, wider = (
+        one(across(each.study, replace(each, speeds={}).study), measure=THROUGHPUT, workers=1)
+        for each in (now, replace(now, margin=0.1))
+    )
+    assert (usual["word"], wider["word"]) == ("faster", "same")
+
+
+def test_a_cell_without_a_valid_run_on_one_side_has_no_ratio() -> None:
+    def invalid(run: RunLine) -> RunLine:
+        return throttled(run) if run.cell.workers == 2 else run
+
+    lacking = replace(STUDY, change=invalid)
+    for now, then in ((STUDY, lacking), (lacking, STUDY)):
+        rates = where(across(now.study, then.study), measure=THROUGHPUT)
+        assert rates["workers"].tolist() == [1, 4]
+
+
+def test_memory_of_two_kinds_has_no_ratio() -> None:
+    now = FakeStudy(models=("processes",))
+    then = replace(now, change=changing(memory__pss_bytes=None))
+    assert set(across(now.study, then.study)["measure"]) == {THROUGHPUT, CPU}
+    assert "Memory is not compared where one study has PSS and the other RSS." in about(now, then)
+    assert "Memory" not in about(now, now)
+
+
+@pytest.mark.parametrize(("began", "warned"), [("2026-11-20T19:00:00Z", True), ("2026", False)])
+def test_studies_named_in_the_wrong_order_are_reported(began: str, warned: bool) -> None:
+    then = replace(STUDY, head={"started_at": began})
+    assert ("are they the wrong way round?" in about(STUDY, then)) is warned
+
+
+def test_what_is_not_the_same_in_both_is_said() -> None:
+    then = FakeStudy(blocks=1)
+    assert differences_of(then.study, then.study) == ()
+    told = about(replace(then, logical=4, head={"pins": "other"}, options={"window_s": 5.0}), then)
+    assert "the machine (logical_cpus, usable_cpus)" in told
+    assert "the pinned packages" in told
+    assert "the study (window_s)" in told
+
+
+def test_what_changes_no_cell_is_no_difference() -> None:
+    entry = {"name": "echo", "sizing": ["weak"], "workers": [1, 2]}
+    more = {"name": "echo", "sizing": ["weak", "strong"], "workers": [1, 2, 4]}
+    then = with_options(workers=[1, 2], models=["threads"], workloads=[entry])
+    other = with_options(
+        workers=[1],
+        models=["processes"],
+        loops=["uvloop"],
+        workloads=[entry | {"workers": [1]}],
+    )
+    assert differences_of(other.study, then.study) == ()
+    without, now = with_options(aa_pairs=False), with_options(aa_pairs=True)
+    assert differences_of(now.study, without.study) == ()
+    strong = with_options(sizing=["strong"], workloads=[more])
+    fewer = with_options(workloads=[more | {"workers": [1, 2]}])
+    assert differences_of(strong.study, fewer.study) == ("the study (workers)",)
+
+
+def test_another_allocator_state_is_reported() -> None:
+    def keeping(run: RunLine) -> RunLine:
+        return keeping_memory(run) if run.cell.workers == 2 else run
+
+    then = FakeStudy(arms=("3.14",), workers=(1, 2))
+    told = about(replace(then, change=keeping), then)
+    assert "In another allocator state than in OLD: 1 cell." in told
+
+
+ONE = (("3.14t", "threads"),)
+OPEN = FakeServedStudy(configurations=ONE, workers=(1, 2), rates=(500.0,), blocks=6, window_s=5.0)
+
+
+def test_open_loops_are_compared_by_p99() -> None:
+    now = replace(OPEN, answers_per_s={ONE[0]: 1_400.0}, seed=2)
+    found = across(now.study, OPEN.study)
+    assert THROUGHPUT not in set(found["measure"])
+    for row in where(found, measure=P99).to_dict("records"):
+        ends = [
+            one(study.study.estimates, measure=P99, workers=row["workers"])["point"]
+            for study in (now, OPEN)
+        ]
+        assert row["ratio"] == pytest.approx(ends[0] / ends[1], rel=0.05)
+        assert row["word"] == "shorter"
+
+
+def test_a_lower_bound_over_a_latency_is_longer_by_at_least_so_much_and_two_have_no_ratio() -> None:
+    """What is known of a server that fell behind is not dropped."""
+    slow = replace(OPEN, answers_per_s={ONE[0]: 300.0})
+    for now, then, word in ((slow, OPEN, "longer"), (OPEN, slow, "shorter")):
+        row = one(across(now.study, then.study), measure=P99, workers=1)
+        assert (row["n"], row["word"]) == (6, word)
+        assert row["said"].startswith("at least ")
+    assert where(across(slow.study, slow.study), measure=P99)["workers"].tolist() == [2]
+
+
+def test_void_studies_are_said_to_be_void_and_none_is_named_twice(tmp_path: Path) -> None:
+    """Studies are called by their folders, with the folder above where that is the same."""
+    speeds = {("3.14t", "threads", n): 1.0 for n in (1, 2)}
+    variants = {"compute": [{"iterations": 1000}]}
+    void = FakeStudy(variants=variants, speeds=speeds, workers=(1, 2), blocks=2)
+    for machine in ("here", "there"):
+        void.write(tmp_path / machine / "study")
+    out, both = tmp_path / "out", [tmp_path / "here/study", tmp_path / "there/study"]
+    text = printed_by(lambda console: compare(both, out, console))
+    assert text.startswith("here-study: VOID: the controls fail")
+    assert "there-study: VOID" in text
+    assert (out / "comparison.md").read_text().startswith("# here-study and there-study\n\n**here")
+    with pytest.raises(UsageError, match="named twice"):
+        compare([both[0], both[0] / "journal.jsonl"], None, new_console(quiet=True))
+
+
+def test_one_configuration_has_nothing_to_compare(tmp_path: Path) -> None:
+    FakeStudy(workers=(1,), blocks=1).write(tmp_path)
+    text = printed_by(lambda console: compare([tmp_path], None, console))
+    assert text.startswith("Nothing to compare: the study has one arm, one model and one loop")
