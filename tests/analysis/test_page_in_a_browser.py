@@ -177,23 +177,19 @@ def test_paper_shows_all_and_is_white(shown: Shown) -> None:
 def test_of_the_page_of_all_studies_nothing_is_cut_off(
     width: int, scheme: str, browser: Chromium
 ) -> None:
-    """Where there is no room for columns, each figure says what it is."""
+    """Its tables are folded but for the first."""
     there = Page(browser, PUBLISHED / PAGE, width, scheme)
     asked = [url for url in there.requests if not url.startswith("data:")]
     assert asked == [(PUBLISHED / PAGE).as_uri()]
     assert there.value_of("document.scrollingElement.scrollWidth") <= width
-    assert there.value_of(CUT_OFF) == []
-    roles = [role for role, _ in there.heard]
-    figures = there.value_of("document.querySelectorAll('td a').length")
-    assert roles.count("table") == there.value_of("document.querySelectorAll('table').length")
-    assert {"columnheader", "rowheader", "row", "cell"} <= {*roles}
-    assert roles.count("link") > figures > 100
+    roles = {role for role, _ in there.heard}
+    assert {"table", "columnheader", "rowheader", "row", "cell"} <= roles
+    assert there.value_of("document.querySelectorAll('table a').length") > 100
 
 
 def test_of_the_page_of_all_studies_paper_shows_all(browser: Chromium) -> None:
     printed = Page(browser, PUBLISHED / PAGE, 700, "dark", "print")
     assert printed.value_of("document.scrollingElement.scrollWidth") <= 700
-    assert printed.value_of("document.querySelector('nav').checkVisibility()") is False
 
 
 def test_it_can_be_listened_to(shown: Shown) -> None:
