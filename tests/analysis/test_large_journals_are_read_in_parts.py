@@ -110,7 +110,11 @@ def test_a_process_that_is_killed_is_told_in_a_line(path: Path, tmp_path: Path) 
 import os, signal
 from scaling.analysis.table import load
 
+first, read = os.getpid(), load._read
+
 def none(file, part):
+    if os.getpid() == first:
+        return read(file, part)
     os.kill(os.getpid(), signal.SIGKILL)
 
 load._read = none

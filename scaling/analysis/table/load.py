@@ -191,9 +191,10 @@ def _read_at_once(file: Path, parts: Sequence[range]) -> Gathered:
 
     at_ctrl_c = (signal.SIGINT, signal.SIG_DFL)  # it ends them without a word
     fork = get_context("fork")
-    with ProcessPoolExecutor(len(parts), fork, signal.signal, at_ctrl_c) as processes:
+    with ProcessPoolExecutor(len(parts) - 1, fork, signal.signal, at_ctrl_c) as processes:
         try:
-            first, *later = processes.map(_read, repeat(file), parts)
+            others = processes.map(_read, repeat(file), parts[1:])
+            first, later = _read(file, parts[0]), list(others)
         except BrokenProcessPool:
             raise UsageError(
                 f"{file}: a process that read a part of it was ended, perhaps for want of memory; "
