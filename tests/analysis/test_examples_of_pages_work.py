@@ -25,7 +25,8 @@ EXPRESSION = re.compile(r"\$\{\{[^}|]*(?:\|\| '(.*?)' )?\}\}")  # its default, w
 
 @pytest.mark.slow
 def test_the_workload_of_ones_own_runs(tmp_path: Path) -> None:
-    (example,) = re.findall(r"```python\n(.*?)```", ALL, re.DOTALL)
+    examples = re.findall(r"```python\n(.*?)```", ALL, re.DOTALL)
+    (example,) = (each for each in examples if "class Nap" in each)
     (tmp_path / "nap.py").write_text(example, encoding="utf-8")
     record = measured({"workload": "nap:Nap", "workers": 2}, tmp_path)
     assert all(worker.ticks.operations[-1] > 0 for worker in record.workers)
