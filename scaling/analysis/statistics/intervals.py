@@ -40,7 +40,7 @@ from scaling.study.presets import FEWEST_FOR_INTERVAL
 
 COVERAGE = 0.95
 FEWEST_FOR_RANKS = 10
-MOST_AT_ONCE = 100  # columns whose pairs are in memory together
+MOST_AT_ONCE = 50  # columns whose pairs are in memory together
 
 
 class Estimates(NamedTuple):
@@ -166,9 +166,11 @@ def signed_ranks(ordered: Floats, levels: Sequence[float]) -> tuple[Floats, Floa
     places = [_signed_rank(len(ordered), level) for level in levels]
     places += [len(one) - 1 - place for place in places]
     found = np.empty((len(places), ordered.shape[1]))
-    for at in range(0, ordered.shape[1], MOST_AT_ONCE):
-        halves = ordered[:, at : at + MOST_AT_ONCE].T / 2
-        means_of_pairs = halves[:, one] + halves[:, other]
+    halves = np.ascontiguousarray(ordered.T) / 2
+    for at in range(0, len(halves), MOST_AT_ONCE):
+        some = halves[at : at + MOST_AT_ONCE]
+        means_of_pairs = np.take(some, one, axis=1)
+        means_of_pairs += np.take(some, other, axis=1)
         means_of_pairs.partition(places)
         found[:, at : at + MOST_AT_ONCE] = means_of_pairs[:, places].T
     return found[: len(levels)], found[len(levels) :]

@@ -103,7 +103,7 @@ class Gathered:
         for name, column in COLUMNS.items():
             values = rows[name]
             if column.dtype == WORD:
-                values = [self._words.setdefault(word, word) for word in values]
+                values = list(map(self._words.setdefault, values, values))
             self._values[name].append(values)
 
     def extend(self, later: Self) -> None:
