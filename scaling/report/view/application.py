@@ -122,7 +122,8 @@ def _parts(found: pd.DataFrame) -> Iterator[str]:
     if THROUGHPUT in found.index:
         bound = found.loc[[THROUGHPUT], "at_most_percent"].iloc[0]
         if math.isfinite(bound):
-            yield f"at most {bound:.0f} % fewer requests" if bound > 0 else "no fewer requests"
+            most = math.ceil(bound)  # it is said to be the most
+            yield f"at most {most} % fewer requests" if bound > 0 else "no fewer requests"
     if MEMORY in found.index:
         ratio = float(found.loc[[MEMORY], "ratio"].iloc[0])
         word = "less" if ratio < 1 else "more"
