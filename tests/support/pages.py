@@ -169,4 +169,4 @@ if __name__ == "__main__":
         except UsageError as error:
             wrong.append(f"{page}: {error}")
     print(*printed_counts(PUBLISHED), sep="\n")
-    sys.exit("\n".join(wrong))
+    sys.exit("\n".join(wrong) or None)
