@@ -69,7 +69,7 @@ def ready_json(found: Sequence[Readiness]) -> str:
 def todo(package: Package) -> str:
     """What to do about a package that blocks or is known to race; empty for others."""
     if not package.blocks:
-        return f"use {package.race.fixed} or newer" if package.race else ""
+        return package.race.to_do if package.race else ""
     parts = [f"needed by {', '.join(package.needed_by)}"] if package.needed_by else []
     if package.first_with_wheel:
         parts.append(f"{package.first_with_wheel} is the first version with a wheel")

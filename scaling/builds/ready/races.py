@@ -1,63 +1,59 @@
-"""Packages that leave the GIL off and are known to race below some version: one entry each.
+"""Packages that leave the GIL off and are known to race in some versions: `races.toml`.
 
-Such a package is ready, and an application that shares its objects between threads may fail. An
-entry says so with its source. Versions are those of the packages' own changelogs.
+Such a package is ready, and an application that shares its objects between threads may fail. A
+version is compared as packaging does, so a pre-release of the one that is mended still races.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
+import msgspec
 from packaging.version import InvalidVersion, Version
 
+FILE = Path(__file__).with_suffix(".toml")
 
-@dataclass(frozen=True)
-class Race:
-    """What goes wrong below the version that `fixed` it."""
 
-    fixed: str
+class Race(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What goes wrong from version `since` on, until `fixed`; empty where there is no such."""
+
+    package: str
     what: str
     source: str
+    since: str = ""
+    fixed: str = ""
+    instead: str = ""
 
     @property
     def words(self) -> str:
         """`known races before 6.9.1: …`."""
-        return f"known races before {self.fixed}: {self.what}"
+        first = f" from {self.since} on" if self.since else ""
+        last = f" before {self.fixed}" if self.fixed else ""
+        return f"known races{first}{last}: {self.what}"
+
+    @property
+    def to_do(self) -> str:
+        """What to do about it."""
+        return f"use {self.fixed} or newer" if self.fixed else self.instead
+
+    def concerns(self, version: Version) -> bool:
+        """Whether this version is one that races."""
+        return not (
+            (self.since and version < Version(self.since))
+            or (self.fixed and version >= Version(self.fixed))
+        )
 
 
-# By name, as uv writes it.
-RACES: Mapping[str, Race] = {
-    "multidict": Race(
-        "6.9.1",
-        "threads that change one multidict lose keys or crash",
-        "https://github.com/aio-libs/multidict/pull/1433",
-    ),
-    "pandas": Race(
-        "3.0.1",
-        "threads that read one DataFrame race in its internals",
-        "https://github.com/pandas-dev/pandas/pull/63783",
-    ),
-    "pillow": Race(
-        "12.2.0",
-        "threads that draw with one FreeTypeFont crash",
-        "https://github.com/python-pillow/Pillow/issues/9497",
-    ),
-    "pydantic": Race(
-        "2.14.0",
-        "a TypeAdapter made by several threads at once raises RuntimeError",
-        "https://github.com/pydantic/pydantic/issues/13780",
-    ),
-    "regex": Race(
-        "2026.7.10",
-        "threads that compile patterns at once raise RuntimeError, or crash",
-        "https://github.com/mrabarnett/mrab-regex/issues/606",
-    ),
-}
+@cache
+def known_races() -> dict[str, Race]:
+    """What is known, by the package's name as uv writes it."""
+    entries = msgspec.toml.decode(FILE.read_bytes(), type=dict[str, list[Race]])["race"]
+    return {each.package: each for each in entries}
 
 
 def race_of(name: str, version: str) -> Race | None:
     """What this version of a package is known for; None if nothing is known."""
-    race = RACES.get(name)
+    race = known_races().get(name)
     try:
-        return race if race and Version(version) < Version(race.fixed) else None
+        return race if race and race.concerns(Version(version)) else None
     except InvalidVersion:  # it has no version: a folder, say
         return None
