@@ -18,6 +18,7 @@ from scaling.base.errors import UsageError
 from scaling.cli import app_steps
 from scaling.cli.app_steps import AppSteps
 from scaling.journal.record import Cell, Failure, GilStates, RunLine
+from scaling.report.view.application import SHIP
 from scaling.run import application_trial
 from scaling.run.application_trial import interface_of, problem_of, trial_cells
 from scaling.run.measure import ChildNeeds
@@ -222,8 +223,9 @@ def test_on_real_builds_it_is_checked_measured_and_answered_for(
     )
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
-    assert len(document["configurations"]) == 3
-    assert document["ship"]["throughput"]["verdict"] == "inconclusive"
+    throughput, memory = document["tables"][SHIP.title]
+    assert (throughput["ratio"]["word"], throughput["ship"]["ship"]) == ("", "not decided")
+    assert throughput["ratio"]["why"] == memory["ratio"]["why"] == "too few blocks (1 of 6)"
     assert document["check"]["findings"] == []
     assert "6 cells" in done.stderr
     head = json.loads((tmp_path / "out" / "journal.jsonl").read_text().splitlines()[0])

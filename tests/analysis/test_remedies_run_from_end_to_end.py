@@ -1,5 +1,6 @@
 """`scaling remedies` measures each remedy over none, and ends with the ordinary answer."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -62,5 +63,6 @@ def test_it_runs_on_a_real_build_and_ends_with_each_over_none(
     assert journal.study.name == "remedies-echo"
     assert set(journal.frame["arm"]) == set(arms.split(","))
     for name in ("recv64k", "eager"):
-        assert f"1 thread on {BUILD}+{name} over {BUILD} " in done.stdout
-    assert "over one" not in done.stdout
+        assert re.search(
+            rf"^{re.escape(BUILD)}\+{name} +throughput .*too few blocks", done.stdout, re.MULTILINE
+        )

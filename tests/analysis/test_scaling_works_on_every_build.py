@@ -52,5 +52,5 @@ def test_a_study_runs_from_end_to_end(tmp_path: Path) -> None:
     assert (frame["operations"] > 0).all()
     assert set(frame["gil_enabled"]) == {not FREE_THREADED}
     assert "echo" in (out / "tables.md").read_text()
-    assert [*(out / "plots").glob("echo-*.svg")]
+    assert [*(out / "plots").glob("throughput-echo.svg")]
     assert "<svg" in (out / "report.html").read_text()
