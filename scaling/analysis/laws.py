@@ -14,8 +14,7 @@ simulated studies with the noise of runs these hold the parameters in 89 % or mo
 """
 
 import math
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 from warnings import catch_warnings
 
 import numpy as np
@@ -33,14 +32,6 @@ AMDAHL, USL = 2, 3  # how many of the parameters each law has
 NAMES = {AMDAHL: "Amdahl", USL: "USL"}
 FIRST: Floats = np.array([1.0, 0.01, 1e-4])  # where the search begins, with X(1) as the unit
 FEWEST_N = 6  # distinct Ns in a region
-
-
-class Fitted(NamedTuple):
-    """A parameter of a law: its median over the blocks, with the 95 % interval."""
-
-    point: float
-    low: float
-    high: float
 
 
 def throughput(workers: Floats, gamma: float, alpha: float, beta: float = 0.0) -> Floats:
@@ -86,34 +77,32 @@ def laws(study: Study) -> pd.DataFrame:
             curve: dict[Any, Any] = at.iloc[0][["name", "loop", "arm", "model", "region"]].to_dict()
             curve |= {"workers": f"{ns.min():.0f}–{ns.max():.0f}", "n": len(runs), "bound": 0}
             law, found = law_of(ns, runs)
-            for name, each in found.items():
-                ends = {"point": each.point, "low": each.low, "high": each.high}
-                rows.append({**curve, "law": law, "measure": name, **ends})
+            rows += [{**curve, "law": law, **row} for row in found.reset_index().to_dict("records")]
     return pd.DataFrame(rows)
 
 
-def law_of(ns: Floats, runs: Floats) -> tuple[str, Mapping[str, Fitted]]:
+def law_of(ns: Floats, runs: Floats) -> tuple[str, pd.DataFrame]:
     """The name of the law of `runs` (blocks, K), all known, at `ns` (K,), and its parameters.
 
-    It is the Universal Scalability Law if the interval of its beta excludes 0, else Amdahl's, whose
-    intervals cover those of both: the data do not prove that beta is 0. No parameters where no
-    block can be fitted.
+    A row per parameter, indexed by `measure`: `point`, `low`, `high`. It is the Universal
+    Scalability Law if the interval of its beta excludes 0, else Amdahl's, whose intervals cover
+    those of both: the data do not prove that beta is 0. No rows where no block can be fitted.
     """
-    both = (
-        np.array([fit(ns, block, count, sigma=block) for block in runs]) for count in (USL, AMDAHL)
+    ends = ["point", "low", "high"]
+    usl, amdahl = (
+        medians(np.array([fit(ns, block, count, sigma=block) for block in runs]))
+        for count in (USL, AMDAHL)
     )
-    usl, amdahl = map(medians, both)
     if not amdahl.n[0]:
-        return NAMES[AMDAHL], {}
+        return NAMES[AMDAHL], pd.DataFrame(columns=ends, index=pd.Index([], name="measure"))
     is_usl = usl.low[-1] > 0
     fits, count = ((usl,), USL) if is_usl else ((amdahl, usl), AMDAHL)
-    known = np.array([[end[:count] for end in each[:3]] for each in fits])  # (fits, 3, count)
-    found = {}
-    for place, name in enumerate(PARAMETERS[:count]):
-        ends = known[0, 0, place], np.nanmin(known[:, 1, place]), np.nanmax(known[:, 2, place])
-        found[name] = Fitted(*(float(np.clip(end, 0.0, UPPER[place])) for end in ends))
+    point, low, high = (np.array([each[place][:count] for each in fits]) for place in range(3))
+    values = np.stack([point[0], np.nanmin(low, axis=0), np.nanmax(high, axis=0)])
+    values = np.clip(values, 0.0, UPPER[:count])
+    found = pd.DataFrame(values.T, index=pd.Index(PARAMETERS[:count], name="measure"), columns=ends)
     if is_usl:
         # More of either parameter lowers the N with the highest throughput.
-        alpha, beta = (np.array(found[name])[[0, 2, 1]] for name in ("alpha", "beta"))
-        found["peak"] = Fitted(*np.sqrt((1 - alpha) / beta).tolist())
+        alpha, beta = found.loc[["alpha", "beta"], ["point", "high", "low"]].to_numpy()
+        found.loc["peak"] = np.sqrt((1 - alpha) / beta)
     return NAMES[count], found
