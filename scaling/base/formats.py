@@ -1,6 +1,7 @@
 """Numbers and times as people read them: three significant digits, a unit, a range beside it."""
 
 import math
+import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -35,11 +36,6 @@ def number(value: float) -> str:
 def fixed(value: float, decimals: int) -> str:
     """A number of a column that adds up: as many decimals in each, and no `-0.0`."""
     return f"{round(value, decimals) + 0.0:,.{decimals}f}"
-
-
-def signed(text: str) -> str:
-    """The text of a difference: `4.2` → `+4.2`; 0 and what is below have no sign added."""
-    return text if text.startswith("-") or not text.strip("0.,") else f"+{text}"
 
 
 def unit_factor(own: str, unit: str) -> float | None:
@@ -89,9 +85,12 @@ def parameter(value: object) -> str:
     return f"{value:,}" if isinstance(value, int | float) else str(value)
 
 
+ENDS_IN_Y = re.compile("(?<![aeiou])y$")
+
+
 def plural(count: int, noun: str) -> str:
-    """`1 run`, `3 runs`."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+    """`1 run`, `3 runs`, `2 studies`."""
+    return f"{count:,} {noun if count == 1 else ENDS_IN_Y.sub('ie', noun) + 's'}"
 
 
 def listed(things: Iterable[object]) -> str:

@@ -189,12 +189,6 @@ def settings_of(arm: str) -> list[Setting]:
     return [SETTINGS[name] for name in arm.split("+")[1:] if name in SETTINGS]
 
 
-def with_settings(arm: str, parameters: Mapping[str, object]) -> dict[str, object]:
-    """A workload's parameters as an arm's settings change them; those of a later version do not."""
-    changed = {k: value for each in settings_of(arm) for k, value in each.parameters.items()}
-    return {**parameters, **changed}
-
-
 def parse_arms(texts: Iterable[str]) -> tuple[Arm, ...]:
     """Several arms in the order given, each once.
 

@@ -159,7 +159,7 @@ def index_page(published: Path) -> str:
         Document(
             TITLE,
             QUESTION,
-            about=[f"{plural(shown['page'].nunique(), 'study').replace('studys', 'studies')}."],
+            about=[f"{plural(shown['page'].nunique(), 'study')}."],
             answer=[_counts_grid(_counts(shown))],
             details=[*_grids(shown), _studies(published)],
         )

@@ -53,6 +53,11 @@ def pairs_of(asked: Sequence[Asked], scope: MeasuredScope) -> pd.DataFrame:
     )
 
 
+def is_main(ratios: pd.DataFrame) -> "pd.Series[bool]":
+    """Which ratios are of a question and cell that has a headline ratio."""
+    return ratios.groupby(["question", "of"])["headline"].transform("any")
+
+
 def factors(ratios: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
     """The two factors of each headline ratio of N threads over N processes, as pairs.
 
@@ -62,10 +67,9 @@ def factors(ratios: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
     What N processes lose, the machine takes from both, so the second factor is what sharing one
     process costs. In every block that has all four runs they multiply to the ratio.
     """
-    headline = ratios.groupby(["question", "of"])["headline"].transform("any")
     is_asked = (ratios["question"] == OVER_PROCESSES) & ratios["measure"].isin((THROUGHPUT, CPU))
     found: list[Pair] = []
-    rows: list[dict[Any, Any]] = ratios[is_asked & headline].to_dict("records")
+    rows: list[dict[Any, Any]] = ratios[is_asked & is_main(ratios)].to_dict("records")
     for row in rows:
         of, over = row["of"], row["over"]
         one, other = cells["one"].iloc[of], cells["one"].iloc[over]

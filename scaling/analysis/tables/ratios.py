@@ -21,7 +21,7 @@ from scaling.analysis.statistics.intervals import (
 from scaling.analysis.table.columns import MEASURES
 from scaling.analysis.table.latency import LATENCY_PREFIX
 from scaling.analysis.tables.derived import memory_kinds
-from scaling.analysis.tables.pairs import factors, pairs_of
+from scaling.analysis.tables.pairs import factors, is_main, pairs_of
 from scaling.analysis.tables.scope import MeasuredScope
 from scaling.analysis.tables.turns import why_apart
 from scaling.analysis.tables.values import Measure, Values
@@ -122,7 +122,7 @@ def ratios(values: Values, scope: MeasuredScope, margin: float = MARGIN) -> pd.D
     found["why_not_in_turn"] = why_apart(values, found["of"], found["over"])
     kinds = memory_kinds(values)[found["of"]].to_numpy()
     found["memory_kind"] = np.where(found["measure"] == MEMORY, kinds, "")
-    found["main"] = found.groupby(["question", "of"])["headline"].transform("any")
+    found["main"] = is_main(found)
     about = values.table[[*ABOUT, *OF_CELL]]
     other = values.table[list(OF_OTHER)].add_prefix("over_")
     return found.join(about, on="of").join(other, on="over")

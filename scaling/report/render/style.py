@@ -66,7 +66,6 @@ LINES: dict[str, Any] = {
 }
 IDEAL_LINE = (0, (5, 4))
 # Behind a label among lines. An outline of its letters would turn them into paths.
-BEHIND_TEXT = {"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.5}
 BAND_ALPHA = 0.17  # of the A/A band, so that six of them still leave the panel readable
 
 # An upright bar with caps, for the key: as errorbar draws it.

@@ -36,11 +36,10 @@ def shipped(study: Study) -> pd.DataFrame:
         & (ratios["model"] == THREADS)
         & (ratios["loop"] == _first_loop(study))
     ]
-    headline = asked["main"] | asked["headline"]
-    is_aim = headline & asked["measure"].isin([THROUGHPUT, MEMORY]) & (asked["rate"] == 0)
-    at_n = asked["workers"].isin(asked.loc[headline, "workers"])
+    is_aim = asked["main"] & asked["measure"].isin([THROUGHPUT, MEMORY]) & (asked["rate"] == 0)
+    at_n = asked["workers"].isin(asked.loc[asked["main"], "workers"])
     is_load = at_n & (asked["measure"] == P99) & (asked["rate"] == _rate(study, asked["rate"]))
-    is_capacity = headline & asked["measure"].str.startswith(CAPACITY.format(""))
+    is_capacity = asked["main"] & asked["measure"].str.startswith(CAPACITY.format(""))
     found = asked[is_aim | is_load | is_capacity]
     # Of memory over fresh and over forked processes the one that is worse for threads.
     found = found.sort_values("ratio", ascending=False, kind="stable")
