@@ -176,12 +176,7 @@ def command(
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands that run in this process draw no plots and write empty pages: both take seconds."""
-
-    def draw(results: object, folder: Path, formats: object) -> list[Path]:
-        folder.mkdir(parents=True, exist_ok=True)
-        return []
-
-    monkeypatch.setattr("scaling.report.files.write_plots", draw)
+    monkeypatch.setattr("scaling.report.view.plots.drawings", lambda *_: [])
     for user in ("output", "publish"):
         monkeypatch.setattr(
             f"scaling.report.{user}.write_page",
@@ -207,7 +202,7 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def unrendered(monkeypatch: pytest.MonkeyPatch) -> None:
     """For tests that look at words: no figure is rendered."""
-    monkeypatch.setattr("scaling.report.page.svg", lambda drawn: SVG)
+    monkeypatch.setattr("scaling.report.view.plots.svg", lambda *_: SVG)
 
 
 @pytest.fixture(scope="session")

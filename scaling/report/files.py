@@ -5,9 +5,10 @@ computed differently.
 """
 
 import gc
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
@@ -17,6 +18,9 @@ from scaling.base.console import say
 from scaling.journal.protected_write import try_writing, write_file
 from scaling.report import csv
 from scaling.report.page import tables_markdown
+
+if TYPE_CHECKING:
+    from scaling.report.view.plots import Drawn
 
 TABLES, SUMMARY, COMPARISON, LOSSES = "tables.md", "summary.csv", "comparison.csv", "losses.csv"
 PLOTS = "plots"
@@ -52,21 +56,9 @@ def say_incomplete(study: Study, console: Console) -> None:
         say(console, f"{text} in {study.path}")
 
 
-def write_derived(
-    study: Study, folder: Path, formats: Sequence[str] = ("svg", "png")
-) -> list[Path]:
-    """Write all that is made from the journal into `folder`, which is made; return these files.
-
-    `formats` are those of plots.
-
-    Raises:
-        ScalingError: something cannot be written.
-    """
-    return [*write_tables(study, folder), *write_plots(study, folder / PLOTS, formats)]
-
-
 def write_tables(study: Study, folder: Path) -> list[Path]:
-    """Write the Markdown and CSV files; those of comparison and losses where there are any.
+    """Write the Markdown and CSV files into `folder`, which is made; return these files. Those of
+    comparison and losses are written where there are any.
 
     Raises:
         ScalingError: something cannot be written.
@@ -83,28 +75,28 @@ def write_tables(study: Study, folder: Path) -> list[Path]:
     return [folder / name for name in files]
 
 
-def write_plots(study: Study, folder: Path, formats: Sequence[str]) -> list[Path]:
-    """Draw every plot in these formats.
+def write_plots(
+    drawn: "Iterable[Drawn]", folder: Path, formats: Sequence[str] = ("svg", "png")
+) -> list[Path]:
+    """Write plots in these formats into `folder`, which is made; return these files.
 
     Raises:
         ScalingError: something cannot be written.
     """
-    return try_writing(folder, lambda: list(_drawn(study, folder, formats)), AGAIN)
+    return try_writing(folder, lambda: list(_written(drawn, folder, formats)), AGAIN)
 
 
-def _drawn(study: Study, folder: Path, formats: Sequence[str]) -> Iterator[Path]:
+def _written(drawn: "Iterable[Drawn]", folder: Path, formats: Sequence[str]) -> Iterator[Path]:
     from matplotlib import rc_context  # tables do without
 
     from scaling.report.render.style import PNG_DPI, RC
-    from scaling.report.render.svg import svg
-    from scaling.report.view.plots import drawings
 
     folder.mkdir(parents=True, exist_ok=True)
-    for drawing in drawings(study):
+    for drawing in drawn:
         for kind in formats:
             file = folder / f"{drawing.name}.{kind}"
             if kind == "svg":
-                file.write_text(svg(drawing.figure, drawing.name, drawing.title), "utf-8")
+                file.write_text(drawing.svg, "utf-8")
             else:
                 with rc_context(RC):
                     drawing.figure.savefig(file, dpi=PNG_DPI)

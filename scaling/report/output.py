@@ -9,7 +9,7 @@ from scaling.analysis.tables.study import Study
 from scaling.base.console import say
 from scaling.base.errors import ScalingError
 from scaling.base.formats import listed, plural
-from scaling.report.files import PLOTS, TABLES, read, write_derived
+from scaling.report.files import PLOTS, TABLES, read, write_plots, write_tables
 from scaling.report.page import FILE_NAME, write_page
 from scaling.report.render.terminal import LINES
 from scaling.report.show import answer_json, print_answer
@@ -43,8 +43,12 @@ def write_all(study: Study, folder: Path) -> list[Path]:
     Raises:
         ScalingError: something cannot be written.
     """
-    files = write_derived(study, folder)
-    write_page(study, folder / FILE_NAME)
+    from scaling.report.view.plots import drawings  # with Matplotlib: an answer does without
+
+    files = write_tables(study, folder)
+    drawn = list(drawings(study))
+    files += write_plots(drawn, folder / PLOTS)
+    write_page(study, folder / FILE_NAME, drawn)
     return [*files, folder / FILE_NAME]
 
 

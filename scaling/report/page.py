@@ -1,6 +1,6 @@
 """A study as a page and as Markdown: what its view shows, put into a document."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,12 +19,13 @@ FILE_NAME = "report.html"
 COLUMNS = 6  # of figures in a table: more are not read on a laptop, and not printed
 
 
-def page(study: Study, plots: str = "") -> str:
+def page(study: Study, drawn: "Sequence[Drawn] | None" = None, plots: str = "") -> str:
     """The HTML of a study; the same study gives the same page.
 
-    Plots are inside it, or in the folder of that name beside it.
+    `drawn` are its plots, where they were drawn before. They are inside the page, or in the folder
+    `plots` beside it.
     """
-    return html(_document(study, list(_drawings(study, plots))))
+    return html(_document(study, list(_drawings(study, drawn, plots))))
 
 
 def tables_markdown(study: Study) -> str:
@@ -32,13 +33,15 @@ def tables_markdown(study: Study) -> str:
     return markdown(_document(study, []))
 
 
-def write_page(study: Study, file: Path, plots: str = "") -> None:
-    """Write the page.
+def write_page(
+    study: Study, file: Path, drawn: "Sequence[Drawn] | None" = None, plots: str = ""
+) -> None:
+    """Write the page (`page`).
 
     Raises:
         ScalingError: it cannot be written.
     """
-    write_text(file, page(study, plots), again="scaling report")
+    write_text(file, page(study, drawn, plots), again="scaling report")
 
 
 def _document(study: Study, drawn: list[Drawing]) -> Document:
@@ -68,27 +71,19 @@ def _about(study: Study) -> Iterator[str]:
     yield machine_text(line.machine)
 
 
-def _drawings(study: Study, plots: str) -> Iterator[Drawing]:
-    for each in _ranked(study):
-        address = f"{plots}/{each.name}.svg" if plots else ""
-        yield Drawing(each.title, each.description, "" if plots else svg(each), address)
-
-
-def _ranked(study: Study) -> "list[Drawn]":
-    """The plot of the answer first: curves of three Ns or more, else ratios with their words."""
+def _drawings(study: Study, drawn: "Sequence[Drawn] | None", plots: str) -> Iterator[Drawing]:
     from scaling.report.view.plots import drawings  # with Matplotlib: tables do without
 
-    every = list(drawings(study))
+    for each in _ranked(study, list(drawings(study)) if drawn is None else drawn):
+        address = f"{plots}/{each.name}.svg" if plots else ""
+        yield Drawing(each.title, each.description, "" if plots else each.svg, address)
+
+
+def _ranked(study: Study, every: "Sequence[Drawn]") -> "list[Drawn]":
+    """The plot of the answer first: curves of three Ns or more, else ratios with their words."""
     is_curve = int(study.runs["workers"].max()) > 2 and study.runs["workers"].nunique() > 2
     first = ("throughput",) if is_curve else ("over-processes", "p99-over-processes", "gains")
     return sorted(every, key=lambda each: not each.name.startswith(first))
-
-
-def svg(drawn: "Drawn") -> str:
-    """A plot as an element of a page."""
-    from scaling.report.render.svg import svg as svg_of
-
-    return svg_of(drawn.figure, drawn.name, drawn.title)
 
 
 def _codes(study: Study) -> Iterator[Code]:

@@ -33,7 +33,8 @@ from scaling.report.files import (
     SUMMARY,
     TABLES,
     read,
-    write_derived,
+    write_plots,
+    write_tables,
 )
 from scaling.report.page import write_page
 from scaling.report.study_file import FILE_NAME as STUDY_FILE
@@ -93,9 +94,13 @@ def _copy(journal: Path, folder: Path, made: Path) -> None:
 
 def _render(study: Study, made: Path) -> None:
     """Write all that is made from the journal: descriptions, tables, plots, page."""
+    from scaling.report.view.plots import drawings  # with Matplotlib
+
     write_descriptions(study, made)
-    write_derived(study, made, formats=["svg"])
-    write_page(study, made / PAGE, plots=PLOTS)
+    write_tables(study, made)
+    drawn = list(drawings(study))
+    write_plots(drawn, made / PLOTS, ["svg"])
+    write_page(study, made / PAGE, drawn, plots=PLOTS)
 
 
 def write_descriptions(study: Study, folder: Path) -> None:

@@ -16,7 +16,6 @@ from matplotlib.container import ErrorbarContainer
 
 from scaling.analysis.tables.study import Study
 from scaling.base.formats import number
-from scaling.report.page import svg
 from scaling.report.render.style import COLORBLIND, MARKERS, arm_colours
 from scaling.report.render.svg import VARIABLES
 from scaling.report.view.plots import MOST_ROWS, PLOTS, Drawn, drawings
@@ -62,7 +61,7 @@ def drawn(name: str) -> dict[str, Drawn]:
 def marked_up(name: str) -> dict[str, str]:
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # a layout that finds no room warns
-        return {each.name: svg(each) for each in drawn(name).values()}
+        return {each.name: each.svg for each in drawn(name).values()}
 
 
 def panels(plot: Drawn) -> list[Axes]:
@@ -193,7 +192,7 @@ def test_no_two_share_an_id_or_a_class_and_the_same_study_gives_the_same() -> No
         own = set(re.findall(r'(?:\bid|class)="([^"]+)"', text))
         assert own.isdisjoint(seen)
         seen |= own
-    again = {each.name: svg(each) for each in drawings(replace(SWEPT).study)}
+    again = {each.name: each.svg for each in drawings(replace(SWEPT).study)}
     assert again == marked_up("swept")
 
 

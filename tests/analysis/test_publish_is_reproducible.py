@@ -67,7 +67,6 @@ def test_the_page_shows_the_plots_beside_it(published: Path) -> None:
 def test_a_page_that_names_a_path_is_not_published(
     results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("scaling.report.files.write_plots", lambda *_: [])
     monkeypatch.setattr(
         "scaling.report.publish.write_page",
         lambda _, file, *_args, **_named: file.write_text("\nsee /home/ann/notes"),
@@ -136,7 +135,7 @@ def test_what_cannot_be_written_leaves_what_was_there(
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("scaling.report.publish.write_derived", full)
+    monkeypatch.setattr("scaling.report.publish.write_tables", full)
     with pytest.raises(ScalingError, match=r"cannot be written \(No space left"):
         publish(published, published, QUIET)
     assert contents(published) == before

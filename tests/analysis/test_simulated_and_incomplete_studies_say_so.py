@@ -19,10 +19,11 @@ from scaling.report.compare import compare
 from scaling.report.environment import environment_text
 from scaling.report.explain import explain
 from scaling.report.exports import FORMATS, export
-from scaling.report.files import write_derived
+from scaling.report.files import write_plots, write_tables
 from scaling.report.gate import Bounds, gate
 from scaling.report.page import page, tables_markdown
 from scaling.report.show import print_answer, show
+from scaling.report.view.plots import drawings
 from tests.support.cli import Command
 from tests.support.printing import printed_by
 from tests.support.runs import with_, with_readings
@@ -70,9 +71,9 @@ def test_what_is_exported_says_it(to: str, study: Journal, tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("unrendered")
 def test_tables_files_and_every_plot_say_it(study: Journal, tmp_path: Path) -> None:
-    files = write_derived(Study.of(study), tmp_path, formats=["svg"])
+    of = Study.of(study)
+    files = write_tables(of, tmp_path) + write_plots(drawings(of), tmp_path, ["svg"])
     assert {file.suffix for file in files} == {".md", ".csv", ".svg"}
     silent = [file.name for file in files if "simulated" not in file.read_text().lower()]
     assert silent == []

@@ -5,12 +5,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
 from rich.console import Console
 
 from scaling.analysis.tables import study as tables
 from scaling.report import files, page
 from scaling.report.files import read, write_tables
 from scaling.report.output import finish
+from scaling.report.render.svg import svg
 from scaling.report.show import show
 from tests.support.studies import FakeStudy
 
@@ -52,8 +54,18 @@ def test_everything_is_worked_out_once(
     assert worked_out == dict.fromkeys(WORKED_OUT, 1)
 
 
-def test_a_page_is_the_same_at_the_end_of_a_run_and_alone(tmp_path: Path) -> None:
+def test_a_page_is_the_same_at_the_end_of_a_run_and_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rendered: Counter[str] = Counter()
+
+    def counted(figure: Figure, name: str, title: str) -> str:
+        rendered[name] += 1
+        return svg(figure, name, title)
+
+    monkeypatch.setattr("scaling.report.view.plots.svg", counted)
     STUDY.write(tmp_path)
     finish(tmp_path, QUIET)
+    assert rendered == dict.fromkeys(rendered, 1), "the page has the plots that were drawn"
     alone = page.page(files.read(tmp_path, QUIET))
     assert (tmp_path / page.FILE_NAME).read_text(encoding="utf-8") == alone

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from scaling.builds.arms import free_arms
 from scaling.report.render import draw
 from scaling.report.render.draw import Picture
 from scaling.report.render.style import COLORBLIND, LINES, arm_colours
+from scaling.report.render.svg import svg
 from scaling.report.view.answer import of_threads
 from scaling.report.view.declare import SEPARATOR, parts_of, tone
 from scaling.report.view.notes import machine_text
@@ -62,6 +64,11 @@ class Drawn:
     title: str
     figure: Figure
     description: str
+
+    @cached_property
+    def svg(self) -> str:
+        """The figure as an element of a page, which is a file, too."""
+        return svg(self.figure, self.name, self.title)
 
 
 def caption(study: Study) -> str:
