@@ -40,6 +40,13 @@ ANALYSIS_ON_3_14T = "tests/analysis/test_scaling_works_on_every_build.py"
 TEST_FOLDERS = {"3.14": ["tests"], "3.14t": ["tests/workers", ANALYSIS_ON_3_14T]}
 """Marks say which tests are of one build (tests/conftest.py), as those of load generators are."""
 BESIDE_OTHERS, ALONE = "not measures and not thorough", "measures and not thorough"
+HERE = {
+    "app": "Measure your own application in threads and in processes",
+    "ready": "Check which packages install on 3.14t and leave the GIL off",
+    "doctor": "Report what on this machine disturbs measurements",
+    "report": "Write page, plots and tables of a study again",
+}
+"""Commands of `scaling` for whoever has installed nothing but nox."""
 PER_CORE = 2
 """So many tests at a time: most wait for a child half of the time."""
 WITH_BYTECODE = {"PYTHONDONTWRITEBYTECODE": ""}
@@ -253,18 +260,21 @@ def measure_and_publish(
     session.run(*scaling, "publish", str(newest), str(folder), external=True)
 
 
-@nox.session(python=False, default=False)
-def doctor(session: nox.Session) -> None:
-    """Report what on this machine disturbs measurements, and what to do about it."""
-    python = analysis_python(session, ["3.14t"], pgo=False)
-    session.run(python, "-m", "scaling", "doctor", *session.posargs, external=True)
+def command(name: str, what: str) -> Callable[[nox.Session], None]:
+    """The session that runs `scaling NAME` in the folder from which nox was called."""
+
+    def session_of(session: nox.Session) -> None:
+        python = analysis_python(session, ["3.14t"], pgo=False)
+        with session.chdir(session.invoked_from):
+            words = [python, "-m", "scaling", name, *session.posargs]
+            measure(session, words, asks_for_pgo(session), {"PYTHONPATH": str(ROOT)})
+
+    session_of.__doc__ = f"{what} (its options after --)."
+    return session_of
 
 
-@nox.session(python=False, default=False)
-def report(session: nox.Session) -> None:
-    """Write page, plots and tables of a study (after --: its folder, such as results/compare)."""
-    python = analysis_python(session, ["3.14t"], pgo=False)
-    session.run(python, "-m", "scaling", "report", *session.posargs, external=True)
+for name, what in HERE.items():
+    nox.session(name=name, python=False, default=False)(command(name, what))
 
 
 @nox.session(python=False, default=False)
