@@ -9,12 +9,15 @@ from urllib.parse import unquote
 import pytest
 
 from scaling.analysis.tables.study import Study
-from scaling.analysis.tables.words import OPEN
+from scaling.analysis.tables.words import OPEN, RATE
 from scaling.base.console import new_console
 from scaling.base.errors import UsageError
+from scaling.report import programs
 from scaling.report.index import HEADINGS, counts, index_page, is_index, ratios, write_index
 from scaling.report.publish import PAGE, publish
+from scaling.report.render.svg import svg
 from scaling.study.questions import CPU, MEMORY, OVER_PROCESSES
+from tests.support import rule_picture
 from tests.support.cli import Command
 from tests.support.html_outline import Element, Outline
 from tests.support.pages import TEXTS
@@ -188,3 +191,21 @@ def test_publish_writes_it_anew_where_there_is_one_and_no_other_page(
     (root / PAGE).write_text("<title>My own</title>")
     assert command("publish", str(results), str(root / "mine" / "compare")).returncode == 0
     assert (root / PAGE).read_text() == "<title>My own</title>"
+
+
+# --- pictures ------------------------------------------------------------------------------------
+
+
+def test_the_picture_of_all_programs_is_of_the_published_figures() -> None:
+    shown = (PUBLISHED / programs.FILE_NAME).read_text(encoding="utf-8")
+    drawn = programs.programs(ratios(PUBLISHED)).figure
+    assert shown == svg(drawn, programs.FILE_NAME, programs.TITLE), "`nox -s quotes` writes it"
+
+
+def test_the_picture_of_the_rule_has_each_word_as_it_is_now() -> None:
+    """But for `not slower`, which few intervals get."""
+    shown = (PUBLISHED / rule_picture.FILE_NAME).read_text(encoding="utf-8")
+    drawn = rule_picture.rule_picture().figure
+    named = {each.get_text() for each in drawn.axes[0].get_yticklabels()}
+    assert named == {*RATE.words} - {RATE.not_worse}
+    assert shown == svg(drawn, rule_picture.FILE_NAME, rule_picture.TITLE), "`nox -s quotes`"

@@ -29,6 +29,7 @@ from scaling.study.file import built_in_studies, built_in_summary
 from scaling.study.services import SERVICES
 from tests.support.children import ROOT
 from tests.support.quotes import corrected, figures, printed_counts
+from tests.support.rule_picture import write_rule_picture
 from tests.support.tables import PUBLISHED
 from workers.worker.workload import built_in, load_workload, parameters_of
 
@@ -162,6 +163,7 @@ def promises() -> Rows:
 if __name__ == "__main__":
     write_index(PUBLISHED)
     write_programs(PUBLISHED)
+    write_rule_picture(PUBLISHED)
     quoted, wrong = figures(), []
     for page, text in TEXTS.items():
         try:
