@@ -33,9 +33,9 @@ def main(arguments: list[str]) -> int:
     if hasattr(faulthandler, "register"):  # not on Windows
         faulthandler.register(signal.SIGUSR1)  # the driver makes a hung child print its stacks
     if arguments[:1] == ["--worker"]:  # internal: how the host starts a worker process
-        from workers.worker.session import run_worker
+        from workers.worker.session import run_workers
 
-        run_worker(int(arguments[1]))
+        run_workers([int(each) for each in arguments[1:]])
         return 0
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as out:
         os.dup2(2, 1)

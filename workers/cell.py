@@ -31,6 +31,10 @@ KINDS: dict[str, tuple[tuple[type, ...], str]] = {
     "schema": ((int,), "a whole number"),
 }
 
+# Models with several loops in one interpreter: all workers, or as many as `mixed:K` says.
+SHARING = ("threads", "mixed", "mixed-forked")
+MIXED = SHARING[1:]
+
 LOOPS = "loops"  # the server that is this project's own, on each loop
 
 # The workloads that a command may serve: their names, and their paths, which the driver sends.
@@ -57,6 +61,9 @@ class Cell:
     the CPUs of each worker. `observer_fd` is the descriptor on which the driver waits for phases;
     None: no driver. An `alternating` run takes its window in slices, each when the driver says so,
     and may be stopped between them.
+
+    `model` is what a worker is (`workers.host.models`). With `mixed:K` and `mixed-forked:K`, N / K
+    processes have K loop threads each.
     """
 
     workload: str
@@ -78,6 +85,23 @@ class Cell:
     observer_fd: int | None = None
     alternating: bool = False
     schema: int = SCHEMA
+
+    @property
+    def kind(self) -> str:
+        """The name of its model, without the number of a mixed one."""
+        return self.model.partition(":")[0]
+
+    @property
+    def loops_each(self) -> int:
+        """How many workers an interpreter has: all threads, K of a mixed model, else one."""
+        if self.model == "threads":
+            return self.workers
+        return int(self.model.partition(":")[2] or 1)
+
+    @property
+    def interpreters(self) -> int:
+        """How many interpreters the workers are divided among."""
+        return self.workers // self.loops_each
 
     @property
     def outside(self) -> bool:
@@ -127,6 +151,7 @@ def _check(cell: Cell) -> None:
     for name in ("workers", "ticks"):
         if getattr(cell, name) < 1:
             raise CellError(f"{name}: expected at least 1, got {getattr(cell, name)!r}")
+    _check_mixed(cell)
     if cell.gc_threshold is not None and cell.gc_threshold < 1:
         raise CellError(f"gc_threshold: expected at least 1, got {cell.gc_threshold!r}")
     # Python's JSON also accepts NaN and Infinity.
@@ -140,6 +165,17 @@ def _check(cell: Cell) -> None:
         )
     if cell.pinning is not None:
         _check_pinning(cell.pinning, cell.workers)
+
+
+def _check_mixed(cell: Cell) -> None:
+    """An unknown model is refused by the host, which knows them all."""
+    kind, colon, count = cell.model.partition(":")
+    if (kind in MIXED) != bool(colon) or (colon and not count.isdecimal()):
+        raise CellError(f"model: expected mixed:K with threads per process, got {cell.model!r}")
+    if colon and (int(count) < 2 or cell.workers % int(count)):
+        raise CellError(
+            f"model: {cell.workers} workers cannot be processes of {count} threads ({cell.model})"
+        )
 
 
 def _check_pinning(pinning: list[Any], workers: int) -> None:

@@ -345,14 +345,14 @@ def test_imports_that_start_threads_are_refused_where_they_would_be_forked(
     found = dict(with_own.workloads)
     always, sometimes = found.pop("threaded:Theirs"), found.pop("choosing:Theirs")
     reasons = {each.model: each.reason for each in always.refusals if each.loop == "asyncio"}
-    assert not {"threads", "processes"} & set(reasons)
+    assert not {"threads", "processes", "mixed"} & set(reasons)
     assert failure.error.endswith(reasons["forked"])
     why = "imports start threads (1), which a forked process would not have"
     assert [
         (each.model, each.parameters, each.reason.partition(":")[0])
         for each in sometimes.refusals
         if each.loop == "asyncio" and each.model != "interpreters"
-    ] == [("forked", {"kind": "threaded"}, why)]
+    ] == [(model, {"kind": "threaded"}, why) for model in ("forked", "mixed-forked")]
     assert not [
         each
         for facts in found.values()

@@ -97,7 +97,11 @@ def test_one_alone_sends_to_itself() -> None:
     ("workload", "model", "says"),
     [
         ("handoff", "processes", "only inside one interpreter"),
-        ("shared", "interpreters", "workers of this model share nothing; only threads do"),
+        (
+            "shared",
+            "interpreters",
+            "only threads do",
+        ),
     ],
 )
 def test_other_models_are_refused(workload: str, model: str, says: str) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from tests.support.children import FREE_THREADED, PATIENCE_S, ROOT, Own, each_case, finish, measured
 from workers import Worker
+from workers.cell import SHARING
 from workers.host.models import MODELS
 from workers.readback.describe import Isolation, load_choices, refusals
 from workers.workloads.echo import Echo, Ends
@@ -192,7 +193,7 @@ def test_the_plan_knows_who_cannot_share_a_context_and_which_loop_has_no_tls() -
     assert refused(tls="shared") == rloop | {
         (model, loop): unshared
         for model in MODELS
-        if model != "threads"
+        if model not in SHARING
         for loop in ("asyncio", "uvloop")
     }
 

@@ -19,7 +19,7 @@ from scaling.run.services import Services
 from tests.support.children import FREE_THREADED, record_of
 from tests.support.serving import ANNOUNCED_S, beside_services, load_asked, load_of
 from workers import Worker
-from workers.cell import LOOPS
+from workers.cell import LOOPS, Cell
 from workers.outside.commands import SERVERS, command_line
 from workers.services import pgbouncer
 from workers.services.native import Folder, Program, Running
@@ -62,7 +62,7 @@ def test_applications_of_sanic_do_not_share_a_process_and_granian_has_threads() 
     assert "one per process" in (Web(stack="sanic/loops").refuses("threads", "asyncio") or "")
     flask, starlette = Web(stack="flask/granian"), Web(stack="starlette/granian")
     for web in (flask, starlette):
-        web.placed("threads", 2, None)
+        web.placed(Cell("web", workers=2), None)
     assert " --blocking-threads 8 " in command_line(flask, 2, "asyncio", "threads")  # of 16
     assert "--blocking-threads" not in command_line(starlette, 2, "asyncio", "threads")
 
@@ -70,11 +70,11 @@ def test_applications_of_sanic_do_not_share_a_process_and_granian_has_threads() 
 def test_connections_to_the_database_are_divided_or_each_workers_own() -> None:
     divided, own = Web(db_connections=10), Web(pool_per_worker=4)
     for web in (divided, own):
-        web.placed("processes", 3, None)
+        web.placed(Cell("web", model="processes", workers=3), None)
     assert (divided.budgets, divided.threads) == ("db=10", 3)
     assert (own.budgets, own.threads) == ("db=12", 4)
     with pytest.raises(ValueError, match="raise db_connections"):
-        Web(db_connections=2).placed("threads", 3, None)
+        Web(db_connections=2).placed(Cell("web", workers=3), None)
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ class LocalPool:
 
 def test_loops_that_share_an_application_have_a_pool_each(monkeypatch: pytest.MonkeyPatch) -> None:
     web = Web(stack="starlette/granian", db_connections=10, rows=ROWS)
-    web.placed("threads", 2, None)
+    web.placed(Cell("web", workers=2), None)
     share = share_variables(2, None, read_budgets(web.budgets))
     found = web.variables() | share | service_variables({"postgres": [DATABASE]})
     for name, value in found.items():

@@ -62,11 +62,12 @@ class Host:
 
     def __init__(self, cell: Cell, readback: Readback, started_ns: int) -> None:
         self._cell = cell
-        self._pool = MODELS[cell.model]()
+        self._pool = MODELS[cell.kind]()
         self._readback = readback
         self._observer = Observer(cell.observer_fd)
         self._instants_ns = {"started": started_ns}  # phases of the run, monotonic
         self._channels: list[Channel] = []
+        self._threads: list[list[int]] = []  # process and thread of each worker, as it says
         self._finite = False
         self._settle_s = LEAD_S
         self._inbound: Inbound | None = None
@@ -125,7 +126,8 @@ class Host:
             "instants_ns": self._instants_ns,
             "workers": [
                 {name: value for name, value in report.items() if name not in SAME_FOR_ALL}
-                for report in reports
+                | {"thread": thread}
+                for report, thread in zip(reports, numbered(self._threads), strict=False)
             ],
         }
 
@@ -150,7 +152,8 @@ class Host:
         self._begin(workload["served"])
         self._phase = "setup"
         ready = self._await("ready", 0.0 if self._finite else cell.warmup_s)
-        self._observer.phase("ready", pids, threads=[each["thread"] for each in ready])
+        self._threads = [each["thread"] for each in ready]
+        self._observer.phase("ready", pids, threads=self._threads)
         if cell.alternating and self._finite:
             self._instants_ns |= self._rounds(pids, [each["parts"] for each in ready])
         elif cell.alternating:
@@ -315,6 +318,19 @@ class Host:
         return messages
 
 
+def numbered(threads: list[list[int]]) -> list[list[int]]:
+    """The process and the thread of each worker by numbers from 0: `[[0, 0], [0, 1], [1, 0], …]`.
+
+    `threads` has their identifiers. A record keeps none of these.
+    """
+    known: dict[int, dict[int, int]] = {}
+    for process, thread in threads:
+        own = known.setdefault(process, {})
+        own.setdefault(thread, len(own))
+    processes = list(known)
+    return [[processes.index(process), known[process][thread]] for process, thread in threads]
+
+
 def _soon_ns(lead_s: float = LEAD_S) -> int:
     return time.monotonic_ns() + round(lead_s * 1e9)
 
@@ -326,7 +342,7 @@ def measure(cell: Cell, started_ns: int) -> dict[str, Any]:
         CellError: this interpreter cannot run workers of that model.
         BrokenPipeError: the driver is gone.
     """
-    reason = refusal(cell.model)
+    reason = refusal(cell.kind)
     if reason is not None:
         raise CellError(f"model: {reason}")
     watch = GilWatch()

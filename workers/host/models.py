@@ -1,4 +1,7 @@
-"""What a worker is: a thread, a process or a sub-interpreter. All differences are in this file."""
+"""What a worker is: a thread, a process, one of K threads of a process, or a sub-interpreter.
+
+All differences are in this file; which models share what is in `workers.cell`.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,12 @@ import signal
 import sys
 import threading
 import time
+from itertools import batched
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
 from workers.cell import Cell
 from workers.readback.process import Readback, os_threads
-from workers.worker.session import load, run_worker
+from workers.worker.session import load, run_workers
 
 if TYPE_CHECKING:  # imported where they are used: both cost a child memory
     import subprocess
@@ -67,7 +71,7 @@ class Threads:
         """Start one thread per worker."""
         # Daemons: a worker that hangs must not keep the host from reporting it.
         self._threads = [
-            threading.Thread(target=run_worker, args=(each,), name=f"worker-{k}", daemon=True)
+            threading.Thread(target=run_workers, args=([each],), name=f"worker-{k}", daemon=True)
             for k, each in enumerate(descriptors)
         ]
         for thread in self._threads:
@@ -87,22 +91,28 @@ class Threads:
 
 
 class Processes:
-    """Every worker is a fresh interpreter in its own process (not forked: it inherits nothing)."""
+    """Every worker is a fresh interpreter in its own process (not forked: it inherits nothing).
+
+    Of a mixed model a process has several workers, each in a thread.
+    """
 
     def __init__(self) -> None:
         self._processes: list[subprocess.Popen[bytes] | _Child] = []
+        self._each = 1
 
     def prepare(self, cell: Cell, readback: Readback) -> None:
-        """Do nothing: each worker imports for itself."""
+        """Import nothing: each process does that for itself."""
+        self._each = cell.loops_each
 
     def start(self, descriptors: list[int]) -> list[int]:
-        """Start one process per worker; the arm's settings reach it by environment variables."""
+        """Start the processes; the arm's settings reach them by environment variables."""
         import subprocess  # costs a child memory
 
-        for descriptor in descriptors:
-            command = [sys.executable, "-m", "workers", "--worker", str(descriptor)]
-            self._processes.append(subprocess.Popen(command, pass_fds=(descriptor,)))
-            os.close(descriptor)
+        for own in batched(descriptors, self._each):
+            command = [sys.executable, "-m", "workers", "--worker", *map(str, own)]
+            self._processes.append(subprocess.Popen(command, pass_fds=own))
+            for descriptor in own:
+                os.close(descriptor)
         return [process.pid for process in self._processes]
 
     def join(self, limit_s: float) -> None:
@@ -135,14 +145,15 @@ class Forked(Processes):
     """
 
     def prepare(self, cell: Cell, readback: Readback) -> None:
-        """Import once, for all workers; each goes on with a copy of the `readback`."""
+        """Import once, for all workers; each process goes on with a copy of the `readback`."""
+        super().prepare(cell, readback)
         self._readback = readback
         before = _open_files()
         load(cell)
         self._of_imports = _open_files() - before
 
     def start(self, descriptors: list[int]) -> list[int]:
-        """Fork one process per worker.
+        """Fork the processes.
 
         Raises:
             RuntimeError: imports have started threads, which a forked process would not have.
@@ -152,22 +163,22 @@ class Forked(Processes):
         gc.freeze()  # so that no worker's collector writes to the pages that all share
         for stream in (sys.stdout, sys.stderr):
             stream.flush()  # what is left in a buffer would be written by each worker
-        for descriptor in descriptors:
+        for own in batched(descriptors, self._each):
             pid = os.fork()
             if not pid:
-                self._run(descriptor)
+                self._run(own)
             self._processes.append(_Child(pid))
         for descriptor in descriptors:
             os.close(descriptor)
         return [process.pid for process in self._processes]
 
-    def _run(self, descriptor: int) -> NoReturn:
-        """Be a worker; never return to the host's code, of which this process has a copy."""
+    def _run(self, own: tuple[int, ...]) -> NoReturn:
+        """Be its workers; never return to the host's code, of which this process has a copy."""
         try:
             # Ends of other workers' channels would keep those open when this host is gone.
-            for other in _open_files() - self._of_imports - {descriptor}:
+            for other in _open_files() - self._of_imports - {*own}:
                 os.close(other)
-            run_worker(descriptor, self._readback)
+            run_workers(own, self._readback)
             for stream in (sys.stdout, sys.stderr):
                 stream.flush()
         finally:
@@ -220,7 +231,7 @@ class Interpreters(Threads):
         for k, descriptor in enumerate(descriptors):
             code = (
                 f"import sys; sys.path[:] = {sys.path!r}\n"
-                f"from workers.worker.session import run_worker; run_worker({descriptor})"
+                f"from workers.worker.session import run_workers; run_workers([{descriptor}])"
             )
             interpreter = interpreters.create()
             thread = threading.Thread(
@@ -243,17 +254,20 @@ MODELS: dict[str, type[WorkerPool]] = {
     "processes": Processes,
     "forked": Forked,
     "interpreters": Interpreters,
+    "mixed": Processes,
+    "mixed-forked": Forked,
 }
+FORKING = [name for name, pool in MODELS.items() if issubclass(pool, Forked)]
 
 
 def refusal(model: str) -> str | None:
-    """Why this interpreter cannot run workers of that model; None if it can."""
+    """Why this interpreter cannot run workers of a model (without its number); None if it can."""
     if model not in MODELS:
         return f"unknown model {model!r}; known: {', '.join(MODELS)}"
     if model == "interpreters" and sys.version_info < (3, 14):
         return "sub-interpreters need CPython 3.14 or newer (concurrent.interpreters)"
-    if model == "processes" and sys.platform == "win32":
+    if model in ("processes", "mixed") and sys.platform == "win32":
         return "not supported on Windows: a worker process must inherit a socket"
-    if model == "forked" and not sys.platform.startswith("linux"):
+    if model in FORKING and not sys.platform.startswith("linux"):
         return FORKS_ON_LINUX
     return None

@@ -84,10 +84,10 @@ class OutsideHost:
         workload = build(load_workload(cell.workload), cell.parameters)
         if self._observer.descriptor is None:
             raise DriverError("a served workload needs a driver that loads it: scaling run")
-        reason = reason_against(workload, cell.model, cell.loop)
+        reason = reason_against(workload, cell.kind, cell.loop)
         if reason is not None:
             raise RefusedError(reason)
-        workload.placed(cell.model, cell.workers, None)
+        workload.placed(cell, None)
         self._phase = "setup"
         app = cast(Hosted, workload)
         port = free_port()
@@ -127,9 +127,8 @@ class OutsideHost:
         line = command_line(app, cell.workers, cell.loop, cell.model)
         self._facts |= {**app.facts(), "server": app.server, "command": line}
         asked = {"folder": self._folder, "gc": cell.gc, "gc_threshold": cell.gc_threshold}
-        copies = 1 if cell.model == "threads" else cell.workers
         path = os.pathsep.join(filter(None, [HOOK, os.environ.get("PYTHONPATH")]))
-        shares = share_variables(cell.workers, None, read_budgets(app.budgets), copies)
+        shares = share_variables(cell.workers, None, read_budgets(app.budgets), cell.interpreters)
         try:
             self._instants_ns["started"] = time.monotonic_ns()
             self._process = subprocess.Popen(

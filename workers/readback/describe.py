@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from workers.cell import SCHEMA
-from workers.host.models import MODELS, refusal, too_many_threads
+from workers.host.models import FORKING, MODELS, refusal, too_many_threads
 from workers.loops import LOOPS, import_loop, loop_version
 from workers.readback.gil import gil_enabled
 from workers.readback.process import allocator, os_threads
@@ -152,7 +152,7 @@ def refusals(
     found = []
     for model in MODELS:
         tried = isolated if model == "interpreters" else here
-        if model == "forked":
+        if model in FORKING:
             tried = {values: _before_a_fork(values, loaded, threads) for values in loaded}
         for loop in loops:
             of_loop = isolated_loops.get(loop) if model == "interpreters" else None

@@ -3,17 +3,20 @@
 It is the same in a thread, a process or a sub-interpreter: orders and reports go through a channel.
 """
 
+from __future__ import annotations
+
 import contextlib
 import os
 import socket
 import threading
 import time
 import traceback
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
-from workers.cell import Cell
-from workers.host.channel import Channel, Message
+from workers.cell import SHARING, Cell
+from workers.host.channel import Channel, ChannelClosedError, Message
 from workers.host.inbound import socket_of
 from workers.loops import import_loop, loop_version, runner_for
 from workers.loops.libraries import Runner
@@ -54,32 +57,44 @@ def load(cell: Cell, index: int | None = None) -> Workload:
     import_loop(cell.loop)
     runner_for(cell.loop)  # imports the module that runs a session on it
     workload = build(load_workload(cell.workload), cell.parameters)
-    reason = reason_against(workload, cell.model, cell.loop)
+    reason = reason_against(workload, cell.kind, cell.loop)
     if reason is not None:
         raise RefusedError(reason)
-    workload.placed(cell.model, cell.workers, index)
+    workload.placed(cell, index)
     workload.load()
     return workload
 
 
-def run_worker(descriptor: int, inherited: Readback | None = None) -> None:
-    """Run a worker's session, with orders from the channel behind `descriptor`.
+def run_workers(descriptors: Sequence[int], inherited: Readback | None = None) -> None:
+    """Run the sessions of some workers, each with orders from the channel behind its descriptor.
 
-    `inherited` is a forked worker's copy of what the host noted of itself up to the fork.
+    One runs in this thread, several in a thread each. `inherited` is a forked process's copy of
+    what the host noted of itself up to the fork.
     """
-    channel = Channel(socket.socket(fileno=descriptor))
-    session = None
-    try:
-        assignment = channel.receive()
-        cell = Cell(**assignment["cell"])
-        session = Session(channel, cell, assignment["index"], inherited)
-        channel.send({"is": "closed", "report": session.run()})
-    except BaseException as error:
-        phase, index = (session.phase, session.index) if session else ("start", None)
-        with contextlib.suppress(ConnectionError):  # unless the host itself is gone
-            channel.send({"is": "failed", "failure": failure_of(error, phase, index)})
-    finally:
-        channel.close()
+    sessions: list[Session] = []
+    with contextlib.suppress(ChannelClosedError):  # the host is gone
+        for descriptor in descriptors:
+            channel = Channel(socket.socket(fileno=descriptor))
+            assigned = channel.receive()
+            sessions.append(Session(channel, Cell(**assigned["cell"]), assigned["index"]))
+        first, *others = sessions
+        first.reads_back(inherited)
+        if not others:
+            first.serve()
+        elif first.prepared(others):
+            _in_threads(sessions)
+
+
+def _in_threads(sessions: Sequence[Session]) -> None:
+    """Run each session in a thread, as the host does with workers that are threads of its own."""
+    threads = [
+        threading.Thread(target=each.serve, name=f"worker-{each.index}", daemon=True)
+        for each in sessions
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 def failure_of(error: BaseException, phase: str, worker: int | None) -> dict[str, Any]:
@@ -105,19 +120,53 @@ class Session:
     worker: Worker
     meter: Meter
 
-    def __init__(
-        self, channel: Channel, cell: Cell, index: int, inherited: Readback | None
-    ) -> None:
+    def __init__(self, channel: Channel, cell: Cell, index: int) -> None:
         self.phase = "import"
         self.index = index
         self.channel = channel
         self.cell = cell
+        self._readback: Readback | None = None
+
+    def reads_back(self, inherited: Readback | None) -> None:
+        """Have this worker read back its process, for all workers that it has.
+
+        Threads of the host share its interpreter, which reads itself back.
+        """
         self._readback = inherited
-        # Threads share the host's interpreter, which reads itself back.
-        if inherited is None and cell.model != "threads":
+        if inherited is None and self.cell.model != "threads":
             watch = GilWatch()
             watch.install()
             self._readback = Readback(watch)
+
+    def prepared(self, others: Sequence[Session]) -> bool:
+        """Import once, before the threads of this process would do it together; False if it fails.
+
+        A failure is that of the first worker; the `others` report it, too, so that the host does
+        not take them for crashed.
+        """
+        try:
+            load(self.cell)
+            self._imported()
+        except BaseException as error:
+            for each in (self, *others):
+                each.fail(error, self.index)
+            return False
+        return True
+
+    def serve(self) -> None:
+        """Run, and report how it ended."""
+        try:
+            self.channel.send({"is": "closed", "report": self.run()})
+        except BaseException as error:
+            self.fail(error, self.index)
+        finally:
+            self.channel.close()
+
+    def fail(self, error: BaseException, index: int) -> None:
+        """Report the failure of worker `index`, unless the host itself is gone."""
+        with contextlib.suppress(ConnectionError):
+            failure = failure_of(error, self.phase, index)
+            self.channel.send({"is": "failed", "failure": failure})
 
     def run(self) -> Message:
         """Run from import to the closed loop; return what is known of the worker only then.
@@ -130,10 +179,7 @@ class Session:
         self.workload = self._load()
         if cell.in_flight is not None and self.workload.in_flight is not None:
             setattr(self.workload, self.workload.in_flight, cell.share(self.index))
-        if self._readback:
-            self._readback.imported(
-                collect=cell.gc, switches=cell.switches, threshold=cell.gc_threshold
-            )
+        self._imported()
         self.channel.send({"is": "imported", **_kind_of(self.workload)})
         self.worker = Worker(self.index, cell.workers, cell.services, cell.loop)
         self.worker.inbound = self._begin()
@@ -144,6 +190,13 @@ class Session:
             runner = runner_for(cell.loop)
             pending = runner.run(lambda: self._on_loop(runner))
         return {"pending_tasks": pending, **self._errors()}
+
+    def _imported(self) -> None:
+        cell = self.cell
+        if self._readback:
+            self._readback.imported(
+                collect=cell.gc, switches=cell.switches, threshold=cell.gc_threshold
+            )
 
     def _begin(self) -> tuple[str, socket.socket] | None:
         """Wait for the order to set up; with it a served workload gets its policy and socket."""
@@ -156,7 +209,7 @@ class Session:
     def _load(self) -> Workload:
         """Import what the worker needs: anew, if it is to have code of its own."""
         cell = self.cell
-        if not (cell.own_code and cell.model == "threads"):
+        if not (cell.own_code and cell.kind in SHARING):
             return load(cell, self.index if cell.model in OWN_IMPORTS else None)
         application = cell.parameters.get("application", "")
         with imported_anew(*map(package_of, filter(None, (cell.workload, application)))):
@@ -208,7 +261,7 @@ class Session:
             "serves": worker.serves,
             "cpus": None if cell.pinning is None else sorted(os.sched_getaffinity(0)),
             "loop_version": loop_version(cell.loop),
-            "own_code": self.cell.model != "threads" or is_own(type(self.workload)),
+            "own_code": self.cell.kind not in SHARING or is_own(type(self.workload)),
             "facts": self.workload.facts(),
             "ticks": self.meter.columns,
             "use": self.meter.use,
@@ -234,7 +287,7 @@ class Session:
 
     @cached_property
     def shares_gil(self) -> bool:
-        """Whether it takes slices under a GIL that the host and other workers share.
+        """Whether it takes slices under a GIL that other workers share, or the host.
 
         A loop that polls releases the GIL and takes it again before a waiting thread wakes up. That
         thread may wait for half a second, longer than a slice. So workers block between slices: the
@@ -242,7 +295,7 @@ class Session:
         stopped between slices, so they do not block.
         """
         takes_slices = self.cell.alternating and not self.workload.served
-        return takes_slices and self.cell.model == "threads" and gil_enabled()
+        return takes_slices and self.cell.kind in SHARING and gil_enabled()
 
     def _in_flight(self) -> int | None:
         """How much work the workload really has in flight; None where it has no such parameter."""
@@ -334,7 +387,7 @@ def _rest_until(begins_ns: int) -> None:
 async def _ticks(runner: Runner, instants_ns: list[int], session: Session) -> dict[str, int]:
     """Take a tick at each instant; return how late the first and the last one were, ns."""
     meter = session.meter
-    in_common = session.shares_gil and session.cell.workers > 1
+    in_common = session.shares_gil and session.cell.loops_each > 1
     opens_ns, closes_ns = instants_ns[0], instants_ns[-1]
     late = {"opened_late_ns": 0, "late_ns": 0}
 

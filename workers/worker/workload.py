@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
 import workers.workloads
+from workers.cell import Cell
 from workers.loops import known_loop
 from workers.worker.handle import Worker
 
@@ -138,6 +139,8 @@ class Workload:
     def refuses(self, model: str, loop: str) -> str | None:
         """Why it cannot run under `model` on `loop` with these parameters; None if it can.
 
+        A mixed model is `mixed` or `mixed-forked`: only some of its workers share an interpreter.
+
         Loops of libraries not in `libraries` are refused in any case. Make it a class method if no
         parameter matters.
         """
@@ -158,8 +161,8 @@ class Workload:
         """Of a served workload, what clients send (`workers.services.load.requests_list`)."""
         return [{}]
 
-    def placed(self, model: str, workers: int, index: int | None) -> None:
-        """Note where it will be loaded: by worker `index`, or (None) once for all workers."""
+    def placed(self, cell: Cell, index: int | None) -> None:
+        """Note where it will be loaded: by worker `index`, or (None) once for all of a process."""
 
     def load(self) -> None:
         """Import what these parameters need; called once, before any loop exists."""

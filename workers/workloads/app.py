@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from workers import Worker, Workload, parameter
-from workers.cell import LOOPS
+from workers.cell import LOOPS, Cell
 from workers.worker.shared import environment, environment_on_loop
 from workers.workloads.parts.applications import (
     Application,
@@ -70,6 +70,7 @@ class App(Served, _Which):
         """Begin with what a test or a description needs."""
         super().__post_init__()
         self._at_import: dict[str, str] = {}
+        self._alike = ""
         self._application: Application | None = None
         self._budgets: dict[str, int] = {}
 
@@ -89,10 +90,11 @@ class App(Served, _Which):
             return refusal(self, model, loop)
         return super().refuses(model, loop)
 
-    def placed(self, model: str, workers: int, index: int | None) -> None:
+    def placed(self, cell: Cell, index: int | None) -> None:
         """Keep the variables that the application finds while it is imported."""
-        copies = workers if model == "forked" else 1
-        self._at_import = share_variables(workers, index, read_budgets(self.budgets), copies)
+        budgets, copies = read_budgets(self.budgets), cell.interpreters
+        self._at_import = share_variables(cell.workers, index, budgets, copies)
+        self._alike = "all loops" if copies == 1 else "the loops of a process"
 
     def load(self) -> None:
         """Import the application and its server; without an application, nothing."""
@@ -131,7 +133,7 @@ class App(Served, _Which):
         if not self._budgets:
             await until_started(server)
         self._facts = await self.ready(server)
-        self._facts["application"] = _whose(application, worker)
+        self._facts["application"] = _whose(application, worker, self._alike)
         self._facts |= await pool_in_use(self.pool)
         return server
 
@@ -140,11 +142,11 @@ class App(Served, _Which):
         return await until_ready(server, self.health)
 
 
-def _whose(application: Application, worker: Worker) -> str:
+def _whose(application: Application, worker: Worker, alike: str) -> str:
     """Who has an application of its own: for the record."""
     if not application.shared:
         return "one instance per worker"
     in_thread = threading.current_thread() is not threading.main_thread()
     if in_thread and worker.workers > 1:
-        return "one object shared by all loops"
+        return f"one object shared by {alike}"
     return "one object per process"

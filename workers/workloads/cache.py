@@ -11,6 +11,7 @@ from itertools import chain, islice, repeat
 from typing import Any, ClassVar, Literal
 
 from workers import Worker, Workload, parameter
+from workers.cell import Cell
 from workers.worker.shared import of_process
 from workers.worker.workload import Holds
 from workers.workloads.parts.lookups import (
@@ -88,14 +89,14 @@ class Cache(Workload):
         self._look_ups: LookUps | None = None
         self._rows: Rows | None = None
 
-    def placed(self, model: str, workers: int, index: int | None) -> None:
+    def placed(self, cell: Cell, index: int | None) -> None:
         """Note how many caches the entries are for.
 
         Raises:
             ValueError: there are more keys than rows, or the server is too small.
         """
-        one = model == "threads" or self.of == "each" or self.cache == VALKEY
-        self._caches = 1 if one else workers
+        one = self.of == "each" or self.cache == VALKEY
+        self._caches = 1 if one else cell.interpreters
         if self.miss == POSTGRES and self.keys > self.rows:
             raise ValueError(f"{self.keys:,} keys need as many rows, and {self.rows:,} are asked")
         if self.cache == VALKEY and self.entries < FEWEST:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, cast
 
 from workers import Worker, Workload, parameter
+from workers.cell import SHARING
 from workers.system import listen
 from workers.workloads.parts.work import turns, turns_of
 
@@ -52,7 +53,7 @@ class Echo(Workload):
         """Only threads can share contexts; rloop 0.5 has no TLS."""
         if self.tls != "off" and loop == "rloop":
             return "rloop has no TLS"
-        if self.tls == "shared" and model != "threads":
+        if self.tls == "shared" and model not in SHARING:
             return "workers of this model share nothing; only threads do"
         return super().refuses(model, loop)
 

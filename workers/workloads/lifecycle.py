@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from workers import Worker, Workload, parameter
+from workers.cell import SHARING
 
 
 @dataclass
@@ -35,7 +36,7 @@ class Lifecycle(Workload):
     @classmethod
     def refuses(cls, model: str, loop: str) -> str | None:
         """Refuse rloop in threads: rloop 0.5.0 opens new descriptors for wake-ups at each run."""
-        if (model, loop) == ("threads", "rloop"):
+        if loop == "rloop" and model in SHARING:
             return "rloop mixes up its descriptors when several threads open and close loops"
         return None
 

@@ -59,7 +59,7 @@ class Shared(Workload):
         """
         del loop
         if model != "threads":
-            return "workers of this model share nothing; only threads do"
+            return "not all workers of this model share an object; only threads do"
         if self.sharing in OF_ONE_LOOP:
             name, instead = OF_ONE_LOOP[self.sharing]
             return (

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from workers import Worker, Workload, parameter
+from workers.cell import Cell
 from workers.worker.shared import of_process
 from workers.worker.workload import Holds
 from workers.workloads.parts.work import call_back
@@ -38,7 +39,7 @@ class OnState(Workload):
         super().__post_init__()
         self.is_placed = False
 
-    def placed(self, model: str, workers: int, index: int | None) -> None:
+    def placed(self, cell: Cell, index: int | None) -> None:
         """Have the state made by `load`, which is called before there are workers."""
         self.is_placed = True
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from workers import Worker, parameter
-from workers.cell import LOOPS
+from workers.cell import LOOPS, SHARING, Cell
 from workers.services.values import letters
 from workers.worker.shared import environment_on_loop
 from workers.workloads.parts.applications import share_variables
@@ -131,18 +131,18 @@ class Web(Served):
             from workers.outside.commands import refusal  # costs the others memory
 
             return refusal(self, model, loop)
-        if model == "threads" and self._application.page == "sanic":
+        if model in SHARING and self._application.page == "sanic":
             return "Sanic rewrites its own methods as an application starts: one per process"
         return super().refuses(model, loop)
 
-    def placed(self, model: str, workers: int, index: int | None) -> None:
+    def placed(self, cell: Cell, index: int | None) -> None:
         """Note how many workers share the connections, and how many loops one application.
 
         Raises:
             ValueError: there are fewer connections than workers.
         """
-        self._workers = workers
-        self._loops = workers if model == "threads" and self.server == "granian" else 1
+        workers = self._workers = cell.workers
+        self._loops = cell.loops_each if self.server == "granian" else 1
         if self._connections < workers:
             raise ValueError(
                 f"{self._connections} database connections cannot be divided among {workers} "

@@ -299,10 +299,13 @@ class WorkerRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     the recorded instants, and has two ticks: at its release and at its finish. In rounds it has a
     tick at the finish of each, and its clock goes on from there at the next release.
 
-    `slices` is None where the window is one, as it is in all journals of 1.0.
+    `slices` is None where the window is one, as it is in all journals of 1.0. `thread` is where its
+    loop ran: number of the process, and of the thread among the loops of that; None in journals of
+    1.x.
     """
 
     index: int
+    thread: tuple[int, int] | None = None
     ticks: Ticks = Ticks()
     slices: Slices | None = None
     use: ThreadUse | None = None

@@ -18,6 +18,7 @@ from types import CodeType
 from typing import Any, ClassVar
 
 from workers import Worker, parameter
+from workers.cell import Cell
 from workers.workloads.app import App
 from workers.workloads.parts.applications import Application, not_the_users
 from workers.workloads.parts.servers import BaseServer
@@ -51,10 +52,10 @@ class WatchedApp(App):
 
     _loops = 1  # of this process
 
-    def placed(self, model: str, workers: int, index: int | None) -> None:
+    def placed(self, cell: Cell, index: int | None) -> None:
         """Note how many loops share this process: only these can meet."""
-        super().placed(model, workers, index)
-        self._loops = workers if model == "threads" else 1
+        super().placed(cell, index)
+        self._loops = cell.loops_each
 
     def load(self) -> None:
         """Import the application, and have each one that is made watched."""
