@@ -122,4 +122,4 @@ def test_a_remedy_is_measured_where_its_threads_are(
         ("3.14t", "threads"),
         ("3.14t+gc50k", "threads"),
     }
-    assert "+gc50k over 3.14t" in done.stdout
+    assert "What each setting changes: app · " in done.stdout

@@ -1,0 +1,1 @@
+"""mcp (ASGI): a server of the MCP SDK over streamable HTTP, and a stream of a model's tokens."""
