@@ -67,10 +67,12 @@ type Kind = Literal[
     "no-answer",
     "error",
     "differs",
+    "runs-on-each-loop",
 ]
 
 KINDS: tuple[Kind, ...] = get_args(Kind.__value__)
-SLOW_ONLY: tuple[Kind, ...] = ("gil-enabled", "one-thread-for-all")  # answers are right
+NOTED_ONLY: tuple[Kind, ...] = ("runs-on-each-loop",)  # right or wrong: the user has to say
+RIGHT_ANSWERS: tuple[Kind, ...] = ("gil-enabled", "one-thread-for-all", *NOTED_ONLY)
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,6 +91,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 class AppCheck(msgspec.Struct, frozen=True, kw_only=True):
     """The result of a check; as JSON it is what `scaling app --check --json` prints.
 
+    It is `ok` where no finding is wrong: what is only noted may be as it should.
     `models` are those that were compared with one loop. `left_out` says what was not checked.
     """
 
@@ -100,9 +103,8 @@ class AppCheck(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def wrong_models(self) -> list[str]:
         """Those in which the application does not work as on one loop, in the order of `models`."""
-        found = {
-            model for each in self.findings if each.kind not in SLOW_ONLY for model in each.models
-        }
+        wrong = [each for each in self.findings if each.kind not in RIGHT_ANSWERS]
+        found = {model for each in wrong for model in each.models}
         return [each for each in self.models if each in found]
 
 

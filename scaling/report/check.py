@@ -26,10 +26,11 @@ def where(models: Collection[str]) -> str:
 
 def check_sentence(found: AppCheck) -> str:
     """`Check: 2 findings (mixed-up, other-loop): wrong on several loops, so not recommended.`."""
+    kinds = ", ".join(dict.fromkeys(each.kind for each in found.findings))
     if found.ok:
-        said = f"Check: its answers are the same {where(found.models)} as on one loop."
+        said = f"Check: its answers are the same {where(found.models)} as on one loop"
+        said += f"; noted: {kinds}." if kinds else "."
     else:
-        kinds = ", ".join(dict.fromkeys(each.kind for each in found.findings))
         said = f"Check: {plural(len(found.findings), 'finding')} ({kinds})"
         wrong = found.wrong_models
         said += f": wrong {where(wrong)}, so not recommended." if wrong else "."

@@ -128,6 +128,11 @@ CAUSES = (
         "look for state that belongs to one worker and is expected by all: keep it in a database, "
         "or in one object with a lock",
     ),
+    Cause(
+        "runs-on-each-loop",
+        "as it should be for what belongs to a loop; what must run once (a scheduler, a consumer) "
+        "needs a process of its own, or a lock in a database. N processes start it N times, too",
+    ),
 )
 
 BY_KIND = {each.kind: each for each in CAUSES}

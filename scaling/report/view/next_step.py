@@ -20,7 +20,7 @@ def next_command(study: Study, folder: Path) -> str:
     if study.soundness.status in DOUBTFUL:
         return "scaling doctor (finds what disturbs this machine)"
     check = CHECK_FILE.read(folder)
-    if check and any(THREADS in each.models for each in check.findings):
+    if check and not check.ok and any(THREADS in each.models for each in check.findings):
         return "correct what the check found (the page has the remedies), then measure again"
     if int(study.runs["block"].nunique()) < FEWEST_FOR_INTERVAL:
         needed = f"a word needs {FEWEST_FOR_INTERVAL} blocks"

@@ -20,7 +20,7 @@ from scaling.analysis.check.findings import (
 from scaling.analysis.check.state import Baseline, in_turn
 from scaling.base.formats import listed, plural
 from scaling.base.vocabulary import PROCESSES, THREADS
-from scaling.journal.beside import KINDS, AppCheck, Finding, Kind
+from scaling.journal.beside import KINDS, NOTED_ONLY, AppCheck, Finding, Kind
 from scaling.journal.record import ParameterValue
 from scaling.run.check.client import Sending
 from scaling.run.check.one_loop import AppCheckError, baseline, declined, name_of, unanswered
@@ -104,7 +104,7 @@ class Check:
         findings = sorted([*found, *of_processes], key=lambda each: KINDS.index(each.kind))
         threads = [THREADS] if self._several else []
         return AppCheck(
-            ok=not findings,
+            ok=all(each.kind in NOTED_ONLY for each in findings),
             findings=[_without(self._runs.secrets, each) for each in findings],
             models=(*threads, *state.models),
             left_out=[

@@ -5,8 +5,11 @@ Loops that share an application, or a process-wide part of a library, are noted 
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import contextlib
+import inspect
+import os
 import random
 import sys
 import threading
@@ -37,6 +40,7 @@ _wsgi: dict[str, OnAsgi] = {}  # by the path of the application
 _noted: dict[str, str] = {}
 _watched: list[object] = []
 _together: list[threading.Barrier] = []  # of the loops, where they get first requests at once
+_left_running: dict[CodeType, set[int]] = {}  # what lifespans start and leave: its threads
 _starting: set[int] = set()  # threads whose application has not started yet
 
 
@@ -90,6 +94,7 @@ class WatchedApp(App):
             await super().setup(worker)
         finally:
             _starting.discard(threading.get_ident())
+        _watch_tasks(asyncio.all_tasks())
         _watch_asgiref()
 
 
@@ -263,6 +268,32 @@ def _equal(one: object, other: object) -> bool:
         return hash(one) == hash(other) and one == other
     except Exception:  # what can change has no hash
         return False
+
+
+def _watch_tasks(tasks: Iterable[asyncio.Task[Any]]) -> None:
+    """Note it when the start of more than one loop has left the same task running."""
+    for task in tasks:
+        code = _code_of(task.get_coro())
+        if code is None or code.co_filename.startswith(NOT_THE_USERS):
+            continue
+        with _lock:
+            loops = _left_running.setdefault(code, set())
+            loops.add(threading.get_ident())
+            if len(loops) > 1:
+                _note(
+                    "runs-on-each-loop",
+                    f"{code.co_qualname} ({os.path.basename(code.co_filename)}, line "
+                    f"{code.co_firstlineno}) is started with each loop, and goes on running",
+                )
+
+
+def _code_of(running: object) -> CodeType | None:
+    """What a task runs: inside a task of anyio, what that runs."""
+    while inspect.iscoroutine(running):
+        if "/anyio/" not in running.cr_code.co_filename:
+            return running.cr_code
+        running = running.cr_await
+    return None
 
 
 def _watch_asgiref() -> None:

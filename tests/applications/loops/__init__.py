@@ -1,0 +1,1 @@
+"""Applications as people write them, each with one fault on N loops: `scaling/several-loops.md`."""
