@@ -4,44 +4,23 @@ A check holds where the 90 % interval is inside the bound, fails where the 95 % 
 it, and is open otherwise: the levels of the words for a ratio (`scaling.analysis.tables.words`).
 """
 
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Collection, Mapping
 
 import numpy as np
 import pandas as pd
 
-from scaling.analysis.arrays import Floats
-from scaling.analysis.statistics.intervals import lower, ratio_medians, scatter
 from scaling.analysis.tables.across import across
-from scaling.analysis.tables.cells import NONE
+from scaling.analysis.tables.cells import NONE, cell_name
+from scaling.analysis.tables.ratios import GAIN
 from scaling.analysis.tables.study import Study
 from scaling.analysis.tables.words import MOST_BLOCKS, POWER_Z, Z_90, Z_95
 from scaling.base.errors import UsageError
 from scaling.study.presets import FEWEST_FOR_INTERVAL
 from scaling.study.questions import OVER_PROCESSES, THROUGHPUT
 
-type Outcome = Literal["holds", "fails", "open"]
 type Choice = Mapping[str, Collection[object]]  # what a column of `cells` may be, by its name
 
 AT = "workers"  # the column that `--at` names
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One cell against a bound: the `ratio` of `what`, with its interval, was to be `least` or
-    more. `blocks` would decide what is open, None where that is not known.
-    """
-
-    cell: str
-    what: str
-    ratio: float
-    low: float
-    high: float
-    n: int
-    least: float
-    outcome: Outcome
-    blocks: int | None
 
 
 def chosen(cells: pd.DataFrame, choice: Choice) -> pd.DataFrame:
@@ -91,106 +70,88 @@ def largest(cells: pd.DataFrame, choice: Choice) -> pd.DataFrame:
 
 
 # ------------------------------------------------------------------------------------------ checks
+# A row per cell: `cell` and `what` name it; `ratio`, `low`, `high`, `n`, which was to be `least` or
+# more; the `outcome` (holds, fails, open); how many `blocks` would decide what is open, NaN where
+# that is not known.
 
 
-def efficiency(study: Study, cells: pd.DataFrame, least: float) -> Iterator[Check]:
-    """That throughput over N times that of one worker is `least` or more.
+def efficiency(study: Study, cells: pd.DataFrame, least: float) -> pd.DataFrame:
+    """The checks that throughput over N times that of one worker is `least` or more.
 
     Raises:
         UsageError: a cell has no N above 1, or none of one worker that it could be over.
     """
-    throughput = study.measures[THROUGHPUT].value
-    for place, row in cells.iterrows():
-        one, n, name = row["one"], row["workers"], _name(row)
-        if n == 1:
+    for row in cells.to_dict("records"):
+        if row["workers"] == 1:
             raise UsageError("gate: efficiency is 1 at N = 1; choose an N above 1 with --at")
-        if one == NONE:
+        if row["one"] == NONE:
+            name = cell_name(row)
             raise UsageError(f"gate: {name}: efficiency needs N = 1, which was not measured")
-        values = throughput[:, [int(str(place))]] / throughput[:, [one]] / n
-        yield _paired(name, "efficiency", values, least)
+    gains = _asked(study.ratios, cells, GAIN)
+    without = cells[~cells.index.isin(gains.get("of", []))]
+    for row in without.to_dict("records"):
+        # Not open: a cell that always crashes would pass for ever.
+        raise UsageError(
+            f"gate: no valid runs for efficiency of {cell_name(row)}. "
+            "`scaling show RESULTS --details` lists the reasons"
+        )
+    n = gains["workers"]
+    shares = {name: gains[name] / n for name in ("ratio", "low", "high")}
+    ends = {name: gains[name] - np.log(n) for name in ("low_90", "high_95")}
+    return _checks(gains.assign(**shares, **ends), "efficiency", least)
 
 
-def loss(study: Study, cells: pd.DataFrame, most: float) -> Iterator[Check]:
-    """That throughput is lower than that of the best processes by the share `most`, or less.
+def loss(study: Study, cells: pd.DataFrame, most: float) -> pd.DataFrame:
+    """The checks that throughput is lower than that of the best processes by the share `most`, or
+    less.
 
     Raises:
         UsageError: nothing is compared with processes.
     """
-    ratios = study.ratios
-    asked = (ratios["question"] == OVER_PROCESSES) & (ratios["measure"] == THROUGHPUT)
-    found = ratios[asked & ratios["of"].isin(cells.index)]
+    found = _asked(study.ratios, cells, OVER_PROCESSES)
     if found.empty:
         raise UsageError("gate: --max-loss needs threads and processes at the same N in the study")
-    throughput = study.measures[THROUGHPUT].value
-    for row in found.to_dict("records"):
-        values = throughput[:, [row["of"]]] / throughput[:, [row["over"]]]
-        yield _paired(_name(row), "throughput over processes", values, 1 - most)
+    return _checks(found, "throughput over processes", 1 - most)
 
 
-def regression(now: Study, then: Study, cells: pd.DataFrame, most: float) -> Iterator[Check]:
-    """That throughput is lower than in an earlier study by the share `most`, or less.
+def regression(now: Study, then: Study, cells: pd.DataFrame, most: float) -> pd.DataFrame:
+    """The checks that throughput is lower than in an earlier study by the share `most`, or less.
 
     Raises:
         UsageError: the studies have none of these cells in common.
     """
-    found = across(now, then)
-    if len(found):
-        found = found[found["of"].isin(cells.index) & (found["measure"] == THROUGHPUT)]
+    found = _asked(across(now, then), cells)
     if found.empty:
         raise UsageError(
             "gate: --against: the studies have no cell in common (workload, parameters, loop, arm, "
             "model, N)"
         )
-    for row in found.to_dict("records"):
-        figures = (row["ratio"], row["low"], row["high"], row["n"])
-        ends = (row["low_90"], row["high_95"])
-        yield _check(_name(row), "throughput over OLD", figures, ends, 1 - most, np.nan)
+    return _checks(found.assign(scatter=np.nan), "throughput over OLD", 1 - most)
 
 
-def _paired(name: str, what: str, values: Floats, least: float) -> Check:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.log(values)
-    ratio, low, high, n = (each[0] for each in ratio_medians(values))
-    if not n:
-        # Not open: a cell that always crashes would pass for ever.
-        raise UsageError(
-            f"gate: no valid runs for {what} of {name}. `scaling show RESULTS --details` lists the "
-            "reasons"
-        )
-    ends = (float(lower(logs, 0.90)[0]), float(-lower(-logs, 0.95)[0]))
-    figures = (float(ratio), float(low), float(high), int(n))
-    return _check(name, what, figures, ends, least, float(scatter(logs)[0]))
+def _asked(ratios: pd.DataFrame, cells: pd.DataFrame, question: str = "") -> pd.DataFrame:
+    """The ratios of throughput of these cells, those that answer a question."""
+    if ratios.empty:
+        return ratios
+    found = ratios[ratios["of"].isin(cells.index) & (ratios["measure"] == THROUGHPUT)]
+    return found[found["question"] == question] if question else found
 
 
-def _check(
-    name: str,
-    what: str,
-    figures: tuple[float, float, float, int],
-    ends: tuple[float, float],
-    least: float,
-    scatter_of_logs: float,
-) -> Check:
-    limit, outcome = float(np.log(least)), "open"
-    if figures[3] >= FEWEST_FOR_INTERVAL:
-        outcome = "holds" if ends[0] > limit else "fails" if ends[1] < limit else "open"
-    blocks = _blocks(float(np.log(figures[0])) - limit, scatter_of_logs, figures[3])
-    known: Any = outcome
-    return Check(name, what, *figures, least, known, blocks if outcome == "open" else None)
-
-
-def _blocks(distance: float, scatter_of_logs: float, measured: int) -> int | None:
-    """How many blocks would decide, as for words (`scaling.analysis.tables.words`); the fewest that
-    can where too few were measured to say more.
-    """
-    if not distance or not np.isfinite(scatter_of_logs):
-        return FEWEST_FOR_INTERVAL if measured < FEWEST_FOR_INTERVAL else None
-    z = (Z_90 if distance > 0 else Z_95) + POWER_Z
-    needed = max(
-        FEWEST_FOR_INTERVAL, int(np.ceil(np.pi / 3 * (z * scatter_of_logs / distance) ** 2))
+def _checks(found: pd.DataFrame, what: str, least: float) -> pd.DataFrame:
+    """The rows of ratios as checks."""
+    limit, n = np.log(least), found["n"]
+    usable = n >= FEWEST_FOR_INTERVAL
+    holds, fails = found["low_90"] > limit, found["high_95"] < limit
+    outcome = np.select([usable & holds, usable & fails], ["holds", "fails"], "open")
+    distance = (np.log(found["ratio"]) - limit).replace(0.0, np.nan)
+    z = np.where(distance > 0, Z_90, Z_95) + POWER_Z
+    needed = np.ceil(np.pi / 3 * (z * found["scatter"] / distance) ** 2)
+    # The fewest that can decide where too few were measured to say more.
+    needed = needed.clip(lower=FEWEST_FOR_INTERVAL).mask(needed > MOST_BLOCKS)
+    needed = needed.mask(needed.isna() & (n < FEWEST_FOR_INTERVAL), FEWEST_FOR_INTERVAL)
+    checks = found[["ratio", "low", "high", "n"]].assign(
+        least=least, outcome=outcome, blocks=needed.where(outcome == "open").astype("Int64")
     )
-    return needed if needed <= MOST_BLOCKS else None
-
-
-def _name(row: Any) -> str:
-    words = (row[each] for each in ("name", "loop", "arm", "model"))
-    return f"{' · '.join(map(str, words))} · N = {row['workers']}"
+    checks.insert(0, "cell", [cell_name(row) for row in found.to_dict("records")])
+    checks.insert(1, "what", what)
+    return checks

@@ -255,14 +255,14 @@ def _finish_check(found: "AppCheck", output: Path | None, *, as_json: bool) -> N
     """Print the result of a check, write it into the folder `output`, and exit."""
     import msgspec
 
-    from scaling.journal.beside import CHECK_FILE
+    from scaling.journal.beside import write_check
     from scaling.report.check import finding_lines
 
     lines = [msgspec.json.encode(found).decode()] if as_json else finding_lines(found)
     for line in lines:
         say(new_console(), line)
     if output:
-        CHECK_FILE.write(output, found)
+        write_check(output, found)
     raise SystemExit(0 if found.ok else 1)
 
 

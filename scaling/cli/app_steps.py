@@ -11,7 +11,7 @@ from rich.console import Console
 
 from scaling.base.console import say
 from scaling.cli.ready import say_what_blocks
-from scaling.journal.beside import CHECK_FILE, AppCheck
+from scaling.journal.beside import AppCheck, write_check
 from scaling.report.check import finding_lines
 from scaling.run.application_trial import (
     check_of,
@@ -88,7 +88,7 @@ class AppSteps:
                     say(self.console, line)
             measured = measure(ready, output, display(self.console))
             if found:
-                CHECK_FILE.write(measured, found)
+                write_check(measured, found)
             return measured
 
     def _note(self, text: str) -> None:

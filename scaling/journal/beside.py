@@ -1,54 +1,11 @@
-"""Files beside a journal: what was found out and is no run of the study. They are published.
+"""The check of an application: a file beside the journal, published with it."""
 
-The check of an application.
-"""
-
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import msgspec
 
 from scaling.journal.protected_write import write_text
-
-
-@dataclass(frozen=True)
-class FileBeside[T]:
-    """A file beside a journal: its name, the `kind` of what it has, what is read without it, and
-    the command that writes it `again`.
-    """
-
-    name: str
-    kind: Any
-    absent: Callable[[], T]
-    again: str
-
-    def write(self, folder: Path, value: T) -> None:
-        """Write it beside the journal in this folder.
-
-        Raises:
-            UsageError: that place cannot be written.
-            ScalingError: it could, but the disk is full or fails.
-        """
-        text = msgspec.json.format(msgspec.json.encode(value)).decode()
-        write_text(folder / self.name, text, self.again)
-
-    def read(self, folder: Path) -> T:
-        """What it has; what `absent` returns where there is no such file, or it cannot be read."""
-        try:
-            return self._decoded(folder)
-        except (OSError, msgspec.DecodeError):
-            return self.absent()
-
-    def _decoded(self, folder: Path) -> T:
-        found: T = msgspec.json.decode((folder / self.name).read_bytes(), type=self.kind)
-        return found
-
-    def beside(self, journal: Path | None) -> T:
-        """What it has beside a journal; what `absent` returns where that is in no file."""
-        return self.absent() if journal is None else self.read(journal.parent)
-
 
 type Kind = Literal[
     "state-in-process",
@@ -108,7 +65,26 @@ class AppCheck(msgspec.Struct, frozen=True, kw_only=True):
         return [each for each in self.models if each in found]
 
 
-CHECK_FILE = FileBeside[AppCheck | None]("check.json", AppCheck, lambda: None, "scaling app")
+CHECK_FILE = "check.json"
+NAMES = (CHECK_FILE,)
 
 
-NAMES = (CHECK_FILE.name,)
+def write_check(folder: Path, found: AppCheck) -> None:
+    """Write the check beside the journal in this folder.
+
+    Raises:
+        UsageError: that place cannot be written.
+        ScalingError: it could, but the disk is full or fails.
+    """
+    text = msgspec.json.format(msgspec.json.encode(found)).decode()
+    write_text(folder / CHECK_FILE, text, again="scaling app")
+
+
+def read_check(folder: Path | None) -> AppCheck | None:
+    """The check beside the journal in a folder; None without a readable one, or a folder."""
+    if folder is None:
+        return None
+    try:
+        return msgspec.json.decode((folder / CHECK_FILE).read_bytes(), type=AppCheck)
+    except (OSError, msgspec.DecodeError):
+        return None

@@ -7,7 +7,7 @@ import pandas as pd
 from scaling.analysis.tables.study import Study
 from scaling.base.formats import listed, plural
 from scaling.base.vocabulary import PROCESSES
-from scaling.journal.beside import CHECK_FILE, AppCheck
+from scaling.journal.beside import AppCheck, read_check
 
 WHERE = {
     "threads": "on several loops",
@@ -54,13 +54,13 @@ def finding_lines(found: AppCheck) -> Iterator[str]:
 
 def checked(study: Study) -> str:
     """What the check of the application beside a study's journal found; empty without a check."""
-    found = CHECK_FILE.beside(study.path)
+    found = read_check(study.folder)
     return check_sentence(found) if found else ""
 
 
 def findings(study: Study) -> pd.DataFrame:
     """The findings of the check beside a study's journal, a row each."""
-    found = CHECK_FILE.beside(study.path)
+    found = read_check(study.folder)
     return pd.DataFrame(
         [
             {

@@ -27,9 +27,9 @@ from scaling.report.view.across import (
     CHANGES,
     MACHINES,
     PROGRAMS,
-    Several,
-    TwoStudies,
     about_two,
+    conclusions,
+    programs,
 )
 from scaling.report.view.notes import machine_text, warnings
 from scaling.report.view.tables import RATIOS
@@ -98,18 +98,17 @@ def _notes(studies: Mapping[str, Study]) -> Iterator[str]:
 
 
 def _grids(studies: Mapping[str, Study]) -> Iterator[Grid]:
+    first, *later = studies.values()
     if _are_machines(studies):
-        yield from MACHINES.grids(Several(studies))
+        yield from MACHINES.grids(first, conclusions(studies))
     elif _are_programs(studies):
-        yield from PROGRAMS.grids(Several(studies))
-    elif len(studies) == 1:
-        (study,) = studies.values()
-        for each in RATIOS:
-            yield from each.grids(study)
-    else:
-        first, *later = studies.values()
+        yield from PROGRAMS.grids(first, programs(studies))
+    elif later:
         for study in later:
-            yield from CHANGES.grids(TwoStudies(study, first, across(study, first)))
+            yield from CHANGES.grids(study, across(study, first))
+    else:
+        for each in RATIOS:
+            yield from each.grids(first)
 
 
 def _are_machines(studies: Mapping[str, Study]) -> bool:
@@ -167,7 +166,7 @@ def finish_several(folders: Mapping[str, Path], console: Console) -> None:
             machines[label] = study
     if not machines:
         raise ScalingError("no host has a valid run, so there is no figure")
-    grids = list(MACHINES.grids(Several(machines)))
+    grids = list(MACHINES.grids(next(iter(machines.values())), conclusions(machines)))
     about = [f"{label}: {machine_text(each.line.machine)}" for label, each in machines.items()]
     document = Document("One study on several machines", "", about=about, answer=grids)
     for grid in grids:

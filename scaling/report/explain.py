@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
+import pandas as pd
 from rich.console import Console
 from rich.text import Text
 
@@ -19,13 +20,12 @@ from scaling.report.files import read
 from scaling.report.render.terminal import table
 from scaling.report.view.notes import controls, warnings
 from scaling.report.view.time import (
-    Lost,
     has_readings,
     lost,
-    others_grid,
+    others_grids,
     record,
     sentences,
-    terms_grid,
+    terms_grids,
 )
 
 MOST_EXPLAINED, MOST_ROWS = 4, 6
@@ -50,7 +50,7 @@ def explain(
     every = lost(study)
     _require_readings(study, every)
     if json_to is not None:
-        cells = [record(study, each) for each in every]
+        cells = [record(study, each) for each in every.to_dict("records")]
         document = {"study": study.line.name, "cells": cells}
         say(json_to, json.dumps(document, indent=2, ensure_ascii=False))
         return
@@ -58,14 +58,14 @@ def explain(
         console.print(Text(warning, "dim"))
     explained = every if details else every[:MOST_EXPLAINED]
     rows = every[len(explained) : len(explained) + MOST_ROWS]
-    for at, each in enumerate(explained):
-        console.print(Text(f"\n{each.name}", "bold"))
-        for sentence in sentences(study, each):
+    for at, each in enumerate(explained.to_dict("records")):
+        console.print(Text(f"\n{each['title']}", "bold"))
+        for sentence in sentences(study, each["place"]):
             console.print(Text(sentence))
-        if details or at == 0:
-            console.print(table(terms_grid(each), console))
-    if rows:
-        console.print(table(others_grid(rows), console))
+        for grid in terms_grids(study, each["place"]) if details or at == 0 else ():
+            console.print(table(grid, console))
+    for grid in others_grids(study, rows) if len(rows) else ():
+        console.print(table(grid, console))
     command = f"scaling explain {shlex.quote(str(results))}"
     if not details:
         say(console, f"Every term of every cell: {command} --details")
@@ -75,9 +75,9 @@ def explain(
             say(console, f"  {line}")
 
 
-def _require_readings(study: Study, found: Sequence[Lost]) -> None:
+def _require_readings(study: Study, found: pd.DataFrame) -> None:
     """Raise where no cell has figures, saying what to measure."""
-    if found:
+    if len(found):
         return
     ns = sorted(set(study.runs["workers"]))
     if not has_readings(study.runs):
@@ -104,13 +104,11 @@ def cell_to_profile(study: Study) -> Cell | None:
 
     None of a study in which only commands and other runtimes have readings.
     """
+    cells = lost(study)
     commands = study.runs.loc[study.runs["outside"], "parameters"].astype(str)
-    for each in lost(study):
-        is_own = str(each.cell["parameters"]) not in set(commands)
-        if is_own and isinstance(parse_arm(each.cell["arm"]).build, Build):
-            found: Cell = each.cell["cell"]
-            return found
-    return None
+    is_build = cells["arm"].map(lambda arm: isinstance(parse_arm(arm).build, Build)).astype(bool)
+    found: list[Cell] = cells.loc[~cells["parameters"].isin(commands) & is_build, "cell"].tolist()
+    return found[0] if found else None
 
 
 def in_words(cell: Cell) -> str:

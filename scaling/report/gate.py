@@ -2,35 +2,26 @@
 
 import json
 import os
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 from rich.console import Console
 from rich.text import Text as RichText
 
-from scaling.analysis.gate import (
-    Check,
-    Choice,
-    Outcome,
-    chosen,
-    efficiency,
-    largest,
-    loss,
-    regression,
-)
+from scaling.analysis.gate import Choice, chosen, efficiency, largest, loss, regression
 from scaling.analysis.tables.across import across
 from scaling.analysis.tables.study import Study
 from scaling.base.console import say
 from scaling.base.errors import UsageError
-from scaling.base.formats import number, plural, span
+from scaling.base.formats import plural
 from scaling.report.files import read
 from scaling.report.render.document import Document, markdown
-from scaling.report.render.grid import Grid, Heading, Text
+from scaling.report.render.grid import Heading
 from scaling.report.render.terminal import table
-from scaling.report.view.across import CHANGES, TwoStudies, about_two
+from scaling.report.view.across import CHANGES, about_two
+from scaling.report.view.declare import Field, Ratio, Table, plain_records
 from scaling.report.view.next_step import more_than_measured, time_of, with_blocks
 from scaling.report.view.notes import warnings
 from scaling.report.view.shipped import shipped
@@ -38,8 +29,21 @@ from scaling.study.questions import THROUGHPUT
 
 PASS, FAIL, OPEN = 0, 1, 3  # exit codes
 SCHEMA = 2  # of the JSON; increase it when a key changes its meaning
-TONES = {"holds": "good", "fails": "bad", "open": "open"}
 JOB_SUMMARY = "GITHUB_STEP_SUMMARY"
+
+CHECKS = Table(
+    "Bounds",
+    rows={"": ("cell", "what")},
+    columns=(
+        Field(Heading("at least"), "least"),
+        Ratio(Heading("measured")),
+        Field(
+            Heading("outcome", left=True),
+            "outcome",
+            {"holds": "good", "fails": "bad", "open": "open"},
+        ),
+    ),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,19 +74,23 @@ class Bounds:
                 flag = f"--{name.replace('_', '-')}"
                 raise UsageError(f"gate: {flag}: a bound of {value:.0%} can never fail")
 
-    def checks(self, now: Study, then: Study | None, choice: Choice) -> Iterator[Check]:
-        """Every chosen cell against every bound.
+    def checks(self, now: Study, then: Study | None, choice: Choice) -> pd.DataFrame:
+        """Every chosen cell against every bound: a row each (`scaling.analysis.gate`).
 
         Raises:
             UsageError: no cell can be compared with a bound.
         """
+        if not self.is_stated:
+            return pd.DataFrame()
         cells = largest(chosen(now.cells, choice), choice)
+        found = []
         if self.min_efficiency is not None:
-            yield from efficiency(now, cells, self.min_efficiency)
+            found.append(efficiency(now, cells, self.min_efficiency))
         if self.max_loss is not None:
-            yield from loss(now, cells, self.max_loss)
+            found.append(loss(now, cells, self.max_loss))
         if self.max_regression is not None and then is not None:
-            yield from regression(now, then, cells, self.max_regression)
+            found.append(regression(now, then, cells, self.max_regression))
+        return pd.concat(found, ignore_index=True)
 
     @property
     def is_stated(self) -> bool:
@@ -115,7 +123,7 @@ def gate(
     now = read(results, console)
     then = read(bounds.against, console) if bounds.against else None
     studies = {"RESULTS": now} | ({"OLD": then} if then else {})
-    checks = list(bounds.checks(now, then, choice)) if bounds.is_stated else []
+    checks = bounds.checks(now, then, choice)
     void = "; ".join(
         f"{name} is void ({', '.join(each.soundness.reasons)})"
         for name, each in studies.items()
@@ -133,10 +141,9 @@ def gate(
         if text
     ]
     notes += list(_more_blocks(checks, now))
-    grids = [_grid(checks)] if checks else []
+    grids = list(CHECKS.grids(now, checks))
     if then is not None:
-        changes = TwoStudies(now, then, _of_choice(across(now, then), choice))
-        grids += list(CHANGES.grids(changes))
+        grids += list(CHANGES.grids(now, _of_choice(across(now, then), choice)))
         notes += list(about_two(now, then))
     if json_to is not None:
         say(json_to, json.dumps(_record(outcome, code, checks), ensure_ascii=False, indent=2))
@@ -159,68 +166,44 @@ def tolerated(study: Study, share: float, console: Console) -> int:
     """
     found = shipped(study)
     rows = found[found["measure"] == THROUGHPUT] if len(found) else found
-    checks = list(loss(study, study.cells.loc[rows.get("of", [])], share))
+    checks = loss(study, study.cells.loc[rows.get("of", [])], share)
     code = _code(checks, allow_open=False)
-    for line in (
-        *_more_blocks(checks, study),
-        _sentence("--tolerate", checks, code),
-    ):
+    for line in (*_more_blocks(checks, study), _sentence("--tolerate", checks, code)):
         console.print(RichText(line))
     return code
 
 
-def _code(checks: Sequence[Check], *, allow_open: bool) -> int:
-    outcomes = {each.outcome for each in checks}
+def _code(checks: pd.DataFrame, *, allow_open: bool) -> int:
+    outcomes = set(checks.get("outcome", ()))
     if "fails" in outcomes:
         return FAIL
     return OPEN if "open" in outcomes and not allow_open else PASS
 
 
-def _sentence(who: str, checks: Sequence[Check], code: int) -> str:
+def _sentence(who: str, checks: pd.DataFrame, code: int) -> str:
     """The outcome in one line: `gate: FAILS: 1 of 3 checks fails.`."""
-    if not checks:
+    if checks.empty:
         return f"{who}: passes: no bound was stated; --max-loss 5% states one."
-    counts = Counter(each.outcome for each in checks)
-    said: dict[Outcome, tuple[str, str]] = {
+    counts = checks["outcome"].value_counts()
+    said = {
         "fails": ("fails", "fail"),
         "open": ("is open", "are open"),
         "holds": ("holds", "hold"),
     }
     parts = [
-        f"{counts[word]} {one if counts[word] == 1 else several}"
-        for word, (one, several) in said.items()
-        if counts[word]
+        f"{counts[outcome]} {one if counts[outcome] == 1 else several}"
+        for outcome, (one, several) in said.items()
+        if outcome in counts
     ]
     state = {PASS: "passes", FAIL: "FAILS", OPEN: "is open"}[code]
     return f"{who}: {state}: of {plural(len(checks), 'check')} {', '.join(parts)}."
 
 
-def _grid(checks: Sequence[Check]) -> Grid:
-    rows = [
-        [
-            Text(f"{each.cell}: {each.what}"),
-            Text(number(each.least)),
-            Text(
-                number(each.ratio),
-                span(number(each.low), number(each.high)) if each.n > 1 else "",
-            ),
-            Text(each.outcome, tone=TONES[each.outcome]),  # type: ignore[arg-type]
-        ]
-        for each in checks
-    ]
-    headings = [
-        Heading("", left=True, wrap=True),
-        Heading("at least"),
-        Heading("measured"),
-        Heading("outcome", left=True),
-    ]
-    return Grid("Bounds", headings, rows)
-
-
-def _more_blocks(checks: Sequence[Check], study: Study) -> Iterator[str]:
+def _more_blocks(checks: pd.DataFrame, study: Study) -> Iterator[str]:
     """How many blocks would decide what is open, how long they take, and the command."""
-    if needed := [each.blocks for each in checks if each.blocks is not None]:
-        blocks = more_than_measured(study, max(needed))
+    needed = checks["blocks"].dropna() if len(checks) else ()
+    if len(needed):
+        blocks = more_than_measured(study, int(max(needed)))
         yield (
             f"{blocks} blocks would decide what is open, in about {time_of(study, blocks)}: "
             f"{with_blocks(study, blocks)}"
@@ -237,12 +220,12 @@ def _of_choice(found: pd.DataFrame, choice: Choice) -> pd.DataFrame:
     return wanted
 
 
-def _record(outcome: str, code: int, checks: Sequence[Check]) -> dict[str, object]:
+def _record(outcome: str, code: int, checks: pd.DataFrame) -> dict[str, object]:
     return {
         "schema": SCHEMA,
         "outcome": outcome,
         "exit_code": code,
-        "checks": [asdict(each) for each in checks],
+        "checks": plain_records(checks),
     }
 
 

@@ -13,7 +13,7 @@ import pytest
 from scaling.analysis.table.groups import counting_lines
 from scaling.analysis.tables.pairs import BUILD, SHARING
 from scaling.analysis.tables.study import Study
-from scaling.journal.beside import CHECK_FILE, AppCheck, Finding
+from scaling.journal.beside import AppCheck, Finding, write_check
 from scaling.journal.record import Calibration, Cell, RunLine
 from scaling.report.output import answered
 from scaling.report.page import page
@@ -156,7 +156,7 @@ def test_memory_of_forked_workers_is_bounded_by_what_they_may_copy() -> None:
 def found_wrong(study: FakeAppStudy, folder: Path, models: tuple[str, ...]) -> Study:
     """The study, with a check that found wrong answers in workers of these models."""
     lost = Finding(kind="error", request="GET /", message="", remedy="", models=models)
-    CHECK_FILE.write(folder, AppCheck(ok=False, findings=[lost], models=EVERY))
+    write_check(folder, AppCheck(ok=False, findings=[lost], models=EVERY))
     return Study.of(study.read(folder))
 
 

@@ -20,7 +20,7 @@ import pytest
 import scaling.base.gone
 import scaling.cli
 from scaling.cli import app_steps, program
-from scaling.journal.beside import CHECK_FILE, AppCheck, Finding
+from scaling.journal.beside import AppCheck, Finding, read_check
 from tests.support.children import ROOT
 from tests.support.cli import BUILD, Command, environment
 from tests.support.cli import scaling as run_scaling
@@ -185,7 +185,7 @@ def test_an_application_with_findings_fails_the_check_and_can_be_measured(
     monkeypatch.setattr(app_steps, "measure", measured)
     done = command("app", "shop:app", *check, "--output", "out")
     assert done.returncode == (1 if check else 0), done.stderr
-    assert CHECK_FILE.read(tmp_path / "out") == found
+    assert read_check(tmp_path / "out") == found
     if "--json" in check:
         assert json.loads(done.stdout) == json.loads(msgspec.json.encode(found))
         return

@@ -9,7 +9,7 @@ import pytest
 from scaling.analysis.tables.study import Study, read
 from scaling.base.console import new_console
 from scaling.base.errors import ScalingError
-from scaling.journal.beside import CHECK_FILE, AppCheck, Finding
+from scaling.journal.beside import CHECK_FILE, AppCheck, Finding, read_check, write_check
 from scaling.report.page import page
 from scaling.report.publish import publish
 from scaling.report.show import answer_json, print_answer
@@ -51,7 +51,7 @@ def answer_of(path: Path) -> str:
 @pytest.mark.slow
 @pytest.mark.usefixtures("unrendered")
 def test_findings_are_in_page_json_and_answer(study: Path) -> None:
-    CHECK_FILE.write(study.parent, UNSAFE)
+    write_check(study.parent, UNSAFE)
     shown = page(study_of(study))
     assert "What the check found wrong" in shown
     assert "no global" in shown
@@ -87,7 +87,7 @@ def test_findings_are_in_page_json_and_answer(study: Path) -> None:
 
 @pytest.mark.usefixtures("unrendered")
 def test_a_sound_application_is_said_to_be(study: Path) -> None:
-    CHECK_FILE.write(study.parent, SOUND)
+    write_check(study.parent, SOUND)
     assert "What the check found wrong" not in page(study_of(study))
     assert "Check: its answers are the same on several loops as on one loop." in answer_of(study)
 
@@ -96,25 +96,25 @@ def test_a_check_before_2_0_claims_nothing_of_processes(study: Path) -> None:
     """It has neither `models` nor `left_out`, and looked at threads alone."""
     finding = {"kind": "mixed-up", "request": "GET /", "message": "another's", "remedy": "a lock"}
     old = {"ok": False, "findings": [finding]}
-    (study.parent / CHECK_FILE.name).write_text(json.dumps(old))
-    found = CHECK_FILE.read(study.parent)
+    (study.parent / CHECK_FILE).write_text(json.dumps(old))
+    found = read_check(study.parent)
     assert found
     assert (found.models, found.wrong_models) == (("threads",), ["threads"])
 
 
 def test_without_a_check_nothing_is_claimed(study: Path) -> None:
-    (study.parent / CHECK_FILE.name).write_text("[torn")
-    assert CHECK_FILE.read(study.parent) is None
+    (study.parent / CHECK_FILE).write_text("[torn")
+    assert read_check(study.parent) is None
     assert json.loads(answer_json(study_of(study)))["check"] is None
     assert "Check:" not in answer_of(study)
 
 
 @pytest.mark.usefixtures("undrawn")
 def test_findings_are_published_with_the_journal(study: Path, tmp_path: Path) -> None:
-    CHECK_FILE.write(study.parent, UNSAFE)
+    write_check(study.parent, UNSAFE)
     publish(study, tmp_path / "published", new_console())
-    assert CHECK_FILE.read(tmp_path / "published") == UNSAFE
+    assert read_check(tmp_path / "published") == UNSAFE
     told = msgspec.structs.replace(MIXED_UP, message="/home/me/shop.py raises")
-    CHECK_FILE.write(study.parent, AppCheck(ok=False, findings=[told]))
+    write_check(study.parent, AppCheck(ok=False, findings=[told]))
     with pytest.raises(ScalingError, match=r"check\.json"):
         publish(study, tmp_path / "published", new_console())

@@ -8,9 +8,9 @@ import pytest
 
 from scaling.analysis.tables.derived import EFFICIENCY, FACTOR, LOSS, MACHINE, SHARING, merged
 from scaling.analysis.tables.study import Study
-from scaling.analysis.tables.terms import IDLE, TERMS, WHOLE, log_factors
+from scaling.analysis.tables.terms import BLOCKED, IDLE, TERMS, WHOLE, log_factors
 from scaling.report.csv import losses
-from scaling.report.view.time import Lost, lost, record, sentences
+from scaling.report.view.time import largest_loss, lost, record, sentences
 from tests.support.served_studies import FakeServedStudy
 from tests.support.studies import FakeStudy, one
 from tests.support.terms import IDEAL, Terms, TermsOf, plus
@@ -26,30 +26,33 @@ def losing(**more: float) -> TermsOf:
 
 
 def cell(
-    study: FakeStudy, terms: TermsOf, model: str = "threads", arm: str = "3.14t", **more: Any
-) -> tuple[Study, Lost]:
+    study: FakeStudy, terms: TermsOf, model: str = "threads", **more: Any
+) -> tuple[Study, int]:
     """The study with these terms, and its cell of that model at N = 2."""
     made = replace(study, terms=terms, **more).study
-    (found,) = [
-        each
-        for each in lost(made)
-        if (each.cell["arm"], each.cell["model"], each.cell["workers"]) == (arm, model, 2)
-    ]
-    return made, found
+    cells = lost(made)
+    (place,) = cells.loc[(cells["model"] == model) & (cells["workers"] == 2), "place"].tolist()
+    return made, place
 
 
-def said(study: Study, each: Lost) -> str:
-    return " ".join(sentences(study, each))
+def points(study: Study, place: int, name: str = LOSS) -> dict[str, float]:
+    """The medians of a cell's terms that are known."""
+    found = {term.name: study.estimate(place, name.format(term.name)) for term in TERMS}
+    return {term: row["point"] for term, row in found.items() if row}
+
+
+def said(study: Study, place: int) -> str:
+    return " ".join(sentences(study, place))
 
 
 @pytest.mark.parametrize("term", TERMS, ids=lambda term: term.name)
 def test_each_loss_alone_is_found_alone(term: Any) -> None:
-    _, found = cell(TWO, losing(**{term.name: 6_000.0}))
-    assert found.largest == term
-    assert found.losses[term].point == pytest.approx(6e-6, rel=0.1)
-    for other in found.losses.keys() - {term}:
-        assert abs(found.losses[other].point) < 1e-6
-        assert found.factors[other].point == pytest.approx(1, abs=0.03)
+    found = cell(TWO, losing(**{term.name: 6_000.0}))
+    assert largest_loss(*found) == term
+    losses, factors = points(*found), points(*found, FACTOR)
+    assert losses.pop(term.name) == pytest.approx(6e-6, rel=0.1)
+    assert max(map(abs, losses.values())) < 1e-6
+    assert [factors[other] for other in losses] == pytest.approx([1] * len(losses), abs=0.03)
 
 
 def test_losses_add_up_and_factors_multiply() -> None:
@@ -100,9 +103,9 @@ def test_the_sentence_names_the_largest_with_its_cause() -> None:
 def test_a_loss_that_is_not_proven_has_no_cause(
     lost_ns: float, more: dict[str, Any], text: str
 ) -> None:
-    study, found = cell(TWO, losing(user=lost_ns), **more)
-    assert found.largest is None
-    assert text in said(study, found)
+    found = cell(TWO, losing(user=lost_ns), **more)
+    assert largest_loss(*found) is None
+    assert text in said(*found)
 
 
 def test_the_machine_is_what_processes_lose() -> None:
@@ -111,14 +114,15 @@ def test_the_machine_is_what_processes_lose() -> None:
         return plus(user=of_the_machine, blocked=of_sharing)
 
     study, threads = cell(BOTH, terms)
-    assert threads.machine is not None
-    assert threads.sharing is not None
-    assert threads.machine.point == pytest.approx(2e-6, rel=0.25)
-    assert threads.sharing.point == pytest.approx(3e-6, rel=0.25)
-    assert threads.largest is not None
-    assert threads.largest.name == "blocked"
+    machine, sharing = (study.estimate(threads, each) for each in (MACHINE, SHARING))
+    assert machine
+    assert sharing
+    assert machine["point"] == pytest.approx(2e-6, rel=0.25)
+    assert sharing["point"] == pytest.approx(3e-6, rel=0.25)
+    assert largest_loss(study, threads) == BLOCKED
     assert "As many processes lose" in said(study, threads)
-    assert cell(BOTH, terms, "processes")[1].machine is None
+    study, processes = cell(BOTH, terms, "processes")
+    assert study.estimate(processes, MACHINE) is None
 
 
 def test_processes_of_another_arm_lose_in_proportion() -> None:
@@ -141,14 +145,13 @@ def test_calls_that_cannot_be_sampled_are_one_term() -> None:
         return {**plus(idle=9_000.0 * (n - 1)), **unknown}
 
     study, found = cell(TWO, terms)
-    assert merged(study.measures)[found.place]
-    assert {term.name for term in TERMS} - {term.name for term in found.losses} == {
-        "blocked",
-        "rest",
-    }
-    assert found.largest == IDLE
-    assert found.losses[IDLE].point == pytest.approx(8.5e-6, rel=0.1)
-    assert sum(each.point for each in found.losses.values()) == pytest.approx(found.whole.point)
+    assert merged(study.measures)[found]
+    losses, whole = points(study, found), study.estimate(found, LOSS.format(WHOLE.name))
+    assert {term.name for term in TERMS} - losses.keys() == {"blocked", "rest"}
+    assert largest_loss(study, found) == IDLE
+    assert losses["idle"] == pytest.approx(8.5e-6, rel=0.1)
+    assert whole
+    assert sum(losses.values()) == pytest.approx(whole["point"])
     assert "Calls could not be sampled: idle has what is blocked" in said(study, found)
 
 
@@ -159,9 +162,11 @@ def test_in_an_open_loop_there_is_no_efficiency() -> None:
         rates=(200.0,),
         terms=losing(idle=30_000.0, user=2_000.0),
     ).study
-    (found,) = lost(study)
-    assert (found.efficiency, found.largest, found.factors) == (None, None, {})
-    assert "throughput is the schedule's" in said(study, found)
+    (found,) = lost(study).to_dict("records")
+    place = found["place"]
+    assert largest_loss(study, place) is None
+    assert points(study, place, FACTOR) == {}
+    assert "throughput is the schedule's" in said(study, place)
     assert record(study, found)["factors"]["efficiency"] is None
 
 
@@ -170,21 +175,17 @@ def test_a_cell_without_readings_has_no_losses() -> None:
         FakeStudy(arms=("3.14t", "3.14"), workers=(1, 2), ticks=2),
         terms=lambda arm, model, n: {} if arm == "3.14" else IDEAL,
     ).study
-    assert [each.cell["arm"] for each in lost(study)] == ["3.14t"]
+    assert list(lost(study)["arm"]) == ["3.14t"]
 
 
 def test_the_csv_file_has_the_same_figures() -> None:
     study = FakeStudy(blocks=7, ticks=2, terms=losing(system=4_000.0)).study
     rows = losses(study).set_index(["workers", "term"])
-    for each in lost(study):
-        assert each.largest is not None
-        assert each.largest.name == "system"
-        for name, known in {
-            **{t.name: v for t, v in each.losses.items()},
-            "all": each.whole,
-        }.items():
-            row = rows.loc[(each.cell["workers"], name)]
-            assert row["loss_ns"] * NS == pytest.approx(known.point)
-        for term, known in each.factors.items():
-            row = rows.loc[(each.cell["workers"], term.name)]
-            assert row["factor_low"] == pytest.approx(known.low)
+    cells = lost(study)
+    assert list(cells["largest"]) == ["system CPU"] * len(cells)
+    for each in cells.to_dict("records"):
+        own = rows.loc[each["workers"]]
+        loss_ns = {name: point / NS for name, point in points(study, each["place"]).items()}
+        assert own["loss_ns"].drop("all").to_dict() == pytest.approx(loss_ns)
+        factors = points(study, each["place"], FACTOR)
+        assert own["factor"].drop("all").to_dict() == pytest.approx(factors)

@@ -9,7 +9,7 @@ import pytest
 from scaling.analysis.tables.study import Study
 from scaling.base.console import new_console
 from scaling.report.compare import compare, finish_several
-from scaling.report.view.across import MACHINES, Several, conclusions
+from scaling.report.view.across import MACHINES, conclusions
 from tests.support.studies import FakeStudy
 
 pytestmark = pytest.mark.one_build
@@ -34,7 +34,7 @@ def study(machine: str, speeds: Mapping[str, float], **asked: Any) -> FakeStudy:
 
 def holds(**machines: Study) -> dict[str, dict[str, str]]:
     """Of throughput over processes the word on each machine, and whether it holds everywhere."""
-    found = conclusions(Several(machines))
+    found = conclusions(machines)
     found = found[found["question"] == "over processes"]
     return {
         str(holds): dict(zip(part["study"], part["word"], strict=True))
@@ -58,8 +58,8 @@ def test_it_is_undecided_where_one_has_too_few_blocks() -> None:
 
 
 def test_machines_are_shown_with_their_words() -> None:
-    several = Several({"a": study("a", SCALES).study, "b": study("b", DOES_NOT).study})
-    (grid,) = MACHINES.grids(several)
+    several = {"a": study("a", SCALES).study, "b": study("b", DOES_NOT).study}
+    (grid,) = MACHINES.grids(several["a"], conclusions(several))
     rows = [[str(cell) for cell in row] for row in grid.rows]
     over = [row for row in rows if row[-1] == "not everywhere"]
     assert len(over) == 2

@@ -7,7 +7,7 @@ import pytest
 
 from scaling.base.console import new_console
 from scaling.report.compare import compare
-from scaling.report.view.across import Several, programs
+from scaling.report.view.across import programs
 from tests.support.served_studies import FakeAppStudy
 
 pytestmark = pytest.mark.one_build
@@ -22,7 +22,7 @@ def app(name: str, speed: float = 1.0, **more: Any) -> FakeAppStudy:
 
 
 def test_each_has_a_row_for_each_aim() -> None:
-    several = Several({"shop": app("shop", 1.5).study, "inn": app("inn", 0.7).study})
+    several = {"shop": app("shop", 1.5).study, "inn": app("inn", 0.7).study}
     found = programs(several)
     at_peak = found[found["measure"] == "throughput_per_s"].set_index("program")
     assert at_peak["word"].to_dict() == {"shop": "faster", "inn": "slower"}
@@ -33,7 +33,7 @@ def test_each_has_a_row_for_each_aim() -> None:
 
 def test_a_program_without_threads_is_left_out() -> None:
     only = app("shop", configurations=(("3.14", "processes"), ("3.14", "forked")))
-    found = programs(Several({"shop": only.study, "inn": app("inn").study}))
+    found = programs({"shop": only.study, "inn": app("inn").study})
     assert set(found["program"]) == {"inn"}
 
 

@@ -14,9 +14,10 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from scaling.analysis.tables.derived import LOSS
 from scaling.analysis.tables.study import Study, read
-from scaling.analysis.tables.terms import RUN_QUEUE
-from scaling.report.view.time import Lost, lost, sentences
+from scaling.analysis.tables.terms import RUN_QUEUE, TERMS
+from scaling.report.view.time import largest_loss, lost, sentences
 from scaling.study.presets import FEWEST_FOR_INTERVAL
 from tests.benchmarks.figure import Effort, Figure
 from tests.support.children import ROOT
@@ -54,20 +55,22 @@ def figures(effort: Effort) -> Iterator[Figure]:
         for on_one_cpu in (False, True):
             some = [each for each in EVERY if each.on_one_cpu == on_one_cpu]
             study = _measured(some, blocks, Path(folder) / f"one-{on_one_cpu}")
-            cells = {str(each.cell["workload"]): each for each in lost(study)}
+            places = {each["workload"]: each["place"] for each in lost(study).to_dict("records")}
             for each in some:
-                found = cells[f"planted:{each.name}"]
-                print("  ", " ".join(sentences(study, found)), file=sys.stderr)
-                yield _figure(each, found)
+                place = places[f"planted:{each.name}"]
+                print("  ", " ".join(sentences(study, place)), file=sys.stderr)
+                yield _figure(each, study, place)
 
 
-def _figure(planted: Planted, found: Lost) -> Figure:
+def _figure(planted: Planted, study: Study, place: int) -> Figure:
+    losses = {term: study.estimate(place, LOSS.format(term.name)) for term in TERMS}
     proven = [
-        (known.point, term)
-        for term, known in found.losses.items()
-        if known.low > 0 and (planted.on_one_cpu or term != RUN_QUEUE)
+        (row["point"], term)
+        for term, row in losses.items()
+        if row and row["low"] > 0 and (planted.on_one_cpu or term != RUN_QUEUE)
     ]
-    ranked = sorted(proven, key=lambda each: -each[0]) if found.largest else []
+    is_named = largest_loss(study, place) is not None
+    ranked = sorted(proven, key=lambda each: -each[0]) if is_named else []
     first = ranked[0][1].name if ranked else "nothing"
     shown = ", ".join(f"{term.name} {loss * 1e6:+,.0f} µs" for loss, term in ranked[:4])
     where = f"{planted.name}, N = {planted.workers}{' on one CPU' * planted.on_one_cpu}"

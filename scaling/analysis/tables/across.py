@@ -4,7 +4,7 @@ Their runs were not made side by side, so nothing pairs them, and whatever chang
 in the ratio, too. Rows are those of `scaling.analysis.tables.ratios`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -203,9 +203,8 @@ def _dealt_out_over(study: Mapping[str, Any]) -> dict[str, int]:
     return largest
 
 
-def alone(one: Study, other: Study) -> Iterator[str]:
-    """The names of the cells of one study that the other does not have."""
+def alone(one: Study, other: Study) -> int:
+    """How many cells of one study the other does not have."""
     known = set(scope_of(other).cells)
     cells = one.cells[~one.cells["twin"] & ~one.cells["rated"]]
-    for row in cells[~cells["cell"].isin(known)].itertuples():
-        yield f"{row.name} · {row.loop} · {row.arm} · {row.model} · N = {row.workers}"
+    return int((~cells["cell"].isin(known)).sum())

@@ -5,7 +5,7 @@ open loop together (`rated`), whose one measure is capacity. The index is the ce
 arrays of `scaling.analysis.tables.values`.
 """
 
-from collections.abc import Collection, Hashable
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -148,3 +148,9 @@ def names(rows: pd.DataFrame, *, simulated: bool = False) -> list[str]:
     short = short_labels(dict.fromkeys(variants), simulated=simulated)
     sizing = rows["sizing"].astype(str).map(lambda name: "" if name == "weak" else f" · {name}")
     return [short[each] + more for each, more in zip(variants, sizing, strict=True)]
+
+
+def cell_name(row: Mapping[Any, Any]) -> str:
+    """`echo · uvloop · 3.14t · threads · N = 2`, of a row with the table's columns."""
+    words = (row[each] for each in ("name", "loop", "arm", "model"))
+    return f"{' · '.join(map(str, words))} · N = {row['workers']}"

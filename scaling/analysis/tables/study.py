@@ -20,7 +20,7 @@ from scaling.analysis.tables.ratios import ratios
 from scaling.analysis.tables.scope import MeasuredScope
 from scaling.analysis.tables.shown import shown
 from scaling.analysis.tables.values import Estimator, Values
-from scaling.journal.beside import CHECK_FILE
+from scaling.journal.beside import read_check
 from scaling.journal.record import CeilingLine, StudyLine
 from scaling.study.kinds import Objective
 from scaling.study.presets import MARGIN
@@ -48,13 +48,18 @@ class Study:
         return cls(journal.study, journal.frame, journal.ceilings, journal.notes, path=journal.path)
 
     @property
+    def folder(self) -> Path | None:
+        """The folder of its journal, None where that is in no file."""
+        return self.path.parent if self.path else None
+
+    @property
     def incomplete(self) -> str:
         """`incomplete: 14 of 18 runs`; empty where nothing is missing."""
         return incomplete(self.runs, self.line, self.skipped)
 
     @cached_property
     def _cells(self) -> Cells:
-        check = CHECK_FILE.beside(self.path)
+        check = read_check(self.folder)
         return cells_of(self.runs, self.line, check.wrong_models if check else ())
 
     @property

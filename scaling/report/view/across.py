@@ -1,12 +1,9 @@
 """Tables of several studies: what changed, machines side by side, programs side by side."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
 
 import pandas as pd
 
-from scaling.analysis.table.column import Shown
 from scaling.analysis.tables.across import alone, common, differences_of, is_backwards
 from scaling.analysis.tables.derived import memory_kinds
 from scaling.analysis.tables.study import Study
@@ -17,32 +14,8 @@ from scaling.report.view.declare import Field, Ratio, Table, Words
 from scaling.report.view.shipped import shipped
 from scaling.study.questions import P99, THROUGHPUT
 
-
-@dataclass(frozen=True)
-class TwoStudies:
-    """A study and an earlier one; `ratios` are those of the one over the other."""
-
-    now: Study
-    then: Study
-    ratios: pd.DataFrame
-
-    @property
-    def estimates(self) -> pd.DataFrame:
-        """Those of the later study."""
-        return self.now.estimates
-
-    def estimate(self, cell: int, measure: str) -> Mapping[Any, Any] | None:
-        """The figures of a cell of the later study."""
-        return self.now.estimate(cell, measure)
-
-    def shown(self, measure: str) -> Shown:
-        """How a measure is shown."""
-        return self.now.shown(measure)
-
-
 CHANGES = Table(
     "What changed: RESULTS over OLD",
-    "ratios",
     rows={"": ("name", "loop", "arm", "model"), "N": ("workers",), "measure": ("measure",)},
     columns=(
         Ratio(Heading("ratio")),
@@ -63,8 +36,8 @@ def about_two(now: Study, then: Study) -> Iterator[str]:
         (now, then, "Not in OLD, and not compared with it"),
         (then, now, "Only in OLD, and not compared"),
     ):
-        if names := list(alone(one, other)):
-            yield f"{absent}: {plural(len(names), 'cell')}."
+        if count := alone(one, other):
+            yield f"{absent}: {plural(count, 'cell')}."
     both = zip((now, then), common(now, then), strict=True)
     ours, theirs = (_facts(study, places) for study, places in both)
     differ = (ours != theirs) & ours.notna() & theirs.notna()
@@ -80,47 +53,22 @@ def _facts(study: Study, places: list[int]) -> pd.DataFrame:
     return pd.DataFrame(facts, dtype=object).loc[places].reset_index(drop=True)
 
 
-@dataclass(frozen=True)
-class Several:
-    """Studies by name, with their ratios in one table: those of each have its name in `study`."""
-
-    studies: Mapping[str, Study]
-
-    @property
-    def ratios(self) -> pd.DataFrame:
-        """The ratios of all studies."""
-        parts = [each.ratios.assign(study=name) for name, each in self.studies.items()]
-        return pd.concat(parts, ignore_index=True)
-
-    @property
-    def estimates(self) -> pd.DataFrame:
-        """The estimates of all studies; `cell` is the place in its own study."""
-        parts = [each.estimates.assign(study=name) for name, each in self.studies.items()]
-        return pd.concat(parts, ignore_index=True)
-
-    def estimate(self, cell: int, measure: str) -> None:
-        """None: a place is of another cell in each study."""
-
-    def shown(self, measure: str) -> Shown:
-        """How a measure is shown."""
-        return next(iter(self.studies.values())).shown(measure)
-
-
 PLACE = ["question", "measure", "step", "name", "loop", "arm", "model", "workers"]
 
 
-def conclusions(of: Several) -> pd.DataFrame:
+def conclusions(studies: Mapping[str, Study]) -> pd.DataFrame:
     """The headline ratios of throughput, or of P99, on each machine, and whether they agree.
 
     Machines are not averaged. That a word holds on all is an intersection–union test (R. L. Berger,
     Technometrics 24 (1982)): each machine must show it at the level of a single test.
     """
-    ratios = of.ratios
+    parts = [each.ratios.assign(study=name) for name, each in studies.items()]
+    ratios = pd.concat(parts, ignore_index=True)
     if ratios.empty:
         return ratios
     asked = ratios[ratios["main"] & ~ratios["control"] & ratios["measure"].isin([THROUGHPUT, P99])]
     together = asked.groupby(PLACE, sort=False, dropna=False)
-    holds = together["word"].transform(lambda words: _holds(words, len(of.studies)))
+    holds = together["word"].transform(lambda words: _holds(words, len(studies)))
     return asked.assign(holds=holds, place=together.ngroup()).sort_values("place", kind="stable")
 
 
@@ -134,7 +82,6 @@ def _holds(words: "pd.Series[str]", machines: int) -> str:
 
 MACHINES = Table(
     "Every machine's own ratio, and whether they agree",
-    conclusions,
     rows={"": tuple(PLACE), "machine": ("study",)},
     columns=(
         Ratio(Heading("ratio")),
@@ -144,15 +91,14 @@ MACHINES = Table(
 )
 
 
-def programs(of: Several) -> pd.DataFrame:
+def programs(studies: Mapping[str, Study]) -> pd.DataFrame:
     """What to ship of each program, a row for each aim."""
-    parts = [shipped(each).assign(program=name) for name, each in of.studies.items()]
+    parts = [shipped(each).assign(program=name) for name, each in studies.items()]
     return pd.concat(parts, ignore_index=True)
 
 
 PROGRAMS = Table(
     "Programs side by side: N threads over the best processes",
-    programs,
     rows={"program": ("program",), "": ("aim",), "N": ("workers",)},
     columns=(
         Ratio(Heading("ratio")),

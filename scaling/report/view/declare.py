@@ -5,9 +5,8 @@ show. To add a table, declare it in `scaling.report.view.tables`. A note is a fu
 that returns a sentence, or an empty text where there is nothing to say.
 """
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol
 
 import pandas as pd
@@ -87,12 +86,12 @@ def figure(row: Row, point: str, factor: float = 1.0, *, interval: bool = True) 
     times = TIMES if point == "ratio" else ""
     value, low, high = (factor * row[name] for name in (point, "low", "high"))
     bounds = span(number(low), number(high)) if interval and row["n"] > 1 and low != high else ""
-    return Text(f"{MARKS.get(row['bound'], '')}{number(value)}{times}", bounds)
+    return Text(f"{MARKS.get(row.get('bound', 0), '')}{number(value)}{times}", bounds)
 
 
 def _selected(line: Line, measure: str, question: str) -> Row | None:
     for row in line:
-        if measure in ("", row["measure"]) and (not question or row["question"] == question):
+        if measure in ("", row.get("measure")) and question in ("", row.get("question")):
             return row
     return None
 
@@ -117,14 +116,8 @@ class Ratio:
         if row is None:
             return None
         figures = {name: row[name] for name in ("ratio", "low", "high", "n", "word")}
-        over = {name.removeprefix("over_"): row[name] for name in OVER}
-        bound = row["at_most_percent"]
-        return {
-            **figures,
-            "at_most_percent": None if math.isnan(bound) else bound,
-            "why": row["why"],
-            **{f"over_{name}": each for name, each in over.items()},
-        }
+        about = {"at_most_percent": row["at_most_percent"], "why": row["why"]}
+        return {**figures, **about, **{name: row[name] for name in OVER}}
 
 
 OVER = ("over_arm", "over_model", "over_workers")
@@ -185,29 +178,37 @@ class Figure:
 
 @dataclass(frozen=True)
 class Field:
-    """A column of the rows themselves, as it is."""
+    """A column of the rows themselves, as it is; `tones` are those of some of its values."""
 
     heading: Heading
     column: str
+    tones: Mapping[str, Tone] = field(default_factory=dict)
 
     def of(self, line: Line, tables: Tables) -> Text | None:
         """The value of the first row."""
-        value = line[0][self.column]
-        return None if value == "" or _is_missing(value) else Text(_plain(value))
+        value = plain(line[0][self.column])
+        if value in ("", None):
+            return None
+        text = f"{value:,.12g}" if isinstance(value, int | float) else str(value)
+        return Text(text, tone=self.tones.get(text, ""))
 
     def value(self, line: Line, tables: Tables) -> dict[str, Value] | None:
         """The same for programs."""
-        found = line[0][self.column]
-        return {self.column: None if _is_missing(found) else found}
+        return {self.column: plain(line[0][self.column])}
 
 
-def _is_missing(value: Any) -> bool:
-    missing: Any = pd.isna(value)
-    return bool(missing)
+def plain(value: Any) -> Value:
+    """A value as JSON has it; None where it is missing."""
+    if pd.isna(value):
+        return None
+    found: Value = value.item() if hasattr(value, "item") else value
+    return found
 
 
-def _plain(value: object) -> str:
-    return f"{value:,.12g}" if isinstance(value, int | float) else str(value)
+def plain_records(found: pd.DataFrame) -> list[dict[str, Value]]:
+    """The rows of a table as JSON has them."""
+    rows = found.to_dict("records")
+    return [{str(name): plain(value) for name, value in row.items()} for row in rows]
 
 
 # ------------------------------------------------------------------------------------------- tables
@@ -217,16 +218,17 @@ def _plain(value: object) -> str:
 class Table:
     """A selection of rows: those of `source` for which `where` holds (pandas' `query`).
 
-    A source is a table of the study, or a function of the study that returns one. A line is what
-    has the same values in the columns of `rows`, by heading. Those that differ among the lines name
-    a line, the others stand in the title. `columns` are shown as far as any line has a value; with
-    none, there is one for each measure of `estimates`. There is a grid for each value of `each`,
-    and at most `most` lines. What is `wide` has more columns than a terminal.
+    A source is a table of the study, or a function of the study that returns one; where there is
+    none, rows are given. A line is what has the same values in the columns of `rows`, by heading.
+    Those that differ among the lines name a line, the others stand in the title. `columns` are
+    shown as far as any line has a value; with none, there is one for each measure of `estimates`.
+    There is a grid for each value of `each`, and at most `most` lines. What is `wide` has more
+    columns than a terminal.
     """
 
     title: str
-    source: Source
-    rows: Mapping[str, tuple[str, ...]]
+    source: Source | None = None
+    rows: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     columns: tuple[Column, ...] = ()
     where: str = ""
     each: str = ""
@@ -237,12 +239,12 @@ class Table:
     def selected(self, tables: Tables) -> pd.DataFrame:
         """The rows that it is of."""
         source = self.source
-        found = source(tables) if callable(source) else getattr(tables, source)
+        found = source(tables) if callable(source) else getattr(tables, source or "")
         return found.query(self.where) if self.where and len(found) else found
 
-    def grids(self, tables: Tables) -> Iterator[Grid]:
-        """The table, one for each value of `each`; none where nothing is selected."""
-        found = self.selected(tables)
+    def grids(self, tables: Tables, given: pd.DataFrame | None = None) -> Iterator[Grid]:
+        """The table, one for each value of `each`; none where nothing is selected or `given`."""
+        found = self.selected(tables) if given is None else given
         parts = found.groupby(self.each, sort=False) if self.each else [("", found)]
         for value, part in parts:
             if len(part):
@@ -256,11 +258,11 @@ class Table:
         columns = list(self._columns(found, tables)) if len(found) else []
         records = []
         for line in self._lines(found):
-            record: dict[str, Any] = {name: _plain_value(line[0][name]) for name in self._keys}
+            record: dict[str, Any] = {name: plain(line[0][name]) for name in self._keys}
             for column in columns:
                 value = column.value(line, tables)
                 if value is not None:
-                    record[column.heading.key] = {k: _plain_value(v) for k, v in value.items()}
+                    record[column.heading.key] = {k: plain(v) for k, v in value.items()}
             records.append(record)
         return records
 
@@ -338,9 +340,3 @@ def parts_of(row: "Row | pd.Series[Any]", columns: Iterable[str]) -> list[str]:
         if str(row[name])
     )
     return [part for text in texts for part in text.split(SEPARATOR)]
-
-
-def _plain_value(value: Any) -> Value:
-    """A value as JSON has it."""
-    found: Value = value.item() if hasattr(value, "item") else value
-    return found

@@ -9,7 +9,7 @@ from scaling.analysis.tables.study import Study
 from scaling.analysis.tables.words import OPEN
 from scaling.base.formats import duration
 from scaling.base.vocabulary import THREADS
-from scaling.journal.beside import CHECK_FILE
+from scaling.journal.beside import read_check
 from scaling.study.presets import DEFAULT_PRESET, FEWEST_FOR_INTERVAL
 
 DOUBTFUL = ("void", "undecided")
@@ -19,7 +19,7 @@ def next_command(study: Study, folder: Path) -> str:
     """The command, and what it is for."""
     if study.soundness.status in DOUBTFUL:
         return "scaling doctor (finds what disturbs this machine)"
-    check = CHECK_FILE.read(folder)
+    check = read_check(folder)
     if check and not check.ok and any(THREADS in each.models for each in check.findings):
         return "correct what the check found (the page has the remedies), then measure again"
     if int(study.runs["block"].nunique()) < FEWEST_FOR_INTERVAL:

@@ -1,115 +1,82 @@
 """Where the time goes: what each cell of several workers loses against one, term by term."""
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from scaling.analysis.tables.cells import cell_name
 from scaling.analysis.tables.derived import FACTOR, LOSS, MACHINE, SHARING, merged
 from scaling.analysis.tables.study import Study
 from scaling.analysis.tables.terms import TERMS, WHOLE, Term
-from scaling.base.formats import listed, number, percent, span
+from scaling.base.formats import listed, number, percent
 from scaling.base.vocabulary import WORKERS
 from scaling.builds.arms import parse_arm
-from scaling.report.render.grid import Grid, Heading, Text
+from scaling.report.render.grid import Grid, Heading
+from scaling.report.view.declare import Field, Figure, Row, Table, figure, plain
 from scaling.study.presets import FEWEST_FOR_INTERVAL, MARGIN
 
 NS_PER_S = 1e9
 IDEAL = 1 / (1 + MARGIN)  # an efficiency that is no loss
 FEWEST_WAITS = 0.005  # share of a call among the samples that is worth a word
+TOTAL, EFFICIENCY = LOSS.format(WHOLE.name), FACTOR.format(WHOLE.name)
+
+OTHERS = Table(
+    "Other cells, what loses most first",
+    rows={"": ("name", "loop", "arm", "model"), "N": ("workers",)},
+    columns=(
+        Figure(Heading("efficiency"), EFFICIENCY),
+        Figure(Heading("lost, ns/op"), TOTAL),
+        Field(Heading("largest part", left=True), "largest"),
+    ),
+)
+OF_TERMS = Table(
+    "",
+    rows={"": ("term",)},
+    columns=(
+        Figure(Heading("lost, ns/op"), "loss"),
+        Figure(Heading("× of the efficiency"), "factor"),
+    ),
+)
 
 
-class Known(NamedTuple):
-    """An estimate: point, low, high and the number of blocks."""
+def lost(study: Study) -> pd.DataFrame:
+    """The cells at N > 1 with readings: what a study is about first, and what loses most.
 
-    point: float
-    low: float
-    high: float
-    n: int
-
-    def text(self, factor: float = 1.0) -> str:
-        """`4,200 (3,900–4,500)`."""
-        figures = [number(factor * each) for each in (self.point, self.low, self.high)]
-        return f"{figures[0]} ({span(*figures[1:])})" if self.n > 1 else figures[0]
-
-
-class Lost(NamedTuple):
-    """One cell: where the time of its workers goes; `cell` is its row of `cells`.
-
-    `whole` is the loss in s of worker time per operation, the sum of the `losses` by term;
-    `efficiency` is NaN in an open loop, where throughput is the schedule's. `largest` is the
-    largest loss that is proven, None unless the cell misses its ideal by more than the margin.
-    `machine` is what as many processes lose, `sharing` the rest.
+    Columns: those of `cells`; `place`; `title`, such as `echo · uvloop · 3.14t · threads · N = 2`;
+    `largest`, the words of the largest loss that is proven, empty unless the cell misses its ideal
+    by more than the margin. Controls come last, and cells with more workers than CPUs, most of
+    whose loss is waiting for one.
     """
-
-    place: int
-    cell: dict[Any, Any]
-    whole: Known
-    efficiency: Known | None
-    losses: dict[Term, Known]
-    factors: dict[Term, Known]
-    largest: Term | None
-    machine: Known | None
-    sharing: Known | None
-
-    @property
-    def name(self) -> str:
-        """`echo · uvloop · 3.14t · threads · N = 2`."""
-        cell = self.cell
-        words = [cell[each] for each in ("name", "loop", "arm", "model")]
-        return f"{' · '.join(map(str, words))} · N = {cell['workers']}"
-
-    @property
-    def is_asked(self) -> bool:
-        """Whether it is of threads without the GIL, which a study is about."""
-        return self.cell["model"] == "threads" and parse_arm(self.cell["arm"]).without_gil
-
-    @property
-    def is_aside(self) -> bool:
-        """Whether it is a control, or has more workers than there are CPUs: most of its loss is
-        their waiting.
-        """
-        return bool(self.cell["control"]) or self.cell["region"] == "oversubscribed"
-
-
-def lost(study: Study) -> list[Lost]:
-    """Every cell at N > 1 with readings: what a study is about first, and what loses most."""
-    measures = dict(iter(study.estimates.groupby("measure", sort=False)))
-    known = {
-        str(name): {
-            cell: Known(*figures)
-            for cell, *figures in rows[["cell", "point", "low", "high", "n"]].itertuples(
-                index=False, name=None
-            )
-        }
-        for name, rows in measures.items()
-    }
-    cells = study.cells[~study.cells["twin"]].to_dict("index")
-    whole = known.get(LOSS.format(WHOLE.name), {})
-    found = [_lost(int(str(p)), cell, known) for p, cell in cells.items() if p in whole]
-    return sorted(found, key=_rank)
-
-
-def _rank(each: Lost) -> tuple[bool, bool, float]:
-    efficiency = each.efficiency.point if each.efficiency else np.inf
-    return each.is_aside, not each.is_asked, efficiency
-
-
-def _lost(place: int, cell: dict[Any, Any], known: dict[str, dict[int, Known]]) -> Lost:
-    def of(name: str) -> Known | None:
-        return known.get(name, {}).get(place)
-
-    losses = {term: found for term in TERMS if (found := of(LOSS.format(term.name)))}
-    factors = {term: found for term in TERMS if (found := of(FACTOR.format(term.name)))}
-    whole, efficiency = of(LOSS.format(WHOLE.name)), of(FACTOR.format(WHOLE.name))
-    assert whole is not None
-    misses = (
-        efficiency is not None and efficiency.n >= FEWEST_FOR_INTERVAL and efficiency.high < IDEAL
+    cells = study.cells[~study.cells["twin"]]
+    found = cells[[study.estimate(place, TOTAL) is not None for place in cells.index]]
+    efficiencies = [study.estimate(place, EFFICIENCY) for place in found.index]
+    largest = [largest_loss(study, place) for place in found.index]
+    without_gil = found["arm"].map(lambda arm: parse_arm(arm).without_gil).astype(bool)
+    found = found.assign(
+        place=found.index,
+        title=[cell_name(row) for row in found.to_dict("records")],
+        largest=[term.words if term else "" for term in largest],
+        is_last=found["control"] | (found["region"] == "oversubscribed"),
+        is_other=(found["model"] != "threads") | ~without_gil,
+        efficiency=[each["point"] if each else np.inf for each in efficiencies],
     )
-    proven = [term for term, each in losses.items() if each.low > 0] if misses else []
-    largest = max(proven, key=lambda term: losses[term].point, default=None)
-    return Lost(place, cell, whole, efficiency, losses, factors, largest, of(MACHINE), of(SHARING))
+    return found.sort_values(["is_last", "is_other", "efficiency"], kind="stable")
+
+
+def largest_loss(study: Study, place: int) -> Term | None:
+    """The largest loss of a cell that is proven; None where the ideal is not missed for certain."""
+    efficiency = study.estimate(place, EFFICIENCY)
+    if not efficiency or efficiency["n"] < FEWEST_FOR_INTERVAL or efficiency["high"] >= IDEAL:
+        return None
+    proven = {
+        term: row["point"]
+        for term in TERMS
+        if (row := study.estimate(place, LOSS.format(term.name))) and row["low"] > 0
+    }
+    return max(proven, key=proven.__getitem__, default=None)
 
 
 def waits(study: Study, place: int) -> dict[str, float]:
@@ -121,120 +88,116 @@ def waits(study: Study, place: int) -> dict[str, float]:
     return dict(sorted(shares.items(), key=lambda each: -each[1]))
 
 
-def sentences(study: Study, each: Lost) -> Iterator[str]:
+def sentences(study: Study, place: int) -> Iterator[str]:
     """How far a cell is from its ideal, the largest loss with its cause, and the machine's part."""
-    cell = each.cell
+    cell: Row = study.cells.loc[place].to_dict()
+    whole = study.estimate(place, TOTAL)
+    efficiency, largest = study.estimate(place, EFFICIENCY), largest_loss(study, place)
     who = f"{cell['workers']} {WORKERS.get(cell['model'], cell['model'])} on {cell['arm']}"
-    lost_ns = f"{each.whole.text(NS_PER_S)} ns of worker time per operation"
-    if each.efficiency is None:
+    assert whole is not None
+    lost_ns = f"{_ns(whole)} ns of worker time per operation"
+    if efficiency is None:
         yield f"{who} take {lost_ns} more than one, at a rate: throughput is the schedule's."
     else:
-        times = number(cell["workers"] * each.efficiency.point)
-        yield f"{who} do {times} times the work of one: efficiency {each.efficiency.text()}."
+        times = number(cell["workers"] * efficiency["point"])
+        share = figure(efficiency, "point")
+        yield f"{who} do {times} times the work of one: efficiency {share}."
         yield f"What is lost: {lost_ns}."
-        if each.largest is None:
-            yield _without_cause(each.efficiency)
-    if each.largest is not None:
-        amount = each.losses[each.largest]
-        share = percent(amount.point / each.whole.point)
+        if largest is None:
+            yield _without_cause(efficiency)
+    if largest is not None:
+        yield from _of_largest(study, place, largest, whole)
+    machine, sharing = (study.estimate(place, each) for each in (MACHINE, SHARING))
+    if machine and sharing:
         yield (
-            f"The largest part is {each.largest.words}, {amount.text(NS_PER_S)} ns ({share}): "
-            f"{each.largest.cause}."
+            f"As many processes lose {_ns(machine)} ns, which is the machine's part; "
+            f"sharing a process costs {_ns(sharing)} ns."
         )
-    calls = [
-        f"{name} ({percent(share)})"
-        for name, share in waits(study, each.place).items()
-        if share >= FEWEST_WAITS
-    ]
-    if each.largest is not None and each.largest.name == "blocked" and calls:
-        yield f"Blocked in: {listed(calls)}."
-    if each.machine is not None and each.sharing is not None:
-        yield (
-            f"As many processes lose {each.machine.text(NS_PER_S)} ns, which is the machine's "
-            f"part; sharing a process costs {each.sharing.text(NS_PER_S)} ns."
-        )
-    if merged(study.measures)[each.place]:
+    if merged(study.measures)[place]:
         yield "Calls could not be sampled: idle has what is blocked, and the rest, in it."
 
 
-def _without_cause(efficiency: Known) -> str:
+def _of_largest(study: Study, place: int, largest: Term, whole: Row) -> Iterator[str]:
+    row = study.estimate(place, LOSS.format(largest.name)) or {}
+    share = percent(row["point"] / whole["point"])
+    yield f"The largest part is {largest.words}, {_ns(row)} ns ({share}): {largest.cause}."
+    calls = [
+        f"{name} ({percent(share)})"
+        for name, share in waits(study, place).items()
+        if share >= FEWEST_WAITS
+    ]
+    if largest.name == "blocked" and calls:
+        yield f"Blocked in: {listed(calls)}."
+
+
+def _ns(row: Row) -> str:
+    """`4,200 (3,900–4,500)`."""
+    return str(figure(row, "point", NS_PER_S))
+
+
+def _without_cause(efficiency: Row) -> str:
     """Reason no loss is named."""
-    if efficiency.n < FEWEST_FOR_INTERVAL:
-        return f"Too few blocks to name a cause ({efficiency.n} of {FEWEST_FOR_INTERVAL})."
-    if efficiency.low >= IDEAL:
+    if efficiency["n"] < FEWEST_FOR_INTERVAL:
+        return f"Too few blocks to name a cause ({efficiency['n']} of {FEWEST_FOR_INTERVAL})."
+    if efficiency["low"] >= IDEAL:
         return f"Nothing is lost beyond the margin of {percent(MARGIN)}."
     return "No loss is proven: more blocks may decide it."
 
 
-def terms_grid(each: Lost) -> Grid:
+def terms_grids(study: Study, place: int) -> Iterator[Grid]:
     """A row for each term of a cell, and their sum: the loss in ns per operation, the factor."""
+    rows = []
+    for term in (*TERMS, WHOLE):
+        for kind, name, factor in (("loss", LOSS, NS_PER_S), ("factor", FACTOR, 1.0)):
+            if row := study.estimate(place, name.format(term.name)):
+                figures = {end: factor * row[end] for end in ("point", "low", "high")}
+                rows.append({**row, **figures, "measure": kind, "term": term.words})
+    title = cell_name(study.cells.loc[place].to_dict())
+    yield from replace(OF_TERMS, title=title).grids(study, pd.DataFrame(rows))
+
+
+def others_grids(study: Study, cells: pd.DataFrame) -> Iterator[Grid]:
+    """A row for each cell of `lost`: its efficiency, its loss, and the largest part of it."""
     rows = [
-        [Text(term.words), _ns(each.losses[term]), _factor(each.factors.get(term))]
-        for term in each.losses
+        {**cell, **row}
+        for cell in cells.to_dict("records")
+        for measure in (EFFICIENCY, TOTAL)
+        if (row := study.estimate(cell["place"], measure))
     ]
-    rows.append([Text("all"), _ns(each.whole), _factor(each.efficiency)])
-    headings = [Heading("", left=True), Heading("lost, ns/op"), Heading("× of the efficiency")]
-    return Grid(each.name, headings, rows)
+    yield from OTHERS.grids(study, pd.DataFrame(rows))
 
 
-def _ns(value: Known) -> Text:
-    low, high = (number(NS_PER_S * end) for end in (value.low, value.high))
-    return Text(number(NS_PER_S * value.point), span(low, high) if value.n > 1 else "")
-
-
-def _factor(value: Known | None) -> Text:
-    if value is None:
-        return Text("–")
-    return Text(
-        number(value.point), span(number(value.low), number(value.high)) if value.n > 1 else ""
-    )
-
-
-def others_grid(cells: list[Lost]) -> Grid:
-    """A row for each cell: its efficiency, its loss, and the largest part of it."""
-    rows = [
-        [
-            Text(each.name),
-            _factor(each.efficiency),
-            _ns(each.whole),
-            Text(each.largest.words if each.largest else "–"),
-        ]
-        for each in cells
-    ]
-    headings = [
-        Heading("", left=True, wrap=True),
-        Heading("efficiency"),
-        Heading("lost, ns/op"),
-        Heading("largest part", left=True),
-    ]
-    return Grid("Other cells, what loses most first", headings, rows)
-
-
-def record(study: Study, each: Lost) -> dict[str, Any]:
-    """A cell for programs; what is not known is null."""
-    cell = each.cell
+def record(study: Study, cell: Row) -> dict[str, Any]:
+    """A cell, a row of `lost`, for programs; what is not known is null."""
+    place = cell["place"]
     about = ("workload", "sizing", "loop", "arm", "model", "workers")
+    whole, largest = study.estimate(place, TOTAL), largest_loss(study, place)
+    names = {term.name: term.name for term in TERMS}
+
+    def of(measure: str, factor: float = 1.0) -> dict[str, float] | None:
+        row = study.estimate(place, measure)
+        ends = {"value": "point", "low": "low", "high": "high"}
+        return {name: factor * row[end] for name, end in ends.items()} if row else None
+
     return {
-        "cell": each.name,
-        **{name: cell[name] for name in about},
+        "cell": cell["title"],
+        **{name: plain(cell[name]) for name in about},
         "parameters": dict(cell["cell"].parameters),
-        "blocks": each.whole.n,
-        "terms_ns": {term.name: _plain(each.losses.get(term), NS_PER_S) for term in TERMS}
-        | {"total": _plain(each.whole, NS_PER_S)},
-        "factors": {term.name: _plain(each.factors.get(term)) for term in TERMS}
-        | {"efficiency": _plain(each.efficiency)},
-        "largest": each.largest.name if each.largest else None,
-        "machine_ns": _plain(each.machine, NS_PER_S),
-        "sharing_ns": _plain(each.sharing, NS_PER_S),
-        "waits": waits(study, each.place),
-        "sentence": " ".join(sentences(study, each)),
+        "blocks": plain(whole["n"]) if whole else 0,
+        "terms_ns": {
+            key: of(LOSS.format(name), NS_PER_S)
+            for key, name in (names | {"total": WHOLE.name}).items()
+        },
+        "factors": {
+            key: of(FACTOR.format(name))
+            for key, name in (names | {"efficiency": WHOLE.name}).items()
+        },
+        "largest": largest.name if largest else None,
+        "machine_ns": of(MACHINE, NS_PER_S),
+        "sharing_ns": of(SHARING, NS_PER_S),
+        "waits": waits(study, place),
+        "sentence": " ".join(sentences(study, place)),
     }
-
-
-def _plain(value: Known | None, factor: float = 1.0) -> dict[str, float] | None:
-    if value is None:
-        return None
-    return {"value": value.point * factor, "low": value.low * factor, "high": value.high * factor}
 
 
 def has_readings(runs: pd.DataFrame) -> bool:

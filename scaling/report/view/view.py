@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from scaling.analysis.tables.study import Study
-from scaling.journal.beside import CHECK_FILE
+from scaling.journal.beside import read_check
 from scaling.report.check import checked
 from scaling.report.render.grid import Grid
 from scaling.report.view.answer import ANSWER, OTHERS, sentence
@@ -55,7 +55,7 @@ class View:
         """The answer for programs: the same rows as the tables show."""
         has_answer = any(len(each.selected(study)) for each in self.answer)
         tables = self.answer if has_answer else self.otherwise
-        found = CHECK_FILE.beside(study.path)
+        found = read_check(study.folder)
         check = {"check": msgspec.to_builtins(found) if found else None}
         return {
             "schema": SCHEMA,
