@@ -15,7 +15,7 @@ import pytest
 
 from scaling.analysis.tables.cells import KEY
 from scaling.analysis.tables.derived import LOSSES
-from scaling.analysis.tables.ratios import EQUAL_CELLS
+from scaling.analysis.tables.pairs import EQUAL_CELLS
 from scaling.analysis.tables.study import Study
 from scaling.study.questions import THROUGHPUT
 from tests.support.children import ROOT
