@@ -33,7 +33,7 @@ from tests.support.driving import (
     believes,
     doubts,
     driven,
-    key,
+    keys,
     opened,
     small_plan,
 )
@@ -300,7 +300,7 @@ def test_it_is_given_up_wherever_the_study_was_interrupted(stop_at: int, tmp_pat
     with pytest.raises(InterruptedStudyError):
         tried(4, tmp_path / "cut", first)
     tried(4, tmp_path / "cut", second)
-    assert [*map(key, first.done + second.done)] == [*map(key, whole.done)]
+    assert keys(first.done + second.done) == keys(whole.done)
     assert first.attempts + second.attempts == whole.attempts
 
 
