@@ -35,6 +35,8 @@ KINDS: dict[str, tuple[tuple[type, ...], str]] = {
 SHARING = ("threads", "mixed", "mixed-forked")
 MIXED = SHARING[1:]
 
+# Of the request for a WebSocket: how many messages of the server answer an operation, if not one.
+MESSAGES = "X-Messages-Per-Operation"
 LOOPS = "loops"  # the server that is this project's own, on each loop
 
 # The workloads that a command may serve: their names, and their paths, which the driver sends.

@@ -190,8 +190,9 @@ def app(
     from scaling.report.output import finish
     from scaling.report.view.application import fitting
     from scaling.report.view.deploy import require_new, write_program
-    from scaling.run.app_requests import OPENAPI, read_requests_file
+    from scaling.run.app_requests import read_requests_file
     from scaling.run.measure import ChildNeeds
+    from scaling.run.openapi import OPENAPI
     from scaling.study.application import AppAsked
     from scaling.study.definition import ApplicationNote
 

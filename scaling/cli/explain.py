@@ -50,7 +50,7 @@ def explain(
 ) -> None:
     """Say where the time goes that N workers lose against one, with intervals."""
     from scaling.report.explain import explain
-    from scaling.run.app_requests import read_requests_file
+    from scaling.run.app_requests import read_requests_file, requirements_of
 
     of_hold = {"--path": path, "--with": with_, "--requests": requests, "--host": host}
     given = [flag for flag, value in of_hold.items() if value not in (None, [], "")]
@@ -61,7 +61,7 @@ def explain(
             raise UsageError("explain: --hold prints commands: leave --json and --details out")
         note = partial(say, new_console(stderr=True))
         sent = read_requests_file(requests, note, host)[0] if requests else []
-        _hold(results, hold, path or [], with_ or [], sent)
+        _hold(results, hold, path or [], [*(with_ or []), *requirements_of(sent)], sent)
         return
     json_to = new_console() if as_json else None
     explain(results, new_console(stderr=as_json), json_to=json_to, details=details)

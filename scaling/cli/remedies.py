@@ -52,7 +52,7 @@ def remedies(
     It compares each remedy with none, in threads on 3.14t; --arm 3.14t,3.14t+eager chooses.
     """
     from scaling.report.output import finish
-    from scaling.run.app_requests import read_requests_file
+    from scaling.run.app_requests import read_requests_file, requirements_of
     from scaling.run.application_trial import interface_of, try_application
     from scaling.run.measure import measure, prepared
     from scaling.run.progress import display
@@ -75,8 +75,10 @@ def remedies(
     if application and not asked.path:
         asked = replace(asked, path=(Path(),))  # where `scaling app` looks for it, too
     files = [str(requirements_file(each)) for each in with_requirements or ()]
-    ready_for = partial(prepared, asked.options, replace(asked.wanted, requirement_files=files))
     sent, sent_note = read_requests_file(requests, note, host) if requests else ([], None)
+    needed = [*asked.wanted.requirements, *requirements_of(sent)]
+    wanted = replace(asked.wanted, requirement_files=files, requirements=needed)
+    ready_for = partial(prepared, asked.options, wanted)
     study = remedies_of(names)
     if application:
         study_of = partial(remedies_of_application, application, sent_note, factory=factory)

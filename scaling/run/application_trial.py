@@ -22,12 +22,13 @@ from scaling.builds.cache import Say
 from scaling.builds.ready.package import instead_of_module
 from scaling.journal.beside import AppCheck
 from scaling.journal.record import Cell, GilStates, RunLine
-from scaling.run.app_requests import PLACES, requests_in_schema, schema_in, sendable
+from scaling.run.app_requests import sendable
 from scaling.run.check.application import check_application
 from scaling.run.check.one_loop import answers_of
 from scaling.run.child import Child
 from scaling.run.execute import Executor
 from scaling.run.measure import Prepared, generators_of, services_of
+from scaling.run.openapi import PLACES, requests_in_schema, schema_in
 from scaling.run.progress import failure_of
 from scaling.study.definition import Sent
 from scaling.study.load import CLOSED, RATE

@@ -31,7 +31,7 @@ from scaling.run.alternation import Member
 from scaling.run.load import Client, LoadError
 from scaling.run.probe import Probe
 from scaling.run.process_tree import RUN, ask_for_stacks, end_tree, ended_within, mark_of_driver
-from scaling.run.redaction import hide, hide_in_record, without_address, without_paths
+from scaling.run.redaction import Hiding, without_address, without_paths
 from scaling.run.waits import RATE_PER_S, WaitSampler
 
 # Beyond warm-up and window: starting many workers, stopping loops that compete for the GIL. The
@@ -143,9 +143,8 @@ def run_child(
             printed, errors = _tail(out, None), _tail(err, STDERR_KEPT)
             for url in _addresses(child, cell):
                 printed, errors = without_address(printed, url), without_address(errors, url)
-            if secrets:
-                printed = hide_in_record(printed, secrets)
-                errors = hide(errors.decode(errors="replace"), secrets).encode()
+            hidden = Hiding(secrets, generator.secrets if generator else ())
+            printed, errors = hidden.in_record(printed), hidden.in_output(errors)
     # Out of descriptors, disk, processes or threads; no such interpreter.
     except (OSError, RuntimeError) as error:
         reason = f"the child cannot be run: {getattr(error, 'strerror', None) or error}"

@@ -24,6 +24,7 @@ from scaling.base.errors import ScalingError
 from scaling.journal.record import Latency, Load, SubWindow
 from scaling.machine.topology import Topology, cpus_of
 from scaling.run.process_tree import family
+from scaling.run.redaction import spellings
 from scaling.run.service_process import describe_exit
 
 MODULE = "workers.services.load"
@@ -33,6 +34,7 @@ CONNECT_EACH_S = 0.006
 END_S = 20.0  # after the last instant
 GONE_S = 3.0  # from its last word to its end
 CHUNK_BYTES = 65_536
+SECRETS_MOST = 100_000  # that are looked for in what an application says
 
 
 class LoadError(ScalingError):
@@ -42,6 +44,7 @@ class LoadError(ScalingError):
 class _Histograms(msgspec.Struct, frozen=True):
     latency: Latency
     service: Latency
+    first_byte: Latency
     slip: Latency
     censored: Latency
     background: Latency
@@ -67,6 +70,7 @@ class _Summary(msgspec.Struct, frozen=True):
     timer: str | None
     slice_ns: int | None
     windows: list[_Histograms]
+    secrets: list[str]
     delivered_per_s: float | None = None
     rooms: int | None = None
 
@@ -139,6 +143,13 @@ class Client:
         """
         return Load()
 
+    @property
+    def secrets(self) -> set[str] | None:
+        """What answers set as cookies, and what was saved of them, in each spelling; None where
+        that is not known, or too much to look for.
+        """
+        return set()
+
     def kill(self) -> None:
         """End it at once; from any thread, harmless when it has ended."""
 
@@ -176,6 +187,14 @@ class Generator(Client):
         self._closes_ns = 0
         self._cpu_s = 0.0
         self._stderr: IO[bytes] | None = None
+        # Nothing is saved unless requests say so; else it is known when there is a result.
+        saves = any(each.get("save") for each in program.requests)
+        self._secrets: set[str] | None = None if saves else set()
+
+    @property
+    def secrets(self) -> set[str] | None:
+        """What its result says that answers set and had; None before, where something is saved."""
+        return self._secrets
 
     def start(self) -> None:
         """Start it: it does its imports while the child does.
@@ -276,6 +295,7 @@ class Generator(Client):
         except msgspec.DecodeError as error:
             raise LoadError(f"the load generator printed no result: {error}") from None
         asked, windows = self._asked, summary.windows
+        self._secrets = spellings(summary.secrets) if len(summary.secrets) < SECRETS_MOST else None
         return msgspec.structs.replace(
             asked,
             processes=summary.processes,
@@ -295,6 +315,7 @@ class Generator(Client):
             latency=_together([each.latency for each in windows]),
             unfinished=_together([each.censored for each in windows]),
             service=_together([each.service for each in windows]),
+            first_byte=_together([each.first_byte for each in windows]),
             background=_together([each.background for each in windows]),
             slip=_together([each.slip for each in windows]),
             delivered_per_s=summary.delivered_per_s,

@@ -28,8 +28,12 @@ NAMES = re.compile(
     r"|cookie|(^|[-_])(key|sid|pin|otp|code)$",
     re.IGNORECASE,
 )
+# What stands for a saved value, alone or behind a scheme: no secret itself.
+SAVED = re.compile(r"(\w+ )?\{\w+\}")
+LITERALS = ("true", "false", "null")
 # The parts of a child's record in which an application's own words are.
-WORDS = ("failure", "error_samples", "facts")
+FACTS = "facts"
+WORDS = ("failure", "error_samples", FACTS)
 
 
 def secrets_in(requests: Iterable[Mapping[str, Any]]) -> frozenset[str]:
@@ -37,14 +41,28 @@ def secrets_in(requests: Iterable[Mapping[str, Any]]) -> frozenset[str]:
     found: set[str] = set()
     for request in requests:
         for name, value in _named(request):
-            quoted = [each(value, safe="", errors=KEPT) for each in (quote, quote_plus)]
-            written = {value, *quoted, unquote(value)}
-            written |= {json.dumps(each)[1:-1] for each in (value, unquote(value))}
+            if SAVED.fullmatch(value):
+                continue
             if len(value) >= SHORTEST:
-                found |= written
+                found |= _written(value)
             else:
-                found |= {f"{name}={each}" for each in written}
+                found |= {f"{name}={each}" for each in _written(value)}
     return frozenset(each for each in found if len(each) >= SHORTEST)
+
+
+def spellings(values: Iterable[str]) -> set[str]:
+    """Secret values as they may be written: as they are, quoted for a URL, escaped for JSON.
+
+    Values that are any word are left out.
+    """
+    found = {each for value in values if value not in LITERALS for each in _written(value)}
+    return {each for each in found if len(each) >= SHORTEST}
+
+
+def _written(value: str) -> set[str]:
+    quoted = [each(value, safe="", errors=KEPT) for each in (quote, quote_plus)]
+    escaped = (json.dumps(each)[1:-1] for each in (value, unquote(value)))
+    return {value, *quoted, unquote(value), *escaped}
 
 
 def hide(text: str, secrets: Collection[str]) -> str:
@@ -72,26 +90,68 @@ def _without_begun(text: str, secret: str) -> str:
     return text
 
 
-def hide_in_record(printed: bytes, secrets: Collection[str]) -> bytes:
-    """What a child printed, without the secrets: a record's figures and names stay as they are."""
-    try:
-        record = json.loads(printed)
-    except ValueError:  # it printed something else
-        return hide(printed.decode(errors="replace"), secrets).encode()
-    hidden = _hidden(record, secrets, within=False)
-    return printed if hidden == record else json.dumps(hidden).encode()
+class Hiding:
+    """Hides secrets in what a child says: those of requests, and those of its answers.
+
+    Where the latter are not known (None), nothing that may hold one is kept: of its own words the
+    types of exceptions, and their places.
+    """
+
+    def __init__(self, secrets: Collection[str], of_answers: Collection[str] | None) -> None:
+        self._secrets = {*secrets, *(of_answers or ())}
+        self._known = of_answers is not None
+
+    def in_output(self, output: bytes) -> bytes:
+        """Standard error of a child."""
+        if not (self._secrets or not self._known):
+            return output
+        return self._hidden(output.decode(errors="replace")).encode()
+
+    def in_record(self, printed: bytes) -> bytes:
+        """What a child printed: a record's figures and names stay as they are."""
+        if not (self._secrets or not self._known):
+            return printed
+        try:
+            record = json.loads(printed)
+        except ValueError:  # it printed something else
+            return self.in_output(printed)
+        hidden = self._in_part(record)
+        return printed if hidden == record else json.dumps(hidden).encode()
+
+    def _hidden(self, text: str) -> str:
+        text = hide(text, self._secrets)
+        return text if self._known else without_words(text)
+
+    def _in_part(self, value: Any, part: str = "") -> Any:
+        """A value of a record, in the part of it (one of `WORDS`) that has the application's own
+        words, if any; facts are those of its server.
+        """
+        if isinstance(value, dict):
+            return {
+                name: self._in_part(each, part or (name if name in WORDS else ""))
+                for name, each in value.items()
+            }
+        if isinstance(value, list):
+            return [self._in_part(each, part) for each in value]
+        if not (part and isinstance(value, str)):
+            return value
+        return hide(value, self._secrets) if part == FACTS else self._hidden(value)
 
 
-def _hidden(value: Any, secrets: Collection[str], *, within: bool) -> Any:
-    """A part of a record; `within` it are an application's own words."""
-    if isinstance(value, dict):
-        return {
-            name: _hidden(each, secrets, within=within or name in WORDS)
-            for name, each in value.items()
-        }
-    if isinstance(value, list):
-        return [_hidden(each, secrets, within=within) for each in value]
-    return hide(value, secrets) if within and isinstance(value, str) else value
+PLACE = re.compile(r'\s*File "[^"]*", line \d+.*')
+EXCEPTION = re.compile(r"([A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit|Warning)): .*")
+
+
+def without_words(text: str) -> str:
+    """Of each line what holds no value: a place in a file, the type of an exception."""
+
+    def kept(line: str) -> str:
+        if PLACE.fullmatch(line) or line.startswith(("Traceback ", "Fatal Python error: ")):
+            return line
+        found = EXCEPTION.fullmatch(line)
+        return f"{found[1]}: {HIDDEN}" if found else HIDDEN if line.strip() else line
+
+    return "\n".join(map(kept, text.split("\n")))
 
 
 def _named(request: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

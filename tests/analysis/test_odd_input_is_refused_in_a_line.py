@@ -14,7 +14,8 @@ from scaling.study.definition import OPTIONS, Options
 from scaling.study.file import built_in_studies, built_in_text, read_study, study_from
 from scaling.study.plan.cells import make_plan
 from tests.support.descriptions import description
-from workers.services.load.requests_list import BadInputError, read_requests
+from workers.services.load.requests_list import read_requests
+from workers.services.load.targets import BadInputError
 
 pytestmark = pytest.mark.one_build
 

@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from scaling.base.errors import UsageError
-from scaling.run.app_requests import read_requests_file, requests_in_schema, schema_in, send
-from scaling.run.redaction import HIDDEN, hide, hide_in_record, secrets_in
+from scaling.run.app_requests import read_requests_file, send
+from scaling.run.openapi import requests_in_schema, schema_in
+from scaling.run.redaction import HIDDEN, Hiding, hide, secrets_in
 
 
 def entry(url: str, method: str = "GET", status: int = 200, **request: Any) -> dict[str, Any]:
@@ -386,10 +387,10 @@ def test_a_record_keeps_its_figures_and_names() -> None:
         "failure": {"error": "uvloop is not 12345", "traceback": None},
         "workers": [{"error_samples": ["status 500: 12345"]}],
     }
-    found = json.loads(hide_in_record(json.dumps(record).encode(), secrets))
+    found = json.loads(Hiding(secrets, ()).in_record(json.dumps(record).encode()))
     assert (found["loop"], found["at_ns"]) == ({"name": "uvloop"}, 12345)
     assert found["failure"]["error"] == f"{HIDDEN} is not {HIDDEN}"
     assert found["workers"] == [{"error_samples": [f"status 500: {HIDDEN}"]}]
-    assert hide_in_record(b"no record: 12345", secrets) == f"no record: {HIDDEN}".encode()
+    assert Hiding(secrets, ()).in_record(b"no record: 12345") == f"no record: {HIDDEN}".encode()
     untouched = b'{"at_ns": 1.50}'
-    assert hide_in_record(untouched, secrets) is untouched
+    assert Hiding(secrets, ()).in_record(untouched) is untouched

@@ -94,6 +94,7 @@ class FakeServedStudy(FakeStudy):
                         arm=arm,
                         model=model,
                         workers=n,
+                        region=self.region(n),
                     )
 
     def _notes(self) -> dict[str, WorkloadNote]:

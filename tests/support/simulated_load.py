@@ -83,6 +83,7 @@ class SimulatedLane(Lane):
         self._server = server
         self._tally = tally
         self.window = self.connection = None
+        self.first_ns, self._others = 0, {}
 
     def send(self, position: int, due_ns: int, window: Window) -> None:
         self.due_ns, self.window = due_ns, window

@@ -30,7 +30,6 @@ from scaling.journal.record import (
     Line,
     Machine,
     ParameterValue,
-    Placement,
     PythonFacts,
     ReadBack,
     Region,
@@ -39,7 +38,7 @@ from scaling.journal.record import (
     WorkloadNote,
     encode_line,
 )
-from scaling.study.plan.order import Slot, repeated
+from scaling.study.plan.order import repeats_of
 from tests.support.runs import STARTED_AT, Change, RunModel, with_
 from tests.support.terms import TermsOf, frame_with_terms
 
@@ -82,14 +81,9 @@ class FakeStudy(RunModel):
 
     @cached_property
     def every_cell(self) -> list[Cell]:
-        """The cells of a block in no order."""
-        return list(self.cells or self._product())
-
-    @property
-    def slots(self) -> list[Slot]:
-        """What a block consists of: the cells, and those of A/A pairs once more."""
-        twice = repeated(self.every_cell, self.region) if self.aa_pairs else ()
-        return [*map(Slot, self.every_cell), *(Slot(cell, 1) for cell in twice)]
+        """The cells of a block in no order, with those of A/A pairs."""
+        cells = list(self.cells or self._product())
+        return [*cells, *(repeats_of(cells) if self.aa_pairs else ())]
 
     @cached_property
     def first_line(self) -> StudyLine:
@@ -132,13 +126,10 @@ class FakeStudy(RunModel):
         rng, draws = random.Random(self.seed), np.random.default_rng(self.seed)
         runs = []
         for block in range(self.blocks):
-            order = self.slots
+            order = list(self.every_cell)
             rng.shuffle(order)
-            for position, (cell, repeat) in enumerate(order):
-                run = self.run(cell, rng, block=block, position=position)
-                placement = Placement(region=self.region(cell.workers))
-                run = with_(run, placement=placement, repeat=repeat)
-                run = self._loaded(run, draws)
+            for position, cell in enumerate(order):
+                run = self._loaded(self.run(cell, rng, block=block, position=position), draws)
                 runs.append(self.change(run) if self.change else run)
         return runs
 
@@ -205,6 +196,7 @@ class FakeStudy(RunModel):
                                 model=model,
                                 workers=n,
                                 sizing=sizing,
+                                region=self.region(n),
                             )
 
     def _configured(self) -> Iterator[tuple[str, str, str]]:

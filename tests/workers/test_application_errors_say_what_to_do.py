@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from scaling.journal.record import ParameterValue
-from scaling.run.app_requests import PLACES, requests_in_schema, schema_in
 from scaling.run.check.one_loop import AppCheckError, answers_of
 from scaling.run.child import Child
+from scaling.run.openapi import PLACES, requests_in_schema, schema_in
 from tests.support.app_checks import APPLICATIONS, check
 from tests.support.children import environment, finish
 from tests.support.in_process import at_work

@@ -268,6 +268,7 @@ def a_report(
         "declined": {},
         "latency": histogram(latency_ms),
         "service": histogram(latency_ms),
+        "first_byte": histogram(latency_ms),
         "slip": histogram(slip_ms),
         "censored": histogram(censored_ms or []),
     }

@@ -11,7 +11,8 @@ import pytest
 from tests.support.children import captured, environment
 from workers.services.load.__main__ import main
 from workers.services.load.coordinator import checked_instants
-from workers.services.load.requests_list import BadInputError, Request, parse_target, read_requests
+from workers.services.load.requests_list import Request, read_requests
+from workers.services.load.targets import BadInputError, parse_target
 
 pytestmark = pytest.mark.one_build
 
@@ -156,8 +157,9 @@ def test_json_is_sent_as_the_body_with_its_content_type(tmp_path: Path) -> None:
         '{"method": "POST", "json": null, "headers": {"Content-Type": "text/json"}}\n'
     )
     assert [request.document() for request in read_requests(str(file))] == [
-        {"method": "POST", "headers": {"content-type": "application/json"}, "body": '{"id": 1}'},
-        {"method": "POST", "headers": {"Content-Type": "text/json"}, "body": "null"},
+        {"method": "POST", "headers": {"content-type": "application/json"}, "body": '{"id": 1}'}
+        | {"line": 1},
+        {"method": "POST", "headers": {"Content-Type": "text/json"}, "body": "null", "line": 2},
     ]
 
 
@@ -195,6 +197,29 @@ def test_json_is_sent_as_the_body_with_its_content_type(tmp_path: Path) -> None:
         ('{"status": 99}', "not from 200 to 599"),
         ('{"body": {}}', 'body must be a text, not {}; "json" takes objects and lists'),
         ('{"body": "", "json": 1}', "body and json exclude each other"),
+        ('{"line": 3}', "unknown key 'line'"),
+        ('{"save": {"a-b": "/x"}}', "'a-b' is not a name of letters, digits and _"),
+        (
+            '{"save": {"a": "x"}}',
+            "a must be a JSON pointer such as /token, header:NAME or coo",
+        ),
+        ('{"save": {"a": "cookie:"}}', "a must be a JSON pointer"),
+        ('{"save": {"a": 1}}', "a must be a JSON pointer"),
+        ('{"send": ["a"]}', 'send needs "websocket", the path of one'),
+        ('{"receive": 2}', 'receive needs "websocket", the path of one'),
+        ('{"websocket": "/ws", "path": "/"}', "websocket and path exclude each other"),
+        ('{"websocket": "/ws", "status": 101}', "websocket and status exclude each other"),
+        ('{"websocket": "/ws", "receive": 0}', "receive must be 1 or more"),
+        ('{"websocket": "/ws", "receive": []}', "receive must be 1 or more"),
+        ('{"websocket": "/ws", "receive": true}', "receive must be a whole number or a list"),
+        ('{"websocket": "ws"}', "must begin with /"),
+        ('{"websocket": "/ws", "send": ["\\ud800"]}', "half of a surrogate pair"),
+        ('{"path": "/items/{id}"}', "{id}: no request before it has \"save\" with 'id'"),
+        ('{"websocket": "/{room}"}', "{room}: no request before it has \"save\" with 'room'"),
+        ('{"save": {"a": "/a"}, "path": "/{a}"}', '{a}: no request before it has "save"'),
+        ('{"save": {"a": "/a"}, "weight": 2}', "weight: requests are sent in order where one has"),
+        ('{"save": {"a": "/a"}, "background": true}', "background: requests are sent in order"),
+        ('{"save": {"a": "/a"}, "body": "{b}"}', '{b}: no request before it has "save"'),
     ],
 )
 def test_a_bad_line_is_named(tmp_path: Path, line: str, reason: str) -> None:
@@ -204,6 +229,19 @@ def test_a_bad_line_is_named(tmp_path: Path, line: str, reason: str) -> None:
         read_requests(str(file))
     assert str(caught.value).startswith(f"{file}, line 2: ")
     assert reason in str(caught.value)
+
+
+def test_braces_have_no_meaning_where_nothing_is_saved(tmp_path: Path) -> None:
+    """As GraphQL has them; in a path they are always a name."""
+    file = tmp_path / "requests.jsonl"
+    file.write_text('{"body": "{me{name}}", "headers": {"a": "{b}"}}')
+    assert read_requests(str(file))[0].body == "{me{name}}"
+
+
+def test_what_follows_must_be_sent_over_http(tmp_path: Path) -> None:
+    (tmp_path / "list").write_text('{"websocket": "/ws"}')
+    said = run("tcp://127.0.0.1:9", "--rate=1", f"--requests={tmp_path / 'list'}")
+    assert "tcp://127.0.0.1:9: websocket and save need an http:// URL" in said
 
 
 def test_a_list_must_hold_something(tmp_path: Path) -> None:

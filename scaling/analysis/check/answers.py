@@ -16,6 +16,7 @@ import msgspec
 # They say when and how an answer was sent, not what it is.
 OF_THE_TRANSPORT = frozenset(
     {"connection", "content-length", "date", "keep-alive", "server", "transfer-encoding"}
+    | {"sec-websocket-accept", "upgrade"}
 )
 SECRET = "header set-cookie"  # a field whose values are shown nowhere
 SHOWN = 60  # letters of a value in a message
@@ -26,13 +27,20 @@ BROKEN = "the answer broke off"  # how the failure of one begins that did not co
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """An answer as it came. Without one, `status` is 0 and `failure` says what happened.
 
-    Headers have names in lower case, in the order in which they came.
+    Headers have names in lower case, in the order in which they came. Of a WebSocket, `messages`
+    are what came, and `body` is a JSON list of them.
     """
 
     status: int = 0
     headers: tuple[tuple[str, str], ...] = ()
     body: bytes = b""
     failure: str = ""
+    messages: tuple[bytes, ...] = ()
+
+    @property
+    def last(self) -> bytes:
+        """The last message, or the body."""
+        return self.messages[-1] if self.messages else self.body
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,8 @@ class Seen:
     """What one run of the application showed.
 
     `answers` are the different ones of each request, `sequence` those of the sequence by position.
-    `at_once` are the statuses of each request where several were sent at once. `failure` says why
+    `at_once` are the statuses of each request where several were sent at once. `unsaved` are what
+    answers had not that was to be saved of them, by the request's place. `failure` says why
     the run failed, `text` is what it wrote, tracebacks among it; `samples` are words of exceptions
     without a place. `gil` are the states of each of its processes.
     """
@@ -40,6 +41,7 @@ class Seen:
     answers: Sequence[Sequence[Answer]] = ()
     sequence: Sequence[Answer] = ()
     at_once: Sequence[set[int]] = ()
+    unsaved: Mapping[int, str] = field(default_factory=dict)
     failure: str = ""
     text: str = ""
     samples: Sequence[str] = ()

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import numpy as np
 
 from scaling.analysis.arrays import Floats
-from scaling.analysis.table.column import Column, Read, Rows, Shown
-from scaling.analysis.table.latency import SHARES, fewest, of_summary
+from scaling.analysis.table.column import Column, Noise, Read, Rows, Shown
+from scaling.analysis.table.latency import FIRST_BYTE, SHARES, fewest, of_summary
 from scaling.analysis.table.processes import per_operation
 from scaling.analysis.table.run_fields import CONNECTIONS
 from scaling.analysis.table.stacks import NS_PER_S
@@ -17,6 +17,7 @@ from scaling.analysis.validity.served import SLIP
 from scaling.journal.record import Load, RunLine
 from scaling.study.load import STALLED
 
+NOISE: dict[str, Noise] = {"p50": "latency_p50_s", "p99": "latency_p99_s"}
 SLIP_SHOWN = Shown(heading="P99 slip ms", name="slip_p99_ms", factor=1e3, place=113)
 
 
@@ -91,6 +92,25 @@ GENERATOR = {
         better="less",
         shown=Shown(heading="max latency ms", name="latency_max_ms", factor=1e3, place=112),
     ),
+    **{
+        f"{FIRST_BYTE}{name}_s": Column(
+            read=of_summary(f"{FIRST_BYTE}{name}_s"),
+            unit="s",
+            definition=f"{name.upper()} of the time from when a request was due to the first byte "
+            "of the body of its answer, or its first message; the latency ends with the last. So "
+            f"far where nothing came. From {fewest(SHARES[name]):,} requests on; NaN in journals "
+            "of 1.x",
+            better="less",
+            noise=NOISE[name],
+            shown=Shown(
+                heading=f"{name.upper()} first byte ms",
+                name=f"{FIRST_BYTE}{name}_ms",
+                factor=1e3,
+                place=place,
+            ),
+        )
+        for name, place in {"p50": 91, "p99": 76}.items()
+    },
     **{
         f"service_{name}_s": Column(
             read=of_summary(f"service_{name}_s"),

@@ -24,13 +24,13 @@ from scaling.journal.record import Latency, RunLine
 # requests, unless they are latencies of good answers alone. Where the load generator was late all
 # of them are upper bounds, and those from the send are lower ones.
 
-LATENCY_PREFIX, FROM_SEND = "latency_", "service_"
+LATENCY_PREFIX, FROM_SEND, FIRST_BYTE = "latency_", "service_", "first_byte_"
 SHORTEST_S = 1e-9  # stands for a latency of which only an upper bound is known
 
 
 def may_be_one(measure: str) -> bool:
     """Whether it is a latency of clients."""
-    return measure.startswith(LATENCY_PREFIX)
+    return measure.startswith((LATENCY_PREFIX, FIRST_BYTE))
 
 
 def shortest_s(runs: pd.DataFrame, measure: str) -> "pd.Series[float]":
@@ -130,7 +130,12 @@ def _summary(run: RunLine) -> dict[str, float]:
     histograms, load = histograms_of(run), run.load
     found = summary(histograms) if histograms else {}
     if load is not None:
-        parts = {"service": load.service, "background": load.background, "slip": load.slip}
+        parts = {
+            "service": load.service,
+            "first_byte": load.first_byte,
+            "background": load.background,
+            "slip": load.slip,
+        }
         for of, each in parts.items():
             found |= summary([each], of)
     return found
@@ -188,7 +193,8 @@ LATENCY = {
     MEAN: _in_s(
         MEAN,
         "mean time of an operation, all workers; of a served run that of a request, from its due "
-        "time, or so far where it is unfinished: so are all that follow",
+        "time to the last byte of its answer, or so far where it is unfinished: so are all that "
+        "follow",
         "mean",
         70,
     ),

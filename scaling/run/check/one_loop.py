@@ -10,7 +10,9 @@ from scaling.analysis.check.findings import FIRST_SERVER_ERROR, Seen
 from scaling.base.errors import ScalingError
 from scaling.base.formats import listed
 from scaling.journal.record import ParameterValue
-from scaling.run.check.client import LATE, Sending, always
+from scaling.run.app_requests import WEBSOCKET
+from scaling.run.check.client import Sending, always
+from scaling.run.check.connection import LATE, SWITCHED
 from scaling.run.check.runs import OutOfTimeError, Runs
 from scaling.run.child import Child
 from scaling.run.redaction import hide
@@ -25,7 +27,7 @@ ENDED = "ended without reporting why"
 HUNG = "timed-out"
 NOT_READY = "is --health the right path?"
 WORDS = 200  # bytes of a body in a message
-WEBSOCKET = "websocket"  # a fact: whether a path takes WebSocket connections
+WITHOUT_WEBSOCKETS = "No supported WebSocket library detected"  # uvicorn's words
 
 
 class AppCheckError(ScalingError):
@@ -67,6 +69,8 @@ def _must_work(seen: Seen, runs: Runs) -> None:
     for place, (request, first) in enumerate(zip(runs.requests, seen.sequence, strict=False)):
         if _is_wrong(first.status, request):
             raise _wrong_answer(runs, request, first, seen)
+        if words := seen.unsaved.get(place) or _other_messages(first, request):
+            raise AppCheckError(f"{_in_file(request)} on one loop: {words}")
         in_order = {each.status for each in seen.sequence[place::own]}
         at_once = [each for each in seen.at_once[place] - in_order if each >= FIRST_SERVER_ERROR]
         if at_once and _is_wrong(at_once[0], request):
@@ -76,10 +80,16 @@ def _must_work(seen: Seen, runs: Runs) -> None:
 def _wrong_answer(
     runs: Runs, request: Mapping[str, Any], answer: Answer, seen: Seen
 ) -> AppCheckError:
-    name, where = name_of(request), "on one loop"
-    if _takes_websocket(runs, request):
+    name, where = _in_file(request), "on one loop"
+    if WITHOUT_WEBSOCKETS in seen.text:
+        what = f"{name} {where}: websockets is not installed where the application runs"
+        advice = "Add it with --with websockets, or install it into your own environment."
+    elif WEBSOCKET in request:
+        what = f"{name} {where}: no WebSocket route: it is answered with status {answer.status}"
+        advice = 'Leave it out, or name it as "path" if it answers requests of HTTP.'
+    elif _takes_websocket(runs, request):
         what = f"{name} {where}: a WebSocket route: it answers no request of HTTP"
-        advice = "Leave it out: it takes connections of another kind, which are not checked"
+        advice = 'Name it as "websocket" in place of "path", with what to send.'
     else:
         words = next(iter(seen.exceptions), answer.body[:WORDS].decode(errors="replace"))
         what = f"{name} is answered with status {answer.status} {where}: {words}"
@@ -94,7 +104,7 @@ def _takes_websocket(runs: Runs, request: Mapping[str, Any]) -> bool:
         seen = runs("processes", 1, Sending(), websocket=path)
     except OutOfTimeError:
         return False
-    return seen.facts.get(WEBSOCKET) == "accepted"
+    return seen.facts.get(WEBSOCKET) == "accepted"  # what the child found out
 
 
 def _must_start(seen: Seen, runs: Runs) -> None:
@@ -105,7 +115,7 @@ def _must_start(seen: Seen, runs: Runs) -> None:
         raise AppCheckError(f"the application crashes on one loop: {crash}")
     if found := unanswered(seen):
         place, failure = found
-        what = name_of(runs.requests[place]) + " on one loop: "
+        what = _in_file(runs.requests[place]) + " on one loop: "
         closed = [] if failure.startswith(LATE) else seen.exceptions
         what += f"{closed[0]}; the client saw: {failure}" if closed else failure
         raise AppCheckError(
@@ -132,7 +142,7 @@ def declined(requests: Sequence[Mapping[str, Any]], alone: Sequence[Seen]) -> It
 
 
 def _is_wrong(status: int, request: Mapping[str, Any]) -> bool:
-    right = request.get("status")
+    right = SWITCHED if WEBSOCKET in request else request.get("status")
     return status != right if right else status >= FIRST_ERROR
 
 
@@ -150,8 +160,24 @@ def unanswered(seen: Seen) -> tuple[int, str] | None:
 
 
 def name_of(request: Mapping[str, Any]) -> str:
-    """`GET /items/7`."""
+    """`GET /items/7`, `WebSocket /ws`."""
+    if WEBSOCKET in request:
+        return f"WebSocket {request[WEBSOCKET]}"
     return f"{request.get('method', 'GET')} {request.get('path') or '/'}"
+
+
+def _in_file(request: Mapping[str, Any]) -> str:
+    """`GET /items/7 (line 3)`, if it is from a file."""
+    line = request.get("line")
+    return f"{name_of(request)} (line {line})" if line else name_of(request)
+
+
+def _other_messages(answer: Answer, request: Mapping[str, Any]) -> str:
+    """That a WebSocket is answered by other messages than the file has; empty if not."""
+    wanted = request.get("receive", 1)
+    if isinstance(wanted, int) or [each.encode() for each in wanted] == [*answer.messages]:
+        return ""
+    return "the messages that come are not those of receive"
 
 
 def answers_of(

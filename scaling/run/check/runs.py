@@ -106,6 +106,7 @@ class Runs:
             answers=client.answers,
             sequence=client.sequence,
             at_once=client.at_once,
+            unsaved=client.unsaved,
             failure=failure.error if failure else "",
             text=ending.stderr + (failure.traceback if failure else ""),
             samples=[words for each in record.workers for words in each.error_samples]

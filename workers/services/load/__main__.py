@@ -11,8 +11,8 @@ def main(arguments: Sequence[str]) -> int:
     # Imported here, where Ctrl-C is already caught.
     from workers.services.load.coordinator import Driver, GeneratorError, generate
     from workers.services.load.options import parser, read_options
-    from workers.services.load.requests_list import BadInputError
     from workers.services.load.summary import dealt, printout, summarize
+    from workers.services.load.targets import BadInputError
 
     made = parser()
     options = read_options(made, arguments)
@@ -22,6 +22,8 @@ def main(arguments: Sequence[str]) -> int:
     except (GeneratorError, BadInputError, ValueError) as error:
         made.exit(2, f"{made.prog}: {error}\n")
     summary = summarize(reports, instants_ns, histograms=options.histograms)
+    if options.instants:  # a driver hides them
+        summary["secrets"] = sorted({each for report in reports for each in report["secrets"]})
     text = printout(summary, dealt(options.connections, len(options.targets)))
     print(json.dumps(summary) if options.json else text, flush=True)
     exit_code = 1 if summary["invalid"] else 0

@@ -24,7 +24,7 @@ from workers.cell import share
 from workers.host.hosting import schedule
 from workers.services.load.options import Options, with_targets
 from workers.services.load.part import Load, Part
-from workers.services.load.requests_list import Request, request_from
+from workers.services.load.requests_list import Request, request_from, require_sequence
 
 # ------------------------------------------------------------------------------------------- driver
 # A driver's lines on standard input, and its end, which ends the program: the driver is gone.
@@ -60,7 +60,8 @@ class Driver:
             raise ValueError(
                 'expected a line {"urls": […], "requests": […]} on standard input'
             ) from None
-        requests = [request_from(each, f"request {place}") for place, each in enumerate(asked, 1)]
+        requests = [_request(each, place) for place, each in enumerate(asked, 1)]
+        require_sequence(requests, "")
         options = with_targets(options, urls, requests or [Request()])
         self._lines.task_done()
         return options
@@ -127,6 +128,14 @@ class Driver:
                     self._lines.put(line)
         self._lines.join()  # a bad last line has its own exit code
         os._exit(self._exit_code)  # the generator processes end with their standard inputs
+
+
+def _request(asked: Any, place: int) -> Request:
+    """A driver's request, which says on which line of a file it was, if it was in one."""
+    line = asked.get("line", 0) if isinstance(asked, dict) else 0
+    if line:
+        asked = {name: value for name, value in asked.items() if name != "line"}
+    return request_from(asked, f"request {place}", line)
 
 
 def checked_instants(read: Any, *, may_have_passed: bool = False) -> list[int]:

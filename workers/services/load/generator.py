@@ -25,9 +25,11 @@ from workers.services.load.lane import (
     probe,
 )
 from workers.services.load.part import Part, arrivals, dealt, messages, overloaded, read_stdin
-from workers.services.load.requests_list import ROOMS, draw
+from workers.services.load.requests_list import draw
 from workers.services.load.sending import ClosedLoop, OpenLoop, ask_for_slice, early_ns
+from workers.services.load.sequence import is_sequence
 from workers.services.load.tally import Tally
+from workers.services.load.targets import ROOMS
 from workers.services.serving import new_event_loop, stop_requested
 from workers.system import raise_limit
 
@@ -182,13 +184,15 @@ def _picking(part: Part) -> Callable[[], int]:
 
 
 async def give_up_late(lanes: Sequence[Lane], timeout_s: float) -> None:
-    """End every request that takes longer than the time-out, counted from its send."""
+    """End every request that takes longer than the time-out, counted from its send, or from the
+    last message of a WebSocket.
+    """
     while True:
         await asyncio.sleep(timeout_s / CHECKS_PER_TIMEOUT)
         late_ns = time.monotonic_ns() - int(timeout_s * 1e9)
         for lane in lanes:
-            if lane.window and lane.sent_ns < late_ns:
-                lane.give_up("timeout")
+            if lane.window and lane.heard_ns < late_ns:
+                lane.give_up(lane.late_kind)
 
 
 async def drained(lanes: Sequence[Lane]) -> None:
@@ -213,12 +217,11 @@ async def connected(part: Part) -> list[Lane]:
     Raises:
         ConnectionError: a server cannot be reached; the message says which and why.
     """
-    protocol: ConnectionMaker = EchoConnection if part.targets[0].scheme == "tcp" else http()
-    kinds = [(messages(part, each), opener(protocol, each)) for each in part.targets]
+    make = _lane_maker(part)
     for target in part.targets:
         await probe(target, part.timeout_s)
     lanes = [
-        Lane(*kinds[(part.place + number * part.processes) % len(kinds)], keepalive=part.keepalive)
+        make((part.place + number * part.processes) % len(part.targets))
         for number in range(part.connections)
     ]
     if part.keepalive:
@@ -235,11 +238,32 @@ async def connected(part: Part) -> list[Lane]:
     return lanes
 
 
-def http() -> ConnectionMaker:
-    """The protocol that needs a package besides the standard library."""
+def _lane_maker(part: Part) -> Callable[[int], Lane]:
+    """Makes lanes to the server at a position."""
+    if part.targets[0].scheme == "tcp":
+        protocol: ConnectionMaker = EchoConnection
+    else:
+        protocol = http(websockets=any(each.websocket for each in part.requests))
+    opening = [opener(protocol, each) for each in part.targets]
+    if is_sequence(part.requests):
+        from workers.services.load.in_order import InOrder
+
+        return lambda at: InOrder(
+            part.requests, part.targets[at], opening[at], keepalive=part.keepalive
+        )
+    prepared = [messages(part, each) for each in part.targets]
+    return lambda at: Lane(prepared[at], opening[at], keepalive=part.keepalive)
+
+
+def http(*, websockets: bool = False) -> ConnectionMaker:
+    """The protocols that need packages besides the standard library."""
     from workers.services.load.http_connection import HttpConnection
 
-    return HttpConnection
+    if not websockets:
+        return HttpConnection
+    from workers.services.load.websocket_connection import WebSocketConnection
+
+    return lambda lane: (WebSocketConnection if lane.message.opening else HttpConnection)(lane)
 
 
 async def generate() -> Report | None:
@@ -268,7 +292,10 @@ async def generate() -> Report | None:
         run = send_to_rooms(part, rooms, *window) if rooms else send(part, lanes, *window)
         sending = asyncio.create_task(run)
     await asyncio.wait([ended, sending], return_when=asyncio.FIRST_COMPLETED)
-    return {**sending.result(), "slice_ns": slice_ns} if sending.done() else None
+    if not sending.done():
+        return None
+    secrets = sorted({each for lane in lanes for each in lane.secrets})
+    return {**sending.result(), "slice_ns": slice_ns, "secrets": secrets}
 
 
 def write_line(document: dict[str, Any]) -> None:

@@ -11,8 +11,18 @@ import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, cast
 
-from workers.services.load.requests_list import Target
+from workers.services.load.sequence import Answer
 from workers.services.load.tally import Tally, Window
+from workers.services.load.targets import Target
+
+
+class Opening(NamedTuple):
+    """What makes a WebSocket of a connection; `receives` is how many messages are an answer."""
+
+    authority: str
+    path: str
+    headers: tuple[tuple[str, str], ...] = ()
+    receives: int = 1
 
 
 class Message(NamedTuple):
@@ -23,6 +33,11 @@ class Message(NamedTuple):
     is_head: bool
     declined: Sequence[int] = ()  # statuses that are no answer, and no error
     closes: bool = False  # whether the connection ends with the answer
+    kept: bool = False  # whether the lane needs the answer
+    place: str = ""  # the line in the file of requests, if it is in one
+    opening: Opening | None = None  # of the WebSocket that it is for
+    sends: Sequence[bytes] = ()  # its messages,
+    texts: Sequence[bytes] = ()  # and what comes back, if that is asked
 
 
 # Opens a connection for a lane, which it reports to by `opened`, `answered` and `lost`.
@@ -30,11 +45,18 @@ type Open = Callable[["Lane"], "asyncio.Future[None]"]
 
 
 class Lane:
-    """Sends requests one after the other and settles each in the tally."""
+    """Sends requests one after the other and settles each in the tally.
+
+    Beside its connection it has one for each WebSocket, which waits while others are in use.
+    `first_ns` is when the first byte of the body came, `done_ns` when the last one came that
+    belongs to the answer: 0 while that is the time at which the answer is complete. `heard_ns` is
+    from when on it waits. `secrets` are the cookies that answers set.
+    """
 
     __slots__ = (
-        "_freed", "_keepalive", "_message", "_messages", "_open", "_opening", "_tally",
-        "connection", "due_ns", "sent_ns", "window",
+        "_freed", "_keepalive", "_messages", "_open", "_opening", "_others", "_tally",
+        "answer", "connection", "done_ns", "due_ns", "first_ns", "heard_ns", "message", "secrets",
+        "sent_ns", "window",
     )  # fmt: skip
 
     def __init__(self, messages: Sequence[Message], open_one: Open, *, keepalive: bool) -> None:
@@ -42,12 +64,15 @@ class Lane:
         self._messages = messages
         self._open = open_one
         self._keepalive = keepalive
-        self._message = messages[0]
+        self._others: dict[Opening | None, Reporting] = {}
         self._opening: asyncio.Future[None] | None = None
         self._tally: Tally | None = None
         self._freed: Callable[[Lane], None] | None = None
         self.connection: Reporting | None = None
-        self.due_ns = self.sent_ns = 0
+        self.answer: Answer | None = None
+        self.message = messages[0]  # the last one
+        self.secrets: set[str] = set()
+        self.due_ns = self.sent_ns = self.heard_ns = self.first_ns = self.done_ns = 0
         self.window: Window | None = None  # of the request in flight; None while idle
 
     async def connect(self) -> None:
@@ -61,12 +86,16 @@ class Lane:
 
     def send(self, position: int, due_ns: int, window: Window) -> None:
         """Send the request at a position in the list; the lane is idle."""
-        self._message = self._messages[position]
+        message = self._messages[position]
+        if message.opening != self.message.opening:
+            self._take_other(message.opening)
+        self.message = message
         self.due_ns = due_ns
         self.window = window
-        self.sent_ns = time.monotonic_ns()
+        self.first_ns = self.done_ns = 0
+        self.sent_ns = self.heard_ns = time.monotonic_ns()
         if self.connection:
-            self.connection.send(self._message)
+            self.connection.send(message)
         else:
             self._opening = self._open(self)
 
@@ -74,14 +103,21 @@ class Lane:
         """A connection is open: send what waits for it."""
         self.connection = connection
         if self.window:
-            connection.send(self._message)
+            connection.send(self.message)
+
+    def _take_other(self, opening: Opening | None) -> None:
+        """Go on with the connection of another WebSocket, or of HTTP."""
+        if self.connection:
+            self._others[self.message.opening] = self.connection
+        other = self._others.pop(opening, None)
+        self.connection = other if other and other.is_open else None
 
     def answered(self, error: str, *, reusable: bool, declined: bool = False) -> None:
         """The answer is complete; `error` is empty if it is the right one.
 
         `declined`: the server could not answer in time, and said so.
         """
-        if self.connection and not (reusable and self._keepalive and not self._message.closes):
+        if self.connection and not (reusable and self._keepalive and not self.message.closes):
             self.connection.close()
             self.connection = None
         self._settle(error, declined=declined)
@@ -97,12 +133,27 @@ class Lane:
         self._hang_up()
         self._settle(kind)
 
+    @property
+    def late_kind(self) -> str:
+        """What it is called that the request in flight has had no answer in time."""
+        begun = self.first_ns and self.message.place
+        return f"{self.message.place}: no end of the answer in time" if begun else "timeout"
+
     def finish(self) -> None:
         """Count the request in flight as censored, and close."""
         window, self.window = self.window, None
         if window and self._tally:
-            self._tally.censor(window, self.due_ns)
+            self._tally.censor(window, self.due_ns, self.first_ns)
         self._hang_up()
+        self.leave_websockets()
+
+    def leave_websockets(self) -> None:
+        """Close them all; the connection of HTTP stays."""
+        if self.connection and self.message.opening:
+            self.connection.abort()
+            self.connection = None
+        for opening in [each for each in self._others if each]:
+            self._others.pop(opening).abort()
 
     def _hang_up(self) -> None:
         connection, self.connection = self.connection, None
@@ -112,11 +163,12 @@ class Lane:
             self._opening.cancel()
 
     def _settle(self, error: str, *, declined: bool = False) -> None:
-        done_ns = time.monotonic_ns()
+        done_ns = self.done_ns or time.monotonic_ns()
         window, self.window = self.window, None
         if window and self._tally and self._freed:
             done = self.due_ns, self.sent_ns, done_ns
-            self._tally.settle(window, *done, error, declined=declined)
+            first_ns = self.first_ns or done_ns
+            self._tally.settle(window, *done, error, first_ns=first_ns, declined=declined)
             self._freed(self)
 
 
@@ -146,6 +198,11 @@ class Reporting(asyncio.BufferedProtocol):
     def get_buffer(self, sizehint: int) -> memoryview:
         """Where to read to."""
         return BUFFER
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the server has not closed it meanwhile."""
+        return self._transport is not None and not self._transport.is_closing()
 
     def send(self, message: Message) -> None:
         """Send a request; nothing is in flight."""
@@ -247,6 +304,8 @@ class EchoConnection(Reporting):
             self.fail("mismatch")
             return
         self._left = self._left[nbytes:]
-        self._begun = 1
+        if not self._begun:
+            self._begun = 1
+            self._lane.first_ns = time.monotonic_ns()
         if not self._left and self._lane.connection is self:
             self._lane.answered("", reusable=True)

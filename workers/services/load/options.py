@@ -7,15 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from workers.services.load.part import ARRIVALS, Load, Overload
-from workers.services.load.requests_list import (
-    ROOMS,
-    TYPES,
-    BadInputError,
-    Request,
-    Target,
-    parse_target,
-    read_requests,
-)
+from workers.services.load.requests_list import TYPES, Request, read_requests
+from workers.services.load.targets import ROOMS, BadInputError, Target, parse_target
 
 RATE_LEAST, RATE_MOST = 0.01, 1_000_000
 SECONDS_MOST = 3_600
@@ -157,6 +150,9 @@ def with_targets(options: Options, urls: Sequence[str], requests: Sequence[Reque
     targets = [parse_target(url, remote=options.remote) for url in urls]
     if len({target.scheme for target in targets}) > 1:
         raise BadInputError("URLs of different schemes cannot be mixed")
+    needs_http = any(each.websocket or each.save for each in requests)
+    if needs_http and targets[0].scheme != "http":
+        raise BadInputError(f"{urls[0]}: websocket and save need an http:// URL")
     if targets[0].scheme in ROOMS:
         requests = [_to_rooms(requests, targets[0], options)]
     return replace(options, targets=targets, requests=requests)

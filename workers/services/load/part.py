@@ -11,10 +11,11 @@ import random
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
-from workers.services.load.lane import Message
-from workers.services.load.requests_list import Request, Target
+from workers.services.load.lane import Message, Opening
+from workers.services.load.requests_list import Request
+from workers.services.load.targets import Target
 
 ARRIVALS = ("poisson", "constant")
 NS_PER_S = 1e9
@@ -132,18 +133,42 @@ class Part(Load):
 
 def messages(part: Part, target: Target) -> list[Message]:
     """All requests as they are sent to a server."""
+    return [message_of(each, target, keepalive=part.keepalive) for each in part.requests]
+
+
+def message_of(request: Request, target: Target, *, keepalive: bool) -> Message:
+    """A request as it is sent to a server."""
     if target.scheme == "tcp":
-        return [Message(each.on_tcp(), None, is_head=False) for each in part.requests]
-    return [
-        Message(
-            each.on_http(target.authority, target.path, keepalive=part.keepalive),
-            each.status,
-            is_head=each.method == "HEAD",
-            declined=each.declined,
-            closes=each.closes,
+        return Message(request.on_tcp(), None, is_head=False)
+    common: dict[str, Any] = {
+        "closes": request.closes,
+        "kept": bool(request.save),
+        "place": request.place if request.line else "",
+    }
+    if request.websocket is None:
+        return Message(
+            request.on_http(target.authority, target.path, keepalive=keepalive),
+            request.status,
+            is_head=request.method == "HEAD",
+            declined=request.declined,
+            **common,
         )
-        for each in part.requests
-    ]
+    receive = request.receive
+    texts = [] if isinstance(receive, int) else [each.encode() for each in receive]
+    headers = tuple(
+        (name, value) for name, value in request.headers.items() if name.lower() != "connection"
+    )
+    return Message(
+        b"",
+        None,
+        is_head=False,
+        opening=Opening(
+            target.authority, request.websocket, headers, len(texts) or cast(int, receive)
+        ),
+        sends=[each.encode() for each in request.send],
+        texts=texts,
+        **common,
+    )
 
 
 # ------------------------------------------------------------------------------------- stdin reader

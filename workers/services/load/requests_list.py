@@ -1,109 +1,19 @@
-"""What is loaded: servers by their URLs, and one request, or a list with weights from JSON lines.
+"""The requests that are sent: one, or a list from JSON lines; `workers/README.md` has the keys.
 
-A URL is resolved once, and refused where it is not on this machine.
-
-A line is an object with `method`, `path`, `headers`, `body` (a text) or `json` (any value, sent as
-JSON), `weight`, `status` (the one that is right; without it 200 to 399 are), `declined` (statuses
-by which a server declines a request that it cannot answer in time: no error, and in no latency) and
-`background` (true: the request loads the server, and its latency is kept apart from that of the
-others). All are optional. Of the headers that frame a request, `Connection: close` ends the
-connection after the answer, and `Transfer-Encoding: chunked` sends the body in chunks; its length
-is the generator's. What is sent to rooms is one message: its `path` and `body`, `room` (the members
-of each) and `stalled` (how many members stop reading).
+Requests with weights are drawn at random. Where one saves something of its answer for later ones
+(`workers.services.load.sequence`), each connection sends the list in its order.
 """
 
 import itertools
 import json
 import random
-import socket
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import SplitResult, urlsplit
 
-PORTS = {"http": 80, "tcp": None, "ws": 80, "sse": 80}
-ROOMS = ("ws", "sse")  # what is sent there are messages to rooms, over WebSockets or by POST
-
-
-class BadInputError(Exception):
-    """Something that the user gave cannot be used; the message is one line for them."""
-
-
-@dataclass(frozen=True)
-class Target:
-    """Where one server answers. `authority` is host and port as a `Host` header has them."""
-
-    scheme: str
-    address: str
-    port: int
-    authority: str
-    path: str
-
-
-def parse_target(url: str, *, remote: bool) -> Target:
-    """Read a URL and resolve its host.
-
-    Raises:
-        BadInputError: it has none of the schemes in `PORTS`, its host is not known, or it is not on
-            this machine and `remote` is false.
-    """
-    try:
-        parts = urlsplit(url)
-    except ValueError as error:
-        raise BadInputError(f"{url}: {error}") from None
-    if parts.scheme == "https":
-        raise BadInputError(f"{url}: TLS is not supported; load the http:// port behind it")
-    if parts.scheme not in PORTS or not parts.hostname:
-        raise BadInputError(
-            f"{url}: expected http://HOST[:PORT][/PATH], tcp://HOST:PORT, "
-            "ws://HOST[:PORT][/PATH] or sse://HOST[:PORT][/PATH]"
-        )
-    port = _port(parts, url)
-    if parts.username is not None:
-        raise BadInputError("a URL with a user name is not supported; use --requests for headers")
-    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    if not path.isascii() or not path.isprintable() or " " in path:
-        raise BadInputError(f"{url}: percent-encode what is not ASCII, and blanks")
-    try:
-        found = socket.getaddrinfo(
-            parts.hostname, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP
-        )
-    except OSError as error:
-        raise BadInputError(f"{url}: no such host ({error.strerror})") from None
-    # Of several, as `localhost` has, the IPv4 address: few servers listen on IPv6 alone.
-    family, _, _, _, place = min(found, key=lambda each: each[0] != socket.AF_INET)
-    address = str(place[0])
-    if not remote and not is_here(family, address):
-        raise BadInputError(
-            f"{url}: {address} is not on this machine; add --remote if you may load it"
-        )
-    return Target(parts.scheme, address, port, parts.netloc, path)
-
-
-def _port(parts: SplitResult, url: str) -> int:
-    try:
-        port = PORTS[parts.scheme] if parts.port is None else parts.port
-    except ValueError:  # no number, or too large a one
-        port = 0
-    if port is None:
-        raise BadInputError(f"{url}: a tcp:// URL needs a port")
-    if not port:
-        raise BadInputError(f"{url}: expected a port from 1 to 65535")
-    return port
-
-
-def is_here(family: int, address: str) -> bool:
-    """Whether an address belongs to this machine: a socket can be bound to it."""
-    with socket.socket(family, socket.SOCK_STREAM) as trial:
-        try:
-            trial.bind((address, 0))
-        except OSError:
-            return False
-    return True
-
-
-# ----------------------------------------------------------------------------------------- requests
+from workers.services.load.sequence import problem_of_saving, problem_of_sequence
+from workers.services.load.targets import BadInputError
 
 ECHO_BODY = "x" * 256  # what the study's echo workload sends unless asked otherwise
 WEIGHT_MOST = 1e100
@@ -126,12 +36,23 @@ TYPES: Mapping[str, tuple[type | tuple[type, ...], str]] = {  # and what they ar
     "background": (bool, "true or false"),
     "room": (int, "a whole number"),
     "stalled": (int, "a whole number"),
+    "save": (dict, "an object"),
+    "websocket": (str, "a text"),
+    "send": (list, "a list"),
+    "receive": ((int, list), "a whole number or a list"),
 }
+OF_WEBSOCKETS = ("send", "receive")
+WITH_WEBSOCKET = ("websocket", *OF_WEBSOCKETS, "headers", "weight", "background", "save")
 
 
 @dataclass(frozen=True)
 class Request:
-    """One entry of the list. `path` None stands for the URL's; `status` None for 200 to 399."""
+    """One entry of the list. `path` None stands for the URL's; `status` None for 200 to 399.
+
+    With `websocket` (a path) the texts `send` are sent over a WebSocket, and `receive` messages
+    come back: how many, or which texts. `save` has names, and what of the answer they stand for.
+    `line` is the entry's in its file; 0: it is in none.
+    """
 
     method: str = "GET"
     path: str | None = None
@@ -143,6 +64,16 @@ class Request:
     background: bool = False
     room: int = 1
     stalled: int = 0
+    save: Mapping[str, str] = field(default_factory=dict)
+    websocket: str | None = None
+    send: Sequence[str] = ()
+    receive: int | Sequence[str] = 1
+    line: int = field(default=0, compare=False)
+
+    @property
+    def place(self) -> str:
+        """What it is called in the kind of an error."""
+        return f"line {self.line}" if self.line else self.websocket or self.path or "/"
 
     def document(self) -> dict[str, Any]:
         """The object that asks for this request, without `json` and without what is the default."""
@@ -208,15 +139,27 @@ def read_requests(file: str) -> list[Request]:
     try:
         with open(file, "rb") as lines:
             found = [
-                request_from(_decoded(line, place), place)
-                for place, line in _lines(lines, file)
+                request_from(_decoded(line, place), place, number)
+                for number, (place, line) in enumerate(_lines(lines, file), 1)
                 if line.strip()
             ]
     except OSError as error:
         raise BadInputError(f"{file}: {error.strerror}") from None
     if not found:
         raise BadInputError(f"{file}: no requests in it")
+    require_sequence(found, f"{file}, ")
     return found
+
+
+def require_sequence(requests: Sequence[Request], where: str) -> None:
+    """Make sure that what requests need of earlier answers has been saved.
+
+    Raises:
+        BadInputError: it has not, or they cannot be sent in order; `where` begins the message.
+    """
+    if found := problem_of_sequence(requests):
+        request, problem = found
+        raise BadInputError(f"{where}{request.place}: {problem}")
 
 
 def _lines(lines: Iterable[bytes], file: str) -> Iterator[tuple[str, bytes]]:
@@ -244,8 +187,8 @@ def _decoded(line: bytes, place: str) -> Any:
         raise BadInputError(f"{place}: lists or objects are nested too deeply") from None
 
 
-def request_from(document: Any, place: str) -> Request:
-    """The request of a decoded line, which is called `place` in messages.
+def request_from(document: Any, place: str, line: int = 0) -> Request:
+    """The request of a decoded line, which is called `place` in messages, and is `line` of a file.
 
     Raises:
         BadInputError: it is not a request.
@@ -262,10 +205,34 @@ def request_from(document: Any, place: str) -> Request:
     for name, value in document.get("headers", {}).items():
         if not isinstance(value, str):
             raise BadInputError(f"{place}: header {name} must be a text, not {value!r}")
-    request = Request(**_json_as_body(document, place))
+    if problem := _problem_of_websocket(document) or problem_of_saving(document.get("save", {})):
+        raise BadInputError(f"{place}: {problem}")
+    request = Request(**_as_texts(_json_as_body(document, place)), line=line)
     if problem := _problem(request):
         raise BadInputError(f"{place}: {problem}")
     return request
+
+
+def _problem_of_websocket(document: Mapping[str, Any]) -> str:
+    """Which keys do not go together; empty if all do."""
+    if "websocket" not in document:
+        needs = next((name for name in OF_WEBSOCKETS if name in document), None)
+        return f'{needs} needs "websocket", the path of one' if needs else ""
+    if others := [name for name in document if name not in WITH_WEBSOCKET]:
+        return f"websocket and {others[0]} exclude each other"
+    receive = document.get("receive", 1)
+    if receive == [] or (isinstance(receive, int) and receive < 1):
+        return f"receive must be 1 or more, or a list of what comes, not {receive!r}"
+    return ""
+
+
+def _as_texts(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The document with messages of WebSockets as texts: all but texts are sent as JSON."""
+    found = dict(document)
+    for name in OF_WEBSOCKETS:
+        if isinstance(listed := found.get(name), list):
+            found[name] = [each if isinstance(each, str) else json.dumps(each) for each in listed]
+    return found
 
 
 def _json_as_body(document: Mapping[str, Any], place: str) -> Mapping[str, Any]:
@@ -286,19 +253,27 @@ def _problem(request: Request) -> str:
         return f"method {request.method!r} is not a word in capitals"
     if request.method == "CONNECT":
         return "method CONNECT is not supported"
-    if request.path is not None and not (
-        request.path.startswith("/") and request.path.isascii() and _is_plain(request.path, " ")
-    ):
-        return f"path {request.path!r} must begin with / and hold only ASCII without blanks"
-    if "#" in (request.path or ""):
-        return f"path {request.path!r}: what follows # is never sent; leave it out"
+    for path in filter(None, (request.path, request.websocket)):
+        if not (path.startswith("/") and path.isascii() and _is_plain(path, " ")):
+            return f"path {path!r} must begin with / and hold only ASCII without blanks"
+        if "#" in path:
+            return f"path {path!r}: what follows # is never sent; leave it out"
+    if "" in (request.path, request.websocket):
+        return "path '' must begin with / and hold only ASCII without blanks"
     if problem := _problem_of_headers(request.headers):
         return problem
-    if any("\ud800" <= letter <= "\udfff" for letter in request.body):
+    if any("\ud800" <= letter <= "\udfff" for text in _texts(request) for letter in text):
         return "body: half of a surrogate pair is no text"
     if not 0 < request.weight < WEIGHT_MOST:
         return f"weight {request.weight} is not above 0, or too large"
     return _problem_of_numbers(request)
+
+
+def _texts(request: Request) -> Iterator[str]:
+    """What it sends in bodies and messages, or compares with these."""
+    yield from (request.body, *request.send)
+    if not isinstance(request.receive, int):
+        yield from request.receive
 
 
 def _problem_of_headers(headers: Mapping[str, str]) -> str:

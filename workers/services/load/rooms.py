@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 
 from workers.services.load.lane import CONNECTS_AT_A_TIME, probe
 from workers.services.load.part import Part
-from workers.services.load.requests_list import Request, Target
+from workers.services.load.requests_list import Request
 from workers.services.load.sending import WAITING
 from workers.services.load.subscribing import (
     SUBSCRIBERS,
@@ -25,6 +25,7 @@ from workers.services.load.subscribing import (
     WebSocket,
 )
 from workers.services.load.tally import Tally, Window
+from workers.services.load.targets import Target
 
 LOST, DOUBLED, REORDERED = "lost", "doubled", "reordered"
 NUMBER = 10  # digits at the start of a message

@@ -273,4 +273,4 @@ class OpenLoop:
         self._timer.close()
         while self._queue:
             _, due_ns, window = self._queue.popleft()
-            self._tally.censor(window, due_ns)
+            self._tally.censor(window, due_ns, first_ns=0)

@@ -11,19 +11,17 @@ from collections.abc import Callable
 from typing import Any, Protocol, cast
 
 import httptools
-from websockets.client import ClientProtocol
-from websockets.frames import Frame, Opcode
-from websockets.http11 import Response
-from websockets.uri import parse_uri
 
 from workers.services.load.http_connection import HttpConnection
 from workers.services.load.lane import BUFFER, Lane, Message, opener
-from workers.services.load.requests_list import Request, Target
+from workers.services.load.requests_list import Request
 from workers.services.load.tally import Window
+from workers.services.load.targets import Target
+from workers.services.load.websocket_connection import Ended, Frames
 
 EVENT_END = b"\n\n"
 DATA = b"data: "
-SWITCHED, FOUND, NO_CONTENT = 101, 200, 204  # statuses
+FOUND, NO_CONTENT = 200, 204  # statuses
 
 
 class Sent:
@@ -126,40 +124,30 @@ class WebSocket(Subscriber):
 
     def subscribe(self, transport: asyncio.Transport) -> None:
         """Send the request to become a WebSocket."""
-        self._protocol = ClientProtocol(parse_uri(f"ws://{self.target.authority}{self._path}"))
-        self._protocol.send_request(self._protocol.connect())
+        self._frames = Frames(self.target.authority, self._path)
         self._flush()
 
     def buffer_updated(self, nbytes: int) -> None:
-        """Take every whole frame, and answer pings."""
-        protocol = self._protocol
-        protocol.receive_data(bytes(BUFFER[:nbytes]))
-        for event in protocol.events_received():
-            if isinstance(event, Response) and event.status_code != SWITCHED:
-                self._fail(f"status {event.status_code}")
-            if not isinstance(event, Frame):
-                continue
-            if event.opcode is Opcode.TEXT:
-                self._take(cast(bytes, event.data))
-            elif event.opcode is Opcode.CLOSE:
-                self._fail("closed")
-            else:
-                self._flush()
-        if protocol.parser_exc:
-            self._fail("malformed")
+        """Take every whole message, and answer pings."""
+        try:
+            for message in self._frames.received(bytes(BUFFER[:nbytes])):
+                self._take(message)
+        except Ended as ended:
+            self._fail(str(ended))
+        self._flush()
 
     def publish(self, path: str, message: bytes, published: Sent) -> None:
         """Send a message to the room, which the connection is for."""
         published.sent_ns = time.monotonic_ns()
         if self._transport and not self._transport.is_closing():
-            self._protocol.send_text(message)
+            self._frames.message(message)
             self._flush()
         else:
             published.error = "closed"
 
     def _flush(self) -> None:
         if self._transport:
-            self._transport.write(b"".join(self._protocol.data_to_send()))
+            self._transport.write(self._frames.to_send())
 
 
 class EventStream(Subscriber):

@@ -36,11 +36,12 @@ def summarize(
     background = _background(windows)
     every = [*windows, *background]
     errors, declined = (_counted(every, name) for name in ("errors", "declined"))
-    latency, service, beside, slip, censored = (
+    latency, service, first_byte, beside, slip, censored = (
         Distribution(window[name] for name in names for window in among)
         for among, names in (
             (windows, LATENCY),
             (windows, ("service",)),
+            (windows, ("first_byte",)),
             (background, LATENCY),
             (every, ("slip",)),
             (every, ("censored",)),
@@ -57,6 +58,7 @@ def summarize(
         "cpu_s": sum(report["cpu_s"] for report in reports),
         "latency_ms": latency.figures(),
         "service_ms": service.figures(),
+        "first_byte_ms": first_byte.figures(),
         "background_ms": beside.figures(),
         "slip_ms": slip.figures(),
         "delivered_per_s": _sum_of(reports, "delivered_per_s"),
@@ -146,13 +148,14 @@ BACKLOG_SHARE = 0.01  # of unfinished requests, from which P99 is a lower bound
 COLUMNS = ("mean", "p50", "p90", "p95", "p99", "p999", "max")
 ROWS = {
     "latency_ms": "latency",
+    "first_byte_ms": "first byte",
     "service_ms": "service",
     "slip_ms": "slip",
     "background_ms": "background",
 }
 MEANING_BACKGROUND = "background: latency of background requests, left out of other rows but slip"
 MEANING_OPEN = (
-    "latency: from the due time; service: from the send",
+    "latency, first byte: from the due time; service: from the send",
     "slip: how late the generator was",
 )
 MEANING_ROOMS = "latency: from the due time until the last member has received the message"
@@ -169,6 +172,7 @@ KINDS_OF_ERRORS = {
     "doubled": "received twice",
     "reordered": "received after a later one",
 }
+STATUS = "status"
 
 
 def dealt(connections: int, servers: int) -> str:
@@ -193,10 +197,7 @@ def printout(summary: Mapping[str, Any], *notes: str) -> str:
             f"{offered:,} messages: {completed:,} received by all, {censored:,} not yet at the end",
         ]
     lines += filter(None, notes)
-    lines += [
-        f"  {count:,} failed: {KINDS_OF_ERRORS.get(kind, f'wrong {kind}')}"
-        for kind, count in summary["errors"].items()
-    ]
+    lines += [f"  {count:,} failed: {_in_words(kind)}" for kind, count in summary["errors"].items()]
     lines += [f"  {count:,} declined: {kind}" for kind, count in summary["declined"].items()]
     lines += ["", f"{'ms':<11}" + "".join(f"{name:>9}" for name in COLUMNS)]
     for key, name in ROWS.items():
@@ -221,6 +222,10 @@ def printout(summary: Mapping[str, Any], *notes: str) -> str:
         textwrap.fill(line, WIDTH, subsequent_indent="  ") if len(line) > WIDTH else line
         for line in lines
     )
+
+
+def _in_words(kind: str) -> str:
+    return f"wrong {kind}" if kind.startswith(STATUS) else KINDS_OF_ERRORS.get(kind, kind)
 
 
 def _number(value: float | None) -> str:

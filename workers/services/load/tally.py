@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from workers.worker.handle import EXACT_BITS, Histogram
 
-QUANTITIES = ("latency", "service", "slip", "censored")
+QUANTITIES = ("latency", "service", "first_byte", "slip", "censored")
 
 
 class Window:
@@ -37,6 +37,7 @@ class Window:
         self.declined: Counter[str] = Counter()
         self.latency = Histogram()  # from the due time
         self.service = Histogram()  # from the send
+        self.first_byte = Histogram()  # from the due time, of unfinished ones too
         self.slip = Histogram()  # from the earliest possible send to the actual one
         self.censored = Histogram()  # latency so far of what was unfinished at the end
 
@@ -109,11 +110,15 @@ class Tally:
         done_ns: int,
         error: str,
         *,
+        first_ns: int | None = None,
         declined: bool = False,
     ) -> None:
-        """Count how a request ended; an empty `error` is a good answer."""
+        """Count how a request ended; an empty `error` is a good answer.
+
+        `first_ns` is when its first byte came; None where none is timed.
+        """
         if done_ns >= self.closes_ns and not self._drains:
-            self.censor(window, due_ns)
+            self.censor(window, due_ns, first_ns)
         elif declined:
             window.declined[error] += 1
         elif error:
@@ -122,12 +127,16 @@ class Tally:
             window.completed += 1
             window.latency.record(done_ns - due_ns)
             window.service.record(done_ns - sent_ns)
+            if first_ns is not None:
+                window.first_byte.record(first_ns - due_ns)
             if self.opens_ns <= done_ns < self.closes_ns:
                 self.windows[bisect_right(self._closes_ns, done_ns)].received += 1
 
-    def censor(self, window: Window, due_ns: int) -> None:
-        """Count a request that is unfinished at the last instant."""
+    def censor(self, window: Window, due_ns: int, first_ns: int | None = None) -> None:
+        """Count a request that is unfinished at the last instant; `first_ns` 0: without a byte."""
         window.censored.record(self.closes_ns - due_ns)
+        if first_ns is not None:
+            window.first_byte.record(min(first_ns or self.closes_ns, self.closes_ns) - due_ns)
 
 
 # ------------------------------------------------------------------------------------- distribution

@@ -131,8 +131,9 @@ def server_of(interface: str, worker: Worker, application: Any, *, lifespan: str
 
         return OnUvicorn(worker, lambda: application, lifespan=lifespan)
     if interface == "aiohttp":
-        from workers.workloads.parts.servers.on_aiohttp import OnAiohttp
+        from workers.workloads.parts.servers.on_aiohttp import OnAiohttp, count_websockets
 
+        count_websockets()
         return OnAiohttp(worker, lambda: application)
     raise ApplicationError(
         "an application of WSGI has no event loop: measure it with server = gunicorn-gthread"

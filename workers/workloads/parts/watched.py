@@ -122,7 +122,7 @@ def _awaited_together(application: Any, barrier: threading.Barrier) -> Callable[
     """An ASGI application that begins each request when all loops have received theirs."""
 
     async def called(scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] == "http":
+        if scope["type"] != "lifespan":
             _wait(barrier)
         await application(scope, receive, send)
 

@@ -1,13 +1,14 @@
 """aiohttp applications on aiohttp's own server, with connections made by `protocol`."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import aiohttp
 from aiohttp import web
 
 from workers import Worker
+from workers.cell import MESSAGES
 from workers.workloads.parts.applications import ApplicationError, one_line
 from workers.workloads.parts.servers import CLOSING_S, KEEP_ALIVE_S, BaseServer, on_off
 from workers.workloads.parts.work import PerRequest
@@ -32,9 +33,13 @@ class Connection(web.RequestHandler):
     ) -> tuple[web.StreamResponse, bool]:
         """Write the answer, then count it unless the client has gone."""
         written, reset = await super().finish_response(request, resp, start_time)
-        if not reset:
+        if not reset and not isinstance(resp, web.WebSocketResponse):
             self._counted.worker.operations += 1
         return written, reset
+
+    def count(self, operations: int) -> None:
+        """Count operations of a WebSocket."""
+        self._counted.worker.operations += operations
 
     def connection_lost(self, exc: BaseException | None) -> None:
         """Note a connection without a request."""
@@ -52,6 +57,30 @@ class Connection(web.RequestHandler):
             "access_log": on_off(self.access_logger),
             "debug": on_off(self.debug),
         }
+
+
+SEND: Any = web.WebSocketResponse.send_str, web.WebSocketResponse.send_bytes
+SENT = "scaling.sent"  # how many messages a WebSocket has sent
+
+
+def _count(send: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
+    """The same method, which counts an operation by the messages that answer it."""
+
+    async def counted(self: web.WebSocketResponse, *arguments: Any, **options: Any) -> None:
+        await send(self, *arguments, **options)
+        request = self._req
+        connection = request.protocol if request else None
+        if request and isinstance(connection, Connection):
+            self[SENT] = self.get(SENT, 0) + 1
+            connection.count(self[SENT] % int(request.headers.get(MESSAGES, 1)) == 0)
+
+    return counted
+
+
+def count_websockets() -> None:
+    """Have messages of WebSockets counted: a user's application makes these itself."""
+    made: Any = web.WebSocketResponse
+    made.send_str, made.send_bytes = map(_count, SEND)
 
 
 class OnAiohttp(BaseServer):

@@ -6,6 +6,7 @@ sockets are not its own: `serve(sockets=[])` listens nowhere.
 
 import asyncio
 import contextlib
+import importlib.util
 import logging
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, Literal, cast
@@ -90,6 +91,8 @@ class Connection(httptools_impl.HttpToolsProtocol):
         super().__init__(server.config, server.server_state, server.lifespan.state)
         self.app = counted.answering
         self._counted = counted
+        if counted.has_websockets:
+            self.ws_protocol_class = counted.websocket  # type: ignore[assignment]  # makes one, too
         self.logger = cast(logging.Logger, ErrorLog(self.logger, counted.worker))
 
     def on_response_complete(self) -> None:
@@ -113,12 +116,10 @@ class OnUvicorn(BaseServer):
         *,
         framework: str | None = None,
         lifespan: str = "on",
-        websockets: type[asyncio.Protocol] | None = None,
     ) -> None:
         """`make` makes the application: each loop has its own, unless it returns one object.
 
-        `framework` is what it is written with, for the record. `websockets` is the protocol of
-        connections that become one.
+        `framework` is what it is written with, for the record.
         """
         super().__init__(worker)
         self._application = make()
@@ -126,7 +127,7 @@ class OnUvicorn(BaseServer):
         config = uvicorn.Config(
             self._application,
             http=httptools_impl.HttpToolsProtocol,
-            ws=websockets or "none",
+            ws="none",  # connections have one of their own
             lifespan=cast(Literal["auto", "on", "off"], lifespan),
             interface="asgi3",
             log_config=None,  # it would configure logging for the whole process
@@ -140,6 +141,7 @@ class OnUvicorn(BaseServer):
         config.loaded_app = self._lifespans = Lifespans(self.answering)
         self._server = uvicorn.Server(config)
         self._serving: asyncio.Task[None] | None = None
+        self.has_websockets = importlib.util.find_spec("websockets") is not None
 
     async def start(self) -> None:
         """Start the application, and what uvicorn does beside its connections.
@@ -156,6 +158,15 @@ class OnUvicorn(BaseServer):
     def protocol(self) -> asyncio.Protocol:
         """The protocol of a new connection, as uvicorn makes it."""
         return Connection(self._server, self)
+
+    def websocket(self, **arguments: Any) -> asyncio.Protocol:
+        """The protocol of a connection that has become a WebSocket, as uvicorn makes it.
+
+        What it needs is imported for the first one: it costs the others memory.
+        """
+        from workers.workloads.parts.servers.websockets_uvicorn import CountedWebSocket
+
+        return CountedWebSocket(self.worker, self.answering, **arguments)
 
     def facts(self, protocol: asyncio.Protocol) -> dict[str, str]:
         """What is in use, read from a connection."""

@@ -22,12 +22,6 @@ from workers.workloads.parts.servers.on_uvicorn import COMPLETE, Application, Co
 class Lasting(Connection):
     """A connection whose answers are no operations: the messages on it are."""
 
-    _counted: "RoomsServer"
-
-    def __init__(self, server: Any, counted: "RoomsServer") -> None:
-        super().__init__(server, counted)
-        self.ws_protocol_class = counted.websocket  # type: ignore[assignment]  # makes one, too
-
     def on_response_complete(self) -> None:
         """Count nothing."""
         COMPLETE(self)
@@ -41,7 +35,6 @@ class RoomsServer(OnUvicorn):
             worker,
             lambda: cast(Application, application(rooms, path)),
             framework=f"Starlette {starlette.__version__}",
-            websockets=WebSocketsSansIOProtocol,
         )
 
     def protocol(self) -> asyncio.Protocol:

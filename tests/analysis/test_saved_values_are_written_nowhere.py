@@ -1,0 +1,152 @@
+"""What requests save, cookies and tokens stand in no journal, page, log or message."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scaling.analysis.check.answers import Answer
+from scaling.run.check import saved as of_check
+from scaling.run.redaction import HIDDEN, Hiding, secrets_in, spellings, without_words
+from tests.applications import live
+from tests.support.app_checks import APPLICATIONS, hurry
+from tests.support.cli import Command
+from workers.services.load import sequence
+from workers.services.load.requests_list import Request, request_from
+
+TOKEN = "planted-7-abc"
+BODY = json.dumps({"a/b": {"~": ["x", TOKEN]}, "n": 7, "yes": True, "no": None, "": "top"})
+HEADERS = (("x-token", TOKEN), ("set-cookie", f"sid={TOKEN}; Path=/"), ("set-cookie", "other=1"))
+NOTHING = "nothing"
+
+
+@pytest.mark.parametrize(
+    ("source", "value"),
+    [
+        ("/a~1b/~0/1", TOKEN),
+        ("/n", "7"),
+        ("/yes", "true"),
+        ("/", "top"),
+        ("header:X-Token", TOKEN),
+        ("cookie:sid", TOKEN),
+        ("", NOTHING),
+        ("/no", NOTHING),
+        ("/a~1b", NOTHING),
+        ("/a~1b/~0/2", NOTHING),
+        ("/a~1b/~0/x", NOTHING),
+        ("/n/1", NOTHING),
+        ("header:none", NOTHING),
+        ("cookie:none", NOTHING),
+    ],
+)
+def test_generator_and_check_save_the_same(source: str, value: str) -> None:
+    """They are two programs, with the rules in each."""
+    save, body = {"it": source}, BODY.encode()
+    try:
+        generator = sequence.saved(save, sequence.Answer(HEADERS, body))["it"]
+    except sequence.NothingThereError:
+        generator = NOTHING
+    try:
+        check = of_check.saved({"save": save}, Answer(headers=HEADERS, body=body))["it"]
+    except of_check.NothingThereError:
+        check = NOTHING
+    assert generator == check == value
+
+
+@pytest.mark.parametrize(
+    ("document", "filled"),
+    [
+        ({"path": "/a/{it}?b={it}"}, {"path": "/a/a%2F%22%C3%BC?b=a%2F%22%C3%BC"}),
+        ({"headers": {"a": "B {it}"}}, {"headers": {"a": 'B a/"ü'}}),
+        ({"body": "{it}{no}"}, {"body": 'a/"ü{no}'}),
+        ({"method": "POST", "json": {"a": "{it}"}}, {"body": '{"a": "a/\\"\\u00fc"}'}),
+        (
+            {"headers": {"content-type": sequence.FORM}, "body": "a={it}"},
+            {"body": "a=a%2F%22%C3%BC"},
+        ),
+        ({"websocket": "/{it}", "send": ["{it}"]}, {"websocket": "/a%2F%22%C3%BC"}),
+        ({"websocket": "/", "send": [["{it}"]]}, {"send": ['["a/\\"\\u00fc"]']}),
+    ],
+)
+def test_generator_and_check_fill_the_same(
+    document: dict[str, Any], filled: dict[str, Any]
+) -> None:
+    values = {"it": 'a/"ü'}
+    request = request_from(document, "here")
+    check = of_check.filled(request.document(), values)
+    assert filled.items() <= check.items()
+    if "{no}" not in str(document):
+        assert sequence.filled(request, values) == Request(**check)
+
+
+def test_no_header_takes_a_second_line() -> None:
+    request = Request(headers={"a": "{it}"})
+    assert sequence.filled(request, {"it": "b\r\nc: d"}).headers == {"a": "b%0D%0Ac%3A%20d"}
+
+
+# --- hidden --------------------------------------------------------------------------------------
+
+
+def test_each_spelling_of_a_value_is_hidden() -> None:
+    found = Hiding((), spellings(['odd "value"/ü', "true", "abc"]))
+    for written in ('odd "value"/ü', "odd%20%22value%22%2F%C3%BC", r"odd \"value\"/\u00fc"):
+        assert found.in_output(f"ValueError: {written}!".encode()) == b"ValueError: (hidden)!"
+    assert found.in_output(b"it is true, abc") == b"it is true, abc"
+
+
+def test_names_of_values_are_no_secrets() -> None:
+    headers = {"authorization": "Bearer {token}", "cookie": "sid={token}"}
+    assert secrets_in([{"headers": headers, "path": "/a?token={token}"}]) == frozenset()
+
+
+def test_where_values_are_not_known_only_types_and_places_are_kept() -> None:
+    text = (
+        "starting for planted\nTraceback (most recent call last):\n"
+        '  File "live.py", line 7, in raising\n    raise LookupError(planted)\n'
+        "LookupError: no desk for planted\n"
+    )
+    assert without_words(text) == (
+        f"{HIDDEN}\nTraceback (most recent call last):\n"
+        f'  File "live.py", line 7, in raising\n{HIDDEN}\nLookupError: {HIDDEN}\n'
+    )
+    record = {"failure": {"error": "KeyError: planted"}, "facts": {"server": "uvicorn 0.54"}}
+    found = json.loads(Hiding((), None).in_record(json.dumps(record).encode()))
+    assert found == {"failure": {"error": f"KeyError: {HIDDEN}"}, "facts": record["facts"]}
+
+
+REQUESTS = [
+    {"method": "POST", "path": "/login", "save": {"token": "/data/0/token"}},
+    {"path": "/me", "headers": {"authorization": "Bearer {token}"}},
+    {"path": "/me", "headers": {"cookie": f"session={live.MARK}-cookie"}, "status": 401},
+    {"path": "/raising", "headers": {"authorization": "Bearer {token}"}, "status": 500},
+    {"websocket": "/ws", "send": ["{token}"], "receive": ["known"]},
+    {"path": "/events"},
+]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("hurried")
+def test_a_planted_token_is_in_no_file_and_in_no_line(
+    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The application says it in each of its tracebacks, and the study has all of its files."""
+    monkeypatch.setattr("scaling.study.application.ALLOCATORS", ("",))
+    hurry(monkeypatch)
+    requests = tmp_path / "requests.jsonl"
+    requests.write_text("\n".join(map(json.dumps, REQUESTS)))
+    done = command(
+        *("app", "live:app", "--path", str(APPLICATIONS), "--lifespan", "off"),
+        *("--requests", str(requests), "--rate", "100", "--workers", "1"),
+        *("--blocks", "1", "--seconds", "0.5", "--output", "out"),
+    )
+    assert done.returncode == 0, done.stderr
+    files = [each for each in (tmp_path / "out").rglob("*") if each.is_file()]
+    assert {"journal.jsonl", "check.json"} <= {each.name for each in files}
+    journal = (tmp_path / "out" / "journal.jsonl").read_text()
+    assert f"no desk for Bearer {HIDDEN}" in journal  # its tracebacks are there
+    for text in (done.stdout, done.stderr, *(each.read_text("latin-1") for each in files)):
+        assert live.MARK not in text
+    loads = [found["load"] for found in map(json.loads, journal.splitlines()) if "load" in found]
+    assert all(each["errors"] == {} for each in loads if each)
+    assert any(each["first_byte"]["count"] for each in loads if each)

@@ -1,0 +1,103 @@
+"""`check_application` follows sequences, WebSockets and streams over threads and processes."""
+
+import re
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from scaling.run.check import state
+from scaling.run.check.one_loop import AppCheckError
+from tests.support.app_checks import check
+from tests.support.children import each_model
+
+pytestmark = pytest.mark.slow
+
+LOGIN = {"method": "POST", "path": "/login", "save": {"token": "/data/0/token"}, "line": 1}
+ME = {"path": "/me", "headers": {"authorization": "Bearer {token}"}, "line": 2}
+SAID = {"websocket": "/ws", "send": ["{token}"], "line": 3}
+EVENTS = {"path": "/events", "line": 4}
+QUICK: dict[str, Any] = {"firsts": 1, "together_s": 0.1}
+
+
+@pytest.fixture(autouse=True)
+def by_no_chance(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing differs by chance: it is tried again once."""
+    monkeypatch.setattr(state, "ROUNDS", 1)
+
+
+@each_model("threads", "processes")
+def test_what_all_workers_know_is_no_finding(model: str) -> None:
+    models = {"threads": (), "processes": ("processes", "forked")}[model]
+    workers = (2,) if model == "threads" else ()
+    asked = {**QUICK, "models": models, "workers": workers}
+    found = check("live:app", [LOGIN, ME, SAID, EVENTS], **asked)
+    assert (found.findings, found.left_out) == ([], [])
+    assert found.models == (*(["threads"] if workers else ()), *models)
+
+
+@pytest.mark.one_build
+@pytest.mark.parametrize(
+    ("requests", "words"),
+    [
+        ([LOGIN, ME], "`GET /me` is answered 401, not 200"),
+        ([LOGIN, SAID], "`WebSocket /ws` is answered with body/0"),
+        (
+            [{"websocket": "/ws", "send": ["count"]}],
+            r"`WebSocket /ws` is answered with body/0/count 1, not 2",
+        ),
+    ],
+)
+def test_each_step_comes_to_another_worker(requests: Sequence[Any], words: str) -> None:
+    """What one process keeps is lost between the steps."""
+    found = check("live:forgetful", requests, **QUICK, workers=(), models=("forked",))
+    (finding,) = found.findings
+    assert (finding.kind, finding.models) == ("state-in-process", ("forked",))
+    assert finding.message.startswith("In forked processes ")
+    assert re.search(words, finding.message)
+    assert "planted" not in f"{found}"
+
+
+@pytest.mark.one_build
+@pytest.mark.parametrize(
+    ("request_", "words"),
+    [
+        (
+            {**LOGIN, "save": {"token": "/token"}},
+            "POST /login (line 1) on one loop: the answer has nothing at /token to save",
+        ),
+        ({**SAID, "websocket": "/me"}, "WebSocket /me (line 3) on one loop: no WebSocket route"),
+        ({**SAID, "receive": ["other"]}, "(line 3) on one loop: the messages that come are not t"),
+        (
+            {"websocket": "/ws", "send": ["fail"], "line": 5},
+            "(line 5) on one loop: LookupError: no such message (live.py, line",
+        ),
+        ({"path": "/ws", "line": 6}, "GET /ws (line 6) on one loop: a WebSocket route"),
+        ({"path": "/forever", "line": 7}, "GET /forever (line 7) on one loop: no end of the answ"),
+        ({**SAID, "send": ["silence"]}, "WebSocket /ws (line 3) on one loop: no answer within 1 s"),
+        ({**SAID, "receive": 2}, "WebSocket /ws (line 3) on one loop: no end of the answer within"),
+    ],
+)
+def test_what_cannot_be_sent_names_its_line(request_: dict[str, Any], words: str) -> None:
+    with pytest.raises(AppCheckError) as refused:
+        check("live:app", [request_], alone=1, workers=(), answer_s=1.0)
+    assert words in str(refused.value)
+    assert len(str(refused.value).splitlines()) <= 2
+
+
+@pytest.mark.one_build
+def test_a_missing_websockets_is_named(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the application runs, and where the check does."""
+    (tmp_path / "sitecustomize.py").write_text("import sys; sys.modules['websockets'] = None")
+    with pytest.raises(AppCheckError, match="websockets is not installed where the application"):
+        check("live:app", [{"websocket": "/ws"}], tmp_path, alone=1, workers=())
+    monkeypatch.setitem(sys.modules, "websockets", None)
+    with pytest.raises(AppCheckError, match="needs websockets here"):
+        check("live:app", [{"websocket": "/ws"}], alone=1, workers=())
+
+
+@pytest.mark.one_build
+def test_websockets_of_aiohttp_are_compared_too() -> None:
+    found = check("aiohttp_live:create_app", [SAID], **QUICK, factory=True)
+    assert found.findings == []
