@@ -1,6 +1,6 @@
 """How much was measured for a study, when, and what of it is missing."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,20 +62,25 @@ def incomplete(runs: pd.DataFrame, study: StudyLine, skipped: Collection[str] = 
     """
     places = ["block", "position"]
     made = runs[[*places, "workload", "outcome"]].drop_duplicates(places)
-    blocks = max(study.blocks or 0, int(made["block"].max()) + 1)
     in_a_block = study.runs_per_block or int(made["position"].max()) + 1
-    planned = blocks * in_a_block - _given_up(made, blocks)
+    more = int(study.study.get("headline_blocks") or 0)
+    blocks = max(study.blocks or 0, int(made["block"].max()) + 1 - more)
+    planned = blocks * in_a_block + more * sum(study.headline_runs.values())
+    planned -= _given_up(made, blocks, {name: more * n for name, n in study.headline_runs.items()})
     if len(made) >= planned and not skipped:
         return ""
     lost = f", {plural(len(skipped), 'line')} cannot be read" if skipped else ""
     return f"incomplete: {len(made):,} of {plural(planned, 'run')}{lost}"
 
 
-def _given_up(runs: pd.DataFrame, blocks: int) -> int:
-    """How many of the planned runs are not to be made: those of workloads that always fail."""
+def _given_up(runs: pd.DataFrame, blocks: int, beside: Mapping[str, int]) -> int:
+    """How many of the planned runs are not to be made: those of workloads that always fail.
+
+    A workload has as many runs in each of the `blocks`, and so many `beside` these.
+    """
     count = 0
-    for _, own in runs.groupby("workload", observed=True):
+    for name, own in runs.groupby("workload", observed=True):
         in_a_block = own.groupby("block").size()
         if len(in_a_block) >= FAILING_BLOCKS and not (own["outcome"] == MEASURED).any():
-            count += blocks * int(in_a_block.max()) - len(own)
+            count += blocks * int(in_a_block.max()) + beside.get(str(name), 0) - len(own)
     return count

@@ -117,7 +117,8 @@ class Arm:
             if setting.workloads and cell.workload not in setting.workloads:
                 plural = "s" if len(setting.workloads) > 1 else ""
                 return f"{setting.name}: it is for workload{plural} {listed(setting.workloads)}"
-            if reason := setting.unfit(cell.but(loop=loop, parameters=parameters)):
+            placed = msgspec.structs.replace(cell, loop=loop, parameters=parameters)
+            if reason := setting.unfit(placed):
                 return f"{setting.name}: {reason}"
         return None
 

@@ -279,7 +279,7 @@ def prepared(
             ports=local_ports(),
             memory_bytes=min(psutil.virtual_memory().total, limit_bytes),
             free_bytes=MOST_MEMORY * min(psutil.virtual_memory().available, limit_bytes),
-            alone=CANNOT_STOP or None,
+            alone=CANNOT_STOP,
         )
         time_s = study.time_s
         plan = make(study) if time_s is None else fitted(study, time_s, topology, make)
@@ -318,8 +318,13 @@ def measure(ready: Prepared, output: Path | None, display: Display, *, again: bo
 
         def begin(head: StudyLine) -> StudyLine:
             made = calibrate(asked, executor, display)
-            runs = len(asked.at_rates(made).every_cell)
-            return msgspec.structs.replace(head, calibrations=made, runs_per_block=runs)
+            plan = asked.at_rates(made)
+            return msgspec.structs.replace(
+                head,
+                calibrations=made,
+                runs_per_block=len(plan.slots),
+                headline_runs=plan.headline_runs,
+            )
 
         journal, notes = choose(
             output or RESULTS / asked.study.name, first, is_done, begin, ready.own_in_words

@@ -15,9 +15,9 @@ from scaling.base.errors import UsageError
 from scaling.base.formats import plural
 from scaling.journal.identity import identity_of
 from scaling.journal.reading import find_journal, read_lines
-from scaling.journal.record import RunLine, StudyLine
+from scaling.journal.record import Key, RunLine, StudyLine
 from scaling.run.measure import Prepared
-from scaling.run.session import Key, Replay
+from scaling.run.session import Replay
 from scaling.run.time_left import Left, TimeLeft
 from scaling.study.file import StudyFile, study_file_of
 
@@ -99,7 +99,7 @@ def work_in(measured: Measured, ready: Prepared, *, same: bool) -> Work:
     # A disturbed run that was made again still counts if the second attempt is the invalid one.
     used = set()
     for line in runs:
-        key, reason = (line.block, line.cell), judge(line)
+        key, reason = line.key, judge(line)
         replay.add(line, reason)
         time.learn(line)
         latest[key] = reason
@@ -109,16 +109,16 @@ def work_in(measured: Measured, ready: Prepared, *, same: bool) -> Work:
     remaining = [run for batch in batches for run in batch]
     for run in remaining:
         time.expect(run.cell)
-    open_runs = {(run.block, run.cell): run.attempt > 1 for run in remaining}
+    open_runs = {run.key: run.attempt > 1 for run in remaining}
     rows: defaultdict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
     for run in plan.runs:
-        key = (run.block, run.cell)
+        key = run.key
         row = rows[run.cell.workload, run.cell.arm, run.cell.loop, run.cell.model]
         if key in open_runs:
             row["again" if open_runs[key] else "to_do"] += 1
         else:
             row["valid" if key in used else "lost"] += 1
-    blocks, unfinished = plan.study.blocks, {block for block, _ in open_runs}
+    blocks, unfinished = plan.study.every_block, {block for block, *_ in open_runs}
     return Work(
         path=measured.path,
         rows=rows,

@@ -15,7 +15,7 @@ from scaling.analysis.extent import MEASURED
 from scaling.base.errors import INTERRUPTED, ScalingError
 from scaling.base.formats import plural
 from scaling.journal.file import JournalFile
-from scaling.journal.record import Cell, RunLine
+from scaling.journal.record import Key, RunLine
 from scaling.run.progress import Display, figure_of, run_in_words
 from scaling.run.time_left import ExtraTime, Left, TimeLeft
 from scaling.study.plan.cells import Plan
@@ -31,7 +31,6 @@ type Done = tuple[RunLine, bytes | None]
 type Batch = tuple[PlannedRun, ...]  # runs that are made together: a group's, or one
 type Execute = Callable[[Batch], Sequence[Done]]
 type Judge = Callable[[RunLine], str | None]  # why a run is invalid; None where it is not
-type Key = tuple[int, Cell]  # block and cell
 
 
 class InterruptedStudyError(ScalingError):
@@ -60,7 +59,7 @@ class Replay:
 
     def add(self, line: RunLine, reason: str | None) -> None:
         """The journal's next run, and why it is invalid."""
-        key = line.block, line.cell
+        key = line.key
         self._attempts[key] += 1
         self._to_repeat[key] = self._attempts[key] <= RETRIES and reason is not None
         self.made_again += line.attempt > 1
@@ -89,7 +88,7 @@ class Replay:
         """
         first, again = [], []
         for runs in together:
-            keys = [(run.block, run.cell) for run in runs]
+            keys = [run.key for run in runs]
             batch = tuple(
                 run.at(self._attempts[key] + 1) for run, key in zip(runs, keys, strict=True)
             )
@@ -245,7 +244,7 @@ class _Work:
             self.add([_again(batch)])
         to_count = len(batch) if again else 0
         for run, reason in zip(batch, reasons, strict=True):
-            if reason is not None and (run.block, run.cell) not in self._valid_though_busy:
+            if reason is not None and run.key not in self._valid_though_busy:
                 self._display.invalid(reason, again=again)
                 to_count -= again
         if to_count > 0 and len(batch) > 1:
@@ -268,7 +267,7 @@ class _Work:
         if again:
             for run, reason in zip(batch, reasons, strict=True):
                 if reason is None:
-                    self._valid_though_busy.add((run.block, run.cell))
+                    self._valid_though_busy.add(run.key)
             if len(batch) > 1:
                 self._display.more(len(batch) - 1, len(batch) - 1)
             self._extra.wait(batch[0].cell.workers)
@@ -288,7 +287,7 @@ class _Work:
         return run.attempt == 1 and run.block != block
 
     def _show_block(self, block: int) -> None:
-        planned = self._plan.study.blocks
+        planned = self._plan.study.every_block
         if block + 1 < planned:
             text = f"block {block + 1} of {planned} done · {self._time.left}"
             self._display.block_done(block, text)

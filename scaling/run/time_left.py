@@ -42,17 +42,17 @@ class TimeLeft:
 
     def expect(self, cell: Cell) -> None:
         """A run of this cell is to come."""
-        self._to_come[_original(cell)] += 1
+        self._to_come[cell] += 1
 
     def done(self, cell: Cell) -> None:
         """A run that was to come has been made."""
-        self._to_come[_original(cell)] -= 1
+        self._to_come[cell] -= 1
 
     def learn(self, line: RunLine) -> None:
         """Learn from what a run took."""
         if line.elapsed_s is None:
             return
-        cell = _original(line.cell)
+        cell = line.cell
         expected_s = self._expected_s(cell)
         if expected_s is None:
             self._took_s[cell].append(line.elapsed_s)
@@ -73,11 +73,6 @@ class TimeLeft:
             else:
                 unknown += runs
         return Left(seconds, unknown)
-
-
-def _original(cell: Cell) -> Cell:
-    """The cell that a hidden duplicate repeats."""
-    return cell.but(twin=False)
 
 
 # --------------------------------------------------------------------------------------- extra time

@@ -277,6 +277,14 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
             group=EFFORT,
         ),
     ]
+    headline_blocks: Annotated[
+        int | None,
+        Option(
+            kinds.COUNT,
+            "How many blocks follow these, of the groups that have headline ratios alone.",
+            group=EFFORT,
+        ),
+    ] = None
     window_s: Annotated[
         float,
         Option(
@@ -331,12 +339,17 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
     overrides: tuple[Override, ...] = ()
 
     @property
+    def every_block(self) -> int:
+        """How many blocks there are, those of headline groups alone among them."""
+        return self.blocks + (self.headline_blocks or 0)
+
+    @property
     def document(self) -> dict[str, Any]:
         """The study as the journal keeps it: plain values, without what is gone once settled."""
         document: dict[str, Any] = msgspec.to_builtins(self)
         del document["source"], document["overrides"], document["time_s"]
         # Left out where they are not used: the study is the same without them.
-        for later in ("primary", "application"):
+        for later in ("primary", "application", "headline_blocks"):
             if document[later] is None:
                 del document[later]
         if document["margin"] == MARGIN:

@@ -4,14 +4,22 @@ What it asks are those parameters of the workload that are the generator's own.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from msgspec.structs import replace
 
 from scaling.base.errors import UsageError
 from scaling.base.typed import share
-from scaling.journal.record import Calibration, Cell, Load, Overload, Parameters, ParameterValue
+from scaling.journal.record import (
+    Calibration,
+    Cell,
+    Load,
+    Overload,
+    Parameters,
+    ParameterValue,
+    Region,
+)
 from scaling.study.presets import GRID_RATES
 
 CLOSED = 0.0  # the rate that stands for a closed loop
@@ -219,8 +227,10 @@ class Needed:
     candidates: tuple[Cell, ...]
 
 
-def calibrations_for(cells: Iterable[Cell]) -> list[Needed]:
-    """The calibrations that cells need whose rates are still names."""
+def calibrations_for(cells: Iterable[Cell], region: Callable[[int], Region | None]) -> list[Needed]:
+    """The calibrations that cells need whose rates are still names; `region` says where so many
+    workers fit on the machine.
+    """
     groups: dict[Subject, list[Cell]] = {}
     for cell in cells:
         if isinstance(cell.parameters.get(RATE), str):
@@ -230,7 +240,7 @@ def calibrations_for(cells: Iterable[Cell]) -> list[Needed]:
             workload=group[0].workload,
             parameters=_deciding(group[0]),
             names=tuple(dict.fromkeys(str(cell.parameters[RATE]) for cell in group)),
-            candidates=_candidates(group),
+            candidates=_candidates(group, region),
         )
         for group in groups.values()
     ]
@@ -273,7 +283,7 @@ def _deciding(cell: Cell) -> Parameters:
     return Parameters.of(cell.parameters).without(*others)
 
 
-def _candidates(group: Sequence[Cell]) -> tuple[Cell, ...]:
+def _candidates(group: Sequence[Cell], region: Callable[[int], Region | None]) -> tuple[Cell, ...]:
     """Cells in a closed loop at the largest N within the cores: the baseline, if it is there.
 
     Without processes on an arm with the GIL it is processes on any arm, else all configurations of
@@ -282,7 +292,7 @@ def _candidates(group: Sequence[Cell]) -> tuple[Cell, ...]:
     from scaling.builds.arms import version_arms  # `--help` needs no arms
     from scaling.builds.settings.interpreter import LADDER
 
-    within = [cell for cell in group if cell.region == "cores"]
+    within = [cell for cell in group if region(cell.workers) == "cores"]
     most = max(cell.workers for cell in within) if within else min(c.workers for c in group)
     largest = [cell for cell in group if cell.workers == most]
     processes = [cell for cell in largest if cell.model == "processes"]
@@ -298,7 +308,6 @@ def _candidates(group: Sequence[Cell]) -> tuple[Cell, ...]:
             cell,
             parameters={**cell.parameters, **at_peak, RATE: CLOSED},
             sizing=group[0].sizing,
-            twin=False,
         )
         for cell in among
         if [cell.parameters.get(name) for name in OF_ONE_APPLICATION] == server

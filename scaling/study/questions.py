@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise, product
 from typing import Protocol
 
+from msgspec.structs import replace
+
 from scaling.base.vocabulary import PROCESSES, THREADS
 from scaling.builds.arms import RUNGS, VersionArms, free_arms, rising, version_arms
 from scaling.builds.runtimes import RUNTIMES
@@ -51,10 +53,7 @@ class Asked:
 
 
 class Scope(Protocol):
-    """The cells that questions are asked of, in the order in which a study shows them.
-
-    No cell has a `region`, a `pinning` or is a `twin`.
-    """
+    """The cells that questions are asked of, in the order in which a study shows them."""
 
     @property
     def cells(self) -> Sequence[Cell]:
@@ -96,17 +95,17 @@ def every_ratio(scope: Scope) -> list[Asked]:
 
 def section_of(cell: Cell) -> Cell:
     """What the cells of one table have in common: workload, parameters and sizing."""
-    return cell.but(loop="", arm="", model="", workers=0, region=None, pinning=None, twin=False)
+    return replace(cell, loop="", arm="", model="", workers=0)
 
 
 def curve_of(cell: Cell) -> Cell:
     """What the cells of one curve have in common: all but N."""
-    return cell.but(workers=0, region=None, pinning=None, twin=False)
+    return replace(cell, workers=0)
 
 
 def subject_of(cell: Cell) -> Cell:
     """What is loaded at several rates: workload, other parameters, sizing and loop."""
-    return section_of(without_rate(cell)).but(loop=cell.loop)
+    return replace(section_of(without_rate(cell)), loop=cell.loop)
 
 
 class Group:
@@ -134,7 +133,7 @@ class Group:
 
     def cell(self, arm: str, model: str, workers: int) -> Cell:
         """A cell of this section and loop, whether or not it was measured."""
-        return self.first.but(arm=arm, model=model, workers=workers)
+        return replace(self.first, arm=arm, model=model, workers=workers)
 
     def processes(self, arms: Iterable[str], workers: int) -> list[Cell]:
         """N processes on these arms, fresh and forked, as far as they were measured."""
@@ -277,7 +276,7 @@ def over_server(scope: Scope) -> Iterator[Asked]:
         shared = shared_by(group.first)
         if not shared:
             continue
-        theirs = Parameters.of(group.first.parameters).but(**{shared: IN_SERVER[shared]})
+        theirs = {**group.first.parameters, shared: IN_SERVER[shared]}
         first = P99 if group.is_open_loop else THROUGHPUT
         rate = group.first.parameters.get(RATE)
         is_middle = rate == middles.get(subject_of(group.first)) and not scope.objectives
@@ -287,7 +286,7 @@ def over_server(scope: Scope) -> Iterator[Asked]:
                 each
                 for each in scope.cells
                 if each.model in PROCESSES
-                and each == of.but(parameters=theirs, arm=each.arm, model=each.model)
+                and each == replace(of, parameters=theirs, arm=each.arm, model=each.model)
             ]
             if not (among and scope.measured([of])):
                 continue
@@ -316,7 +315,7 @@ def pools(scope: Scope) -> Iterator[Asked]:
     for cell in scope.cells:
         if cell.parameters.get(POOL):
             sizes.setdefault(
-                cell.but(parameters=Parameters.of(cell.parameters).without(POOL)), []
+                replace(cell, parameters=Parameters.of(cell.parameters).without(POOL)), []
             ).append(cell)
     for alike in sizes.values():
         smallest, *others = sorted(alike, key=lambda each: int(str(each.parameters[POOL])))
@@ -395,7 +394,8 @@ def loops(scope: Scope) -> Iterator[Asked]:
             if curve[0].loop == BASE_LOOP:
                 continue
             for n in group.workers:
-                pair = curve[0].but(workers=n), curve[0].but(workers=n, loop=BASE_LOOP)
+                other = replace(curve[0], workers=n)
+                pair = other, replace(other, loop=BASE_LOOP)
                 if len(scope.measured(pair)) == len(pair):
                     headline = n == group.headline_n
                     yield from _pair("loop", *pair, (THROUGHPUT, CPU), headline=headline)
@@ -417,8 +417,8 @@ def runtimes(scope: Scope) -> Iterator[Asked]:
         ]
         python = next(_pythons(group), None) if others else None
         for other, n in product(others if python else (), group.workers):
-            over = other.but(arm=python, loop=BASE_LOOP, workers=n)
-            pair = other.but(workers=n), over
+            over = replace(other, arm=python, loop=BASE_LOOP, workers=n)
+            pair = replace(other, workers=n), over
             if len(scope.measured(pair)) == len(pair):
                 headline = n == group.headline_n
                 yield from _pair("runtime", *pair, (THROUGHPUT, CPU), headline=headline)
@@ -516,7 +516,7 @@ def capacities(scope: Scope) -> Iterator[Asked]:
                         headline = of.model == THREADS and of.workers == group.headline_n
                         yield Asked(OVER_PROCESSES, measure, of, among, headline)
             for of in known:
-                one = of.but(workers=1)
+                one = replace(of, workers=1)
                 if of.workers > 1 and one in known:
                     yield Asked("gain", measure, of, (one,))
 
@@ -548,4 +548,4 @@ def two_studies(now: Scope, then: Scope) -> Iterator[Asked]:
 
 def without_rate(cell: Cell) -> Cell:
     """The cell without its rate: capacity is one figure of all rates."""
-    return cell.but(parameters=Parameters.of(cell.parameters).without(RATE))
+    return replace(cell, parameters=Parameters.of(cell.parameters).without(RATE))

@@ -1,20 +1,17 @@
 """Every study runs duplicates of its own cells (A/A), and only the journal says which they are."""
 
 import dataclasses
-import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from scaling.journal.record import Cell
 from scaling.machine.topology import Topology
-from scaling.run.progress import run_in_words
 from scaling.run.session import Replay
 from scaling.study.plan.cells import Plan
-from scaling.study.plan.order import repeats_of
+from scaling.study.plan.order import repeated
 from scaling.study.plan.table import aa_pairs_line
 from tests.support.driving import believes, driven, opened
 from tests.support.plans import planned
@@ -55,7 +52,6 @@ def loaded(rates: list[object], servers: list[str], workers: list[int]) -> list[
             arm="3.14t",
             model=model,
             workers=n,
-            region="cores",
             parameters={"server": server, "rate_per_s": rate},  # type: ignore[dict-item]
         )
         for server in servers
@@ -63,7 +59,7 @@ def loaded(rates: list[object], servers: list[str], workers: list[int]) -> list[
         for model in ("processes", "threads")
         for n in workers
     ]
-    every = repeats_of(cells)
+    every = repeated(cells, lambda _: "cores")
     (strongest,) = (twin for twin in every if twin.model == "processes")
     assert strongest.workers == max(workers)
     twins = [twin for twin in every if twin != strongest]
@@ -92,7 +88,7 @@ def test_it_repeats_the_first_of_everything_at_the_largest_n_with_a_core_each() 
     assert (processes.workload, processes.model, processes.workers) == ("echo", "processes", 2)
     assert other.parameters["payload_bytes"] == 1024
     assert (echo.sizing, echo.parameters["payload_bytes"]) == ("strong", 256)
-    assert (echo.loop, echo.model, echo.workers, echo.region) == ("asyncio", "threads", 2, "cores")
+    assert (echo.loop, echo.model, echo.workers) == ("asyncio", "threads", 2)
     assert scrape.workers == 4  # no N has a core each: the smallest
     on_four, *_ = plan(topology=Topology(logical_cpus=4, physical_cores=4)).repeats
     assert on_four.workers == 4
@@ -104,48 +100,35 @@ def test_what_cannot_run_has_no_duplicate_but_what_comes_next_has() -> None:
     assert (twin.loop, twin.model) == ("uvloop", "threads")
 
 
-def test_a_duplicate_differs_from_its_cell_only_in_the_label() -> None:
-    known = Topology(logical_cpus=2, physical_cores=2, cores=((0,), (1,)), affinity=(0, 1))
-    for made in (plan(), plan(topology=known, pin=True)):
-        for twin in made.repeats:
-            assert replace(twin, twin=False) in made.cells[: made.asked]
-    assert made.repeats[0].pinning == ((0,), (1,))
+def test_a_duplicate_is_a_cell_of_the_study_itself() -> None:
+    made = plan()
+    assert set(made.repeats) <= set(made.cells[: made.asked])
 
 
 def test_duplicates_are_in_every_block_at_places_of_their_own() -> None:
     made = plan(seed=3)
     for block in range(3):
-        keys = Counter(run.cell for run in made.runs if run.block == block)
-        assert keys == Counter((*made.cells, *made.repeats))
-    places = {
-        (run.block, replace(run.cell, twin=False), run.cell.twin): run.position for run in made.runs
-    }
+        slots = Counter(run.slot for run in made.runs if run.block == block)
+        assert slots == Counter(made.slots)
+    places = {run.key: run.position for run in made.runs}
     apart = [
-        position - places[block, key, False] for (block, key, twin), position in places.items()
-        if twin
-    ]  # fmt: skip
+        position - places[block, cell, 0]
+        for (block, cell, repeat), position in places.items()
+        if repeat
+    ]
     assert min(apart) < 0 < max(apart)  # neither always before nor always after
-
-
-def test_neither_the_child_nor_the_live_line_is_reported() -> None:
-    made = plan()
-    for twin in made.repeats:
-        cell = replace(twin, twin=False)
-        assert made.document(twin, ticks=20) == made.document(cell, ticks=20)
-        assert "twin" not in json.dumps(made.document(twin, ticks=20))
-        assert run_in_words(twin) == run_in_words(cell)
 
 
 def test_a_duplicate_has_its_own_key_so_a_study_resumes_the_right_one(tmp_path: Path) -> None:
     made = plan()
-    assert len(set(made.every_cell)) == len(made.every_cell)
+    assert len(set(made.slots)) == len(made.slots)
     driven(made, tmp_path)
     with opened(tmp_path / "journal.jsonl") as journal:
-        twins = [line for line in journal.runs if line.cell.twin]
+        twins = [line for line in journal.runs if line.repeat]
         assert len(twins) == 3 * len(made.repeats)
         others = [line for line in journal.runs if line != twins[4]]
         left = Replay.of(others, believes).remaining(made.together(made.runs))
-    assert [(run.block, run.cell) for (run,) in left] == [(twins[4].block, twins[4].cell)]
+    assert [run.key for (run,) in left] == [twins[4].key]
 
 
 @pytest.mark.parametrize(

@@ -7,14 +7,15 @@ import pytest
 from scipy.stats import binom
 
 from scaling.analysis.tables.across import across
-from scaling.analysis.tables.ratios import EQUAL_CELLS, EQUAL_DIFFER
+from scaling.analysis.tables.pairs import EQUAL_CELLS
+from scaling.analysis.tables.ratios import EQUAL_DIFFER
 from scaling.analysis.tables.study import Study
 from scaling.analysis.tables.words import is_proven
 from scaling.journal.record import RunLine
 from scaling.report.csv import summary
 from scaling.report.view.notes import noise, withheld
 from scaling.report.view.tables import ISSUES
-from scaling.study.plan.order import repeats_of
+from scaling.study.plan.order import repeated
 from scaling.study.questions import CAPACITY, CPU, MEMORY, OVER_PROCESSES, P99, THROUGHPUT
 from tests.support.runs import Change, crashed, throttled, with_, with_speed
 from tests.support.served_studies import FakeServedStudy
@@ -26,7 +27,7 @@ EXACT = FakeStudy(aa_pairs=True, blocks=8, noise=0, tick_noise=0)
 
 def of_twins(change: Change) -> Change:
     """The change in the second runs of A/A pairs alone."""
-    return lambda run: change(run) if run.cell.twin else run
+    return lambda run: change(run) if run.repeat else run
 
 
 def faster(factor: float) -> Change:
@@ -153,9 +154,9 @@ def test_pairs_are_of_threads_without_the_gil_and_of_the_strongest_processes(
     arms: tuple[str, ...], models: tuple[str, ...], expected: list[tuple[str, str]]
 ) -> None:
     """As far as those that threads are compared with are known before they are measured."""
-    twins = repeats_of(FakeStudy(arms=arms, models=models).every_cell)
-    assert [place(each) for each in twins] == [(*pair, 2) for pair in expected]
-    assert all(each.twin for each in twins)
+    made = FakeStudy(arms=arms, models=models)
+    twice = repeated(made.every_cell, made.region)
+    assert [place(each) for each in twice] == [(*pair, 2) for pair in expected]
 
 
 def test_pairs_are_in_no_other_figure() -> None:

@@ -127,7 +127,6 @@ def test_all_servers_of_an_application_get_the_same_rates() -> None:
             arm=arm,
             model=model,
             workers=workers,
-            region="cores",
             parameters={"server": server, "rate_per_s": "50%", "command": ""},
         )
         for arm, model, server in (
@@ -136,7 +135,7 @@ def test_all_servers_of_an_application_get_the_same_rates() -> None:
         )
         for workers in (1, 2)
     ]
-    (needed,) = calibrations_for(cells)
+    (needed,) = calibrations_for(cells, lambda _: "cores")
     (baseline,) = needed.candidates
     assert (baseline.arm, baseline.model, baseline.workers) == ("3.14", "processes", 2)
     assert baseline.parameters == {"server": "gunicorn-gthread", "rate_per_s": 0.0, "command": ""}

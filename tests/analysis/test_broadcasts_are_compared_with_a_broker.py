@@ -12,7 +12,6 @@ from scaling.journal.record import (
     Cell,
     Memory,
     ParameterFacts,
-    Parameters,
     ParameterValue,
     RunLine,
     ServiceUse,
@@ -20,7 +19,7 @@ from scaling.journal.record import (
 )
 from scaling.report.view.answer import SERVERS, sentence
 from scaling.report.view.plots import drawings
-from scaling.study.plan.groups import Planned, why_alone
+from scaling.study.plan.groups import Planned, alternation_blocker
 from scaling.study.questions import (
     CONNECTION,
     CPU_OF_ALL,
@@ -55,7 +54,11 @@ def cells() -> list[Cell]:
 
 
 def test_threads_are_over_all_processes_with_a_broker_at_each_rate() -> None:
-    found = [each for each in every_ratio(Planned(cells())) if each.question == OVER_SERVER]
+    found = [
+        each
+        for each in every_ratio(Planned(cells(), lambda _: "cores"))
+        if each.question == OVER_SERVER
+    ]
     assert {each.measure for each in found} == {P99, CPU_OF_ALL, CONNECTION}
     assert len(found) == 3 * len(RATES)
     for each in found:
@@ -71,7 +74,10 @@ def test_threads_are_over_all_processes_with_a_broker_at_each_rate() -> None:
 
 def test_messages_are_due_by_a_schedule_so_nothing_takes_turns() -> None:
     facts = with_(ECHO, served=True, alone=None)
-    assert why_alone(cells()[0], facts, 2) == "the load of an open loop is sent by its schedule"
+    assert (
+        alternation_blocker(cells()[0], facts, 2)
+        == "the load of an open loop is sent by its schedule"
+    )
 
 
 def test_there_is_no_closed_loop_to_calibrate() -> None:
@@ -131,8 +137,8 @@ def between_loops(run: RunLine) -> RunLine:
     """The run as one of rooms; threads reach each other without the broker."""
     if run.cell.model != "threads":
         return to_rooms(run)
-    parameters = Parameters.of(run.cell.parameters).but(through="loops")
-    return with_(to_rooms(run), cell=run.cell.but(parameters=parameters))
+    parameters = {**run.cell.parameters, "through": "loops"}
+    return with_(to_rooms(run), cell__parameters=parameters)
 
 
 def test_the_answer_has_latency_of_threads_over_processes_with_a_broker() -> None:

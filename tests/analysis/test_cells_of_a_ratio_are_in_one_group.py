@@ -18,14 +18,17 @@ from scaling.study.plan.cells import Plan
 from scaling.study.plan.groups import (
     MIB,
     NOT_COMPARED,
+    OF_PROCESSES,
     TOO_LARGE,
-    Pair,
+    Edge,
+    Group,
+    Room,
+    alternation_blocker,
     groups,
     memory_bytes,
-    pairs,
-    why_alone,
+    ratio_edges,
 )
-from scaling.study.plan.order import IN_GROUPS, ORDER
+from scaling.study.plan.order import IN_GROUPS, ORDER, Slot
 from scaling.study.plan.table import turns_lines
 from tests.support.descriptions import COMPUTE, ECHO, description
 from tests.support.driving import Machine, Pretended, believes, doubts, driven, opened
@@ -40,30 +43,27 @@ CELLS = [
     for model in ("threads", "processes")
 ]
 
-ANY = st.sampled_from(CELLS[:16])
+
+SLOTS = [*map(Slot, CELLS)]
 
 
-def names(found: Sequence[Sequence[Cell]]) -> list[list[int]]:
+def names(found: Sequence[Group]) -> list[list[int]]:
     """The places of the cells of each group in `CELLS`."""
-    return [[CELLS.index(cell) for cell in group] for group in found]
+    return [[SLOTS.index(slot) for slot in group.slots] for group in found]
 
 
-def ratio(of: int, over: int) -> Pair:
-    return CELLS[of], CELLS[over]
+def ratio(of: int, over: int, rank: int = OF_PROCESSES) -> Edge:
+    return Edge(SLOTS[of], SLOTS[over], rank)
 
 
 def test_cells_that_ratios_connect_are_together() -> None:
-    found = groups(CELLS[:6], [ratio(0, 2), ratio(4, 2), ratio(3, 5)])
+    found = groups(SLOTS[:6], [ratio(0, 2), ratio(4, 2), ratio(3, 5)])
     assert names(found) == [[0, 2, 4], [1], [3, 5]]
 
 
-def test_a_ratio_of_two_ns_makes_no_group() -> None:
-    assert names(groups([CELLS[0], CELLS[16]], [ratio(16, 0)])) == [[0], [16]]
-
-
 def test_a_group_that_is_too_large_is_divided_and_the_first_ratios_stay_whole() -> None:
-    chain = [ratio(k, k + 1) for k in (*range(0, 11, 2), *range(1, 11, 2))]
-    found = names(groups(CELLS[:12], chain, most_cells=lambda _: 8))
+    chain = [ratio(k, k + 1, rank=k % 2) for k in range(11)]
+    found = names(groups(SLOTS[:12], chain, room=Room(most={"echo": 8})))
     assert max(map(len, found)) <= 8
     for first in range(0, 12, 2):
         assert any({first, first + 1} <= set(group) for group in found)
@@ -73,9 +73,13 @@ def test_what_does_not_fit_into_memory_is_divided() -> None:
     asked = [ratio(0, 1), ratio(2, 3), ratio(0, 2)]
     needs = {cell: memory_bytes(cell, ECHO) for cell in CELLS[:4]}
     whole = sum(needs.values())
-    assert names(groups(needs, asked, most_bytes=whole, needs=needs)) == [[0, 1, 2, 3]]
-    assert names(groups(needs, asked, most_bytes=whole - 1, needs=needs)) == [[0, 1], [2, 3]]
-    assert names(groups(needs, asked, most_bytes=100 * MIB, needs=needs)) == [[0], [1], [2], [3]]
+    for most_bytes, expected in (
+        (whole, [[0, 1, 2, 3]]),
+        (whole - 1, [[0, 1], [2, 3]]),
+        (100 * MIB, [[0], [1], [2], [3]]),
+    ):
+        room = Room(needs=needs, most_bytes=most_bytes)
+        assert names(groups(SLOTS[:4], asked, room=room)) == expected
 
 
 def test_a_command_needs_its_own_processes_and_what_is_served_a_generator() -> None:
@@ -105,18 +109,23 @@ def test_a_stack_needs_its_services() -> None:
     assert whole > alone > plain + 256 * MIB  # of its buffers
 
 
-@given(st.lists(st.tuples(ANY, ANY)), st.integers(2, 8))
-def test_every_cell_is_in_one_group(asked: list[Pair], most: int) -> None:
-    found = groups(CELLS[:16], asked, most_cells=lambda _: most)
+@given(st.lists(st.tuples(*[st.sampled_from(SLOTS[:16])] * 2)), st.integers(2, 8))
+def test_every_cell_is_in_one_group_or_alone_for_a_reason(
+    asked: list[tuple[Slot, Slot]], most: int
+) -> None:
+    found = groups(SLOTS[:16], list(itertools.starmap(Edge, asked)), room=Room(most={"echo": most}))
     assert sorted(itertools.chain.from_iterable(names(found))) == list(range(16))
-    assert all(len(group) <= most for group in found)
+    assert all(len(group.slots) <= most for group in found)
+    assert all((len(group.slots) == 1) == bool(group.alone) for group in found)
 
 
 def test_threads_are_in_turn_with_processes_and_arms_with_the_one_they_differ_from() -> None:
-    of = names(pairs(CELLS))
+    edges = ratio_edges(CELLS, lambda _: "cores")
+    of = [[SLOTS.index(slot) for slot in edge[:2]] for edge in edges]
     threads, processes = range(0, 8, 2), range(1, 8, 2)  # by arm, N = 1, asyncio
     over_processes = [[threads[3], processes[0]], [threads[3], processes[1]]]
-    assert of[:2] == over_processes  # which a study is about
+    first = [pair for pair, edge in zip(of, edges, strict=True) if edge.rank == OF_PROCESSES]
+    assert first[:2] == over_processes  # which a study is about
     assert [threads[3], processes[3]] not in of  # they have no GIL
     for above, below in itertools.pairwise(reversed(threads)):
         assert [above, below] in of
@@ -126,20 +135,17 @@ def test_threads_are_in_turn_with_processes_and_arms_with_the_one_they_differ_fr
     assert not any(a == b for a, b in of)
 
 
-def test_a_twin_is_in_the_group_of_its_cell() -> None:
-    threads, processes = CELLS[6], CELLS[1]
-    twin = replace(threads, twin=True)
-    cells = [threads, processes, twin]
-    (group,) = groups(cells, pairs(cells))
-    assert group == (threads, processes, twin)
-
-
 def test_what_is_not_measured_in_turn_has_a_reason() -> None:
     facts = TURNING["echo"]
-    assert why_alone(CELLS[0], facts, cpus=2) is None
-    assert "workers for each CPU" in (why_alone(replace(CELLS[0], workers=9), facts, 2) or "")
-    assert why_alone(replace(CELLS[0], arm="go"), facts, 2) == "another runtime has no slices"
-    assert why_alone(CELLS[0], replace(facts, alone="timers"), 2) == "timers"
+    assert alternation_blocker(CELLS[0], facts, cpus=2) is None
+    assert "workers for each CPU" in (
+        alternation_blocker(replace(CELLS[0], workers=9), facts, 2) or ""
+    )
+    assert (
+        alternation_blocker(replace(CELLS[0], arm="go"), facts, 2)
+        == "another runtime has no slices"
+    )
+    assert alternation_blocker(CELLS[0], replace(facts, alone="timers"), 2) == "timers"
 
 
 def test_a_server_is_loaded_in_turn_where_its_load_can_pause(
@@ -148,7 +154,7 @@ def test_a_server_is_loaded_in_turn_where_its_load_can_pause(
     def why(path: str = "x:App", services: Sequence[str] = (), **parameters: object) -> str:
         facts = WorkloadFacts(path=path, served=True, alone=None, services=list(services))
         cell = replace(CELLS[0], workload="app", parameters=parameters)
-        return why_alone(cell, facts, cpus=2) or ""
+        return alternation_blocker(cell, facts, cpus=2) or ""
 
     app = "workers.workloads.app:App"
     assert why() == why(rate_per_s=0.0, keep_alive=True) == why(app, server="loops") == ""
@@ -167,10 +173,10 @@ def test_a_server_is_loaded_in_turn_where_its_load_can_pause(
 
 def test_a_client_takes_turns_where_its_service_answers_at_once() -> None:
     facts = WorkloadFacts(path="scrape", alone=None, services=["site"])
-    assert why_alone(CELLS[0], facts, 2) is None
-    assert why_alone(replace(CELLS[0], parameters={"delay_ms": 0}), facts, 2) is None
+    assert alternation_blocker(CELLS[0], facts, 2) is None
+    assert alternation_blocker(replace(CELLS[0], parameters={"delay_ms": 0}), facts, 2) is None
     late = replace(CELLS[0], parameters={"delay_ms": 20})
-    assert why_alone(late, facts, 2) == "its services answer after a delay"
+    assert alternation_blocker(late, facts, 2) == "its services answer after a delay"
     assert memory_bytes(CELLS[0], facts) == memory_bytes(CELLS[0], ECHO) + 60 * MIB  # its own site
 
 
@@ -178,15 +184,25 @@ def test_a_cell_with_a_service_of_its_own_is_measured_alone() -> None:
     facts, cell = TURNING["compute"], replace(CELLS[0], workload="cache")
     for parameters in ({"cache": "valkey"}, {"miss": "postgres"}):
         beside = replace(cell, parameters=parameters)
-        assert why_alone(beside, facts, 2) == "its services go on while it is stopped"
+        assert alternation_blocker(beside, facts, 2) == "its services go on while it is stopped"
     inside = replace(cell, parameters={"cache": "dict", "miss": "cpu"})
-    assert why_alone(inside, facts, 2) is None
+    assert alternation_blocker(inside, facts, 2) is None
 
 
-def made(*, alone: str | None = None, **options: Any) -> Plan:
-    usual = {"workers": ("1,2",), "model": ("threads,processes",), "loop": ("asyncio",)}
+def made(*, alone: str = "", **options: Any) -> Plan:
+    usual: dict[str, Any] = {
+        "workers": ("1,2",),
+        "model": ("threads,processes",),
+        "loop": ("asyncio",),
+        "blocks": 2,
+    }
     limits = {"alone": alone}
-    return planned(workloads=TURNING, blocks=2, limits=limits, **(usual | options))
+    return planned(workloads=TURNING, limits=limits, **(usual | options))
+
+
+def reasons(plan: Plan) -> dict[Slot, str]:
+    """Why runs are alone, by their place."""
+    return {slot: group.alone for group in plan.groups for slot in group.slots if group.alone}
 
 
 @pytest.fixture
@@ -194,13 +210,14 @@ def plan() -> Plan:
     return made()
 
 
-def test_a_block_has_its_groups_one_after_the_other_in_an_order_of_the_seed(plan: Plan) -> None:
+def test_a_block_has_its_groups_one_after_the_other_in_an_order_of_the_seed() -> None:
+    plan = made(blocks=20)
     assert plan.order == IN_GROUPS
     orders = set()
     for block in range(20):
         runs = plan.block(block)
         assert [run.position for run in runs] == list(range(len(runs)))
-        assert Counter(run.cell for run in runs) == Counter(plan.every_cell)
+        assert Counter(run.slot for run in runs) == Counter(plan.slots)
         assert [run for batch in plan.together(runs) for run in batch] == runs
         orders.add(tuple(run.cell for run in runs))
         assert plan.block(block) == runs
@@ -209,9 +226,8 @@ def test_a_block_has_its_groups_one_after_the_other_in_an_order_of_the_seed(plan
 
 def test_without_alternation_a_study_is_that_of_1_0() -> None:
     old, new = made(alternate=False), made()
-    assert (old.order, old.groups) == (ORDER, ())
-    assert set(old.alone.values()) == {"--no-alternate"}
-    assert list(old.alone) == list(old.every_cell)
+    assert (old.order, old.in_turn) == (ORDER, [])
+    assert reasons(old) == dict.fromkeys(old.slots, "--no-alternate")
     assert "alternate" not in old.study.document
     assert new.study.document["alternate"] is True
     assert all(len(batch) == 1 for batch in old.together(old.runs))
@@ -219,8 +235,8 @@ def test_without_alternation_a_study_is_that_of_1_0() -> None:
     assert len(old.repeats) == len(new.repeats)
 
 
-def in_groups(plan: Plan, cell: Cell) -> list[int]:
-    return [place for place, group in enumerate(plan.groups) if cell in group]
+def in_groups(plan: Plan, cell: Cell, repeat: int = 0) -> list[int]:
+    return [n for n, group in enumerate(plan.in_turn) if Slot(cell, repeat) in group.slots]
 
 
 def test_a_gain_has_an_a_a_pair_whose_runs_are_in_different_groups() -> None:
@@ -229,24 +245,23 @@ def test_a_gain_has_an_a_a_pair_whose_runs_are_in_different_groups() -> None:
     twin, other = plan.repeats
     assert (twin.model, twin.workers) == ("threads", 1)
     assert (other.model, other.workers) == ("processes", 2)
-    assert in_groups(plan, other) == in_groups(plan, replace(other, twin=False)) != []
-    assert in_groups(plan, twin) == in_groups(plan, other)
-    assert in_groups(plan, replace(twin, twin=False)) not in ([], in_groups(plan, twin))
+    assert in_groups(plan, other, 1) == in_groups(plan, other) != []
+    assert in_groups(plan, twin, 1) == in_groups(plan, other)
+    assert in_groups(plan, twin) not in ([], in_groups(plan, twin, 1))
 
 
 def test_a_gain_of_threads_alone_has_one_more() -> None:
     """The other pair is in turn with the arms that threads are compared with."""
     plan = made(model=("threads",), arm=("3.14,3.14t",))
     in_turn, apart = plan.repeats
-    assert in_groups(plan, in_turn) == in_groups(plan, replace(in_turn, twin=False)) != []
-    assert in_groups(plan, apart) == in_groups(plan, in_turn)
-    assert in_groups(plan, replace(apart, twin=False)) not in ([], in_groups(plan, apart))
+    assert in_groups(plan, in_turn, 1) == in_groups(plan, in_turn) != []
+    assert in_groups(plan, apart, 1) == in_groups(plan, in_turn)
+    assert in_groups(plan, apart) not in ([], in_groups(plan, apart, 1))
 
 
 def test_a_pair_without_a_ratio_in_turn_is_in_no_group() -> None:
     plan = made(model=("threads",))
-    assert plan.groups == ()
-    assert set(plan.alone.values()) == {NOT_COMPARED}
+    assert set(reasons(plan).values()) == {NOT_COMPARED}
     assert len(plan.repeats) == 1
 
 
@@ -257,12 +272,7 @@ def test_a_pair_without_a_ratio_in_turn_is_in_no_group() -> None:
 )
 def test_only_a_gain_of_cells_in_turn_has_one(options: dict[str, Any]) -> None:
     plan = made(**options)
-    apart = [
-        twin
-        for twin in plan.repeats
-        if in_groups(plan, twin) != in_groups(plan, replace(twin, twin=False))
-    ]
-    assert apart == []
+    assert all(in_groups(plan, cell, 1) == in_groups(plan, cell) for cell in plan.repeats)
     assert len(plan.repeats) <= 2
 
 
@@ -271,7 +281,7 @@ def test_a_pair_for_gains_is_measured_alone_where_no_group_has_room(
 ) -> None:
     monkeypatch.setattr("scaling.study.plan.groups.MOST_CELLS", 3)
     plan = made(model=("threads",), arm=("3.14,3.14t",))
-    assert plan.alone == {plan.repeats[-1]: TOO_LARGE}
+    assert reasons(plan) == {Slot(plan.repeats[-1], 1): TOO_LARGE}
 
 
 def test_finite_work_takes_turns_by_rounds_if_it_can_be_divided() -> None:
@@ -283,7 +293,9 @@ def test_finite_work_takes_turns_by_rounds_if_it_can_be_divided() -> None:
     facts = WorkloadFacts(path="gather", finite=True, alone=None, rounds=rounds, parameters=numbers)
 
     def why(**parameters: float) -> str | None:
-        return why_alone(replace(CELLS[0], workload="gather", parameters=parameters), facts, 2)
+        return alternation_blocker(
+            replace(CELLS[0], workload="gather", parameters=parameters), facts, 2
+        )
 
     assert why() is None
     assert why(tasks=8_000) is None
@@ -295,7 +307,7 @@ def test_finite_work_takes_turns_by_rounds_if_it_can_be_divided() -> None:
     large = memory_bytes(replace(CELLS[0], parameters={"fan_out": 100_000}, workers=2), facts)
     assert large - small > 2 * 100 * MIB
     undivided = replace(facts, rounds=None, alone="all at once")
-    assert why_alone(CELLS[0], undivided, 2) == "all at once"
+    assert alternation_blocker(CELLS[0], undivided, 2) == "all at once"
 
 
 def test_a_plan_says_what_is_measured_in_turn_and_what_is_not() -> None:
@@ -304,7 +316,7 @@ def test_a_plan_says_what_is_measured_in_turn_and_what_is_not() -> None:
     assert " MiB at once; --no-alternate " in line
     assert next(iter(turns_lines(made(alternate=False)))).startswith("no cells are")
     nowhere = made(alone="not on this system")
-    assert nowhere.groups == ()
+    assert nowhere.in_turn == []
     assert list(turns_lines(nowhere)) == ["not in turn: echo: not on this system"]
 
 
@@ -346,12 +358,13 @@ def test_commands_stacks_and_connections_of_one_request_are_planned_in_turn() ->
         return cell.parameters["stack"], cell.parameters["keep_alive"]
 
     both = ["threads", "processes"]
-    assert [({*map(asked, group)}, [cell.model for cell in group]) for group in plan.groups] == [
+    together = [[slot.cell for slot in group.slots] for group in plan.in_turn]
+    assert [({*map(asked, cells)}, [cell.model for cell in cells]) for cells in together] == [
         ({(stack, keep_alive)}, both)
         for stack in ("starlette/loops", "flask/gunicorn-gthread")
         for keep_alive in (True, False)
     ]
-    assert set(plan.alone.values()) == {
+    assert set(reasons(plan).values()) == {
         "the load of an open loop is sent by its schedule",
         NOT_COMPARED,  # uvicorn's processes
     }
@@ -372,7 +385,7 @@ def test_fewer_servers_than_others_are_alive_at_once(served: bool, most: int) ->
     pool = ParameterFacts(type="int", default=1, at_least=1)
     facts = WorkloadFacts(path="x:Pooled", served=served, alone=None, parameters={"pool": pool})
     plan = planned(POOLS, workloads={"pooled": facts})
-    assert [len(group) for group in plan.groups] == [most]
+    assert [len(group.slots) for group in plan.in_turn] == [most]
 
 
 def test_a_group_with_an_invalid_run_is_made_again_as_a_whole(plan: Plan, tmp_path: Path) -> None:

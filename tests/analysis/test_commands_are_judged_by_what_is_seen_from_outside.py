@@ -56,7 +56,7 @@ def test_a_pinned_command_has_the_cpus_of_all_its_workers(cpus: list[int], valid
         seen = from_outside(run)
         assert seen.record
         (one,) = seen.record.workers
-        return with_(seen, cell__pinning=[[0], [1]], record__workers=[with_(one, cpus=cpus)])
+        return with_(seen, placement__pinning=[[0], [1]], record__workers=[with_(one, cpus=cpus)])
 
     assert set(replace(ONE, change=pinned).frame["validity"]) == {validity}
 

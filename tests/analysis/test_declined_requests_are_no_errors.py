@@ -25,7 +25,6 @@ def run(declined: dict[str, int] | None = None, **load: object) -> RunLine:
         arm="3.14t",
         model="threads",
         workers=2,
-        region="cores",
     )
     asked = Load(rate_per_s=1_000.0, offered=30_000, declined=declined or {}, connections=1_024)
     line = with_(MADE.run(cell, random.Random(1)), load=asked)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from msgspec.structs import replace
 
 from scaling.analysis.tables.study import Study
 from scaling.report.explain import cell_to_profile, profiler_commands
@@ -43,7 +44,7 @@ def test_the_commands_fit_the_build_and_name_every_process() -> None:
     perf, none = profiler_commands(cell, 60)
     assert perf == "perf record -F 999 -g -p PID -- sleep 30 && perf report"
     assert none == "# python -m profiling.sampling begins with 3.15"
-    perf, own = profiler_commands(cell.but(arm="3.15t"), 60, "/a b/python", [71, 72])
+    perf, own = profiler_commands(replace(cell, arm="3.15t"), 60, "/a b/python", [71, 72])
     assert "-p 71,72 " in perf
     assert own == "'/a b/python' -m profiling.sampling attach -a -d 30 71"
 

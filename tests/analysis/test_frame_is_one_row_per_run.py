@@ -113,9 +113,9 @@ def test_a_label_has_the_parameters_that_vary_and_no_others() -> None:
 
 def test_labels_of_different_parameters_differ() -> None:
     found = short_labels(
-        [("a", Parameters.of(each)) for each in ({"x": True}, {"x": 1}, {})], simulated=False
+        [("a", Parameters.of(each)) for each in ({"x": True}, {"x": 2}, {})], simulated=False
     )
-    assert sorted(found.values()) == ["a", "a · x=1", "a · x=true"]
+    assert sorted(found.values()) == ["a", "a · x=2", "a · x=true"]
 
 
 def test_a_file_name_is_short_and_its_own() -> None:

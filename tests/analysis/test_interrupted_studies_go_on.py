@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scaling.journal.record import Cell, RunLine
 from scaling.run.session import Done, InterruptedStudyError, Replay, drive
 from scaling.study.plan.cells import Plan
-from scaling.study.plan.order import PlannedRun, one_block
+from scaling.study.plan.order import PlannedRun, Slot, one_block
 from tests.support.driving import (
     Pretended,
     Told,
@@ -50,7 +50,7 @@ def test_an_interrupted_study_goes_on_with_what_is_missing(plan: Plan, tmp_path:
 @given(st.data())
 def test_wherever_a_study_stops_it_goes_on_as_if_it_had_not(data: st.DataObject) -> None:
     """The one order of runs and attempts, whatever was invalid, cut anywhere."""
-    runs = [run for block in range(2) for run in one_block(CELLS, block, seed=3)]
+    runs = [run for block in range(2) for run in one_block(map(Slot, CELLS), block, seed=3)]
     every = [(run, attempt) for run in runs for attempt in (1, 2)]
     judge = doubts(*data.draw(st.lists(st.sampled_from(every), unique=True)))
 

@@ -134,7 +134,7 @@ def pinned(found: list[int] | None) -> Change:
     on = {0: [0], 1: found}
     return lambda run: with_(
         of_workers(run, lambda worker: with_(worker, cpus=on[worker.index])),
-        cell__pinning=[[0], [1]],
+        placement__pinning=[[0], [1]],
     )
 
 

@@ -121,13 +121,14 @@ def test_a_study_is_planned_pinned_and_in_turn(
 ) -> None:
     plan = planned(topology, described_here, pin=True)
     assert {cell.workers for cell in plan.cells} == set(COUNTS[name])
-    for cell in plan.cells:
-        assert cell.region == topology.region(cell.workers)
-        assert cell.pinning == pinning(cpu_order(topology), cell.workers)
-    for group in plan.groups:
-        (n,) = {cell.workers for cell in group if not cell.twin}  # that of a gain has another N
+    for n in COUNTS[name]:
+        placement = plan.placement(n)
+        assert placement.region == topology.region(n)
+        assert placement.pinning == pinning(cpu_order(topology), n)
+    for group in plan.in_turn:
+        (n,) = {cell.workers for cell, repeat in group.slots if not repeat}  # a gain's has another
         assert n <= MOST_PER_CPU * topology.usable_logical
-    assert plan.groups
+    assert plan.in_turn
 
 
 @pytest.mark.parametrize(
@@ -168,8 +169,8 @@ def test_free_memory_has_no_part_in_the_choice(described_here: Description, tmp_
         planned(topology, described_here, free_bytes=free_bytes, time="30min")
         for free_bytes in (math.inf, 0)
     )
-    assert roomy.groups
-    assert not tight.groups
+    assert roomy.in_turn
+    assert not tight.in_turn
     assert tight.study == roomy.study
     assert tight.fitted == roomy.fitted
     assert cost_of(tight).total_s < cost_of(roomy).total_s

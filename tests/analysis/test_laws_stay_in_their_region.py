@@ -52,7 +52,7 @@ def test_coherency_that_is_proven_has_a_peak() -> None:
 
 
 def test_few_points_a_single_one_and_an_unknown_machine_have_none() -> None:
-    unknown = replace(STUDY, change=changing(cell__region=None))
+    unknown = replace(STUDY, change=changing(placement__region=None))
     for study in (FEW, obeying((1,)), unknown):
         assert laws(study.study).empty
         assert not list(LAWS.grids(study.study))

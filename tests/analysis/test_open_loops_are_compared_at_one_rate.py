@@ -12,7 +12,7 @@ import pytest
 from scaling.analysis.gate import chosen
 from scaling.analysis.statistics.drift import drift
 from scaling.analysis.tables.derived import SPEEDUP
-from scaling.analysis.tables.ratios import EQUAL_CELLS
+from scaling.analysis.tables.pairs import EQUAL_CELLS
 from scaling.analysis.tables.study import Study
 from scaling.base.errors import UsageError
 from scaling.journal.record import RunLine, Ticks

@@ -14,7 +14,7 @@ from tests.support.noise import (
     BESIDE,
     SHUFFLED,
     Noise,
-    compare_cells,
+    compare_slots,
     gained,
     half_widths,
     scatters,
@@ -27,7 +27,7 @@ OF_THE_MACHINE = Noise(machine=20.0, process=1.0, inside=0.1)
 def pair_over_gain(noise: Noise, levels: Levels) -> float:
     """The scatter of A/A pairs over that of gains, in the study `compare`."""
     design = replace(AFTER, levels=levels)
-    found = [scatters(compare_cells(), BLOCKS, design, noise, seed) for seed in range(10)]
+    found = [scatters(compare_slots(), BLOCKS, design, noise, seed) for seed in range(10)]
     pairs, gains = np.sqrt(np.mean(np.square(found), axis=0))
     return float(pairs / gains)
 

@@ -166,7 +166,7 @@ def test_the_same_journal_gives_the_same_page() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["compare", "app-fastapi", "primitives"])
 def test_without_its_plots_a_page_is_small(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scaling.report.page.svg", lambda drawn: "<svg></svg>")
+    monkeypatch.setattr("scaling.report.view.plots.svg", lambda *_: "<svg></svg>")
     shown = page(study_of(PUBLISHED / "epyc-2-cores-3" / name))
     assert len(shown.encode()) <= 400_000
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from scaling.journal.record import Cell
 from scaling.study.plan.cells import Plan
-from scaling.study.plan.order import one_block
+from scaling.study.plan.order import Slot, one_block
 from tests.support.plans import ECHO_FILE, planned
 from workers.cell import Cell as ChildCell
 from workers.cell import read_cell
@@ -28,7 +28,7 @@ SEEDS = st.integers(-(2**64), 2**64)
 
 
 def order(blocks: int, seed: int, cells: list[Cell] = CELLS) -> list[tuple[int, int, Cell]]:
-    runs = (run for block in range(blocks) for run in one_block(cells, block, seed))
+    runs = (run for block in range(blocks) for run in one_block(map(Slot, cells), block, seed))
     return [(run.block, run.position, run.cell) for run in runs]
 
 
@@ -60,7 +60,7 @@ def test_blocks_and_seeds_differ_from_one_another(seed: int, other: int) -> None
 @given(SEEDS)
 def test_cells_whose_ratio_is_taken_stand_together(seed: int) -> None:
     """Both arms of an N are neighbours, the Ns of a loop stand together, and so do the loops."""
-    cells = [run.cell for run in one_block(CELLS, 0, seed)]
+    cells = [run.cell for run in one_block(map(Slot, CELLS), 0, seed)]
     for alike in (
         lambda cell: (cell.workload, cell.loop, cell.workers),
         lambda cell: (cell.workload, cell.loop),
@@ -74,7 +74,7 @@ def test_cells_whose_ratio_is_taken_stand_together(seed: int) -> None:
 @given(SEEDS)
 def test_every_order_inside_a_group_comes_up(seed: int) -> None:
     """Over blocks each cell is the first of its group, and each group the first of its block."""
-    first = [next(one_block(CELLS, block, seed)).cell for block in range(600)]
+    first = [next(one_block(map(Slot, CELLS), block, seed)).cell for block in range(600)]
     assert set(first) == set(CELLS)
 
 
@@ -82,11 +82,11 @@ def test_the_order_for_a_seed_is_this_one_on_every_machine_and_python() -> None:
     """Journals are resumed by it: one that changes needs another number (`ORDER`)."""
     cells = [replace(CELLS[0], workers=workers) for workers in range(1, 9)]
     first, second = (
-        [run.cell.workers for run in one_block(cells, n, 1, levels=())] for n in (0, 1)
+        [run.cell.workers for run in one_block(map(Slot, cells), n, 1, levels=())] for n in (0, 1)
     )
     assert first == [6, 8, 3, 2, 7, 4, 1, 5]
     assert second == [3, 7, 6, 8, 4, 1, 5, 2]
-    nested = " ".join(str(CELLS.index(run.cell)) for run in one_block(CELLS, 0, seed=1))
+    nested = " ".join(str(CELLS.index(run.cell)) for run in one_block(map(Slot, CELLS), 0, seed=1))
     assert nested == "1 4 5 2 3 0 10 7 9 6 11 8 21 18 19 22 20 23 12 15 17 14 16 13"
 
 

@@ -132,9 +132,10 @@ def test_cells_that_are_alive_at_once_fit_into_free_memory() -> None:
     for free_gib in (1000, 6, 3):
         made = of_state(free_gib=free_gib)
         assert all(
-            sum(made.needs[cell] for cell in group) <= free_gib * GIB for group in made.groups
+            sum(made.needs[slot.cell] for slot in group.slots) <= free_gib * GIB
+            for group in made.in_turn
         )
-        largest.append(max(map(len, made.groups)))
+        largest.append(max(len(group.slots) for group in made.in_turn))
     assert largest[0] > largest[1] > largest[2]
 
 
@@ -216,7 +217,8 @@ def test_connections_need_a_port_each_at_their_end(
 ) -> None:
     facts, ports = replace(SERVED, served=True), 1500
     found = {
-        n: too_few_ports(facts, cell(n).but(parameters=parameters), n * 1000, ports) for n in (1, 2)
+        n: too_few_ports(facts, replace(cell(n), parameters=parameters), n * 1000, ports)
+        for n in (1, 2)
     }
     assert [n for n, reason in found.items() if reason is None] == possible
     if 2 not in possible:
@@ -245,7 +247,7 @@ def test_connections_need_a_port_each_at_their_end(
 def test_connections_are_in_rooms_of_one_size(
     parameters: dict[str, ParameterValue], reason: str | None
 ) -> None:
-    found = unfit_for_rooms(cell(2).but(parameters=parameters), 20)
+    found = unfit_for_rooms(replace(cell(2), parameters=parameters), 20)
     assert (found is None) if reason is None else reason in (found or "")
 
 

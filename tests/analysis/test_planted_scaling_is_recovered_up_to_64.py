@@ -15,6 +15,7 @@ from scaling.analysis.laws import USL, fit
 from scaling.analysis.statistics.intervals import medians
 from scaling.analysis.tables.words import RATE
 from scaling.journal.record import Cell
+from scaling.study.plan.order import Slot
 from tests.support.noise import AFTER, Noise, simulated
 from tests.support.simulated_laws import usl
 from tests.support.words import worded
@@ -44,7 +45,7 @@ def runs_of(
         for model, planted in zip(MODELS, (threads, processes), strict=True)
     }
     found = {model: np.empty((BLOCKS, len(NS))) for model in MODELS}
-    for run, percent in simulated(CELLS, BLOCKS, AFTER, Noise(), seed):
+    for run, percent in simulated([*map(Slot, CELLS)], BLOCKS, AFTER, Noise(), seed):
         at = NS.index(run.cell.workers)
         found[run.cell.model][run.block, at] = true[run.cell.model][at] * math.exp(percent / 100)
     return found

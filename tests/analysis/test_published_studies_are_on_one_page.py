@@ -12,7 +12,6 @@ from scaling.analysis.tables.study import Study
 from scaling.analysis.tables.words import OPEN, RATE
 from scaling.base.console import new_console
 from scaling.base.errors import UsageError
-from scaling.report import programs
 from scaling.report.index import HEADINGS, counts, index_page, is_index, ratios, write_index
 from scaling.report.publish import PAGE, publish
 from scaling.report.render.svg import svg
@@ -194,12 +193,6 @@ def test_publish_writes_it_anew_where_there_is_one_and_no_other_page(
 
 
 # --- pictures ------------------------------------------------------------------------------------
-
-
-def test_the_picture_of_all_programs_is_of_the_published_figures() -> None:
-    shown = (PUBLISHED / programs.FILE_NAME).read_text(encoding="utf-8")
-    drawn = programs.programs(ratios(PUBLISHED)).figure
-    assert shown == svg(drawn, programs.FILE_NAME, programs.TITLE), "`nox -s quotes` writes it"
 
 
 def test_the_picture_of_the_rule_has_each_word_as_it_is_now() -> None:

@@ -173,7 +173,7 @@ def test_the_peak_is_the_median_of_the_better_baseline_and_rates_are_one_for_all
         assert had == rates
     assert (len(configurations), plan.calibrations) == (18, [])
     assert plan.asked == len(plan.cells)
-    assert all(isinstance(cell.parameters["rate_per_s"], float) for cell in plan.every_cell)
+    assert all(isinstance(cell.parameters["rate_per_s"], float) for cell, _ in plan.slots)
     begins, ends = told.notes
     assert begins == "calibrating serve: 6 runs, 16 s"
     assert "3.14+mimalloc · 2 processes: 5,210 requests/s (5,110–7,820); rates: " in ends

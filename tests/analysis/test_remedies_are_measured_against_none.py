@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace as with_
 
 from scaling.base.errors import UsageError
 from scaling.builds.arms import parse_arm
@@ -12,7 +13,8 @@ from scaling.report.view.notes import controls_that_help
 from scaling.report.view.tables import SETTINGS as SETTINGS_TABLE
 from scaling.report.view.view import view_of
 from scaling.study.file import load_study_file
-from scaling.study.plan.groups import groups
+from scaling.study.plan.groups import Edge, groups
+from scaling.study.plan.order import Slot
 from scaling.study.questions import THROUGHPUT
 from scaling.study.remedies import remedies_of, remedies_of_application
 from tests.support.cli import Command
@@ -133,7 +135,7 @@ def test_a_remedy_of_another_build_is_refused_with_the_reason(arm: str, reason: 
     ],
 )
 def test_a_place_without_use_for_it_says_why(name: str, place: dict[str, Any], reason: str) -> None:
-    assert str(parse_arm(f"{BASE}+{name}").unfit(ECHO.but(**place))).startswith(reason)
+    assert str(parse_arm(f"{BASE}+{name}").unfit(with_(ECHO, **place))).startswith(reason)
 
 
 def test_the_study_of_an_application_has_a_peak_and_half_of_it() -> None:
@@ -156,10 +158,10 @@ def test_all_remedies_are_in_turn_with_none() -> None:
     fit = [
         name for name in REMEDIES if fits(name) and parse_arm(f"{BASE}+{name}").unfit(ECHO) is None
     ]
-    arms = [ECHO.but(arm=f"{BASE}+{name}") for name in fit]
-    cells = [*arms, ECHO.but(twin=True), arms[0].but(twin=True)]
-    (together,) = groups([ECHO, *cells], [(each, ECHO) for each in cells])
-    assert len(together) == 1 + len(cells)
+    arms = [with_(ECHO, arm=f"{BASE}+{name}") for name in fit]
+    slots = [*map(Slot, arms), Slot(ECHO, 1), Slot(arms[0], 1)]
+    (together,) = groups([Slot(ECHO), *slots], [Edge(each, Slot(ECHO)) for each in slots])
+    assert len(together.slots) == 1 + len(slots)
 
 
 @pytest.mark.parametrize(
@@ -176,7 +178,7 @@ def test_all_remedies_are_in_turn_with_none() -> None:
 def test_what_changes_nothing_about_the_state_is_refused(
     arm: str, model: str, parameters: dict[str, object], reason: str
 ) -> None:
-    state = ECHO.but(workload="state", parameters=parameters, model=model)
+    state = with_(ECHO, workload="state", parameters=parameters, model=model)
     assert reason in (parse_arm(arm).unfit(state) or "")
     if not arm.endswith("own-code"):
         assert "it is for workloads state, state-pass and serve-state" in (

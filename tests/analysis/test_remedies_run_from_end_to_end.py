@@ -20,12 +20,11 @@ def test_rates_are_those_of_the_arm_without_a_remedy() -> None:
             arm=arm,
             model="threads",
             workers=2,
-            region="cores",
             parameters={"rate_per_s": "50%"},
         )
         for arm in ("3.14t", "3.14t+recv64k", "3.14t+nogc")
     ]
-    (needed,) = calibrations_for(cells)
+    (needed,) = calibrations_for(cells, lambda _: "cores")
     assert [cell.arm for cell in needed.candidates] == ["3.14t"]
 
 

@@ -33,7 +33,7 @@ from tests.support.driving import (
     believes,
     doubts,
     driven,
-    key,
+    keys,
     opened,
     small_plan,
 )
@@ -73,7 +73,7 @@ def test_a_block_is_done_when_its_last_run_has_been_made_again(plan: Plan, tmp_p
         def block_done(self, block: int, text: str) -> None:
             done_at.append((block, len(runs.done)))
 
-    in_a_block = len(plan.every_cell)
+    in_a_block = len(plan.slots)
     driven(plan, tmp_path, runs, told=Counting(), extra=Machine({in_a_block - 1}).extra())
     assert runs.attempts[in_a_block] == 2
     assert done_at == [(0, in_a_block + 1)]
@@ -255,7 +255,7 @@ def tried(blocks: int, folder: Path, runs: Crashing) -> tuple[Plan, Told]:
     with JournalFile(folder / FILE_NAME) as written:
         if written.head is None:
             head = FakeStudy(variants={"echo": [{}], "compute": [{}]}).first_line
-            written.append(with_(head, blocks=blocks, runs_per_block=len(plan.every_cell)))
+            written.append(with_(head, blocks=blocks, runs_per_block=len(plan.slots)))
     _, told = driven(plan, folder, runs, crashed)
     with JournalFile(folder / FILE_NAME) as written:
         assert is_complete(plan, written.runs, crashed)
@@ -264,7 +264,7 @@ def tried(blocks: int, folder: Path, runs: Crashing) -> tuple[Plan, Told]:
 
 def echoes(plan: Plan) -> int:
     """How many runs of the failing workload a block has."""
-    return sum(cell.workload == FAILING for cell in plan.every_cell)
+    return sum(cell.workload == FAILING for cell, _ in plan.slots)
 
 
 def test_it_is_run_in_two_blocks_and_no_more(tmp_path: Path) -> None:
@@ -300,7 +300,7 @@ def test_it_is_given_up_wherever_the_study_was_interrupted(stop_at: int, tmp_pat
     with pytest.raises(InterruptedStudyError):
         tried(4, tmp_path / "cut", first)
     tried(4, tmp_path / "cut", second)
-    assert [*map(key, first.done + second.done)] == [*map(key, whole.done)]
+    assert keys(first.done + second.done) == keys(whole.done)
     assert first.attempts + second.attempts == whole.attempts
 
 

@@ -27,10 +27,8 @@ def expected_s(cell: Cell) -> float | None:
     return None if cell.workload == "sleep" else EXPECTED_S
 
 
-def cell(workload: str, workers: int = 1, *, twin: bool = False) -> Cell:
-    return Cell(
-        workload=workload, loop="asyncio", arm="3.14t", model="threads", workers=workers, twin=twin
-    )
+def cell(workload: str, workers: int = 1) -> Cell:
+    return Cell(workload=workload, loop="asyncio", arm="3.14t", model="threads", workers=workers)
 
 
 def took(which: Cell, seconds: float | None) -> RunLine:
@@ -62,9 +60,6 @@ def test_a_finite_run_takes_what_runs_of_its_cell_took_and_before_that_nobody_kn
     assert time.left == Left(100.0, unknown=2)
     time.learn(took(cell("sleep", 2), 20.0))
     assert time.left == Left(140.0)
-    twin = account(cell("sleep", twin=True))  # as long as its cell
-    twin.learn(took(cell("sleep"), 40.0))
-    assert twin.left == Left(40.0)
 
 
 def test_a_run_of_unknown_length_teaches_nothing() -> None:
@@ -94,7 +89,7 @@ def test_a_study_that_goes_on_has_learnt_already(plan: Plan, tmp_path: Path) -> 
     with pytest.raises(InterruptedStudyError):
         driven(plan, tmp_path, OneBlock())
     _, told = driven(plan, tmp_path)
-    assert told.left[0] == pytest.approx(Left(RUN_S * len(plan.every_cell)))
+    assert told.left[0] == pytest.approx(Left(RUN_S * len(plan.slots)))
 
 
 @pytest.mark.parametrize(
@@ -125,5 +120,5 @@ def test_it_comes_after_every_block_but_the_last(plan: Plan, tmp_path: Path) -> 
     _, told = driven(plan, tmp_path, Measured())
     ((block, text),) = told.blocks  # of two
     assert block == 0
-    in_a_block = len(plan.every_cell)
+    in_a_block = len(plan.slots)
     assert text == f"block 1 of 2 done · {in_a_block * RUN_S:.0f} s left"

@@ -10,7 +10,7 @@ from scaling.analysis.arrays import Floats
 from scaling.analysis.statistics.hypotheses import splits
 from scaling.analysis.tables.ratios import STATES
 from scaling.analysis.tables.words import OPEN, RATE, SAME, as_counted, is_proven, side_of
-from tests.support.noise import AFTER, Noise, compare_cells, simulated
+from tests.support.noise import AFTER, Noise, compare_slots, simulated
 from tests.support.words import worded, wrong
 
 SEED = 20261120
@@ -132,7 +132,7 @@ def paired_runs(seed: int, blocks: int) -> Floats:
 
     As multiples of 3 %, shape (blocks, pairs).
     """
-    runs = simulated(compare_cells(), blocks, AFTER, Noise(), seed)
+    runs = simulated(compare_slots(), blocks, AFTER, Noise(), seed)
     rows = [
         {
             "pair": f"{run.cell.arm} {run.cell.workers}",
@@ -141,7 +141,7 @@ def paired_runs(seed: int, blocks: int) -> Floats:
             "log": value / 3,
         }
         for run, value in runs
-        if not run.cell.twin
+        if not run.repeat
     ]
     table = pd.DataFrame(rows).pivot_table(index="block", columns=["model", "pair"], values="log")
     return np.asarray(table["threads"] - table["processes"])

@@ -11,8 +11,9 @@ from datetime import timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-from scaling.journal.record import Cell, encode_line
+from scaling.journal.record import encode_line
 from scaling.study import controls
+from scaling.study.plan.order import Slot
 from tests.benchmarks.figure import Effort, Figure
 from tests.support.children import environment
 from tests.support.runs import STARTED_AT, with_
@@ -58,8 +59,8 @@ def figures(effort: Effort) -> Iterator[Figure]:
     """Seconds and MiB of fresh processes of `scaling`, imports included."""
     with tempfile.TemporaryDirectory() as folder:
         large, usual = Path(folder) / "large.jsonl", Path(folder) / "usual.jsonl"
-        fabricate(large, [*ECHO.every_cell, *CONTROLS.every_cell, *twins(4)], BLOCKS)
-        fabricate(usual, [*USUAL.every_cell, *CONTROLS.every_cell, *twins(1)], USUAL_BLOCKS)
+        fabricate(large, [*ECHO.slots, *CONTROLS.slots, *twins(4)], BLOCKS)
+        fabricate(usual, [*USUAL.slots, *CONTROLS.slots, *twins(1)], USUAL_BLOCKS)
         repeats = range(max(1, effort.pairs // 4))
         found = [used("show", str(large)) for _ in repeats]
         size = f"{large.stat().st_size / 1e6:,.0f} MB, CPU {found[0].cpu_s:.1f} s"
@@ -87,35 +88,35 @@ def used(*arguments: str) -> Used:
     return Used(wall_s, of.ru_utime + of.ru_stime, of.ru_maxrss / 1024)
 
 
-def twins(count: int) -> list[Cell]:
+def twins(count: int) -> list[Slot]:
     """Hidden duplicates of the first cells of `echo`."""
-    return [with_(cell, twin=True) for cell in list(USUAL.every_cell)[:count]]
+    return [Slot(cell, 1) for cell in USUAL.every_cell[:count]]
 
 
-def fabricate(path: Path, cells: list[Cell], blocks: int) -> None:
+def fabricate(path: Path, slots: list[Slot], blocks: int) -> None:
     """Write a journal of every cell in every block, in random order, without measuring.
 
     A line is made by putting its place into one that was made before: a run takes a hundred times
     as long to make up as to write.
     """
     rng = random.Random(1)
-    made = [[pieces(cell, rng) for _ in range(min(DIFFERENT, blocks))] for cell in cells]
+    made = [[pieces(slot, rng) for _ in range(min(DIFFERENT, blocks))] for slot in slots]
     head = ECHO.first_line
     both = {**head.workloads, **CONTROLS.first_line.workloads}
     with path.open("wb") as file:
         file.write(encode_line(with_(head, workloads=both, blocks=blocks)))
         for block in range(blocks):
-            for position, place in enumerate(rng.sample(range(len(cells)), len(cells))):
-                seconds = block * S_PER_BLOCK + position * S_PER_BLOCK // len(cells)
+            for position, place in enumerate(rng.sample(range(len(slots)), len(slots))):
+                seconds = block * S_PER_BLOCK + position * S_PER_BLOCK // len(slots)
                 at = f"{STARTED_AT + timedelta(seconds=seconds):%Y-%m-%dT%H:%M:%SZ}"
                 before, between, after = rng.choice(made[place])
                 where = b'"block":%d,"position":%d' % (block, position)
                 file.write(b"".join((before, where, between, b'"at":"%s"' % at.encode(), after)))
 
 
-def pieces(cell: Cell, rng: random.Random) -> tuple[bytes, bytes, bytes]:
+def pieces(slot: Slot, rng: random.Random) -> tuple[bytes, bytes, bytes]:
     """A run's line without its place in the study: before it, between its two parts, after them."""
-    line = encode_line(ECHO.run(cell, rng))
+    line = encode_line(with_(ECHO.run(slot.cell, rng), repeat=slot.repeat))
     before, rest = line.split(b'"block":0,"position":0', 1)
     between, after = rest.split(f'"at":"{STARTED_AT:%Y-%m-%dT%H:%M:%SZ}"'.encode(), 1)
     return before, between, after

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from scaling.journal.file import JournalFile
-from scaling.journal.record import Cell, Memory, RunLine
+from scaling.journal.record import Key, Memory, RunLine
 from scaling.run.session import Done, Judge, drive
 from scaling.run.time_left import ExtraTime, Left
 from scaling.study.plan.cells import Plan
@@ -14,8 +14,6 @@ from scaling.study.plan.order import PlannedRun
 from tests.support.plans import planned
 from tests.support.runs import with_
 from tests.support.studies import FakeStudy
-
-type Key = tuple[int, Cell]
 
 RUN_S = 4.0  # what every pretended run takes
 WHY_BUSY = "other processes took 1.2 of 2 CPUs"
@@ -90,6 +88,7 @@ class Pretended:
             outcome="crashed",
             block=run.block,
             position=run.position,
+            repeat=run.repeat,
             attempt=run.attempt,
             elapsed_s=RUN_S,
             signal=11,
@@ -112,7 +111,7 @@ class Measured(Pretended):
         """A valid run."""
         place = {"block": run.block, "position": run.position}
         line = self._made.run(run.cell, self._rng, **place)
-        return with_(line, attempt=run.attempt, elapsed_s=RUN_S)
+        return with_(line, repeat=run.repeat, attempt=run.attempt, elapsed_s=RUN_S)
 
 
 class Machine:
@@ -147,20 +146,16 @@ def believes(line: RunLine) -> str | None:
     return None
 
 
-def key(run: PlannedRun | RunLine) -> Key:
-    return run.block, run.cell
-
-
 def keys(runs: Sequence[PlannedRun | RunLine]) -> list[Key]:
-    return [key(run) for run in runs]
+    return [run.key for run in runs]
 
 
 def doubts(*invalid: tuple[PlannedRun, int]) -> Judge:
     """A judge to whom all runs are valid but these attempts of these runs."""
-    those = {(key(run), attempt) for run, attempt in invalid}
+    those = {(run.key, attempt) for run, attempt in invalid}
 
     def judge(line: RunLine) -> str | None:
-        return "throttled" if (key(line), line.attempt) in those else None
+        return "throttled" if (line.key, line.attempt) in those else None
 
     return judge
 

@@ -12,11 +12,11 @@ from msgspec.structs import replace
 
 from scaling.analysis.statistics.intervals import ratio_medians
 from scaling.journal.record import Cell
-from scaling.study.plan.order import LEVELS, Levels, PlannedRun, one_block
+from scaling.study.plan.order import LEVELS, Levels, PlannedRun, Slot, one_block
 
 # Orders that were tried, and that today's is compared with.
 SHUFFLED: Levels = ()  # all cells of a block as one
-BESIDE: Levels = (*LEVELS[:-1], lambda cell: str(cell.workers))  # A/A pairs inside their N
+BESIDE: Levels = (*LEVELS[:-1], lambda slot: str(slot.cell.workers))  # A/A pairs inside their N
 
 
 @dataclass(frozen=True)
@@ -55,43 +55,42 @@ BEFORE = Design(2.0, 0.3, SHUFFLED)
 AFTER = Design(0.4, 0.1)
 
 
-def scale_cells() -> list[Cell]:
-    """The cells of the study `scale` on two cores, its A/A pairs included."""
+def scale_slots() -> list[Slot]:
+    """What a block of the study `scale` has on two cores, its A/A pairs included."""
 
-    def cell(workload: str, loop: str, n: int, *, twin: bool = False) -> Cell:
-        return Cell(
-            workload=workload, loop=loop, arm="3.14t", model="threads", workers=n, twin=twin
-        )
+    def slot(workload: str, loop: str, n: int, repeat: int = 0) -> Slot:
+        cell = Cell(workload=workload, loop=loop, arm="3.14t", model="threads", workers=n)
+        return Slot(cell, repeat)
 
     loops = {"compute": ["asyncio"], "shared": ["asyncio"]}
     found = []
     for workload in ("compute", "shared", "echo", "stream", "scrape"):
         for loop in loops.get(workload, ["asyncio", "uvloop"]):
-            found += [cell(workload, loop, n) for n in (1, 2, 4)]
-        found.append(cell(workload, "asyncio", 2, twin=True))
+            found += [slot(workload, loop, n) for n in (1, 2, 4)]
+        found.append(slot(workload, "asyncio", 2, 1))
     return found
 
 
-def compare_cells() -> list[Cell]:
-    """Cells as those of the study `compare`: eight stand at each N, and there is an A/A pair."""
+def compare_slots() -> list[Slot]:
+    """Slots as those of the study `compare`: eight stand at each N, and there is an A/A pair."""
     found = [
-        Cell(workload="echo", loop="asyncio", arm=arm, model=model, workers=n)
+        Slot(Cell(workload="echo", loop="asyncio", arm=arm, model=model, workers=n))
         for n in (1, 2, 4)
         for arm in ("3.14", "3.14+mimalloc", "3.14t+gil", "3.14t")
         for model in ("threads", "processes")
     ]
-    return [*found, replace(found[8], twin=True)]
+    return [*found, Slot(found[8].cell, 1)]
 
 
 def simulated(
-    cells: Sequence[Cell], blocks: int, design: Design, noise: Noise, seed: int
+    slots: Sequence[Slot], blocks: int, design: Design, noise: Noise, seed: int
 ) -> list[tuple[PlannedRun, float]]:
     """Every run of so many blocks in its order, with its log throughput in %."""
     rng = np.random.default_rng(seed)
     runs = [
         run
         for block in range(blocks)
-        for run in one_block(cells, block, seed, levels=design.levels)
+        for run in one_block(slots, block, seed, levels=design.levels)
     ]
     values = _machine(len(runs), design.run_s, noise, rng)
     own = noise.process + noise.inside * design.window_s**-noise.fading
@@ -100,31 +99,31 @@ def simulated(
 
 
 def scatters(
-    cells: Sequence[Cell], blocks: int, design: Design, noise: Noise, seed: int
+    slots: Sequence[Slot], blocks: int, design: Design, noise: Noise, seed: int
 ) -> tuple[float, float]:
     """How much a log ratio varies over blocks, root mean square in %: of an A/A pair, of a gain.
 
     Gains are of N = 2 over 1.
     """
-    runs = simulated(cells, blocks, design, noise, seed)
-    values = {(run.block, run.cell): value for run, value in runs}
+    runs = simulated(slots, blocks, design, noise, seed)
+    values = {run.key: value for run, value in runs}
     pairs, gains = [], []
-    for (block, _, cell, _), value in runs:
-        if cell.twin:
-            pairs.append(value - values[block, replace(cell, twin=False)])
-        elif cell.workers == 2:
-            gains.append(value - values[block, replace(cell, workers=1)])
+    for run, value in runs:
+        if run.repeat:
+            pairs.append(value - values[run.block, run.cell, 0])
+        elif run.cell.workers == 2:
+            gains.append(value - values[run.block, replace(run.cell, workers=1), 0])
     return _root_mean_square(pairs), _root_mean_square(gains)
 
 
 def half_widths(design: Design, budget_s: float, noise: Noise, seed: int) -> list[float]:
     """Relative half-widths of the twelve gains of the network workloads, after `budget_s`."""
-    cells = scale_cells()
-    blocks = int(budget_s / design.run_s / len(cells))
+    slots = scale_slots()
+    blocks = int(budget_s / design.run_s / len(slots))
     by_run = {
         (run.block, run.cell.workload, run.cell.loop, run.cell.workers): value
-        for run, value in simulated(cells, blocks, design, noise, seed)
-        if not run.cell.twin
+        for run, value in simulated(slots, blocks, design, noise, seed)
+        if not run.repeat
     }
     return [
         _half_width(

@@ -22,7 +22,7 @@ import msgspec
 import pandas as pd
 
 from scaling.analysis.table.empty_loop import PRIMITIVES
-from scaling.analysis.tables.ratios import EQUAL_CELLS
+from scaling.analysis.tables.pairs import EQUAL_CELLS
 from scaling.analysis.tables.words import OPEN, SCALES, as_counted, is_proven, side_of
 from scaling.base.errors import UsageError, unknown
 from scaling.base.files import text_in

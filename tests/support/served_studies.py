@@ -94,7 +94,6 @@ class FakeServedStudy(FakeStudy):
                         arm=arm,
                         model=model,
                         workers=n,
-                        region=self.region(n),
                     )
 
     def _notes(self) -> dict[str, WorkloadNote]:

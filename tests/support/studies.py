@@ -30,6 +30,7 @@ from scaling.journal.record import (
     Line,
     Machine,
     ParameterValue,
+    Placement,
     PythonFacts,
     ReadBack,
     Region,
@@ -38,7 +39,7 @@ from scaling.journal.record import (
     WorkloadNote,
     encode_line,
 )
-from scaling.study.plan.order import repeats_of
+from scaling.study.plan.order import Slot, repeated
 from tests.support.runs import STARTED_AT, Change, RunModel, with_
 from tests.support.terms import TermsOf, frame_with_terms
 
@@ -81,9 +82,14 @@ class FakeStudy(RunModel):
 
     @cached_property
     def every_cell(self) -> list[Cell]:
-        """The cells of a block in no order, with those of A/A pairs."""
-        cells = list(self.cells or self._product())
-        return [*cells, *(repeats_of(cells) if self.aa_pairs else ())]
+        """The cells of a block in no order."""
+        return list(self.cells or self._product())
+
+    @property
+    def slots(self) -> list[Slot]:
+        """What a block consists of: the cells, and those of A/A pairs once more."""
+        twice = repeated(self.every_cell, self.region) if self.aa_pairs else ()
+        return [*map(Slot, self.every_cell), *(Slot(cell, 1) for cell in twice)]
 
     @cached_property
     def first_line(self) -> StudyLine:
@@ -126,10 +132,13 @@ class FakeStudy(RunModel):
         rng, draws = random.Random(self.seed), np.random.default_rng(self.seed)
         runs = []
         for block in range(self.blocks):
-            order = list(self.every_cell)
+            order = self.slots
             rng.shuffle(order)
-            for position, cell in enumerate(order):
-                run = self._loaded(self.run(cell, rng, block=block, position=position), draws)
+            for position, (cell, repeat) in enumerate(order):
+                run = self.run(cell, rng, block=block, position=position)
+                placement = Placement(region=self.region(cell.workers))
+                run = with_(run, placement=placement, repeat=repeat)
+                run = self._loaded(run, draws)
                 runs.append(self.change(run) if self.change else run)
         return runs
 
@@ -196,7 +205,6 @@ class FakeStudy(RunModel):
                                 model=model,
                                 workers=n,
                                 sizing=sizing,
-                                region=self.region(n),
                             )
 
     def _configured(self) -> Iterator[tuple[str, str, str]]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 import workers.workloads.compute
 from scaling.builds.arms import parse_arm
@@ -104,9 +105,9 @@ def test_what_has_no_sockets_is_known_to_the_setting_of_sockets(here: Descriptio
     """A setting is asked about a cell alone, so it has the names of these workloads."""
     arm = parse_arm("3.14t+recv64k")
     echo = Cell(workload="echo", loop="asyncio", arm=arm.name, model="threads", workers=1)
-    reasons = {name: arm.unfit(echo.but(workload=name)) or "" for name in built_in()}
+    reasons = {name: arm.unfit(replace(echo, workload=name)) or "" for name in built_in()}
     told = {name for name, reason in reasons.items() if "reads no socket" in reason}
-    cached = echo.but(workload="cache", parameters={"cache": "valkey"})  # read from a socket
+    cached = replace(echo, workload="cache", parameters={"cache": "valkey"})  # read from a socket
     assert arm.unfit(cached) is None
     facts = {name: here.workloads[name] for name in built_in()}
     assert told == {name for name, its in facts.items() if not (its.descriptors or its.served)}

@@ -67,11 +67,11 @@ REQUESTED = {
     "workers": Column(read="cell.workers", dtype=COUNT, definition="how many workers: N"),
     "sizing": _word("cell.sizing", "weak: fixed work in flight per worker; strong: in total"),
     "region": _word(
-        "cell.region",
+        "placement.region",
         "where N workers fit on the machine: cores, smt (siblings too), oversubscribed",
     ),
     "twin": Column(
-        read="cell.twin",
+        read="repeat",
         dtype=FLAG,
         definition="hidden duplicate of a cell (an A/A pair), for the noise floor; in no curve",
     ),

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from msgspec.structs import replace
 
 from scaling.analysis.arrays import Flags, Integers
 from scaling.analysis.table.groups import in_order, require_one_study, short_labels
@@ -57,7 +58,7 @@ def cells_of(runs: pd.DataFrame, study: StudyLine, wrong_models: Collection[str]
     cells = [_cell(row) for row in table.to_dict("records")]
     table["cell"] = pd.Series(cells, dtype=object)
     rank = in_order(study)
-    ranks = [(cell.twin, rank(cell)) for cell in cells]
+    ranks = [(twin, rank(cell)) for twin, cell in zip(table["twin"], cells, strict=True)]
     order = sorted(table.index, key=ranks.__getitem__)
     place = np.argsort(order)[number]  # of each run's cell
     table = table.loc[order].reset_index(drop=True)
@@ -86,7 +87,7 @@ def cells_of(runs: pd.DataFrame, study: StudyLine, wrong_models: Collection[str]
 def _cell(row: dict[Hashable, Any]) -> Cell:
     fields = {name: row[name] for name in KEY if name != "parameters"}
     parameters = Parameters.read(str(row["parameters"]))
-    return Cell(parameters=parameters, twin=bool(row["twin"]), **fields)
+    return Cell(parameters=parameters, **fields)
 
 
 def _which_count(runs: pd.DataFrame, place: Integers) -> Flags:
@@ -135,8 +136,14 @@ def _rated(table: pd.DataFrame) -> pd.DataFrame:
 
 def _place_of_one(table: pd.DataFrame) -> "pd.Series[int]":
     """The place of the cell with one worker on the same curve."""
-    place = {cell: at for at, cell in enumerate(table["cell"])}
-    return table["cell"].map(lambda cell: place.get(cell.but(workers=1, twin=False), NONE))
+    place = places_of(table)
+    return table["cell"].map(lambda cell: place.get(replace(cell, workers=1), NONE))
+
+
+def places_of(table: pd.DataFrame) -> dict[Cell, int]:
+    """The place of every cell; the second runs of A/A pairs have others."""
+    cells = table.loc[~table["twin"], "cell"]
+    return dict(zip(cells, cells.index.tolist(), strict=True))
 
 
 def names(rows: pd.DataFrame, *, simulated: bool = False) -> list[str]:

@@ -8,9 +8,11 @@ import pandas as pd
 
 from scaling.analysis.tables.cells import NONE
 from scaling.analysis.tables.scope import MeasuredScope
-from scaling.study.questions import CPU, OVER_PROCESSES, THROUGHPUT, Asked
+from scaling.study.questions import CPU, MEMORY, OVER_PROCESSES, P99, THROUGHPUT, Asked
 
 BUILD, SHARING = "build", "sharing"  # the factors of threads over processes
+EQUAL_CELLS = "equal cells"
+NOISE = (THROUGHPUT, CPU, MEMORY, P99)  # what A/A pairs are compared by
 
 
 class Pair(NamedTuple):
@@ -31,24 +33,38 @@ class Pair(NamedTuple):
     apart_from: tuple[int, ...] = ()
 
 
-def pairs_of(asked: Sequence[Asked], scope: MeasuredScope) -> pd.DataFrame:
-    """A row per candidate of each ratio that is asked for."""
+def pairs_of(asked: Sequence[Asked], scope: MeasuredScope, cells: pd.DataFrame) -> pd.DataFrame:
+    """A row per candidate of each ratio that is asked for, and one per measure of each A/A pair:
+    its second run over the first.
+    """
     place = scope.place
+    equal = [
+        (measure, twin, place[cell])
+        for twin, cell in cells.loc[cells["twin"], "cell"].items()
+        for measure in NOISE
+        if cell in place
+    ]
     return _table(
         [
-            Pair(
-                at,
-                each.question,
-                each.measure,
-                each.name,
-                each.headline,
-                place[each.of],
-                place[over],
-                tuple(place[cell] for cell in each.along),
-            )
-            for at, each in enumerate(asked)
-            for over in each.among
-            if each.of in place and over in place
+            *(
+                Pair(
+                    at,
+                    each.question,
+                    each.measure,
+                    each.name,
+                    each.headline,
+                    place[each.of],
+                    place[over],
+                    tuple(place[cell] for cell in each.along),
+                )
+                for at, each in enumerate(asked)
+                for over in each.among
+                if each.of in place and over in place
+            ),
+            *(
+                Pair(at, EQUAL_CELLS, measure, "", False, twin, place_of_cell)
+                for at, (measure, twin, place_of_cell) in enumerate(equal, len(asked))
+            ),
         ]
     )
 

@@ -1,11 +1,11 @@
 """The table of ratios: a row per question, measure and pair of cells, with its word.
 
 What is compared is asked by `scaling.study.questions`; the second run of an A/A pair over the first
-is asked here, like any other ratio. Each measure is handled at once: the ratios of all its pairs
+is a ratio like any other. Each measure is handled at once: the ratios of all its pairs
 are an array of blocks × pairs, and everything after that is arithmetic on columns.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ from scaling.analysis.statistics.intervals import (
 from scaling.analysis.table.columns import MEASURES
 from scaling.analysis.table.latency import LATENCY_PREFIX
 from scaling.analysis.tables.derived import memory_kinds
-from scaling.analysis.tables.pairs import factors, is_main, pairs_of
+from scaling.analysis.tables.pairs import EQUAL_CELLS, factors, is_main, pairs_of
 from scaling.analysis.tables.scope import MeasuredScope
 from scaling.analysis.tables.turns import why_apart
 from scaling.analysis.tables.values import Measure, Values
@@ -45,15 +45,12 @@ from scaling.study.questions import (
     CAPACITY,
     CPU,
     MEMORY,
-    P99,
     THROUGHPUT,
-    Asked,
     every_ratio,
     without_rate,
 )
 
-EQUAL_CELLS, GAIN = "equal cells", "gain"
-NOISE = (THROUGHPUT, CPU, MEMORY, P99)  # what A/A pairs are compared by
+GAIN = "gain"
 FEWEST_OF_SEVERAL = 8  # from so many blocks on `worse` rests on the last level
 LEVELS = (0.90, 0.95, 0.975)
 
@@ -108,7 +105,7 @@ def ratios(values: Values, scope: MeasuredScope, margin: float = MARGIN) -> pd.D
     open; `candidates`, and `beside`, what is wrong with those that were not chosen;
     `why_not_in_turn`, empty where the two were measured in turn; `memory_kind`.
     """
-    found = _of_pairs(values, pairs_of([*every_ratio(scope), *_equal_cells(values)], scope), margin)
+    found = _of_pairs(values, pairs_of(every_ratio(scope), scope, values.table), margin)
     if found.empty:
         return found
     split = _of_pairs(values, factors(found, values.table), margin)
@@ -143,13 +140,6 @@ def records(found: pd.DataFrame) -> list[dict[str, object]]:
     """What `said` needs of each row."""
     names = ["measure", "word", "why", "low_90", "high_90", "low_95", "high_95"]
     return [{str(k): v for k, v in row.items()} for row in found[names].to_dict("records")]
-
-
-def _equal_cells(values: Values) -> Iterator[Asked]:
-    """The second run of each A/A pair over the first."""
-    for twin in values.table.loc[values.table["twin"], "cell"]:
-        for measure in NOISE:
-            yield Asked(EQUAL_CELLS, measure, twin, (twin.but(twin=False),))
 
 
 def of_measure(

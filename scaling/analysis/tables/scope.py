@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from scaling.analysis.arrays import Flags
+from scaling.analysis.tables.cells import places_of
 from scaling.analysis.tables.values import Values
 from scaling.journal.record import Cell, Region
 from scaling.study.questions import THROUGHPUT
@@ -17,13 +18,13 @@ ENOUGH_BLOCKS = 0.5
 class MeasuredScope:
     """The cells that questions are asked of (`scaling.study.questions.Scope`).
 
-    `place` has the column of every cell, of twins and rated cells, too.
+    `place` has the column of every cell, of rated cells, too.
     """
 
     def __init__(self, values: Values, objectives: Sequence[str] = ()) -> None:
         table = values.table
         self.objectives = objectives
-        self.place = {cell: at for at, cell in enumerate(table["cell"])}
+        self.place = places_of(table)
         self.cells: Sequence[Cell] = table.loc[~table["twin"] & ~table["rated"], "cell"].tolist()
         self._values = values
         self._regions: list[Region | None] = table["region"].tolist()

@@ -156,9 +156,9 @@ def _other_workers(run: RunLine) -> str | None:
 
 def _unpinned(run: RunLine) -> str | None:
     """Which pinned worker was on other CPUs."""
-    if run.cell.pinning is None or run.record is None:
+    if run.placement.pinning is None or run.record is None:
         return None
-    pinning = run.cell.pinning
+    pinning = run.placement.pinning
     if run.record.outside:  # a command, as one worker: its processes share the CPUs of all
         pinning = (tuple(sorted({cpu for each in pinning for cpu in each})),)
     found = (_moved(worker, pinning) for worker in run.record.workers)

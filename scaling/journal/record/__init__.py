@@ -6,6 +6,7 @@ What a child prints, the study and the lines of its journal have a file each; al
 from scaling.journal.record.line import SCHEMA as SCHEMA
 from scaling.journal.record.line import CeilingLine as CeilingLine
 from scaling.journal.record.line import Disturbance as Disturbance
+from scaling.journal.record.line import Key as Key
 from scaling.journal.record.line import Line as Line
 from scaling.journal.record.line import Load as Load
 from scaling.journal.record.line import Memory as Memory
@@ -49,6 +50,7 @@ from scaling.journal.record.of_study import Calibration as Calibration
 from scaling.journal.record.of_study import Cell as Cell
 from scaling.journal.record.of_study import Machine as Machine
 from scaling.journal.record.of_study import Parameters as Parameters
+from scaling.journal.record.of_study import Placement as Placement
 from scaling.journal.record.of_study import ReadBack as ReadBack
 from scaling.journal.record.of_study import RefusedCells as RefusedCells
 from scaling.journal.record.of_study import Region as Region

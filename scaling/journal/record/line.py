@@ -9,7 +9,7 @@ from typing import Literal, get_args
 import msgspec
 
 from scaling.journal.record.of_child import Description, Latency, ParameterValue, Record
-from scaling.journal.record.of_study import Cell, StudyLine
+from scaling.journal.record.of_study import Cell, Parameters, Placement, Region, StudyLine
 
 # ----------------------------------------------------------------- what the load generator measured
 # What the load generator of a served workload measured in one run, from outside.
@@ -88,6 +88,7 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
 
 # ---------------------------------------------------------------------------------------------- run
 
+type Key = tuple[int, Cell, int]  # block, cell and repeat of a run
 type Outcome = Literal["measured", "failed", "crashed", "timed-out", "garbled"]
 
 
@@ -163,6 +164,9 @@ class Waits(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class RunLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="run"):
     """One run: which cell, when, how it ended, what child, probe and load generator saw.
 
+    `repeat` is 1 for the second run of an A/A pair. A journal has it and the `placement` among the
+    fields of the cell: as `twin`, `region` and `pinning`.
+
     `waits` is None where the system does not permit it, for commands that are measured from
     outside, and for other runtimes than CPython. Runs of a block with the same `group` were alive
     together and took turns; None: it was `alone`, for this reason, if that is known.
@@ -190,6 +194,13 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="
     load: Load | None = None
     waits: Waits | None = None
     out_of_turn_cpu_s: float | None = None
+    placement: Placement = Placement()
+    repeat: int = 0
+
+    @property
+    def key(self) -> Key:
+        """What no other run of the study has, but for later attempts at the same."""
+        return self.block, self.cell, self.repeat
 
 
 # -------------------------------------------------------------------------------------------- lines
@@ -228,8 +239,29 @@ class LineHead(msgspec.Struct, frozen=True, kw_only=True):
 
 KINDS = tuple(each.__struct_config__.tag for each in get_args(Line.__value__))
 
-_encoder = msgspec.json.Encoder()
+
+def _plain(value: object) -> object:
+    """What an encoder does not know."""
+    if isinstance(value, Parameters):
+        return value.plain
+    raise NotImplementedError(f"cannot be encoded: {type(value)}")
+
+
+class _OfRun(msgspec.Struct, frozen=True, gc=False):
+    """What a journal has of a run among the fields of its cell."""
+
+    region: Region | None = None
+    pinning: tuple[tuple[int, ...], ...] | None = None
+    twin: bool = False
+
+
+class _OfLine(msgspec.Struct, frozen=True):
+    cell: _OfRun
+
+
+_encoder = msgspec.json.Encoder(enc_hook=_plain)
 _lines: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line.__value__)
+_of_line = msgspec.json.Decoder(_OfLine)
 
 # Each raises `msgspec.DecodeError` for anything else.
 decode_head = msgspec.json.Decoder(LineHead).decode  # kind and schema of a line of any version
@@ -243,10 +275,12 @@ def encode_line(line: Line, record: bytes | None = None) -> bytes:
     `record` is what the child printed; given, it is kept with all its fields, also those that
     this version does not know, in place of the line's own `record`.
     """
-    if record is None:
+    if not isinstance(line, RunLine):
         return _encoder.encode(line) + b"\n"
     fields = msgspec.json.decode(_encoder.encode(line))
-    fields["record"] = msgspec.json.decode(record)
+    fields["cell"] |= fields.pop("placement") | {"twin": bool(fields.pop("repeat"))}
+    if record is not None:
+        fields["record"] = msgspec.json.decode(record)
     return _encoder.encode(fields) + b"\n"
 
 
@@ -256,8 +290,13 @@ def decode_line(data: bytes | str) -> Line | None:
     Raises `msgspec.DecodeError` (of which `msgspec.ValidationError` is one) for anything else.
     """
     try:
-        return _lines.decode(data)
+        line = _lines.decode(data)
     except msgspec.ValidationError:
         if decode_head(data).kind in KINDS:
             raise
         return None
+    if not isinstance(line, RunLine):
+        return line
+    own = _of_line.decode(data).cell
+    placement = Placement(region=own.region, pinning=own.pinning)
+    return msgspec.structs.replace(line, placement=placement, repeat=int(own.twin))

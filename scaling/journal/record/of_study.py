@@ -4,9 +4,8 @@ A cell is frozen and hashable, so that it is the key of whatever is known of it.
 """
 
 import json
-from collections.abc import Callable, Mapping
-from operator import attrgetter
-from typing import Any, Literal, Self
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
 
 import msgspec
 
@@ -17,97 +16,86 @@ from scaling.journal.record.of_child import Environment, ParameterValue
 type Region = Literal["cores", "smt", "oversubscribed"]
 
 _encoder = msgspec.json.Encoder(order="sorted")
-_known: dict[str, "Parameters"] = {}
-_measured = attrgetter(
-    *("workload", "parameters", "loop", "arm", "model", "workers", "sizing", "pinning", "twin")
-)
 
 
-class Parameters(dict[str, ParameterValue]):
-    """The parameters of a workload in the order of their names; never changed once it is made.
+class Parameters(Mapping[str, ParameterValue]):
+    """The parameters of a workload in the order of their names: a mapping that is never changed."""
 
-    `text` is the same as JSON. Equal parameters are one object: `Parameters.of` returns it.
-    """
+    __slots__ = ("_values",)
 
-    __slots__ = ("text",)
-    text: str
+    def __init__(self, values: Mapping[str, ParameterValue]) -> None:
+        self._values = dict(sorted(values.items()))
 
     @classmethod
     def of(cls, values: Mapping[str, ParameterValue]) -> "Parameters":
         """The parameters with these values."""
-        if isinstance(values, cls):
-            return values
-        text = _encoder.encode(values).decode()
-        return _known.get(text) or cls.read(text)
+        return values if isinstance(values, Parameters) else cls(values)
 
     @classmethod
     def read(cls, text: str) -> "Parameters":
-        """The parameters that this JSON has, its keys sorted."""
-        known = _known.get(text)
-        if known is None:
-            known = _known[text] = cls(json.loads(text))
-            known.text = text
-        return known
+        """The parameters that this JSON has."""
+        return cls(json.loads(text))
 
-    def but(self, **changed: ParameterValue) -> "Parameters":
-        """The same with other values of some of them."""
-        return Parameters.of({**self, **changed})
+    @property
+    def text(self) -> str:
+        """The same as JSON."""
+        return _encoder.encode(self._values).decode()
+
+    @property
+    def plain(self) -> dict[str, ParameterValue]:
+        """The same as a dict of its own."""
+        return dict(self._values)
 
     def without(self, *names: str) -> "Parameters":
         """The same without some of them."""
-        return Parameters.of({name: self[name] for name in self if name not in names})
+        return Parameters({name: self[name] for name in self if name not in names})
 
-    def __reduce__(self) -> tuple[Callable[[str], "Parameters"], tuple[str]]:
-        """Copies and what another process sends are the one object, too."""
-        return Parameters.read, (self.text,)
+    def __getitem__(self, name: str) -> ParameterValue:
+        return self._values[name]
 
-    __hash__ = object.__hash__  # type: ignore[assignment]  # a dict has none, since it may change
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
 
     def __eq__(self, other: object) -> bool:
-        """Whether the two are one: 1 is not 1.0, nor true."""
-        if isinstance(other, Parameters):
-            return self is other
-        return super().__eq__(other)
+        return self._values == (other._values if isinstance(other, Parameters) else other)
 
-    def __ne__(self, other: object) -> bool:
-        return not self == other
+    def __hash__(self) -> int:
+        return hash(tuple(self._values.items()))
+
+    def __repr__(self) -> str:
+        return f"Parameters({self._values})"
 
 
-class Cell(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One point of the study. `parameters` are all of the workload's (`Parameters`).
+class Cell(msgspec.Struct, frozen=True, kw_only=True):
+    """One point of the study: what is measured, wherever it runs and however often.
 
-    `pinning` has the CPUs of each worker; None leaves that to the kernel. A `twin` repeats another
-    cell in every block without any difference (an A/A pair): its ratio to that cell is noise.
-    The `region` follows from the machine, so cells that differ in nothing else are equal.
+    `parameters` are all of the workload's.
     """
 
     workload: str
-    parameters: Mapping[str, ParameterValue] = Parameters.of({})
+    parameters: Mapping[str, ParameterValue] = Parameters({})
     loop: str
     arm: str
     model: str
     workers: int
     sizing: str = "weak"
-    region: Region | None = None
-    pinning: tuple[tuple[int, ...], ...] | None = None
-    twin: bool = False
 
     def __post_init__(self) -> None:
         """Make the parameters hashable, however they were given."""
         msgspec.structs.force_setattr(self, "parameters", Parameters.of(self.parameters))
 
-    def __hash__(self) -> int:
-        return hash(_measured(self))
 
-    def __eq__(self, other: object) -> bool:
-        """Whether the same is measured, wherever it runs."""
-        if not isinstance(other, Cell):
-            return NotImplemented
-        return self is other or bool(_measured(self) == _measured(other))
+class Placement(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the workers of a cell run: it follows from their number and the machine.
 
-    def but(self, **changed: Any) -> Self:
-        """The same cell with other values of some fields."""
-        return msgspec.structs.replace(self, **changed)
+    `pinning` has the CPUs of each worker; None leaves that to the kernel.
+    """
+
+    region: Region | None = None
+    pinning: tuple[tuple[int, ...], ...] | None = None
 
 
 # --------------------------------------------------------------------------------------- first line
@@ -218,7 +206,8 @@ class StudyLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag
     the same order is resumed. `calibrations` say what the names of rates in `study` stand for: they
     are no part of what was asked, and a resumed study keeps those it began with. The runs of a
     `simulated` study were not measured: they follow from a law with noise. `refused` is what the
-    plan left out. `runs_per_block` counts cells and the second ones of A/A pairs.
+    plan left out. `runs_per_block` counts cells and the second ones of A/A pairs; of the blocks of
+    headline groups alone, `headline_runs` counts those of each workload.
     """
 
     schema: int
@@ -229,6 +218,7 @@ class StudyLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag
     seed: int | None = None
     blocks: int | None = None
     runs_per_block: int | None = None
+    headline_runs: dict[str, int] = {}
     order: int | None = None
     calibrations: list[Calibration] = []
     arms: dict[str, ArmRecord] = {}

@@ -12,7 +12,7 @@ from scaling.analysis.tables.derived import (
     SHARING,
     SPEEDUP,
 )
-from scaling.analysis.tables.ratios import EQUAL_CELLS
+from scaling.analysis.tables.pairs import EQUAL_CELLS
 from scaling.analysis.tables.study import Study
 from scaling.base.formats import parameter
 from scaling.report.render.grid import Heading

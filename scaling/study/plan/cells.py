@@ -2,10 +2,16 @@
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import NamedTuple
+
+from msgspec.structs import replace as with_
 
 from scaling.base.errors import UsageError
+from scaling.base.vocabulary import PRIMARY_QUESTIONS
 from scaling.builds.arms import parse_arm
 from scaling.builds.runtimes import OWN_LOOP, RUNTIMES
 from scaling.journal.record import (
@@ -13,6 +19,7 @@ from scaling.journal.record import (
     Calibration,
     Cell,
     Description,
+    Placement,
     RefusedCells,
     WorkloadFacts,
 )
@@ -30,23 +37,24 @@ from scaling.study.load import (
 from scaling.study.plan.groups import (
     HAND_OVER_S,
     NOT_ASKED,
-    NOT_COMPARED,
-    TOO_LARGE,
     Group,
+    Room,
+    alternation_blocker,
     groups,
     memory_bytes,
     most_together,
-    pairs,
+    pair_edges,
+    ratio_edges,
     slice_s,
-    why_alone,
 )
 from scaling.study.plan.order import (
     IN_GROUPS,
     ORDER,
     PlannedRun,
+    RegionOf,
+    Slot,
+    aa_pairs,
     one_block,
-    repeats_of,
-    twins_of_gains,
 )
 from scaling.study.plan.refusals import (
     held_bytes,
@@ -76,52 +84,81 @@ class Plan:
     """A settled study's cells. `workloads` has the facts of each workload of the study, by name.
 
     The first `asked` of the cells are what the study asks for; the others are the controls that
-    were added to it. `repeats` are the second cells of the A/A pairs. The cells of each of the
-    `groups` are measured in turn. `alone` says of cells that are in none why. `needs` are the bytes
-    of memory that a run of a cell may need at most. `fitted` says what was left out of the study so
-    that it fits a time.
+    were added to it. The `repeats` are run twice in each block, as A/A pairs. Every run of a block
+    is in one of the `groups`. `needs` are the bytes of memory that a run of a cell may need at
+    most, `cpus` those to pin workers to, in their order (none: they are not pinned). `fitted` says
+    what was left out of the study so that it fits a time.
     """
 
     study: Study
+    topology: Topology
     cells: tuple[Cell, ...]
     asked: int
     repeats: tuple[Cell, ...]
     refused: tuple[RefusedCells, ...]
     workloads: Mapping[str, WorkloadFacts]
-    groups: tuple[Group, ...] = ()
-    needs: Mapping[Cell, int] = field(default_factory=dict)
-    alone: Mapping[Cell, str] = field(default_factory=dict)
+    groups: tuple[Group, ...]
+    needs: Mapping[Cell, int]
+    cpus: tuple[int, ...] = ()
     fitted: str = ""
 
     @property
     def runs(self) -> list[PlannedRun]:
         """Every run in the order in which it is to be done."""
-        return [run for number in range(self.study.blocks) for run in self.block(number)]
+        return [run for number in range(self.study.every_block) for run in self.block(number)]
 
     def block(self, number: int) -> list[PlannedRun]:
-        """The runs of one block; the first is number 0."""
-        cells, seed = self.every_cell, self.study.seed
-        return list(one_block(cells, number, seed, self.groups))
+        """The runs of one block; the first is number 0.
+
+        After the whole blocks of a study come those of its headline groups alone.
+        """
+        slots: Iterable[Slot] = self.slots
+        if number >= self.study.blocks:
+            slots = [slot for group in self.groups if group.headline for slot in group.slots]
+        in_turn = [group.slots for group in self.groups] if self.in_turn else []
+        return list(one_block(slots, number, self.study.seed, in_turn))
 
     def together(self, runs: Iterable[PlannedRun]) -> list[tuple[PlannedRun, ...]]:
-        """The runs of a group in a block together, every other run by itself; in their order."""
-        places = enumerate(self.groups)
-        number = {cell: place for place, group in places for cell in group}
-        gathered: dict[object, list[PlannedRun]] = {}
+        """The runs of a group in a block together, in their order."""
+        groups = enumerate(self.groups)
+        number = {slot: place for place, group in groups for slot in group.slots}
+        gathered: dict[tuple[int, int], list[PlannedRun]] = {}
         for run in runs:
-            together = number.get(run.cell, run.cell)
-            gathered.setdefault((run.block, together), []).append(run)
+            gathered.setdefault((run.block, number[run.slot]), []).append(run)
         return [tuple(each) for each in gathered.values()]
+
+    def alone(self, run: PlannedRun) -> str | None:
+        """Why a planned run takes turns with no other; None where it does."""
+        found = (group.alone for group in self.groups if run.slot in group.slots)
+        return next(found, None) or None
+
+    @property
+    def in_turn(self) -> list[Group]:
+        """The groups of several runs."""
+        return [group for group in self.groups if not group.alone]
+
+    @property
+    def headline_runs(self) -> dict[str, int]:
+        """How many runs of each workload the headline groups have."""
+        slots = [slot for group in self.groups if group.headline for slot in group.slots]
+        return Counter(slot.cell.workload for slot in slots)
 
     @property
     def order(self) -> int:
         """Which order of the runs it is, for the journal."""
-        return IN_GROUPS if self.groups else ORDER
+        return IN_GROUPS if self.in_turn else ORDER
 
     @property
-    def every_cell(self) -> tuple[Cell, ...]:
-        """What each block consists of: the cells, some of them twice (A/A pairs)."""
-        return (*self.cells, *self.repeats)
+    def slots(self) -> tuple[Slot, ...]:
+        """What each block consists of: the cells, some of them twice."""
+        return (*map(Slot, self.cells), *(Slot(cell, 1) for cell in self.repeats))
+
+    def placement(self, workers: int) -> Placement:
+        """Where so many workers run."""
+        return Placement(
+            region=self.topology.region(workers),
+            pinning=pinning(self.cpus, workers) if self.cpus else None,
+        )
 
     def window_s(self, cell: Cell) -> float:
         """Seconds of a run that count, unless it ends when its work is done.
@@ -146,7 +183,7 @@ class Plan:
         """Seconds that a run is expected to take besides."""
         served = self.workloads[cell.workload].served
         between_s = 0.0
-        if any(cell in group for group in self.groups):
+        if any(slot.cell == cell for group in self.in_turn for slot in group.slots):
             window_s = self.window_s(cell)
             between_s = HAND_OVER_S * window_s / slice_s(window_s)
         return between_s + (SERVED_OVERHEAD_S if served else EXPECTED_OVERHEAD_S)
@@ -159,17 +196,24 @@ class Plan:
     @property
     def calibrations(self) -> list[Needed]:
         """What has to be calibrated before the first run, since its rates are not known."""
-        return calibrations_for(self.cells)
+        return calibrations_for(self.cells, self.topology.region)
 
     def at_rates(self, calibrations: Iterable[Calibration]) -> "Plan":
         """The plan with the rates of these calibrations."""
         known = list(calibrations)
+
+        def rated(slot: Slot) -> Slot:
+            (cell,) = at_rates([slot.cell], known)
+            return Slot(cell, slot.repeat)
+
         return replace(
             self,
             cells=at_rates(self.cells, known),
             asked=len(at_rates(self.cells[: self.asked], known)),
             repeats=at_rates(self.repeats, known),
-            alone={at_rates([cell], known)[0]: why for cell, why in self.alone.items()},
+            groups=tuple(
+                replace(group, slots=tuple(map(rated, group.slots))) for group in self.groups
+            ),
         )
 
     def in_flight(self, cell: Cell) -> int | None:
@@ -202,7 +246,7 @@ class Plan:
             "window_s": self.window_s(cell),
             "ticks": ticks,
             "services": {name: list(urls) for name, urls in (services or {}).items()},
-            "pinning": cell.pinning,
+            "pinning": self.placement(cell.workers).pinning,
             **arm.cell_fields,
         }
 
@@ -219,6 +263,14 @@ class Plan:
             raise UsageError(f"nothing of this study can be run here: {'; '.join(first + more)}")
 
 
+class Limits(NamedTuple):
+    """Of a machine: open files of a process, ports of an address, and bytes of memory."""
+
+    open_files: int | None
+    ports: int | None
+    memory_bytes: float
+
+
 def make_plan(
     study: Study,
     descriptions: Mapping[str, Description],
@@ -228,7 +280,7 @@ def make_plan(
     ports: int | None = None,
     memory_bytes: float = math.inf,
     free_bytes: float = math.inf,
-    alone: str | None = None,
+    alone: str = "",
 ) -> Plan:
     """Settle the study and list its cells, in the study's own order.
 
@@ -245,73 +297,59 @@ def make_plan(
     settled = settle(study, descriptions, worker_counts(topology))
     asked = without_controls(settled, descriptions)
     study = with_controls(asked, descriptions, topology.usable_cores)
-    order = cpu_order(topology) if study.pin else ()
-    limits = (open_files, ports, memory_bytes)
-    found = list(_every(study, descriptions, topology, order, limits))
-    own = _distinct(_every(asked, descriptions, topology, order, limits))
+    cpus = cpu_order(topology) if study.pin else ()
+    limits = Limits(open_files, ports, memory_bytes)
+    found = list(_every(study, descriptions, limits))
+    own, cells = _distinct(_every(asked, descriptions, limits)), _distinct(found)
     for cell in own:
         require_possible_overload(cell, study.window_s)
-    cells = _distinct(found)
-    repeats = repeats_of(own) if study.aa_pairs else ()
     workloads = {entry.name: facts_of(entry.name, descriptions) for entry in study.workloads}
-    needs = {cell: _needed_bytes(workloads, cell) for cell in (*cells, *repeats)}
-    in_turn: tuple[Group, ...] = ()
-    why: dict[Cell, str] = {}
-    for cell in (*cells, *repeats):
-        facts = workloads[cell.workload]
-        reason = alone or why_alone(cell, facts, topology.usable_logical)
-        if reason := reason if study.alternate else NOT_ASKED:
-            why[cell] = reason
-    may = [cell for cell in (*cells, *repeats) if cell not in why]
-    if may:
-        asked_of = pairs(may)
-        every = groups(
-            may,
-            asked_of,
-            most_cells=lambda cell: most_together(workloads[cell.workload]),
-            most_bytes=free_bytes,
-            needs=needs,
-        )
-        # An A/A pair alone is in no group: then nothing is in turn whose noise it would show.
-        in_turn = tuple(
-            group for group in every if len({each.but(twin=False) for each in group}) > 1
-        )
-        for first, twin, takes_place in list(twins_of_gains(own, repeats, in_turn)):
-            needs[twin] = needs[twin.but(twin=False)]
-            if takes_place:
-                repeats = tuple(twin if each == first else each for each in repeats)
-                in_turn = tuple(
-                    tuple(twin if each == first else each for each in group) for group in in_turn
-                )
-                continue
-            repeats += (twin,)
-            place = next(at for at, group in enumerate(in_turn) if first in group)
-            group = (*in_turn[place], twin)
-            most = most_together(workloads[first.workload])
-            if len(group) > most or sum(needs[cell] for cell in group) > free_bytes:
-                why[twin] = TOO_LARGE
-            else:
-                in_turn = (*in_turn[:place], group, *in_turn[place + 1 :])
-        ours = {*cells, *repeats}
-        together = {cell for group in in_turn for cell in group}
-        compared = {cell for pair in asked_of for cell in pair}
-        why |= {
-            cell: TOO_LARGE if cell in compared and len(group) == 1 else NOT_COMPARED
-            for group in every
-            for cell in group
-            if cell in ours and cell not in together
-        }
+    needs = {cell: _needed_bytes(workloads, cell) for cell in cells}
+    why_alone = NOT_ASKED if not study.alternate else alone
+    blockers = _blockers(cells, workloads, topology.usable_logical, why_alone)
+    most = {name: most_together(facts) for name, facts in workloads.items()}
+    room = Room(needs=needs, most=most, most_bytes=free_bytes)
+    repeats, in_groups = _grouped(study, cells, own, blockers, room, cache(topology.region))
     return Plan(
         study=study,
+        topology=topology,
         cells=cells,
         asked=len(own),
         repeats=repeats,
         refused=_refused(found),
         workloads=workloads,
-        groups=in_turn,
+        groups=in_groups,
         needs=needs,
-        alone=why,
+        cpus=cpus,
     )
+
+
+def _blockers(
+    cells: Iterable[Cell], workloads: Mapping[str, WorkloadFacts], cpus: float, why: str
+) -> dict[Cell, str]:
+    """The cells that cannot take turns, and the reason: `why` none can, or one of the cell."""
+    reasons = {
+        cell: why or alternation_blocker(cell, workloads[cell.workload], cpus) for cell in cells
+    }
+    return {cell: reason for cell, reason in reasons.items() if reason}
+
+
+def _grouped(
+    study: Study,
+    cells: Sequence[Cell],
+    own: Sequence[Cell],
+    blockers: Mapping[Cell, str],
+    room: Room,
+    region: RegionOf,
+) -> tuple[tuple[Cell, ...], tuple[Group, ...]]:
+    """The cells that are run twice in each block, and the groups of all runs of a block."""
+    turning = [cell for cell in cells if cell not in blockers]
+    edges = ratio_edges(turning, region, study.primary or PRIMARY_QUESTIONS)
+    compared = {slot.cell for edge in edges for slot in edge[:2]}
+    pairs = aa_pairs(own, compared, region) if study.aa_pairs else []
+    repeats = tuple(pair.cell for pair in pairs)
+    slots = [*map(Slot, cells), *(Slot(cell, 1) for cell in repeats)]
+    return repeats, groups(slots, [*edges, *pair_edges(pairs, compared)], blockers, room)
 
 
 def _needed_bytes(workloads: Mapping[str, WorkloadFacts], cell: Cell) -> int:
@@ -321,43 +359,31 @@ def _needed_bytes(workloads: Mapping[str, WorkloadFacts], cell: Cell) -> int:
 
 
 def _every(
-    study: Study,
-    descriptions: Mapping[str, Description],
-    topology: Topology,
-    order: tuple[int, ...],
-    limits: tuple[int | None, int | None, float],
+    study: Study, descriptions: Mapping[str, Description], limits: Limits
 ) -> Iterator[tuple[Cell, str | None]]:
-    """All cells of a settled study, and why it cannot have some; `order`: of the CPUs to pin to.
-
-    The `limits` are on open files of a process, ports of an address, and bytes of memory. What no
-    number of workers can have is one cell.
+    """All cells of a settled study, and why it cannot have some. What no number of workers can have
+    is one cell.
     """
-    open_files, ports, memory_bytes = limits
     for entry in study.workloads:
         for place in _places(entry, study.rates):
             arm = parse_arm(place.arm)
-            run = place.but(
-                loop=arm.loop(place.loop), parameters={**place.parameters, **arm.parameters}
-            )
+            parameters = {**place.parameters, **arm.parameters}
+            run = with_(place, loop=arm.loop(place.loop), parameters=parameters)
             reason = arm.unfit(place) or refusal(descriptions[place.arm], run)
             if reason is not None:
                 yield place, reason
                 continue
             facts = descriptions[place.arm].workloads[entry.name]
             for workers in entry.counts:
-                cell = place.but(
-                    workers=workers,
-                    region=topology.region(workers),
-                    pinning=pinning(order, workers) if order else None,
-                )
+                cell = with_(place, workers=workers)
                 under_way = in_flight(facts, cell, most_workers(study, entry.name))
                 reason = (
                     too_few_for_each(facts, cell)
                     or unfit_for_rooms(cell, under_way)
                     or too_many_connections(facts, cell, under_way)
-                    or too_many_open_files(facts, cell, under_way, open_files)
-                    or too_few_ports(facts, cell, under_way, ports)
-                    or too_much_memory(facts, cell, run.parameters, memory_bytes)
+                    or too_many_open_files(facts, cell, under_way, limits.open_files)
+                    or too_few_ports(facts, cell, under_way, limits.ports)
+                    or too_much_memory(facts, cell, run.parameters, limits.memory_bytes)
                 )
                 yield cell, reason
 

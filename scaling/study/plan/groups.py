@@ -7,12 +7,18 @@ cannot be stopped between slices of its window.
 
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
 
-from scaling.base.vocabulary import PROCESSES
+from msgspec.structs import replace
+
+from scaling.base.vocabulary import PRIMARY_QUESTIONS, PROCESSES
 from scaling.builds.runtimes import RUNTIMES
 from scaling.journal.record import Cell, Region, Rounds, WorkloadFacts
 from scaling.study.load import is_open_loop
+from scaling.study.plan.order import Pair, RegionOf, Slot
 from scaling.study.questions import OVER_PROCESSES, THROUGHPUT, curve_of, every_ratio, section_of
 from scaling.study.services import SERVICES, beside, in_front
 
@@ -52,42 +58,86 @@ NOT_ASKED = "--no-alternate"
 NOT_COMPARED = "it is compared with no cell that has as many workers and can take turns"
 TOO_LARGE = "no group has room for it"
 
-type Group = tuple[Cell, ...]
-type Pair = tuple[Cell, Cell]  # whose ratio is asked for
+
+# Which edges find room first. What a study with threads and processes is about comes first.
+OF_PROCESSES, OF_PAIR, OF_RATIO, OF_ADDED_PAIR = range(4)
+
+
+class Edge(NamedTuple):
+    """Two slots whose ratio is asked for, those of the lowest `rank` first; `headline`: a primary
+    question is about it.
+    """
+
+    of: Slot
+    over: Slot
+    rank: int = OF_RATIO
+    headline: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Slots whose runs take turns; a single one runs `alone`, for this reason.
+
+    `headline`: it has all that a headline ratio needs.
+    """
+
+    slots: tuple[Slot, ...]
+    alone: str = ""
+    headline: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """How large a group may be: `most` cells of each workload, whose runs need no more than
+    `most_bytes` of memory together, of what each cell `needs`.
+    """
+
+    needs: Mapping[Cell, int] = field(default_factory=dict)
+    most: Mapping[str, int] = field(default_factory=dict)
+    most_bytes: float = math.inf
+
+    def holds(self, slots: Sequence[Slot]) -> bool:
+        """Whether these fit into one group."""
+        most = min(self.most.get(slot.cell.workload, MOST_CELLS) for slot in slots)
+        needed = sum(self.needs.get(slot.cell, 0) for slot in slots)
+        return len(slots) <= most and needed <= self.most_bytes
 
 
 def groups(
-    cells: Iterable[Cell],
-    pairs: Iterable[Pair],
-    *,
-    most_cells: Callable[[Cell], int] = lambda _: MOST_CELLS,
-    most_bytes: float = float("inf"),
-    needs: Mapping[Cell, int] | None = None,
+    slots: Sequence[Slot],
+    edges: Sequence[Edge],
+    blockers: Mapping[Cell, str] = MappingProxyType({}),
+    room: Room = Room(),
 ) -> tuple[Group, ...]:
-    """The cells in groups, each cell in one, in the order in which they first come.
+    """The slots in groups, each in one, in the order in which they first come.
 
-    Both cells of a pair are in one group, if they have the same N, if the group is then no larger
-    than `most_cells` says of each cell, and if all of its runs together need no more than
-    `most_bytes` of memory, of what each `needs`. Where that is not possible for all pairs, it is
-    for the first ones.
+    Both ends of an edge are in one group, if that has room. A cell that `blockers` has runs alone
+    for that reason. So do the two runs of an A/A pair without another cell: nothing is in turn
+    whose noise they would show.
     """
-    known = needs or {}
-    group_of = {cell: [cell] for cell in cells}
-    for of, over in pairs:
-        ours, theirs = group_of.get(of), group_of.get(over)
-        if ours is None or theirs is None or ours is theirs:
+    linked = {slot for edge in edges for slot in edge[:2]}
+    found: list[Group] = []
+    for group in _joined(slots, edges, room):
+        if len({slot.cell for slot in group}) > 1:
+            headline = any(each.headline and {*each[:2]} <= {*group} for each in edges)
+            found.append(Group(group, headline=headline))
             continue
-        both = ours + theirs
-        if (
-            of.workers == over.workers
-            and len(both) <= min(map(most_cells, both))
-            and sum(known.get(cell, 0) for cell in both) <= most_bytes
-        ):
-            for cell in both:
-                group_of[cell] = both
-    place = {key: number for number, key in enumerate(group_of)}
-    distinct = {id(group): group for group in group_of.values()}
-    return tuple(tuple(sorted(group, key=lambda cell: place[cell])) for group in distinct.values())
+        for slot in group:
+            reason = TOO_LARGE if slot in linked else NOT_COMPARED
+            found.append(Group((slot,), blockers.get(slot.cell, reason)))
+    return tuple(found)
+
+
+def _joined(slots: Sequence[Slot], edges: Iterable[Edge], room: Room) -> Iterator[tuple[Slot, ...]]:
+    """The slots, those together that edges connect, as long as there is room."""
+    group_of = {slot: [slot] for slot in slots}
+    for of, over, *_ in sorted(edges, key=lambda edge: edge.rank):
+        if group_of[of] is not group_of[over] and room.holds(group_of[of] + group_of[over]):
+            both = group_of[of] + group_of[over]
+            group_of.update(dict.fromkeys(both, both))
+    place = {slot: number for number, slot in enumerate(slots)}
+    for group in {id(each): each for each in group_of.values()}.values():
+        yield tuple(sorted(group, key=place.__getitem__))
 
 
 def most_together(facts: WorkloadFacts) -> int:
@@ -132,8 +182,8 @@ def is_command(cell: Cell, facts: WorkloadFacts) -> bool:
     return facts.path in COMMANDS and _served_by(cell) != OWN_SERVER
 
 
-def why_alone(cell: Cell, facts: WorkloadFacts, cpus: float) -> str | None:
-    """Why a cell is not measured in turn with others; None if it may be."""
+def alternation_blocker(cell: Cell, facts: WorkloadFacts, cpus: float) -> str | None:
+    """Reason a cell cannot take turns with others, or None."""
     if cell.arm in RUNTIMES:
         return "another runtime has no slices"
     if beside((), cell.parameters) and not facts.served:
@@ -141,13 +191,13 @@ def why_alone(cell: Cell, facts: WorkloadFacts, cpus: float) -> str | None:
     if cell.workers > MOST_PER_CPU * cpus:
         return f"more than {MOST_PER_CPU} workers for each CPU"
     if facts.alone is None and facts.served:
-        return _why_served_alone(cell, facts)
+        return _blocker_of_served(cell, facts)
     if facts.alone is None and facts.rounds:
-        return _why_finite_alone(cell, facts, facts.rounds)
+        return _blocker_of_finite(cell, facts, facts.rounds)
     return facts.alone or _answers_late(cell, facts)
 
 
-def _why_finite_alone(cell: Cell, facts: WorkloadFacts, rounds: Rounds) -> str | None:
+def _blocker_of_finite(cell: Cell, facts: WorkloadFacts, rounds: Rounds) -> str | None:
     if _value(cell, facts, rounds.delay):
         return "its timers go on while it is stopped"
     parts = math.ceil(_value(cell, facts, rounds.amount) / _value(cell, facts, rounds.part))
@@ -161,7 +211,7 @@ def _value(cell: Cell, facts: WorkloadFacts, name: str) -> int:
     return math.ceil(float(cell.parameters.get(name, facts.parameters[name].default) or 0))
 
 
-def _why_served_alone(cell: Cell, facts: WorkloadFacts) -> str | None:
+def _blocker_of_served(cell: Cell, facts: WorkloadFacts) -> str | None:
     """The load of a closed loop can pause, and with it the services, which each run has for itself.
 
     What answers after a delay does so in bunches.
@@ -188,7 +238,7 @@ def _served_by(cell: Cell) -> str:
     return str(asked).rpartition("/")[2]
 
 
-# -------------------------------------------------------------------------------------------- pairs
+# -------------------------------------------------------------------------------------------- edges
 # Which ratios will be asked of a set of cells, so that their cells are measured in turn.
 #
 # They are those of the questions of the study (`scaling.study.questions`), which are asked here as
@@ -196,30 +246,30 @@ def _served_by(cell: Cell) -> str:
 
 
 class Planned:
-    """The cells of a plan, by themselves without region, pinning and twin, as questions need them.
-
-    Capacity is a figure of all rates: no objective is stated here.
+    """The cells of a plan, as questions need them; capacity is a figure of all rates, so no
+    objective is stated here.
     """
 
     objectives: Sequence[str] = ()
 
-    def __init__(self, cells: Iterable[Cell]) -> None:
-        self.planned: Mapping[Cell, Cell] = {_plain(cell): cell for cell in cells if not cell.twin}
-        self.cells = _in_sections(self.planned)
+    def __init__(self, cells: Iterable[Cell], region: RegionOf) -> None:
+        self._planned = dict.fromkeys(cells)
+        self._region = region
+        self.cells = _in_sections(self._planned)
 
     def region(self, cell: Cell) -> Region | None:
         """Where the workers of a cell fit on the machine."""
-        return self.planned[cell].region if cell in self.planned else None
+        return self._region(cell.workers)
 
     def measured(self, cells: Iterable[Cell], measure: str = THROUGHPUT) -> list[Cell]:
         """Those of some cells that are planned; each measure is taken to have a value."""
         del measure
-        return [each for each in cells if each in self.planned]
+        return [each for each in cells if each in self._planned]
 
     def enough(self, cell: Cell, ends: tuple[Cell, Cell]) -> bool:
         """Whether a cell is planned; it is taken to be valid in every block."""
         del ends
-        return cell in self.planned
+        return cell in self._planned
 
 
 def _in_sections(cells: Iterable[Cell]) -> list[Cell]:
@@ -231,7 +281,7 @@ def _in_sections(cells: Iterable[Cell]) -> list[Cell]:
     places: dict[Cell, int] = {}
 
     def within(cell: Cell) -> tuple[Cell, Cell, Cell]:
-        return section_of(cell), section_of(cell).but(loop=cell.loop), curve_of(cell)
+        return section_of(cell), replace(section_of(cell), loop=cell.loop), curve_of(cell)
 
     for cell in every:
         for group in within(cell):
@@ -239,25 +289,29 @@ def _in_sections(cells: Iterable[Cell]) -> list[Cell]:
     return sorted(every, key=lambda cell: (*map(places.__getitem__, within(cell)), cell.workers))
 
 
-def pairs(cells: Sequence[Cell]) -> list[Pair]:
-    """The pairs among these cells with the same N, each once.
+def ratio_edges(
+    cells: Iterable[Cell], region: RegionOf, primary: Collection[str] = PRIMARY_QUESTIONS
+) -> list[Edge]:
+    """The ratios that are asked of some cells between those with as many workers, each once.
 
-    Threads over processes, which a study with both is about, come first, then A/A pairs.
+    Of the `primary` questions the headline ratios are marked.
     """
-    scope = Planned(cells)
-    found: dict[Pair, bool] = {}
+    scope = Planned(cells, region)
+    found: dict[tuple[Slot, Slot], Edge] = {}
     for asked in every_ratio(scope):
+        rank = OF_PROCESSES if asked.question == OVER_PROCESSES else OF_RATIO
+        headline = asked.headline and asked.question in primary
         for over in scope.measured(asked.among):
-            if asked.of in scope.planned and asked.of.workers == over.workers:
-                both = scope.planned[asked.of], scope.planned[over]
-                found.setdefault(both, asked.question == OVER_PROCESSES)
-    twins = [cell for cell in cells if cell.twin and _plain(cell) in scope.planned]
-    return [
-        *(pair for pair, is_primary in found.items() if is_primary),
-        *((twin, scope.planned[_plain(twin)]) for twin in twins),
-        *(pair for pair, is_primary in found.items() if not is_primary),
-    ]
+            if scope.measured([asked.of]) and asked.of.workers == over.workers:
+                ends = Slot(asked.of), Slot(over)
+                known = found.get(ends, Edge(*ends, rank))
+                found[ends] = Edge(*ends, known.rank, known.headline or headline)
+    return list(found.values())
 
 
-def _plain(cell: Cell) -> Cell:
-    return cell.but(region=None, pinning=None, twin=False)
+def pair_edges(pairs: Iterable[Pair], compared: Collection[Cell]) -> Iterator[Edge]:
+    """The ratios of A/A pairs beside cells that are compared in turn."""
+    for pair in pairs:
+        if pair.beside in compared:
+            rank = OF_ADDED_PAIR if pair.added else OF_PAIR
+            yield Edge(Slot(pair.cell, 1), Slot(pair.beside), rank)

@@ -17,28 +17,37 @@ inside a workload its groups, and inside a group its cells.
 """
 
 import random
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple, Self
 
 from msgspec.structs import replace
 
-from scaling.base.vocabulary import PROCESSES
+from scaling.base.vocabulary import PROCESSES, THREADS
 from scaling.builds.arms import parse_arm
-from scaling.journal.record import Cell, ParameterValue
+from scaling.journal.record import Cell, Key, ParameterValue, Region
 from scaling.study.load import RATE, is_open_loop, middle
 
 # One of these stands in each journal (`StudyLine.order`); a changed order takes the next number.
 ORDER = 3
 IN_GROUPS = 4  # the cells of a group, which are measured in turn, one after the other
 
-type Levels = Sequence[Callable[[Cell], Hashable]]
+
+class Slot(NamedTuple):
+    """A place in every block: a cell, and which of its runs (1: the second of an A/A pair)."""
+
+    cell: Cell
+    repeat: int = 0
+
+
+type Levels = Sequence[Callable[[Slot], Hashable]]
+type RegionOf = Callable[[int], Region | None]  # where so many workers fit on the machine
 
 LEVELS: Levels = (
-    lambda cell: cell.workload,
-    lambda cell: (cell.parameters, cell.sizing),
-    lambda cell: cell.loop,
-    lambda cell: (cell.workers, cell.twin),
+    lambda slot: slot.cell.workload,
+    lambda slot: (slot.cell.parameters, slot.cell.sizing),
+    lambda slot: slot.cell.loop,
+    lambda slot: (slot.cell.workers, slot.repeat),
 )
 
 
@@ -48,7 +57,18 @@ class PlannedRun(NamedTuple):
     block: int
     position: int
     cell: Cell
+    repeat: int = 0
     attempt: int = 1
+
+    @property
+    def slot(self) -> Slot:
+        """Its place in every block."""
+        return Slot(self.cell, self.repeat)
+
+    @property
+    def key(self) -> Key:
+        """What its line in the journal is known by (`RunLine.key`)."""
+        return self.block, self.cell, self.repeat
 
     def at(self, attempt: int) -> Self:
         """The same run at another attempt."""
@@ -64,44 +84,43 @@ def hash_seed(seed: int, block: int) -> int:
 
 
 def one_block(
-    cells: Sequence[Cell],
+    slots: Iterable[Slot],
     block: int,
     seed: int,
-    groups: Iterable[Sequence[Cell]] = (),
+    groups: Iterable[Collection[Slot]] = (),
     levels: Levels = LEVELS,
 ) -> Iterator[PlannedRun]:
-    """Every cell once, in the order of this block; with `groups` these stand together.
+    """Every slot once, in the order of this block; those of each of the `groups` stand together.
 
-    The order depends on the seed, the block and the cells alone, not on how many blocks there are.
-    Cells that are alike at the first of the `levels` stand together, and so on level by level.
+    The order depends on the seed, the block and the slots alone, not on how many blocks there are.
+    Slots that are alike at the first of the `levels` stand together, and so on level by level.
     """
     # Seeding by text and `random()` itself are the two parts of the module that Python promises to
     # keep as they are; `shuffle` and `sample` are not.
     source = random.Random(f"{seed}:{block}")
-    if groups:
-        number = {cell: place for place, group in enumerate(groups) for cell in group}
-        levels = (levels[0], lambda cell: number.get(cell, cell))
-    for position, cell in enumerate(_shuffled(cells, levels, source)):
-        yield PlannedRun(block, position, cell)
+    if number := {slot: place for place, group in enumerate(groups) for slot in group}:
+        levels = (levels[0], number.__getitem__)
+    for position, slot in enumerate(_shuffled(list(slots), levels, source)):
+        yield PlannedRun(block, position, *slot)
 
 
-def _shuffled(cells: Sequence[Cell], levels: Levels, source: random.Random) -> list[Cell]:
-    """The cells, those alike at the first level together, and so on level by level."""
+def _shuffled(slots: Sequence[Slot], levels: Levels, source: random.Random) -> list[Slot]:
+    """The slots, those alike at the first level together, and so on level by level."""
     if not levels:
-        return sorted(cells, key=lambda _: source.random())
-    groups: dict[Hashable, list[Cell]] = {}
-    for cell in cells:
-        groups.setdefault(levels[0](cell), []).append(cell)
+        return sorted(slots, key=lambda _: source.random())
+    groups: dict[Hashable, list[Slot]] = {}
+    for slot in slots:
+        groups.setdefault(levels[0](slot), []).append(slot)
     inside = [_shuffled(group, levels[1:], source) for group in groups.values()]
-    return [cell for group in sorted(inside, key=lambda _: source.random()) for cell in group]
+    return [slot for group in sorted(inside, key=lambda _: source.random()) for slot in group]
 
 
 # ---------------------------------------------------------------------------------------- A/A pairs
 # Cells that are measured twice in a block, which shows how much equal cells differ.
 #
-# Nothing distinguishes the second of a pair but its label in the journal (`twin`): the child gets
-# the same document, the live line says the same words, and it has a place of its own in the random
-# order of every block.
+# Nothing distinguishes the second of a pair but its label in the journal (`RunLine.repeat`): the
+# child gets the same document, the live line says the same words, and it has a place of its own in
+# the random order of every block.
 #
 # Where cells take turns, both runs of a pair do, so it shows the noise of ratios in turn. The runs
 # of a gain have different N, are in different groups, and differ by more. So of a workload whose
@@ -110,8 +129,44 @@ def _shuffled(cells: Sequence[Cell], levels: Levels, source: random.Random) -> l
 FEWEST_ALIKE = 8  # so many cells get a pair of their own, which adds an eighth to their number
 
 
-def repeats_of(cells: Iterable[Cell]) -> tuple[Cell, ...]:
-    """The second cells of A/A pairs, in the order of their workloads.
+class Pair(NamedTuple):
+    """An A/A pair: a cell that is run twice, and the one in whose group its second run belongs.
+
+    The `added` ones are beside those that each workload has.
+    """
+
+    cell: Cell
+    beside: Cell
+    added: bool = False
+
+
+def aa_pairs(cells: Sequence[Cell], in_turn: Collection[Cell], region: RegionOf) -> list[Pair]:
+    """The A/A pairs of these cells, of which those `in_turn` take turns with cells of as many
+    workers; the added ones last.
+
+    The second run of a pair belongs beside the first. Of a workload whose pairs would all be in
+    turn, and which has a gain, one belongs beside the other end of a gain: that of the cell with
+    the fewest workers on the curve of its first pair. It takes the place of the first pair where
+    the workload has another one in turn; without one, the study has one more.
+    """
+    workloads: dict[str, list[Cell]] = {}
+    for cell in repeated(cells, region):
+        workloads.setdefault(cell.workload, []).append(cell)
+    found: list[Pair] = []
+    for own in workloads.values():
+        pairs = [Pair(cell, cell) for cell in own]
+        (curve,) = (each for each in _curves(cells) if own[0] in each)
+        fewest = min(curve, key=lambda cell: cell.workers)
+        if fewest.workers < own[0].workers and {fewest, *own} <= set(in_turn):
+            is_only = len(own) == 1
+            gain = Pair(fewest, own[0], added=is_only)
+            pairs = [*pairs, gain] if is_only else [gain, *pairs[1:]]
+        found += pairs
+    return sorted(found, key=lambda pair: pair.added)
+
+
+def repeated(cells: Iterable[Cell], region: RegionOf) -> list[Cell]:
+    """The cells that are run twice in a block, in the order of their workloads.
 
     Each workload has a pair; one in a closed loop and one in an open loop, at the middle one of its
     rates, if it has both. Each set of parameters with many cells has one, too: how much equal runs
@@ -121,40 +176,17 @@ def repeats_of(cells: Iterable[Cell]) -> tuple[Cell, ...]:
     workloads: dict[str, list[Cell]] = {}
     for cell in cells:
         workloads.setdefault(cell.workload, []).append(cell)
-    chosen = chain.from_iterable(map(_of_workload, workloads.values()))
-    return tuple(replace(cell, twin=True) for cell in chosen)
+    return list(chain.from_iterable(_of_workload(own, region) for own in workloads.values()))
 
 
-def twins_of_gains(
-    cells: Sequence[Cell], repeats: Iterable[Cell], groups: Sequence[Sequence[Cell]]
-) -> Iterator[tuple[Cell, Cell, bool]]:
-    """For each workload with a gain, whose `repeats` are all in `groups`: a second cell for it.
-
-    It repeats the cell with the fewest workers of the curve that the first of them is of, and
-    belongs into the group of that one, which is not the group of what it repeats. First comes the
-    one that has a place there, then the other one, then whether it takes that place. It does where
-    the workload has another pair in turn; without one, the study has one cell more.
-    """
-    in_turn = {cell for group in groups for cell in group}
-    workloads: dict[str, list[Cell]] = {}
-    for twin in repeats:
-        workloads.setdefault(twin.workload, []).append(twin)
-    for first, *others in workloads.values():
-        original = replace(first, twin=False)
-        (curve,) = (each for each in _curves(cells) if original in each)
-        fewest = min(curve, key=lambda cell: cell.workers)
-        if fewest.workers < first.workers and in_turn >= {first, fewest, *others}:
-            yield first, replace(fewest, twin=True), bool(others)
-
-
-def _of_workload(cells: Sequence[Cell]) -> Iterator[Cell]:
+def _of_workload(cells: Sequence[Cell], region: RegionOf) -> Iterator[Cell]:
     closed = [cell for cell in cells if not is_open_loop(cell.parameters)]
     opened = [cell for cell in cells if is_open_loop(cell.parameters)]
     rate = middle([cell.parameters[RATE] for cell in opened]) if opened else None
     at_middle = [cell for cell in opened if cell.parameters[RATE] == rate]
-    chosen = [_repeated(loaded) for loaded in (closed, at_middle) if loaded]
+    chosen = [_repeated(loaded, region) for loaded in (closed, at_middle) if loaded]
     yield from chosen
-    processes = _strongest(closed or at_middle)
+    processes = _strongest(closed or at_middle, region)
     if processes is not None and processes not in chosen:
         yield processes
     variants: dict[Mapping[str, ParameterValue], list[Cell]] = {}
@@ -162,19 +194,27 @@ def _of_workload(cells: Sequence[Cell]) -> Iterator[Cell]:
         variants.setdefault(cell.parameters, []).append(cell)
     for cell in chosen:
         del variants[cell.parameters]
-    yield from (_repeated(alike) for alike in variants.values() if len(alike) >= FEWEST_ALIKE)
+    for alike in variants.values():
+        if len(alike) >= FEWEST_ALIKE:
+            yield _repeated(alike, region)
 
 
-def _repeated(cells: Sequence[Cell]) -> Cell:
+def _repeated(cells: Sequence[Cell], region: RegionOf) -> Cell:
     """The cell to repeat, at the largest N with a core for each worker.
 
     It is one of the first curve of threads without the GIL, or of the first curve: equal runs of
     threads that contend for a GIL differ more.
     """
-    return _at_largest(_headline(_curves(cells)))
+    curves = _curves(cells)
+    without_gil = (
+        curve
+        for curve in curves
+        if curve[0].model == THREADS and parse_arm(curve[0].arm).without_gil
+    )
+    return _at_largest(next(without_gil, curves[0]), region)
 
 
-def _strongest(cells: Sequence[Cell]) -> Cell | None:
+def _strongest(cells: Sequence[Cell], region: RegionOf) -> Cell | None:
     """The processes that threads are compared with, as far as that is known beforehand: on the
     first arm with the GIL and mimalloc, which is the fastest for most workloads, else on the first
     with the GIL, else on any; fresh ones before forked ones. None where there are none.
@@ -187,28 +227,19 @@ def _strongest(cells: Sequence[Cell]) -> Cell | None:
 
     of_processes = [curve for curve in _curves(cells) if curve[0].model in PROCESSES]
     best = min(of_processes, key=rank, default=None)
-    return None if best is None else _at_largest(best)
+    return None if best is None else _at_largest(best, region)
 
 
 def _curves(cells: Sequence[Cell]) -> list[list[Cell]]:
     """The cells that differ in N alone."""
     curves: dict[Cell, list[Cell]] = {}
     for cell in cells:
-        curves.setdefault(cell.but(workers=0, pinning=None), []).append(cell)
+        curves.setdefault(replace(cell, workers=0), []).append(cell)
     return list(curves.values())
 
 
-def _headline(curves: Sequence[Sequence[Cell]]) -> Sequence[Cell]:
-    without_gil = (
-        curve
-        for curve in curves
-        if curve[0].model == "threads" and parse_arm(curve[0].arm).without_gil
-    )
-    return next(without_gil, curves[0])
-
-
-def _at_largest(curve: Sequence[Cell]) -> Cell:
-    on_cores = [cell for cell in curve if cell.region == "cores"]
+def _at_largest(curve: Sequence[Cell], region: RegionOf) -> Cell:
+    on_cores = [cell for cell in curve if region(cell.workers) == "cores"]
     if on_cores:
         return max(on_cores, key=lambda cell: cell.workers)
     return min(curve, key=lambda cell: cell.workers)

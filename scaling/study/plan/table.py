@@ -46,7 +46,7 @@ def plan_rows(plan: Plan) -> Iterator[list[str]]:
     """What a plan's table has of the cells that differ in nothing but the number of workers."""
     alike: dict[tuple[Cell, str], list[Cell]] = {}
     for each in plan.cells:
-        cell = each.but(parameters={}, workers=0, pinning=None)
+        cell = msgspec.structs.replace(each, parameters={}, workers=0)
         facts = plan.workloads[each.workload]
         label = with_parameters(each.workload, each.parameters, facts)
         alike.setdefault((cell, label), []).append(each)
@@ -69,8 +69,9 @@ def _count_in_words(plan: Plan, cell: Cell) -> str:
 def cost_of(plan: Plan) -> Cost:
     """What a plan takes, as far as that is known beforehand."""
     blocks = plan.study.blocks
-    runs = len(plan.every_cell) * blocks
-    windowed = [cell for cell in plan.every_cell if plan.inside_s(cell) is not None]
+    cells = [slot.cell for slot in plan.slots]
+    runs = len(cells) * blocks
+    windowed = [cell for cell in cells if plan.inside_s(cell) is not None]
     runs_s = sum(_seconds(plan, [cell]) or 0.0 for cell in windowed)
     calibrating = calibration_runs(plan.calibrations)
     calibration_s = sum(
@@ -221,19 +222,17 @@ def turns_lines(plan: Plan) -> Iterator[str]:
     if not plan.study.alternate:
         yield "no cells are measured in turn: each run is made after the other (--no-alternate)"
         return
-    if plan.groups:
-        cells = sum(map(len, plan.groups))
-        most = max(map(len, plan.groups))
-        mib = max(sum(plan.needs[cell] for cell in group) for group in plan.groups) / MIB
+    if in_turn := [group.slots for group in plan.in_turn]:
+        mib = max(sum(plan.needs[slot.cell] for slot in slots) for slots in in_turn) / MIB
         yield (
-            f"{plural(cells, 'cell')} are measured in turn, in {plural(len(plan.groups), 'group')} "
-            f"of up to {most}, which may need {mib:,.0f} MiB at once; --no-alternate measures one "
-            f"after the other"
+            f"{plural(sum(map(len, in_turn)), 'cell')} are measured in turn, in "
+            f"{plural(len(in_turn), 'group')} of up to {max(map(len, in_turn))}, which may need "
+            f"{mib:,.0f} MiB at once; --no-alternate measures one after the other"
         )
     reasons: dict[str, dict[str, None]] = {}
-    for cell, reason in plan.alone.items():
-        if reason != NOT_COMPARED:
-            reasons.setdefault(reason, {})[cell.workload] = None
+    for each in plan.groups:
+        if each.alone not in ("", NOT_COMPARED):
+            reasons.setdefault(each.alone, {})[each.slots[0].cell.workload] = None
     for reason, workloads in reasons.items():
         yield f"not in turn: {listed(workloads)}: {reason}"
 
