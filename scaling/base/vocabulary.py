@@ -1,22 +1,7 @@
-"""The names of models, sizings and questions, in the order in which they are listed."""
+"""The names of sizings and questions, in the order in which they are listed."""
 
 from collections.abc import Mapping
 from typing import Literal, get_args
-
-MODELS = ("threads", "processes", "forked", "interpreters")
-THREADS = "threads"
-PROCESSES = ("processes", "forked")  # a process for each worker: what threads are compared with
-
-# What one worker is, under each model.
-WORKER: Mapping[str, str] = {
-    "threads": "thread",
-    "processes": "process",
-    "forked": "forked process",
-    "interpreters": "interpreter",
-}
-
-# What several are.
-WORKERS: Mapping[str, str] = {model: model for model in MODELS} | {"forked": "forked processes"}
 
 SIZINGS: Mapping[str, str] = {
     "weak": "the same work in flight for each worker",

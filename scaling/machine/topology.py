@@ -18,6 +18,7 @@ import psutil
 
 from scaling.base.errors import UsageError
 from scaling.base.files import text_or_empty
+from scaling.base.models import CACHE, NODE
 from scaling.base.vocabulary import CountWord
 from scaling.journal.record import Region
 
@@ -78,23 +79,36 @@ class Topology:
         """The most workers that fit on cores of the fast kind, on those of one NUMA node, and on
         those of one cache, where there are others, too.
         """
-        ours = set(range(self.logical_cpus) if self.affinity is None else self.affinity)
-        slow = set(self.efficiency_cpus)
-        cores = [ours.intersection(core) for core in self.cores if ours.intersection(core)]
-
-        def largest(groups: Iterable[Collection[int]]) -> int:
-            """How many of our cores the largest of them has."""
-            return max((sum(core <= set(group) for core in cores) for group in groups), default=0)
-
+        slow, cores = set(self.efficiency_cpus), self._our_cores
         fast = sum(not core <= slow for core in cores)
-        most = {fast, largest(self.numa_nodes), largest(self.caches)}
+        most = {fast, _largest(self.numa_nodes, cores), _largest(self.caches, cores)}
         return tuple(sorted(n for n in most if 1 < n < self.usable_cores))
+
+    def cores_together(self, what: str) -> int:
+        """How many of our cores one third-level `cache`, or NUMA `node`, has at most; 2 at least.
+
+        All of them where they are not known to be divided; no more than can be busy at once.
+        """
+        every = int(self.usable_cores)
+        groups = {CACHE: self.caches, NODE: self.numa_nodes}[what]
+        return max(2, min(_largest(groups, self._our_cores) or every, every))
+
+    @property
+    def _our_cores(self) -> list[set[int]]:
+        """The CPUs that we may use of each core, as far as that has any."""
+        ours = set(range(self.logical_cpus) if self.affinity is None else self.affinity)
+        return [ours.intersection(core) for core in self.cores if ours.intersection(core)]
 
     def region(self, workers: int) -> Region:
         """The region of a worker count: a core each, a sibling each, or sharing CPUs."""
         if workers <= self.usable_cores:
             return "cores"
         return "smt" if workers <= self.usable_logical else "oversubscribed"
+
+
+def _largest(groups: Iterable[Collection[int]], cores: Collection[set[int]]) -> int:
+    """How many of the cores the largest group of CPUs has; 0 without a group."""
+    return max((sum(core <= set(group) for core in cores) for group in groups), default=0)
 
 
 def worker_counts(topology: Topology) -> dict[CountWord, tuple[int, ...]]:

@@ -6,7 +6,7 @@ import pandas as pd
 
 from scaling.analysis.tables.study import Study
 from scaling.base.formats import listed, plural
-from scaling.base.vocabulary import PROCESSES
+from scaling.base.models import PROCESSES
 from scaling.journal.beside import AppCheck, read_check
 
 WHERE = {

@@ -12,7 +12,7 @@ from rich.text import Text
 from scaling.analysis.tables.study import Study
 from scaling.base.console import say
 from scaling.base.errors import UsageError
-from scaling.base.vocabulary import WORKERS
+from scaling.base.models import workers_in_words
 from scaling.builds.arms import parse_arm
 from scaling.builds.cpython import Build
 from scaling.journal.record import Cell
@@ -113,7 +113,7 @@ def cell_to_profile(study: Study) -> Cell | None:
 
 def in_words(cell: Cell) -> str:
     """A cell such as `echo on uvloop, 2 threads on 3.14t`."""
-    workers = f"{cell.workers} {WORKERS.get(cell.model, cell.model)}"
+    workers = workers_in_words(cell.model, cell.workers)
     return f"{cell.workload} on {cell.loop}, {workers} on {cell.arm}"
 
 

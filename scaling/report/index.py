@@ -18,7 +18,7 @@ from scaling.analysis.tables.words import as_counted
 from scaling.base.errors import UsageError
 from scaling.base.files import text_in
 from scaling.base.formats import number, plural, span
-from scaling.base.vocabulary import THREADS
+from scaling.base.models import THREADS
 from scaling.journal.protected_write import write_text
 from scaling.journal.reading import published_in
 from scaling.journal.record import Parameters

@@ -16,7 +16,7 @@ from scaling.analysis.table.latency import histograms_of, summary
 from scaling.analysis.table.ticks import throughputs
 from scaling.base.console import say
 from scaling.base.formats import number, plural
-from scaling.base.vocabulary import WORKER, WORKERS
+from scaling.base.models import workers_in_words
 from scaling.journal.record import Cell, RunLine, WorkloadFacts
 from scaling.run.time_left import Left
 
@@ -26,8 +26,7 @@ from scaling.run.time_left import Left
 
 def run_in_words(cell: Cell) -> str:
     """Name a cell: `echo · uvloop · 3.14t · 2 threads · weak`."""
-    noun = (WORKERS if cell.workers > 1 else WORKER).get(cell.model, cell.model)
-    parts = [cell.workload, cell.loop, cell.arm, f"{cell.workers} {noun}"]
+    parts = [cell.workload, cell.loop, cell.arm, workers_in_words(cell.model, cell.workers)]
     return " · ".join([*parts, *([cell.sizing] if cell.sizing != "weak" else [])])
 
 

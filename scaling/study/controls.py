@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 import msgspec
 
 from scaling.base.errors import UsageError
-from scaling.base.vocabulary import THREADS
+from scaling.base.models import THREADS
 from scaling.builds.arms import parse_arm
 from scaling.builds.runtimes import RUNTIMES
 from scaling.journal.record import Cell, Description, ParameterValue

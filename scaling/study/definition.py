@@ -11,8 +11,9 @@ from typing import Annotated, Any, NamedTuple, Self, get_type_hints
 
 import msgspec
 
+from scaling.base.models import MODELS
 from scaling.base.typed import values_in
-from scaling.base.vocabulary import MODELS, PRIMARY_QUESTIONS, QUESTIONS, SIZINGS, CountWord
+from scaling.base.vocabulary import PRIMARY_QUESTIONS, QUESTIONS, SIZINGS, CountWord
 from scaling.study import kinds
 from scaling.study.kinds import Kind
 from scaling.study.presets import GRID_RATES, MARGIN, PRESETS, RATES_MOST
@@ -177,8 +178,9 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
     models: Annotated[
         tuple[str, ...],
         Option(
-            kinds.some_of(MODELS, "model"),
-            f"What a worker is: {', '.join(MODELS)}.",
+            kinds.MODELS,
+            f"What a worker is: {', '.join(MODELS)}. mixed:4 has 4 threads in each process; mixed "
+            "alone, or mixed:cache, as many as share a cache, mixed:node those of a NUMA node.",
             flag="--model",
             per_workload=True,
         ),

@@ -14,6 +14,7 @@ import msgspec
 
 from scaling.base.errors import UsageError, unknown
 from scaling.base.formats import duration
+from scaling.base.models import PATTERN, checked_model
 from scaling.base.typed import share, values_in
 from scaling.base.vocabulary import COUNT_WORDS
 
@@ -169,6 +170,10 @@ def _seconds_or_none(value: float, where: str) -> float:
     return value
 
 
+def _models(values: Sequence[str], where: str) -> tuple[str, ...]:
+    return _several([checked_model(each, where) for each in values], where)
+
+
 def _objectives(values: Sequence[str], where: str) -> tuple[str, ...]:
     """The texts of objectives; none of them is the default, which a settled study says, too."""
     return tuple(dict.fromkeys(parse_objective(value, where).text for value in values))
@@ -243,6 +248,12 @@ def some_of(known: Collection[str], what: str) -> Kind:
 _PER_CENT = r"^\s*[0-9.]+(e-?[0-9]+)?\s*%?\s*$"
 _SHARE = _schema(float, exclusiveMinimum=0) | _schema(str, pattern=_PER_CENT)
 
+MODELS = Kind(
+    type=_list_of(_schema(str, pattern=PATTERN)),
+    check=_models,
+    metavar="NAME,…",
+    several=True,
+)
 NAMES = Kind(type=_list_of(str), check=_several, metavar="NAME,…", several=True)
 COUNTS = Kind(
     type=_list_of(_schema(int, minimum=1, maximum=MOST) | _schema(str, enum=list(COUNT_WORDS))),

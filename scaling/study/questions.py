@@ -14,7 +14,7 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
-from scaling.base.vocabulary import PROCESSES, THREADS
+from scaling.base.models import PROCESSES, THREADS, is_mixed, parts_of
 from scaling.builds.arms import RUNGS, VersionArms, free_arms, rising, version_arms
 from scaling.builds.runtimes import RUNTIMES
 from scaling.journal.record import Cell, Parameters, Region
@@ -24,7 +24,7 @@ THROUGHPUT, CPU, MEMORY, P99 = "throughput_per_s", "cpu_s_per_op", "memory", "la
 CPU_OF_ALL = "stack_cpu_s_per_op"  # with what is around the workers
 CAPACITY = "capacity at {}"  # with the text of an objective
 BASE_LOOP = "asyncio"
-OVER_PROCESSES = "over processes"
+OVER_PROCESSES, OVER_THREADS = "over processes", "over threads"
 OVER_SERVER = "over a server"
 OVER_SMALLEST_POOL = "pool"
 TWO_STUDIES = "two studies"
@@ -103,6 +103,11 @@ def curve_of(cell: Cell) -> Cell:
     return replace(cell, workers=0)
 
 
+def ones_of(cell: Cell) -> list[Cell]:
+    """The cell with one worker of a curve; of a mixed model one thread, or one process, is that."""
+    return [replace(cell, workers=1, model=model) for model in parts_of(cell.model)]
+
+
 def subject_of(cell: Cell) -> Cell:
     """What is loaded at several rates: workload, other parameters, sizing and loop."""
     return replace(section_of(without_rate(cell)), loop=cell.loop)
@@ -134,6 +139,11 @@ class Group:
     def cell(self, arm: str, model: str, workers: int) -> Cell:
         """A cell of this section and loop, whether or not it was measured."""
         return replace(self.first, arm=arm, model=model, workers=workers)
+
+    def challengers(self, version: VersionArms) -> list[tuple[str, str]]:
+        """Arm and model of what is compared with processes: mixed models on every rung, too."""
+        mixed = [model for model in self.models if is_mixed(model)]
+        return [*version.challengers, *product(version.rungs, mixed)]
 
     def processes(self, arms: Iterable[str], workers: int) -> list[Cell]:
         """N processes on these arms, fresh and forked, as far as they were measured."""
@@ -185,10 +195,10 @@ def gains(scope: Scope) -> Iterator[Asked]:
     for group in _closed(scope):
         subjects = _subjects(group)
         for curve in group.curves:
-            one, *others = curve
-            if one.workers != 1 or not scope.measured([one]):
+            one = next(iter(scope.measured(ones_of(curve[0]))), None)
+            if one is None:
                 continue
-            several = scope.measured(others)
+            several = scope.measured(each for each in curve if each.workers > 1)
             on_cores = [each for each in several if scope.region(each) == "cores"]
             headline = max(on_cores or several, key=lambda each: each.workers, default=None)
             for of in several:
@@ -249,17 +259,29 @@ def over_processes(scope: Scope) -> Iterator[Asked]:
     """
     for group in _compared(scope):
         for version in version_arms(group.arms):
-            for (arm, model), n in product(version.challengers, group.workers):
+            for (arm, model), n in product(group.challengers(version), group.workers):
                 of = group.cell(arm, model, n)
                 among = group.rivals(version, of)
                 if not (among and scope.measured([of])):
                     continue
-                headline = model == THREADS and n == group.headline_n
+                headline = (model == THREADS or is_mixed(model)) and n == group.headline_n
                 yield Asked(OVER_PROCESSES, THROUGHPUT, of, among, headline)
                 yield Asked(OVER_PROCESSES, CPU, of, among)
                 for kind in PROCESSES:
                     if alike := tuple(each for each in among if each.model == kind):
                         yield Asked(OVER_PROCESSES, MEMORY, of, alike)
+
+
+@question
+def over_threads(scope: Scope) -> Iterator[Asked]:
+    """Processes with several threads each over threads of one process, on the build without GIL."""
+    for group in groups(scope):
+        measures = (P99 if group.is_open_loop else THROUGHPUT, CPU, MEMORY)
+        for version in version_arms(group.arms):
+            for (arm, model), n in product(group.challengers(version), group.workers):
+                pair = group.cell(arm, model, n), group.cell(version.free, THREADS, n)
+                if is_mixed(model) and len(scope.measured(pair)) == len(pair):
+                    yield from _pair(OVER_THREADS, *pair, measures)
 
 
 @question
@@ -461,7 +483,7 @@ def at_rate(scope: Scope) -> Iterator[Asked]:
         rate = group.first.parameters[RATE]
         is_middle = rate == middles.get(subject_of(group.first)) and not scope.objectives
         for version in version_arms(group.arms):
-            for (arm, model), n in product(version.challengers, group.workers):
+            for (arm, model), n in product(group.challengers(version), group.workers):
                 of = group.cell(arm, model, n)
                 among = group.rivals(version, of)
                 if among and measured([of]):
@@ -512,9 +534,12 @@ def capacities(scope: Scope) -> Iterator[Asked]:
                         and each.model in PROCESSES
                         and each.workers == of.workers
                     )
-                    if (of.arm, of.model) in version.challengers and among:
+                    if (of.arm, of.model) in group.challengers(version) and among:
                         headline = of.model == THREADS and of.workers == group.headline_n
                         yield Asked(OVER_PROCESSES, measure, of, among, headline)
+                    threads = replace(of, arm=version.free, model=THREADS)
+                    if is_mixed(of.model) and of.arm in version.rungs and threads in known:
+                        yield Asked(OVER_THREADS, measure, of, (threads,))
             for of in known:
                 one = replace(of, workers=1)
                 if of.workers > 1 and one in known:

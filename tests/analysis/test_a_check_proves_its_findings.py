@@ -19,7 +19,7 @@ from scaling.analysis.check.answers import Answer
 from scaling.analysis.check.evidence import CHANCE, MOST_TRIES, is_cause
 from scaling.analysis.check.exceptions import stuck
 from scaling.analysis.check.findings import Seen
-from scaling.base.vocabulary import PROCESSES
+from scaling.base.models import PROCESSES
 from scaling.journal.beside import AppCheck, Kind
 from scaling.journal.record import GilStates
 from scaling.run.check import runs

@@ -115,6 +115,45 @@ def planned(
     return make(study) if time_s is None else fitted(study, time_s, topology, make)
 
 
+# Threads a process at each N that `mixed` and `mixed:node` can have, from what a cache and a node
+# have: cores, not siblings.
+TOGETHER = {
+    "smt": ({4: 2, 8: 4, 16: 8, 32: 8}, {4: 2, 8: 4, 16: 8, 32: 8}),
+    "two-sockets": (
+        {4: 2, 8: 4, 16: 8, 24: 12, 32: 8, 48: 24, 96: 24, 192: 24},
+        {4: 2, 8: 4, 16: 8, 24: 12, 32: 8, 48: 24, 96: 24, 192: 24},
+    ),
+    "quota-of-4-on-96": ({4: 2, 8: 4}, {4: 2, 8: 4}),
+    "several-caches": (
+        {4: 2, 8: 4, 16: 8, 32: 8, 64: 8, 128: 8, 256: 8},
+        {4: 2, 8: 4, 16: 8, 32: 16, 64: 32, 128: 64, 256: 64},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TOGETHER)
+def test_mixed_models_have_as_many_threads_a_process_as_share_a_cache_or_a_node(
+    name: str, topology: Topology, described_here: Description
+) -> None:
+    of_cache, of_node = TOGETHER[name]
+    models = ("mixed", "mixed-forked:cache", "mixed:node")
+    plan = planned(topology, described_here, model=list(models), pin=True, controls=False)
+    found = {(cell.model, cell.workers): cell for cell in plan.cells if cell.workload == "echo"}
+    asked = [(f"mixed:{each}", n) for n, each in (of_cache | of_node).items()]
+    asked += [(f"mixed:{each}", n) for n, each in of_cache.items()]
+    asked += [(f"mixed-forked:{each}", n) for n, each in of_cache.items()]
+    assert found.keys() == set(asked)
+    for (model, n), cell in found.items():
+        each = int(model.rpartition(":")[2])
+        assert cell.workers % each == 0
+        if model == f"mixed:{of_cache[n]}" and n <= topology.usable_cores:
+            cpus = [cpu for (cpu,) in plan.placement(n).pinning or ()]
+            caches = [{k for k, has in enumerate(topology.caches) if cpu in has} for cpu in cpus]
+            assert all(caches[at : at + each] == [caches[at]] * each for at in range(0, n, each))
+    why = {each.reason for each in plan.refused if each.workload == "echo"}
+    assert "N = 1 cannot be divided into processes of at most" in " ".join(why)
+
+
 @EACH
 def test_a_study_is_planned_pinned_and_in_turn(
     name: str, topology: Topology, described_here: Description

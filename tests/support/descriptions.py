@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from scaling.base.vocabulary import MODELS
+from scaling.base.models import MODELS
 from scaling.journal.record import (
     SCHEMA,
     Description,

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from scaling.base.models import is_mixed, model_of, workers_each
 from scaling.builds.runtimes import RUNTIMES
 from scaling.builds.settings import SETTINGS
 from scaling.builds.settings.interpreter import RARE_COLLECTIONS
@@ -77,8 +78,11 @@ class RunModel:
             self._worker(cell, rng, index, rate / cell.workers) for index in range(cell.workers)
         ]
         process = _process(cell)
-        if cell.model != "threads":
-            workers = [with_(worker, process=process) for worker in workers]
+        each = workers_each(cell.model, cell.workers)
+        if cell.model != "threads":  # of several threads in a process the first reads it back
+            step = each if is_mixed(cell.model) else 1
+            workers[::step] = [with_(worker, process=process) for worker in workers[::step]]
+        workers = [with_(worker, thread=divmod(worker.index, each)) for worker in workers]
         resident = 24 * MIB + PER_WORKER_MIB.get(cell.model, 21.0) * MIB * cell.workers
         resident = round(resident * rng.gauss(1, 0.004))
         return RunLine(
@@ -187,7 +191,7 @@ def _process(cell: Cell) -> ProcessFacts:
         gil=GilStates(started=gil, imported=gil, opened=gil, closed=gil),
         allocator="mimalloc" if mimalloc else "pymalloc",
         gc_enabled="nogc" not in cell.arm,
-        gc_frozen=cell.model == "forked",
+        gc_frozen=model_of(cell.model).forks,
         gc_threshold=RARE_COLLECTIONS if "gc50k" in cell.arm else 2_000,
         switches=_switches(cell.arm),
         gc_collections=3,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from scaling.base.vocabulary import PROCESSES
+from scaling.base.models import PROCESSES
 from scaling.journal.beside import AppCheck
 from scaling.report.check import finding_lines
 from scaling.run.check import state

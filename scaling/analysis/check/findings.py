@@ -12,7 +12,7 @@ import msgspec
 from scaling.analysis.check.answers import BROKEN, Answer, Difference, Reference
 from scaling.analysis.check.causes import BY_KIND, CAUSES, Cause, cause_of
 from scaling.analysis.check.exceptions import exceptions_of, fatal, raised
-from scaling.base.vocabulary import WORKERS
+from scaling.base.models import workers_in_words
 from scaling.journal.beside import KINDS, Finding, Kind
 from scaling.journal.record import GilStates, Outcome
 
@@ -75,8 +75,9 @@ class Seen:
         """`2 loops in threads`, `2 forked processes`."""
         if self.workers == 1:
             return "one loop"
-        loops = "loops in threads" if self.model == "threads" else WORKERS[self.model]
-        return f"{self.workers} {loops}"
+        if self.model == "threads":
+            return f"{self.workers} loops in threads"
+        return workers_in_words(self.model, self.workers)
 
 
 class Judge:

@@ -16,7 +16,8 @@ import pandas as pd
 from scaling.analysis.arrays import Flags
 from scaling.analysis.validity.served import LATE
 from scaling.base.errors import UsageError
-from scaling.base.vocabulary import MODELS, SIZINGS
+from scaling.base.models import MODELS, kind_of
+from scaling.base.vocabulary import SIZINGS
 from scaling.journal.reading import read_lines
 from scaling.journal.record import Cell, Parameters, ParameterValue, RunLine, StudyLine
 from scaling.study.load import CLOSED, RATE, open_loop_rate
@@ -102,7 +103,8 @@ def in_order(study: StudyLine) -> Callable[[Cell], tuple[object, ...]]:
             Parameters.of(cell.parameters).text,
             cell.loop,
             _place(cell.arm, arms),
-            _place(cell.model, MODELS),
+            _place(kind_of(cell.model), MODELS),
+            cell.model,
             cell.workers,
         )
 

@@ -13,7 +13,7 @@ import numpy as np
 from scaling.analysis.arrays import Flags, Floats
 from scaling.analysis.table.column import FLAG, WORD, Column, Read, Rows, Shown, where
 from scaling.analysis.table.stacks import NS_PER_S
-from scaling.base.vocabulary import PROCESSES
+from scaling.base.models import workers_each
 from scaling.journal.record import GilStates, Machine, RunLine, ServiceUse
 from scaling.study.services import SERVICES
 
@@ -33,9 +33,9 @@ def process_cpu_s(run: RunLine, *, finite: bool = False) -> float:
     read_ns = [each for each in uses if each is not None]
     if not read_ns or len(read_ns) < len(workers):
         return math.nan
-    if run.cell.model in PROCESSES:
-        return sum(read_ns) / NS_PER_S
-    return (max(read_ns) if finite else sum(read_ns) / len(read_ns)) / NS_PER_S
+    each = workers_each(run.cell.model, run.cell.workers)
+    of_processes = (read_ns[at : at + each] for at in range(0, len(read_ns), each))
+    return sum(max(few) if finite else sum(few) / len(few) for few in of_processes) / NS_PER_S
 
 
 # ------------------------------------------------------------------------------------------ workers

@@ -63,7 +63,11 @@ REQUESTED = {
     ),
     "loop": _word("cell.loop", "event-loop implementation"),
     "arm": _word("cell.arm", "build and run-time settings, e.g. 3.14t+gil"),
-    "model": _word("cell.model", "what a worker is: threads, processes, forked, interpreters"),
+    "model": _word(
+        "cell.model",
+        "what a worker is: threads, processes, forked, interpreters; with mixed:K and "
+        "mixed-forked:K one of K threads in each process",
+    ),
     "workers": Column(read="cell.workers", dtype=COUNT, definition="how many workers: N"),
     "sizing": _word("cell.sizing", "weak: fixed work in flight per worker; strong: in total"),
     "region": _word(

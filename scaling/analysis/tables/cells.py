@@ -11,14 +11,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from msgspec.structs import replace
 
 from scaling.analysis.arrays import Flags, Integers
 from scaling.analysis.table.groups import in_order, require_one_study, short_labels
 from scaling.journal.record import Cell, Parameters, StudyLine
 from scaling.study.controls import CONTROLS
 from scaling.study.load import is_open_loop, open_loop_rate
-from scaling.study.questions import without_rate
+from scaling.study.questions import ones_of, without_rate
 
 SECTION = ["workload", "parameters", "sizing"]
 CURVE = [*SECTION, "loop", "arm", "model"]
@@ -34,8 +33,8 @@ class Cells:
     Columns of the table: those of `KEY`; `twin`, `rated`, `control`, `wrong` (flags); `region`;
     `runs`, of these `suspect` and `again` (second attempts); `left_out` (invalid runs);
     `allocator_state`; `operation`, the noun of what is counted; `rate` of an open loop, 0 for none;
-    `one`, the place of the cell with one worker on the same curve; `name` (`names`), and `subject`,
-    the same without a rate; `cell` itself.
+    `one`, the place of the cell with one worker on the same curve (`ones_of`); `name` (`names`),
+    and `subject`, the same without a rate; `cell` itself.
     """
 
     table: pd.DataFrame
@@ -135,9 +134,13 @@ def _rated(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _place_of_one(table: pd.DataFrame) -> "pd.Series[int]":
-    """The place of the cell with one worker on the same curve."""
+    """The place of the cell with one worker on the same curve; of a mixed model one like it."""
     place = places_of(table)
-    return table["cell"].map(lambda cell: place.get(replace(cell, workers=1), NONE))
+
+    def of(cell: Cell) -> int:
+        return next((place[each] for each in ones_of(cell) if each in place), NONE)
+
+    return table["cell"].map(of)
 
 
 def places_of(table: pd.DataFrame) -> dict[Cell, int]:

@@ -15,7 +15,7 @@ import pandas as pd
 
 from scaling.analysis.tables.ratios import GAIN
 from scaling.base.formats import listed, number, span
-from scaling.base.vocabulary import THREADS
+from scaling.base.models import THREADS
 from scaling.journal.record import Machine, StudyLine
 from scaling.study.controls import CONTROLS, COUNTS, arms_with_controls, has_control, is_control
 

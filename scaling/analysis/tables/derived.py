@@ -23,7 +23,7 @@ from scaling.analysis.tables.terms import (
     log_factors,
 )
 from scaling.analysis.tables.values import Derive, Derived, Estimator, Measure, Values
-from scaling.base.vocabulary import PROCESSES
+from scaling.base.models import PROCESSES
 from scaling.builds.arms import version_arms
 from scaling.builds.runtimes import RUNTIMES
 from scaling.study.questions import MEMORY, THROUGHPUT

@@ -16,6 +16,7 @@ from scaling.analysis.validity.finding import (
     watched_cpus,
 )
 from scaling.base.formats import number
+from scaling.base.models import model_of, workers_each
 from scaling.machine.disturbance import MOST_STEAL, crowded
 from scaling.study.controls import least_window_s
 
@@ -83,7 +84,9 @@ def _waits_for_gil(batch: Batch, row: int) -> bool:
     run = batch.runs[row]
     if run.record is None or run.load is not None or not batch.figures["operations"][row]:
         return False
-    if run.cell.model != "threads" or run.cell.workers < 2 or not batch.figures["gil_enabled"][row]:
+    model, workers = run.cell.model, run.cell.workers
+    shares = model_of(model).shares and workers_each(model, workers) > 1
+    if not (shares and batch.figures["gil_enabled"][row]):
         return False
     opened = [each.slices.opened_ns if each.slices else [] for each in run.record.workers]
     return all(opened) and all(

@@ -45,7 +45,7 @@ BUILD_FACTS = {
 
 # What is compared with the arm. Runs that report the same are judged once.
 _of_cell = attrgetter("arm", "model", "workers", "loop")
-_of_worker = attrgetter("index", "loop_class", "eager_tasks", "own_code")
+_of_worker = attrgetter("index", "thread", "loop_class", "eager_tasks", "own_code")
 _of_process = attrgetter(
     *BUILD_FACTS.values(),
     "gil",

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 
 from scaling.analysis.validity.finding import BUILD_FACTS, Batch, Finding, Found, python_of
-from scaling.base.vocabulary import WORKERS
+from scaling.base.models import model_of, workers_each, workers_in_words
 from scaling.journal.record import (
     ArmRecord,
     Cell,
@@ -142,15 +142,24 @@ def _other_workers(run: RunLine) -> str | None:
         return None
     if [worker.index for worker in workers] != list(range(cell.workers)):
         return f"workers: {len(workers)} in the record, the cell asks for {cell.workers}"
+    asked, each = model_of(cell.model), workers_each(cell.model, cell.workers)
     for worker in workers:
         shares = worker.process is None
-        if shares and cell.model != "threads":
-            have = f"{WORKERS.get(cell.model, cell.model)} have"
+        process, thread = divmod(worker.index, each)
+        # Workers in threads share one that the first of them reads back, or the host.
+        if shares and not (asked.shares and (thread or not asked.starts)):
+            have = "the first of each has" if asked.shares else f"{asked.workers} have"
             return f"worker {worker.index} did not report its process, which {have}"
-        if not shares and cell.model == "threads":
+        if not shares and asked.shares and (thread or not asked.starts):
             return f"worker {worker.index} had a process of its own, the cell asks for threads"
-        if cell.model == "forked" and worker.process and not worker.process.gc_frozen:
+        if asked.forks and worker.process and not worker.process.gc_frozen:
             return f"worker {worker.index} was not forked after gc.freeze(), the cell asks for that"
+        if worker.thread not in (None, (process, thread)):
+            found = "process {}, thread {}".format(*worker.thread)
+            return (
+                f"worker {worker.index} ran in {found}, and {process}, {thread} is its place: the "
+                f"cell asks for {workers_in_words(cell.model, cell.workers)}"
+            )
     return None
 
 

@@ -4,6 +4,7 @@ allocator, and switches that a source describes and CPython does not have.
 
 import platform
 
+from scaling.base.models import model_of
 from scaling.builds import installed
 from scaling.builds.cpython import Build
 from scaling.builds.settings.setting import Setting, has_loops
@@ -61,7 +62,7 @@ def _with_gil(build: Build) -> str | None:
 
 
 def _in_threads(cell: Cell) -> str | None:
-    return None if cell.model == "threads" else "only threads hand over a GIL"
+    return None if model_of(cell.model).shares else "only threads hand over a GIL"
 
 
 SHORT_SWITCHES = Setting(

@@ -1,5 +1,6 @@
 """What threads share, and need not: code, the application, data, contexts, warning filters."""
 
+from scaling.base.models import model_of
 from scaling.builds.cpython import Build
 from scaling.builds.settings.interpreter import free_from_314
 from scaling.builds.settings.setting import GTHREAD, Setting, has_loops
@@ -20,7 +21,7 @@ _AS_NEW = (
 
 
 def _only_threads(cell: Cell) -> str | None:
-    return None if cell.model == "threads" else "only workers in threads share code"
+    return None if model_of(cell.model).shares else "only workers in threads share code"
 
 
 def _shares_code(cell: Cell) -> str | None:

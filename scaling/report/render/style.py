@@ -13,6 +13,8 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.path import Path
 
+from scaling.base.models import kind_of
+
 WIDTH_IN = 8.3
 DPI = 100
 FONT = "DejaVu Sans"
@@ -63,6 +65,8 @@ LINES: dict[str, Any] = {
     "processes": (0, (5, 1.2, 1, 1.2)),
     "forked": (0, (3.4, 1.4)),
     "interpreters": (0, (1.2, 1.2)),
+    "mixed": (0, (7, 1.4, 1.2, 1.4, 1.2, 1.4)),
+    "mixed-forked": (0, (3.4, 1.2, 1.2, 1.2)),
 }
 IDEAL_LINE = (0, (5, 4))
 # Behind a label among lines. An outline of its letters would turn them into paths.
@@ -171,4 +175,4 @@ def marker_style(loop: str, model: str, colour: str) -> dict[str, Any]:
 
 def line(model: str) -> Any:
     """The line style of a model."""
-    return LINES.get(model, LINES["threads"])
+    return LINES.get(kind_of(model), LINES["threads"])

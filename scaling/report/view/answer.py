@@ -9,7 +9,7 @@ from scaling.analysis.tables.ratios import GAIN
 from scaling.analysis.tables.study import Study
 from scaling.analysis.tables.words import as_counted
 from scaling.base.formats import listed, number
-from scaling.base.vocabulary import THREADS
+from scaling.base.models import THREADS
 from scaling.builds.arms import free_arms
 from scaling.report.render.grid import Heading
 from scaling.report.view.declare import MEASURES, Figure, Ratio, Table, Words

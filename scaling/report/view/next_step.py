@@ -8,7 +8,7 @@ from scaling.analysis.extent import extent
 from scaling.analysis.tables.study import Study
 from scaling.analysis.tables.words import OPEN
 from scaling.base.formats import duration
-from scaling.base.vocabulary import THREADS
+from scaling.base.models import THREADS
 from scaling.journal.beside import read_check
 from scaling.study.presets import DEFAULT_PRESET, FEWEST_FOR_INTERVAL
 

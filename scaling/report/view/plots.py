@@ -17,7 +17,7 @@ from scaling.analysis.tables.ratios import GAIN
 from scaling.analysis.tables.study import Study
 from scaling.analysis.tables.terms import TERMS, WHOLE
 from scaling.base.formats import number, parameter, plural
-from scaling.base.vocabulary import PROCESSES, THREADS
+from scaling.base.models import PROCESSES, THREADS, kind_of
 from scaling.builds.arms import free_arms
 from scaling.report.render import draw
 from scaling.report.render.draw import Picture
@@ -163,7 +163,7 @@ def _swept(
 
 def _threads_first(found: pd.DataFrame) -> pd.DataFrame:
     rank = {model: place for place, model in enumerate(LINES)}
-    places = found["model"].astype(str).map(lambda model: rank.get(model, len(rank)))
+    places = found["model"].astype(str).map(lambda model: rank.get(kind_of(model), len(rank)))
     return found.assign(place=places).sort_values("place", kind="stable")
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 from scaling.analysis.tables.study import Study
 from scaling.analysis.tables.words import SAME, side_of
 from scaling.base.formats import number
-from scaling.base.vocabulary import THREADS
+from scaling.base.models import THREADS
 from scaling.journal.record import StudyLine
 from scaling.study.application import WORKLOAD
 from scaling.study.load import RATE, middle

@@ -12,7 +12,7 @@ from scaling.analysis.tables.derived import FACTOR, LOSS, MACHINE, SHARING, merg
 from scaling.analysis.tables.study import Study
 from scaling.analysis.tables.terms import TERMS, WHOLE, Term
 from scaling.base.formats import listed, number, percent
-from scaling.base.vocabulary import WORKERS
+from scaling.base.models import workers_in_words
 from scaling.builds.arms import parse_arm
 from scaling.report.render.grid import Grid, Heading
 from scaling.report.view.declare import Field, Figure, Row, Table, figure, plain
@@ -93,7 +93,7 @@ def sentences(study: Study, place: int) -> Iterator[str]:
     cell: Row = study.cells.loc[place].to_dict()
     whole = study.estimate(place, TOTAL)
     efficiency, largest = study.estimate(place, EFFICIENCY), largest_loss(study, place)
-    who = f"{cell['workers']} {WORKERS.get(cell['model'], cell['model'])} on {cell['arm']}"
+    who = f"{workers_in_words(cell['model'], cell['workers'])} on {cell['arm']}"
     assert whole is not None
     lost_ns = f"{_ns(whole)} ns of worker time per operation"
     if efficiency is None:

@@ -20,7 +20,7 @@ from scaling.analysis.check.findings import (
 )
 from scaling.analysis.check.state import Baseline, in_turn
 from scaling.base.formats import listed, plural
-from scaling.base.vocabulary import PROCESSES, THREADS
+from scaling.base.models import PROCESSES, THREADS
 from scaling.journal.beside import KINDS, NOTED_ONLY, AppCheck, Finding, Kind
 from scaling.journal.record import ParameterValue
 from scaling.run.app_requests import WEBSOCKET, WEBSOCKETS

@@ -18,7 +18,7 @@ from scaling.analysis.check.state import (
     passes,
     worker_of,
 )
-from scaling.base.vocabulary import THREADS
+from scaling.base.models import THREADS
 from scaling.journal.beside import Finding
 from scaling.run.check.client import Sending, WorkerOf, always
 from scaling.run.check.runs import OutOfTimeError, Runs

@@ -47,6 +47,7 @@ from scaling.study.plan.groups import (
     ratio_edges,
     slice_s,
 )
+from scaling.study.plan.mixed import placed
 from scaling.study.plan.order import (
     IN_GROUPS,
     ORDER,
@@ -299,8 +300,8 @@ def make_plan(
     study = with_controls(asked, descriptions, topology.usable_cores)
     cpus = cpu_order(topology) if study.pin else ()
     limits = Limits(open_files, ports, memory_bytes)
-    found = list(_every(study, descriptions, limits))
-    own, cells = _distinct(_every(asked, descriptions, limits)), _distinct(found)
+    found = list(_every(study, descriptions, topology, limits))
+    own, cells = _distinct(_every(asked, descriptions, topology, limits)), _distinct(found)
     for cell in own:
         require_possible_overload(cell, study.window_s)
     workloads = {entry.name: facts_of(entry.name, descriptions) for entry in study.workloads}
@@ -359,7 +360,7 @@ def _needed_bytes(workloads: Mapping[str, WorkloadFacts], cell: Cell) -> int:
 
 
 def _every(
-    study: Study, descriptions: Mapping[str, Description], limits: Limits
+    study: Study, descriptions: Mapping[str, Description], topology: Topology, limits: Limits
 ) -> Iterator[tuple[Cell, str | None]]:
     """All cells of a settled study, and why it cannot have some. What no number of workers can have
     is one cell.
@@ -375,7 +376,11 @@ def _every(
                 continue
             facts = descriptions[place.arm].workloads[entry.name]
             for workers in entry.counts:
-                cell = with_(place, workers=workers)
+                model, unfit = placed(place.model, workers, topology)
+                cell = with_(place, model=model, workers=workers)
+                if unfit:
+                    yield cell, unfit
+                    continue
                 under_way = in_flight(facts, cell, most_workers(study, entry.name))
                 reason = (
                     too_few_for_each(facts, cell)

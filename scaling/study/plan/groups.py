@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from scaling.base.vocabulary import PRIMARY_QUESTIONS, PROCESSES
+from scaling.base.models import processes_of
+from scaling.base.vocabulary import PRIMARY_QUESTIONS
 from scaling.builds.runtimes import RUNTIMES
 from scaling.journal.record import Cell, Region, Rounds, WorkloadFacts
 from scaling.study.load import is_open_loop
@@ -174,7 +175,7 @@ def _services(cell: Cell, facts: WorkloadFacts) -> Iterator[str]:
 
 def _processes(cell: Cell, facts: WorkloadFacts) -> int:
     """The host, its worker processes, and of a command the process that starts these."""
-    return 1 + is_command(cell, facts) + (cell.workers if cell.model in PROCESSES else 0)
+    return 1 + is_command(cell, facts) + processes_of(cell.model, cell.workers)
 
 
 def is_command(cell: Cell, facts: WorkloadFacts) -> bool:

@@ -23,7 +23,7 @@ from typing import NamedTuple, Self
 
 from msgspec.structs import replace
 
-from scaling.base.vocabulary import PROCESSES, THREADS
+from scaling.base.models import PROCESSES, THREADS
 from scaling.builds.arms import parse_arm
 from scaling.journal.record import Cell, Key, ParameterValue, Region
 from scaling.study.load import RATE, is_open_loop, middle

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from scaling.base.formats import number, percent, plural
-from scaling.base.vocabulary import PROCESSES
+from scaling.base.models import kind_of, model_of, processes_of, workers_each
 from scaling.journal.record import (
     Cell,
     Description,
@@ -96,7 +96,9 @@ def _copies(holds: Holds, cell: Cell, parameters: Mapping[str, ParameterValue]) 
         return 1
     if holds.own_copies and holds.own_copies.items() <= dict(parameters).items():
         return cell.workers
-    return {"threads": 1, "forked": 1 + cell.workers}.get(cell.model, cell.workers)
+    if cell.model == "interpreters":
+        return cell.workers
+    return (processes_of(cell.model, cell.workers) or 1) + model_of(cell.model).forks
 
 
 def _copy_bytes(
@@ -129,7 +131,7 @@ def open_files_needed(facts: WorkloadFacts, cell: Cell, in_flight: int | None) -
     process; a service has the other ends of the connections of all workers that it serves, a load
     generator of all there are.
     """
-    together = cell.workers if facts.served or cell.model not in PROCESSES else 1
+    together = cell.workers if facts.served else workers_each(cell.model, cell.workers)
     for name in facts.services:
         if name in SERVICES:
             together = max(together, min(cell.workers, SERVICES[name].workers_each))
@@ -198,7 +200,7 @@ def refusal(description: Description, cell: Cell) -> str | None:
     if without is not None:
         return without
     for what, name, offers in (
-        ("model", cell.model, description.models),
+        ("model", kind_of(cell.model), description.models),
         ("loop", cell.loop, description.loops),
     ):
         if name not in offers:
@@ -208,7 +210,8 @@ def refusal(description: Description, cell: Cell) -> str | None:
             return reason
     given = dict(cell.parameters).items()
     for each in facts.refusals:
-        if (each.model, each.loop) == (cell.model, cell.loop) and each.parameters.items() <= given:
+        is_of = (each.model, each.loop) == (kind_of(cell.model), cell.loop)
+        if is_of and each.parameters.items() <= given:
             when = ", ".join(f"{name}={value}" for name, value in each.parameters.items())
             return f"{when}: {each.reason}" if when else each.reason
     return _against_dealing_out(facts, cell.parameters) if cell.sizing == "strong" else None
