@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 YOURS, LOAD, SHOWN = "The application", "How it is loaded", "What is shown"
 EFFORT = (
-    *("workers", "slo", "preset", "blocks", "window_s", "seed"),
+    *("workers", "slo", "preset", "blocks", "window_s", "time_s", "seed"),
     "alternate",
 )
 

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 from rich.console import Console
 
+from scaling.analysis.forecast import announced
 from scaling.base.console import say
 from scaling.cli.ready import say_what_blocks
 from scaling.journal.beside import AppCheck, write_check
@@ -20,11 +21,10 @@ from scaling.run.application_trial import (
     requests_of_schema,
     try_application,
 )
-from scaling.run.measure import ChildNeeds, Prepared, measure, prepared
+from scaling.run.measure import ChildNeeds, Prepared, folder_of, measure, prepared
 from scaling.run.progress import display
 from scaling.study.application import WSGI, AppAsked, application_study
 from scaling.study.definition import Options
-from scaling.study.plan.table import announced
 
 WSGI_SERVER = "gunicorn"  # the requirement that serves WSGI
 
@@ -78,7 +78,7 @@ class AppSteps:
     def measure(self, output: Path | None, *, checked: bool) -> Path:
         """Try it, check it if that is asked, measure it; the folder that the study is in."""
         with self.ready() as ready:
-            for line in announced(ready.plan):
+            for line in announced(ready.plan, folder_of(ready.plan, output)):
                 say(self.console, line)
             try_application(ready)
             # The check serves WSGI on our own server, which a user's environment may not have.

@@ -24,7 +24,8 @@ def plan(
     ] = None,
 ) -> None:
     """Print what a study would run, what it cannot run and why, and how long it would take."""
-    from scaling.run.measure import prepared
+    from scaling.analysis.forecast import forecast
+    from scaling.run.measure import folder_of, prepared
     from scaling.run.remaining_work import read_runs, shown, work_in
     from scaling.study.plan.table import plan_view
 
@@ -32,6 +33,8 @@ def plan(
     if output is None:
         with prepared(asked.options, asked.wanted, progress) as ready:
             console.print(plan_view(ready.plan))
+            for line in forecast(ready.plan, folder_of(ready.plan, None)):
+                say(console, line)
         return
     measured = read_runs(output, progress)
     same = asked.options.is_empty

@@ -51,13 +51,13 @@ def remedies(
 
     It compares each remedy with none, in threads on 3.14t; --arm 3.14t,3.14t+eager chooses.
     """
+    from scaling.analysis.forecast import announced
     from scaling.report.output import finish
     from scaling.run.app_requests import read_requests_file, requirements_of
     from scaling.run.application_trial import interface_of, try_application
-    from scaling.run.measure import measure, prepared
+    from scaling.run.measure import folder_of, measure, prepared
     from scaling.run.progress import display
     from scaling.study.application import WSGI
-    from scaling.study.plan.table import announced
     from scaling.study.remedies import remedies_of, remedies_of_application
 
     console, note = new_console(), partial(say, new_console(stderr=True))
@@ -85,7 +85,7 @@ def remedies(
         with ready_for(note, study_of()) as ready:
             study = study_of(is_wsgi=interface_of(ready) == WSGI)
     with ready_for(note, study) as ready:
-        for line in announced(ready.plan):
+        for line in announced(ready.plan, folder_of(ready.plan, output)):
             say(console, line)
         loaded = replace(ready, requests=sent)
         if application:

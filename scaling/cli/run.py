@@ -44,10 +44,10 @@ def run(
     ] = None,
 ) -> None:
     """Measure a study, or resume an interrupted one; then print the answer."""
+    from scaling.analysis.forecast import announced
     from scaling.report.output import finish
-    from scaling.run.measure import measure, prepared
+    from scaling.run.measure import folder_of, measure, prepared
     from scaling.run.progress import display
-    from scaling.study.plan.table import announced
 
     console, note = new_console(), partial(say, new_console(stderr=True))
     if cluster is not None:
@@ -60,7 +60,7 @@ def run(
         if url:
             os.environ[name] = url  # where services look, and nothing else is to know it
     with prepared(asked.options, asked.wanted, note) as ready:
-        for line in announced(ready.plan):
+        for line in announced(ready.plan, folder_of(ready.plan, output)):
             say(console, line)
         folder = measure(ready, output, display(console))
     finish(folder, console)

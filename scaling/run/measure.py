@@ -66,8 +66,8 @@ from scaling.run.session import drive, is_complete
 from scaling.run.time_left import ExtraTime, quiet_on
 from scaling.study.definition import Options
 from scaling.study.file import StudyFile, study_from
+from scaling.study.plan.budget import fitted
 from scaling.study.plan.cells import Plan, make_plan
-from scaling.study.plan.table import fitted
 from scaling.study.settle import group_for
 
 # --------------------------------------------------------------------------------------------- arms
@@ -295,6 +295,11 @@ def prepared(
         )
 
 
+def folder_of(plan: Plan, output: Path | None) -> Path:
+    """The folder that a study is measured in, unless that holds another one."""
+    return output or RESULTS / plan.study.name
+
+
 def measure(ready: Prepared, output: Path | None, display: Display, *, again: bool = True) -> Path:
     """Measure what remains of a study; return the folder that it is in.
 
@@ -326,9 +331,7 @@ def measure(ready: Prepared, output: Path | None, display: Display, *, again: bo
                 headline_runs=plan.headline_runs,
             )
 
-        journal, notes = choose(
-            output or RESULTS / asked.study.name, first, is_done, begin, ready.own_in_words
-        )
+        journal, notes = choose(folder_of(asked, output), first, is_done, begin, ready.own_in_words)
         begun = journal.head or first
         plan = asked.at_rates(begun.calibrations)
         with journal:

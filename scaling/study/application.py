@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from scaling.base.errors import UsageError, unknown
 from scaling.builds.settings.setting import GTHREAD
 from scaling.study.definition import ApplicationNote, WorkloadEntry
@@ -27,13 +29,16 @@ ALLOCATORS = ("", "+mimalloc")  # of the build with the GIL; that without has mi
 
 # Half of the baseline's peak: busy, and not so busy that latency is all queueing.
 DEFAULT_RATE = "50%"
+WORKERS = (1, 2)
 
-# Twenty cells (of WSGI 24) and two A/A pairs in six blocks are 132 runs of 3.4 s: 7.5 minutes, and
-# a minute for the environments, the trial and the calibration. A verdict needs six blocks.
+# A block has fifteen cells and three A/A pairs, of WSGI eighteen and three: 70 s on two cores. The
+# seven runs that decide between threads and processes take 30 of these, and have six blocks more: a
+# true 0.90 that scatters by 5 % a block is found slower by more than 5 % with nine blocks, a true
+# 0.95 by more than 2 % with 22. A word needs six.
 EFFORT = {
     "smoke": {"blocks": 2, "window_s": 0.7},
-    "default": {"blocks": 6, "window_s": 2.0},
-    "rigorous": {"blocks": 14, "window_s": 4.0},
+    "default": {"blocks": 6, "headline_blocks": 6, "window_s": 2.0},
+    "rigorous": {"blocks": 14, "headline_blocks": 8, "window_s": 4.0},
 }
 assert EFFORT.keys() == PRESETS.keys()
 
@@ -95,7 +100,7 @@ def application_study(asked: AppAsked) -> StudyFile:
         "name": study_name(asked.application),
         "arms": (free,) if asked.threads_only and not is_wsgi else (*with_gil, free),
         "loops": ("asyncio",) if is_wsgi else ("uvloop",),  # servers without loops run on asyncio
-        "workers": (1, 2),
+        "workers": WORKERS,
         "controls": False,
         "application": asked.note,
     }
@@ -118,10 +123,10 @@ def _entries(asked: AppAsked, with_gil: tuple[str, ...], free: str) -> Iterator[
     pools: dict[str, Any] = {"pool": [int(size) for size in asked.pools]} if asked.pools else {}
     without_grid = [rate for rate in shared["rate_per_s"] if rate != GRID]
     beside = {**shared, "rate_per_s": without_grid}
-    yield _entry(shared | pools, arms=(free,), models=("threads",))
+    yield from _loaded(asked, shared | pools, arms=(free,), models=("threads",))
     if asked.threads_only:
         return
-    yield _entry(shared | pools, arms=with_gil, models=("processes", "forked"))
+    yield from _loaded(asked, shared | pools, arms=with_gil, models=("processes", "forked"))
     if asked.full:
         # The ladder: what the allocator, the build and the GIL do to threads. Then the other loop.
         yield _entry(beside, arms=(*with_gil, f"{free}+gil"), models=("threads",))
@@ -136,8 +141,8 @@ def _entries(asked: AppAsked, with_gil: tuple[str, ...], free: str) -> Iterator[
 def _of_wsgi(asked: AppAsked, with_gil: tuple[str, ...], free: str) -> Iterator[WorkloadEntry]:
     """N threads without loops against N processes, all by gunicorn; forked ones by `--preload`."""
     shared = _parameters(asked) | {"server": GTHREAD}
-    yield _entry(shared, arms=(free, with_gil[0]), models=("threads",))
-    yield _entry(shared, arms=with_gil, models=("processes", "forked"))
+    yield from _loaded(asked, shared, arms=(free, with_gil[0]), models=("threads",))
+    yield from _loaded(asked, shared, arms=with_gil, models=("processes", "forked"))
 
 
 def study_name(application: str) -> str:
@@ -153,6 +158,20 @@ def study_name(application: str) -> str:
         )
     module = application.partition(":")[0]
     return f"app-{re.sub(r'[^A-Za-z0-9._]', '_', module)}"
+
+
+def _loaded(
+    asked: AppAsked, parameters: Mapping[str, Any], **lists: tuple[str, ...]
+) -> Iterator[WorkloadEntry]:
+    """Entries at the peak and at each rate. A rate that nobody asked for is measured with the most
+    workers alone: at one rate these do no more than one worker, but sooner.
+    """
+    if asked.rates or asked.full:
+        yield _entry(parameters, **lists)
+        return
+    yield _entry({**parameters, "rate_per_s": [CLOSED]}, **lists)
+    at_rate = _entry({**parameters, "rate_per_s": [DEFAULT_RATE]}, **lists)
+    yield msgspec.structs.replace(at_rate, workers=WORKERS[-1:])
 
 
 def _entry(parameters: Mapping[str, Any], **lists: tuple[str, ...]) -> WorkloadEntry:

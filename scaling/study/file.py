@@ -252,7 +252,8 @@ def study_from(options: Options, *, running_build: str, file: StudyFile | None =
     if "blocks" in options.flags:
         if "time_s" in flags:
             raise UsageError("--blocks: --time chooses the number of blocks. Give one of the two")
-        values.pop("time_s", None)
+        for key in ("time_s", "headline_blocks"):  # all blocks are whole
+            values.pop(key, None)
     values["arms"] = _named(values.get("arms", (running_build,)))
     values["workloads"] = _workloads(file, flags, options.workload_names, source)
     for entry in values["workloads"]:  # an arm that only one workload names is one of the study
@@ -285,7 +286,11 @@ def _at_preset(
 def _chosen(file: Mapping[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:
     """The flags' values, else the file's; blocks and window are a preset's if neither has them."""
     if "preset" in flags:  # on the command line, it stands for blocks and window of the file
-        file = {key: value for key, value in file.items() if key not in OF_A_PRESET}
+        file = {
+            key: value
+            for key, value in file.items()
+            if key not in (*OF_A_PRESET, "headline_blocks")
+        }
     values = {"preset": DEFAULT_PRESET, **file, **flags}
     preset = PRESETS[values["preset"]]
     return {key: getattr(preset, key) for key in OF_A_PRESET} | values

@@ -5,6 +5,7 @@ import json
 import stat
 import sys
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from scaling.study.load import calibrations_for
 from scaling.study.settle import sweep
 from tests.support.cli import Command
 
+BOTH = ("processes", "forked")
 WRONG = {
     "application": (["shop.main"], "expected package.module:name"),
     "path": (["shop:app", "--path", "nowhere"], "no such folder"),
@@ -73,19 +75,21 @@ def study(asked: AppAsked, **flags: Any) -> Study:
 def test_threads_are_compared_with_fresh_and_forked_processes() -> None:
     made = study(AppAsked(application="shop.main:app"))
     assert made.name == "app-shop.main"
-    assert [(each.arms, each.models) for each in made.workloads] == [
-        (("3.14t",), ("threads",)),
-        (("3.14", "3.14+mimalloc"), ("processes", "forked")),
-    ]
-    assert made.workloads[0].parameters["rate_per_s"] == [0.0, "50%"]
-    assert (made.blocks, made.workers, made.controls) == (6, (1, 2), False)
+    threads, processes = (("3.14t",), ("threads",)), (("3.14", "3.14+mimalloc"), BOTH)
+    peak, at_rate = ([0.0], None), (["50%"], (2,))
+    assert [
+        ((each.arms, each.models), (each.parameters["rate_per_s"], each.workers))
+        for each in made.workloads
+    ] == list(product([threads, processes], [peak, at_rate]))
+    assert (made.blocks, made.headline_blocks) == (6, 6)
+    assert (made.workers, made.controls) == ((1, 2), False)
 
 
 def test_flags_win_and_presets_have_a_meaning_of_their_own() -> None:
     asked = AppAsked(application="shop.main:app", rates=("400",))
     assert study(asked, preset="smoke").blocks == 2
     made = study(asked, preset="smoke", blocks="3", workers=["1,4"])
-    assert (made.blocks, made.workers) == (3, (1, 4))
+    assert (made.blocks, made.headline_blocks, made.workers) == (3, None, (1, 4))
     assert made.workloads[0].parameters["rate_per_s"] == [0.0, 400.0]
 
 
@@ -108,9 +112,11 @@ def test_a_users_command_is_measured_on_both_builds() -> None:
 def test_wsgi_is_served_by_threads_without_loops() -> None:
     made = study(AppAsked(application="shop:app", interface="wsgi"))
     assert made.loops == ("asyncio",)
-    assert [(each.parameters["server"], each.models, each.arms) for each in made.workloads] == [
+    assert [
+        (each.parameters["server"], each.models, each.arms) for each in made.workloads[::2]
+    ] == [
         ("gunicorn-gthread", ("threads",), ("3.14t", "3.14")),
-        ("gunicorn-gthread", ("processes", "forked"), ("3.14", "3.14+mimalloc")),
+        ("gunicorn-gthread", BOTH, ("3.14", "3.14+mimalloc")),
     ]
 
 

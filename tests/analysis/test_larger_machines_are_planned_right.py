@@ -17,9 +17,10 @@ from scaling.machine.topology import Topology, apart, cpu_order, pinning
 from scaling.report.view.plots import regions
 from scaling.study.definition import Options
 from scaling.study.file import study_from
+from scaling.study.plan.budget import FEWEST_WHOLE, RESERVE, by_value, fitted
 from scaling.study.plan.cells import Plan, make_plan
 from scaling.study.plan.groups import MOST_PER_CPU
-from scaling.study.plan.table import RESERVE, by_value, cost_of, fitted, reservations
+from scaling.study.plan.table import cost_of, reservations
 from scaling.study.presets import FEWEST_FOR_INTERVAL
 from tests.support.machines import MACHINES, every_count, machine
 from tests.support.studies import FakeStudy
@@ -178,7 +179,8 @@ def test_a_study_that_fits_a_time_answers_the_primary_questions_first(
 ) -> None:
     plan = planned(topology, described_here, time=f"{minutes}min")
     assert cost_of(plan).total_s <= (1 - RESERVE) * minutes * 60
-    assert plan.study.blocks >= FEWEST_FOR_INTERVAL
+    assert plan.study.every_block >= FEWEST_FOR_INTERVAL
+    assert plan.study.blocks >= FEWEST_WHOLE
     assert plan.study.time_s is None  # a journal has what was chosen
     ran = {cell.workers for cell in plan.cells}
     assert {1, int(topology.usable_cores)} <= ran <= set(COUNTS[name])

@@ -113,9 +113,7 @@ class Plan:
 
         After the whole blocks of a study come those of its headline groups alone.
         """
-        slots: Iterable[Slot] = self.slots
-        if number >= self.study.blocks:
-            slots = [slot for group in self.groups if group.headline for slot in group.slots]
+        slots = self.slots if number < self.study.blocks else self.headline_slots
         in_turn = [group.slots for group in self.groups] if self.in_turn else []
         return list(one_block(slots, number, self.study.seed, in_turn))
 
@@ -139,10 +137,14 @@ class Plan:
         return [group for group in self.groups if not group.alone]
 
     @property
+    def headline_slots(self) -> tuple[Slot, ...]:
+        """What the blocks of headline groups alone consist of."""
+        return tuple(slot for group in self.groups if group.headline for slot in group.slots)
+
+    @property
     def headline_runs(self) -> dict[str, int]:
-        """How many runs of each workload the headline groups have."""
-        slots = [slot for group in self.groups if group.headline for slot in group.slots]
-        return Counter(slot.cell.workload for slot in slots)
+        """How many runs of each workload a block of headline groups alone has."""
+        return Counter(slot.cell.workload for slot in self.headline_slots)
 
     @property
     def order(self) -> int:

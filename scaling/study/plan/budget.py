@@ -1,0 +1,182 @@
+"""A study fitted to a time: which Ns it has, how many whole blocks, how many of headline groups.
+
+One worker and the largest N with a core for each always stay: primary questions are about these.
+Other Ns are left out, the least informative first, until the blocks that a study should have fit:
+more workers than CPUs, then those that lie closest to others on a logarithmic scale, and all CPUs
+last.
+
+Whole blocks come first. After them come blocks of the groups that have headline ratios alone, as
+many as fit: a block of `scaling app` takes 70 s, of which 30 decide. All is chosen beforehand,
+never by what was found.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import msgspec
+
+from scaling.base.errors import UsageError
+from scaling.base.formats import duration, listed, plural
+from scaling.machine.topology import Topology
+from scaling.study.definition import Study
+from scaling.study.plan.cells import Plan
+from scaling.study.plan.table import blocks_in_words, cost_of
+from scaling.study.presets import FEWEST_FOR_INTERVAL
+
+# A true ratio of 0.95 between cells that take turns gets its verdict in 92 of 100 studies.
+ENOUGH_BLOCKS = 8
+# Where headline groups have blocks of their own: a true 0.90 of `app`, which scatters by 5 % a
+# block, is found slower by more than 5 % with nine.
+ENOUGH_HEADLINE = 12
+FEWEST_WHOLE = 3  # for a median and a range of all else
+# Intervals narrow with the root of the number of blocks: more are hardly worth their time.
+MOST_BLOCKS = 40
+RESERVE = 0.15  # of the time, for disturbed runs that are made again (`scaling.run.time_left`)
+
+
+class Blocks(NamedTuple):
+    """How many `whole` blocks a study has, and how many of `headline` groups alone after them."""
+
+    whole: int
+    headline: int = 0
+
+    @property
+    def are_enough(self) -> bool:
+        """Whether no N has to be left out for more of them."""
+        if not self.headline:
+            return self.whole >= ENOUGH_BLOCKS
+        return self.whole >= FEWEST_FOR_INTERVAL and sum(self) >= ENOUGH_HEADLINE
+
+
+def blocks_in(time_s: float, block_s: float, headline_s: float) -> Blocks:
+    """The blocks that fit into a time; a whole one takes `block_s`, one of the headline groups
+    alone `headline_s`.
+
+    The headline groups have twice as many blocks as all else. Where six whole blocks do not leave
+    time for that, there are fewer, down to `FEWEST_WHOLE`, until the headline groups have
+    `ENOUGH_HEADLINE`.
+    """
+    if not 0 < headline_s < block_s:
+        return Blocks(min(MOST_BLOCKS, int(time_s / block_s)))
+
+    def whole_of(total: int) -> int:
+        """How many may be whole if the headline groups are to have so many blocks."""
+        return int((time_s - total * headline_s) / (block_s - headline_s))
+
+    whole = min(int(time_s / (block_s + headline_s)), MOST_BLOCKS // 2)
+    if whole < FEWEST_FOR_INTERVAL:
+        whole = max(FEWEST_WHOLE, min(FEWEST_FOR_INTERVAL, whole_of(ENOUGH_HEADLINE)))
+    whole = max(whole, min(MOST_BLOCKS, whole_of(MOST_BLOCKS)))
+    left_s = time_s - whole * block_s
+    return Blocks(whole, max(0, min(MOST_BLOCKS - whole, int(left_s / headline_s))))
+
+
+def fitted(study: Study, time_s: float, topology: Topology, make: Callable[..., Plan]) -> Plan:
+    """The plan of a study that takes no longer than `time_s`, as far as is known beforehand.
+
+    `make` makes the plan of a study. A run in a group takes longer, and which groups there are
+    depends on the memory that is free at the moment: Ns and blocks are chosen as if all of it were,
+    so that the same command is the same study, and resumes it.
+
+    Raises:
+        UsageError: it has finite work, whose time is not known, nothing of it can be run, or even
+            the fewest blocks of the fewest cells take longer.
+    """
+    study = msgspec.structs.replace(study, time_s=None)
+    whole = make(study, free_bytes=math.inf)
+    _require_known_time(whole)
+    asked = [entry.counts for entry in whole.study.workloads[: len(study.workloads)]]
+    every = by_value({n for counts in asked for n in counts}, topology)
+    kept, least = len(every), len(_needed(every, topology))
+
+    def blocks_of_first(number: int) -> tuple[Blocks, float]:
+        smaller = _with(study, asked, every[:number], topology)
+        return _blocks_of(make(smaller, free_bytes=math.inf), time_s)
+
+    blocks, needed_s = blocks_of_first(kept)
+    while kept > least and not blocks.are_enough:
+        kept -= 1
+        blocks, needed_s = blocks_of_first(kept)
+    if sum(blocks) < FEWEST_FOR_INTERVAL:
+        raise UsageError(
+            f"--time: {plural(FEWEST_FOR_INTERVAL, 'block')} at N = "
+            f"{listed(map(str, sorted(every[:kept])))} take {duration(needed_s)}, and fewer give "
+            f"no interval. Ask for more time, or for less with --workload, --arm or --loop"
+        )
+    plan = make(_with(study, asked, every[:kept], topology))
+    chosen = msgspec.structs.replace(
+        plan.study, blocks=blocks.whole, headline_blocks=blocks.headline or None
+    )
+    left_out = sorted(_own_counts(whole) - _own_counts(plan))
+    without = f"N = {listed(map(str, left_out))} left out" if left_out else "no N left out"
+    note = f"fitted to {duration(time_s)}: {blocks_in_words(chosen)}, {without}"
+    return replace(plan, study=chosen, fitted=note)
+
+
+def _blocks_of(plan: Plan, time_s: float) -> tuple[Blocks, float]:
+    """The blocks of a plan that fit into a time, and the seconds that the fewest would take.
+
+    Raises:
+        UsageError: nothing of it can be run.
+    """
+    plan.require_cells()
+    cost = cost_of(plan)
+    usable_s = (1 - RESERVE) * time_s - cost.calibration_s
+    blocks = blocks_in(usable_s, cost.block_s, cost.headline_s)
+    whole = FEWEST_WHOLE if 0 < cost.headline_s < cost.block_s else FEWEST_FOR_INTERVAL
+    fewest_s = whole * cost.block_s + (FEWEST_FOR_INTERVAL - whole) * cost.headline_s
+    if fewest_s > usable_s:
+        blocks = Blocks(0)
+    return blocks, (cost.calibration_s + fewest_s) / (1 - RESERVE)
+
+
+def by_value(counts: Iterable[int], topology: Topology) -> list[int]:
+    """Numbers of workers, those first that say most about how a program scales on the machine."""
+    left = sorted(counts)
+    chosen = _needed(left, topology)
+    beyond = [n for n in left if topology.region(n) == "oversubscribed" and n not in chosen]
+    left = [n for n in left if n not in (*chosen, *beyond)]
+    if left and topology.region(left[-1]) == "smt":
+        chosen.append(left.pop())  # all CPUs, or as many as the study has
+    while left:
+        farthest = max(left, key=lambda n: min(abs(math.log(n / other)) for other in chosen))
+        chosen.append(farthest)
+        left.remove(farthest)
+    return [*chosen, *beyond]
+
+
+def _needed(counts: Sequence[int], topology: Topology) -> list[int]:
+    """The least of them, and the largest that has a core for each worker."""
+    on_cores = [n for n in counts if topology.region(n) == "cores"]
+    return list(dict.fromkeys([min(counts), max(on_cores, default=min(counts))]))
+
+
+def _with(
+    study: Study, asked: Iterable[Sequence[int]], counts: Sequence[int], topology: Topology
+) -> Study:
+    """The study at these Ns of those that are `asked` of each entry.
+
+    Every entry keeps what it needs, too, unless that exceeds the CPUs; one without any is left out.
+    """
+    entries = []
+    for entry, own in zip(study.workloads, asked, strict=True):
+        needed = [n for n in _needed(own, topology) if n <= topology.usable_cpus]
+        if kept := [n for n in own if n in (*counts, *needed)]:
+            entries.append(msgspec.structs.replace(entry, workers=tuple(kept)))
+    return msgspec.structs.replace(study, workers=tuple(sorted(counts)), workloads=tuple(entries))
+
+
+def _require_known_time(plan: Plan) -> None:
+    finite = [cell.workload for cell in plan.cells[: plan.asked] if plan.inside_s(cell) is None]
+    if finite:
+        raise UsageError(
+            f"--time: how long finite work takes is not known beforehand "
+            f"({listed(dict.fromkeys(finite))}). Give --blocks, and --scale 0.01 for a quick look"
+        )
+
+
+def _own_counts(plan: Plan) -> set[int]:
+    """The Ns at which what the study asks for can be run: controls have others."""
+    return {cell.workers for cell in plan.cells[: plan.asked]}

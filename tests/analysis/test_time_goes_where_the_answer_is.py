@@ -1,0 +1,215 @@
+"""After whole blocks come blocks of the headline groups alone; all of them are chosen beforehand.
+
+What is printed before a study says how well its headline ratios will be known.
+"""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from scaling.analysis.forecast import PUBLISHED, announced, forecast, half_width
+from scaling.analysis.statistics.intervals import both_ends
+from scaling.analysis.tables.study import read
+from scaling.journal.record import Description
+from scaling.run.session import Replay
+from scaling.study.application import AppAsked, application_study
+from scaling.study.definition import Options
+from scaling.study.file import study_from
+from scaling.study.plan.budget import (
+    ENOUGH_HEADLINE,
+    FEWEST_WHOLE,
+    MOST_BLOCKS,
+    RESERVE,
+    blocks_in,
+    fitted,
+)
+from scaling.study.plan.cells import Plan, make_plan
+from scaling.study.plan.table import cost_of
+from scaling.study.presets import FEWEST_FOR_INTERVAL
+from scaling.study.questions import OVER_PROCESSES, THROUGHPUT
+from tests.support.cli import BUILD, Command
+from tests.support.descriptions import ECHO
+from tests.support.driving import Measured, believes, driven, opened
+from tests.support.plans import ECHO_FILE, TWO_CORES, planned
+from tests.support.published import FOLDERS, study_of
+from tests.support.studies import one, where
+
+MINUTE_S = 60
+TURNING = replace(ECHO, alone=None)
+
+
+def made(blocks: int, headline_blocks: int) -> Plan:
+    """Threads and processes at two Ns: the group of N = 2 has the headline."""
+    text = f"headline_blocks = {headline_blocks}\nblocks = {blocks}\n{ECHO_FILE}"
+    return planned(
+        text,
+        workloads={"echo": TURNING},
+        model=("threads,processes",),
+        workers=("1,2",),
+        seconds=1.0,
+    )
+
+
+def test_blocks_of_headline_groups_alone_come_after_whole_ones() -> None:
+    plan = made(3, 4)
+    (headline,) = [group for group in plan.groups if group.headline]
+    assert {cell.workers for cell, repeat in headline.slots if not repeat} == {2}
+    assert [len(plan.block(n)) for n in range(7)] == [len(plan.slots)] * 3 + [
+        len(headline.slots)
+    ] * 4
+    assert len(plan.runs) == sum(len(plan.block(n)) for n in range(7))
+    for block in range(3, 7):
+        assert {run.slot for run in plan.block(block)} == {*headline.slots}
+        assert plan.together(plan.block(block)) == [tuple(plan.block(block))]
+    assert plan.study.document["headline_blocks"] == 4
+    whole = planned(workers=("1,2",))
+    assert "headline_blocks" not in whole.study.document  # and fingerprints are as before
+    assert whole.headline_slots == ()  # no ratio of it is in turn
+
+
+def test_a_study_with_them_is_resumed_and_complete_when_they_are_made(tmp_path: Path) -> None:
+    plan = made(2, 3)
+    folder = tmp_path / "out"
+    folder.mkdir()
+    driven(plan, folder, Measured())
+    with opened(folder / "journal.jsonl") as journal:
+        runs = list(journal.runs)
+    batches = plan.together(plan.runs)
+    assert Replay.of(runs, believes).remaining(batches) == []
+    left = Replay.of(runs[:-1], believes).remaining(batches)
+    assert [batch[0].block for batch in left] == [4]
+
+
+def test_the_cost_has_them_too() -> None:
+    few, more = cost_of(made(3, 1)), cost_of(made(3, 4))
+    assert more.total_s - few.total_s == pytest.approx(3 * more.headline_s)
+    assert few.total_s == pytest.approx(3 * few.block_s + few.headline_s)
+    assert 0 < few.headline_s < few.block_s
+
+
+# --- how many ---------------------------------------------------------------------------------
+
+
+@given(st.floats(10, 1e5), st.floats(1, 500), st.floats(0, 1))
+def test_blocks_fit_and_the_headline_has_no_fewer(time_s: float, each_s: float, of: float) -> None:
+    blocks = blocks_in(time_s, each_s, of * each_s)
+    assert sum(blocks) <= MOST_BLOCKS
+    needed_s = blocks.whole * each_s + blocks.headline * of * each_s
+    assert needed_s <= time_s * (1 + 1e-9) or blocks == (FEWEST_WHOLE, 0)
+    more = blocks_in(2 * time_s, each_s, of * each_s)
+    assert more.whole >= blocks.whole
+    assert sum(more) >= sum(blocks)
+
+
+def app_plan(here: Description, **options: Any) -> Plan:
+    """The plan of `scaling app` on two cores."""
+    file = application_study(AppAsked(application="shop.main:app"))
+    study = study_from(
+        Options(study=file.values["name"], **options), running_build="3.14t", file=file
+    )
+    make = partial(make_plan, descriptions=dict.fromkeys(study.arms, here), topology=TWO_CORES)
+    return make(study) if study.time_s is None else fitted(study, study.time_s, TWO_CORES, make)
+
+
+def test_an_application_has_twelve_blocks_of_its_headline_in_ten_minutes(
+    described_here: Description,
+) -> None:
+    usual, in_ten = app_plan(described_here), app_plan(described_here, time="10min")
+    for plan, most_s in ((usual, 10.5 * MINUTE_S), (in_ten, (1 - RESERVE) * 10 * MINUTE_S)):
+        assert plan.study.every_block >= ENOUGH_HEADLINE == 12
+        assert cost_of(plan).total_s <= most_s
+        (group,) = [each for each in plan.groups if each.headline]
+        assert {cell.parameters["rate_per_s"] for cell, _ in group.slots} == {0.0}
+    assert usual.study.blocks >= FEWEST_FOR_INTERVAL  # all else has its words, too
+    assert in_ten.fitted == (
+        "fitted to 10 min 00 s: 3 blocks and 9 of the headline groups alone, no N left out"
+    )
+
+
+# --- how well it will be known ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("blocks", [6, 9, 12, 20, 40])
+def test_half_an_interval_is_as_wide_as_simulated_ones_are(blocks: int) -> None:
+    rng = np.random.default_rng(1)
+    low, high = both_ends(rng.normal(0, 0.03, (blocks, 2_000)), (0.95,))
+    simulated = float(np.mean(high - low)) / 2
+    assert half_width(0.03, blocks) == pytest.approx(simulated, rel=0.1)
+
+
+def test_what_is_known_beforehand_is_printed(tmp_path: Path) -> None:
+    plan = made(8, 6)
+    (line,) = forecast(plan, tmp_path / "none")
+    width = 100 * half_width(PUBLISHED["echo"], 14)
+    assert line == (
+        f"2 threads over 2 processes: about ±{width:.1f} % after 14 blocks, by the scatter of "
+        "published studies"
+    )
+    assert list(announced(plan, tmp_path))[-1] == line
+    assert list(forecast(made(3, 2), tmp_path)) == []  # too few for an interval
+    mine = "[[workloads]]\nname = 'mine'"
+    unknown = planned(mine, workloads={"mine": TURNING}, model=("threads,processes",), blocks=8)
+    assert unknown.headline_slots
+    assert list(forecast(unknown, tmp_path)) == []
+
+
+def test_an_earlier_study_in_the_folder_says_how_much_it_scatters(tmp_path: Path) -> None:
+    plan = made(8, 6)
+    driven(plan, tmp_path, Measured(noise=0.1))
+    ratio = one(
+        where(read(tmp_path).ratios, question=OVER_PROCESSES), measure=THROUGHPUT, workers=2
+    )
+    (line,) = forecast(plan, tmp_path)
+    width = 100 * half_width(ratio["scatter"], 14)
+    assert f"about ±{width:.1f} % after 14 blocks, by the scatter of studies in {tmp_path}" in line
+
+
+@pytest.mark.slow
+def test_the_scatter_of_published_studies_is_that_of_their_tables() -> None:
+    found: dict[str, list[float]] = {}
+    for folder in FOLDERS:
+        ratios = study_of(folder).ratios
+        asked = where(ratios, question=OVER_PROCESSES, measure=THROUGHPUT, headline=True)
+        for row in asked[asked["n"] >= FEWEST_FOR_INTERVAL].to_dict("records"):
+            found.setdefault(str(row["workload"]), []).append(row["scatter"])
+    for workload, scatter in PUBLISHED.items():
+        assert float(np.median(found[workload])) == pytest.approx(scatter, abs=0.0006)
+
+
+# --- from end to end --------------------------------------------------------------------------
+
+SHORT = """
+controls = false
+aa_pairs = false
+loops = ["asyncio", "uvloop"]
+workers = [1, 2]
+primary = ["loop"]
+blocks = 2
+headline_blocks = 2
+window_s = 0.4
+[[workloads]]
+name = "echo"
+"""
+
+
+@pytest.mark.slow
+def test_a_study_measures_them_and_its_ratios_have_more_blocks(
+    command: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "short.toml").write_text(SHORT)
+    done = command("run", "--study", "short.toml", "--arm", BUILD, "--output", "out")
+    assert done.returncode == 0, done.stderr
+    assert "2 blocks and 2 of the headline groups alone = 12 runs" in done.stdout
+    study = read(tmp_path / "out")
+    assert study.incomplete == ""
+    first = study.runs[study.runs["attempt"] == 1]
+    assert first.groupby("workers")["block"].nunique().to_dict() == {1: 2, 2: 4}
+    ratios = where(study.ratios, question="loop", measure=THROUGHPUT)
+    assert dict(zip(ratios["workers"], ratios["n"], strict=True)) == {1: 2, 2: 4}
+    assert (ratios["why_not_in_turn"] == "").all()
