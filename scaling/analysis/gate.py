@@ -88,7 +88,7 @@ def efficiency(study: Study, cells: pd.DataFrame, least: float) -> pd.DataFrame:
             name = cell_name(row)
             raise UsageError(f"gate: {name}: efficiency needs N = 1, which was not measured")
     gains = _asked(study.ratios, cells, GAIN)
-    without = cells[~cells.index.isin(gains.get("of", []))]
+    without = cells[~cells.index.isin(gains["of"])]
     for row in without.to_dict("records"):
         # Not open: a cell that always crashes would pass for ever.
         raise UsageError(
@@ -131,8 +131,6 @@ def regression(now: Study, then: Study, cells: pd.DataFrame, most: float) -> pd.
 
 def _asked(ratios: pd.DataFrame, cells: pd.DataFrame, question: str = "") -> pd.DataFrame:
     """The ratios of throughput of these cells, those that answer a question."""
-    if ratios.empty:
-        return ratios
     found = ratios[ratios["of"].isin(cells.index) & (ratios["measure"] == THROUGHPUT)]
     return found[found["question"] == question] if question else found
 

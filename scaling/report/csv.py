@@ -78,8 +78,6 @@ def comparison(study: Study) -> pd.DataFrame:
     in what the two builds differ and should not; `controls`.
     """
     ratios = study.ratios
-    if ratios.empty:
-        return ratios
     named = ratios["measure"].map(lambda name: "throughput" if name == THROUGHPUT else name)
     cells = study.cells[COUNTS]
     of, over = (cells.loc[ratios[end]].set_axis(ratios.index) for end in ("of", "over"))

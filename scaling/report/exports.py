@@ -15,7 +15,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import pandas as pd
 from rich.console import Console
@@ -36,13 +36,13 @@ from scaling.study.questions import CPU, MEMORY, P99, THROUGHPUT
 type Better = Literal["more", "less"]
 type Write = Callable[[Study, Path], object]
 
-# The measures on trend pages, by the name shown there.
+# The measures on trend pages, with their names there.
 FOLLOWED = {
-    "throughput": THROUGHPUT,
-    "speedup": SPEEDUP,
-    "cpu-time-per-operation": CPU,
-    "memory": MEMORY,
-    "latency-p99": P99,
+    THROUGHPUT: "throughput",
+    SPEEDUP: "speedup",
+    CPU: "cpu-time-per-operation",
+    MEMORY: "memory",
+    P99: "latency-p99",
 }
 BETTER: dict[str, Better] = {SPEEDUP: "more", MEMORY: "less"}  # measures that are no column
 UNITS = {SPEEDUP: "×", MEMORY: "MiB"}
@@ -109,43 +109,15 @@ def write_csv(study: Study, file: Path) -> None:
 # ------------------------------------------------------------------------------------------- trends
 
 
-class Trend(NamedTuple):
-    """One figure of one cell: its median over blocks, with a 95 % interval or, below six, a range.
-
-    `bounds` says them, and `made` what they are.
-    """
-
-    cell: str
-    name: str
-    better: Better
-    unit: str
-    point: float
-    low: float
-    high: float
-    n: int
-
-    @property
-    def bounds(self) -> str:
-        """`64,100–66,000`; empty of a single run."""
-        return span(number(self.low), number(self.high)) if self.n > 1 else ""
-
-    @property
-    def made(self) -> str:
-        """`95 % interval over 8 blocks`, `range of 3 runs`, `1 run`."""
-        if self.n < FEWEST_FOR_INTERVAL:
-            return f"range of {self.n} runs" if self.n > 1 else "1 run"
-        return f"95 % interval over {self.n} blocks"
-
-
 def write_bencher(study: Study, file: Path) -> None:
     """Write all figures as one JSON object: cell → figure → value and its bounds.
 
     Raises `UsageError` without a valid run, `OSError`.
     """
     found: dict[str, dict[str, Any]] = {}
-    for each in trends(study):
-        metric = {"value": each.point, "lower_value": each.low, "upper_value": each.high}
-        found.setdefault(each.cell, {})[each.name] = metric
+    for row in trends(study).to_dict("records"):
+        metric = {"value": row["point"], "lower_value": row["low"], "upper_value": row["high"]}
+        found.setdefault(row["cell"], {})[row["figure"]] = metric
     _write_json(found, file)
 
 
@@ -154,51 +126,55 @@ def write_benchmark_list(study: Study, file: Path, better: Better) -> None:
 
     Raises `UsageError` without a valid run, `OSError`.
     """
+    rows = trends(study)
     found = [
         {
-            "name": f"{each.cell}: {each.name}",
-            "unit": each.unit,
-            "value": each.point,
-            "range": each.bounds,
-            "extra": each.made,
+            "name": f"{row['cell']}: {row['figure']}",
+            "unit": row["unit"],
+            "value": row["point"],
+            "range": span(number(row["low"]), number(row["high"])) if row["n"] > 1 else "",
+            "extra": _made_of(row["n"]),
         }
-        for each in trends(study)
-        if each.better == better
+        for row in rows[rows["better"] == better].to_dict("records")
     ]
     _write_json(found, file)
 
 
-def trends(study: Study) -> list[Trend]:
-    """Every followed figure of every cell that has it.
+def trends(study: Study) -> pd.DataFrame:
+    """The rows of `estimates` on trend pages: with `cell` and `figure` as named there, `better`,
+    `unit`.
 
     Raises:
         UsageError: no run is valid.
     """
-    names = {measure: name for name, measure in FOLLOWED.items()}
-    rows = study.estimates[
-        study.estimates["measure"].isin(list(names))
-        & ~study.estimates["twin"]
-        & ~study.estimates["rated"]
-    ]
-    says_nothing = ((rows["measure"] == THROUGHPUT) & (rows["rate"] > 0)) | (
-        (rows["measure"] == SPEEDUP) & (rows["workers"] == 1)
-    )
-    found = [_trend(row, names) for row in rows[~says_nothing].to_dict("records")]
-    if not found:
+    rows = study.estimates.query("measure in @FOLLOWED and not twin and not rated")
+    at_a_rate = (rows["measure"] == THROUGHPUT) & (rows["rate"] > 0)
+    rows = rows[~at_a_rate & ~((rows["measure"] == SPEEDUP) & (rows["workers"] == 1))]
+    if rows.empty:
         raise UsageError(f"{study.path}: holds no valid run, and so no figure to follow")
-    return found
+    columns = [MEASURES.get(str(measure)) for measure in rows["measure"]]
+    kinds = [(each.better or "more", each.unit) if each else ("", "") for each in columns]
+    better, unit = zip(*kinds, strict=True)
+    return rows.assign(
+        cell=[_label(row) for row in rows.to_dict("records")],
+        figure=rows["measure"].map(FOLLOWED),
+        better=rows["measure"].map(BETTER).fillna(pd.Series(better, rows.index)),
+        unit=rows["measure"].map(UNITS).fillna(pd.Series(unit, rows.index)),
+    )
 
 
-def _trend(row: Mapping[Any, Any], names: Mapping[str, str]) -> Trend:
-    measure = str(row["measure"])
-    label = str(row["name"]).replace(" · ", " ").removesuffix(" strong")
-    words = (label, row["sizing"], row["loop"], row["arm"], row["model"])
-    column = MEASURES.get(measure)
-    better = BETTER.get(measure) or (column.better if column else "") or "more"
-    unit = UNITS.get(measure) or (column.unit if column else "")
-    cell = f"{' '.join(map(str, words))} N={row['workers']}"
-    figures = row["point"], row["low"], row["high"], row["n"]
-    return Trend(cell, names[measure], better, unit, *figures)
+def _label(row: Mapping[Any, Any]) -> str:
+    """`echo weak uvloop 3.14t threads N=2`."""
+    name = str(row["name"]).replace(" · ", " ").removesuffix(" strong")
+    words = (name, row["sizing"], row["loop"], row["arm"], row["model"])
+    return f"{' '.join(map(str, words))} N={row['workers']}"
+
+
+def _made_of(n: int) -> str:
+    """`95 % interval over 8 blocks`, `range of 3 runs`, `1 run`."""
+    if n < FEWEST_FOR_INTERVAL:
+        return f"range of {n} runs" if n > 1 else "1 run"
+    return f"95 % interval over {n} blocks"
 
 
 def _write_json(value: object, file: Path) -> None:

@@ -165,8 +165,8 @@ def tolerated(study: Study, share: float, console: Console) -> int:
         UsageError: threads and processes were not both measured.
     """
     found = shipped(study)
-    rows = found[found["measure"] == THROUGHPUT] if len(found) else found
-    checks = loss(study, study.cells.loc[rows.get("of", [])], share)
+    places = found.loc[found["measure"] == THROUGHPUT, "of"]
+    checks = loss(study, study.cells.loc[places], share)
     code = _code(checks, allow_open=False)
     for line in (*_more_blocks(checks, study), _sentence("--tolerate", checks, code)):
         console.print(RichText(line))
@@ -212,8 +212,6 @@ def _more_blocks(checks: pd.DataFrame, study: Study) -> Iterator[str]:
 
 def _of_choice(found: pd.DataFrame, choice: Choice) -> pd.DataFrame:
     """The changes of the cells that are chosen; of open loops, too."""
-    if found.empty:
-        return found
     wanted = found if "workload" in choice else found[~found["control"]]
     for column, values in choice.items():
         wanted = wanted[wanted[column].isin(list(values))]

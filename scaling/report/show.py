@@ -10,7 +10,8 @@ from scaling.analysis.tables.study import Study
 from scaling.base.console import say
 from scaling.report.files import read, say_incomplete
 from scaling.report.render import terminal
-from scaling.report.render.terminal import LINES, Answer, table
+from scaling.report.render.document import Document
+from scaling.report.render.terminal import LINES, table
 from scaling.report.view.view import view_of
 
 
@@ -42,11 +43,11 @@ def show(
 def print_answer(study: Study, console: Console, most: int | None = LINES) -> None:
     """Print the answer: brief notes alone where it has `most` lines."""
     view, is_brief = view_of(study), most is not None
-    found = Answer(
+    found = Document(
         study.line.name,
         view.sentence(study),
-        view.answers(study),
-        view.said(study, brief=is_brief),
+        answer=view.answers(study),
+        notes=view.said(study, brief=is_brief),
     )
     terminal.print_answer(found, console, most)
 

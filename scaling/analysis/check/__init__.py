@@ -1,1 +1,1 @@
-"""Whether an application is safe on several loops and in several processes: answers compared."""
+"""Check of an application on several loops and in several processes: answers compared."""

@@ -1,4 +1,4 @@
-"""Whether an answer differs from those that a request may have.
+"""Comparison of an answer with the baseline answers of its request.
 
 An answer is taken apart into fields: the status, each header, and each value of its body (JSON by
 value, text by line). A field that differs between the answers of the baseline is volatile: it says
@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-# They say when and how an answer was sent, not what it is.
+# Headers about when and how an answer was sent, not about its content.
 OF_THE_TRANSPORT = frozenset(
     {"connection", "content-length", "date", "keep-alive", "server", "transfer-encoding"}
     | {"sec-websocket-accept", "upgrade"}
@@ -21,14 +21,14 @@ OF_THE_TRANSPORT = frozenset(
 SECRET = "header set-cookie"  # a field whose values are shown nowhere
 SHOWN = 60  # letters of a value in a message
 STATUS = "status"
-BROKEN = "the answer broke off"  # how the failure of one begins that did not come whole
+BROKEN = "the answer broke off"  # begins the failure of an incomplete answer
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """An answer as it came. Without one, `status` is 0 and `failure` says what happened.
+    """An HTTP answer. Without one, `status` is 0 and `failure` says what happened.
 
-    Headers have names in lower case, in the order in which they came. Of a WebSocket, `messages`
-    are what came, and `body` is a JSON list of them.
+    Names of headers are in lower case, in the order of the answer. Of a WebSocket, `messages` are
+    those received, and `body` is a JSON list of them.
     """
 
     status: int = 0
@@ -47,7 +47,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 class Difference:
     """A field of an answer that is not as in the baseline.
 
-    `value` is what it is, `expected` the first value that it may have; None where it is missing.
+    `value` is that of the answer, `expected` the first one of the baseline; None: no such field.
     """
 
     field: str
@@ -82,7 +82,7 @@ class Difference:
 
 
 class Reference:
-    """What a request may be answered: all that it was answered in the baseline.
+    """The answers that a request had in the baseline, field by field.
 
     `volatile` are the fields that differ there; others may be added.
     """
@@ -101,7 +101,7 @@ class Reference:
         }
 
     def difference(self, answer: Answer) -> Difference | None:
-        """The first field that is none of those in the baseline; None if all are."""
+        """The first field with a value that the baseline does not have, or None."""
         if answer.failure:
             return Difference("answer", None, None)
         found = dict(fields(answer))
@@ -115,12 +115,12 @@ class Reference:
         return None
 
     def allows(self, difference: Difference) -> bool:
-        """Whether a value is one of this request's: that of another one, if it differs there."""
+        """Return whether the baseline has the value of a difference of another request."""
         return difference.value in self._values.get(difference.field, ())
 
     def _is_volatile(self, name: str) -> bool:
-        """Whether a field differs between answers of the baseline, or a list or an object that it
-        is in changes its length or its keys.
+        """Return whether the baseline has several values of a field, or several lengths or sets of
+        keys of a list or object around it.
         """
         if name in self.volatile:
             return True

@@ -1,4 +1,4 @@
-"""Why an application breaks on several loops, from the words of its exceptions: one entry each."""
+"""Causes of faults on several loops, some of which exceptions name: one entry each."""
 
 import re
 from dataclasses import dataclass
@@ -8,10 +8,10 @@ from scaling.journal.beside import Kind
 
 @dataclass(frozen=True)
 class Cause:
-    """A kind of fault: `words` are a pattern for exceptions that only it raises, if any are.
+    """A kind of fault. `words` is a pattern of exceptions that only this fault raises, or None.
 
-    `remedy` is what to do about an object, `of_factory` where a factory makes the application,
-    `of_processes` where it was seen in processes.
+    `remedy` is the advice for an application object, `of_factory` that for a factory,
+    `of_processes` that for a fault in processes.
     """
 
     kind: Kind
@@ -21,7 +21,7 @@ class Cause:
     of_processes: str = ""
 
     def what_to_do(self, model: str = "threads", *, factory: bool = False) -> str:
-        """The remedy, by the model and by whether `--factory` is in use."""
+        """The remedy for a model, with or without `--factory`."""
         if model != "threads":
             return self.of_processes or self.remedy
         return self.of_factory if factory and self.of_factory else self.remedy
@@ -139,7 +139,7 @@ BY_KIND = {each.kind: each for each in CAUSES}
 
 
 def cause_of(words: str) -> Cause | None:
-    """The cause that an exception's words give; None if they could be of any."""
+    """The cause whose pattern the words of an exception match, or None."""
     for each in CAUSES:
         if each.words and re.search(each.words, words):
             return each

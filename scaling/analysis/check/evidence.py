@@ -1,4 +1,4 @@
-"""Whether a fault shows more often with a suspected cause than without it, or by chance."""
+"""Test of a suspected cause: does the fault show more often with it than chance allows?"""
 
 from collections.abc import Sequence
 from math import comb
@@ -8,10 +8,10 @@ MOST_TRIES = 5  # of each kind
 
 
 def is_cause(with_it: Sequence[bool], without: Sequence[bool]) -> bool | None:
-    """Whether a fault is one of this cause, from tries in which it showed or did not, as many of
-    each kind; None: try again.
+    """Return whether a fault has this cause, or None if more tries are needed.
 
-    It must never show without the cause. Then Fisher's exact test, one-sided, says how likely it is
+    `with_it` and `without` say in which tries the fault showed, as many of each kind. It must never
+    show without the cause. Then Fisher's exact test, one-sided, says how likely it is
     that all the tries in which it showed are among those with the cause.
     """
     if any(without):

@@ -1,7 +1,7 @@
-"""Exceptions in what a run wrote: their words, and the line of the user's code that they are from.
+"""Exceptions in the output of a run: their words, and the line of user code that raised them.
 
 Paths are shortened before (`scaling.run.redaction`): a library's file keeps its folder, one of ours
-that of `workers`. What this project's own code raises is no fault of an application.
+that of `workers`. Exceptions of this project's own code are no fault of an application.
 """
 
 import re
@@ -20,7 +20,7 @@ RAISED = re.compile(r"^[A-Za-z_][\w.]*(?::\s|$)")
 
 @dataclass(frozen=True)
 class Raised:
-    """An exception: its words, the innermost line of the user's code, whether ours raised it."""
+    """An exception: its words, the innermost line of user code (`place`), `is_ours` for our own."""
 
     words: str
     place: str = ""
@@ -52,7 +52,8 @@ def raised(text: str) -> Iterator[Raised]:
 def exceptions_of(text: str, failure: str, samples: Iterable[str]) -> list[str]:
     """Words of the exceptions of one run, each once: those of `text`, which have a place, first.
 
-    `failure` is what ended it, `samples` are words without a place. What ours raised is left out.
+    `failure` is the error that ended the run, `samples` are words without a place. Exceptions of
+    our own code are left out.
     """
     found = list(raised(text))
     theirs = [str(each) for each in found if not each.is_ours]
@@ -63,7 +64,7 @@ def exceptions_of(text: str, failure: str, samples: Iterable[str]) -> list[str]:
 
 
 def fatal(text: str) -> str:
-    """What `faulthandler` wrote when the process crashed; empty if it wrote nothing.
+    """The message of `faulthandler` for a crash; empty without one.
 
     Where two threads crash at once, the process may end before all is written.
     """
@@ -72,9 +73,7 @@ def fatal(text: str) -> str:
 
 
 def stuck(text: str) -> str:
-    """The line of the user's code, in brackets, in which a run hung that was asked for its stacks;
-    empty if none is in them.
-    """
+    """The line of user code, in brackets, in which a run hung, from its stacks; empty if none."""
     stacks = [each for each in THREAD.split(text) if WAITS not in each]
     return next(filter(None, (_first_place(each.splitlines()) for each in stacks)), "")
 
@@ -85,7 +84,7 @@ def _first_place(stack: Iterable[str]) -> str:
 
 
 def _in_words(found: re.Match[str]) -> str:
-    """The place of a line of a stack, if it is in the user's code."""
+    """The place of a line of a stack in user code; empty for other code."""
     return f" ({found[1]}, line {found[2]})" if _is_the_users(found[1]) else ""
 
 
@@ -95,5 +94,5 @@ def _is_the_users(file: str) -> bool:
 
 
 def _is_of_python(file: str) -> bool:
-    """Whether a file is of the standard library, whose folders and files have known names."""
+    """Return whether a file is of the standard library, by the known names of its modules."""
     return file.partition("/")[0].removesuffix(".py") in sys.stdlib_module_names

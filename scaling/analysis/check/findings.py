@@ -1,6 +1,6 @@
-"""From what an application did on one loop and on several to what is wrong with it.
+"""Findings of a check: runs of an application on several loops, compared with runs on one loop.
 
-What is wrong is one of the faults of `scaling.analysis.check.causes`.
+Each finding has a fault of `scaling.analysis.check.causes`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ from scaling.journal.record import GilStates, Outcome
 
 NOTED = "noted "  # a fact with this before the kind of fault
 FIRST_SERVER_ERROR = 500
-# What shared state does to answers, whatever shares it.
+# Faults in answers that any kind of shared state causes.
 OF_SHARED_STATE: tuple[Kind, ...] = ("mixed-up", "error", "differs")
 
 type Key = tuple[Kind, str]  # of one fault: its kind, and the exception or the request
@@ -26,13 +26,13 @@ type Key = tuple[Kind, str]  # of one fault: its kind, and the exception or the 
 
 @dataclass(frozen=True, kw_only=True)
 class Seen:
-    """What one run of the application showed.
+    """Observations of one run of the application.
 
     `answers` are the different ones of each request, `sequence` those of the sequence by position.
-    `at_once` are the statuses of each request where several were sent at once. `unsaved` are what
-    answers had not that was to be saved of them, by the request's place. `failure` says why
-    the run failed, `text` is what it wrote, tracebacks among it; `samples` are words of exceptions
-    without a place. `gil` are the states of each of its processes.
+    `at_once` are the statuses of each request where several were sent at once. `unsaved` names what
+    was to be saved of answers and was not in them, by the request's place. `failure` is the reason
+    of a failed run, `text` its output with tracebacks; `samples` are words of exceptions without a
+    place. `gil` has the states of each process.
     """
 
     workers: int
@@ -50,7 +50,7 @@ class Seen:
 
     @property
     def noted(self) -> dict[str, str]:
-        """Faults that were seen inside the process, by kind."""
+        """Faults that the process itself noted, by kind."""
         return {
             name.removeprefix(NOTED): words
             for name, words in self.facts.items()
@@ -64,7 +64,7 @@ class Seen:
 
     @property
     def last_words(self) -> str:
-        """Why it ended: the crash, an exception, the last line; empty if it said nothing."""
+        """The crash, an exception or the last line of output; empty without output."""
         ours = {each.words for each in raised(self.text) if each.is_ours}
         last = self.text.strip().rpartition("\n")[2].strip()
         found = [fatal(self.text), *self.exceptions, "" if last in ours else last]
@@ -81,9 +81,9 @@ class Seen:
 
 
 class Judge:
-    """What runs show that is not as in the runs `alone`, on one loop.
+    """Comparison of runs with the runs `alone`, on one loop.
 
-    `requests` are the names of the list; `factory`: a function makes the application.
+    `requests` are the names of the requests; `factory`: a function makes the application.
     """
 
     def __init__(
@@ -99,10 +99,10 @@ class Judge:
         self._known = {words for run in alone for words in run.exceptions}
 
     def findings(self, several: Sequence[Seen], first: Sequence[Seen] = ()) -> list[Finding]:
-        """What is wrong in runs of several loops: each fault once, with the first request.
+        """The faults in runs of several loops, each once, with the first request.
 
-        In the runs `first` each request came first to all loops at once: what goes wrong only there
-        is built by the first request.
+        In the runs `first` each request came first to all loops at once: a fault only there is of
+        an object that the first request builds.
         """
         found: dict[Key, Finding] = {}
         for run in [*self._alone, *several]:
@@ -125,16 +125,16 @@ class Judge:
         return sorted(found.values(), key=lambda each: KINDS.index(each.kind))
 
     def relabelled(self, finding: Finding, kind: Kind) -> Finding:
-        """The same finding as one of another kind, with the remedy of that."""
+        """The finding with another kind, and the remedy of that kind."""
         remedy = BY_KIND[kind].what_to_do(*finding.models[:1], factory=self._factory)
         return msgspec.structs.replace(finding, kind=kind, remedy=remedy)
 
     def new_exceptions(self, run: Seen) -> list[str]:
-        """The words of exceptions that it did not raise on one loop."""
+        """The words of exceptions that no run on one loop raised."""
         return [words for words in run.exceptions if words not in self._known]
 
     def of_the_run(self, run: Seen) -> Iterator[tuple[Key, Finding]]:
-        """What shows in the run as a whole."""
+        """Faults of the run as a whole."""
         for kind, words in run.noted.items():
             for each in CAUSES:
                 if each.kind == kind:
@@ -149,7 +149,7 @@ class Judge:
             yield (_ended(run), ""), self._finding(BY_KIND[_ended(run)], words, run)
 
     def of_the_answers(self, run: Seen) -> Iterator[tuple[Key, Finding]]:
-        """What shows in the answers: of each request, the first of each fault."""
+        """Faults in the answers: of each request, the first of each kind."""
         for place, answers in enumerate(run.answers):
             seen: set[Key] = set()
             for answer in answers:
@@ -168,7 +168,7 @@ class Judge:
     def _why(
         self, run: Seen, answer: Answer, difference: Difference, others: Iterable[Reference]
     ) -> tuple[Cause, str, str]:
-        """The cause, its words, and the exception that it is known by; empty without one."""
+        """The cause, its words, and the exception that shows it; empty without one."""
         if answer.status >= FIRST_SERVER_ERROR or answer.failure:
             seen = answer.failure or f"status {answer.status}"
             raised = self.new_exceptions(run)

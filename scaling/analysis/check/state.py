@@ -1,7 +1,7 @@
 """State that lives in one process: the same requests, in order, one by one, over two workers.
 
-The baseline is the whole sequence in fresh single processes, compared position by position: what
-differs between these is volatile (a time, a random value, a row that exists the second time). Then
+The baseline is the whole sequence in fresh single processes, compared position by position: fields
+that differ there are volatile (a time, a random value, a row that exists the second time). Then
 the sequence goes to two workers, in passes that together part each pair of requests once. An answer
 that differs there in every try, and never where one of the two workers gets all requests, depends
 on which worker got an earlier request.
@@ -45,10 +45,10 @@ def in_turn(position: int, requests: int, workers: int) -> int:
 
 
 class Baseline:
-    """What each position of the sequence may be answered: `runs` by one worker, of equal length.
+    """The baseline answers of each position: `runs` of the sequence by one worker, equally long.
 
-    `requests` is how many the list has. A field of a request that is volatile at one position is so
-    at all: a value of few may be the same twice.
+    `requests` is the number of requests in the list. A field of a request that is volatile at one
+    position is volatile at all of them: one of few values may come twice.
     """
 
     def __init__(self, requests: int, runs: Iterable[Sequence[Answer]]) -> None:
@@ -57,12 +57,12 @@ class Baseline:
         self._references: list[Reference] = []
 
     def add(self, run: Sequence[Answer]) -> None:
-        """Another run in which one worker got all requests."""
+        """Add another run in which one worker got all requests."""
         self.runs.append(run)
         self._references = []
 
     def differences(self, run: Sequence[Answer]) -> dict[int, Difference]:
-        """The positions at which a run is not as the baseline."""
+        """The differences of a run from the baseline, by position."""
         if not self._references:
             self._references = [Reference(each) for each in zip(*self.runs, strict=False)]
             for place in range(self._requests):
@@ -74,7 +74,7 @@ class Baseline:
         return {position: each for position, each in found if each}
 
     def in_all(self, runs: Iterable[Sequence[Answer]]) -> dict[int, Difference]:
-        """The positions at which each of some runs differs, with the last difference."""
+        """The positions at which all of some runs differ, with the difference of the last run."""
         found = [self.differences(run) for run in runs]
         return {
             position: difference
@@ -86,10 +86,10 @@ class Baseline:
 def finding_of_state(
     requests: Sequence[str], lost: Mapping[str, Split], kept: Collection[str], raised: str = ""
 ) -> Finding:
-    """The finding of what is lost, by model; `requests` are the names of the list.
+    """The finding of lost state; `requests` are the names of the requests.
 
-    `lost` has threads, too, if what is lost between processes is lost between these. The models
-    `kept` lose nothing. `raised` is an exception that came with it.
+    `lost` has the differences of each model that loses state, threads included; the models `kept`
+    lose none. `raised` is an exception of the same runs.
     """
     position, difference = min(
         ((min(split), split[min(split)]) for split in lost.values()), key=lambda each: each[0]

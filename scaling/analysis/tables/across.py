@@ -18,6 +18,7 @@ from scaling.analysis.tables.ratios import (
     ABOUT,
     OF_CELL,
     doubts_of,
+    nothing,
     records,
     with_words,
     withheld,
@@ -54,7 +55,7 @@ def across(now: Study, then: Study) -> pd.DataFrame:
         if (row := _row(asked, now, then, scopes[0], scopes[1])) is not None
     ]
     if not rows:
-        return pd.DataFrame()
+        return nothing()
     parts = [
         with_words(part, scale_of(str(name), now.margin))
         for name, part in pd.DataFrame(rows).groupby("measure", sort=False)

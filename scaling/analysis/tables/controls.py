@@ -9,8 +9,9 @@ between it is undecided.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 
 from scaling.analysis.tables.ratios import GAIN
@@ -30,44 +31,6 @@ FEWEST_FOR_PROOF = 2  # a single run has no range, and proves nothing
 UNKNOWN = "nothing shows whether machine and builds behave"
 
 type Status = Literal["sound", "void", "undecided", "missing", "on some arms", "left out"]
-
-
-class Outcome(NamedTuple):
-    """A control at one N: what it gained, and what it must; one of `least` and `most` is None."""
-
-    workload: str
-    arm: str
-    workers: int
-    gain: float
-    low: float
-    high: float
-    n: int
-    least: float | None
-    most: float | None
-
-    @property
-    def fails(self) -> bool:
-        """Whether the whole interval is on the wrong side."""
-        if self.n < FEWEST_FOR_PROOF:
-            return False
-        if self.least is not None:
-            return self.high < self.least
-        return self.most is not None and self.low > self.most
-
-    @property
-    def holds(self) -> bool:
-        """Whether the median is on the right side."""
-        return self.gain >= self.least if self.least is not None else self.gain <= (self.most or 0)
-
-    @property
-    def text(self) -> str:
-        """What was found and what was expected."""
-        limit = f"at most {self.most:g}" if self.least is None else f"at least {self.least:g}"
-        bounds = f" ({span(number(self.low), number(self.high))})" if self.n > 1 else ""
-        return (
-            f"{self.workload} on {self.arm} at N = {self.workers}: "
-            f"{number(self.gain)}{bounds} times N = 1, expected {limit}"
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,32 +57,46 @@ class Soundness:
         }[self.status]
 
 
-def outcomes(ratios: pd.DataFrame, study: StudyLine) -> list[Outcome]:
-    """Every control at every N at which it can hold or fail."""
-    if ratios.empty:
-        return []
+def outcomes(ratios: pd.DataFrame, study: StudyLine) -> pd.DataFrame:
+    """The gains of controls at every N at which they can fail: rows of `ratios`.
+
+    Columns besides: the limits `least` and `most`, infinite where there is none; `fails`, the whole
+    interval is on the wrong side; `holds`, the median is on the right side; `text`.
+    """
     gains = ratios[(ratios["question"] == GAIN) & ratios["control"] & (ratios["model"] == THREADS)]
-    found = (_outcome(row, study) for row in gains.to_dict("records"))
-    return [each for each in found if each is not None]
+    limits = np.array([_limits(row, study) for row in gains.to_dict("records")]).reshape(-1, 2)
+    found = gains.assign(least=limits[:, 0], most=limits[:, 1])[np.isfinite(limits).any(axis=1)]
+    is_beyond = (found["high"] < found["least"]) | (found["low"] > found["most"])
+    return found.assign(
+        fails=is_beyond & (found["n"] >= FEWEST_FOR_PROOF),
+        holds=found["ratio"].between(found["least"], found["most"]),
+        text=[_text(row) for row in found.to_dict("records")],
+    )
 
 
-def _outcome(row: dict[Any, Any], study: StudyLine) -> Outcome | None:
+def _limits(row: dict[Any, Any], study: StudyLine) -> tuple[float, float]:
+    """What a control must gain at least and at most; infinite where nothing limits it."""
     workload, arm, n = str(row["workload"]), str(row["arm"]), int(row["workers"])
-    known = arm in study.arms and is_control(workload, row["cell"].parameters)
-    two = n == max(COUNTS)
-    least = most = None
-    if not known:
-        return None
+    is_two = n == max(COUNTS)
+    if arm not in study.arms or not is_control(workload, row["cell"].parameters):
+        return -np.inf, np.inf
     if workload == "shared":
-        most = MOST_SHARED if two else None
-    elif study.arms[arm].expected.gil_enabled:
-        most = MOST_WITH_GIL if two else None
-    elif row["region"] == "cores" and n <= _full_cores(study.machine, n):
-        least = 1 + LEAST_GAIN * (n - 1)
-    if least is None and most is None:
-        return None
-    gain, low, high = (float(row[name]) for name in ("ratio", "low", "high"))
-    return Outcome(workload, arm, n, gain, low, high, int(row["n"]), least, most)
+        return -np.inf, MOST_SHARED if is_two else np.inf
+    if study.arms[arm].expected.gil_enabled:
+        return -np.inf, MOST_WITH_GIL if is_two else np.inf
+    has_cores = row["region"] == "cores" and n <= _full_cores(study.machine, n)
+    return 1 + LEAST_GAIN * (n - 1) if has_cores else -np.inf, np.inf
+
+
+def _text(row: dict[Any, Any]) -> str:
+    """What was found and what was expected."""
+    has_least = np.isfinite(row["least"])
+    limit = f"at least {row['least']:g}" if has_least else f"at most {row['most']:g}"
+    bounds = f" ({span(number(row['low']), number(row['high']))})" if row["n"] > 1 else ""
+    return (
+        f"{row['workload']} on {row['arm']} at N = {row['workers']}: "
+        f"{number(row['ratio'])}{bounds} times N = 1, expected {limit}"
+    )
 
 
 def _full_cores(machine: Machine, otherwise: int) -> int:
@@ -130,26 +107,26 @@ def _full_cores(machine: Machine, otherwise: int) -> int:
 def soundness(ratios: pd.DataFrame, study: StudyLine) -> Soundness:
     """The status that follows from all controls of a study."""
     found = outcomes(ratios, study)
-    failed = tuple(each.text for each in found if each.fails)
+    failed = tuple(found.loc[found["fails"], "text"])
     if failed:
         return Soundness("void", failed)
-    undecided = tuple(each.text for each in found if not each.holds)
-    lacking = tuple(_lacking(found, study))
+    undecided = tuple(found.loc[~found["holds"], "text"])
+    ran = set(zip(found["workload"], found["arm"], strict=True))
+    lacking = tuple(_lacking(ran, study))
     if undecided:
         return Soundness("undecided", (*undecided, *(f"missing: {each}" for each in lacking)))
     if not lacking:
         return Soundness("sound")
     if study.study.get("controls") is False:
-        if not found:
+        if not ran:
             return Soundness("left out", () if "application" in study.study else (UNKNOWN,))
-        if own := arms_with_controls(study.arms, {(each.workload, each.arm) for each in found}):
+        if own := arms_with_controls(study.arms, ran):
             return Soundness("on some arms", (listed(own),))
     return Soundness("missing", lacking)
 
 
-def _lacking(found: list[Outcome], study: StudyLine) -> Iterator[str]:
+def _lacking(ran: set[tuple[str, str]], study: StudyLine) -> Iterator[str]:
     """Controls that have no valid gain, or were not run at all."""
-    ran = {(each.workload, each.arm) for each in found}
     for arm, found_as in study.arms.items():
         for control in CONTROLS:
             known = not found_as.runtime and has_control(arm, control)

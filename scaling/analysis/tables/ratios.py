@@ -107,7 +107,7 @@ def ratios(values: Values, scope: MeasuredScope, margin: float = MARGIN) -> pd.D
     """
     found = _of_pairs(values, pairs_of(every_ratio(scope), scope, values.table), margin)
     if found.empty:
-        return found
+        return nothing()
     split = _of_pairs(values, factors(found, values.table), margin)
     found = pd.concat([found, split], ignore_index=True)
     is_gain = found["question"] == GAIN
@@ -123,6 +123,19 @@ def ratios(values: Values, scope: MeasuredScope, margin: float = MARGIN) -> pd.D
     about = values.table[[*ABOUT, *OF_CELL]]
     other = values.table[list(OF_OTHER)].add_prefix("over_")
     return found.join(about, on="of").join(other, on="over")
+
+
+def nothing() -> pd.DataFrame:
+    """The table without a row, for those who select from it."""
+    flags = ("headline", "states", "main", "control", "twin", "wrong", "over_wrong")
+    numbers = ("of", "over", "n", "bound", "workers", "over_workers")
+    figures = ("ratio", "low", "high", "at_most_percent", "p", "blocks_to_decide", "rate")
+    texts = ("question", "measure", "step", "word", "why", "said", "why_not_in_turn", "memory_kind")
+    cells = (*ABOUT, *OF_CELL, *(f"over_{name}" for name in OF_OTHER))
+    kinds = dict.fromkeys((*texts, "candidates", "beside", *cells), "str")
+    kinds |= dict.fromkeys(figures, "float64") | dict.fromkeys(numbers, "int64")
+    kinds |= dict.fromkeys(flags, "bool")
+    return pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in kinds.items()})
 
 
 def _of_pairs(values: Values, pairs: pd.DataFrame, margin: float) -> pd.DataFrame:
@@ -307,8 +320,6 @@ def doubts_of(found: pd.DataFrame, table: pd.DataFrame) -> set[str]:
 
     A capacity is of cells at several rates, so those of any of them are in doubt for it.
     """
-    if found.empty:
-        return set()
     equal = found[(found["question"] == EQUAL_CELLS) & found["word"].map(is_proven)]
     loaded = equal[(table.loc[equal["of"], "rate"] > 0).to_numpy()]
     without = table["cell"].map(lambda cell: Parameters.of(without_rate(cell).parameters).text)

@@ -1,7 +1,7 @@
 """Grids and sentences in a terminal. Rich decides all widths; nothing is measured here."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from rich.console import Console, Group, RenderableType
 from rich.measure import Measurement, measure_renderables
@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text as RichText
 
 from scaling.base.formats import plural
+from scaling.report.render.document import Document
 from scaling.report.render.grid import Grid, Text
 
 LINES = 24  # that every terminal has
@@ -18,16 +19,6 @@ UNBOUNDED = 10_000  # wider than any table
 SENTENCE_WIDTH = 16  # of a column that wraps, at least
 BESIDE, BELOW = " ", "\n"  # where the interval of a figure stands
 STYLES = {"good": "green", "bad": "bold red", "open": "yellow", "": ""}
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What a study is called, a sentence, tables, and what must be known of them."""
-
-    title: str
-    sentence: str
-    grids: Sequence[Grid]
-    notes: Sequence[str]
 
 
 def table(grid: Grid, console: Console) -> Group:
@@ -89,7 +80,7 @@ def _cell(text: Text, place: str) -> RichText:
     return found.append(f"{place}{text.beside}", "dim") if text.beside else found
 
 
-def print_answer(answer: Answer, console: Console, most: int | None = None) -> None:
+def print_answer(answer: Document, console: Console, most: int | None = None) -> None:
     """Print an answer. Of more than `most` lines the last rows of its longest tables are left out,
     then the last lines, and how many is said.
     """
@@ -98,8 +89,8 @@ def print_answer(answer: Answer, console: Console, most: int | None = None) -> N
         return
     options = console.options.update(width=min(WIDTH, console.width))
     lines = console.render_lines(_group(answer, console), options, pad=False)
-    while len(lines) > most and (shorter := _shorter(answer.grids, len(lines) - most)):
-        answer = replace(answer, grids=shorter)
+    while len(lines) > most and (shorter := _shorter(answer.answer, len(lines) - most)):
+        answer = replace(answer, answer=shorter)
         lines = console.render_lines(_group(answer, console), options, pad=False)
     if len(lines) > most:
         more = f"… {len(lines) - most + 1} more lines: scaling show RESULTS --details"
@@ -107,10 +98,10 @@ def print_answer(answer: Answer, console: Console, most: int | None = None) -> N
     console.print(SegmentLines(lines, new_lines=True), end="")
 
 
-def _group(answer: Answer, console: Console) -> Group:
+def _group(answer: Document, console: Console) -> Group:
     head = RichText(f"{answer.title}: " if answer.sentence else answer.title, "bold")
     parts: list[RenderableType] = [head.append(RichText(answer.sentence, "not bold"))]
-    parts += [table(grid, console) for grid in answer.grids]
+    parts += [table(grid, console) for grid in answer.answer]
     parts += [RichText(" ".join(answer.notes), "dim")] if answer.notes else []
     return Group(*parts)
 

@@ -64,8 +64,6 @@ def conclusions(studies: Mapping[str, Study]) -> pd.DataFrame:
     """
     parts = [each.ratios.assign(study=name) for name, each in studies.items()]
     ratios = pd.concat(parts, ignore_index=True)
-    if ratios.empty:
-        return ratios
     asked = ratios[ratios["main"] & ~ratios["control"] & ratios["measure"].isin([THROUGHPUT, P99])]
     together = asked.groupby(PLACE, sort=False, dropna=False)
     holds = together["word"].transform(lambda words: _holds(words, len(studies)))

@@ -28,8 +28,6 @@ def of_threads(ratios: pd.DataFrame) -> pd.DataFrame:
 def throughputs(study: Study) -> pd.DataFrame:
     """What more workers gain and what they do over processes: what has both first."""
     ratios = study.ratios
-    if ratios.empty:
-        return ratios
     asked = ratios["question"].isin([GAIN, OVER_PROCESSES]) & (ratios["rate"] == 0)
     found = of_threads(ratios[ratios["main"] & ~ratios["control"] & asked])
     is_over = (found["question"] == OVER_PROCESSES).groupby(found["of"]).transform("any")
@@ -112,8 +110,6 @@ ANSWER = (THROUGHPUTS, CAPACITIES, LATENCIES, SERVERS)
 def sentence(study: Study) -> str:
     """`2 threads on 3.14t do 1.78× to 1.99× the work of one. Over processes: …`."""
     ratios = study.ratios
-    if ratios.empty:
-        return NOTHING
     main = of_threads(ratios[ratios["headline"] & ~ratios["control"]])
     return " ".join(_sentences(main)) or NOTHING
 

@@ -45,8 +45,6 @@ def reasons(study: Study) -> pd.DataFrame:
     """The ratios of throughput and of CPU time of what is shipped, with their two factors."""
     ratios = study.ratios
     found = shipped(study)
-    if found.empty:
-        return found
     of = found.loc[found["measure"] == THROUGHPUT, "of"]
     ones = study.cells["one"].iloc[of]
     asked = ratios["measure"].isin([THROUGHPUT, CPU])

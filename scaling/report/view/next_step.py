@@ -37,8 +37,6 @@ def next_command(study: Study, folder: Path) -> str:
 def more_blocks(study: Study) -> str:
     """How many blocks would decide what is open in a headline ratio, and how long they take."""
     ratios = study.ratios
-    if ratios.empty:
-        return ""
     is_open = ratios["headline"] & ~ratios["control"] & (ratios["word"] == OPEN)
     needed = ratios.loc[is_open, "blocks_to_decide"].dropna()
     if needed.empty:

@@ -75,8 +75,6 @@ def controls(study: Study) -> str:
 
 def controls_that_help(study: Study) -> str:
     """Settings that must not help and do: what else is faster here is in doubt, too."""
-    if study.ratios.empty:
-        return ""
     ratios = study.ratios[
         (study.ratios["question"] == "setting") & (study.ratios["measure"] == THROUGHPUT)
     ]
@@ -91,8 +89,6 @@ def controls_that_help(study: Study) -> str:
 
 def withheld(study: Study) -> str:
     """The measures and workloads without words, because equal cells differ in them."""
-    if study.ratios.empty:
-        return ""
     rows = study.ratios[study.ratios["why"] == EQUAL_DIFFER]
     parts = [
         f"{MEASURES.get(str(measure), str(measure))} ({listed(dict.fromkeys(part['name']))})"
@@ -159,8 +155,6 @@ def uneven(study: Study) -> str:
 def noise(study: Study) -> str:
     """How far equal cells are from each other: in throughput, or in P99 at a rate."""
     ratios = study.ratios
-    if ratios.empty:
-        return ""
     measured = np.where(ratios["rate"] > 0, P99, THROUGHPUT)
     pairs = ratios[
         (ratios["question"] == EQUAL_CELLS)
@@ -188,8 +182,6 @@ def without_pairs(study: Study) -> str:
 
 def turns(study: Study) -> str:
     """Of which questions the cells were measured in turn, and of which not and why."""
-    if study.ratios.empty:
-        return ""
     ratios = study.ratios[study.ratios["question"] != EQUAL_CELLS]
     reasons = dict(iter(ratios.groupby("why_not_in_turn", sort=False)["question"]))
     if reasons.keys() <= {NO_TURNS, OTHER_N}:
@@ -202,8 +194,6 @@ def turns(study: Study) -> str:
 
 def layout(study: Study) -> str:
     """That a small difference of two builds may be due to the layout of their code."""
-    if study.ratios.empty:
-        return ""
     rows = study.ratios[study.ratios["measure"].isin([THROUGHPUT, CPU])]
     close = rows[rows["ratio"].between(1 / (1 + LAYOUT), 1 + LAYOUT)]
     builds = (close[name].astype(str).map(build_of) for name in ("arm", "over_arm"))
@@ -237,7 +227,19 @@ def drift(study: Study) -> str:
     """Whether the machine became faster or slower during the study."""
     from scaling.analysis.statistics.drift import drift as drift_of
 
-    return drift_of(study.runs).text
+    found = drift_of(study.runs)
+    changes = []
+    for period, row in found[found["word"].isin(["faster", "slower"])].iterrows():
+        low, high = sorted((abs(row["low"]), abs(row["high"])))
+        bounds = f"{number(100 * low)}–{number(100 * high)} %"
+        amount = number(100 * abs(row["point"]))
+        changes.append(f"{amount} % {row['word']} ({bounds}) from {period}")
+    if not changes:
+        return ""
+    return (
+        f"The study drifted: runs became {', and '.join(changes)}. Ratios are paired inside "
+        "blocks and not affected; absolute figures vary more."
+    )
 
 
 def outliers(study: Study) -> str:
@@ -278,8 +280,6 @@ def collections(study: Study) -> str:
 def allocator_states(study: Study) -> str:
     """The ratios of two cells whose runs were in different allocator states."""
     cells, ratios = study.cells, study.ratios
-    if ratios.empty:
-        return ""
     states = cells["allocator_state"]
     pairs = ratios[ratios["question"] != EQUAL_CELLS][["of", "over"]].drop_duplicates()
     own, other = (states.loc[pairs[end]].to_numpy() for end in ("of", "over"))

@@ -176,7 +176,7 @@ def _varying(study: Study, workload: str, fixed: Any) -> list[tuple[str, Any]]:
 def _headline_n(study: Study, found: pd.DataFrame) -> int:
     """The N of headline ratios; the largest on cores of its own where there is none."""
     ratios = study.ratios
-    if len(ratios) and ratios["main"].any():
+    if ratios["main"].any():
         return int(ratios.loc[ratios["main"] & ~ratios["control"], "workers"].max())
     on_cores = found[found["region"] == "cores"]
     return int((found if on_cores.empty else on_cores)["workers"].max())
@@ -245,7 +245,7 @@ def _band(measure: str, found: pd.DataFrame, study: Study) -> float:
 
     Latencies have none: theirs would hide the curves.
     """
-    if study.ratios.empty or measure == P99:
+    if measure == P99:
         return 0.0
     noise = THROUGHPUT if measure == EFFICIENCY else measure
     pairs = study.ratios[
@@ -263,8 +263,6 @@ def _band(measure: str, found: pd.DataFrame, study: Study) -> float:
 
 def ratios(plot: Plot, study: Study) -> Drawings:
     """The ratios of some questions at the headline N in one measure, one below the other."""
-    if study.ratios.empty:
-        return
     found = study.ratios[
         study.ratios["question"].isin(plot.questions)
         & (study.ratios["measure"] == plot.y)
@@ -359,8 +357,6 @@ def _stacked(
 def _asked(study: Study) -> set[Hashable]:
     """The cells of the headline ratios of threads, and those that they are compared with."""
     ratios = study.ratios
-    if ratios.empty:
-        return set()
     asked = ratios["question"].isin([GAIN, OVER_PROCESSES]) & (ratios["measure"] == THROUGHPUT)
     main = of_threads(ratios[ratios["main"] & ~ratios["control"] & asked])
     return {*main["of"], *main.loc[main["question"] == OVER_PROCESSES, "over"]}

@@ -28,8 +28,6 @@ def shipped(study: Study) -> pd.DataFrame:
     middle of several.
     """
     ratios = study.ratios
-    if ratios.empty:
-        return ratios.assign(aim=[], ship=[])
     asked = ratios[
         (ratios["question"] == OVER_PROCESSES)
         & (ratios["workload"] == WORKLOAD)
