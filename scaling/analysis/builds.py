@@ -8,7 +8,6 @@ needs.
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 
 import msgspec
 
@@ -18,41 +17,28 @@ MEANT = frozenset({"--disable-gil"})
 BACKPORTS = frozenset({"typing_extensions"})  # what newer versions have in them
 
 
-@dataclass(frozen=True, slots=True)
-class BuildDifference:
-    """One fact in which arms differ: each of its values, with the arms that have it."""
-
-    fact: str
-    values: dict[str, list[str]]
-
-    def __str__(self) -> str:
-        """`OpenSSL: 3.0.19 (3.14), 3.5.1 (3.14t)`."""
-        values = (f"{value} ({', '.join(arms)})" for value, arms in self.values.items())
-        return f"{self.fact}: {', '.join(values)}"
-
-
-def build_differences(study: StudyLine) -> list[BuildDifference]:
-    """Everything that the study's arms differ in and should not.
+def build_differences(study: StudyLine) -> dict[str, str]:
+    """The facts in which the study's arms differ and should not: `3.0.19 (3.14), 3.5.1 (3.14t)`.
 
     A value that could not be read is not compared; an arm without a description is listed as
     `not known`. Other runtimes than Python are meant to differ.
     """
     known = {name: arm.description for name, arm in study.arms.items() if arm.description}
-    found = [_compared(fact, of, known) for fact, of in FACTS.items()]
-    found += [
-        _compared(f"version of {minor}", lambda each: each.python.version, arms)
-        for minor, arms in _by_minor(study.arms).items()
-    ]
+    found = {fact: _values(of, known) for fact, of in FACTS.items()}
+    for minor, arms in _by_minor(study.arms).items():
+        found[f"version of {minor}"] = _values(lambda each: each.python.version, arms)
     packages = sorted({name for each in known.values() for name in each.packages} - BACKPORTS)
-    found += [_compared(name, _package(name), known) for name in packages]
-    differing = [each for each in found if len(each.values) > 1]
+    found |= {name: _values(_package(name), known) for name in packages}
     blank = [name for name, arm in study.arms.items() if name not in known and not arm.runtime]
-    if blank and len(study.arms) > 1:
-        differing.append(BuildDifference("build", {"not known": blank}))
-    return differing
+    unknown = {"build": {"not known": blank}} if blank and len(study.arms) > 1 else {}
+    differing = {fact: values for fact, values in found.items() if len(values) > 1} | unknown
+    return {
+        fact: ", ".join(f"{value} ({', '.join(arms)})" for value, arms in values.items())
+        for fact, values in differing.items()
+    }
 
 
-def build_differences_of(study: StudyLine, arms: Collection[str]) -> list[BuildDifference]:
+def build_differences_of(study: StudyLine, arms: Collection[str]) -> dict[str, str]:
     """The same of these arms of the study alone."""
     named = {name: arm for name, arm in study.arms.items() if name in arms}
     return build_differences(msgspec.structs.replace(study, arms=named))
@@ -81,15 +67,16 @@ def _package(name: str) -> Callable[[Environment], str | None]:
     return lambda each: each.packages.get(name, "absent")
 
 
-def _compared(
-    fact: str, of: Callable[[Environment], str | None], arms: Mapping[str, Environment]
-) -> BuildDifference:
+def _values(
+    of: Callable[[Environment], str | None], arms: Mapping[str, Environment]
+) -> dict[str, list[str]]:
+    """The known values of a fact, each with the arms that have it."""
     values: dict[str, list[str]] = defaultdict(list)
     for name, environment in arms.items():
         value = of(environment)
         if value is not None:
             values[value].append(name)
-    return BuildDifference(fact, dict(values))
+    return values
 
 
 def _by_minor(arms: Mapping[str, ArmRecord]) -> dict[str, dict[str, Environment]]:

@@ -110,8 +110,7 @@ def comparison(study: Study) -> pd.DataFrame:
 def _differ(study: Study, ratios: pd.DataFrame) -> list[str]:
     pairs = list(zip(ratios["arm"].astype(str), ratios["over_arm"].astype(str), strict=True))
     known = {
-        pair: ", ".join(each.fact for each in build_differences_of(study.line, pair))
-        for pair in dict.fromkeys(pairs)
+        pair: ", ".join(build_differences_of(study.line, pair)) for pair in dict.fromkeys(pairs)
     }
     return [known[pair] for pair in pairs]
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from msgspec.structs import replace
 
-from scaling.analysis.statistics.intervals import ratio_medians
+from scaling.analysis.statistics.intervals import both_ends
 from scaling.journal.record import Cell
 from scaling.study.plan.order import LEVELS, Levels, PlannedRun, Slot, one_block
 
@@ -162,5 +162,6 @@ def _root_mean_square(values: Sequence[float]) -> float:
 
 
 def _half_width(percents: Sequence[float]) -> float:
-    found = ratio_medians(np.exp(np.array(percents) / 100)[:, np.newaxis])
-    return float((found.high - found.low)[0] / 2 / found.point[0])
+    logs = np.array(percents)[:, np.newaxis] / 100
+    low, high = (float(np.exp(each[0, 0])) for each in both_ends(logs, (0.95,)))
+    return (high - low) / 2 / float(np.exp(np.median(logs)))

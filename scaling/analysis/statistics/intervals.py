@@ -89,30 +89,9 @@ def geometric_means(table: Floats) -> Estimates:
     return Estimates(np.exp(point), np.exp(low), np.exp(high), n)
 
 
-def ratio_medians(table: Floats) -> Estimates:
-    """The median of each column of positive ratios; the interval is that of their logarithms."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.log(table)
-    found = medians(table)
-    few = found.n < FEWEST_FOR_INTERVAL
-    low, high = (np.exp(each[0]) for each in both_ends(logs, (COVERAGE,)))
-    low, high = np.where(few, found.low, low), np.where(few, found.high, high)
-    return Estimates(found.point, low, high, found.n)
-
-
-def lower(table: Floats, level: float) -> Floats:
-    """The lower end of the two-sided interval of each column's median, shape (columns,).
-
-    It is -inf where the column has too few values for an interval at that level. The upper end is
-    `-lower(-table, level)`.
-    """
-    low, _ = both_ends(table, (level,))
-    return np.asarray(low[0])
-
-
 def both_ends(table: Floats, levels: Sequence[float]) -> tuple[Floats, Floats]:
     """The lower and the upper ends of the interval of each column's median, at several levels:
-    shape (levels, columns) each, infinite as in `lower`.
+    shape (levels, columns) each, infinite where a column has too few values for an interval.
     """
     low = np.full((len(levels), table.shape[1]), -np.inf)
     high = -low

@@ -198,11 +198,6 @@ def readable(name: str) -> str:
     return " ".join(SPELT.get(word, word) for word in _read(name)[0] if word != TOTAL)
 
 
-def is_count(name: str) -> bool:
-    """Whether it is a sum over all workers, and no time or size."""
-    return TOTAL in name.split("_") and not unit_of(name)
-
-
 def _read(name: str) -> tuple[list[str], str]:
     """The words of a name, and the unit that they end in."""
     words = name.split("_")

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from typing import TYPE_CHECKING
 
 from scaling.report.render.grid import Grid
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -62,7 +63,10 @@ def _rendered(template: str, document: Document) -> str:
 
 
 @cache
-def _templates() -> Environment:
+def _templates() -> "Environment":
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # a terminal does without
+    from markupsafe import Markup
+
     found = Environment(
         autoescape=lambda name: bool(name and name.endswith(".html")),
         loader=FileSystemLoader(TEMPLATES, encoding="utf-8"),

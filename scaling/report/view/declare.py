@@ -59,18 +59,19 @@ class Remark(NamedTuple):
 # ----------------------------------------------------------------------------------------- columns
 
 
-class Column(Protocol):
-    """A column of a table: what it shows of the rows of a line."""
+@dataclass(frozen=True)
+class Column:
+    """A column of a table: its heading, and what it shows of the rows of a line."""
 
-    @property
-    def heading(self) -> Heading:
-        """Its heading; an empty text takes that of the measure."""
+    heading: Heading
 
     def of(self, line: Line, tables: Tables) -> Text | None:
         """The text for the rows of one line; None for none."""
+        raise NotImplementedError
 
     def value(self, line: Line, tables: Tables) -> dict[str, Value] | None:
-        """The same for programs."""
+        """The same for programs; None where another column has it."""
+        return None
 
 
 def tone(word: str) -> Tone:
@@ -97,10 +98,9 @@ def _selected(line: Line, measure: str, question: str) -> Row | None:
 
 
 @dataclass(frozen=True)
-class Ratio:
+class Ratio(Column):
     """The ratio of a measure that answers a question; where none is named, that of the line."""
 
-    heading: Heading
     measure: str = ""
     question: str = ""
     interval: bool = True
@@ -124,31 +124,25 @@ OVER = ("over_arm", "over_model", "over_workers")
 
 
 @dataclass(frozen=True)
-class Words:
-    """The word of a ratio with its figures."""
-
-    heading: Heading
-    measure: str = ""
-    question: str = ""
+class Words(Ratio):
+    """The word of a ratio with its figures; programs have it beside the ratio."""
 
     def of(self, line: Line, tables: Tables) -> Text | None:
         """The words of the line's ratio."""
         row = _selected(line, self.measure, self.question)
         return Text(str(row["said"]), tone=tone(str(row["word"]))) if row else None
 
-    def value(self, line: Line, tables: Tables) -> dict[str, Value] | None:
-        """Nothing: the word is beside the ratio."""
-        return None
+    def value(self, line: Line, tables: Tables) -> None:
+        """None."""
 
 
 @dataclass(frozen=True)
-class Figure:
+class Figure(Column):
     """The estimate of a measure.
 
     In a table of ratios it is that of the cell `of` or `over` of the ratio that answers a question.
     """
 
-    heading: Heading
     measure: str
     end: Literal["", "of", "over"] = ""
     question: str = ""
@@ -177,10 +171,9 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Field:
+class Field(Column):
     """A column of the rows themselves, as it is; `tones` are those of some of its values."""
 
-    heading: Heading
     column: str
     tones: Mapping[str, Tone] = field(default_factory=dict)
 

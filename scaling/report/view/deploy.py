@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from scaling.analysis.table.groups import counting_lines
 from scaling.analysis.tables.study import Study
@@ -109,6 +108,8 @@ def write_program(file: Path, interface: str, application: str, *, factory: bool
     Raises:
         UsageError: the file exists or cannot be written, or WSGI is served without a program.
     """
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # tables do without
+
     if interface == WSGI:
         told = "gunicorn --worker-class gthread --threads N serves WSGI in N threads"
         raise UsageError(f"--write {file}: no program is needed: {told}")

@@ -208,7 +208,8 @@ def layout(study: Study) -> str:
 
 def builds(study: Study) -> str:
     """In what the builds of the arms differ and should not."""
-    found = build_differences(study.line)
+    differences = build_differences(study.line).items()
+    found = [f"{fact}: {values}" for fact, values in differences]
     return f"The builds differ in more than is compared: {listed(found)}." if found else ""
 
 
