@@ -3,24 +3,21 @@
 The palette is seaborn's `colorblind` (after B. Wong, Nature Methods 8, 441, 2011); markers and
 lines say the same again for those who cannot distinguish the colours. It is written out here, and
 a test compares it: seaborn imports `scipy.stats`, which takes longer than drawing five plots. Sizes
-are chosen for a README column of 830 px, which is WIDTH_IN at DPI; PNG files hold twice as many
-pixels.
+are chosen for a README column of 830 px, which is WIDTH_IN at 100 dpi; PNG files hold twice as many
+pixels. Fonts, lines and axes are in `scaling.mplstyle`.
 """
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
-from matplotlib.path import Path
+from matplotlib.path import Path as Outline
 
 from scaling.base.models import kind_of
 
 WIDTH_IN = 8.3
-DPI = 100
-FONT = "DejaVu Sans"
-PNG_DPI = 2 * DPI
-POINTS_PER_IN = 72
-EDGE_IN = 0.09  # of a sheet, and around what stands on it
+PNG_DPI = 200
 
 INK = "#262626"
 QUIET = "#6b6b6b"
@@ -73,68 +70,24 @@ IDEAL_LINE = (0, (5, 4))
 BAND_ALPHA = 0.17  # of the A/A band, so that six of them still leave the panel readable
 
 # An upright bar with caps, for the key: as errorbar draws it.
-BAR_MARKER = Path(
+BAR_MARKER = Outline(
     [(-0.5, 1), (0.5, 1), (0, 1), (0, -1), (-0.5, -1), (0.5, -1)],
-    [Path.MOVETO, Path.LINETO, Path.MOVETO, Path.LINETO, Path.MOVETO, Path.LINETO],
+    [
+        Outline.MOVETO,
+        Outline.LINETO,
+        Outline.MOVETO,
+        Outline.LINETO,
+        Outline.MOVETO,
+        Outline.LINETO,
+    ],
 )
 
 # Matplotlib's own defaults first: what a user has in a matplotlibrc is for the user's figures.
 _DEFAULTS = {
     name: value for name, value in mpl.rcParamsDefault.items() if not name.startswith("backend")
 }
-
-RC: dict[Any, Any] = {
-    **_DEFAULTS,
-    "font.family": FONT,  # comes with matplotlib: the same letters on every machine
-    "font.size": 9.0,
-    "axes.titlesize": 10.0,
-    "axes.titleweight": "bold",
-    "axes.titlecolor": INK,
-    "axes.titlelocation": "left",
-    "axes.titlepad": 7.0,
-    "axes.titley": 1.0,  # where it is anyway: matplotlib need not look for what it could hit
-    "axes.labelsize": 9.0,
-    "xtick.labelsize": 8.5,
-    "ytick.labelsize": 8.5,
-    "legend.fontsize": 8.5,
-    "legend.title_fontsize": 9.0,
-    "legend.frameon": False,
-    "legend.borderpad": 0.0,
-    "legend.borderaxespad": EDGE_IN * POINTS_PER_IN / 8.5,  # these are in letters
-    "legend.handlelength": 2.2,
-    "legend.handletextpad": 0.5,
-    "legend.columnspacing": 1.6,
-    "figure.constrained_layout.w_pad": EDGE_IN,
-    "figure.constrained_layout.h_pad": EDGE_IN,
-    "figure.subplot.left": 0.1,  # where panels stand before the layout is made, about
-    "figure.subplot.right": 0.98,
-    "figure.subplot.wspace": 0.12,
-    "text.color": INK,
-    "text.parse_math": False,  # a parameter may have dollar signs in it
-    "axes.labelcolor": INK,
-    "axes.edgecolor": "#8c8c8c",
-    "axes.linewidth": 0.8,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.grid.axis": "y",
-    "grid.color": "#e3e3e3",
-    "grid.linewidth": 0.7,
-    "axes.axisbelow": True,
-    "xtick.color": "#8c8c8c",
-    "ytick.color": "#8c8c8c",
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
-    "patch.edgecolor": "white",  # as seaborn's style `ticks` has it
-    "patch.force_edgecolor": True,
-    "xtick.major.size": 3.5,
-    "ytick.major.size": 0,
-    "lines.solid_capstyle": "round",
-    "figure.facecolor": "white",
-    "savefig.facecolor": "white",
-    "svg.hashsalt": "scaling",  # the same drawing is the same file
-    "svg.fonttype": "none",  # text stays text: a third of the bytes of outlines
-}
+STYLE = Path(__file__).with_name("scaling.mplstyle")
+RC: dict[Any, Any] = {**_DEFAULTS, **mpl.rc_params_from_file(STYLE, use_default_template=False)}
 
 
 def arm_colours(arms: Iterable[str]) -> dict[str, str]:
