@@ -28,7 +28,7 @@ from scaling.journal.record import (
 from scaling.machine.disturbance import disturbance
 from scaling.machine.topology import cpus_of
 from scaling.run.alternation import Member
-from scaling.run.load import Client, LoadError
+from scaling.run.load_client import Client, LoadError
 from scaling.run.probe import Probe
 from scaling.run.process_tree import RUN, ask_for_stacks, end_tree, ended_within, mark_of_driver
 from scaling.run.redaction import Hiding, without_address, without_paths

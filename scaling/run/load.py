@@ -20,9 +20,9 @@ from typing import IO, Any
 import msgspec
 import psutil
 
-from scaling.base.errors import ScalingError
 from scaling.journal.record import Latency, Load, SubWindow
 from scaling.machine.topology import Topology, cpus_of
+from scaling.run.load_client import Client, LoadError
 from scaling.run.process_tree import family
 from scaling.run.redaction import spellings
 from scaling.run.service_process import describe_exit
@@ -35,10 +35,6 @@ END_S = 20.0  # after the last instant
 GONE_S = 3.0  # from its last word to its end
 CHUNK_BYTES = 65_536
 SECRETS_MOST = 100_000  # that are looked for in what an application says
-
-
-class LoadError(ScalingError):
-    """The load could not be sent; the message is one line for the record."""
 
 
 class _Histograms(msgspec.Struct, frozen=True):
@@ -88,73 +84,6 @@ class GeneratorProgram:
     processes: int = 1
     topology: Topology | None = None
     requests: Sequence[Mapping[str, Any]] = ()
-
-
-class Client:
-    """What sends requests to the servers of one run, at the phases of its child.
-
-    A kind of client that has nothing to do at a phase leaves it as it is here.
-    """
-
-    def start(self) -> None:
-        """Start it.
-
-        Raises:
-            LoadError: it cannot be started.
-        """
-
-    def connect(self, urls: Sequence[str], requests: Sequence[Mapping[str, Any]]) -> None:
-        """The workers answer at these URLs; the child waits until this returns.
-
-        Raises:
-            LoadError: a server was not reached.
-        """
-        raise NotImplementedError
-
-    def begin(self, instants_ns: Sequence[int]) -> None:
-        """The instants of the window, or of its next slice, have been fixed (monotonic ns)."""
-
-    def resume(self) -> None:
-        """Send again, before a slice of the window; its instants are fixed then.
-
-        Raises:
-            LoadError: it ended, or does not send.
-        """
-
-    def pause(self) -> float:
-        """Wait until all that was sent in the slice is answered; nothing if there was none.
-
-        Returns how long a request took in the last slice, s; 0 if that is not known.
-
-        Raises:
-            LoadError: it ended, or does not come to an end.
-        """
-        return 0.0
-
-    def cpu_s(self) -> float:
-        """CPU seconds that it has used so far; none where the driver sends."""
-        return 0.0
-
-    def result(self) -> Load:
-        """The window is over: what it saw.
-
-        Raises:
-            LoadError: it has no result.
-        """
-        return Load()
-
-    @property
-    def secrets(self) -> set[str] | None:
-        """What answers set as cookies, and what was saved of them, in each spelling; None where
-        that is not known, or too much to look for.
-        """
-        return set()
-
-    def kill(self) -> None:
-        """End it at once; from any thread, harmless when it has ended."""
-
-    def close(self) -> None:
-        """End it and let go of what it holds."""
 
 
 class Generator(Client):

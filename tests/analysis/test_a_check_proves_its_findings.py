@@ -27,7 +27,7 @@ from scaling.run.check.application import Check, causes_by_trying, check_applica
 from scaling.run.check.client import CheckClient, Sending, always
 from scaling.run.check.one_loop import AppCheckError
 from scaling.run.child import Child, Ending
-from scaling.run.load import LoadError
+from scaling.run.load_client import LoadError
 
 
 def found_by(seen: list[set[Kind]], *suspects: Kind) -> tuple[set[Kind], list[bool]]:

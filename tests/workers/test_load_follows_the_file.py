@@ -142,6 +142,7 @@ def test_websockets_are_kept_or_opened_anew(
     found = loaded(url, tmp_path, [request], "--rate=100", *options)
     assert found["errors"] == {}
     assert found["slip_ms"]["n"] == found["offered"]
+    assert found["busy_fraction"] < 0.7
     assert 0 < found["first_byte_ms"]["mean"] <= found["latency_ms"]["mean"]
     assert desk.opened == 4 if kept else desk.opened > found["completed"]
 

@@ -18,7 +18,7 @@ from urllib.request import Request
 from scaling.analysis.check.answers import Answer
 from scaling.run.check.connection import Connection, RequestDocument
 from scaling.run.check.saved import NothingThereError, cookies, filled, saved
-from scaling.run.load import Client, LoadError
+from scaling.run.load_client import Client, LoadError
 from scaling.run.redaction import spellings
 
 FEWEST = 8  # requests in a sequence: a short list is repeated more than twice
