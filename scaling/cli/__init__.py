@@ -1,12 +1,12 @@
-"""The command line: one file per command; `main` is what `scaling` runs.
+"""The command line: `main` is what `scaling` runs.
 
-To add a command, write its file, with a function of the same name and an example (`epilog`), and
-add it to `COMMANDS`.
+To add a command, write its file in `scaling/cli/commands`, with a function of the same name.
 """
 
 import codecs
 import importlib
 import os
+import pkgutil
 import shlex
 import sys
 from contextlib import suppress
@@ -22,24 +22,6 @@ from scaling.base.errors import (
     UsageError,
 )
 from scaling.base.gone import gone
-
-# In the order in which `scaling --help` lists them: before a study, during, after, and around it.
-COMMANDS = (
-    "doctor",
-    "interpreters",
-    "ready",
-    "study",
-    "plan",
-    "run",
-    "app",
-    "remedies",
-    "show",
-    "report",
-    "compare",
-    "explain",
-    "gate",
-    "publish",
-)
 
 __all__ = ["COMMANDS", "main"]
 
@@ -76,12 +58,16 @@ def fail_at(error: OSError) -> NoReturn:
 
 
 try:
-    for name in COMMANDS:
-        importlib.import_module(f"scaling.cli.{name}")
+    from scaling.cli import commands, program
+
+    for each in pkgutil.iter_modules(commands.__path__, f"{commands.__name__}."):
+        importlib.import_module(each.name)
 except KeyboardInterrupt:  # Ctrl-C while it starts
     raise SystemExit(INTERRUPTED) from None
 except ModuleNotFoundError as missing:
     fail_without(missing)
+
+COMMANDS = program.names()  # in the order in which `scaling --help` lists them
 
 
 def main() -> None:
@@ -92,7 +78,7 @@ def main() -> None:
         finally:
             if sys.stdout is not None:
                 sys.stdout.flush()
-    except SystemExit as ended:  # rich and Typer end with 1, as a failed check does
+    except SystemExit as ended:  # rich ends with 1, as a failed check does
         if isinstance(ended.__context__, BrokenPipeError):
             fail_at(ended.__context__)
         raise
@@ -108,25 +94,16 @@ def main() -> None:
 
 def _run(arguments: list[str]) -> int:
     """Run a command; return its exit code."""
-    from scaling.cli import program
+    from cyclopts import CycloptsError
 
     print_in_any_encoding()
     if message := gone(arguments[0]):
         fail(message, UsageError.exit_code)
     try:
-        return program.app(arguments, prog_name="scaling", standalone_mode=False) or 0
-    except Exception as error:
-        # Typer's own errors (an unknown command or option) have no public class in common.
-        if not hasattr(error, "format_message"):
-            raise
-        command = getattr(getattr(error, "ctx", None), "command_path", "scaling")
-        option = getattr(error, "option_name", "")
-        of_command = f"{command.removeprefix('scaling ')} {option}"
-        if message := gone(option) or gone(of_command, shown=option):
-            fail(message, UsageError.exit_code)
-        message = error.format_message()
-        stop = "" if message.endswith((".", "?")) else "."
-        fail(f"{message}{stop} For help: {command} --help", UsageError.exit_code)
+        program.app(arguments, exit_on_error=False, print_error=False)
+    except CycloptsError as error:
+        fail(program.explained(error), UsageError.exit_code)
+    return 0
 
 
 # ----------------------------------------------------------------------------------------- encoding

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,9 @@ from rich.console import Console
 
 from scaling.analysis.forecast import announced
 from scaling.base.console import say
-from scaling.cli.ready import say_what_blocks
+from scaling.base.errors import ScalingError, UsageError
 from scaling.journal.beside import AppCheck, write_check
 from scaling.report.check import finding_lines
-from scaling.run.app_requests import requirements_of
 from scaling.run.application_trial import (
     check_of,
     interface_of,
@@ -23,7 +23,8 @@ from scaling.run.application_trial import (
 )
 from scaling.run.measure import ChildNeeds, Prepared, folder_of, measure, prepared
 from scaling.run.progress import display
-from scaling.study.application import WSGI, AppAsked, application_study
+from scaling.study.app_options import AppAsked
+from scaling.study.application import WSGI, application_study
 from scaling.study.definition import Options
 
 WSGI_SERVER = "gunicorn"  # the requirement that serves WSGI
@@ -105,8 +106,40 @@ class AppSteps:
         study, needs = application_study(self.asked), self.needs
         if self.asked.interface == WSGI and not needs.pythons:
             needs = replace(needs, requirements=[*needs.requirements, WSGI_SERVER])
-        if more := [] if needs.pythons else requirements_of(self.requests):
-            needs = replace(needs, requirements=[*needs.requirements, *more])
-        options = Options(study=study.values["name"], **self.flags)
+        options = Options(study=study.values["name"], said=self.flags)
         with prepared(options, needs, self._note, study) as ready:
             yield replace(ready, requests=self.requests)
+
+
+def say_what_blocks(
+    names: Sequence[str], files: Sequence[Path], build: str, to: Console, python: Path | None = None
+) -> None:
+    """Print what of a user's requirements blocks `build`, before an environment is made of them.
+
+    With `python`, of what is installed in that environment. What cannot be found out is said in a
+    line, too: what comes next may still succeed.
+
+    Raises:
+        UsageError: a package cannot be installed, so no environment can be made.
+    """
+    from scaling.builds.cpython import inspect
+    from scaling.builds.interpreters import ensure
+    from scaling.builds.ready.examine import examine, examine_installed
+    from scaling.builds.ready.resolve import Required
+    from scaling.report.ready import blocking_lines
+
+    note = partial(say, to)
+    interpreter = inspect(python) if python else ensure([build], say=note)[build]
+    try:
+        if python:
+            found = examine_installed(python, interpreter, say=note)
+        else:
+            found = examine(Required(names=names, files=files), interpreter, say=note)
+    except ScalingError as error:
+        say(to, f"not known whether what it requires is ready for {build}: {error}")
+        return
+    lines = [found.sentence, *blocking_lines(found)]
+    if any(each.has == "nothing" for each in found.packages):
+        raise UsageError("\n".join(lines))
+    for line in lines:
+        say(to, line)

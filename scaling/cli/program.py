@@ -1,83 +1,162 @@
-"""The program that the commands are registered with, and the options that several of them take.
+"""The program that commands are registered with, and the options that several of them take.
 
-A command about a study takes `Asked` as its first parameter and is decorated with `@takes_asked`,
-which shows typer one option for each flag that `scaling.study` declares, and a few of our own. It
-imports what it needs when it is called: `scaling --help` does not wait for pandas.
+Options of a study are those that `scaling.study.definition` declares; a command about a study takes
+`Asked`. A command imports what it needs when it is called: `scaling --help` does not wait for
+pandas.
 """
 
-import functools
-import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
-import typer
+from cyclopts import (
+    App,
+    CycloptsError,
+    Group,
+    Parameter,
+    Token,
+    UnknownOptionError,
+    UnusedCliTokensError,
+)
+from rich.console import Console
 
+from scaling.base.console import say
 from scaling.base.errors import UsageError
+from scaling.base.gone import gone
 from scaling.base.version import __version__
-from scaling.study.definition import OPTIONS, WHAT, Option, Options
+from scaling.study.app_options import LOAD, YOURS
+from scaling.study.definition import EFFORT, OF_COMMAND_LINE, OPTIONS, WHAT, Option, Options
+from scaling.study.kinds import Kind
 
 if TYPE_CHECKING:
-    from scaling.run.measure import ChildNeeds
+    from scaling.run.measure import ChildNeeds, Prepared
+
+EXAMPLE = "Example: "
+HELP = "Measure how asyncio scales over N event loops: threads on free-threaded Python, processes, "
 
 
-app = typer.Typer(
+@cache
+def heading(name: str) -> Group:
+    """The heading of a group in `--help`; those of `HEADINGS` come first, in this order."""
+    return Group.create_ordered(name)
+
+
+HEADINGS = ("Options", YOURS, LOAD, "What is shown", WHAT, EFFORT)
+for each in HEADINGS:
+    heading(each)
+
+app = App(
     name="scaling",
-    help="Measure how asyncio scales over N event loops: threads on free-threaded Python, "
-    "processes, sub-interpreters.",
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-    context_settings={"help_option_names": ["-h", "--help"]},
+    help=f"{HELP}sub-interpreters.",
+    help_flags=["--help", "-h"],
+    help_format="plaintext",
+    version=f"scaling {__version__}",
+    group_parameters=heading("Options"),
+    result_action="return_value",
+    default_parameter=Parameter(
+        allow_repeating=True, negative=(), negative_iterable=(), show_default=False
+    ),
 )
 
-Results = Annotated[
-    Path, typer.Argument(metavar="RESULTS", help="Folder of a study, or its journal.")
-]
-Texts = list[str] | None
+
+def command[**P](place: int, example: str) -> Callable[[Callable[P, None]], Callable[P, None]]:
+    """Register a command: its place in `scaling --help`, and the arguments of its example."""
+    return app.command(sort_key=place, help_epilogue=f"{EXAMPLE}scaling {example}")
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        print(f"scaling {__version__}")
-        raise typer.Exit
+def names() -> tuple[str, ...]:
+    """The names of all commands, in order."""
+    own = [name for name in app if not name.startswith("-")]
+    return tuple(sorted(own, key=lambda name: app[name].sort_key))
 
 
-@app.callback()
-def program(
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version", help="Print the version.", callback=_print_version, is_eager=True
-        ),
-    ] = False,
-) -> None:
-    """Take the options of the program itself."""
+def explained(error: CycloptsError) -> str:
+    """What is wrong with a command line, and what to do, in a line or two."""
+    command = " ".join(["scaling", *(error.command_chain or ())])
+    typed = getattr(error, "token", None)
+    option = typed.keyword or "" if isinstance(error, UnknownOptionError) and typed else ""
+    of_command = f"{command.removeprefix('scaling ')} {option}"
+    if message := gone(option) or gone(of_command, shown=option):
+        return message
+    error.verbose = False
+    message = str(error)
+    if isinstance(error, UnusedCliTokensError):
+        message = f"not expected: {shlex.join(error.unused_tokens or [])}."
+    return f"{message} For help: {command} --help"
+
+
+def shown(kind: Kind, about: str, flag: str = "", group: str = "Options", **more: Any) -> Parameter:
+    """What the command line shows of an option, and how it reads it."""
+
+    def read(_of: Any, tokens: Sequence[Token]) -> Any:
+        return kind.of_texts([each.value for each in tokens], tokens[0].keyword or flag)
+
+    on, _, off = flag.partition("/")
+    if kind.of is not bool:
+        more |= {"converter": read, "metavar": kind.metavar}
+    elif off:
+        more["negative"] = off
+    return Parameter(name=on or None, help=about, group=heading(group), **more)
+
+
+def flags(options: Iterable[Option]) -> Any:
+    """The type of a parameter that takes these options: a dict of what is given, by key."""
+    of = {False: str, True: list[str]}
+    hints = {
+        each.key: Annotated[
+            bool if each.kind.of is bool else of[each.kind.several],
+            shown(each.kind, each.help, each.flag, each.group),
+        ]
+        for each in options
+        if each.flag
+    }
+    made = TypedDict("Flags", hints, total=False)  # type: ignore[misc]  # of what is declared
+    return Annotated[made, Parameter(name="*")]
 
 
 # ------------------------------------------------------------------------------ options of a study
 
-YOURS = "Your own workload, and interpreters"
-STUDY = (
-    "A study file, a folder with a measured study, or the name of one that `scaling study` lists."
+IN_YOURS = Parameter(group=heading("Your own workload, and interpreters"))
+PATH = Parameter(help="A folder that your own workload is imported from.", metavar="DIR")
+REQUIREMENT = Parameter(
+    help="A requirement that your own workload needs, as for pip.", metavar="REQUIREMENT"
 )
-WORKLOAD = "Workloads: echo,scrape, or your own as package.module:Name."
-SET = "A parameter of a workload: echo.payload_bytes=256,1024."
-PATH = "A folder that your own workload is imported from."
-WITH = "A requirement that your own workload needs, as for pip."
 OF_HOST = "Of a .har file: the host to send for (that of its page, or the one with most requests)."
-PGO = "Only use interpreters built with PGO (to publish figures)."
+
+HERE = Path()
+Results = Annotated[Path, Parameter(help="Folder of a study, or its journal.")]
+Output = Annotated[
+    Path | None, Parameter(help="Folder for journal, tables, plots and page.", metavar="DIR")
+]
+Json = Annotated[bool, Parameter(name="--json", help="Print one JSON object.")]
+Host = Annotated[str, Parameter(help=OF_HOST, metavar="HOST")]
+
+if TYPE_CHECKING:
+    Flags = Mapping[str, Any]
+else:
+    first, last = (OF_COMMAND_LINE[key] for key in ("study", "workload")), OF_COMMAND_LINE["set"]
+    Flags = flags([*first, *OPTIONS.values(), last])
 
 
+@Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class Asked:
     """What the command line says: of the study, and of what has to be prepared for it."""
 
-    options: Options
-    path: tuple[Path, ...] = ()
-    requirements: tuple[str, ...] = ()
-    pgo: bool = False
+    flags: Flags = field(default_factory=dict)
+    path: Annotated[tuple[Path, ...], PATH, IN_YOURS] = ()
+    with_: Annotated[tuple[str, ...], REQUIREMENT, IN_YOURS] = ()
+    pgo: Annotated[
+        bool, Parameter(help="Only use interpreters built with PGO (to publish figures)."), IN_YOURS
+    ] = False
+
+    @property
+    def options(self) -> Options:
+        """What is asked of the study."""
+        return Options.of(self.flags)
 
     @property
     def wanted(self) -> "ChildNeeds":
@@ -89,7 +168,41 @@ class Asked:
         from scaling.run.measure import ChildNeeds
 
         paths = [str(folder(path)) for path in self.path]
-        return ChildNeeds(paths=paths, requirements=self.requirements, pgo=self.pgo)
+        return ChildNeeds(paths=paths, requirements=self.with_, pgo=self.pgo)
+
+    @property
+    def arguments(self) -> list[str]:
+        """The arguments that ask for the same."""
+        known = {**OF_COMMAND_LINE, **OPTIONS}
+        given = {known[key].flag: value for key, value in self.flags.items()}
+        given |= {"--path": self.path, "--with": self.with_}
+        arguments = ["--pgo"] * self.pgo
+        for flag, value in given.items():
+            on, _, off = flag.partition("/")
+            if isinstance(value, bool):
+                arguments.append(on if value else off)
+            else:
+                several = value if isinstance(value, tuple) else (value,)
+                arguments += [f"{flag}={each}" for each in several]
+        return arguments
+
+
+NOTHING_ASKED = Asked()
+
+
+def measure(ready: "Prepared", output: Path | None, console: Console) -> Path:
+    """Print what a study is about to run, and measure it; return its folder.
+
+    Raises:
+        UsageError: the folder cannot be used.
+    """
+    from scaling.analysis.forecast import announced
+    from scaling.run import measure
+    from scaling.run.progress import display
+
+    for line in announced(ready.plan, measure.folder_of(ready.plan, output)):
+        say(console, line)
+    return measure.measure(ready, output, display(console))
 
 
 def folder(path: Path) -> Path:
@@ -112,112 +225,3 @@ def requirements_file(path: Path) -> Path:
     if not path.is_file():
         raise UsageError(f"--with-requirements {path}: there is no such file")
     return path.resolve()
-
-
-def _parameters() -> Iterator[inspect.Parameter]:
-    """Every option as typer wants to see it, in the order of `--help`."""
-    text = str | None
-    study, workload, set_ = (
-        typer.Option(help=about, metavar=metavar, rich_help_panel=WHAT)
-        for about, metavar in ((STUDY, "STUDY"), (WORKLOAD, "NAME,…"), (SET, "W.P=V,…"))
-    )
-    yield parameter("study", Annotated[text, study])
-    yield parameter("workload", Annotated[Texts, workload])
-    for option in OPTIONS.values():
-        if option.flag:
-            yield _declared(option)
-    yield parameter("set", Annotated[Texts, set_])
-    for name, flag, kind, metavar, about in (
-        ("path", "--path", list[Path] | None, "DIR", PATH),
-        ("with_", "--with", Texts, "REQUIREMENT", WITH),
-        ("pgo", "--pgo", bool, None, PGO),
-    ):
-        shown = typer.Option(flag, help=about, metavar=metavar, rich_help_panel=YOURS)
-        yield parameter(name, Annotated[kind, shown], default=False if kind is bool else None)
-
-
-def _declared(option: Option) -> inspect.Parameter:
-    flag, kind = option.flag, option.kind
-    switch = not kind.metavar
-    shown = typer.Option(
-        f"{flag}/--no-{flag.removeprefix('--')}" if switch else flag,
-        help=option.help,
-        metavar=kind.metavar or None,
-        rich_help_panel=option.group,
-    )
-    of: Any = bool if switch else list[str] if kind.several else str
-    return parameter(option.parameter, Annotated[of | None, shown])
-
-
-def parameter(name: str, annotation: Any, default: object = None) -> inspect.Parameter:
-    """An option as typer reads it off a signature."""
-    return inspect.Parameter(
-        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
-    )
-
-
-def asked_from(given: Mapping[str, Any]) -> Asked:
-    """What the values of all these parameters ask for, by name; None where nothing was given."""
-    flags = dict(given)
-    path, with_, pgo = (flags.pop(name) for name in ("path", "with_", "pgo"))
-    workload, set_ = (flags.pop(name) or () for name in ("workload", "set"))
-    return Asked(
-        options=Options(workload=workload, set=set_, **flags),
-        path=tuple(path or ()),
-        requirements=tuple(with_ or ()),
-        pgo=pgo,
-    )
-
-
-def arguments_of(asked: Asked) -> list[str]:
-    """The arguments that ask for the same."""
-    options = asked.options
-    given: dict[str, Any] = {"--workload": options.workload, "--set": options.set}
-    given |= {OPTIONS[key].flag: value for key, value in options.flags.items()}
-    given |= {"--path": asked.path, "--with": asked.requirements}
-    arguments = [f"--study={options.study}"] if options.study else []
-    arguments += ["--pgo"] * asked.pgo
-    for flag, value in given.items():
-        if isinstance(value, bool):
-            arguments.append(flag if value else f"--no-{flag.removeprefix('--')}")
-        else:
-            values = value if isinstance(value, tuple) else (value,)
-            arguments += [f"{flag}={each}" for each in values]
-    return arguments
-
-
-def takes_asked(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command these options in place of its first parameter, before its own."""
-    return with_options(command, list(_parameters()), asked_from)
-
-
-def takes_flags(*keys: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command some of the options of a study, by key, in place of its first parameter.
-
-    It gets a dict of what was given, as `scaling.study.definition.Options` takes it.
-    """
-    shared = [_declared(OPTIONS[key]) for key in keys]
-    return lambda command: with_options(command, shared, dict, after=True)
-
-
-def with_options(
-    command: Callable[..., None],
-    shared: Sequence[inspect.Parameter],
-    read: Callable[[dict[str, Any]], object],
-    *,
-    after: bool = False,
-) -> Callable[..., None]:
-    """The command with the shared options before (or after) its own; its first parameter has what
-    `read` makes of their values.
-    """
-    _, *own = inspect.signature(command, eval_str=True).parameters.values()
-
-    @functools.wraps(command)
-    def called(**given: Any) -> None:
-        command(read({each.name: given.pop(each.name) for each in shared}), **given)
-
-    keyword_only = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own]
-    every = [*keyword_only, *shared] if after else [*shared, *keyword_only]
-    signature = inspect.Signature(every)
-    called.__signature__ = signature  # type: ignore[attr-defined]  # what `inspect` looks for first
-    return called

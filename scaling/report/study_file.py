@@ -1,12 +1,9 @@
 """The file that asks for a study again, made from its journal."""
 
-from typing import Any
-
-import msgspec
 import tomli_w
 
 from scaling.journal.record import StudyLine
-from scaling.study.file import ENTRY, FILE
+from scaling.study.file import said_in
 
 FILE_NAME = "study.toml"
 
@@ -23,16 +20,8 @@ def study_file(study: StudyLine) -> str:
 
     Its amounts are those that were run, so it has no scale.
     """
-    entries = study.study.get("workloads")
-    if not entries:
+    if not study.study.get("workloads"):
         return ""
-    document = _said(study.study, FILE)
-    document.pop("scale", None)
-    document["workloads"] = [_said(entry, ENTRY) for entry in entries]
-    return tomli_w.dumps(document)
-
-
-def _said(values: dict[str, Any], kind: type[msgspec.Struct]) -> dict[str, Any]:
-    """The values in a journal that a study file can have; TOML has no null."""
-    names = [field.encode_name for field in msgspec.structs.fields(kind)]
-    return {name: values[name] for name in names if values.get(name) is not None}
+    return tomli_w.dumps(
+        {key: value for key, value in said_in(study.study).items() if key != "scale"}
+    )

@@ -11,8 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-import msgspec
-
 from scaling.analysis.check.exceptions import stuck
 from scaling.analysis.validity.finding import error_samples
 from scaling.base.errors import UsageError
@@ -64,7 +62,7 @@ def try_application(ready: Prepared) -> None:
     Raises:
         UsageError: it cannot be measured; says why, and what to do.
     """
-    study = msgspec.structs.replace(ready.plan.study, window_s=WINDOW_S, warmup_s=WARMUP_S)
+    study = replace(ready.plan.study, window_s=WINDOW_S, warmup_s=WARMUP_S)
     plan = replace(ready.plan, study=study)
     with services_of(ready) as services:
         execute = Executor(plan, ready.arms, services, generators_of(ready, 1))

@@ -8,8 +8,6 @@ from dataclasses import replace
 from itertools import chain
 from statistics import median
 
-import msgspec
-
 from scaling.base.errors import ScalingError
 from scaling.base.formats import duration, listed, number, plural
 from scaling.journal.file import JournalFile
@@ -169,7 +167,7 @@ def calibrate(
         ScalingError: no run of a baseline was measured.
         InterruptedStudyError: the user stopped it.
     """
-    study = msgspec.structs.replace(plan.study, window_s=CALIBRATION_WINDOW_S)
+    study = replace(plan.study, window_s=CALIBRATION_WINDOW_S)
     execute = executor(replace(plan, study=study))
     inside_s = CALIBRATION_WINDOW_S + study.warmup_s
     made = []

@@ -5,30 +5,22 @@ study like any other: planned, measured, resumed and shown in the same way.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
-import msgspec
-
-from scaling.base.errors import UsageError, unknown
+from scaling.base.errors import UsageError
 from scaling.builds.settings.setting import GTHREAD
-from scaling.study.definition import ApplicationNote, WorkloadEntry
+from scaling.study.app_options import DEFAULT_RATE, AppAsked
+from scaling.study.definition import WorkloadEntry
 from scaling.study.file import StudyFile
-from scaling.study.load import CLOSED, GRID, checked_rate
+from scaling.study.kinds import GRID
+from scaling.study.load import CLOSED
 from scaling.study.presets import PRESETS
 
 WORKLOAD = "app"  # the one that serves the application (workers/workloads/app.py)
-INTERFACES = ("auto", "asgi", "aiohttp", "wsgi")
-LIFESPANS = ("auto", "on", "off")
-PORT = "{port}"
-MOST_IN_A_POOL = 1_000  # threads; N loops have N times as many
 WSGI = "wsgi"
-FREE, GIL = "3.14t", "3.14"  # the builds that are compared unless others are given
 ALLOCATORS = ("", "+mimalloc")  # of the build with the GIL; that without has mimalloc alone
-
-# Half of the baseline's peak: busy, and not so busy that latency is all queueing.
-DEFAULT_RATE = "50%"
 WORKERS = (1, 2)
 
 # A block has fifteen cells and three A/A pairs, of WSGI eighteen and three: 70 s on two cores. The
@@ -43,55 +35,16 @@ EFFORT = {
 assert EFFORT.keys() == PRESETS.keys()
 
 
-@dataclass(frozen=True, kw_only=True)
-class AppAsked:
-    """What is asked of `scaling app`: the application and how it is loaded.
-
-    `rates` are texts: requests/s of all workers together, a share of the peak, or `grid`.
-    `pools` are numbers of threads for each loop's pool. `command` is one that serves the
-    application, with `{port}` and `{workers}` in it. `full` adds a grid of rates, asyncio, and what
-    allocator, build and GIL each do. `builds` are the one with the GIL and the one without.
-    `threads_only` leaves processes out: a check of the application needs none.
-    """
-
-    application: str
-    factory: bool = False
-    interface: str = "auto"
-    lifespan: str = "auto"
-    health: str = ""
-    budgets: Sequence[str] = ()
-    connections: int | None = None
-    pools: Sequence[str] = ()
-    rates: Sequence[str] = ()
-    command: str = ""
-    full: bool = False
-    threads_only: bool = False
-    builds: tuple[str, str] = (GIL, FREE)
-    note: ApplicationNote = field(default_factory=ApplicationNote)
-
-
 def application_study(asked: AppAsked) -> StudyFile:
     """What a study file would say that asks for this.
 
     Raises:
-        UsageError: the application has no `package.module:name`, or a value cannot be.
+        UsageError: the application has no `package.module:name`, or it has no pools to compare.
     """
-    for flag, value, known in (
-        ("interface", asked.interface, INTERFACES),
-        ("lifespan", asked.lifespan, LIFESPANS),
-    ):
-        if value not in known:
-            raise unknown(flag, value, known, where=f"--{flag}")
-    if asked.health and not asked.health.startswith("/"):
-        raise UsageError(f"--health {asked.health}: expected a path, as in /ready")
-    if asked.connections is not None and asked.connections < 1:
-        raise UsageError(f"--connections: expected 1 or more, got {asked.connections}")
-    _check_pools(asked)
-    if asked.command and PORT not in asked.command:
-        raise UsageError(
-            f"--command {asked.command!r} has no {PORT}: write {PORT} where the port to listen on "
-            "belongs, and {workers} where the number of workers does"
-        )
+    if asked.pools and asked.interface == WSGI:
+        raise UsageError("--pool: a WSGI application is served without loops, which have pools")
+    if asked.pools and asked.full:
+        raise UsageError("--pool and --full: measure the sizes alone, then the rest with the best")
     gil, free = asked.builds
     with_gil = tuple(gil + allocator for allocator in ALLOCATORS)
     is_wsgi = asked.interface == WSGI
@@ -107,20 +60,10 @@ def application_study(asked: AppAsked) -> StudyFile:
     return StudyFile(values, tuple(entries), EFFORT)
 
 
-def _check_pools(asked: AppAsked) -> None:
-    if asked.pools and asked.interface == WSGI:
-        raise UsageError("--pool: a WSGI application is served without loops, which have pools")
-    if asked.pools and asked.full:
-        raise UsageError("--pool and --full: measure the sizes alone, then the rest with the best")
-    for size in asked.pools:
-        if not (size.isdecimal() and 0 < int(size) <= MOST_IN_A_POOL):
-            raise UsageError(f"--pool {size}: expected threads, 1 to {MOST_IN_A_POOL:,}")
-
-
 def _entries(asked: AppAsked, with_gil: tuple[str, ...], free: str) -> Iterator[WorkloadEntry]:
     """The entries; only what could be shipped, which comes first, has the whole grid of rates."""
     shared = _parameters(asked)
-    pools: dict[str, Any] = {"pool": [int(size) for size in asked.pools]} if asked.pools else {}
+    pools: dict[str, Any] = {"pool": list(asked.pools)} if asked.pools else {}
     without_grid = [rate for rate in shared["rate_per_s"] if rate != GRID]
     beside = {**shared, "rate_per_s": without_grid}
     yield from _loaded(asked, shared | pools, arms=(free,), models=("threads",))
@@ -171,7 +114,7 @@ def _loaded(
         return
     yield _entry({**parameters, "rate_per_s": [CLOSED]}, **lists)
     at_rate = _entry({**parameters, "rate_per_s": [DEFAULT_RATE]}, **lists)
-    yield msgspec.structs.replace(at_rate, workers=WORKERS[-1:])
+    yield replace(at_rate, workers=WORKERS[-1:])
 
 
 def _entry(parameters: Mapping[str, Any], **lists: tuple[str, ...]) -> WorkloadEntry:
@@ -180,38 +123,16 @@ def _entry(parameters: Mapping[str, Any], **lists: tuple[str, ...]) -> WorkloadE
 
 def _parameters(asked: AppAsked) -> dict[str, Any]:
     """What all configurations have in common, as far as it differs from the workload's defaults."""
+    rates = asked.rates or (DEFAULT_RATE,)
+    with_grid = [GRID] if asked.full and GRID not in rates else []
     values = {
         "application": asked.application,
         "factory": asked.factory,
         "interface": asked.interface,
         "lifespan": asked.lifespan,
         "health": asked.health,
-        "budgets": ",".join(map(_budget, asked.budgets)),
+        "budgets": ",".join(asked.budgets),
         "server": "loops",  # also says which packages the children need
-        "rate_per_s": [CLOSED, *map(_rate, _rates(asked))],
+        "rate_per_s": [CLOSED, *rates, *with_grid],
     }
     return values if asked.connections is None else values | {"connections": asked.connections}
-
-
-def _rates(asked: AppAsked) -> list[str]:
-    given = list(asked.rates) or [DEFAULT_RATE]
-    return [*given, GRID] if asked.full and GRID not in given else given
-
-
-def _rate(text: str) -> float | str:
-    try:
-        rate = float(text)
-    except ValueError:
-        return checked_rate(text, "--rate")
-    if not 0 < rate < float("inf"):
-        raise UsageError(
-            f"--rate: expected requests/s above 0, got {text!r}; the peak is measured in any case"
-        )
-    return rate
-
-
-def _budget(text: str) -> str:
-    name, equals, amount = text.partition("=")
-    if not (equals and name.isidentifier() and amount.isdecimal() and int(amount) > 0):
-        raise UsageError(f"--budget {text}: expected a name and a number, as in db=20")
-    return text

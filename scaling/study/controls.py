@@ -5,8 +5,7 @@ workers write and must not. What they show is judged in `scaling.analysis.tables
 """
 
 from collections.abc import Collection, Iterable, Mapping
-
-import msgspec
+from dataclasses import replace
 
 from scaling.base.errors import UsageError
 from scaling.base.models import THREADS
@@ -75,9 +74,9 @@ def with_controls(
     lacking = [
         entry
         for entry in _entries(study, descriptions)
-        if not any(_holds(each, entry.name, entry.arms or ()) for each in study.workloads)
+        if not any(_holds(each, entry.name, entry.arms) for each in study.workloads)
     ]
-    return msgspec.structs.replace(study, workloads=(*study.workloads, *lacking))
+    return replace(study, workloads=(*study.workloads, *lacking))
 
 
 def without_controls(study: Study, descriptions: Mapping[str, Description]) -> Study:
@@ -88,7 +87,7 @@ def without_controls(study: Study, descriptions: Mapping[str, Description]) -> S
     added, workloads = _entries(study, descriptions), study.workloads
     while study.controls and len(workloads) > 1 and workloads[-1] in added:
         workloads = workloads[:-1]
-    return msgspec.structs.replace(study, workloads=workloads)
+    return replace(study, workloads=workloads)
 
 
 def _entries(study: Study, descriptions: Mapping[str, Description]) -> list[WorkloadEntry]:
@@ -108,9 +107,9 @@ def _holds(entry: WorkloadEntry, name: str, arms: Collection[str]) -> bool:
     return (
         entry.name == name
         and swept
-        and set(arms) <= set(entry.arms or ())
-        and THREADS in (entry.models or ())
-        and SIZING in (entry.sizing or ())
+        and set(arms) <= set(entry.arms)
+        and THREADS in entry.models
+        and SIZING in entry.sizing
         and set(COUNTS) <= set(entry.counts)
     )
 

@@ -1,18 +1,19 @@
 """A study: everything that can be asked, each option declared once, as a field of `Study`.
 
 From a field follow the key of study files, its flag on the command line, its check, its place in
-the journal's first line and in the JSON Schema of study files. To add an option, add its field.
+the journal's first line, in the JSON Schema of study files and in `options.md`. To add an option,
+add its field.
 """
 
 import os
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import Annotated, Any, NamedTuple, Self, get_type_hints
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field, fields, replace
+from typing import Any, NamedTuple, Self
 
 import msgspec
 
+from scaling.base.errors import UsageError
 from scaling.base.models import MODELS
-from scaling.base.typed import values_in
 from scaling.base.vocabulary import PRIMARY_QUESTIONS, QUESTIONS, SIZINGS, CountWord
 from scaling.study import kinds
 from scaling.study.kinds import Kind
@@ -76,27 +77,103 @@ _PRESETS = ", ".join(f"{name} ({preset.blocks} blocks)" for name, preset in PRES
 
 @dataclass(frozen=True)
 class Option:
-    """The declaration of an option. `key` and `default` are those of the field that has it.
+    """The declaration of an option; `key` and `default` are those of the field that has it.
 
-    `flag` is the one on the command line; an option without one is for study files alone. An option
-    `per_workload` can also stand in a `[[workloads]]` table, for that workload.
+    `flag` is the one on the command line, of a switch with the one that turns it off; an option
+    without one is for study files alone. `usual` is the default of an option that can also stand in
+    a `[[workloads]]` table, for that workload.
     """
 
     kind: Kind
     help: str
     flag: str = ""
     group: str = WHAT
-    per_workload: bool = False
+    usual: tuple[str, ...] = ()
     key: str = ""
     default: Any = None
 
+
+REQUIRED: Any = MISSING
+
+
+def option[T](
+    default: T,
+    kind: Kind,
+    about: str,
+    flag: str = "",
+    group: str = WHAT,
+    usual: tuple[str, ...] = (),
+) -> T:
+    """Declare an option as a field: its default, or `REQUIRED`, and what `Option` has of it."""
+    metadata = {"option": Option(kind, about, flag, group, usual)}
+    made: T = field(default=default, metadata=metadata)
+    return made
+
+
+def declared(asked: type) -> dict[str, Option]:
+    """The options that a dataclass declares, by key, in order."""
+    found = {}
+    for each in fields(asked):
+        if "option" in each.metadata:
+            own: Option = each.metadata["option"]
+            default = None if each.default is MISSING else own.usual or each.default
+            found[each.name] = replace(own, key=each.name, default=default)
+    return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lists:
+    """The options that a workload can have of its own. An empty list: nothing is said."""
+
+    loops: tuple[str, ...] = option(
+        (),
+        kinds.NAMES,
+        "Event loops: asyncio,uvloop. Libraries, too: trio, anyio/trio.",
+        "--loop",
+        usual=("asyncio",),
+    )
+    workers: tuple[int | CountWord, ...] = option(
+        (),
+        kinds.COUNTS,
+        "Numbers of workers: 1,2,4. Words stand for what the machine has: 1..cores (1, 2, 4, … "
+        "and all cores; those of one kind, of one NUMA node), cores, cpus, 2x-cpus. By default "
+        "all of these.",
+        "--workers",
+    )
+    arms: tuple[str, ...] = option(
+        (),
+        kinds.NAMES,
+        "Builds of Python, with settings: 3.14,3.14t+gil. By default the build in use.",
+        "--arm",
+    )
+    models: tuple[str, ...] = option(
+        (),
+        kinds.MODELS,
+        f"What a worker is: {', '.join(MODELS)}. mixed:4 has 4 threads in each process; mixed "
+        "alone, or mixed:cache, as many as share a cache, mixed:node those of a NUMA node.",
+        "--model",
+        usual=("threads",),
+    )
+    sizing: tuple[str, ...] = option(
+        (),
+        kinds.some_of(SIZINGS, "sizing"),
+        "Work in flight: weak (fixed per worker) or strong (fixed in total).",
+        "--sizing",
+        usual=("weak",),
+    )
+
     @property
-    def parameter(self) -> str:
-        """The flag as a Python name: `--aa-pairs` is `aa_pairs`."""
-        return self.flag.removeprefix("--").replace("-", "_")
+    def counts(self) -> tuple[int, ...]:
+        """The numbers of workers once it is settled, which has no words left."""
+        return tuple(each for each in self.workers if isinstance(each, int))
 
 
-class WorkloadEntry(msgspec.Struct, frozen=True, kw_only=True):
+# The lists that a workload's entry may override, and the command line above it.
+ENTRY_LISTS = tuple(declared(Lists))
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkloadEntry(Lists):
     """One `[[workloads]]` of a study: which workload, what of the study's lists it overrides.
 
     `name` is a built-in name or `package.module:Name`. A list among the `parameters` is a sweep;
@@ -104,17 +181,7 @@ class WorkloadEntry(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     name: str
-    parameters: dict[str, Any] = {}
-    arms: tuple[str, ...] | None = None
-    loops: tuple[str, ...] | None = None
-    models: tuple[str, ...] | None = None
-    workers: tuple[int | CountWord, ...] | None = None
-    sizing: tuple[str, ...] | None = None
-
-    @property
-    def counts(self) -> tuple[int, ...]:
-        """The numbers of workers of a settled entry, which has no words left."""
-        return tuple(each for each in self.workers or () if isinstance(each, int))
+    parameters: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Override(NamedTuple):
@@ -129,11 +196,31 @@ class Override(NamedTuple):
         """How a message names it."""
         return f"--set {self.workload}.{self.parameter}"
 
+    def __str__(self) -> str:
+        return f"{self.workload}.{self.parameter}={','.join(self.values)}"
 
-class Study(msgspec.Struct, frozen=True, kw_only=True):
+
+def parse_override(text: str, where: str = "--set") -> Override:
+    """Read `workload.parameter=value[,value…]`; the workload's own name may have dots in it.
+
+    Raises:
+        UsageError: not of that form.
+    """
+    target, equals, values = text.partition("=")
+    workload, dot, parameter = target.strip().rpartition(".")
+    if not (equals and dot and workload and parameter):
+        raise UsageError(
+            f"{where} {text}: expected workload.parameter=value, such as "
+            f"echo.payload_bytes=256,1024"
+        )
+    return Override(workload, parameter, tuple(value.strip() for value in values.split(",")))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study(Lists):
     """What is asked.
 
-    `workers` is None where the machine's topology decides. Without a preset's name, `blocks` and
+    `workers` is empty where the machine's topology decides. Without a preset's name, `blocks` and
     `window_s` come from the default preset.
 
     `source` names the study file, for messages, and `overrides` are from `--set`; both are gone
@@ -142,199 +229,109 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
     (`scaling.study.application`): what decides about its runs besides the parameters.
     """
 
-    name: Annotated[
-        str,
-        Option(kinds.NAME, "Name of the study and of its folder in results/."),
-    ]
-    loops: Annotated[
-        tuple[str, ...],
-        Option(
-            kinds.NAMES,
-            "Event loops: asyncio,uvloop. Libraries, too: trio, anyio/trio.",
-            flag="--loop",
-            per_workload=True,
-        ),
-    ] = ("asyncio",)
-    workers: Annotated[
-        tuple[int | CountWord, ...] | None,
-        Option(
-            kinds.COUNTS,
-            "Numbers of workers: 1,2,4. Words stand for what the machine has: 1..cores (1, 2, 4, … "
-            "and all cores; those of one kind, of one NUMA node), cores, cpus, 2x-cpus. By default "
-            "all of these.",
-            flag="--workers",
-            per_workload=True,
-        ),
-    ] = None
-    arms: Annotated[
-        tuple[str, ...],
-        Option(
-            kinds.NAMES,
-            "Builds of Python, with settings: 3.14,3.14t+gil. By default the build in use.",
-            flag="--arm",
-            per_workload=True,
-        ),
-    ]
-    models: Annotated[
-        tuple[str, ...],
-        Option(
-            kinds.MODELS,
-            f"What a worker is: {', '.join(MODELS)}. mixed:4 has 4 threads in each process; mixed "
-            "alone, or mixed:cache, as many as share a cache, mixed:node those of a NUMA node.",
-            flag="--model",
-            per_workload=True,
-        ),
-    ] = ("threads",)
-    sizing: Annotated[
-        tuple[str, ...],
-        Option(
-            kinds.some_of(SIZINGS, "sizing"),
-            "Work in flight: weak (fixed per worker) or strong (fixed in total).",
-            flag="--sizing",
-            per_workload=True,
-        ),
-    ] = ("weak",)
-    rates: Annotated[
-        int,
-        Option(
-            kinds.count_up_to(RATES_MOST),
-            f'How many rates rate_per_s = "grid" stands for ({GRID_RATES}).',
-            flag="--rates",
-        ),
-    ] = GRID_RATES
-    slo: Annotated[
-        tuple[str, ...],
-        Option(
-            kinds.OBJECTIVES,
-            "Objectives of latency under load, for the capacity at each: p99<20ms.",
-            flag="--slo",
-        ),
-    ] = ()
-    scale: Annotated[
-        float,
-        Option(
-            kinds.FACTOR,
-            "Multiply the amounts of finite workloads by this: 0.01 for a quick look.",
-            flag="--scale",
-        ),
-    ] = 1.0
-    controls: Annotated[
-        bool,
-        Option(
-            kinds.SWITCH,
-            "Also run the control workloads (compute, shared) if the study has none, "
-            "in windows of at most 2 s.",
-            flag="--controls",
-        ),
-    ] = True
-    aa_pairs: Annotated[
-        bool,
-        Option(
-            kinds.SWITCH,
-            "Run some cells of each workload twice in every block, to measure the noise.",
-            flag="--aa-pairs",
-        ),
-    ] = True
-    alternate: Annotated[
-        bool,
-        Option(
-            kinds.SWITCH,
-            "Measure cells whose ratio is asked for in turn, in short slices of their windows.",
-            flag="--alternate",
-            group=EFFORT,
-        ),
-    ] = True
-    pin: Annotated[
-        bool,
-        Option(
-            kinds.SWITCH,
-            "Pin each worker to a CPU of its own: one per core first, then SMT siblings.",
-            flag="--pin",
-        ),
-    ] = False
-    primary: Annotated[
-        tuple[str, ...] | None,
-        Option(
-            kinds.some_of(QUESTIONS, "question"),
-            f"Questions whose headline ratios are primary: {', '.join(QUESTIONS)} (by default "
-            f"{' and '.join(PRIMARY_QUESTIONS)}).",
-        ),
-    ] = None
-    preset: Annotated[
-        str,
-        Option(
-            kinds.one_of(PRESETS, "preset"),
-            f"Number of blocks and length of the window, unless the study says what the preset "
-            f"means: {_PRESETS}.",
-            flag="--preset",
-            group=EFFORT,
-        ),
-    ]
-    blocks: Annotated[
-        int,
-        Option(
-            kinds.COUNT,
-            "How many times every cell is run (6 or more for intervals).",
-            flag="--blocks",
-            group=EFFORT,
-        ),
-    ]
-    headline_blocks: Annotated[
-        int | None,
-        Option(
-            kinds.COUNT,
-            "How many blocks follow these, of the groups that have headline ratios alone.",
-            group=EFFORT,
-        ),
-    ] = None
-    window_s: Annotated[
-        float,
-        Option(
-            kinds.SECONDS,
-            "Length of the window in which operations count.",
-            flag="--seconds",
-            group=EFFORT,
-        ),
-    ]
-    warmup_s: Annotated[
-        float, Option(kinds.SECONDS_OR_NONE, "Length of the warm-up before the window.")
-    ] = 0.3
-    limit_s: Annotated[
-        float,
-        Option(
-            kinds.SECONDS,
-            "Time limit for one run of a finite workload (3600).",
-            flag="--limit",
-            group=EFFORT,
-        ),
-    ] = 3600.0
-    margin: Annotated[
-        float,
-        Option(
-            kinds.share_between(LEAST_MARGIN, MOST_MARGIN),
-            f"The smallest difference worth a word ({100 * MARGIN:g}%).",
-            flag="--margin",
-            group=EFFORT,
-        ),
-    ] = MARGIN
-    time_s: Annotated[
-        float | None,
-        Option(
-            kinds.TIME,
-            "Choose Ns and blocks so that the study fits a time: 30min. Primary questions first.",
-            flag="--time",
-            group=EFFORT,
-        ),
-    ] = None
-    seed: Annotated[
-        int,
-        Option(
-            kinds.WHOLE_NUMBER,
-            "Seed of the random order of the runs.",
-            flag="--seed",
-            group=EFFORT,
-        ),
-    ] = 1
+    rates: int = option(
+        GRID_RATES,
+        kinds.count_up_to(RATES_MOST),
+        f'How many rates rate_per_s = "grid" stands for ({GRID_RATES}).',
+        "--rates",
+    )
+    slo: tuple[str, ...] = option(
+        (),
+        kinds.OBJECTIVES,
+        "Objectives of latency under load, for the capacity at each: p99<20ms.",
+        "--slo",
+    )
+    scale: float = option(
+        1.0,
+        kinds.FACTOR,
+        "Multiply the amounts of finite workloads by this: 0.01 for a quick look.",
+        "--scale",
+    )
+    controls: bool = option(
+        True,
+        kinds.SWITCH,
+        "Also run the control workloads (compute, shared) if the study has none, "
+        "in windows of at most 2 s.",
+        "--controls/--no-controls",
+    )
+    aa_pairs: bool = option(
+        True,
+        kinds.SWITCH,
+        "Run some cells of each workload twice in every block, to measure the noise.",
+        "--aa-pairs/--no-aa-pairs",
+    )
+    alternate: bool = option(
+        True,
+        kinds.SWITCH,
+        "Measure cells whose ratio is asked for in turn, in short slices of their windows.",
+        "--alternate/--no-alternate",
+        EFFORT,
+    )
+    pin: bool = option(
+        False,
+        kinds.SWITCH,
+        "Pin each worker to a CPU of its own: one per core first, then SMT siblings.",
+        "--pin/--no-pin",
+    )
+    preset: str = option(
+        REQUIRED,
+        kinds.one_of(PRESETS, "preset"),
+        f"Number of blocks and length of the window, unless the study says what the preset "
+        f"means: {_PRESETS}.",
+        "--preset",
+        EFFORT,
+    )
+    blocks: int = option(
+        REQUIRED,
+        kinds.count_up_to(kinds.MOST),
+        "How many times every cell is run (6 or more for intervals).",
+        "--blocks",
+        EFFORT,
+    )
+    window_s: float = option(
+        REQUIRED,
+        kinds.SECONDS,
+        "Length of the window in which operations count.",
+        "--seconds",
+        EFFORT,
+    )
+    limit_s: float = option(
+        3600.0,
+        kinds.SECONDS,
+        "Time limit for one run of a finite workload (3600).",
+        "--limit",
+        EFFORT,
+    )
+    margin: float = option(
+        MARGIN,
+        kinds.share_between(LEAST_MARGIN, MOST_MARGIN),
+        f"The smallest difference worth a word ({100 * MARGIN:g}%).",
+        "--margin",
+        EFFORT,
+    )
+    time_s: float | None = option(
+        None,
+        kinds.TIME,
+        "Choose Ns and blocks so that the study fits a time: 30min. Primary questions first.",
+        "--time",
+        EFFORT,
+    )
+    seed: int = option(
+        1, kinds.WHOLE_NUMBER, "Seed of the random order of the runs.", "--seed", EFFORT
+    )
+    name: str = option(REQUIRED, kinds.NAME, "Name of the study and of its folder in results/.")
+    primary: tuple[str, ...] | None = option(
+        None,
+        kinds.some_of(QUESTIONS, "question"),
+        f"Questions whose headline ratios are primary: {', '.join(QUESTIONS)} (by default "
+        f"{' and '.join(PRIMARY_QUESTIONS)}).",
+    )
+    headline_blocks: int | None = option(
+        None,
+        kinds.count_up_to(kinds.MOST),
+        "How many blocks follow the others, of the groups that have headline ratios alone.",
+    )
+    warmup_s: float = option(0.3, kinds.SECONDS_OR_NONE, "Length of the warm-up before the window.")
     workloads: tuple[WorkloadEntry, ...]
     application: ApplicationNote | None = None
     source: str = ""
@@ -361,80 +358,43 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
         return document
 
 
-def _declared() -> dict[str, Option]:
-    hints = get_type_hints(Study, include_extras=True)
-    found = {}
-    for field in msgspec.structs.fields(Study):
-        for option in getattr(hints[field.name], "__metadata__", ()):
-            default = None if field.required else field.default
-            found[field.name] = replace(option, key=field.name, default=default)
-    return found
-
-
-# Every option by its key, in the order in which they are declared and listed.
-OPTIONS = _declared()
-
-# The lists that a workload's entry may override, and the command line above it.
-ENTRY_LISTS = tuple(key for key, option in OPTIONS.items() if option.per_workload)
+OPTIONS = declared(Study)
 
 
 # ------------------------------------------------------------------------------------- command line
-# What the command line says about a study: the flags that `Study` declares, as typed.
 
-# The key of each flag, by its Python name.
-KEYS = {option.parameter: key for key, option in OPTIONS.items() if option.flag}
+STUDY = replace(kinds.TEXT, metavar="STUDY")
+SET = Kind(several=True, commas=False, kept=parse_override, metavar="W.P=V,…")
 
 
-@dataclass(init=False)
+@dataclass(frozen=True, kw_only=True)
 class Options:
-    """The flags as typed. Those of several values may be `1,2,4`, repeated, or both.
+    """What the command line says of a study; `said` has its options by key, as a study has them.
 
-    `set` are the `--set workload.parameter=value[,value…]`. `flags` has what was given of all the
-    other flags, by their key in a study file.
+    `workload` are the workloads asked for; those with a colon are a user's own.
     """
 
-    study: str | None
-    workload: tuple[str, ...]
-    set: tuple[str, ...]
-    flags: dict[str, Any]
+    study: str | None = option(
+        None,
+        STUDY,
+        "A study file, a folder with a measured study, or the name of one that "
+        "`scaling study` lists.",
+        "--study",
+    )
+    workload: tuple[str, ...] = option(
+        (), kinds.NAMES, "Workloads: echo,scrape, or your own as package.module:Name.", "--workload"
+    )
+    said: Mapping[str, Any] = field(default_factory=dict)
+    set: tuple[Override, ...] = option(
+        (), SET, "A parameter of a workload: echo.payload_bytes=256,1024.", "--set"
+    )
 
-    def __init__(
-        self,
-        *,
-        study: str | None = None,
-        workload: Iterable[str] = (),
-        set: Iterable[str] = (),  # noqa: A002  # the name of the flag
-        **flags: Any,
-    ) -> None:
-        self.study = study
-        self.workload, self.set = tuple(workload), tuple(set)
-        self.flags = {
-            KEYS[name]: tuple(value) if isinstance(value, list) else value
-            for name, value in flags.items()
-            if value is not None and value not in ([], ())
-        }
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Self:
+        """What options ask that were given, by key: some of these, and some of a study's own."""
+        own = {key: value for key, value in given.items() if key in OF_COMMAND_LINE}
+        said = {key: value for key, value in given.items() if key not in OF_COMMAND_LINE}
+        return cls(**own, said=said)
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether no option of a study was given."""
-        return self == Options()
 
-    @property
-    def workload_names(self) -> tuple[str, ...]:
-        """The workloads asked for, each once; those with a colon are a user's own.
-
-        Raises:
-            UsageError: the flag has nothing in it.
-        """
-        return values_in(self.workload, "--workload")
-
-    def values(self) -> dict[str, Any]:
-        """What the flags say, checked, as a study keeps it, by key.
-
-        Raises:
-            UsageError: a value that an option cannot have.
-        """
-        return {
-            key: OPTIONS[key].kind.of_flag(given, OPTIONS[key].flag)
-            for key, given in self.flags.items()
-        }
+OF_COMMAND_LINE = declared(Options)  # which study, which workloads

@@ -6,19 +6,16 @@ the child environments can run.
 """
 
 import re
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any
-
-import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from typing import Any
 
 from scaling.base.errors import UsageError, nearest, unknown
 from scaling.base.files import text_in
 from scaling.base.gone import gone
-from scaling.base.typed import converted, document, title
 from scaling.builds.arms import parse_arms
 from scaling.journal.reading import find_journal, study_line_in
 from scaling.study.definition import (
@@ -26,11 +23,10 @@ from scaling.study.definition import (
     OPTIONS,
     Option,
     Options,
-    Override,
     Study,
     WorkloadEntry,
 )
-from scaling.study.kinds import check_folder_name
+from scaling.study.kinds import NAME, TEXT
 from scaling.study.presets import DEFAULT_PRESET, PRESETS
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -50,57 +46,12 @@ class StudyFile:
     presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
-def _table(name: str, options: Iterable[Option], *fields: tuple[Any, ...]) -> type[msgspec.Struct]:
-    """The shape of a table in a study file: these fields, and a key for each of the options."""
-    keys = []
-    for option in options:
-        about: dict[str, Any] = {}
-        if option.default is not None:
-            default = option.default
-            about["default"] = list(default) if isinstance(default, tuple) else default
-        meta = Meta(description=option.help, extra_json_schema=about)
-        keys.append((option.key, Annotated[option.kind.type, meta] | UnsetType, UNSET))
-    return msgspec.defstruct(
-        name, [*fields, *keys], frozen=True, kw_only=True, forbid_unknown_fields=True
-    )
-
-
-_NAME = "A built-in workload (echo), or your own as package.module:Name."
-_PARAMETERS = "Parameters of the workload; a list of values is a sweep."
-_PRESET_PARAMETERS = "Parameters that the preset changes, in a table for each workload."
-_PRESETS = "What a preset means for this study, where that differs: other options, fewer values."
-_WORKLOADS = "The workloads, each with what differs from the lists of the study."
-
-ENTRY = _table(
-    "Workload",
-    (option for option in OPTIONS.values() if option.per_workload),
-    ("name", Annotated[str, Meta(description=_NAME)]),
-    ("parameters", Annotated[dict[str, Any], Meta(description=_PARAMETERS)], {}),
-)
-PRESET = _table(
-    "Preset",
-    (option for option in OPTIONS.values() if option.key not in ("name", "preset")),
-    (
-        "parameters",
-        Annotated[dict[str, dict[str, Any]], Meta(description=_PRESET_PARAMETERS)],
-        {},
-    ),
-)
-PRESET_TABLES = msgspec.defstruct(
-    "Presets",
-    [(name, PRESET | UnsetType, UNSET) for name in PRESETS],
-    frozen=True,
-    kw_only=True,
-    forbid_unknown_fields=True,
-)
-FILE = _table(
-    "Study",
-    OPTIONS.values(),
-    ("presets", Annotated[PRESET_TABLES, Meta(description=_PRESETS)] | UnsetType, UNSET),
-    ("workloads", Annotated[list[ENTRY], Meta(description=_WORKLOADS)], []),  # type: ignore[valid-type]
-)
-
-TABLES = {"workloads", "presets"}  # keys of a study file that are tables, checked one by one
+# The options that each table of a study file has.
+ENTRY = {
+    "name": Option(TEXT, "A built-in workload (echo), or your own as package.module:Name."),
+    **{key: OPTIONS[key] for key in ENTRY_LISTS},
+}
+PRESET = {key: option for key, option in OPTIONS.items() if key not in ("name", "preset")}
 
 
 def built_in_studies() -> tuple[str, ...]:
@@ -113,6 +64,11 @@ def built_in_studies() -> tuple[str, ...]:
 def built_in_text(name: str) -> str:
     """The study file of a built-in study."""
     return (resources.files("scaling.study") / "builtin" / f"{name}.toml").read_text("utf-8")
+
+
+def built_in_summary(name: str) -> str:
+    """The first line of a built-in study, which says in a sentence what it is about."""
+    return built_in_text(name).partition("\n")[0].removeprefix("# ")
 
 
 def load_study_file(name: str) -> StudyFile:
@@ -133,11 +89,6 @@ def load_study_file(name: str) -> StudyFile:
     return read_study(text_in(path, f"there is no such study file.{meant}"), path.name)
 
 
-def built_in_summary(name: str) -> str:
-    """The first line of a built-in study, which says in a sentence what it is about."""
-    return built_in_text(name).partition("\n")[0].removeprefix("# ")
-
-
 def study_file_of(document: Mapping[str, Any], source: str) -> StudyFile:
     """What a study file would say that asks for a settled study.
 
@@ -146,18 +97,22 @@ def study_file_of(document: Mapping[str, Any], source: str) -> StudyFile:
     Raises:
         UsageError: it is not known, or has a value that this version does not take.
     """
-    entries = document.get("workloads")
-    if not entries:
+    if not document.get("workloads"):
         raise UsageError(f"{source} does not say what was asked; name its study with --study")
-    values = _values(_known(document, FILE) | {"scale": 1.0}, FILE, source)
-    tables = [_entry(_known(entry, ENTRY), f"{source}: workload") for entry in entries]
-    return StudyFile(values, tuple(tables))
+    tables = said_in(document)
+    entries = tuple(_entry(each, f"{source}: workload") for each in tables.pop("workloads"))
+    return StudyFile(_values(tables | {"scale": 1.0}, OPTIONS, source), entries)
 
 
-def _known(values: Mapping[str, Any], shape: type[msgspec.Struct]) -> dict[str, Any]:
-    """Of a table in a journal, what a study file can say."""
-    names = {field.encode_name for field in msgspec.structs.fields(shape)} - TABLES
-    return {name: value for name, value in values.items() if name in names and value is not None}
+def said_in(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Of a study as a journal keeps it, what a study file can say; TOML has no null."""
+
+    def known(values: Mapping[str, Any], keys: Iterable[str]) -> dict[str, Any]:
+        given = {key: values[key] for key in keys if values.get(key) is not None}
+        return {key: value for key, value in given.items() if value or key not in ENTRY_LISTS}
+
+    entries = [known(entry, [*ENTRY, "parameters"]) for entry in document["workloads"]]
+    return known(document, OPTIONS) | {"workloads": entries}
 
 
 def read_study(text: str, source: str) -> StudyFile:
@@ -166,16 +121,18 @@ def read_study(text: str, source: str) -> StudyFile:
     Raises:
         UsageError: not TOML, or a key or value that does not fit; says file, key and expectation.
     """
-    tables = document(text, source)
-    # One workload at a time: msgspec does not say which element of a list is wrong.
+    try:
+        tables = tomllib.loads(text)
+    except ValueError as error:
+        raise UsageError(f"{source}: not valid TOML: {error}") from None
     entries, presets = tables.pop("workloads", []), tables.pop("presets", {})
     if not isinstance(entries, list):
         raise UsageError(f"{source}: workloads: expected [[workloads]] tables, got {entries!r}")
     if not isinstance(presets, dict):
         raise UsageError(f"{source}: presets: expected [presets.NAME] tables, got {presets!r}")
-    values = _values(tables, FILE, source)
+    values = _values(tables, OPTIONS, source, also=("workloads", "presets"))
     workloads = tuple(
-        _entry(entry, f"{source}: {title('workload', number, entry)}")
+        _entry(entry, f"{source}: {_title(number, entry)}")
         for number, entry in enumerate(entries, start=1)
     )
     names = [entry.name for entry in workloads]
@@ -186,44 +143,111 @@ def read_study(text: str, source: str) -> StudyFile:
     )
 
 
+def _title(number: int, entry: object) -> str:
+    """`workload 2 (echo)`, by its name if it has one."""
+    name = entry.get("name") if isinstance(entry, dict) else None
+    return f"workload {number} ({name})" if isinstance(name, str) else f"workload {number}"
+
+
 def _preset(name: str, table: object, workloads: Sequence[str], source: str) -> dict[str, Any]:
     if name not in PRESETS:
         raise unknown("preset", name, PRESETS, where=f"{source}: presets")
     where = f"{source}: presets.{name}"
-    values = _values(table, PRESET, where)
-    for workload in values["parameters"]:
+    parameters = _parameters(table, where)
+    for workload, given in parameters.items():
         if workload not in workloads:
             raise unknown(
                 "workload of this study", workload, workloads, where=f"{where}: parameters"
             )
-    return values
+        _require_table(given, f"{where}: parameters")
+    return _values(table, PRESET, where, also=("parameters",)) | {"parameters": parameters}
 
 
 def _entry(table: object, where: str) -> WorkloadEntry:
-    values = _values(table, ENTRY, where)
-    return WorkloadEntry(**values)
+    parameters = _parameters(table, where)
+    values = _values(table, ENTRY, where, also=("parameters",))
+    if "name" not in values:
+        raise UsageError(f"{where}: the key name is missing")
+    return WorkloadEntry(**values, parameters=parameters)
 
 
-def _values(table: object, shape: type[msgspec.Struct], where: str) -> dict[str, Any]:
-    """What a table says, by key: checked."""
-    for key in table if isinstance(table, dict) else ():
+def _parameters(table: object, where: str) -> dict[str, Any]:
+    """The table `parameters` of a table; empty where it has none."""
+    given = _require_table(table, where).get("parameters", {})
+    return _require_table(given, f"{where}: parameters")
+
+
+def _require_table(table: object, where: str) -> dict[str, Any]:
+    if not isinstance(table, dict):
+        raise UsageError(f"{where}: expected a table, got {table!r}")
+    return table
+
+
+def _values(
+    table: object, options: Mapping[str, Option], where: str, also: Sequence[str] = ()
+) -> dict[str, Any]:
+    """The options that a table says, by key, checked; keys in `also` are those of other tables."""
+    given = _require_table(table, where)
+    for key in given:
         if message := gone(f"--{key}".replace("_", "-"), shown=key):
             raise UsageError(f"{where}: {message}")
-    given = {
-        key: value
-        for key, value in msgspec.structs.asdict(converted(table, shape, where)).items()
-        if value is not UNSET and key not in TABLES
+        if key not in (*options, *also):
+            raise unknown("key", key, [*options, *also], where=where)
+    return {
+        key: options[key].kind.check(value, f"{where}: {key}")
+        for key, value in given.items()
+        if key in options
     }
-    for key in given.keys() & OPTIONS.keys():
-        if key == "name" and shape is ENTRY:  # a workload's, which may be `package.module:Name`
-            continue
-        given[key] = OPTIONS[key].kind.check(given[key], f"{where}: {key}")
-    return given
+
+
+# ------------------------------------------------------------------------------------------- schema
 
 
 def study_schema() -> dict[str, Any]:
     """The JSON Schema of study files, with which an editor completes and checks them."""
-    return {"$schema": DIALECT, "description": ABOUT, **msgspec.json.schema(FILE)}
+    workloads = {
+        "description": "The workloads, each with what differs from the lists of the study.",
+        "type": "array",
+        "items": {"$ref": "#/$defs/Workload"},
+    }
+    presets = {
+        "description": "What a preset means for this study, where that differs: other options, "
+        "fewer values.",
+        **_object({name: {"$ref": "#/$defs/Preset"} for name in PRESETS}),
+    }
+    of_workload = {
+        "description": "Parameters of the workload; a list of values is a sweep.",
+        "type": "object",
+    }
+    of_preset = {
+        "description": "Parameters that the preset changes, in a table for each workload.",
+        "type": "object",
+        "additionalProperties": {"type": "object"},
+    }
+    definitions = {
+        "Study": _object(_keys(OPTIONS) | {"workloads": workloads, "presets": presets}),
+        "Workload": _object(_keys(ENTRY) | {"parameters": of_workload}, required=["name"]),
+        "Preset": _object(_keys(PRESET) | {"parameters": of_preset}),
+    }
+    about = {"$schema": DIALECT, "description": ABOUT, "$ref": "#/$defs/Study"}
+    return {**about, "$defs": definitions}
+
+
+def _object(properties: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "additionalProperties": False, **more}
+
+
+def _keys(options: Mapping[str, Option]) -> dict[str, Any]:
+    """What the schema says of the keys of a table."""
+    return {key: _key(option) for key, option in options.items()}
+
+
+def _key(option: Option) -> dict[str, Any]:
+    about: dict[str, Any] = {"description": option.help, **option.kind.schema}
+    default = option.default
+    if isinstance(default, tuple):
+        default = list(default)
+    return about if default in (None, []) else about | {"default": default}
 
 
 # ---------------------------------------------------------------------------- with the command line
@@ -245,22 +269,21 @@ def study_from(options: Options, *, running_build: str, file: StudyFile | None =
     """
     asked = options.study or DEFAULT_STUDY
     source = f"{Path(asked).name.removesuffix('.toml')}.toml"
-    file, flags = file or load_study_file(asked), options.values()
+    file, flags = file or load_study_file(asked), options.said
     preset = flags.get("preset") or file.values.get("preset", DEFAULT_PRESET)
     file, flags = _at_preset(file, flags, file.presets.get(preset, {}))
     values = _chosen(file.values, flags)
-    if "blocks" in options.flags:
+    if "blocks" in options.said:
         if "time_s" in flags:
             raise UsageError("--blocks: --time chooses the number of blocks. Give one of the two")
         for key in ("time_s", "headline_blocks"):  # all blocks are whole
             values.pop(key, None)
     values["arms"] = _named(values.get("arms", (running_build,)))
-    values["workloads"] = _workloads(file, flags, options.workload_names, source)
+    values["workloads"] = _workloads(file, flags, options.workload, source)
     for entry in values["workloads"]:  # an arm that only one workload names is one of the study
-        values["arms"] = tuple(dict.fromkeys([*values["arms"], *(entry.arms or ())]))
+        values["arms"] = tuple(dict.fromkeys([*values["arms"], *entry.arms]))
     values.setdefault("name", _name(file, source, values["arms"]))
-    overrides = tuple(map(parse_override, options.set))
-    return Study(**values, source=source, overrides=overrides)
+    return Study(**values, source=source, overrides=options.set)
 
 
 def _named(arms: Iterable[str]) -> tuple[str, ...]:
@@ -275,9 +298,7 @@ def _at_preset(
     values: dict[str, Any] = {"parameters": {}, **preset}
     parameters = values.pop("parameters")
     entries = tuple(
-        msgspec.structs.replace(
-            entry, parameters={**entry.parameters, **parameters.get(entry.name, {})}
-        )
+        replace(entry, parameters={**entry.parameters, **parameters.get(entry.name, {})})
         for entry in file.workloads
     )
     return replace(file, workloads=entries), {**values, **flags}
@@ -286,12 +307,10 @@ def _at_preset(
 def _chosen(file: Mapping[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:
     """The flags' values, else the file's; blocks and window are a preset's if neither has them."""
     if "preset" in flags:  # on the command line, it stands for blocks and window of the file
-        file = {
-            key: value
-            for key, value in file.items()
-            if key not in (*OF_A_PRESET, "headline_blocks")
-        }
-    values = {"preset": DEFAULT_PRESET, **file, **flags}
+        own = (*OF_A_PRESET, "headline_blocks")
+        file = {key: value for key, value in file.items() if key not in own}
+    usual = {key: option.usual for key, option in OPTIONS.items() if option.usual}
+    values = {"preset": DEFAULT_PRESET, **usual, **file, **flags}
     preset = PRESETS[values["preset"]]
     return {key: getattr(preset, key) for key in OF_A_PRESET} | values
 
@@ -310,30 +329,12 @@ def _workloads(
         ]
     if not entries:
         raise UsageError(f"{source}: no workload: add a [[workloads]] table or --workload NAME")
-    overridden = {key: None for key in ENTRY_LISTS if key in flags}
-    entries = [msgspec.structs.replace(entry, **overridden) for entry in entries]
-    return tuple(
-        msgspec.structs.replace(entry, arms=_named(entry.arms)) if entry.arms else entry
-        for entry in entries
-    )
-
-
-def parse_override(text: str) -> Override:
-    """Read `workload.parameter=value[,value…]`; the workload's own name may have dots in it.
-
-    Raises:
-        UsageError: not of that form.
-    """
-    target, equals, values = text.partition("=")
-    workload, dot, parameter = target.strip().rpartition(".")
-    if not (equals and dot and workload and parameter):
-        raise UsageError(
-            f"--set {text}: expected workload.parameter=value, such as echo.payload_bytes=256,1024"
-        )
-    return Override(workload, parameter, tuple(value.strip() for value in values.split(",")))
+    overridden: dict[str, Any] = {key: () for key in ENTRY_LISTS if key in flags}
+    entries = [replace(entry, **overridden) for entry in entries]
+    return tuple(replace(entry, arms=_named(entry.arms)) for entry in entries)
 
 
 def _name(file: StudyFile, source: str, arms: Sequence[str]) -> str:
     """The name of a study whose file gives none: the file's, and the arms unless it names them."""
     parts = [Path(source).stem, *(arms if "arms" not in file.values else ())]
-    return check_folder_name(re.sub(r"[^A-Za-z0-9._+-]", "-", "-".join(parts)), source)
+    return str(NAME.check(re.sub(r"[^A-Za-z0-9._+-]", "-", "-".join(parts)), source))

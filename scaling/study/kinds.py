@@ -1,35 +1,286 @@
-"""Kinds of values that options of a study have: one place for type, check, schema and flag text.
+"""Kinds of values: one declaration from which check, message, flag and JSON Schema follow.
 
-A check gets the value and the words that a message begins with (`mine.toml: blocks`, `--blocks`).
-It returns the value as a study keeps it, or raises `UsageError` saying what was expected.
+Options of studies and commands have them, and so have the parameters of workloads
+(`scaling.study.settle`), which declare theirs in `--describe`.
 """
 
 import math
 import re
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any
-
-import msgspec
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
 
 from scaling.base.errors import UsageError, unknown
-from scaling.base.formats import duration
+from scaling.base.formats import duration, unit_factor
 from scaling.base.models import PATTERN, checked_model
 from scaling.base.typed import share, values_in
 from scaling.base.vocabulary import COUNT_WORDS
+
+TYPES: Mapping[type, tuple[str, str]] = {  # in messages, in JSON Schema
+    bool: ("true or false", "boolean"),
+    int: ("a whole number", "integer"),
+    float: ("a number", "number"),
+    str: ("text", "string"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """What a value may be.
+
+    It is of the type `of`, above `above`, from `least` to `most`, or `zero`; one of `known`, which
+    are names of a `what`; or it has the `pattern`. In place of a number it may be one of `words`,
+    or a text that `number_in` reads (NaN: it is none), whose form is `pattern`. `kept` makes of it
+    the value that is kept, or says itself what is wrong with it. `several` values are a list, which
+    may be empty if `none` is allowed; on the command line they may stand between `commas`.
+
+    `noun` is what messages call it, `example` shows one, and `bound` writes a bound. `metavar`
+    stands for the value in `--help`; a kind without one is a switch.
+    """
+
+    of: type = str
+    above: float | None = None
+    least: float | None = None
+    most: float | None = None
+    zero: bool = False
+    known: Collection[object] = ()
+    what: str = ""
+    words: Sequence[str] = ()
+    number_in: Callable[[str], float] | None = None
+    pattern: str = ""
+    kept: Callable[[Any, str], Any] | None = None
+    several: bool = False
+    commas: bool = True
+    none: bool = False
+    noun: str = ""
+    example: str = ""
+    bound: Callable[[float], str] = "{:,.10g}".format
+    metavar: str = ""
+
+    def check(self, value: object, where: str) -> Any:
+        """The value as a study keeps it: of several a tuple, each once.
+
+        `where` begins the message: `mine.toml: blocks`, `--blocks`.
+
+        Raises:
+            UsageError: it is not of this kind; says what was expected.
+        """
+        if not self.several:
+            return self._checked(value, where)
+        if not isinstance(value, list | tuple):
+            raise UsageError(f"{where}: expected a list, got {value!r}")
+        if not value and not self.none:
+            raise UsageError(f"{where}: the list is empty; leave the key out for the default")
+        return tuple(dict.fromkeys(self._checked(each, where) for each in value))
+
+    def of_texts(self, texts: Sequence[str], where: str) -> Any:
+        """The checked value of texts as typed: several as `1,2`, repeated, or both; else the last.
+
+        Raises:
+            UsageError: as `check`.
+        """
+        if self.several:
+            parts = values_in(texts, where) if self.commas else texts
+            return self.check([self.typed(each) for each in parts], where)
+        return self.check(self.typed(texts[-1]), where)
+
+    def typed(self, text: str) -> object:
+        """The text of a command line as this type; unchanged where it is not one."""
+        if self.of is bool:
+            return {"true": True, "false": False}.get(text.casefold(), text)
+        if not self.number_in:
+            with suppress(ValueError):
+                return self.of(text)
+        return text
+
+    def _checked(self, value: object, where: str) -> Any:
+        if value in self.words:
+            return value
+        found = self.number_in(value) if self.number_in and isinstance(value, str) else value
+        if self.of is float and type(found) is int:
+            with suppress(OverflowError):
+                found = float(found)
+        if type(found) is not self.of or not (self.kept or self._is_within(found)):
+            raise UsageError(f"{where}: expected {self.expected}, got {value!r}{self._hint(value)}")
+        if self.known and found not in self.known:
+            raise unknown(self.what, str(found), map(str, self.known), where=where)
+        return self.kept(found, where) if self.kept else found
+
+    def _is_within(self, value: Any) -> bool:
+        if isinstance(value, str):
+            return not self.pattern or re.fullmatch(self.pattern, value) is not None
+        is_above = self.above is None or value > self.above
+        is_least = self.least is None or value >= self.least
+        is_most = self.most is None or value <= self.most
+        is_between = math.isfinite(value) and is_above and is_least and is_most
+        return is_between or (self.zero and value == 0)
+
+    def _hint(self, value: object) -> str:
+        """`5` in place of `5%` is what people type."""
+        per_cent = isinstance(value, str) and self.number_in is share and share(f"{value}%")
+        return f". Did you mean {value}%?" if per_cent and self._is_within(per_cent) else ""
+
+    @property
+    def expected(self) -> str:
+        """What a message says of a value that does not fit."""
+        text = self.noun or TYPES[self.of][0]
+        if self.above is not None:
+            text += f" above {self.bound(self.above)}"
+        if self.least is not None:
+            text += f"{', at least' if self.most is None else ' from'} {self.bound(self.least)}"
+        if self.most is not None:
+            text += f"{', at most' if self.least is None else ' to'} {self.bound(self.most)}"
+        if self.zero and self.least:
+            text += " or 0"
+        words = f" or {', '.join(self.words)}" if self.words else ""
+        return text + words + (f", such as {self.example}" if self.example else "")
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The JSON Schema of a value in a study file."""
+        one: dict[str, Any] = {"type": TYPES[self.of][1]}
+        bounds = {"exclusiveMinimum": self.above, "minimum": self.least, "maximum": self.most}
+        one |= {name: bound for name, bound in bounds.items() if bound is not None}
+        if self.known:
+            one["enum"] = list(self.known)
+        text: dict[str, Any] = {"type": "string", "pattern": self.pattern} if self.pattern else {}
+        if self.words:
+            text = {"type": "string", "enum": list(self.words)}
+        if text:
+            one = text if self.of is str else {"anyOf": [one, text]}
+        if not self.several:
+            return one
+        return {"type": "array", "items": one} | ({} if self.none else {"minItems": 1})
+
+
+# -------------------------------------------------------------------------------- numbers and names
+
+MOST = 1_000_000  # workers or blocks: more is a slip of the keyboard
+LONGEST_S = 86_400
+UNITS_S = {"s": 1.0, "min": 60.0, "h": 3600.0}
+
+SWITCH = Kind(of=bool)
+TEXT = Kind(metavar="TEXT")
+NAMES = Kind(several=True, metavar="NAME,…")
+NAME = Kind(
+    pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*$",
+    noun="letters, digits and . _ + - (it names a folder)",
+    metavar="NAME",
+)
+MODELS = Kind(pattern=PATTERN, kept=checked_model, several=True, metavar="NAME,…")
+WHOLE_NUMBER = Kind(of=int, metavar="N")
+COUNTS = Kind(of=int, least=1, most=MOST, words=COUNT_WORDS, several=True, metavar="N,…")
+
+
+def count_up_to(most: int) -> Kind:
+    """A number of things, one or more."""
+    return Kind(of=int, least=1, most=most, metavar="N")
+
+
+def one_of(known: Iterable[str], what: str) -> Kind:
+    """One of these names; `what` says in messages what they are names of."""
+    return Kind(known=tuple(known), what=what, metavar="NAME")
+
+
+def some_of(known: Iterable[str], what: str) -> Kind:
+    """A list of these names."""
+    return replace(one_of(known, what), several=True, metavar="NAME,…")
+
+
+# ----------------------------------------------------------------------- shares, times and amounts
+
+
+def _seconds_in(text: str) -> float:
+    """Seconds, of a number with or without a unit: `90`, `30min`, `2h`."""
+    found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([a-z]*)\s*", text)
+    return float(found[1]) * UNITS_S.get(found[2] or "s", math.nan) if found else math.nan
+
+
+def _bytes_in(text: str) -> float:
+    """The bytes of an amount of memory: `2GiB`, `512 MiB`."""
+    found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]+)\s*", text)
+    return float(found[1]) * (unit_factor(found[2], "B") or math.nan) if found else math.nan
+
+
+SECONDS = Kind(of=float, above=0, most=LONGEST_S, noun="seconds", metavar="SECONDS")
+SECONDS_OR_NONE = Kind(of=float, least=0, noun="seconds", metavar="SECONDS")
+TIME = replace(
+    SECONDS,
+    number_in=_seconds_in,
+    pattern=rf"^\s*[0-9]+(\.[0-9]+)?\s*({'|'.join(UNITS_S)})?\s*$",
+    noun="a time",
+    example="90s, 30min or 2h",
+    bound=duration,
+    metavar="TIME",
+)
+BYTES = Kind(
+    of=float,
+    above=0,
+    number_in=_bytes_in,
+    noun="an amount of memory",
+    example="2GiB or 512MiB",
+    metavar="AMOUNT",
+)
+FACTOR = Kind(
+    of=float,
+    above=0,
+    number_in=share,
+    pattern=r"^\s*[0-9.]+(e-?[0-9]+)?\s*%?\s*$",
+    noun="a factor",
+    example="0.01 or 1%",
+    metavar="FACTOR",
+)
+
+
+def share_between(least: float, most: float) -> Kind:
+    """A share with limits: `0.05` or `5%`."""
+    return Kind(
+        of=float,
+        least=least,
+        most=most,
+        number_in=share,
+        pattern=FACTOR.pattern,
+        noun="a share",
+        bound=lambda value: f"{100 * value:g}%",
+        metavar="SHARE",
+    )
+
+
+# ---------------------------------------------------------------------------------------- rates
+
+GRID = "grid"  # stands for several rates that a calibration decides (`scaling.study.load`)
+
+
+def checked_rate(value: str, where: str) -> str:
+    """`grid`, or a share in per cent.
+
+    Raises:
+        UsageError: it is neither.
+    """
+    text = value.replace(" ", "")
+    if text == GRID or (text.endswith("%") and 0 < share(text) < math.inf):
+        return text
+    raise UsageError(
+        f'{where}: expected a number, "{GRID}" or a share of the peak such as "50%", got {value!r}'
+    )
+
 
 # --------------------------------------------------------------------------------------- objectives
 # Objectives of a service level (SLO): `p99<20ms` says that P99 of the latency is below 20 ms.
 
 # Percentiles of the latency that an objective can be about.
 PERCENTILES = ("p50", "p90", "p95", "p99", "p999")
-UNITS_S = {"s": 1.0, "min": 60.0, "h": 3600.0}
 LATENCY_UNITS_S = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 
 # As a study file may write it, in regular expressions of both JSON Schema and Python.
 _NAMES = "|".join(name.removeprefix("p") for name in PERCENTILES)
-OBJECTIVE_PATTERN = (
-    rf"^\s*[pP]({_NAMES})\s*<\s*([0-9]+(?:\.[0-9]+)?)\s*({'|'.join(LATENCY_UNITS_S)})\s*$"
+OBJECTIVE = Kind(
+    pattern=(
+        rf"^\s*[pP]({_NAMES})\s*<\s*([0-9]+(?:\.[0-9]+)?)\s*({'|'.join(LATENCY_UNITS_S)})\s*$"
+    ),
+    noun="an objective",
+    example=f"p99<20ms ({', '.join(PERCENTILES)}; {', '.join(LATENCY_UNITS_S)})",
 )
 
 
@@ -48,250 +299,17 @@ def parse_objective(text: str, where: str = "slo") -> Objective:
     Raises:
         UsageError: it is not a percentile, `<` and a time above 0 with its unit.
     """
-    found = re.match(OBJECTIVE_PATTERN, text)
+    found = re.fullmatch(OBJECTIVE.pattern, text)
     if found is None or float(found[2]) == 0:
-        raise UsageError(
-            f"{where}: expected an objective such as p99<20ms ({', '.join(PERCENTILES)}; "
-            f"{', '.join(LATENCY_UNITS_S)}), got {text!r}"
-        )
+        raise UsageError(f"{where}: expected {OBJECTIVE.expected}, got {text!r}")
     number, limit, unit = found.groups()
     return Objective(f"p{number}", float(limit) * LATENCY_UNITS_S[unit], f"p{number}<{limit}{unit}")
 
 
-# -------------------------------------------------------------------------------------------- kinds
-
-MOST = 1_000_000  # workers or blocks: more is a slip of the keyboard
-LONGEST_S = 86_400
-FOLDER_NAME = r"[A-Za-z0-9][A-Za-z0-9._+-]*"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Kind:
-    """What the values of an option are.
-
-    `type` is that of the value in a study file, with what JSON Schema says of it besides. `check`
-    is described above. `from_text` makes the value of a flag such a value, and `metavar` stands
-    for it in `--help`; a kind without one is a switch, `--pin/--no-pin`.
-    """
-
-    type: Any
-    check: Callable[[Any, str], Any]
-    from_text: Callable[[str, str], Any] = lambda text, _flag: text
-    metavar: str = ""
-    several: bool = False
-
-    def of_flag(self, given: Any, flag: str) -> Any:
-        """The checked value of a flag: its text, the texts of a repeated one, or a value.
-
-        Raises:
-            UsageError: the text is not of this kind, or the value cannot be.
-        """
-        if self.several:
-            texts = values_in(given, flag)
-            return self.check(tuple(self.from_text(text, flag) for text in texts), flag)
-        return self.check(self.from_text(given, flag) if isinstance(given, str) else given, flag)
-
-
-def _schema(of: Any, **keywords: Any) -> Any:
-    """The type with keywords of JSON Schema, which the checks keep, too."""
-    return Annotated[of, msgspec.Meta(extra_json_schema=keywords)]
-
-
-def _list_of(element: Any) -> Any:
-    return _schema(tuple.__class_getitem__((element, ...)), minItems=1)
-
-
-def _several(values: Sequence[Any], where: str) -> tuple[Any, ...]:
-    if not values:
-        raise UsageError(f"{where}: the list is empty; leave the key out for the default")
-    return tuple(dict.fromkeys(values))
-
-
-def _whole_number(text: str, flag: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise UsageError(f"{flag}: expected a whole number, got {text!r}") from None
-
-
-def _number(text: str, flag: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise UsageError(f"{flag}: expected a number, got {text!r}") from None
-
-
-def _time(text: str, flag: str) -> float:
-    """Seconds, of a number with or without a unit: `90`, `30min`, `2h`."""
-    found = re.fullmatch(rf"\s*([0-9.]+)\s*({'|'.join(UNITS_S)})?\s*", text)
-    if found is None:
-        raise UsageError(f"{flag}: expected a time such as 90s, 30min or 2h, got {text!r}")
-    return _number(found[1], flag) * UNITS_S[found[2] or "s"]
-
-
-def _positive(value: int, where: str) -> int:
-    if value < 1:
-        raise UsageError(f"{where}: expected 1 or more, got {value}")
-    if value > MOST:
-        raise UsageError(f"{where}: expected at most {MOST:,}, got {value:,}")
-    return value
-
-
-def _counts(values: Sequence[int | str], where: str) -> tuple[int | str, ...]:
-    """Numbers, ascending, and after them words."""
-    given = _several(values, where)
-    words = [each for each in given if isinstance(each, str)]
-    for each in words:
-        if each not in COUNT_WORDS:
-            known = ", ".join(COUNT_WORDS)
-            raise UsageError(f"{where}: expected whole numbers or {known}, got {each!r}")
-    return *sorted(_positive(each, where) for each in given if isinstance(each, int)), *words
-
-
-def _count_or_word(text: str, flag: str) -> int | str:
-    del flag  # the check knows the words
-    try:
-        return int(text)
-    except ValueError:
-        return text
-
-
-def _seconds(value: float, where: str) -> float:
-    if not 0 < value < math.inf:
-        raise UsageError(f"{where}: expected seconds above 0, got {value!r}")
-    if value > LONGEST_S:
-        raise UsageError(f"{where}: expected at most {duration(LONGEST_S)}, got {duration(value)}")
-    return value
-
-
-def _seconds_or_none(value: float, where: str) -> float:
-    if not 0 <= value < math.inf:
-        raise UsageError(f"{where}: expected seconds, 0 or more, got {value!r}")
-    return value
-
-
-def _models(values: Sequence[str], where: str) -> tuple[str, ...]:
-    return _several([checked_model(each, where) for each in values], where)
-
-
-def _objectives(values: Sequence[str], where: str) -> tuple[str, ...]:
-    """The texts of objectives; none of them is the default, which a settled study says, too."""
-    return tuple(dict.fromkeys(parse_objective(value, where).text for value in values))
-
-
-def share_between(least: float, most: float) -> Kind:
-    """A share with limits."""
-
-    def check(value: float | str, where: str) -> float:
-        number = share(value)
-        if not least <= number <= most:
-            ends = f"{100 * least:g}% to {100 * most:g}%"
-            raise UsageError(f"{where}: expected a share of {ends}, got {value!r}")
-        return number
-
-    return Kind(type=_SHARE, check=check, metavar="SHARE")
-
-
-def _factor(value: float | str, where: str) -> float:
-    number = share(value)
-    if not 0 < number < math.inf:
-        raise UsageError(f"{where}: expected a factor above 0, such as 0.01 or 1%, got {value!r}")
-    return number
-
-
-def check_folder_name(value: str, where: str) -> str:
-    """A study's name, which is also the name of its results folder.
-
-    Raises:
-        UsageError: a folder should not have this name.
-    """
-    if re.fullmatch(FOLDER_NAME, value) is None:
-        raise UsageError(
-            f"{where}: expected letters, digits and . _ + - (it names a folder), got {value!r}"
-        )
-    return value
-
-
-def one_of(known: Collection[str], what: str) -> Kind:
-    """One of these names; `what` says in messages what they are names of."""
-
-    def check(value: str, where: str) -> str:
-        if value not in known:
-            raise unknown(what, value, known, where=where)
-        return value
-
-    return Kind(type=_schema(str, enum=list(known)), check=check, metavar="NAME")
-
-
-def count_up_to(most: int) -> Kind:
-    """A count with an upper limit."""
-
-    def check(value: int, where: str) -> int:
-        if not 1 <= value <= most:
-            raise UsageError(f"{where}: expected 1 to {most:,}, got {value:,}")
-        return value
-
-    of = _schema(int, minimum=1, maximum=most)
-    return Kind(type=of, check=check, from_text=_whole_number, metavar="N")
-
-
-def some_of(known: Collection[str], what: str) -> Kind:
-    """A list of these names."""
-    one = one_of(known, what)
-
-    def check(values: Sequence[str], where: str) -> tuple[str, ...]:
-        return _several([one.check(value, where) for value in values], where)
-
-    return Kind(type=_list_of(one.type), check=check, metavar="NAME,…", several=True)
-
-
-_PER_CENT = r"^\s*[0-9.]+(e-?[0-9]+)?\s*%?\s*$"
-_SHARE = _schema(float, exclusiveMinimum=0) | _schema(str, pattern=_PER_CENT)
-
-MODELS = Kind(
-    type=_list_of(_schema(str, pattern=PATTERN)),
-    check=_models,
-    metavar="NAME,…",
+OBJECTIVES = replace(
+    OBJECTIVE,
+    kept=lambda value, where: parse_objective(value, where).text,
     several=True,
-)
-NAMES = Kind(type=_list_of(str), check=_several, metavar="NAME,…", several=True)
-COUNTS = Kind(
-    type=_list_of(_schema(int, minimum=1, maximum=MOST) | _schema(str, enum=list(COUNT_WORDS))),
-    check=_counts,
-    from_text=_count_or_word,
-    metavar="N,…",
-    several=True,
-)
-COUNT = Kind(
-    type=_schema(int, minimum=1, maximum=MOST),
-    check=_positive,
-    from_text=_whole_number,
-    metavar="N",
-)
-WHOLE_NUMBER = Kind(
-    type=int, check=lambda value, _where: value, from_text=_whole_number, metavar="N"
-)
-SECONDS = Kind(
-    type=_schema(float, exclusiveMinimum=0, maximum=LONGEST_S),
-    check=_seconds,
-    from_text=_number,
-    metavar="SECONDS",
-)
-TIME = Kind(
-    type=_schema(float, exclusiveMinimum=0, maximum=LONGEST_S),
-    check=_seconds,
-    from_text=_time,
-    metavar="TIME",
-)
-SECONDS_OR_NONE = Kind(
-    type=_schema(float, minimum=0), check=_seconds_or_none, from_text=_number, metavar="SECONDS"
-)
-FACTOR = Kind(type=_SHARE, check=_factor, metavar="FACTOR")
-OBJECTIVES = Kind(
-    type=tuple.__class_getitem__((_schema(str, pattern=OBJECTIVE_PATTERN), ...)),
-    check=_objectives,
+    none=True,  # a settled study without any says so
     metavar="P99<TIME,…",
-    several=True,
 )
-SWITCH = Kind(type=bool, check=lambda value, _where: value)
-NAME = Kind(type=_schema(str, pattern=f"^{FOLDER_NAME}$"), check=check_folder_name, metavar="NAME")

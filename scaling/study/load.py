@@ -20,17 +20,14 @@ from scaling.journal.record import (
     ParameterValue,
     Region,
 )
+from scaling.study.kinds import GRID
 from scaling.study.presets import GRID_RATES
 
 CLOSED = 0.0  # the rate that stands for a closed loop
-# The generator's own limits: of the rate of an open loop, and of a closed loop's connections.
-RATE_LEAST, RATE_MOST = 0.01, 1_000_000
-CONNECTIONS_MOST = 100_000
 # Parameters of a served workload that say how it is loaded; the connections are its `in_flight`.
 RATE, ARRIVALS, KEEP_ALIVE = "rate_per_s", "arrivals", "keep_alive"
 # Those of a workload with messages to rooms of connections, instead of requests.
-ROOM, STALLED, MESSAGE_BYTES = "room", "stalled", "message_bytes"
-MESSAGE_BYTES_MOST = 1 << 20  # the generator's own limit, too
+ROOM, STALLED = "room", "stalled"
 OVERLOAD, OVERLOAD_AFTER, OVERLOAD_LASTS = "overload_factor", "overload_after_s", "overload_s"
 
 
@@ -127,7 +124,6 @@ def load_asked(parameters: Mapping[str, ParameterValue], *, connections: int, se
 # that of any of them, and with the first of the words. The servers of one application are compared
 # at one rate, too; that of the baseline is its own.
 
-GRID = "grid"
 STEP = 1.25
 DIGITS = 3
 
@@ -159,22 +155,9 @@ AT_PEAK: Mapping[str, Mapping[str, ParameterValue]] = {
     },
 }
 ANY_PEAK = 10_000.0
-EXPECTED = 'a number, "grid" or a share of the peak such as "50%"'
 
 type Subject = tuple[str, Parameters]  # a workload, and what its rates depend on
 type Name = str  # of a rate that is not known yet: "50%", or "grid 3 of 8"
-
-
-def checked_rate(value: str, where: str) -> str:
-    """`grid`, or a share in per cent.
-
-    Raises:
-        UsageError: it is neither.
-    """
-    text = value.replace(" ", "")
-    if text == GRID or (text.endswith("%") and 0 < share(text) < math.inf):
-        return text
-    raise UsageError(f"{where}: expected {EXPECTED}, got {value!r}")
 
 
 def names_of(values: Iterable[ParameterValue], points: int) -> Iterator[ParameterValue]:

@@ -4,11 +4,9 @@ A settled study says everything in full, so that two ways of asking for the same
 settled one. The journal keeps it, and a resumed study is compared with it.
 """
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
-
-import msgspec
 
 from scaling.base.errors import UsageError, unknown
 from scaling.base.formats import percent
@@ -22,7 +20,8 @@ from scaling.journal.record import (
     WorkloadFacts,
 )
 from scaling.study.definition import ENTRY_LISTS, Override, Study, WorkloadEntry
-from scaling.study.load import CLOSED, RATE, RATE_LEAST, RATE_MOST, checked_rate
+from scaling.study.kinds import TYPES, Kind, checked_rate
+from scaling.study.load import CLOSED, RATE
 
 
 def settle(
@@ -41,12 +40,10 @@ def settle(
     """
     loops = _union(description.loops for description in descriptions.values())
     of_study = _numbers(study.workers or tuple(worker_counts), worker_counts)
-    study = msgspec.structs.replace(study, workers=of_study)
+    study = replace(study, workers=of_study)
     entries = tuple(
         _settled(
-            msgspec.structs.replace(entry, workers=_numbers(entry.workers or (), worker_counts)),
-            study,
-            descriptions,
+            replace(entry, workers=_numbers(entry.workers, worker_counts)), study, descriptions
         )
         for entry in study.workloads
     )
@@ -55,10 +52,10 @@ def settle(
         if override.workload not in names:
             raise unknown("workload of this study", override.workload, names, where=override.where)
     for entry in entries:
-        for loop in entry.loops or ():
+        for loop in entry.loops:
             if loop not in loops:
                 raise unknown("loop", loop, loops)
-    return msgspec.structs.replace(study, workloads=entries, overrides=(), source="")
+    return replace(study, workloads=entries, overrides=(), source="")
 
 
 def _numbers(
@@ -79,7 +76,7 @@ def _settled(
     where = f"{study.source}: workload {entry.name}"
     given = {} if facts.refused else combined(facts, entry.parameters, overrides, where)
     parameters = scaled(facts, given, study.scale)
-    return msgspec.structs.replace(entry, parameters=parameters, **lists)
+    return replace(entry, parameters=parameters, **lists)
 
 
 def facts_of(name: str, descriptions: Mapping[str, Description]) -> WorkloadFacts:
@@ -169,89 +166,55 @@ def caveats(study: StudyLine) -> list[str]:
 # The description document of the child (`ParameterFacts`) is the only source of names, types and
 # limits; nothing of the workload is imported here.
 
-EXPECTED = {
-    "int": "a whole number",
-    "float": "a number",
-    "str": "text",
-    "bool": "true or false",
-}
 EVERY = "*"  # stands for all choices of a parameter that has them
 RENAMED = {"gunicorn": "gunicorn-gthread"}  # a server as 1.0 called it, and its name now
+PARAMETER_TYPES: Mapping[str, type] = {each.__name__: each for each in TYPES}
 
 
 def sweep(
-    facts: ParameterFacts, value: object, where: str, *, calibrated: bool = False
+    facts: ParameterFacts, value: object, where: str, *, is_rate: bool = False
 ) -> tuple[ParameterValue, ...]:
     """The values of one parameter from a study file: one, or the several of a list, each once.
 
     Of a parameter with choices `*` stands for all of them, in the order in which it declares them.
-    With `calibrated` it is a rate, and a text is one that a calibration decides.
+    The value may be a rate that a calibration decides, if the parameter `is_rate`.
 
     Raises:
         UsageError: a value that does not fit, or no value at all.
     """
     several = value if isinstance(value, list) else [value]
-    if facts.choices and several == [EVERY]:
-        several = facts.choices
-    if not several:
-        raise UsageError(f"{where}: the list is empty; leave the key out for the default")
-    check = _rate if calibrated else checked
-    return tuple(dict.fromkeys(check(facts, each, where) for each in several))
+    choices = facts.choices or []
+    if choices and several == [EVERY]:
+        several = choices
+    several = [RENAMED.get(str(each), each) if each not in choices else each for each in several]
+    kind = replace(kind_of(facts), several=True)
+    if is_rate:
+        several = [_rate(facts, each, where) for each in several]
+        kind = replace(kind, words=[each for each in several if isinstance(each, str)])
+    found: tuple[ParameterValue, ...] = kind.check(several, where)
+    return found
 
 
-def _rate(facts: ParameterFacts, value: object, where: str) -> ParameterValue:
-    """A text that a calibration decides, or requests per second; 0 is a closed loop."""
-    if isinstance(value, str):
-        if facts.at_least:
-            raise UsageError(
-                f"{where}: expected a rate per second, got {value!r}: a calibration measures a "
-                "closed loop, and this workload has none"
-            )
-        return checked_rate(value, where)
-    rate = checked(facts, value, where)
-    number = rate if isinstance(rate, int | float) else CLOSED
-    if number != CLOSED and not RATE_LEAST <= number <= RATE_MOST:
+def _rate(facts: ParameterFacts, value: object, where: str) -> object:
+    """A rate as it is, if it is one that a calibration decides."""
+    if isinstance(value, str) and facts.default != CLOSED:
         raise UsageError(
-            f"{where}: expected {RATE_LEAST} to {RATE_MOST:,} requests per second, or 0 for a "
-            f"closed loop, got {value!r}"
+            f"{where}: expected a rate per second, got {value!r}: a calibration measures a "
+            "closed loop, and this workload has none"
         )
-    return rate
+    return checked_rate(value, where) if isinstance(value, str) else value
 
 
-def checked(facts: ParameterFacts, value: object, where: str) -> ParameterValue:
-    """The value as the parameter's type, or the reason why it cannot be.
-
-    Raises:
-        UsageError: a wrong type, none of the choices, or too small.
-    """
-    if facts.type == "float" and type(value) is int:
-        value = float(value)
-    typed = value if isinstance(value, bool | int | float | str) else None
-    finite = not isinstance(value, float) or math.isfinite(value)
-    if typed is None or type(typed).__name__ != facts.type or not finite:
-        raise UsageError(f"{where}: expected {EXPECTED.get(facts.type, facts.type)}, got {value!r}")
-    if facts.choices is not None and typed not in facts.choices:
-        renamed = RENAMED.get(str(typed))
-        if renamed not in facts.choices:
-            raise unknown("value", str(typed), facts.choices, where=where)
-        return renamed
-    if facts.at_least is not None and not isinstance(typed, str) and typed < facts.at_least:
-        raise UsageError(f"{where}: expected at least {facts.at_least:g}, got {typed!r}")
-    return typed
-
-
-def from_text(facts: ParameterFacts, text: str) -> object:
-    """The text of a command line as the parameter's type; unchanged where it cannot be."""
-    try:
-        if facts.type == "int":
-            return int(text)
-        if facts.type == "float":
-            return float(text)
-    except ValueError:
-        return text
-    if facts.type == "bool":
-        return {"true": True, "false": False}.get(text.casefold(), text)
-    return text
+def kind_of(facts: ParameterFacts) -> Kind:
+    """What a parameter may be; where 0 is the default, it may be that whatever its bounds."""
+    return Kind(
+        of=PARAMETER_TYPES[facts.type],
+        least=facts.at_least,
+        most=facts.at_most,
+        zero=facts.default == 0,
+        known=tuple(facts.choices or ()),
+        what="value",
+    )
 
 
 def combined(
@@ -269,25 +232,22 @@ def combined(
         UsageError: an unknown parameter, or a value that does not fit.
     """
     known = facts.parameters
-    calibrated = {RATE} if facts.served else set()
-    values: dict[str, tuple[ParameterValue, ...]]
-    values = {name: (facts.default,) for name, facts in known.items()}
-    for name, value in from_file.items():
+    given = {name: (value, f"{where}: parameters.{name}") for name, value in from_file.items()}
+    for name in given:
         if name not in known:
             raise unknown("parameter", name, known, where=where)
-        place = f"{where}: parameters.{name}"
-        values[name] = sweep(known[name], value, place, calibrated=name in calibrated)
-    given: dict[str, list[Override]] = {}
+    typed: dict[str, list[object]] = {}
     for override in overrides:
         if override.parameter not in known:
             raise unknown("parameter", override.parameter, known, where=override.where)
-        given.setdefault(override.parameter, []).append(override)
-    for name, several in given.items():
-        texts = [text for override in several for text in override.values]
-        several_values = [from_text(known[name], text) for text in texts]
-        values[name] = sweep(
-            known[name], several_values, several[0].where, calibrated=name in calibrated
-        )
+        kind = kind_of(known[override.parameter])
+        several = typed.setdefault(override.parameter, [])
+        several += map(kind.typed, override.values)
+        given[override.parameter] = several, override.where
+    values: dict[str, tuple[ParameterValue, ...]]
+    values = {name: (each.default,) for name, each in known.items()}
+    for name, (value, place) in given.items():
+        values[name] = sweep(known[name], value, place, is_rate=facts.served and name == RATE)
     return values
 
 

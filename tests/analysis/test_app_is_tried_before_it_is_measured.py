@@ -22,7 +22,7 @@ from scaling.report.view.application import SHIP
 from scaling.run import application_trial
 from scaling.run.application_trial import interface_of, problem_of, trial_cells
 from scaling.run.measure import ChildNeeds
-from scaling.study.application import AppAsked
+from scaling.study.app_options import AppAsked
 from tests.support.app_checks import hurry
 from tests.support.children import environment
 from tests.support.cli import Command

@@ -16,12 +16,14 @@ from scaling.base.errors import UsageError
 from scaling.journal.identity import Identity, identity_of
 from scaling.journal.record import SCHEMA, Cell, Machine, ParameterFacts, StudyLine
 from scaling.run.app_requests import read_requests_file
-from scaling.study.application import AppAsked, application_study
-from scaling.study.definition import ApplicationNote, Options, Study
+from scaling.study.app_options import AppAsked
+from scaling.study.application import application_study
+from scaling.study.definition import ApplicationNote, Study, declared
 from scaling.study.file import study_from
 from scaling.study.load import calibrations_for
 from scaling.study.settle import sweep
 from tests.support.cli import Command
+from tests.support.plans import flagged
 
 BOTH = ("processes", "forked")
 WRONG = {
@@ -33,10 +35,10 @@ WRONG = {
     "no rate": (["shop:app", "--rate", "0"], "expected requests/s above 0"),
     "slo": (["shop:app", "--slo", "p99"], "--slo"),
     "budget": (["shop:app", "--budget", "db"], "as in db=20"),
-    "pool": (["shop:app", "--pool", "4,0"], "--pool 0: expected threads, 1 to 1,000"),
+    "pool": (["shop:app", "--pool", "4,0"], "--pool: expected threads from 1 to 1,000, got 0"),
     "no pool": (["shop:app", "--pool", "4", "--interface", "wsgi"], "served without loops"),
     "pool of all": (["shop:app", "--pool", "4", "--full"], "measure the sizes alone"),
-    "health": (["shop:app", "--health", "ready"], "expected a path, as in /ready"),
+    "health": (["shop:app", "--health", "ready"], "expected a path, such as /ready"),
     "command": (["shop:app", "--command", "uvicorn shop:app"], "has no {port}"),
     "memory": (["shop:app", "--memory", "much"], "such as 2GiB"),
     "full check": (["shop:app", "--check", "--full"], "--check measures nothing"),
@@ -68,7 +70,7 @@ def test_what_cannot_be_is_said_in_a_line_or_two(
 
 def study(asked: AppAsked, **flags: Any) -> Study:
     file = application_study(asked)
-    options = Options(study=file.values["name"], **flags)
+    options = flagged(study=file.values["name"], **flags)
     return study_from(options, running_build="3.14", file=file)
 
 
@@ -76,7 +78,7 @@ def test_threads_are_compared_with_fresh_and_forked_processes() -> None:
     made = study(AppAsked(application="shop.main:app"))
     assert made.name == "app-shop.main"
     threads, processes = (("3.14t",), ("threads",)), (("3.14", "3.14+mimalloc"), BOTH)
-    peak, at_rate = ([0.0], None), (["50%"], (2,))
+    peak, at_rate = ([0.0], ()), (["50%"], (2,))
     assert [
         ((each.arms, each.models), (each.parameters["rate_per_s"], each.workers))
         for each in made.workloads
@@ -86,7 +88,7 @@ def test_threads_are_compared_with_fresh_and_forked_processes() -> None:
 
 
 def test_flags_win_and_presets_have_a_meaning_of_their_own() -> None:
-    asked = AppAsked(application="shop.main:app", rates=("400",))
+    asked = AppAsked(application="shop.main:app", rates=(400.0,))
     assert study(asked, preset="smoke").blocks == 2
     made = study(asked, preset="smoke", blocks="3", workers=["1,4"])
     assert (made.blocks, made.headline_blocks, made.workers) == (3, None, (1, 4))
@@ -98,7 +100,7 @@ def test_full_adds_the_grid_the_ladder_and_asyncio() -> None:
     assert made.workloads[0].parameters["rate_per_s"] == [0.0, "50%", "grid"]
     assert "3.14t+gil" in made.arms
     others = [each for each in made.workloads if "grid" not in each.parameters["rate_per_s"]]
-    assert {each.loops for each in others} == {None, ("asyncio",)}
+    assert {each.loops for each in others} == {(), ("asyncio",)}
     assert len(made.workloads) - len(others) == 2  # what could be shipped, and nothing else
 
 
@@ -232,4 +234,4 @@ def test_a_budget_is_a_name_and_a_number() -> None:
     made = study(AppAsked(application="shop:app", budgets=("db=20", "cache=8")))
     assert made.workloads[0].parameters["budgets"] == "db=20,cache=8"
     with pytest.raises(UsageError, match="db=0"):
-        application_study(AppAsked(application="shop:app", budgets=("db=0",)))
+        declared(AppAsked)["budgets"].kind.check(["db=0"], "--budget")

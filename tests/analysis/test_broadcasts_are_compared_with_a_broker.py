@@ -82,12 +82,12 @@ def test_messages_are_due_by_a_schedule_so_nothing_takes_turns() -> None:
 
 def test_there_is_no_closed_loop_to_calibrate() -> None:
     rate = ParameterFacts(type="float", default=100.0, at_least=0.01)
-    assert sweep(rate, 5, "here", calibrated=True) == (5.0,)
+    assert sweep(rate, 5, "here", is_rate=True) == (5.0,)
     for asked in ("50%", "grid"):
         with pytest.raises(UsageError, match="a calibration measures a closed loop"):
-            sweep(rate, asked, "here", calibrated=True)
-    with pytest.raises(UsageError, match=r"expected at least 0\.01"):
-        sweep(rate, 0, "here", calibrated=True)
+            sweep(rate, asked, "here", is_rate=True)
+    with pytest.raises(UsageError, match=r"expected a number, at least 0\.01"):
+        sweep(rate, 0, "here", is_rate=True)
 
 
 def to_rooms(run: RunLine) -> RunLine:

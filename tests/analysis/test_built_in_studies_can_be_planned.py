@@ -13,12 +13,11 @@ from scaling.builds.runtimes import OWN_LOOP, RUNTIMES
 from scaling.journal.record import Description
 from scaling.machine.topology import Topology
 from scaling.run.time_left import SHARE
-from scaling.study.definition import Options
 from scaling.study.file import DEFAULT_STUDY, built_in_studies, study_from
 from scaling.study.plan.cells import Plan, make_plan
 from scaling.study.plan.table import cost_of
 from scaling.study.presets import FEWEST_FOR_INTERVAL
-from tests.support.plans import TWO_CORES
+from tests.support.plans import TWO_CORES, flagged
 
 # What a study asks for though it cannot be had today, so that the plan says why.
 REFUSED = {
@@ -105,7 +104,7 @@ ASKED: dict[str, list[tuple[str, Mapping[str, object]]]] = {
 
 def planned(name: str, described: Description, preset: str | None = None) -> Plan:
     """The study on two cores, where every build offers the same and no other runtime is there."""
-    study = study_from(Options(study=name, preset=preset), running_build="3.14t")
+    study = study_from(flagged(study=name, preset=preset), running_build="3.14t")
     return make_plan(study, dict.fromkeys(study.arms, described), TWO_CORES)
 
 
@@ -206,7 +205,7 @@ def test_the_peak_of_the_gateway_is_not_that_of_the_service_downstream(
 
 
 def scale(described: Description, topology: Topology) -> Plan:
-    study = study_from(Options(study=DEFAULT_STUDY, preset="smoke"), running_build="3.14t")
+    study = study_from(flagged(study=DEFAULT_STUDY, preset="smoke"), running_build="3.14t")
     return make_plan(study, {"3.14t": described}, topology)
 
 

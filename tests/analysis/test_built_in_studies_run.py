@@ -14,16 +14,15 @@ from importlib import resources
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 import scaling
 from scaling.analysis.table.groups import CURVE
 from scaling.analysis.table.load import read_journal
 from scaling.builds.runtimes import RUNTIMES
-from scaling.cli.program import app
 from scaling.study.file import built_in_studies, load_study_file
 from scaling.study.settle import scaled_to
 from tests.support.claims import listed
+from tests.support.cli import Command
 from tests.support.of_the_machine import judge_of_ours, require_none_is_ours
 
 SCALE = 0.0005
@@ -131,7 +130,7 @@ ALL = [
 
 def arms_of(study: str) -> str:
     """Both builds, and the other runtimes that the study compares with them."""
-    named = [arm for entry in load_study_file(study).workloads or () for arm in entry.arms or ()]
+    named = [arm for entry in load_study_file(study).workloads for arm in entry.arms]
     return ",".join([*BUILDS, *dict.fromkeys(arm for arm in named if arm in RUNTIMES)])
 
 
@@ -139,9 +138,8 @@ def arms_of(study: str) -> str:
 @pytest.mark.usefixtures("undrawn", "hurried")
 @pytest.mark.parametrize("study", ALL)
 def test_it_is_measured_on_both_builds(
-    study: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    study: str, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("SCALING_STATE", str(tmp_path / "state"))
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setattr("scaling.run.session.RETRIES", RETRIES)
     monkeypatch.setattr("scaling.run.measure.judge_of", judge_of_ours)
@@ -149,9 +147,8 @@ def test_it_is_measured_on_both_builds(
     monkeypatch.setattr("scaling.analysis.validity.served.SLIP_ALWAYS_S", math.inf)
     out = tmp_path / "out"
     small = [*SMALL, *FEWER.get(study, ()), "--arm", arms_of(study)]
-    command = ["run", "--study", study, *small, "--output", str(out)]
-    done = CliRunner().invoke(app, command, catch_exceptions=False)
-    assert done.exit_code == 0, done.output
+    done = command("run", "--study", study, *small, "--output", str(out))
+    assert done.returncode == 0, done.stderr
 
     journal = read_journal(out)
     frame = journal.frame.drop_duplicates([*CURVE, "workers", "block"], keep="last")
@@ -163,7 +160,7 @@ def test_it_is_measured_on_both_builds(
     assert set(journal.study.workloads) == set(frame["workload"])
     assert set(BUILDS) <= set(frame["arm"])
 
-    before, _, after = done.output.partition("\n[")
+    before, _, after = done.stdout.partition("\n[")
     assert NOTE in before
     assert NOTE in after
     assert NOTE in (out / "tables.md").read_text()

@@ -4,6 +4,7 @@ The claims of the project name rows that exist, and commands that measure their 
 """
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -11,13 +12,12 @@ import pytest
 
 from scaling.base.errors import UsageError
 from scaling.builds.runtimes import OWN_LOOP, RUNTIMES
-from scaling.cli.program import asked_from
 from scaling.journal.record import Cell, Description, Offer
 from scaling.machine.topology import Topology
 from scaling.study.file import study_from
 from scaling.study.plan.cells import make_plan
 from tests.support.claims import Claim, Judged, counts, judged, listed, page
-from tests.support.pages import PROGRAM
+from tests.support.pages import parsed
 from tests.support.published_tables import CELL, GAIN, figure, publish
 from tests.support.tables import COMPARISON
 
@@ -210,14 +210,12 @@ def planned(command: str, described: Description) -> tuple[Cell, ...]:
     """
     program, verb, *arguments = shlex.split(command)
     assert (program, verb) == ("scaling", "run")
-    given = PROGRAM.commands[verb].make_context(verb, arguments).params
-    of_a_study = {each.name for each in PROGRAM.commands["plan"].params} - {"output"}
-    asked = asked_from({name: given[name] for name in of_a_study})
+    asked = parsed([verb, *arguments])["asked"]
     study = study_from(asked.options, running_build="3.14t")
     other = msgspec.structs.replace(described, loops={OWN_LOOP: Offer()})
     arms = {arm: other if arm in RUNTIMES else described for arm in study.arms}
     topology = Topology(logical_cpus=16, physical_cores=8)
-    return make_plan(msgspec.structs.replace(study, controls=False), arms, topology).cells
+    return make_plan(replace(study, controls=False), arms, topology).cells
 
 
 def cells_of(claim: Claim) -> list[dict[str, object]]:

@@ -23,6 +23,7 @@ from scaling.study.file import study_from
 from scaling.study.plan.cells import Plan, make_plan
 from scaling.study.plan.table import controls_line, plan_view
 from tests.support.descriptions import WORKLOADS, description
+from tests.support.plans import flagged
 from tests.support.printing import printed, printed_by
 from tests.support.runs import Change, of_workers, with_
 from tests.support.studies import FakeStudy, Variants
@@ -225,7 +226,7 @@ def controls(plan: Plan) -> list[tuple[str, str, str, str, int]]:
 
 
 def test_a_study_without_controls_gets_them_on_every_arm() -> None:
-    asked = Options(workload=("echo",), loop=("uvloop",), arm=("3.14,3.14t",), workers=("4",))
+    asked = flagged(workload=("echo",), loop=("uvloop",), arm=("3.14,3.14t",), workers=("4",))
     plan = planned(asked)
     assert plan.asked == 4  # threads and processes
     assert controls(plan) == [
@@ -240,17 +241,17 @@ def test_a_study_without_controls_gets_them_on_every_arm() -> None:
 
 
 def test_controls_that_were_added_have_short_windows() -> None:
-    plan = planned(Options(workload=("echo",), seconds=6.0))
+    plan = planned(flagged(workload=("echo",), seconds=6.0))
     windows_s = [plan.document(cell, ticks=20)["window_s"] for cell in plan.cells]
     assert set(windows_s[: plan.asked]) == {6.0}
     assert set(windows_s[plan.asked :]) == {CONTROL_WINDOW_S}
-    asked_for = planned(Options(workload=("compute,echo",), seconds=6.0))
+    asked_for = planned(flagged(workload=("compute,echo",), seconds=6.0))
     own = [cell for cell in asked_for.cells[: asked_for.asked] if cell.workload == "compute"]
     assert {asked_for.window_s(cell) for cell in own} == {6.0}
 
 
 def test_controls_that_a_study_has_are_not_run_twice() -> None:
-    plan = planned(Options(workload=("compute,shared,echo",), workers=("1,2,4",)))
+    plan = planned(flagged(workload=("compute,shared,echo",), workers=("1,2,4",)))
     assert controls(plan) == []
     assert controls_line(plan) == "the study has its own controls, on 3.14t"
 
@@ -258,9 +259,9 @@ def test_controls_that_a_study_has_are_not_run_twice() -> None:
 @pytest.mark.parametrize(
     "lacking",
     [
-        Options(workload=("compute,shared",), workers=("1,4",)),
-        Options(workload=("compute,shared",), workers=("1,2",), model=("processes",)),
-        Options(workload=("shared",), workers=("1,2",), set=("shared.sharing=value",)),
+        flagged(workload=("compute,shared",), workers=("1,4",)),
+        flagged(workload=("compute,shared",), workers=("1,2",), model=("processes",)),
+        flagged(workload=("shared",), workers=("1,2",), set=("shared.sharing=value",)),
     ],
     ids=["at another N", "of processes", "another rung"],
 )
@@ -269,9 +270,9 @@ def test_a_control_that_proves_nothing_is_completed(lacking: Options) -> None:
 
 
 def test_controls_are_left_out_where_one_says_so_or_has_one_core() -> None:
-    without = planned(Options(workload=("echo",), controls=False))
+    without = planned(flagged(workload=("echo",), controls=False))
     assert controls(without) == []
     assert controls_line(without).startswith("no controls")
-    small = planned(Options(workload=("echo",)), Topology(logical_cpus=1, physical_cores=1))
+    small = planned(flagged(workload=("echo",)), Topology(logical_cpus=1, physical_cores=1))
     assert controls(small) == []
     assert "need two cores" in controls_line(small)

@@ -6,23 +6,24 @@ Its pins can be published and relied on: a hash for everything, and nobody's add
 import re
 import tomllib
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
-from msgspec.structs import replace
 
 from scaling.builds import environments
 from scaling.builds.environments import OF_CHILDREN, ensure, groups, pins_file, pins_sha256
 from scaling.builds.prepared_arm import explained
 from scaling.journal.record import Description, Offer, Refusal, WorkloadFacts
-from scaling.study.definition import Options, WorkloadEntry
+from scaling.study.definition import WorkloadEntry
 from scaling.study.file import study_from
 from scaling.study.settle import group_for
 from tests.support.children import ROOT
 from tests.support.descriptions import description
 from tests.support.fake_builds import Uv, interpreter, make_venv, say_nothing
-from tests.support.plans import why_refused
+from tests.support.plans import flagged, why_refused
 
 # Each of these turns the GIL back on, or is no business of a child.
 NEVER_IN_A_CHILD = {
@@ -36,7 +37,7 @@ BROUGHT = {"stack": OF_STACK, "loops": OF_STACK, "cache": {"psutil"}}
 
 
 def group(**asked: tuple[str, ...]) -> str:
-    return group_for(study_from(Options(**asked), running_build="3.14t"))  # type: ignore[arg-type]
+    return group_for(study_from(flagged(**asked), running_build="3.14t"))
 
 
 @pytest.mark.parametrize(
@@ -81,7 +82,7 @@ def test_what_is_asked_for_brings_the_group_that_has_it(asked: dict[str, Any], n
 
 
 def test_a_loop_that_one_workload_asks_for_is_enough() -> None:
-    study = study_from(Options(), running_build="3.14t")
+    study = study_from(flagged(), running_build="3.14t")
     entries = (*study.workloads, WorkloadEntry(name="sleep", loops=("trio",)))
     assert group_for(replace(study, workloads=entries)) == "loops"
 
@@ -162,7 +163,7 @@ def test_a_choice_of_a_workload_is_refused_with_the_true_reason_too() -> None:
             )
         ],
     )
-    made = replace(description(), workloads={"scrape": facts})
+    made = msgspec.structs.replace(description(), workloads={"scrape": facts})
     found = explained(made, {"selectolax": "no wheel of selectolax for 3.13t"})
     assert _refusal(found, "scrape", "asyncio") is None
     told = _refusal(found, "scrape", "asyncio", parser="lexbor")

@@ -12,12 +12,12 @@ import yaml
 import noxfile
 from scaling.builds.cpython import parse_build
 from scaling.cli import COMMANDS
-from scaling.cli.ready import NEXT
-from scaling.study.application import FREE
+from scaling.cli.commands.ready import NEXT
+from scaling.study.app_options import FREE
 from scaling.study.file import read_study
 from tests.support.children import ROOT, measured
 from tests.support.cli import Command
-from tests.support.pages import EXAMPLE, PROGRAM, TEXTS
+from tests.support.pages import TEXTS, example_of, parsed
 from tests.support.studies import FakeStudy
 
 ALL = "\n".join(text for name, text in TEXTS.items() if name != "CHANGELOG.md")
@@ -64,20 +64,12 @@ def test_every_command_and_option_is_there() -> None:
     assert {words[0] for words in of("scaling")} == {"gate", "ready", "run"}
     for words in of("scaling"):
         parsed(words)
-    assert set(re.findall(r"`scaling (\w+)", ALL)) <= set(PROGRAM.commands)
-
-
-def parsed(words: list[str]) -> dict[str, object]:
-    """What a command gets from these words; raises where it does not take them."""
-    with PROGRAM.make_context("scaling", [*words]) as context:
-        name, command, rest = PROGRAM.resolve_command(context, [*words])
-        taken: dict[str, object] = command.make_context(name, rest, parent=context).params
-        return taken
+    assert set(re.findall(r"`scaling (\w+)", ALL)) <= set(COMMANDS)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_an_example_that_it_takes(name: str) -> None:
-    program, *words = shlex.split(PROGRAM.commands[name].epilog.removeprefix(EXAMPLE))
+    program, *words = shlex.split(example_of(name))
     assert (program, words[0]) == ("scaling", name)
     parsed(words)
 

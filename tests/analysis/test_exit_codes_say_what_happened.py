@@ -64,7 +64,10 @@ WRONG = {
         ["app", "shop:app", "--python-gil", "/bin/ls", "--python-ft", "/bin/ls"],
         "/bin/ls does not run as Python: ",
     ),
-    "connections": (["app", "shop:app", "--connections", "0"], "--connections: expected 1 or more"),
+    "connections": (
+        ["app", "shop:app", "--connections", "0"],
+        "--connections: expected a whole number from 1",
+    ),
     "a page": (
         ["report", "study", "--output", "page.html"],
         "page.html: expected a folder",
@@ -267,7 +270,8 @@ def test_no_packages_at_all(tmp_path: Path) -> None:
     done = run_bare("-m", "scaling", "show", "x", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert (
-        done.stderr == f"scaling: rich is not installed: {sys.executable} -m pip install {ROOT}\n"
+        done.stderr
+        == f"scaling: cyclopts is not installed: {sys.executable} -m pip install {ROOT}\n"
     )
 
 

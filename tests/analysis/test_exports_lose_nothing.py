@@ -17,7 +17,7 @@ from scaling.analysis.table.columns import COLUMNS
 from scaling.analysis.table.load import Journal
 from scaling.base.console import new_console
 from scaling.base.errors import ScalingError
-from scaling.cli.report import report as command
+from scaling.cli.commands.report import report as command
 from scaling.journal.record import RunLine
 from scaling.report.exports import FORMATS, export, trends, write_bencher
 from tests.support.runs import crashed, throttled, with_

@@ -15,7 +15,6 @@ from scaling.base.errors import UsageError
 from scaling.journal.record import Description
 from scaling.machine.topology import Topology, apart, cpu_order, pinning
 from scaling.report.view.plots import regions
-from scaling.study.definition import Options
 from scaling.study.file import study_from
 from scaling.study.plan.budget import FEWEST_WHOLE, RESERVE, by_value, fitted
 from scaling.study.plan.cells import Plan, make_plan
@@ -23,6 +22,7 @@ from scaling.study.plan.groups import MOST_PER_CPU
 from scaling.study.plan.table import cost_of, reservations
 from scaling.study.presets import FEWEST_FOR_INTERVAL
 from tests.support.machines import MACHINES, every_count, machine
+from tests.support.plans import flagged
 from tests.support.studies import FakeStudy
 
 pytestmark = [pytest.mark.slow, pytest.mark.one_build]
@@ -102,7 +102,7 @@ def planned(
     open_files: int | None = None,
     **flags: Any,
 ) -> Plan:
-    options = Options(study="scale", workers=("1..cores", "cpus", "2x-cpus"), **flags)
+    options = flagged(study="scale", workers=("1..cores", "cpus", "2x-cpus"), **flags)
     study = study_from(options, running_build="3.14t")
     time_s = study.time_s
 

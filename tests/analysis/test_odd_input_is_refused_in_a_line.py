@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from scaling.base.errors import ScalingError
 from scaling.machine.topology import Topology
-from scaling.study.definition import OPTIONS, Options
+from scaling.study.definition import OPTIONS
 from scaling.study.file import built_in_studies, built_in_text, read_study, study_from
 from scaling.study.plan.cells import make_plan
 from tests.support.descriptions import description
+from tests.support.plans import flagged
 from workers.services.load.requests_list import read_requests
 from workers.services.load.targets import BadInputError
 
@@ -46,7 +47,7 @@ ODD = [
 def plan(text: str) -> None:
     """Plan a study of this file."""
     file = read_study(text, "mine.toml")
-    study = study_from(Options(study="mine"), running_build="3.14t", file=file)
+    study = study_from(flagged(study="mine"), running_build="3.14t", file=file)
     arms = dict.fromkeys(study.arms, description())
     make_plan(study, arms, Topology(logical_cpus=2, physical_cores=2))
 

@@ -1,64 +1,93 @@
-"""An option of a study is declared once: flags, study files, checks and schema follow from that."""
+"""An option is declared once, as a field: flags, study files, checks and schema follow from it."""
 
 import json
 import tomllib
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import msgspec
 import pytest
-import typer
-from typer.main import get_command
-from typer.testing import CliRunner
+from cyclopts import App
+from hypothesis import given
+from hypothesis import strategies as st
 
 from scaling.base.errors import UsageError
 from scaling.base.version import __version__
 from scaling.cli import COMMANDS
-from scaling.cli.program import Asked, app, takes_asked
-from scaling.study.definition import OPTIONS, Options, Study
-from scaling.study.file import built_in_studies, built_in_text, study_schema
+from scaling.cli.program import NOTHING_ASKED, Asked, app, flags
+from scaling.study import kinds
+from scaling.study.app_options import AppAsked
+from scaling.study.definition import (
+    ENTRY_LISTS,
+    OF_COMMAND_LINE,
+    OPTIONS,
+    REQUIRED,
+    Options,
+    Study,
+    declared,
+    option,
+)
+from scaling.study.file import ENTRY, built_in_studies, built_in_text, read_study, study_schema
 from tests.support.children import ROOT
 from tests.support.cli import Command
 from tests.support.json_schema import faults
+from tests.support.pages import offered, parsed
 
 SCHEMA = study_schema()
 PUBLISHED = sorted((ROOT / "results" / "published").rglob("study.toml"))
 
 
-def parameters(command: str) -> dict[str, Any]:
-    commands: Any = get_command(app)
-    return {each.name: each for each in commands.commands[command].params}
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [
+        ("plan", OPTIONS | OF_COMMAND_LINE),
+        ("run", OPTIONS | OF_COMMAND_LINE),
+        ("app", declared(AppAsked)),
+    ],
+)
+def test_every_option_has_its_flag_with_its_help(command: str, options: dict[str, Any]) -> None:
+    for each in filter(lambda each: each.flag, options.values()):
+        assert offered(command)[each.flag].parameter.help == each.help
 
 
-@pytest.mark.parametrize("command", ["plan", "run"])
-def test_every_option_has_its_flag_with_its_help(command: str) -> None:
-    offered = {flag: each for each in parameters(command).values() for flag in each.opts}
-    for option in OPTIONS.values():
-        if option.flag:
-            assert offered[option.flag].help == option.help
+@pytest.mark.parametrize("command", ["plan", "run", "app", "remedies"])
+def test_what_measures_has_a_budget_of_time(command: str) -> None:
+    assert "--time" in offered(command)
 
 
 def test_every_option_is_a_field_of_the_study_and_a_key_of_its_file() -> None:
-    keys = {field.name for field in msgspec.structs.fields(Study)}
-    unflagged = {"workloads", "application", "source", "overrides"}
-    assert keys - OPTIONS.keys() == unflagged
+    keys = {field.name for field in fields(Study)}
+    assert keys - OPTIONS.keys() == {"workloads", "application", "source", "overrides"}
     properties = SCHEMA["$defs"]["Study"]["properties"]
-    for key, option in OPTIONS.items():
-        assert properties[key]["description"] == option.help
+    for key, each in OPTIONS.items():
+        assert properties[key]["description"] == each.help
     assert properties.keys() - OPTIONS.keys() == {"workloads", "presets"}
+    assert SCHEMA["$defs"]["Workload"]["properties"].keys() == {*ENTRY, "parameters"}
+    assert ENTRY.keys() == {"name", *ENTRY_LISTS}
 
 
-def test_an_option_of_one_workload_is_a_key_of_its_table() -> None:
-    own = {key for key, option in OPTIONS.items() if option.per_workload}
-    assert SCHEMA["$defs"]["Workload"]["properties"].keys() == own | {"name", "parameters"}
+def test_a_field_is_all_that_an_option_needs() -> None:
+    @dataclass(frozen=True, kw_only=True)
+    class Added:
+        shifts: int = option(REQUIRED, kinds.count_up_to(9), "How many shifts.", "--shift")
+
+    def measure(*, asked: Any = None) -> Any:
+        return asked
+
+    measure.__annotations__["asked"] = flags(declared(Added).values())
+    program = App(default_parameter=app.default_parameter, result_action="return_value")
+    program.default(measure)
+    assert program(["--shift", "3"]) == {"shifts": 3}
+    with pytest.raises(UsageError, match="--shift: expected a whole number from 1 to 9, got 10"):
+        program(["--shift", "10"])
 
 
 def test_every_command_is_a_file_and_is_listed_in_order() -> None:
-    commands: Any = get_command(app)
-    assert tuple(commands.commands) == COMMANDS
-    for name in COMMANDS:
-        assert (ROOT / "scaling" / "cli" / f"{name}.py").is_file()
-        assert commands.commands[name].help
+    folder = ROOT / "scaling" / "cli" / "commands"
+    assert set(COMMANDS) == {each.stem for each in folder.glob("[a-z]*.py")}
+    assert COMMANDS[:3] == ("doctor", "interpreters", "ready")
+    assert COMMANDS[-2:] == ("gate", "publish")
+    assert all(app[name].help for name in COMMANDS)
 
 
 def test_version_and_schema_are_printed(command: Command) -> None:
@@ -78,66 +107,64 @@ def test_built_in_studies_are_listed_printed_and_fit_the_schema(command: Command
     assert command("study", "scale").stdout == built_in_text("scale")
 
 
-def test_a_command_keeps_its_own_options() -> None:
-    assert set(parameters("run")) > set(parameters("plan"))
-    assert parameters("run")["output"].help != parameters("plan")["output"].help
-
-
-def test_every_published_study_fits_the_schema() -> None:
+def test_every_published_study_fits_the_schema_and_can_be_asked_again() -> None:
     for path in PUBLISHED:
-        assert faults(tomllib.loads(path.read_text("utf-8")), SCHEMA) == [], path
+        text = path.read_text("utf-8")
+        assert faults(tomllib.loads(text), SCHEMA) == [], path
+        assert read_study(text, path.name).workloads
 
 
-def called(*arguments: str) -> tuple[Asked, dict[str, Any]]:
-    """What a command gets that is called with these arguments."""
-    got: list[tuple[Asked, dict[str, Any]]] = []
-    program = typer.Typer()
-
-    @program.command()
-    @takes_asked
-    def measure(asked: Asked, output: Annotated[Path | None, typer.Option()] = None) -> None:
-        """Measure."""
-        got.append((asked, {"output": output}))
-
-    done = CliRunner().invoke(program, arguments, catch_exceptions=False)
-    assert done.exit_code == 0, done.output
-    (answer,) = got
-    return answer
+def asked_of(*arguments: str) -> Asked:
+    asked: Asked = parsed(["plan", *arguments]).get("asked", NOTHING_ASKED)
+    return asked
 
 
 def test_options_that_are_not_given_are_absent() -> None:
-    asked, own = called()
-    assert asked == Asked(options=Options())
-    assert asked.options.values() == {}
-    assert own == {"output": None}
+    assert asked_of() == Asked()
+    assert Asked().options == Options()
 
 
-def test_flags_arrive_under_the_names_of_the_options() -> None:
-    asked, own = called(
+def test_flags_arrive_under_the_keys_of_the_options() -> None:
+    asked = asked_of(
         *("--workload", "echo", "--workload", "stream,scrape", "--set", "echo.api=streams"),
-        *("--seconds", "0.5", "--blocks", "4", "--no-controls", "--aa-pairs", "--margin", "3%"),
-        *("--scale", "0.01", "--limit", "7200", "--output", "there"),
+        *("--seconds", "0.5", "--blocks", "9", "--blocks", "4", "--no-controls", "--aa-pairs"),
+        *("--arm", "3.14", "--arm", "3.14t,3.14", "--time", "30min", "--margin", "3%"),
     )
-    assert asked.options == Options(
-        workload=("echo", "stream,scrape"),
-        set=("echo.api=streams",),
-        seconds="0.5",
-        blocks="4",
-        controls=False,
-        aa_pairs=True,
-        margin="3%",
-        scale="0.01",
-        limit="7200",
-    )
-    assert asked.options.values()["limit_s"] == 7200.0
-    assert own == {"output": Path("there")}
+    options = asked.options
+    assert options.workload == ("echo", "stream", "scrape")
+    assert [str(each) for each in options.set] == ["echo.api=streams"]
+    assert options.said == {
+        "window_s": 0.5,
+        "blocks": 4,
+        "controls": False,
+        "aa_pairs": True,
+        "arms": ("3.14", "3.14t"),
+        "time_s": 1800.0,
+        "margin": 0.03,
+    }
+
+
+@given(st.data())
+def test_numbers_that_are_refused_do_not_fit_the_schema_and_others_do(
+    data: st.DataObject,
+) -> None:
+    """Of numbers: the bounds of check and schema are the same ones."""
+    numbers = [each for each in OPTIONS.values() if each.kind.of in (int, float)]
+    kind = data.draw(st.sampled_from(numbers)).kind
+    one = data.draw(st.integers(-2, 2_000_000) | st.floats(allow_nan=False, allow_infinity=False))
+    value = [one] if kind.several else one
+    try:
+        kind.check(value, "key")
+    except UsageError:
+        assert faults(value, kind.schema)
+    else:
+        assert faults(value, kind.schema) == []
 
 
 def test_what_has_to_be_prepared_is_kept_separate(tmp_path: Path) -> None:
-    asked, _ = called("--path", str(tmp_path), "--with", "my-package", "--pgo")
-    wanted = asked.wanted
+    wanted = asked_of("--path", str(tmp_path), "--with", "my-package", "--pgo").wanted
     assert (wanted.paths, wanted.requirements, wanted.pgo) == (
         [str(tmp_path)], ("my-package",), True
     )  # fmt: skip
     with pytest.raises(UsageError, match="no such folder"):
-        _ = called("--path", str(tmp_path / "nowhere"))[0].wanted
+        _ = asked_of("--path", str(tmp_path / "nowhere")).wanted

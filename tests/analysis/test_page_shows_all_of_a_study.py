@@ -17,10 +17,10 @@ from scaling.report.output import write_again
 from scaling.report.page import page, tables_markdown
 from scaling.report.study_file import study_file
 from scaling.report.view.view import view_of
-from scaling.study.definition import Options
 from scaling.study.file import read_study, study_from
 from tests.support.cli import Command
 from tests.support.html_outline import Element, Outline
+from tests.support.plans import flagged
 from tests.support.published import FOLDERS, PUBLISHED, study_of
 from tests.support.runs import crashed, with_, with_speed
 from tests.support.studies import FakeStudy, Variants
@@ -183,7 +183,7 @@ def test_the_study_file_asks_for_the_same_study(tmp_path: Path) -> None:
         text = study_file(asked)
         (tmp_path / "study.toml").write_text(text, encoding="utf-8")
         assert read_study(text, "study.toml").values["seed"] == asked.seed
-        again = study_from(Options(study=str(tmp_path / "study.toml")), running_build="3.14")
+        again = study_from(flagged(study=str(tmp_path / "study.toml")), running_build="3.14")
         document = json.loads(json.dumps(again.document))  # as a journal has it
         for key, value in asked.study.items():
             # Only `scaling app` asks for an application, and only 1.x for a precision.

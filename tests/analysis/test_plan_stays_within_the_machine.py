@@ -24,7 +24,6 @@ from scaling.journal.record import (
     decode_record,
 )
 from scaling.machine.identity import open_files_limit
-from scaling.study import load
 from scaling.study.plan.cells import Plan
 from scaling.study.plan.groups import memory_bytes
 from scaling.study.plan.refusals import (
@@ -41,7 +40,6 @@ from tests.support.cli import BUILD, Command
 from tests.support.descriptions import COMPUTE, ECHO
 from tests.support.plans import ECHO_FILE, planned
 from tests.support.servers import ready, responder_command
-from workers.services.load import options
 
 GIB = 1 << 30
 HARD = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
@@ -240,8 +238,6 @@ def test_connections_need_a_port_each_at_their_end(
             "2 workers: stalled=3 needs as many rooms",
         ),
         ({"room": 1, "stalled": 1}, "2 workers: stalled=1 needs as many rooms"),
-        ({"room": 10, "message_bytes": 1 << 20}, None),
-        ({"room": 10, "message_bytes": 1 + (1 << 20)}, "expected at most 1,048,576"),
     ],
 )
 def test_connections_are_in_rooms_of_one_size(
@@ -251,16 +247,12 @@ def test_connections_are_in_rooms_of_one_size(
     assert (found is None) if reason is None else reason in (found or "")
 
 
-def test_a_generator_and_the_plan_have_the_same_limits() -> None:
-    assert load.MESSAGE_BYTES_MOST == options.MESSAGE_BYTES_MOST
-    assert load.CONNECTIONS_MOST == options.CONNECTIONS_MOST
-
-
 @pytest.mark.parametrize(("in_flight", "possible"), [(100_000, True), (100_001, False)])
 def test_more_connections_than_the_generator_makes_are_not_planned(
     in_flight: int, possible: bool
 ) -> None:
-    served = replace(SERVED, served=True)
+    connections = replace(SERVED.parameters["connections"], at_most=100_000)
+    served = replace(SERVED, served=True, parameters={"connections": connections})
     assert (too_many_connections(served, cell(2), in_flight) is None) is possible
     assert too_many_connections(replace(served, served=False), cell(2), in_flight) is None
 

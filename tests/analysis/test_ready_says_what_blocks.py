@@ -173,7 +173,7 @@ def test_bad_input_is_said_in_a_line(
 def test_app_says_what_blocks_and_goes_on(
     examined: Callable[[Readiness], object], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    from scaling.cli.ready import say_what_blocks
+    from scaling.cli.app_steps import say_what_blocks
 
     examined(of(SOUND, LXML))
     console = Console(file=(tmp_path / "said").open("w"), width=200)
@@ -195,7 +195,7 @@ def test_app_stops_where_a_package_cannot_be_installed(
     examined: Callable[[Readiness], object], tmp_path: Path
 ) -> None:
     """uv would say so for each version that there ever was."""
-    from scaling.cli.ready import say_what_blocks
+    from scaling.cli.app_steps import say_what_blocks
 
     nothing = Package(
         name="psycopg-binary", version="3.3.9", has="nothing", needed_by=("psycopg",),

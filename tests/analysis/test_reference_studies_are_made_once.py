@@ -17,11 +17,12 @@ import yaml
 
 import noxfile
 from scaling.builds import interpreters
-from scaling.study.application import AppAsked, application_study
+from scaling.study.app_options import AppAsked
+from scaling.study.application import application_study
 from scaling.study.file import built_in_studies, load_study_file
-from tests.analysis.test_examples_of_pages_work import parsed
 from tests.support.children import PATIENCE_S, ROOT
 from tests.support.cli import BUILD, environment
+from tests.support.pages import parsed
 
 MOST_MINUTES, MOST_MINUTES_IN_FULL, BATCH_MINUTES = 25, 90, 150
 NO_STUDY = 'name = "broken"\ncommand = "run --study no-such"\nminutes = 1\nbatch = 1'

@@ -1,5 +1,6 @@
 """`--scale` multiplies what a workload calls its amounts, and nothing hides that it was done."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -33,7 +34,7 @@ def planned(text: str = STUDY, **options: Any) -> Plan:
     return plans.planned(text, workloads={"naps:Nap": NAP}, **options)
 
 
-def parameters(plan: Plan, workload: str) -> dict[str, list[object]]:
+def parameters(plan: Plan, workload: str) -> Mapping[str, list[object]]:
     (entry,) = (each for each in plan.study.workloads if each.name == workload)
     return entry.parameters
 

@@ -23,13 +23,11 @@ import msgspec
 import psutil
 import pytest
 import trustme
-import typer
 from distributed import Client, Security
 from filelock import FileLock
-from typer.testing import CliRunner
 
 from scaling.base.errors import ScalingError, UsageError
-from scaling.cli.program import Asked, arguments_of, takes_asked
+from scaling.cli.program import Asked
 from scaling.journal.file import FILE_NAME
 from scaling.journal.reading import read_lines
 from scaling.journal.record import RunLine
@@ -38,6 +36,7 @@ from scaling.run.cluster import connected, hosts_of, kept, require_encryption
 from scaling.run.cluster_host import Answer, Request, quiet
 from tests.support.children import PATIENCE_S, ROOT
 from tests.support.cli import BUILD, Command, environment
+from tests.support.pages import parsed
 
 pytestmark = pytest.mark.one_build
 
@@ -357,24 +356,15 @@ def test_each_host_is_asked_what_was_asked_here() -> None:
         *("--arm", "3.14", "--arm", "3.14t", "--workers", "1,2", "--no-aa-pairs", "--alternate"),
         *("--seed", "3", "--with", "one", "--with", "two>=1", "--path", ".", "--pgo"),
     ]
-    first = parsed(arguments)
-    assert first.options.flags
-    assert parsed(arguments_of(first)) == first
+    first = asked_of(arguments)
+    assert first.options.said
+    assert asked_of(first.arguments) == first
 
 
-def parsed(arguments: list[str]) -> Asked:
+def asked_of(arguments: list[str]) -> Asked:
     """What a command with the options of a study gets."""
-    found = []
-    app = typer.Typer()
-
-    @app.command()
-    @takes_asked
-    def command(asked: Asked) -> None:
-        found.append(asked)
-
-    done = CliRunner().invoke(app, arguments)
-    assert done.exit_code == 0, done.output
-    return found[0]
+    asked: Asked = parsed(["plan", *arguments])["asked"]
+    return asked
 
 
 def test_the_engine_sends_nothing_but_heartbeats_in_a_window() -> None:

@@ -18,8 +18,8 @@ from scaling.analysis.statistics.intervals import both_ends
 from scaling.analysis.tables.study import read
 from scaling.journal.record import Description
 from scaling.run.session import Replay
-from scaling.study.application import AppAsked, application_study
-from scaling.study.definition import Options
+from scaling.study.app_options import AppAsked
+from scaling.study.application import application_study
 from scaling.study.file import study_from
 from scaling.study.plan.budget import (
     ENOUGH_HEADLINE,
@@ -36,7 +36,7 @@ from scaling.study.questions import OVER_PROCESSES, THROUGHPUT
 from tests.support.cli import BUILD, Command
 from tests.support.descriptions import ECHO
 from tests.support.driving import Measured, believes, driven, opened
-from tests.support.plans import ECHO_FILE, TWO_CORES, planned
+from tests.support.plans import ECHO_FILE, TWO_CORES, flagged, planned
 from tests.support.published import FOLDERS, study_of
 from tests.support.studies import one, where
 
@@ -111,7 +111,7 @@ def app_plan(here: Description, **options: Any) -> Plan:
     """The plan of `scaling app` on two cores."""
     file = application_study(AppAsked(application="shop.main:app"))
     study = study_from(
-        Options(study=file.values["name"], **options), running_build="3.14t", file=file
+        flagged(study=file.values["name"], **options), running_build="3.14t", file=file
     )
     make = partial(make_plan, descriptions=dict.fromkeys(study.arms, here), topology=TWO_CORES)
     return make(study) if study.time_s is None else fitted(study, study.time_s, TWO_CORES, make)

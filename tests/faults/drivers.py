@@ -24,9 +24,9 @@ from scaling.run.child import Ending, run_child
 from scaling.run.measure import ChildNeeds, Prepared, measure, prepared
 from scaling.run.progress import PlainLines
 from scaling.run.services import Services
-from scaling.study.definition import Options
 from tests.faults.checks import After, Key, Try, checked, wrong
 from tests.support.cli import BUILD
+from tests.support.plans import flagged
 
 PATIENCE_S = 150.0  # it bounds a hang, and measures nothing
 LIMIT_S = 5.0  # for a child to start and to end, in place of minutes
@@ -47,7 +47,7 @@ def study(own: Sequence[Path] = (), **options: Any) -> Iterator[Prepared]:
         "workers": ("1",),
         "loop": ("asyncio",),
     } | options
-    flags = Options(controls=False, aa_pairs=False, **asked)
+    flags = flagged(controls=False, aa_pairs=False, **asked)
     needs = ChildNeeds(paths=[str(each) for each in own])
     with prepared(flags, needs, lambda text: None) as ready:
         yield ready

@@ -20,12 +20,12 @@ from scaling.journal.record import CeilingLine, Cell, RunLine
 from scaling.machine.topology import Topology
 from scaling.run.progress import PlainLines
 from scaling.run.session import Batch, Done, drive
-from scaling.study.definition import Options
 from scaling.study.file import study_from
 from scaling.study.plan.cells import Plan, make_plan
 from scaling.study.plan.order import PlannedRun
 from tests.faults.checks import After, Fault, Key, Try, checked, key_of, records, wrong
 from tests.support.descriptions import description
+from tests.support.plans import flagged
 from tests.support.runs import with_
 from tests.support.studies import FakeStudy
 
@@ -40,7 +40,7 @@ FRAME_EVERY = 10  # of the flipped bytes: a frame takes 20 ms
 
 def _plan() -> Plan:
     """Two blocks of echo with one worker and with two."""
-    asked = Options(
+    asked = flagged(
         workload=("echo",), workers=("1,2",), blocks=2, seconds=1.0, controls=False, aa_pairs=False
     )
     study = study_from(asked, running_build="3.14t")

@@ -14,17 +14,15 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from scaling.analysis.table.columns import columns_markdown
 from scaling.base.errors import UsageError
 from scaling.builds.settings import SETTINGS
 from scaling.builds.settings.setting import Setting
 from scaling.cli import COMMANDS
-from scaling.cli.program import app
+from scaling.cli.program import EXAMPLE, app
 from scaling.report.index import write_index
 from scaling.report.programs import write_programs
-from scaling.study.definition import OPTIONS, Option
+from scaling.study.definition import ENTRY_LISTS, OPTIONS, Option
 from scaling.study.file import built_in_studies, built_in_summary
 from scaling.study.services import SERVICES
 from tests.support.children import ROOT
@@ -37,8 +35,6 @@ FOLDERS = ("*.md", "[a-z]*/*.md", "results/findings/*.md")
 FILES = sorted(file for each in FOLDERS for file in ROOT.glob(each))
 TEXTS = {file.relative_to(ROOT).as_posix(): file.read_text(encoding="utf-8") for file in FILES}
 PART = re.compile(r"(<!-- generated (\w+) -->\n).*?(<!-- end of \2 -->)", re.DOTALL)
-EXAMPLE = "Example: "
-PROGRAM: Any = typer.main.get_command(app)  # what click makes of the commands
 
 type Rows = Iterator[Sequence[str]]
 PARTS: dict[str, Callable[[], str]] = {"columns": columns_markdown}
@@ -78,25 +74,42 @@ def _summary_of(file: Path) -> str:
 @part("command", "what it does", "example")
 def commands() -> Rows:
     for name in COMMANDS:
-        each = PROGRAM.commands[name]
-        yield _code(name), _summary(each.help), _code(each.epilog.removeprefix(EXAMPLE))
+        yield _code(name), _summary(app[name].help), _code(example_of(name))
+
+
+def example_of(command: str) -> str:
+    """The example at the end of a command's `--help`."""
+    text = app[command].help_epilogue
+    assert isinstance(text, str)
+    return text.removeprefix(EXAMPLE)
+
+
+def offered(command: str) -> dict[str, Any]:
+    """What a command's `--help` lists, by its flags: `--pin/--no-pin`."""
+    listed = app[command].assemble_argument_collection(default_parameter=app.default_parameter)
+    return {"/".join(each.names): each for each in listed if each.show}
+
+
+def parsed(words: Sequence[str]) -> dict[str, Any]:
+    """What a command gets from these words; raises where it does not take them."""
+    _, bound, _ = app.parse_args(words, exit_on_error=False, print_error=False)
+    return dict(bound.arguments)
 
 
 @part("option", "key in a study file", "what it does")
 def options() -> Rows:
-    keys = {each.parameter: _key(each) for each in OPTIONS.values() if each.flag}
-    for each in PROGRAM.commands["plan"].params:
-        if each.rich_help_panel:  # others are of this command alone
-            flags = "/".join([*each.opts, *each.secondary_opts])
-            flags_and_value = _code(f"{flags} {each.metavar or ''}".strip())
-            yield flags_and_value, keys.get(each.name, ""), each.help
+    keys = {each.flag: _key(each) for each in OPTIONS.values() if each.flag}
+    for flags, each in offered("plan").items():
+        if flags != "--output":  # it is of this command alone
+            value = each.parameter.metavar or ""
+            yield _code(f"{flags} {value}".strip()), keys.get(flags, ""), each.parameter.help or ""
     for option in OPTIONS.values():
         if not option.flag:
             yield "", _key(option), option.help
 
 
 def _key(option: Option) -> str:
-    return _code(option.key) + " (of a workload, too)" * option.per_workload
+    return _code(option.key) + " (of a workload, too)" * (option.key in ENTRY_LISTS)
 
 
 @part("setting", "what it is", "set by")

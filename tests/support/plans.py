@@ -5,7 +5,7 @@ from typing import Any
 
 from scaling.journal.record import Cell, Description, ParameterValue, WorkloadFacts
 from scaling.machine.topology import Topology
-from scaling.study.definition import Options, Study
+from scaling.study.definition import OF_COMMAND_LINE, OPTIONS, Options, Study
 from scaling.study.file import read_study, study_from
 from scaling.study.plan.cells import Plan, make_plan
 from scaling.study.plan.refusals import refusal
@@ -15,9 +15,29 @@ ECHO_FILE = "[[workloads]]\nname = 'echo'\n"
 TWO_CORES = Topology(logical_cpus=2, physical_cores=2)
 
 
-def asked(text: str = ECHO_FILE, **options: Any) -> Study:
-    """The study of a file mine.toml with this text, and of these options."""
-    made = Options(**{"study": "mine", **options})
+FLAGS = {
+    each.flag.partition("/")[0].removeprefix("--").replace("-", "_"): each
+    for each in (*OF_COMMAND_LINE.values(), *OPTIONS.values())
+    if each.flag
+}
+
+
+def flagged(**flags: Any) -> Options:
+    """What flags ask, by their Python names: texts as typed, numbers, and switches as they are."""
+    given = {}
+    for name, value in flags.items():
+        each = FLAGS[name]
+        texts = list(map(str, value if isinstance(value, list | tuple) else [value]))
+        if texts and value is not None:
+            flag = each.flag.partition("/")[0]
+            is_switch = isinstance(value, bool)
+            given[each.key] = value if is_switch else each.kind.of_texts(texts, flag)
+    return Options.of(given)
+
+
+def asked(text: str = ECHO_FILE, **flags: Any) -> Study:
+    """The study of a file mine.toml with this text, and of these flags."""
+    made = flagged(**{"study": "mine", **flags})
     file = read_study(text, f"{made.study}.toml")
     return study_from(made, running_build="3.14t", file=file)
 
@@ -29,16 +49,16 @@ def planned(
     arms: Mapping[str, Description] | None = None,
     topology: Topology = TWO_CORES,
     limits: Mapping[str, Any] = {},
-    **options: Any,
+    **flags: Any,
 ) -> Plan:
     """The plan of the study of such a file, where every arm has the usual `workloads` and these.
 
     `arms` have descriptions of their own; `limits` are those of the machine, as `make_plan` has
-    them. Controls are left out unless `options` or the file ask for them.
+    them. Controls are left out unless `flags` or the file ask for them.
     """
     if "controls" not in text:
-        options.setdefault("controls", False)
-    study = asked(text, **options)
+        flags.setdefault("controls", False)
+    study = asked(text, **flags)
     described = description(workloads={**WORKLOADS, **workloads})
     descriptions = arms if arms is not None else dict.fromkeys(study.arms, described)
     return make_plan(study, descriptions, topology, **limits)

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from scaling.base.errors import UsageError
 from scaling.machine.topology import Topology, cpu_order, pinning
-from scaling.study.definition import Options
 from scaling.study.file import study_from
 from scaling.study.plan.cells import Plan, make_plan
 from tests.support.children import Own, finish, measured
 from tests.support.descriptions import description
 from tests.support.machines import TWO_NODES
+from tests.support.plans import flagged
 from workers.cell import Cell, CellError, read_cell
 from workers.host.models import MODELS, refusal
 
@@ -46,7 +46,7 @@ def test_workers_share_a_core_only_when_the_region_says_so(
 
 
 def planned(*, pin: bool, affinity: tuple[int, ...] | None = (0, 1)) -> Plan:
-    options = Options(workload=("echo",), workers=("1,3",), pin=pin, controls=False)
+    options = flagged(workload=("echo",), workers=("1,3",), pin=pin, controls=False)
     study = study_from(options, running_build="3.14t")
     where = Topology(logical_cpus=2, physical_cores=2, cores=((0,), (1,)), affinity=affinity)
     return make_plan(study, {"3.14t": description()}, where)

@@ -67,9 +67,14 @@ class Rounds:
     delay: str
 
 
-def parameter[T](default: T, summary: str, *, at_least: float | None = None) -> T:
-    """Declare a parameter: its default value, what it means (with its unit), its smallest value."""
-    metadata = {"summary": summary, "at_least": at_least}
+def parameter[T](
+    default: T, summary: str, *, at_least: float | None = None, at_most: float | None = None
+) -> T:
+    """Declare a parameter: its default value, what it means (with its unit), its bounds.
+
+    A default of 0 may be outside them: it turns off what the parameter is about.
+    """
+    metadata = {"summary": summary, "at_least": at_least, "at_most": at_most}
     field: T = dataclasses.field(default=default, metadata=metadata)
     return field
 
@@ -244,6 +249,7 @@ def _parameters_of(workload: type[Workload]) -> dict[str, dict[str, Any]]:
             "default": field.default,
             "choices": choices,
             "at_least": field.metadata.get("at_least"),
+            "at_most": field.metadata.get("at_most"),
             "summary": field.metadata.get("summary", ""),
         }
     parts = [workload.rounds.amount, workload.rounds.part] if workload.rounds else []
@@ -279,9 +285,14 @@ def _check(owner: str, name: str, value: object, expected: dict[str, Any]) -> No
         raise ParameterError(
             f"{owner}.{name}: expected one of {', '.join(expected['choices'])}, got {value!r}"
         )
-    least = expected["at_least"]
-    if least is not None and isinstance(value, int | float) and value < least:
+    is_off = value == 0 and expected["default"] == 0
+    if is_off or not isinstance(value, int | float):
+        return
+    least, most = expected["at_least"], expected["at_most"]
+    if least is not None and value < least:
         raise ParameterError(f"{owner}.{name}: expected at least {least:g}, got {value!r}")
+    if most is not None and value > most:
+        raise ParameterError(f"{owner}.{name}: expected at most {most:,}, got {value!r}")
 
 
 # ----------------------------------------------------------------------------------------- own code

@@ -11,6 +11,7 @@ from importlib.metadata import version
 from typing import Any, ClassVar, Literal
 
 from workers import Worker, parameter
+from workers.limits import CONNECTIONS_MOST, MESSAGE_BYTES_MOST, RATE_LEAST, RATE_MOST
 from workers.worker.shared import Meeting, meeting
 from workers.workloads.parts.first_request import first_request
 from workers.workloads.parts.served import Served
@@ -47,16 +48,21 @@ class Broadcast(Served):
     sent = "messages"
     keep_alive: ClassVar[bool] = True  # type: ignore[misc]  # they last as long as the run
 
-    connections: int = parameter(50, "connections per worker", at_least=1)
+    connections: int = parameter(50, "connections per worker", at_least=1, at_most=CONNECTIONS_MOST)
     rate_per_s: float = parameter(
-        100.0, "messages due per second, all rooms and workers together", at_least=0.01
+        100.0,
+        "messages due per second, all rooms and workers together",
+        at_least=RATE_LEAST,
+        at_most=RATE_MOST,
     )
     server: Literal["aiohttp", "starlette"] = parameter(
         "aiohttp", "aiohttp.web, or Starlette on uvicorn with websockets"
     )
     protocol: Literal["websocket", "sse"] = parameter("websocket", "how messages are sent")
     room: int = parameter(10, "members of a room", at_least=1)
-    message_bytes: int = parameter(64, "bytes of a message, at most 1 MiB", at_least=NUMBER)
+    message_bytes: int = parameter(
+        64, "bytes of a message, at most 1 MiB", at_least=NUMBER, at_most=MESSAGE_BYTES_MOST
+    )
     through: Literal["loops", "broker"] = parameter("loops", "how messages reach other workers")
     sending: Literal["queues", "in-turn"] = parameter("queues", "how a room's members are sent to")
     stalled: int = parameter(0, "members that stop reading", at_least=0)

@@ -6,6 +6,7 @@ from typing import Any
 
 from workers import Worker, parameter
 from workers.cell import share
+from workers.limits import CONNECTIONS_MOST
 from workers.services.values import letters
 from workers.workloads.parts.first_request import FirstAnswer, first_answer
 from workers.workloads.parts.served import WITHOUT_HTTPTOOLS, Served
@@ -42,7 +43,9 @@ class Gateway(Served):
     services = ("postgres", "responder")
     alone = "its services answer after a delay"
 
-    connections: int = parameter(512, "connections per worker", at_least=1)
+    connections: int = parameter(
+        512, "connections per worker", at_least=1, at_most=CONNECTIONS_MOST
+    )
     deadline_ms: int = parameter(1_000, "ms until a request is given up; 0: never", at_least=0)
     in_flight_limit: int = parameter(
         0, "requests in flight per worker beyond which one is refused; 0: no limit", at_least=0

@@ -63,12 +63,15 @@ class Uneven(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ParameterFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """One parameter of a workload: its type's name, default and limits."""
+    """One parameter of a workload: its type's name, default and bounds; a default of 0 may be
+    outside them.
+    """
 
     type: str
     default: ParameterValue = None
     choices: list[str] | None = None
     at_least: float | None = None
+    at_most: float | None = None
     summary: str = ""
 
 

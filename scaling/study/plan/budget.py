@@ -15,8 +15,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-import msgspec
-
 from scaling.base.errors import UsageError
 from scaling.base.formats import duration, listed, plural
 from scaling.machine.topology import Topology
@@ -84,7 +82,7 @@ def fitted(study: Study, time_s: float, topology: Topology, make: Callable[..., 
         UsageError: it has finite work, whose time is not known, nothing of it can be run, or even
             the fewest blocks of the fewest cells take longer.
     """
-    study = msgspec.structs.replace(study, time_s=None)
+    study = replace(study, time_s=None)
     whole = make(study, free_bytes=math.inf)
     _require_known_time(whole)
     asked = [entry.counts for entry in whole.study.workloads[: len(study.workloads)]]
@@ -106,9 +104,7 @@ def fitted(study: Study, time_s: float, topology: Topology, make: Callable[..., 
             f"no interval. Ask for more time, or for less with --workload, --arm or --loop"
         )
     plan = make(_with(study, asked, every[:kept], topology))
-    chosen = msgspec.structs.replace(
-        plan.study, blocks=blocks.whole, headline_blocks=blocks.headline or None
-    )
+    chosen = replace(plan.study, blocks=blocks.whole, headline_blocks=blocks.headline or None)
     left_out = sorted(_own_counts(whole) - _own_counts(plan))
     without = f"N = {listed(map(str, left_out))} left out" if left_out else "no N left out"
     note = f"fitted to {duration(time_s)}: {blocks_in_words(chosen)}, {without}"
@@ -164,8 +160,8 @@ def _with(
     for entry, own in zip(study.workloads, asked, strict=True):
         needed = [n for n in _needed(own, topology) if n <= topology.usable_cpus]
         if kept := [n for n in own if n in (*counts, *needed)]:
-            entries.append(msgspec.structs.replace(entry, workers=tuple(kept)))
-    return msgspec.structs.replace(study, workers=tuple(sorted(counts)), workloads=tuple(entries))
+            entries.append(replace(entry, workers=tuple(kept)))
+    return replace(study, workers=tuple(sorted(counts)), workloads=tuple(entries))
 
 
 def _require_known_time(plan: Plan) -> None:

@@ -13,13 +13,7 @@ from scaling.journal.record import (
     WorkloadNote,
 )
 from scaling.study.definition import Study
-from scaling.study.load import (
-    CONNECTIONS_MOST,
-    MESSAGE_BYTES,
-    MESSAGE_BYTES_MOST,
-    ROOM,
-    STALLED,
-)
+from scaling.study.load import ROOM, STALLED
 from scaling.study.services import SERVICES, beside, in_front
 
 # ---------------------------------------------------------------------------------------- in flight
@@ -178,11 +172,12 @@ def too_few_ports(
 
 def too_many_connections(facts: WorkloadFacts, cell: Cell, in_flight: int | None) -> str | None:
     """Why the load generator does not make so many connections; None if it does."""
-    if not facts.served or (in_flight or 0) <= CONNECTIONS_MOST:
+    most = facts.parameters[facts.in_flight].at_most if facts.served and facts.in_flight else None
+    if most is None or in_flight is None or in_flight <= most:
         return None
     return (
         f"{plural(cell.workers, 'worker')}: {in_flight:,} connections, and the load generator "
-        f"makes {CONNECTIONS_MOST:,} at most"
+        f"makes {most:,.0f} at most"
     )
 
 
@@ -241,8 +236,8 @@ def too_few_for_each(facts: WorkloadFacts, cell: Cell) -> str | None:
 
 
 def unfit_for_rooms(cell: Cell, in_flight: int | None) -> str | None:
-    """Why so many connections, or its messages, cannot be in rooms; None if they can."""
-    room, stalled, message_bytes = map(cell.parameters.get, (ROOM, STALLED, MESSAGE_BYTES))
+    """Why so many connections cannot be in rooms; None if they can."""
+    room, stalled = map(cell.parameters.get, (ROOM, STALLED))
     if not isinstance(room, int) or in_flight is None:
         return None
     rooms, rest = divmod(in_flight, room)
@@ -256,8 +251,6 @@ def unfit_for_rooms(cell: Cell, in_flight: int | None) -> str | None:
             f"{plural(cell.workers, 'worker')}: {STALLED}={stalled} needs as many rooms, with a "
             f"member that reads in each, and there are {rooms:,} of {room:,}"
         )
-    if isinstance(message_bytes, int) and message_bytes > MESSAGE_BYTES_MOST:
-        return f"{MESSAGE_BYTES}={message_bytes}: expected at most {MESSAGE_BYTES_MOST:,}"
     return None
 
 

@@ -6,16 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from workers.limits import CONNECTIONS_MOST, MESSAGE_BYTES_MOST, RATE_LEAST, RATE_MOST
 from workers.services.load.part import ARRIVALS, Load, Overload
 from workers.services.load.requests_list import TYPES, Request, read_requests
 from workers.services.load.targets import ROOMS, BadInputError, Target, parse_target
 
-RATE_LEAST, RATE_MOST = 0.01, 1_000_000
 SECONDS_MOST = 3_600
-CONNECTIONS_MOST = 100_000
 PROCESSES_MOST = 64
 REQUESTS_MOST = 50_000_000
-MESSAGE_BYTES_MOST = 1 << 20  # that websockets and aiohttp take, unless told otherwise
 OVERLOAD = {"FACTOR": (0.01, 1_000), "AFTER_S": (0, SECONDS_MOST), "S": (0, SECONDS_MOST)}
 MODULE = "workers.services.load"
 REQUESTS = f"JSON lines with any of: {' '.join(TYPES)}"

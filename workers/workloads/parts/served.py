@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal, Protocol
 
 from workers import Worker, Workload, parameter
 from workers.host.inbound import BACKLOG
+from workers.limits import CONNECTIONS_MOST, RATE_LEAST, RATE_MOST
 from workers.workloads.parts.applications import ApplicationError
 from workers.workloads.parts.first_request import first_request
 from workers.workloads.parts.servers import BaseServer
@@ -213,9 +214,12 @@ class Served(Workload):
     alone: ClassVar[str | None] = None
     settle_s = 0.05  # from the first request of a slice
 
-    connections: int = parameter(16, "connections per worker", at_least=1)
+    connections: int = parameter(16, "connections per worker", at_least=1, at_most=CONNECTIONS_MOST)
     rate_per_s: float = parameter(
-        0.0, "requests due per second, all workers together; 0: a closed loop", at_least=0
+        0.0,
+        "requests due per second, all workers together; 0: a closed loop",
+        at_least=RATE_LEAST,
+        at_most=RATE_MOST,
     )
     arrivals: Literal["poisson", "constant"] = parameter("poisson", "gaps between due times")
     keep_alive: bool = parameter(True, "keep connections open; else each request opens one")

@@ -1,10 +1,10 @@
 """`scaling doctor`: what on this machine disturbs measurements."""
 
 from scaling.base.console import new_console
-from scaling.cli.program import app
+from scaling.cli.program import command
 
 
-@app.command(epilog="Example: scaling doctor")
+@command(10, "doctor")
 def doctor() -> None:
     """Check this machine for what disturbs measurements, and say what to do about it."""
     from scaling.machine.doctor import examine, report, worst

@@ -4,24 +4,22 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from cyclopts import Parameter
 
 from scaling.base.console import new_console, say
-from scaling.cli.program import Asked, app, takes_asked
+from scaling.cli.program import NOTHING_ASKED, Asked, command
+
+MEASURED = (
+    "Also print what is measured in this folder, and what remains. Without options that describe "
+    "a study, it is the folder's own study."
+)
 
 
-@app.command(epilog="Example: scaling plan --study compare --workers 1,2,4")
-@takes_asked
+@command(50, "plan --study compare --workers 1,2,4")
 def plan(
-    asked: Asked,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Also print what is measured in this folder, and what remains. Without options "
-            "that describe a study, it is the folder's own study.",
-        ),
-    ] = None,
+    asked: Asked = NOTHING_ASKED,
+    *,
+    output: Annotated[Path | None, Parameter(help=MEASURED, metavar="DIR")] = None,
 ) -> None:
     """Print what a study would run, what it cannot run and why, and how long it would take."""
     from scaling.analysis.forecast import forecast
@@ -37,7 +35,7 @@ def plan(
                 say(console, line)
         return
     measured = read_runs(output, progress)
-    same = asked.options.is_empty
+    same = not asked.flags
     file = measured.file if same else None
     with prepared(asked.options, asked.wanted, progress, file) as ready:
         console.print(shown(work_in(measured, ready, same=same)))

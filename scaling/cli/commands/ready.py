@@ -1,56 +1,57 @@
 """`scaling ready`: whether what an application requires can be used on a free-threaded build."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from cyclopts import Parameter
 from rich.console import Console
 
 from scaling.base.console import new_console, say
-from scaling.base.errors import ScalingError, UsageError
-from scaling.cli.program import app, folder
+from scaling.base.errors import UsageError
+from scaling.cli.program import HERE, Json, command, folder
 
 NEXT = "3.15t"  # shown beside 3.14t where it is on this machine
 # Files that say what an application requires, the most exact first; beside it or one folder up.
 FILES = ("pylock.toml", "uv.lock", "requirements.txt", "pyproject.toml")
 
 
-@app.command(epilog="Example: scaling ready -r requirements.txt")
+@command(30, "ready -r requirements.txt")
 def ready(
     packages: Annotated[
-        list[str] | None, typer.Argument(metavar="PACKAGE", help="Requirements, as for pip.")
-    ] = None,
+        tuple[str, ...], Parameter(name="PACKAGE", help="Requirements, as for pip.")
+    ] = (),
+    /,
+    *,
     requirements: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--requirements",
-            "-r",
-            metavar="FILE",
+        tuple[Path, ...],
+        Parameter(
+            alias="-r",
             help="requirements.txt, pyproject.toml, pylock.toml or uv.lock.",
+            metavar="FILE",
         ),
-    ] = None,
+    ] = (),
     constraints: Annotated[
-        list[Path] | None,
-        typer.Option("--constraints", "-c", metavar="FILE", help="A constraints file, as for pip."),
-    ] = None,
+        tuple[Path, ...],
+        Parameter(alias="-c", help="A constraints file, as for pip.", metavar="FILE"),
+    ] = (),
     application: Annotated[
         str,
-        typer.Option(
-            "--app",
-            metavar="MODULE:NAME",
+        Parameter(
+            name="--app",
             help="Also import this application; without -r, the files beside it are read.",
+            metavar="MODULE:NAME",
         ),
     ] = "",
     path: Annotated[
-        Path, typer.Option(metavar="DIR", help="Folder that the application is imported from.")
-    ] = Path(),
+        Path, Parameter(help="Folder that the application is imported from.", metavar="DIR")
+    ] = HERE,
     build: Annotated[
-        bool, typer.Option("--build", help="Build what has only a source, at most 10 min each.")
+        bool, Parameter(help="Build what has only a source, at most 10 min each.")
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Check that every package installs on 3.14t and leaves the GIL off. Exit code 1 if not."""
     from scaling.builds.cpython import parse_build
@@ -60,16 +61,17 @@ def ready(
     from scaling.builds.ready.resolve import Required
     from scaling.report.ready import ready_grid, ready_json
     from scaling.report.render.terminal import table
-    from scaling.study.application import FREE, study_name
+    from scaling.study.app_options import FREE
+    from scaling.study.application import study_name
 
     own = None
     if application:
         study_name(application)  # raises where it is no application
         own = application.partition(":")[0], folder(path)
-    files = requirements or ([_beside(own[1])] if own and not packages else [])
+    files = requirements or ((_beside(own[1]),) if own and not packages else ())
     if not (packages or files):
         raise UsageError("name packages, a file of requirements with -r, or --app MODULE:NAME")
-    required = Required(names=packages or (), files=files, constraints=constraints or ())
+    required = Required(names=packages, files=files, constraints=constraints)
     errors = new_console(stderr=True)
     note = partial(say, errors)
     interpreters = [ensure([FREE], say=note)[FREE], *survey([parse_build(NEXT)])[:1]]
@@ -78,46 +80,12 @@ def ready(
         with _bar(errors, each.build) as progress:
             one = examine(required, each, build=build, application=own, say=note, progress=progress)
             found.append(one)
-    if json:
+    if as_json:
         say(new_console(), ready_json(found))
     else:
         console = new_console()
         console.print(table(ready_grid(found), console))
     raise SystemExit(1 if found[0].blocking else 0)
-
-
-def say_what_blocks(
-    names: Sequence[str], files: Sequence[Path], build: str, to: Console, python: Path | None = None
-) -> None:
-    """Print what of a user's requirements blocks `build`, before an environment is made of them.
-
-    With `python`, of what is installed in that environment. What cannot be found out is said in a
-    line, too: what comes next may still succeed.
-
-    Raises:
-        UsageError: a package cannot be installed, so no environment can be made.
-    """
-    from scaling.builds.cpython import inspect
-    from scaling.builds.interpreters import ensure
-    from scaling.builds.ready.examine import examine, examine_installed
-    from scaling.builds.ready.resolve import Required
-    from scaling.report.ready import blocking_lines
-
-    note = partial(say, to)
-    interpreter = inspect(python) if python else ensure([build], say=note)[build]
-    try:
-        if python:
-            found = examine_installed(python, interpreter, say=note)
-        else:
-            found = examine(Required(names=names, files=files), interpreter, say=note)
-    except ScalingError as error:
-        say(to, f"not known whether what it requires is ready for {build}: {error}")
-        return
-    lines = [found.sentence, *blocking_lines(found)]
-    if any(each.has == "nothing" for each in found.packages):
-        raise UsageError("\n".join(lines))
-    for line in lines:
-        say(to, line)
 
 
 def _beside(source: Path) -> Path:

@@ -3,20 +3,20 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from cyclopts import Parameter
 
 from scaling.base.console import new_console
-from scaling.cli.program import Results, app
+from scaling.cli.program import Results, command
 
 
-@app.command(epilog="Example: scaling publish results/compare results/published/my-machine/compare")
+@command(140, "publish results/compare results/published/my-machine/compare")
 def publish(
     results: Results,
-    folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Folder to publish it in; made if needed.")
-    ],
+    folder: Annotated[Path, Parameter(name="DIR", help="Folder to publish it in; made if needed.")],
+    /,
+    *,
     replace: Annotated[
-        bool, typer.Option("--replace", help="Replace another study that was published there.")
+        bool, Parameter(help="Replace another study that was published there.")
     ] = False,
 ) -> None:
     """Copy a study to a folder that can be committed: packed journal, tables, plots, page.

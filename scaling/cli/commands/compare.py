@@ -3,23 +3,22 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from cyclopts import Parameter
 
 from scaling.base.console import new_console
-from scaling.cli.program import app
+from scaling.cli.program import command
 
 
-@app.command(epilog="Example: scaling compare results/before results/now")
+@command(110, "compare results/before results/now")
 def compare(
     results: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="RESULTS", help="Folders of studies; the first is the one to compare with."
-        ),
+        list[Path], Parameter(help="Folders of studies; the first is the one to compare with.")
     ],
+    /,
+    *,
     output: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Also write the words and tables to this folder."),
+        Parameter(help="Also write the words and tables to this folder.", metavar="DIR"),
     ] = None,
 ) -> None:
     """Compare the arms, models and loops of a study, or several studies with the first.

@@ -3,20 +3,20 @@
 import json
 from typing import Annotated
 
-import typer
+from cyclopts import Parameter
 
 from scaling.base.console import new_console, say
-from scaling.cli.program import app
+from scaling.base.errors import UsageError, unknown
+from scaling.cli.program import command
 
 
-@app.command(epilog="Example: scaling study compare")
+@command(40, "study compare")
 def study(
-    name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="The built-in study to print.")
-    ] = None,
+    name: Annotated[str | None, Parameter(help="The built-in study to print.")] = None,
+    /,
+    *,
     schema: Annotated[
-        bool,
-        typer.Option("--schema", help="Print the JSON Schema of study files, for your editor."),
+        bool, Parameter(help="Print the JSON Schema of study files, for your editor.")
     ] = False,
 ) -> None:
     """List the built-in studies, or print the file of one, to start your own from.
@@ -24,21 +24,18 @@ def study(
     With --schema: save the output, and name it in the first line of a study file,
     #:schema ./study.schema.json, so that your editor completes and checks the file.
     """
-    from scaling.base.errors import UsageError, unknown
-    from scaling.study.file import built_in_studies, built_in_summary, built_in_text
+    from scaling.study.file import built_in_studies, built_in_summary, built_in_text, study_schema
 
+    names = built_in_studies()
     if schema and name:
         raise UsageError("study: --schema is the same for every study: leave out the name")
     if schema:
-        from scaling.study.file import study_schema
-
         print(json.dumps(study_schema(), indent=2, ensure_ascii=False))
     elif name:
-        if name not in built_in_studies():
-            raise unknown("built-in study", name, built_in_studies())
+        if name not in names:
+            raise unknown("built-in study", name, names)
         print(built_in_text(name), end="")
     else:
-        names = built_in_studies()
         width = max(map(len, names))
         for each in names:
             say(new_console(), f"{each:{width}}  {built_in_summary(each)}")

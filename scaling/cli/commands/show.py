@@ -2,19 +2,19 @@
 
 from typing import Annotated
 
-import typer
+from cyclopts import Parameter
 
 from scaling.base.console import new_console
-from scaling.cli.program import Results, app
+from scaling.cli.program import Json, Results, command
 
 
-@app.command(epilog="Example: scaling show results/compare --details")
+@command(90, "show results/compare --details")
 def show(
     results: Results,
-    details: Annotated[bool, typer.Option("--details", help="Print all tables after it.")] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the answer as one JSON object.")
-    ] = False,
+    /,
+    *,
+    details: Annotated[bool, Parameter(help="Print all tables after it.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Print the answer of a study; write nothing."""
     from scaling.report.show import show

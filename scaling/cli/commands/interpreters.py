@@ -1,10 +1,10 @@
 """`scaling interpreters`: the builds of Python on this machine."""
 
 from scaling.base.console import new_console
-from scaling.cli.program import app
+from scaling.cli.program import command
 
 
-@app.command(epilog="Example: scaling interpreters")
+@command(20, "interpreters")
 def interpreters() -> None:
     """List the interpreters on this machine: version, GIL, origin, build options."""
     from scaling.builds.interpreters.find import survey

@@ -1,0 +1,137 @@
+"""`scaling remedies`: what is said to help, measured."""
+
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from scaling.base.console import new_console, say
+from scaling.base.errors import UsageError
+from scaling.cli.program import (
+    HERE,
+    NOTHING_ASKED,
+    Asked,
+    Host,
+    Output,
+    command,
+    measure,
+    requirements_file,
+)
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Application:
+    """An application of the user's own that remedies are tried on."""
+
+    app: Annotated[
+        str, Parameter(help="Your own application: shop.main:app.", metavar="MODULE:NAME")
+    ] = ""
+    factory: Annotated[bool, Parameter(help="NAME is a function that makes the application.")] = (
+        False
+    )
+    with_requirements: Annotated[
+        tuple[Path, ...],
+        Parameter(help="A requirements file of it, as for pip.", metavar="FILE"),
+    ] = ()
+    requests: Annotated[
+        Path | None,
+        Parameter(help="Requests to it, one JSON object a line (GET /).", metavar="FILE"),
+    ] = None
+    host: Host = ""
+
+
+@command(80, "remedies --workload echo")
+def remedies(
+    asked: Asked = NOTHING_ASKED,
+    *,
+    application: Application = Application(),
+    listed: Annotated[
+        bool,
+        Parameter(
+            name="--list", help="Print every remedy, who recommends it, and how to enable it."
+        ),
+    ] = False,
+    output: Output = None,
+) -> None:
+    """Measure what is said to help: the built-in study `remedies` of a workload or application.
+
+    It compares each remedy with none, in threads on 3.14t; --arm 3.14t,3.14t+eager chooses.
+    """
+    from scaling.report.output import finish
+    from scaling.run.measure import prepared
+    from scaling.study.remedies import remedies_of
+
+    console, note = new_console(), partial(say, new_console(stderr=True))
+    if listed:
+        _print_list(console)
+        return
+    if application.app:
+        measured = _of_application(asked, application, output, console)
+    else:
+        for name in ("with_requirements", "requests"):
+            if getattr(application, name):
+                flag = name.replace("_", "-")
+                raise UsageError(f"--{flag}: it is for an application: --app shop.main:app")
+        _require_no_study(asked)
+        study = remedies_of(asked.options.workload)
+        with prepared(asked.options, asked.wanted, note, study) as ready:
+            measured = measure(ready, output, console)
+    finish(measured, console)
+
+
+def _require_no_study(asked: Asked) -> None:
+    if asked.options.study is not None:
+        raise UsageError("--study: remedies is a study of its own; use --workload or --app")
+
+
+def _of_application(
+    asked: Asked, application: Application, output: Path | None, console: "Console"
+) -> Path:
+    """Measure an application with each remedy; return the study's folder.
+
+    Raises:
+        UsageError: something that was asked for does not exist or does not fit.
+        ScalingError: the application does not answer.
+    """
+    from scaling.run.app_requests import read_requests_file, requirements_of
+    from scaling.run.application_trial import interface_of, try_application
+    from scaling.run.measure import prepared
+    from scaling.study.application import WSGI
+    from scaling.study.remedies import remedies_of_application
+
+    _require_no_study(asked)
+    if asked.options.workload:
+        raise UsageError("--app and --workload: give one of them")
+    note = partial(say, new_console(stderr=True))
+    # It is looked for where `scaling app` does.
+    wanted = replace(asked, path=asked.path or (HERE,)).wanted
+    files = [str(requirements_file(each)) for each in application.with_requirements]
+    file, host = application.requests, application.host
+    sent, sent_note = read_requests_file(file, note, host) if file else ([], None)
+    requirements = [*wanted.requirements, *requirements_of(sent)]
+    needs = replace(wanted, requirement_files=files, requirements=requirements)
+    study_of = partial(
+        remedies_of_application, application.app, sent_note, factory=application.factory
+    )
+    with prepared(asked.options, needs, note, study_of()) as ready:
+        is_wsgi = interface_of(ready) == WSGI
+    with prepared(asked.options, needs, note, study_of(is_wsgi=is_wsgi)) as ready:
+        loaded = replace(ready, requests=sent)
+        try_application(loaded)
+        return measure(loaded, output, console)
+
+
+def _print_list(console: "Console") -> None:
+    """Print every remedy: what it does, who recommends it, how to enable it."""
+    from scaling.builds.settings import REMEDIES
+
+    for setting in REMEDIES.values():
+        say(console, f"{setting.name}: {setting.summary}\n    {setting.source}")
+        for line in (*(f"export {each}" for each in setting.variables), *setting.lines):
+            say(console, f"    {line}")
