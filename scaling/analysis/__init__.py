@@ -1,1 +1,1 @@
-"""What the figures mean: estimates with their intervals, and the curves they make."""
+"""Analysis of journals: validity, estimates with their intervals, ratios with their words."""

@@ -1,4 +1,4 @@
-"""How much was measured for a study, when, and what of it is missing."""
+"""The extent of a study: runs, blocks, times, and the runs that are missing."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ MEASURED = "measured"  # the outcome of a run that did not fail
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """What a journal holds, with A/A duplicates, invalid runs and repeated ones included.
+    """The extent of a journal, with A/A duplicates, invalid runs and repeated ones included.
 
     `begun` and `ended` are instants in UTC, None if unknown. `minutes` is the sum of what the runs
     took; a night between two halves of a study is not in it.
@@ -36,7 +36,7 @@ class Extent:
 
     @property
     def block_s(self) -> float:
-        """What the runs of a block take."""
+        """The time that the runs of a block take."""
         return MINUTE_S * self.minutes / max(1, self.blocks)
 
 
@@ -74,7 +74,7 @@ def incomplete(runs: pd.DataFrame, study: StudyLine, skipped: Collection[str] = 
 
 
 def _given_up(runs: pd.DataFrame, blocks: int, beside: Mapping[str, int]) -> int:
-    """How many of the planned runs are not to be made: those of workloads that always fail.
+    """The number of planned runs that were given up: those of workloads that always fail.
 
     A workload has as many runs in each of the `blocks`, and so many `beside` these.
     """

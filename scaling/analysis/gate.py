@@ -1,4 +1,4 @@
-"""The gate: whether a study keeps a bound, judged by the interval of what is bounded.
+"""The gate: checks of bounds on a study, judged by the interval of what is bounded.
 
 A check holds where the 90 % interval is inside the bound, fails where the 95 % interval is beyond
 it, and is open otherwise: the levels of the words for a ratio (`scaling.analysis.tables.words`).
@@ -50,7 +50,7 @@ def chosen(cells: pd.DataFrame, choice: Choice) -> pd.DataFrame:
 
 
 def largest(cells: pd.DataFrame, choice: Choice) -> pd.DataFrame:
-    """Of each curve the largest N above 1 with a core for each worker, or the Ns that are named.
+    """The cells of each curve's largest N above 1 with a core for each worker, or the Ns named.
 
     Raises:
         UsageError: no curve has such an N.

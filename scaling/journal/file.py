@@ -83,7 +83,7 @@ class Runs(Collection[RunLine]):
         self._sizes_bytes.append(size_bytes)
 
     def __len__(self) -> int:
-        """How many there are."""
+        """The number of runs."""
         return len(self._starts)
 
     def __iter__(self) -> Iterator[RunLine]:
@@ -179,7 +179,7 @@ class JournalFile:
             self.ceilings.append(line)
 
     def _after(self, harm: str) -> str:
-        """Where the lines are after another program did this, and what to do."""
+        """The place of the lines after another program did this, and the remedy."""
         by = f"{self.path} was {harm} by another program while the study was measured"
         if harm == "removed":
             try:
@@ -259,7 +259,7 @@ def _refuse_newer(text: bytes, path: Path) -> None:
 
 
 def intrusion(file: int, path: Path, size: int) -> Literal["removed", "replaced", "changed"] | None:
-    """What another program did to an open file that had so many bytes and was at `path`."""
+    """The change by another program to an open file that had so many bytes, at `path`."""
     ours = os.fstat(file)
     if ours.st_nlink == 0:
         return "removed"

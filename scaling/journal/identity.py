@@ -69,7 +69,7 @@ class Identity:
         return hashlib.sha256(canonical(known | own).encode()).hexdigest()
 
     def differences(self, other: "Identity", own: str = OWN) -> tuple[str, ...]:
-        """What differs from `other`, in words for a message; empty if nothing does. A user's own
+        """The differences from `other`, in words for a message; empty without any. A user's own
         code is called `own`.
         """
         words = {
@@ -125,7 +125,7 @@ def _differing(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[str]:
 
 
 def _of_application(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[str]:
-    """What differs of that which a user gave `scaling app`. Of the values of `--env` only digests
+    """The differences of the arguments of `scaling app`. Of the values of `--env` only digests
     are known (`scaling.study.definition`).
     """
     keys = _differing(ours, theirs)

@@ -174,7 +174,7 @@ def _raw_lines(path: Path, part: range) -> Generator[bytes]:
 
 
 def _count_before(path: Path, part: range) -> int:
-    """How many lines there are between the first one and a part."""
+    """The number of lines between the first one and a part."""
     with closing(_raw_lines(path, range(part.start))) as lines:
         return max(0, sum(1 for _ in lines) - 1)
 

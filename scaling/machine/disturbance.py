@@ -1,4 +1,4 @@
-"""What else the machine did during a run: steal, quota throttling, other programs, load."""
+"""Other load of the machine during a run: steal, quota throttling, other programs."""
 
 import os
 import time
@@ -56,7 +56,7 @@ class MachineTimes:
 
 
 def disturbance(before: MachineTimes, after: MachineTimes, ours_cpu_s: float) -> Disturbance:
-    """What disturbed a run between two readings; `ours_cpu_s` is the run's own CPU time.
+    """The disturbance of a run between two readings; `ours_cpu_s` is the run's own CPU time.
 
     Fractions are of all CPUs' time between the readings.
     """
@@ -113,7 +113,7 @@ def crowded(
 def clock_offset_s(
     wall_ns: Callable[[], int] = time.time_ns, monotonic_ns: Callable[[], int] = time.monotonic_ns
 ) -> float:
-    """How far the wall clock is ahead of the monotonic one, s.
+    """The lead of the wall clock over the monotonic one, s.
 
     The two cannot be read at once. Of a few readings the one is taken that was interrupted least,
     or a busy machine would look like a stepped clock.

@@ -1,4 +1,4 @@
-"""What `scaling doctor` checks before a study: a table of small checks.
+"""The checks of `scaling doctor` before a study: a table of small checks.
 
 A check reads a `MachineSnapshot` and nothing else, and yields any number of findings.
 """
@@ -123,7 +123,7 @@ def nodes(snapshot: MachineSnapshot) -> Iterator[Advice]:
 
 
 def governor(snapshot: MachineSnapshot) -> Iterator[Advice]:
-    """How the kernel sets the CPUs' clock frequency."""
+    """The kernel's setting of the CPUs' clock frequency."""
     governors = set(snapshot.texts(f"{CPU_FILES}/cpu[0-9]*/cpufreq/scaling_governor"))
     if not governors:
         yield Advice("ok", "the CPU frequency governor cannot be read (usual in virtual machines)")
@@ -200,7 +200,7 @@ def huge_pages(snapshot: MachineSnapshot) -> Iterator[Advice]:
 
 
 def system(snapshot: MachineSnapshot) -> Iterator[Advice]:
-    """What stays blank on systems other than Linux."""
+    """The readings that stay blank on systems other than Linux."""
     if snapshot.system != "Linux":
         yield Advice(
             "warning",

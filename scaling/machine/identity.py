@@ -161,7 +161,7 @@ PORT_RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
 
 def local_ports() -> int | None:
-    """How many ports an address has for connections to one port of another; None: not known."""
+    """The number of ports of an address for connections to one port of another, or None."""
     try:
         first, last = map(int, PORT_RANGE.read_text("ascii").split())
     except (OSError, ValueError):

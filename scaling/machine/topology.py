@@ -85,7 +85,7 @@ class Topology:
         return tuple(sorted(n for n in most if 1 < n < self.usable_cores))
 
     def cores_together(self, what: str) -> int:
-        """How many of our cores one third-level `cache`, or NUMA `node`, has at most; 2 at least.
+        """The most of our cores on one third-level `cache`, or NUMA `node`; 2 at least.
 
         All of them where they are not known to be divided; no more than can be busy at once.
         """
@@ -107,12 +107,12 @@ class Topology:
 
 
 def _largest(groups: Iterable[Collection[int]], cores: Collection[set[int]]) -> int:
-    """How many of the cores the largest group of CPUs has; 0 without a group."""
+    """The number of cores of the largest group of CPUs; 0 without a group."""
     return max((sum(core <= set(group) for core in cores) for group in groups), default=0)
 
 
 def worker_counts(topology: Topology) -> dict[CountWord, tuple[int, ...]]:
-    """What the words for worker counts mean on a machine.
+    """The worker counts that words mean on a machine.
 
     `1..cores` are the powers of two up to the physical cores, and all of those; and as many workers
     as fit on the fast cores, on those of one NUMA node, and on those of one cache.
@@ -340,7 +340,7 @@ class Apart(NamedTuple):
 
 
 def apart(topology: Topology, workers: int, generators: int) -> Apart | None:
-    """Where workers and generator processes run without sharing a CPU; None where they must share.
+    """The CPUs of workers and generator processes that share none; None where they must share.
 
     The generator has the last physical cores, whole; if there are too few cores, the last CPUs.
     Neither is among the first `workers` CPUs of `cpu_order`, to which workers are pinned.

@@ -1,1 +1,1 @@
-"""How results are shown: tables, plots, page, terminal, exports, published folders."""
+"""Reports of results: tables, plots, page, terminal, exports, published folders."""

@@ -1,4 +1,4 @@
-"""What the check of an application found: a sentence, lines for the terminal, a table."""
+"""Findings of an application check: a sentence, lines for the terminal, a table."""
 
 from collections.abc import Collection, Iterator
 
@@ -38,12 +38,12 @@ def check_sentence(found: AppCheck) -> str:
 
 
 def not_checked(found: AppCheck) -> list[str]:
-    """What was left out, a sentence each."""
+    """A sentence for each thing that was not checked."""
     return [f"Not checked: {each}." for each in found.left_out]
 
 
 def finding_lines(found: AppCheck) -> Iterator[str]:
-    """What goes wrong, in which request, and what to do; a line if nothing does."""
+    """The findings with their requests and remedies; one line without any."""
     yield check_sentence(found)
     for each in found.findings:
         request = f" ({each.request})" if each.request else ""
@@ -53,7 +53,7 @@ def finding_lines(found: AppCheck) -> Iterator[str]:
 
 
 def checked(study: Study) -> str:
-    """What the check of the application beside a study's journal found; empty without a check."""
+    """The sentence of the check beside a study's journal; empty without a check."""
     found = read_check(study.folder)
     return check_sentence(found) if found else ""
 

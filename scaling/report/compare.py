@@ -79,7 +79,7 @@ def _is_alone(studies: Mapping[str, Study]) -> bool:
 
 
 def _warnings(studies: Mapping[str, Study]) -> Iterator[str]:
-    """That studies are simulated or scaled down, and which are not to be trusted."""
+    """Warnings of studies that are simulated, scaled down, or not to be trusted."""
     yield from filter(None, dict.fromkeys(map(warnings, studies.values())))
     for name, study in studies.items():
         if study.soundness.status in ("void", "undecided"):
@@ -87,7 +87,7 @@ def _warnings(studies: Mapping[str, Study]) -> Iterator[str]:
 
 
 def _notes(studies: Mapping[str, Study]) -> Iterator[str]:
-    """What else is not the same in studies that are compared with the first."""
+    """Other differences of studies that are compared with the first."""
     if _are_machines(studies) or _are_programs(studies):
         return
     (_, first), *later = studies.items()
@@ -122,12 +122,12 @@ def _are_programs(studies: Mapping[str, Study]) -> bool:
 
 
 def application_of(study: Study) -> str:
-    """Which application a study is of, `package.module:name`; empty of anything else."""
+    """The application of a study, `package.module:name`; empty of anything else."""
     return str(study.cells["cell"].iloc[0].parameters.get("application", ""))
 
 
 def _names(studies: Sequence[Study]) -> list[str]:
-    """What the studies are called: their folders' names, with the parents' where two are the same.
+    """Names of the studies: those of their folders, with the parents' where two are the same.
 
     A number follows where that is the same, too.
     """

@@ -1,4 +1,4 @@
-"""`environment.json`: what a study was measured on and with, without unpacking its journal.
+"""`environment.json`: the machine and builds of a study, without unpacking its journal.
 
 All of it is in the journal's first line; here it has names that explain themselves. What the
 machine does not report is null.
@@ -68,7 +68,7 @@ def environment_text(of: Study) -> str:
 
 
 def _machine(machine: Machine) -> dict[str, Any]:
-    """What is known of it, with whole bytes. Older journals do not say `caches`."""
+    """Its known facts, with whole bytes. Older journals do not have `caches`."""
     known: dict[str, Any] = msgspec.to_builtins(machine)
     if machine.memory_bytes is not None:
         known["memory_bytes"] = round(machine.memory_bytes)

@@ -48,7 +48,7 @@ CHECKS = Table(
 
 @dataclass(frozen=True, kw_only=True)
 class Bounds:
-    """What is asked of a study: shares of 1, and an earlier study `against` which to compare.
+    """The bounds on a study: shares of 1, and an earlier study `against` which to compare.
 
     Raises:
         UsageError: no bound, or half of one, or one that nothing could fail.
@@ -200,7 +200,7 @@ def _sentence(who: str, checks: pd.DataFrame, code: int) -> str:
 
 
 def _more_blocks(checks: pd.DataFrame, study: Study) -> Iterator[str]:
-    """How many blocks would decide what is open, how long they take, and the command."""
+    """The blocks that would decide open checks, the time that they take, and the command."""
     needed = checks["blocks"].dropna() if len(checks) else ()
     if len(needed):
         blocks = more_than_measured(study, int(max(needed)))

@@ -58,7 +58,7 @@ NUMBERS = ("workers", "ratio", "ratio_low", "ratio_high", "ratio_n", "p")
 
 
 def environment_of(folder: Path) -> dict[str, Any]:
-    """What a published study says of itself.
+    """The environment of a published study.
 
     Raises:
         UsageError: that cannot be read.
@@ -72,7 +72,7 @@ def environment_of(folder: Path) -> dict[str, Any]:
 
 
 def ratios(published: Path) -> pd.DataFrame:
-    """What the studies in `published`/MACHINE/STUDY are about: a row for each headline ratio.
+    """The headline ratios of the studies in `published`/MACHINE/STUDY, a row each.
 
     They are those of threads without the GIL. Controls are left out, and studies that are void or
     simulated. Columns are those of `comparison.csv`; `machine`, `study`, `date`, `page`; `name` of
@@ -122,7 +122,7 @@ def _read(comparison: Path) -> pd.DataFrame:
 
 
 def counts(published: Path) -> pd.DataFrame:
-    """How many of these ratios have which word: a row for each heading, in the page's order.
+    """The number of these ratios with each word: a row for each heading, in the page's order.
 
     They are corrected for how many there are (`scaling.analysis.tables.words.as_counted`). Columns
     are `heading`, `cases`, and one for each word. No program consists of primitives, so these are

@@ -1,4 +1,4 @@
-"""What commands print of a study, and the files that they make from its journal."""
+"""Output of commands: the answer of a study, and the files made from its journal."""
 
 import shlex
 from pathlib import Path
@@ -65,7 +65,7 @@ def answered(study: Study, folder: Path, console: Console) -> None:
 
 
 def without_figure(study: Study) -> str:
-    """That no run of a workload is valid, and why the first is not; empty where each has one."""
+    """The workloads without a valid run, with a reason; empty where each has one."""
     runs = study.runs
     valid = set(runs.loc[runs["valid"], "workload"])
     none = [name for name in runs["workload"].unique() if name not in valid]

@@ -137,7 +137,7 @@ def _take_its_place(made: Path, folder: Path) -> None:
 
 
 def unpacked(path: Path) -> bytes:
-    """What a file holds, plain or gzipped.
+    """The content of a file, plain or gzipped.
 
     Raises:
         UsageError: it cannot be read, or a gzipped one has no end.

@@ -1,4 +1,4 @@
-"""Whether requirements are ready for free-threaded builds: a sentence, a table, JSON."""
+"""Readiness of requirements for free-threaded builds: a sentence, a table, JSON."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -35,7 +35,7 @@ def ready_grid(found: Sequence[Readiness]) -> Grid:
 
 
 def blocking_lines(found: Readiness) -> Iterator[str]:
-    """What blocks, or is known to race, a line each, and what to do about it."""
+    """A line for each package that blocks or is known to race, with its remedy."""
     for each in found.packages:
         if each.blocks or each.race:
             yield f"  {each.name} {each.version}: {each.blocks or each.note}"
@@ -45,7 +45,7 @@ def blocking_lines(found: Readiness) -> Iterator[str]:
 
 
 def source_of(package: Package) -> str:
-    """Where it is said what to do about a package; empty where nothing is known."""
+    """The source of the advice about a package; empty where nothing is known."""
     if package.blocks:
         known = REPLACEMENTS.get(package.name)
         return known.source if known else ""
@@ -67,7 +67,7 @@ def ready_json(found: Sequence[Readiness]) -> str:
 
 
 def todo(package: Package) -> str:
-    """What to do about a package that blocks or is known to race; empty for others."""
+    """The remedy for a package that blocks or is known to race; empty for others."""
     if not package.blocks:
         return package.race.to_do if package.race else ""
     parts = [f"needed by {', '.join(package.needed_by)}"] if package.needed_by else []

@@ -18,7 +18,7 @@ class ShownStudy(Study):
 
     @property
     def notes(self) -> list[str]:
-        """What must be known beside the figures, in order of weight."""
+        """Notes beside the figures, in order of weight."""
         return view_of(self).said(self)
 
     @property

@@ -9,7 +9,7 @@ FILE_NAME = "study.toml"
 
 
 def command(study: StudyLine) -> str:
-    """What to type for the study in a file; only builds with PGO, if its own had that."""
+    """The command for the study in a file; with `--pgo` if all its builds had that."""
     known = [arm.description.python.pgo for arm in study.arms.values() if arm.description]
     pgo = " --pgo" if known and all(known) else ""
     return f"scaling run --study {FILE_NAME}{pgo}"

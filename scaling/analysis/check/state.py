@@ -24,7 +24,7 @@ type Split = dict[int, Difference]  # by position in the sequence
 
 
 def passes(requests: int) -> int:
-    """How many passes part each pair of `requests` once; a single request from itself."""
+    """The number of passes that part each pair of `requests` once, or one request from itself."""
     return max(1, (requests - 1).bit_length())
 
 

@@ -26,7 +26,7 @@ UNKNOWN = (np.nan, np.nan, np.nan, 0)
 
 
 def drift(frame: pd.DataFrame) -> pd.DataFrame:
-    """How throughput changed over a study, by the valid runs of a frame of `scaling.load`.
+    """The changes of throughput over a study, by the valid runs of a frame of `scaling.load`.
 
     A row for each of `OVER_TIME` and `OVER_BLOCK`, its index. Columns: the change as a share of a
     cell's median (`point`), its 95 % interval (`low`, `high`), the number of blocks (`n`; 0 with
@@ -73,7 +73,7 @@ def _by_block(values: Floats, blocks: Integers) -> Floats:
 
 
 def _line_through(times: Floats, speeds: Floats) -> tuple[float, ...]:
-    """How much speed changes from the first time to the last."""
+    """The change of speed from the first time to the last."""
     from scipy.stats import theilslopes  # slow to import
 
     known = np.isfinite(times) & np.isfinite(speeds)
@@ -87,7 +87,7 @@ def _line_through(times: Floats, speeds: Floats) -> tuple[float, ...]:
 def _slopes(
     places: Floats, speeds: Floats, blocks: Integers, positions: Floats
 ) -> tuple[float, ...]:
-    """How much speed changes from a block's first place to its last: the blocks' median.
+    """The change of speed from a block's first place to its last: the blocks' median.
 
     Each block's slope is the least-squares one, Σxy / Σx².
     """

@@ -42,7 +42,7 @@ GAPS = (9.1, 8.0, 7.5, 4.9, 4.6, 4.2, 3.9, 3.4, 3.2, 3.0, 2.8, 2.7, 2.5, 2.4, 2.
 
 
 def splits(ordered: Floats, least: float) -> Flags:
-    """Which columns of ascending values fall apart into two groups at least so far from each other,
+    """Flags of columns of ascending values that fall into two groups at least `least` apart,
     shape (columns,). `ordered` has shape (n, columns).
     """
     n, fewest = len(ordered), -(-len(ordered) // 4)
@@ -58,7 +58,7 @@ def splits(ordered: Floats, least: float) -> Flags:
 
 
 def _variances(values: Floats, sizes: Integers) -> Floats:
-    """Of the first values of each column, so many each time: shape (sizes, columns)."""
+    """Variances of the first values of each column, `sizes` of them: shape (sizes, columns)."""
     sums, squares = np.cumsum(values, axis=0), np.cumsum(values**2, axis=0)
     counts = sizes[:, np.newaxis]
     within = squares[sizes - 1] - sums[sizes - 1] ** 2 / counts
@@ -88,7 +88,7 @@ def p_above(table: Floats, border: Floats) -> Floats:
 
 
 def discoveries(p_values: Floats) -> Flags:
-    """Which of many hypotheses, shape (n,), are counted as true, so that at most 5 % of these are
+    """Flags of the hypotheses, shape (n,), that count as true, so that at most 5 % of these are
     expected to be wrong (Y. Benjamini, Y. Hochberg, Journal of the Royal Statistical Society B 57
     (1995), 289-300).
     """

@@ -105,7 +105,7 @@ def both_ends(table: Floats, levels: Sequence[float]) -> tuple[Floats, Floats]:
 
 
 def in_two_states(table: Floats, least: float) -> Flags:
-    """Which columns fall apart into two groups of values that are at least so far from each other
+    """Flags of the columns whose values fall into two groups at least `least` apart
     (`scaling.analysis.statistics.hypotheses.splits`).
     """
     found = np.zeros(table.shape[1], np.bool_)

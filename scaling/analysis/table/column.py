@@ -1,4 +1,4 @@
-"""What is declared of a column: a per-run measure, or a fact about the run.
+"""Declarations of columns: per-run measures, and facts about the run.
 
 Everything that handles columns follows from these declarations: the frame, its units and
 documentation, the tables and CSV files, and the exports. To add one, put a `Column` into the file
@@ -41,7 +41,7 @@ type Read = Callable[["Rows"], Any]  # a sequence as long as there are runs
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """How tables show a measure: its heading for people, its name in CSV files.
+    """The presentation of a measure: its heading for people, its name in CSV files.
 
     Both state the unit that tables use; `factor` converts to it. CSV files have their columns in
     the order of `place`.
@@ -123,7 +123,7 @@ class Rows:
 
     @cached_property
     def records(self) -> list[Record | None]:
-        """What the child of each run wrote, None where there is nothing."""
+        """The record of each run's child, or None."""
         return [run.record for run in self.runs]
 
     @cached_property
@@ -160,7 +160,7 @@ class Rows:
 
     @cached_property
     def processes(self) -> list[list[ProcessFacts]]:
-        """What each process (or sub-interpreter) of each run reported of itself."""
+        """The reports of each run's processes (or sub-interpreters)."""
         return list(map(processes, self.runs))
 
     @cached_property

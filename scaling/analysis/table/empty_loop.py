@@ -1,4 +1,4 @@
-"""Of workload `primitives` the empty loop is subtracted: what is left is what the calls take.
+"""Subtraction of the empty loop from workload `primitives`, which leaves the calls alone.
 
 Every row is a loop around calls; the row `nothing` is the loop alone, measured in the same block
 with the same arm, model and number of workers. With the throughputs T of a row and E of `nothing`,

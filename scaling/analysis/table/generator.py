@@ -53,7 +53,7 @@ def _longest(rows: Rows) -> list[float]:
 
 
 def _connections(run: RunLine) -> list[float]:
-    """How many connections each worker took, where they report that."""
+    """The number of connections that each worker took, where they report that."""
     workers = run.record.workers if run.load is not None and run.record is not None else []
     return [each.figures[CONNECTIONS] for each in workers if CONNECTIONS in each.figures]
 

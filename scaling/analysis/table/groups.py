@@ -1,4 +1,4 @@
-"""How the runs of a frame are grouped, into cells, curves and studies, and how groups are named.
+"""Groups of the runs of a frame: cells, curves and studies, and their labels.
 
 A label is short, for people: a cell has all parameters of a workload, a title needs only those that
 vary.
@@ -28,7 +28,7 @@ P99_LEAVES_OUT = 0.01  # of the requests, the slowest
 
 
 def which_count(frame: pd.DataFrame) -> Flags:
-    """Which runs of a frame are in figures: valid ones, the last attempt at each cell in a block,
+    """Flags of the runs that are in figures: valid ones, the last attempt at each cell in a block,
     without the second ones of A/A pairs.
     """
     found: Flags = frame["valid"].to_numpy(np.bool_) & ~frame["twin"].to_numpy(np.bool_)
@@ -51,12 +51,12 @@ def require_one_study(frame: pd.DataFrame) -> None:
 
 
 def fell_behind(frame: pd.DataFrame) -> Flags:
-    """In which runs the server fell behind, so that their latencies are lower bounds."""
+    """Flags of runs in which the server fell behind: their latencies are lower bounds."""
     return np.array(["saturated" in reasons for reasons in frame["reasons"]], np.bool_)
 
 
 def p99_is_bound(frame: pd.DataFrame) -> Flags:
-    """In which runs the P99 is a lower bound of that of all requests.
+    """Flags of runs whose P99 is a lower bound of that of all requests.
 
     The server fell behind, or declined more requests than a P99 leaves out: these have no latency.
     """
@@ -66,12 +66,12 @@ def p99_is_bound(frame: pd.DataFrame) -> Flags:
 
 
 def sent_late(frame: pd.DataFrame) -> Flags:
-    """In which runs the load generator was late, so that their latencies are upper bounds."""
+    """Flags of runs with a late load generator: their latencies are upper bounds."""
     return np.array([LATE in reasons for reasons in frame["reasons"]], np.bool_)
 
 
 def in_open_loop(frame: pd.DataFrame) -> Flags:
-    """Which runs a load generator loaded at a rate, so that their throughput is the schedule's."""
+    """Flags of runs that were loaded at a rate: their throughput is the schedule's."""
     loaded = frame["offered_per_s"].notna().to_numpy()
     if not loaded.any():
         return loaded
@@ -112,7 +112,7 @@ def in_order(study: StudyLine) -> Callable[[Cell], tuple[object, ...]]:
 
 
 def _place(name: str, order: Iterable[str]) -> tuple[int, str]:
-    """Where a name stands in an order; unknown names after the known ones, by alphabet."""
+    """The place of a name in an order; unknown names after the known ones, by alphabet."""
     known = list(order)
     return (known.index(name), "") if name in known else (len(known), name)
 

@@ -68,7 +68,7 @@ class Counted(NamedTuple):
 
     @property
     def total(self) -> int:
-        """How many values."""
+        """The number of values."""
         return int(self.counts.sum())
 
     def quantile_s(self, share: float) -> float:
@@ -118,7 +118,7 @@ def summary(histograms: Iterable[Latency], of: str = "latency") -> dict[str, flo
 
 
 def histograms_of(run: RunLine) -> list[Latency]:
-    """What the latencies of a run are counted in; empty where none were."""
+    """The histograms of a run's latencies; empty without any."""
     if run.load is not None:
         return [run.load.latency, run.load.unfinished]
     workers = run.record.workers if run.record is not None else ()
@@ -126,7 +126,7 @@ def histograms_of(run: RunLine) -> list[Latency]:
 
 
 def _summary(run: RunLine) -> dict[str, float]:
-    """That of a run's latencies and, of a served one, from the send, of background and of slip."""
+    """The summary of a run: latencies and, if served, those from the send, background, slip."""
     histograms, load = histograms_of(run), run.load
     found = summary(histograms) if histograms else {}
     if load is not None:

@@ -84,7 +84,7 @@ VALIDITIES = ["valid", "suspect", "invalid"]
 
 
 class Gathered:
-    """What a journal, or a part of it, holds: the columns of its runs, the limits of its services,
+    """The content of a journal, or of a part: the columns of its runs, the limits of its services,
     notes on lines that were skipped. The `study` is that of the whole.
     """
 

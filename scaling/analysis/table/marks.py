@@ -31,7 +31,7 @@ FEWEST = 6
 
 
 def outliers(values: Floats) -> Flags:
-    """Which of a cell's values are outliers; shape in and out: (runs,).
+    """Flags of the outliers among a cell's values; shape in and out: (runs,).
 
     Values that are not finite are ignored. A value within the margin of the median is no outlier,
     even if all others are equal (a MAD of 0 or nearly so).
@@ -71,7 +71,7 @@ STATES_APART = 3.0  # ratio of faults between the states: one of them hardly fau
 
 
 def odd_ones(faults: Floats) -> Flags:
-    """Which runs of a cell, by minor faults per operation, were in another state than most.
+    """Flags of a cell's runs in another state than most, by minor faults per operation.
 
     Shape in and out: (runs,). All False where the cell is of one state. On a tie the state that
     a fresh process has counts, the faulting one. Faults that are not known (NaN) are of no state.

@@ -279,7 +279,7 @@ def usable_cores(machine: Machine) -> float:
 def gain_bound(
     workers: Floats, cores: Floats, server_s: Floats, generator_s: Floats, services_s: Floats
 ) -> Floats:
-    """What N workers gain over one at most, for CPU s per request of each; arrays of one shape."""
+    """The most that N workers gain over one, by CPU s per request of each; arrays of one shape."""
     with np.errstate(divide="ignore", invalid="ignore"):
         bound = cores * server_s / (server_s + generator_s + services_s)
     return np.minimum(workers, bound)
@@ -302,7 +302,7 @@ def _bounds(rows: Rows) -> Floats:
 
 
 def _workers_cores(run: RunLine, usable: float) -> float:
-    """What the workers had of the usable cores: where the generator had its own, the others."""
+    """The usable cores of the workers: without those that the generator had to itself."""
     if run.load is None or not run.load.cpus:
         return usable
     if run.load.worker_cpus:

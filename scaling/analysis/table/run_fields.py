@@ -194,7 +194,7 @@ def unit_of(name: str) -> str:
 
 
 def readable(name: str) -> str:
-    """What is measured, without its unit: `settle max`, `overhead`, `Little's law`, `ok`."""
+    """The name of a figure without its unit: `settle max`, `overhead`, `Little's law`, `ok`."""
     return " ".join(SPELT.get(word, word) for word in _read(name)[0] if word != TOTAL)
 
 

@@ -24,7 +24,7 @@ SERIES, GAINS, SINGLES = 4, 3, 3
 
 
 class Shape(NamedTuple):
-    """What runs must have in common to be stacked."""
+    """The shape that runs must share to be stacked."""
 
     finite: bool
     outside: bool
@@ -87,7 +87,7 @@ class Stack:
 
     @cached_property
     def late_s(self) -> Floats:
-        """How late each tick ran."""
+        """The lateness of each tick."""
         return (self.time - self.instant) / NS_PER_S
 
     @cached_property
@@ -128,7 +128,7 @@ class Stack:
 
     @cached_property
     def rounds_s(self) -> Floats:
-        """Of a finite run how long each round took each worker; runs × workers × rounds.
+        """The time that each round of a finite run took; runs × workers × rounds.
 
         Work that is done at once is one round.
         """
@@ -149,7 +149,7 @@ class Stack:
 
 
 def over_window(readings: Integers) -> Floats:
-    """What a counter gained between the first and the last tick: runs × workers."""
+    """The gain of a counter between the first and the last tick: runs × workers."""
     return (readings[..., -1] - readings[..., 0]).astype(np.float64)
 
 

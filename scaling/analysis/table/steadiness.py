@@ -1,4 +1,4 @@
-"""Steadiness: whether a window is level, or its run was warming, slowing or unsteady.
+"""Steadiness of a window: level, warming, slowing or unsteady.
 
 The sub-windows between ticks are gathered into quarters, and every quarter is compared with every
 later one. A pair differs if the later quarter lies more than `LEAST_CHANGE` of the mean rate above
@@ -71,7 +71,7 @@ def rise_and_fall(rates: Floats) -> tuple[Floats, Floats]:
 
 
 def late_rise(rates: Floats) -> Floats:
-    """How far the last quarter of a window lies above the rest, a fraction; shape as above."""
+    """The last quarter of a window over the rest, minus 1; shape as above."""
     count = rates.shape[1]
     if count < FEWEST_SUB_WINDOWS:
         return np.full(len(rates), np.nan)
@@ -91,7 +91,7 @@ def steadiness(rise: float, fall: float) -> str | None:
 
 @cache
 def _chance(freedom: int) -> float:
-    """How many standard errors a pair of quarters must be apart, with the scatter's freedom."""
+    """The standard errors that a pair of quarters must be apart, with the scatter's freedom."""
     from scipy.special import stdtrit  # scipy takes longer to import than a run to judge
 
     pairs = PARTS * (PARTS - 1) // 2

@@ -1,4 +1,4 @@
-"""What follows from the first and last tick of every worker: throughput, and what it cost.
+"""Figures from the first and last tick of every worker: throughput and its costs.
 
 The window of a finite run is its release to its finish. That some workers of it finish before
 others is part of the result: its throughput is that of all until the last is done. If it took turns
@@ -60,7 +60,7 @@ def _throughput(stack: Stack) -> Floats:
 
 
 def _finish_gap(stack: Stack) -> Floats:
-    """Which part of the time to finish the first worker was already done."""
+    """The part of the time to finish in which the first worker was already done."""
     first = np.where(stack.rated, stack.own_s, np.inf).min(axis=1)
     return np.asarray(1 - first / stack.counted_s[:, 0])
 
@@ -82,7 +82,7 @@ def _cpu_per_operation(stack: Stack) -> Floats | None:
 
 
 def _cost_per_operation(rows: Rows) -> Floats:
-    """Of served runs with all threads of their processes, as commands have it: a pool's, too."""
+    """CPU s per operation; of served runs with all threads of their processes, a pool's, too."""
     found = from_ticks(_cpu_per_operation)(rows)
     whole_s = np.array([np.nan if run.load is None else process_cpu_s(run) for run in rows.runs])
     operations = np.asarray(rows["operations"], np.float64)
@@ -247,7 +247,7 @@ def longest_stall(stack: Stack) -> Floats:
 
 
 def _done_and_due(counter: Integers, first: int, beside: Floats) -> tuple[Floats, Floats]:
-    """What a counter gained from tick `first` to each later one, and would at the pace outside.
+    """The gain of a counter from tick `first` to each later one, and that at the pace outside.
 
     `beside` is how long each stretch is, in multiples of what lies outside it.
     """
@@ -323,7 +323,7 @@ def _lag_s(stack: Stack) -> Floats:
 
 
 def _early_s(stack: Stack) -> Floats:
-    """How far before its instant the earliest tick ran; of a finite run, the earliest release."""
+    """The time by which the earliest tick ran early; of a finite run, the earliest release."""
     late_s = stack.late_s[..., :1] if stack.finite else stack.late_s
     return np.asarray(np.maximum(-late_s, 0).max(axis=(1, 2)))
 

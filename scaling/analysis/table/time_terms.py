@@ -1,4 +1,4 @@
-"""Where the time of all workers went, per operation: eight terms that add up to it.
+"""The time of all workers per operation, in eight terms that add up to it.
 
 For a worker over its own window, T = c + r + b + e + x: on CPU, in the run queue, blocked, idle in
 the loop's poll, the rest. T, c and r are measured, so
@@ -108,7 +108,7 @@ def _of_stack(stack: Stack, runs: list[RunLine]) -> dict[str, Floats]:
 
 
 def _waiting(blocked: Floats, idle: Floats, samples: Floats) -> tuple[Floats, Floats]:
-    """Of each worker the largest part of its window that it can have waited, and which part of that
+    """The largest part of each worker's window that it can have waited, and the part of that
     it was blocked.
     """
     waiting = blocked + idle
@@ -138,7 +138,7 @@ def _uses_s(runs: list[RunLine]) -> Floats:
 
 
 def _samples(runs: list[RunLine]) -> Floats:
-    """Of each worker how many samples were blocked, idle, and there at all.
+    """The numbers of samples of each worker: blocked, idle, and all.
 
     Shape: (3, runs, workers).
     """
@@ -161,7 +161,7 @@ def _counts(calls: dict[str, int]) -> tuple[int, int, int]:
 
 
 def _shares(rows: Rows) -> list[dict[str, float]]:
-    """Which part of a run's samples, of all workers together, had which name."""
+    """The share of each name among a run's samples, of all workers together."""
     none: dict[str, float] = {}
     return [_in_parts(run.waits.calls) if run.waits is not None else none for run in rows.runs]
 

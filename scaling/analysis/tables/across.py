@@ -168,7 +168,7 @@ def _logs(values: Floats) -> Floats:
 
 
 def differences_of(now: Study, then: Study) -> tuple[str, ...]:
-    """What else is not the same in both studies, and may be what a ratio comes from."""
+    """Other differences of the two studies, any of which may cause a ratio."""
     return _comparable(now.line).differences(_comparable(then.line))
 
 
@@ -205,7 +205,7 @@ def _dealt_out_over(study: Mapping[str, Any]) -> dict[str, int]:
 
 
 def alone(one: Study, other: Study) -> int:
-    """How many cells of one study the other does not have."""
+    """The number of cells of one study that the other does not have."""
     known = set(scope_of(other).cells)
     cells = one.cells[~one.cells["twin"] & ~one.cells["rated"]]
     return int((~cells["cell"].isin(known)).sum())

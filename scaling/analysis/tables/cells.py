@@ -90,7 +90,7 @@ def _cell(row: dict[Hashable, Any]) -> Cell:
 
 
 def _which_count(runs: pd.DataFrame, place: Integers) -> Flags:
-    """Which runs count: the last valid attempt at a cell in a block."""
+    """Flags of the runs that count: the last valid attempt at a cell in a block."""
     valid = runs["valid"].to_numpy(bool, copy=True)
     again = pd.DataFrame({"cell": place, "block": runs["block"].to_numpy()})[valid]
     valid[valid] = ~again.duplicated(keep="last").to_numpy()
@@ -150,7 +150,7 @@ def places_of(table: pd.DataFrame) -> dict[Cell, int]:
 
 
 def names(rows: pd.DataFrame, *, simulated: bool = False) -> list[str]:
-    """What each row of a table is about: the workload, with those of its parameters that differ
+    """The name of each row of a table: the workload, with those of its parameters that differ
     among the rows, and a sizing other than weak.
     """
     parameters = [Parameters.read(text) for text in rows["parameters"].astype(str)]

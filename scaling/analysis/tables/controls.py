@@ -35,7 +35,7 @@ type Status = Literal["sound", "void", "undecided", "missing", "on some arms", "
 
 @dataclass(frozen=True, slots=True)
 class Soundness:
-    """What the controls show about a study, with reasons unless it is sound."""
+    """The outcome of a study's controls, with reasons unless it is sound."""
 
     status: Status
     reasons: tuple[str, ...] = ()
@@ -75,7 +75,7 @@ def outcomes(ratios: pd.DataFrame, study: StudyLine) -> pd.DataFrame:
 
 
 def _limits(row: dict[Any, Any], study: StudyLine) -> tuple[float, float]:
-    """What a control must gain at least and at most; infinite where nothing limits it."""
+    """The least and the most that a control must gain; infinite where nothing limits it."""
     workload, arm, n = str(row["workload"]), str(row["arm"]), int(row["workers"])
     is_two = n == max(COUNTS)
     if arm not in study.arms or not is_control(workload, row["cell"].parameters):
@@ -89,7 +89,7 @@ def _limits(row: dict[Any, Any], study: StudyLine) -> tuple[float, float]:
 
 
 def _text(row: dict[Any, Any]) -> str:
-    """What was found and what was expected."""
+    """The gain that was measured and the one that was expected."""
     has_least = np.isfinite(row["least"])
     limit = f"at least {row['least']:g}" if has_least else f"at most {row['most']:g}"
     bounds = f" ({span(number(row['low']), number(row['high']))})" if row["n"] > 1 else ""

@@ -121,7 +121,7 @@ MACHINE, SHARING = "machine_loss_s_per_op", "sharing_loss_s_per_op"
 
 
 def _both_known(values: Values) -> Flags:
-    """Where a cell and that with one worker have readings, shape (blocks, cells)."""
+    """Flags of readings for a cell and for that with one worker, shape (blocks, cells)."""
     whole = values.column(WHOLE.column)
     return np.asarray((whole > 0) & (values.at_one(whole) > 0) & ~_is_one(values))
 
@@ -175,7 +175,7 @@ def _factor(term: Term) -> Derive:
 
 
 def in_ns(name: str, words: str) -> Shown:
-    """How a time per operation is shown."""
+    """The heading, name and unit of a time per operation."""
     return Shown(heading=f"{words} ns/op", name=f"{name}_ns_per_op", factor=NS_PER_S)
 
 
@@ -191,7 +191,7 @@ DERIVED |= {
 
 @derived(MACHINE, in_ns("machine_loss", "the machine's part"), "mean")
 def machine_loss(values: Values) -> Measure:
-    """What as many processes lose in the same blocks: the machine's part of a cell's loss.
+    """The loss of as many processes in the same blocks: the machine's part of a cell's loss.
 
     On another arm an operation takes another time, so the loss of its processes is scaled: it stays
     the same share of the time with one worker.
@@ -209,7 +209,7 @@ def machine_loss(values: Values) -> Measure:
 
 @derived(SHARING, in_ns("sharing_loss", "sharing a process"), "mean")
 def sharing_loss(values: Values) -> Measure:
-    """What workers that share a process lose beyond the machine's part."""
+    """The loss beyond the machine's part of workers that share a process."""
     return Measure.exact(values[LOSS.format(WHOLE.name)].value - values[MACHINE].value)
 
 

@@ -70,7 +70,7 @@ def pairs_of(asked: Sequence[Asked], scope: MeasuredScope, cells: pd.DataFrame) 
 
 
 def is_main(ratios: pd.DataFrame) -> "pd.Series[bool]":
-    """Which ratios are of a question and cell that has a headline ratio."""
+    """Flags of the ratios whose question and cell have a headline ratio."""
     return ratios.groupby(["question", "of"])["headline"].transform("any")
 
 

@@ -150,7 +150,7 @@ def _of_pairs(values: Values, pairs: pd.DataFrame, margin: float) -> pd.DataFram
 
 
 def records(found: pd.DataFrame) -> list[dict[str, object]]:
-    """What `said` needs of each row."""
+    """The columns that `said` needs, a record for each row."""
     names = ["measure", "word", "why", "low_90", "high_90", "low_95", "high_95"]
     return [{str(k): v for k, v in row.items()} for row in found[names].to_dict("records")]
 
@@ -196,7 +196,7 @@ def _ends(measure: Measure, scale: Scale, pairs: pd.DataFrame) -> Ends:
 
 
 def _apart(measure: Measure, pairs: pd.DataFrame) -> Floats:
-    """What is divided out of each ratio, shape (blocks, pairs): 1 for most."""
+    """The divisor of each ratio, shape (blocks, pairs): 1 for most."""
     found = np.ones((len(measure.value), len(pairs)))
     for at, apart in enumerate(pairs["apart_from"]):
         if apart:
@@ -247,7 +247,7 @@ def _with_intervals(found: pd.DataFrame, ends: Ends, scale: Scale) -> pd.DataFra
 
 
 def _several(found: pd.DataFrame) -> Flags:
-    """Where `worse` rests on the last level, because the best of several candidates was chosen."""
+    """Flags of ratios whose `worse` rests on the last level: the best of several was chosen."""
     several = (found["candidates"] > 1) & (found["known"] >= FEWEST_OF_SEVERAL) & ~found["states"]
     return several.to_numpy()
 
@@ -277,7 +277,7 @@ def _best(measure: Measure, name: str, scale: Scale, pairs: pd.DataFrame) -> Int
 
 
 def _beside(others: pd.DataFrame, values: Values) -> "pd.Series[str]":
-    """What is wrong with candidates that were not chosen, by the number of the question."""
+    """Faults of the candidates that were not chosen, by the number of the question."""
     wrong = others[others["states"] | (others["known"] < FEWEST_FOR_INTERVAL)]
     models, arms = (values.table[name].astype(str) for name in ("model", "arm"))
     texts = [

@@ -31,7 +31,7 @@ class MeasuredScope:
         self._has_value: dict[str, Flags] = {}
 
     def region(self, cell: Cell) -> Region | None:
-        """Where the workers of a cell fit on the machine."""
+        """The region of the machine that a cell needs."""
         return self._regions[self.place[cell]]
 
     def measured(self, cells: Iterable[Cell], measure: str = THROUGHPUT) -> list[Cell]:

@@ -1,4 +1,4 @@
-"""How a measure is shown to people and written to CSV files: heading, name, unit."""
+"""Headings of measures for people, names for CSV files, and units."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ OWN_PLACE = 80  # among the places of `Shown`
 
 
 def shown(measure: str, derived: Mapping[str, Derived]) -> Shown:
-    """How a measure is shown: a derived one, a column of the runs, or a workload's own figure."""
+    """Heading, name and unit of a derived measure, a column, or a workload's own figure."""
     if measure in derived:
         return derived[measure].shown
     column = COLUMNS.get(measure)

@@ -102,7 +102,7 @@ class Study:
         return {}
 
     def shown(self, measure: str) -> Shown:
-        """How a measure is shown: its heading, its name in CSV files, and its unit."""
+        """The heading of a measure, its name in CSV files, and its unit."""
         return shown(measure, self.measures.derived)
 
     def _estimated(self, name: str) -> pd.DataFrame:
@@ -134,7 +134,7 @@ class Study:
 
     @cached_property
     def soundness(self) -> Soundness:
-        """What the controls show: whether the figures can be trusted."""
+        """The outcome of the controls: can the figures be trusted?"""
         return soundness(self.ratios, self.line)
 
 

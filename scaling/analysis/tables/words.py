@@ -241,7 +241,7 @@ POWER_Z, Z_90, Z_95 = 0.8416, 1.6449, 1.9600
 
 
 def blocks_to_decide(middle: Floats, scatter: Floats, scale: Scale) -> Floats:
-    """How many blocks would decide, by the median and the standard deviation of the logarithms,
+    """The number of blocks that would decide, by median and standard deviation of the logarithms,
     arrays of one shape; NaN where that is not known, or `MOST_BLOCKS` and more.
     """
     outer = np.log1p(scale.tiers[2])

@@ -1,4 +1,4 @@
-"""Whether a run is valid: a table of small checks, each with its word and its limit.
+"""Validity of runs: a table of small checks, each with its word and its limit.
 
 A check sees many runs at once, with what their arms promised and their figures as columns, and
 yields findings. Invalid runs are kept and listed with their reasons, and enter no average; suspect
@@ -49,7 +49,7 @@ def validity(findings: tuple[Finding, ...]) -> Severity | Literal["valid"]:
 
 
 def _unmeasured(run: RunLine, python: PythonFacts | None) -> Finding:
-    """Why a run has no figures."""
+    """The reason a run has no figures."""
     record = run.record
     if run.outcome == "measured" and record is not None and record.outcome == "measured":
         return Finding("garbled", "invalid", "its ticks are missing or do not fit together")
@@ -67,7 +67,7 @@ def _unmeasured(run: RunLine, python: PythonFacts | None) -> Finding:
 
 
 def _known_crash(run: RunLine, python: PythonFacts | None) -> str:
-    """What is known of crashes of that build; empty for any other build, and for any other end."""
+    """A known crash of that build; empty for any other build, and for any other end."""
     if not run.signal or run.signal in FROM_OUTSIDE or python is None:
         return ""
     if not may_crash(python.version, free_threaded=python.free_threaded):

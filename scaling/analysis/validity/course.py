@@ -1,4 +1,4 @@
-"""How the work went and what the machine did besides: all workers busy, clocks in order, no
+"""The course of the work, and other load of the machine: all workers busy, clocks in order, no
 errors, a steady rate, memory known; quotas, other processes, the hypervisor, services.
 """
 

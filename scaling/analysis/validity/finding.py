@@ -1,4 +1,4 @@
-"""What a check reports about a run, and what a run is checked against."""
+"""Findings of checks, and the batch of runs that a check sees."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class Finding(NamedTuple):
 
 
 def error_samples(run: RunLine) -> Iterator[str]:
-    """What the workers kept of the errors that they saw."""
+    """Samples of the errors that the workers saw."""
     workers = run.record.workers if run.record else []
     return (text for worker in workers for text in worker.error_samples)
 
@@ -140,7 +140,7 @@ def watched_cpus(machine: Machine) -> int | None:
 
 
 def processes(run: RunLine) -> list[ProcessFacts]:
-    """What each process (or sub-interpreter) of a measured run reports about itself."""
+    """The report of each process (or sub-interpreter) of a measured run."""
     if run.record is None:
         return []
     of_workers = [each.process for each in run.record.workers if each.process is not None]

@@ -1,4 +1,4 @@
-"""What an arm promises, compared with what every process of a run reports about itself."""
+"""The promises of an arm, compared with the reports of every process of a run."""
 
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -51,7 +51,7 @@ def settings_lost(batch: Batch) -> Found:
 
 
 def _otherwise(batch: Batch, row: int) -> str | None:
-    """How what a run reports differs from its arm; without what depends on block, CPUs or share."""
+    """The first difference of a run's report from its arm, but for block, CPUs and share."""
     run, arm = batch.runs[row], batch.arm(row)
     if arm is None:
         return f"the arm {run.cell.arm} is not one of the study"
@@ -65,7 +65,7 @@ def _otherwise(batch: Batch, row: int) -> str | None:
 
 
 def other_build(found: ProcessFacts, required: PythonFacts | None) -> str | None:
-    """How the interpreter of a process differs from the arm's, as far as both are known."""
+    """The first difference of a process's interpreter from the arm's, as far as both are known."""
     for what, name in BUILD_FACTS.items():
         here, there = getattr(found, name), getattr(required, name, None)
         if here is not None and there is not None and (wrong := _differs(what, here, there)):
@@ -116,7 +116,7 @@ def _unread_gil(process: ProcessFacts, required: ReadBack) -> str | None:
 
 
 def _other_threshold(process: ProcessFacts, required: ReadBack) -> str | None:
-    """What is wrong with the collector's threshold, where the arm sets it."""
+    """A difference of the collector's threshold from the arm's, if the arm sets it."""
     if required.gc_threshold in (None, process.gc_threshold):
         return None
     found = "not read back" if process.gc_threshold is None else f"{process.gc_threshold:,}"
@@ -124,14 +124,14 @@ def _other_threshold(process: ProcessFacts, required: ReadBack) -> str | None:
 
 
 def _switched_otherwise(process: ProcessFacts, required: ReadBack) -> str | None:
-    """What is wrong with the arm's switches."""
+    """The first of the arm's switches that is not in effect."""
     found = {each.name: each.value for each in process.switches}
     wrong = (_differs(name, found.get(name), value) for name, value in required.switches.items())
     return next((each for each in wrong if each), None)
 
 
 def _other_workers(run: RunLine) -> str | None:
-    """Which workers are missing or too many, or are not what the cell's model makes of them."""
+    """Workers that are missing, too many, or not of the cell's model."""
     if run.record is None:
         return None
     workers, cell = run.record.workers, run.cell
@@ -164,7 +164,7 @@ def _other_workers(run: RunLine) -> str | None:
 
 
 def _unpinned(run: RunLine) -> str | None:
-    """Which pinned worker was on other CPUs."""
+    """The first pinned worker that was on other CPUs."""
     if run.placement.pinning is None or run.record is None:
         return None
     pinning = run.placement.pinning
@@ -184,7 +184,7 @@ def _moved(worker: WorkerRecord, pinning: tuple[tuple[int, ...], ...]) -> str | 
 
 
 def _other_share(run: RunLine, study: StudyLine) -> str | None:
-    """Which worker had more or less work in flight than its share."""
+    """The first worker with more or less work in flight than its share."""
     note = study.workloads.get(run.cell.workload)
     if run.record is None or note is None or note.in_flight is None:
         return None
@@ -209,7 +209,7 @@ def _most_workers(study: StudyLine, cell: Cell) -> int:
 
 
 def _other_seed(run: RunLine, processes: Sequence[ProcessFacts], study: StudyLine) -> str | None:
-    """How the seed of hashes differs from the block's; other runtimes than Python report none."""
+    """A seed of hashes other than the block's; other runtimes than Python report none."""
     if study.seed is None:
         return None
     asked = str(hash_seed(study.seed, run.block))
@@ -220,7 +220,7 @@ def _other_seed(run: RunLine, processes: Sequence[ProcessFacts], study: StudyLin
 
 
 def _other_loop(run: RunLine, required: ReadBack) -> str | None:
-    """How the class of a running loop differs from what the cell's loop must be.
+    """A class of a running loop other than that of the cell's loop.
 
     What the record calls the loop is no evidence: the child copies that from the cell.
     """
@@ -235,7 +235,7 @@ def _other_loop(run: RunLine, required: ReadBack) -> str | None:
 
 
 def _other_in_worker(run: RunLine, required: ReadBack) -> str | None:
-    """Which worker lacks what the arm has each of them do."""
+    """The first worker without a setting that the arm gives to each."""
     for what, name in IN_WORKER.items():
         asked = getattr(required, name)
         for worker in run.record.workers if asked is not None and run.record else ():
@@ -245,7 +245,7 @@ def _other_in_worker(run: RunLine, required: ReadBack) -> str | None:
 
 
 def _other_facts(run: RunLine, required: ReadBack) -> str | None:
-    """What the workload says of itself, and is not what the arm makes of it."""
+    """The first fact of the workload that differs from the arm's."""
     facts = run.record.facts if run.record else {}
     for what, asked in required.facts.items():
         if wrong := _differs(what, facts.get(what), asked):

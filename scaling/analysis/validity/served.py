@@ -1,4 +1,4 @@
-"""The load of served runs: whether it was what was asked for, and what sent it kept up.
+"""The load of served runs: was it the load asked for, and did the generator keep up?
 
 The limits on the generator are those that it has for itself (`workers.services.load.summary`).
 """
@@ -121,7 +121,7 @@ def unlike_generators(kinds: Sequence[GeneratorKind | None]) -> dict[int, Findin
 
 
 def kind_of(load: Load | None) -> GeneratorKind | None:
-    """What must be the same of the generator in all runs of a study, as `KIND` names it."""
+    """The facts of the generator that must be the same in all runs of a study (`KIND`)."""
     if load is None:
         return None
     return load.slice_ns, load.processes, load.loop, load.python, load.gil
@@ -223,7 +223,7 @@ def _is_poisson(batch: Batch, row: int) -> bool:
 
 
 def _chance_of_connections(batch: Batch) -> Floats:
-    """How uneven connections of one request each may be by chance; 0 for those kept open."""
+    """The imbalance by chance of connections of one request each; 0 for those kept open."""
     loads = [run.load for run in batch.runs]
     each = np.array([load is not None and not load.keep_alive for load in loads], np.bool_)
     with np.errstate(divide="ignore", invalid="ignore"):

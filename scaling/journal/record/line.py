@@ -113,7 +113,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Disturbance(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What else the machine did during a run. Fractions are of all CPUs' time.
+    """Other load of the machine during a run. Fractions are of all CPUs' time.
 
     `clock_step_s` is how far wall clock and monotonic clock moved apart meanwhile.
     """
@@ -126,7 +126,7 @@ class Disturbance(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class ServiceUse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What a service of the workload used during a run.
+    """The use of resources by a service of the workload during a run.
 
     `busy_fraction` is the share of one core that its busiest process used. `window_cpu_s` is the
     part of `cpu_s` in the window of a served workload. At its end, `memory_bytes` counts what its
@@ -146,7 +146,7 @@ class ServiceUse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Waits(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What the thread of each worker's loop was found doing, sampled from outside in its window.
+    """Samples of the thread of each worker's loop, taken from outside in its window.
 
     `calls` has the samples of each worker, in their order: how many by the name of the call that it
     waited in, `running` where it waited in none. They were read from `source`, a file in
@@ -209,7 +209,7 @@ SCHEMA = 1  # of all of the shapes
 
 
 class CeilingLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="ceiling"):
-    """What a service can deliver at most, loaded by a client that only counts.
+    """The most that a service can deliver, loaded by a client that only counts.
 
     `parameters` are those that the service was started with, `processes` how many it had.
     """

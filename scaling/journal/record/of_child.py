@@ -1,4 +1,4 @@
-"""What a child prints: what can be run in its environment (`--describe`), and what a run was.
+"""The output of a child: the description of its environment (`--describe`), and a run's record.
 
 A run is one cell as its workers saw it. The ticks of a worker are plain lists of integers;
 `scaling.analysis.table.stacks` makes arrays. What a run has by the dozen is no part of a cycle, and
@@ -30,7 +30,7 @@ class PythonFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Environment(msgspec.Struct, frozen=True, kw_only=True):
-    """What an arm's child environment is made of: the interpreter and the packages in it."""
+    """The child environment of an arm: the interpreter and the packages in it."""
 
     python: PythonFacts
     packages: dict[str, str] = {}
@@ -56,7 +56,7 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Uneven(msgspec.Struct, frozen=True, kw_only=True):
-    """Why work in flight cannot be dealt out evenly with these values of parameters."""
+    """The reason work in flight cannot be dealt out evenly with these values of parameters."""
 
     reason: str
     parameters: dict[str, ParameterValue] = {}
@@ -76,7 +76,7 @@ class ParameterFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Holds(msgspec.Struct, frozen=True, kw_only=True):
-    """What a workload keeps in memory: as many objects as the parameter `count` says.
+    """The objects that a workload keeps in memory: as many as the parameter `count` says.
 
     An object takes at most the bytes that `bytes_each` has for the value of the parameter `by`.
     Workers in threads share one copy, unless a parameter has the value that `own_copies` names.
@@ -138,7 +138,7 @@ class WorkloadFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Description(Environment, frozen=True, kw_only=True):
-    """What `python -m workers --describe` prints."""
+    """The output of `python -m workers --describe`."""
 
     schema: int
     loops: dict[str, Offer] = {}
@@ -184,7 +184,7 @@ class Slices(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class ThreadUse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What the thread of a worker's loop used between its first and its last tick, ns.
+    """The use of CPU by the thread of a worker's loop from its first to its last tick, ns.
 
     `user_ns` and `system_ns` are CPU time as the kernel divides it, which it samples at its own
     ticks. `collector_ns` is CPU time inside collections that ran in this thread. `process_cpu_ns`
@@ -227,7 +227,7 @@ class Switch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProcessFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What a process that held workers says about itself. Counts and pauses are of the window.
+    """The report of a process that held workers. Counts and pauses are of the window.
 
     `hash_seed` is that of string hashes, `random` where none took effect.
     """
@@ -278,7 +278,7 @@ class Instants(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Latency(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """How long operations took: a log-linear histogram, its non-empty buckets in rising order.
+    """Durations of operations: a log-linear histogram, its non-empty buckets in rising order.
 
     `value_ns` are the lower edges of the buckets, `count` how many operations fell into each.
     """
@@ -333,7 +333,7 @@ class WorkerRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
-    """Why a child gave up, in its own words."""
+    """The reason a child gave up, in its own words."""
 
     phase: str
     error: str
@@ -342,7 +342,7 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Outside(msgspec.Struct, frozen=True, kw_only=True):
-    """What was seen of a command that was measured from outside.
+    """Observations of a command that was measured from outside.
 
     `workers` are the event loops that it made (None: it has none, or they are not known),
     `processes` all its processes. `at_rest`: none of them had anything to do before the load began
@@ -356,7 +356,7 @@ class Outside(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What `python -m workers` prints: one run as its workers saw it.
+    """The output of `python -m workers`: one run as its workers saw it.
 
     `outside` is None unless the workers belong to a command.
     """

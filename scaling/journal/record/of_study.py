@@ -121,7 +121,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReadBack(msgspec.Struct, frozen=True, kw_only=True):
-    """What every process of an arm must report; a run that reports anything else is invalid.
+    """The required report of every process of an arm; a run with any other is invalid.
 
     A runtime that has no GIL, allocator or collector to choose reports None. `gc_threshold`,
     `eager_tasks` and `own_code` are set where the arm changes them. `switches` are values by name,
@@ -157,7 +157,7 @@ class ArmRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WorkloadNote(msgspec.Struct, frozen=True, kw_only=True):
-    """What tables and figures need to know about a workload: above all the noun on the axes.
+    """The facts about a workload that tables and figures need: above all the noun on the axes.
 
     `operation` is what it counts, and `sent` what a load generator sends it: rates of an open loop
     are of that.
@@ -173,7 +173,7 @@ class WorkloadNote(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RefusedCells(msgspec.Struct, frozen=True, kw_only=True):
-    """What a study asks for and cannot be run on these arms, for one reason."""
+    """Cells that a study asks for and that cannot be run on these arms, for one reason."""
 
     workload: str
     arms: tuple[str, ...]
@@ -184,7 +184,7 @@ class RefusedCells(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Calibration(msgspec.Struct, frozen=True, kw_only=True):
-    """What rates were made from: the peak of the baseline in a closed loop, in requests per second.
+    """The source of rates: the peak of the baseline in a closed loop, in requests per second.
 
     The rates are those of the `workload` with these `parameters`, whatever its others: by the name
     that stands for each in the study ("grid 3 of 8", "50%"). `peak_per_s` is the median of

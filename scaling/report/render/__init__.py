@@ -1,1 +1,1 @@
-"""How grids, sentences and drawings are shown: terminal, page, Markdown. Nothing knows a study."""
+"""Renderers of grids, sentences and drawings: terminal, page, Markdown. None knows a study."""

@@ -165,7 +165,7 @@ def _y_axis(axes: Axes, what: Curves) -> None:
 
 
 def _region(axes: Axes, start: float, end: float, name: str, *, is_narrow: bool) -> None:
-    """Where N is on the machine: a shade behind, with its name above."""
+    """Draw a region of the machine: a shade behind, with its name above."""
     if shade := REGION_SHADES.get(name):
         axes.axvspan(start, end, color=shade, zorder=0)
         axes.axvline(start, color=BORDER, lw=0.7, zorder=0)

@@ -25,7 +25,7 @@ class Text:
 class Heading:
     """The heading of a column. Texts stand to the `left`, figures to the right; sentences `wrap`.
 
-    `name` is what JSON calls it, by default the text itself.
+    `name` is its name in JSON, by default the text itself.
     """
 
     text: str
@@ -35,7 +35,7 @@ class Heading:
 
     @property
     def key(self) -> str:
-        """What JSON calls it."""
+        """Its name in JSON."""
         return self.name or self.text
 
 
@@ -60,7 +60,7 @@ class Grid:
 
     @property
     def names(self) -> int:
-        """How many columns name a row: the first ones, up to the first figure."""
+        """The number of columns that name a row: the first ones, up to the first figure."""
         return next((at for at, each in enumerate(self.headings) if not each.left), 1)
 
     def parts(self, most: int) -> "Iterator[Grid]":

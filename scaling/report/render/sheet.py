@@ -1,4 +1,4 @@
-"""What every drawing has around it: title and key above, a caption in small print below."""
+"""The frame of every drawing: title and key above, a caption in small print below."""
 
 import textwrap
 from collections.abc import Sequence

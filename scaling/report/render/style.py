@@ -1,4 +1,4 @@
-"""How figures look: an arm has one colour, a loop one marker, a model one line, everywhere.
+"""The style of figures: an arm has one colour, a loop one marker, a model one line, everywhere.
 
 The palette is seaborn's `colorblind` (after B. Wong, Nature Methods 8, 441, 2011); markers and
 lines say the same again for those who cannot distinguish the colours. It is written out here, and
@@ -111,7 +111,7 @@ def _version(arm: str) -> tuple[int, ...]:
 
 
 def marker_style(loop: str, model: str, colour: str) -> dict[str, Any]:
-    """How the medians of a curve are marked: by loop, filled for threads and hollow for others.
+    """The marker of a curve's medians: by loop, filled for threads and hollow for others.
 
     A white rim keeps a filled one apart from its own line; a hollow one looks as large if it is a
     little larger.

@@ -1,1 +1,1 @@
-"""What is shown of a study, declared: tables, plots and notes over its tables."""
+"""Declared views of a study: tables, plots and notes over its tables."""

@@ -26,7 +26,7 @@ CHANGES = Table(
 
 
 def about_two(now: Study, then: Study) -> Iterator[str]:
-    """What else is not the same in two studies, and may be what a ratio comes from."""
+    """Other differences of two studies, any of which may cause a ratio."""
     yield "The two studies were not made side by side: what changed on the machine is in the ratio."
     if is_backwards(now, then):
         yield "OLD was begun after RESULTS: are they the wrong way round?"
@@ -90,7 +90,7 @@ MACHINES = Table(
 
 
 def programs(studies: Mapping[str, Study]) -> pd.DataFrame:
-    """What to ship of each program, a row for each aim."""
+    """The configuration of each program to ship, a row for each aim."""
     parts = [shipped(each).assign(program=name) for name, each in studies.items()]
     return pd.concat(parts, ignore_index=True)
 

@@ -26,7 +26,7 @@ def of_threads(ratios: pd.DataFrame) -> pd.DataFrame:
 
 
 def throughputs(study: Study) -> pd.DataFrame:
-    """What more workers gain and what they do over processes: what has both first."""
+    """The gains of more workers, and their ratios over processes: cells with both first."""
     ratios = study.ratios
     asked = ratios["question"].isin([GAIN, OVER_PROCESSES]) & (ratios["rate"] == 0)
     found = of_threads(ratios[ratios["main"] & ~ratios["control"] & asked])
@@ -143,7 +143,7 @@ def _times(rows: pd.DataFrame) -> str:
 
 
 def _counted(rows: pd.DataFrame) -> str:
-    """What one ratio says; of several how often each word was given (`as_counted`)."""
+    """The words of one ratio; of several the number of each word (`as_counted`)."""
     if len(rows) == 1:
         return str(rows["said"].iloc[0])
     counts = as_counted(rows).value_counts()

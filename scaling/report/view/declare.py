@@ -1,4 +1,4 @@
-"""How a table of a study is declared: a selection of rows, and what each column shows of them.
+"""Declarations of tables: a selection of rows, and the columns that show them.
 
 A `Table` selects rows of `estimates` or `ratios`; `grid` turns it into texts, which the renderers
 show. To add a table, declare it in `scaling.report.view.tables`. A note is a function of the study
@@ -29,7 +29,7 @@ TIMES = "×"
 
 
 class Tables(Protocol):
-    """What a declared table selects from: a study, or two that are compared."""
+    """The source of a declared table: a study."""
 
     @property
     def estimates(self) -> pd.DataFrame:
@@ -43,7 +43,7 @@ class Tables(Protocol):
         """The row of `estimates` of a cell, by its place."""
 
     def shown(self, measure: str) -> Shown:
-        """How a measure is shown."""
+        """The heading, name and unit of a measure."""
 
 
 type Note = Callable[[Any], str]

@@ -35,7 +35,7 @@ def next_command(study: Study, folder: Path) -> str:
 
 
 def more_blocks(study: Study) -> str:
-    """How many blocks would decide what is open in a headline ratio, and how long they take."""
+    """The blocks that would decide open headline ratios, and the time that they take."""
     ratios = study.ratios
     is_open = ratios["headline"] & ~ratios["control"] & (ratios["word"] == OPEN)
     needed = ratios.loc[is_open, "blocks_to_decide"].dropna()
@@ -55,7 +55,7 @@ def more_than_measured(study: Study, blocks: int) -> int:
 
 
 def time_of(study: Study, blocks: int) -> str:
-    """How long so many blocks of the study take, in whole minutes."""
+    """The time of so many blocks of the study, in whole minutes."""
     seconds = blocks * extent(study.runs, study.line).block_s
     return duration(math.ceil(seconds / 60) * 60).removesuffix(" 00 s")
 

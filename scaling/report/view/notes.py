@@ -1,4 +1,4 @@
-"""What must be known beside a study's figures: a list of notes, in order of weight.
+"""Notes beside a study's figures, in order of weight.
 
 A note is a function of the study that returns a sentence, or an empty text where there is nothing
 to say. To add one, write it and put it into `NOTES`, which says whether a terminal has it, too.
@@ -61,12 +61,12 @@ def reasons_text(words: tuple[str, ...]) -> str:
 
 
 def warnings(study: Study) -> str:
-    """That the study is simulated or scaled down."""
+    """A warning of a study that is simulated or scaled down."""
     return " ".join(caveats(study.line))
 
 
 def controls(study: Study) -> str:
-    """Whether machine and builds behave as they must."""
+    """The outcome of the controls."""
     if study.soundness.status == "sound":
         return "Controls hold."
     text = study.soundness.text
@@ -98,7 +98,7 @@ def withheld(study: Study) -> str:
 
 
 def left_out(study: Study) -> str:
-    """How many runs were left out, and the most frequent reason."""
+    """The number of runs that were left out, and the most frequent reason."""
     runs = study.runs
     invalid = runs[~runs["valid"]]
     if invalid.empty:
@@ -113,13 +113,13 @@ def left_out(study: Study) -> str:
 
 
 def missing(study: Study) -> str:
-    """What of the study is missing, and what was skipped when the journal was read."""
+    """The runs that are missing, and the lines of the journal that were skipped."""
     parts = [study.incomplete, *study.skipped]
     return " ".join(f"{part[0].upper()}{part[1:]}." for part in parts if part)
 
 
 def disturbed(study: Study) -> str:
-    """How many runs other load disturbed, and which latencies are upper bounds."""
+    """The number of disturbed runs, and of those with latencies that are upper bounds."""
     used = study.runs.loc[study.runs["valid"], "reasons"]
     busy, late = (sum(reason in reasons for reasons in used) for reason in (BUSY, LATE))
     parts = [f"Disturbed by other load, used: {plural(busy, 'run')}."] if busy else []
@@ -139,7 +139,7 @@ def shared_cores(study: Study) -> str:
 
 
 def uneven(study: Study) -> str:
-    """Where work in flight does not divide, so that some workers had more of it than others."""
+    """The cells whose work in flight does not divide evenly among the workers."""
     entries = study.line.study.get("workloads", ())
     counts = {each["name"]: each.get("workers") or () for each in entries}
     parts: dict[str, None] = {}
@@ -153,7 +153,7 @@ def uneven(study: Study) -> str:
 
 
 def noise(study: Study) -> str:
-    """How far equal cells are from each other: in throughput, or in P99 at a rate."""
+    """The differences of equal cells: in throughput, or in P99 at a rate."""
     ratios = study.ratios
     measured = np.where(ratios["rate"] > 0, P99, THROUGHPUT)
     pairs = ratios[
@@ -172,7 +172,7 @@ def noise(study: Study) -> str:
 
 
 def without_pairs(study: Study) -> str:
-    """That nothing shows how much equal cells differ."""
+    """A warning of a study without A/A pairs."""
     has_pairs = study.cells["twin"].any()
     return "" if has_pairs else "No A/A pairs were run, so nothing checks the words."
 
@@ -181,7 +181,7 @@ def without_pairs(study: Study) -> str:
 
 
 def turns(study: Study) -> str:
-    """Of which questions the cells were measured in turn, and of which not and why."""
+    """The questions whose cells were measured in turn, and reasons for the others."""
     ratios = study.ratios[study.ratios["question"] != EQUAL_CELLS]
     reasons = dict(iter(ratios.groupby("why_not_in_turn", sort=False)["question"]))
     if reasons.keys() <= {NO_TURNS, OTHER_N}:
@@ -193,7 +193,7 @@ def turns(study: Study) -> str:
 
 
 def layout(study: Study) -> str:
-    """That a small difference of two builds may be due to the layout of their code."""
+    """A warning of small differences of two builds, which the layout of code may cause."""
     rows = study.ratios[study.ratios["measure"].isin([THROUGHPUT, CPU])]
     close = rows[rows["ratio"].between(1 / (1 + LAYOUT), 1 + LAYOUT)]
     builds = (close[name].astype(str).map(build_of) for name in ("arm", "over_arm"))
@@ -207,25 +207,25 @@ def layout(study: Study) -> str:
 
 
 def builds(study: Study) -> str:
-    """In what the builds of the arms differ and should not."""
+    """The facts in which the builds of the arms differ and should not."""
     differences = build_differences(study.line).items()
     found = [f"{fact}: {values}" for fact, values in differences]
     return f"The builds differ in more than is compared: {listed(found)}." if found else ""
 
 
 def refused(study: Study) -> str:
-    """How many combinations cannot be run."""
+    """The number of combinations that cannot be run."""
     count = len(study.line.refused)
     return f"{plural(count, 'combination')} cannot be run: see the page." if count else ""
 
 
 def switches(study: Study) -> str:
-    """What switches of arms mean."""
+    """The meaning of the arms' switches."""
     return " ".join(switched(map(str, study.cells["arm"].unique())))
 
 
 def drift(study: Study) -> str:
-    """Whether the machine became faster or slower during the study."""
+    """The drift of the machine's speed during the study."""
     from scaling.analysis.statistics.drift import drift as drift_of
 
     found = drift_of(study.runs)
@@ -244,7 +244,7 @@ def drift(study: Study) -> str:
 
 
 def outliers(study: Study) -> str:
-    """How many runs are outliers of their cells."""
+    """The number of runs that are outliers of their cells."""
     count = int((study.runs["outlier"] & study.runs["valid"]).sum())
     if not count:
         return ""
@@ -253,7 +253,7 @@ def outliers(study: Study) -> str:
 
 
 def again(study: Study) -> str:
-    """How many runs are second attempts."""
+    """The number of runs that are second attempts."""
     count = int(study.cells["again"].sum())
     if not count:
         return ""

@@ -188,7 +188,7 @@ def _selected(plot: Plot, study: Study) -> pd.DataFrame:
 
 
 def _by_name(found: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """What is drawn for each workload; those with many variants have a plot by parameter alone."""
+    """The rows of each workload; those with many variants have a plot by parameter alone."""
     variants = found.groupby("workload", observed=True)["name"].transform("nunique")
     for name, part in found[variants <= MOST_VARIANTS].groupby("name", sort=False):
         yield str(name), part
@@ -228,7 +228,7 @@ def _ceiling(medians: pd.DataFrame) -> pd.DataFrame | None:
 
 
 def regions(found: pd.DataFrame) -> Iterator[tuple[float, float, str]]:
-    """Where N is on the machine: from half-way between two Ns to half-way to the next."""
+    """The regions of the machine: from half-way between two Ns to half-way to the next."""
     known = found.dropna(subset="region").drop_duplicates("workers").sort_values("workers")
     ns = known["workers"].to_numpy(np.float64)
     if not len(ns):
@@ -241,7 +241,7 @@ def regions(found: pd.DataFrame) -> Iterator[tuple[float, float, str]]:
 
 
 def _band(measure: str, found: pd.DataFrame, study: Study) -> float:
-    """How far equal cells of a workload are from each other: the most of all pairs, 0 for none.
+    """The largest difference of a workload's equal cells, of all pairs; 0 for none.
 
     Latencies have none: theirs would hide the curves.
     """
@@ -303,7 +303,7 @@ def _named(found: pd.DataFrame, keys: Sequence[str]) -> tuple[list[str], list[st
 
 
 def losses(plot: Plot, study: Study) -> Drawings:
-    """What each term of the workers' time grows by from one worker to N, stacked: of threads
+    """The growth of each term of the workers' time from one worker to N, stacked: of threads
     without the GIL at the headline N, and of the processes beside them.
     """
     measures = {LOSS.format(term.name): term.words for term in TERMS}

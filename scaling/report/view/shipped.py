@@ -1,4 +1,4 @@
-"""What to ship of an application: for each aim threads, processes, or that it is not decided."""
+"""The configuration of an application to ship: threads, processes or undecided, by aim."""
 
 import math
 from collections.abc import Mapping

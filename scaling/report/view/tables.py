@@ -48,7 +48,7 @@ OTHER_LIBRARIES = ("trio", "anyio")  # than asyncio, as the names of their loops
 
 
 def libraries(study: Study) -> str:
-    """What a ratio of two async libraries is of."""
+    """The meaning of a ratio of two async libraries."""
     if not study.cells["loop"].astype(str).str.startswith(OTHER_LIBRARIES).any():
         return ""
     return (
@@ -58,7 +58,7 @@ def libraries(study: Study) -> str:
 
 
 def runtimes(_: Study) -> str:
-    """What a ratio of two runtimes is of."""
+    """The meaning of a ratio of two runtimes."""
     return (
         "Runtimes differ in everything (language, compiler, scheduler, memory), and each has a "
         "program of its own for the same work: no ratio is of one thing alone. Their CPU time is "
@@ -195,7 +195,7 @@ ISSUES = Table(
 
 
 def refused(study: Study) -> pd.DataFrame:
-    """What the study asked for and could not run, a row for each reason."""
+    """The cells that the study asked for and could not run, a row for each reason."""
     return pd.DataFrame(
         [
             {
@@ -238,7 +238,7 @@ PARAMETERS = Table(
 
 
 def builds(study: Study) -> pd.DataFrame:
-    """What each arm runs on and what its settings had to prove, a row for each fact."""
+    """The build of each arm and the facts that its settings had to prove, a row each."""
     rows = []
     for arm, record in study.line.arms.items():
         facts: dict[str, object] = {"version": record.runtime, "from": record.origin}

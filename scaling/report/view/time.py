@@ -1,4 +1,4 @@
-"""Where the time goes: what each cell of several workers loses against one, term by term."""
+"""Losses of time: each cell of several workers against one, term by term."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -89,7 +89,7 @@ def waits(study: Study, place: int) -> dict[str, float]:
 
 
 def sentences(study: Study, place: int) -> Iterator[str]:
-    """How far a cell is from its ideal, the largest loss with its cause, and the machine's part."""
+    """The efficiency of a cell, its largest loss with the cause, and the machine's part."""
     cell: Row = study.cells.loc[place].to_dict()
     whole = study.estimate(place, TOTAL)
     efficiency, largest = study.estimate(place, EFFICIENCY), largest_loss(study, place)
@@ -201,5 +201,5 @@ def record(study: Study, cell: Row) -> dict[str, Any]:
 
 
 def has_readings(runs: pd.DataFrame) -> bool:
-    """Whether any run says where its time went."""
+    """Return whether any run has readings of where its time went."""
     return bool(runs[WHOLE.column].notna().any())

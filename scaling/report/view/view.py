@@ -1,4 +1,4 @@
-"""What is shown of a study: a sentence, the answer, what must be known, and everything else."""
+"""The view of a study: a sentence, the answer, notes, and all other tables."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -83,7 +83,7 @@ OF_SETTINGS = View(sentence, (SETTINGS,), ANSWER, DETAILS)
 
 
 def view_of(study: Study) -> View:
-    """What the study asks first: how to ship a program, what settings change, or how it scales."""
+    """The view by the study's first question: how to ship, what settings change, or scaling."""
     asked = study.line.study
     if list(asked.get("primary") or ()) == ["setting"]:
         return OF_SETTINGS
