@@ -57,13 +57,13 @@ def ratio(of: int, over: int, rank: int = OF_PROCESSES) -> Edge:
 
 
 def test_cells_that_ratios_connect_are_together() -> None:
-    found = groups(SLOTS[:6], [ratio(0, 2), ratio(4, 2), ratio(3, 5)])
+    found = groups(SLOTS[:6], [ratio(0, 2), ratio(4, 2), ratio(3, 5)], {}, Room())
     assert names(found) == [[0, 2, 4], [1], [3, 5]]
 
 
 def test_a_group_that_is_too_large_is_divided_and_the_first_ratios_stay_whole() -> None:
     chain = [ratio(k, k + 1, rank=k % 2) for k in range(11)]
-    found = names(groups(SLOTS[:12], chain, room=Room(most={"echo": 8})))
+    found = names(groups(SLOTS[:12], chain, {}, Room(most={"echo": 8})))
     assert max(map(len, found)) <= 8
     for first in range(0, 12, 2):
         assert any({first, first + 1} <= set(group) for group in found)
@@ -79,7 +79,7 @@ def test_what_does_not_fit_into_memory_is_divided() -> None:
         (100 * MIB, [[0], [1], [2], [3]]),
     ):
         room = Room(needs=needs, most_bytes=most_bytes)
-        assert names(groups(SLOTS[:4], asked, room=room)) == expected
+        assert names(groups(SLOTS[:4], asked, {}, room)) == expected
 
 
 def test_a_command_needs_its_own_processes_and_what_is_served_a_generator() -> None:
@@ -113,7 +113,7 @@ def test_a_stack_needs_its_services() -> None:
 def test_every_cell_is_in_one_group_or_alone_for_a_reason(
     asked: list[tuple[Slot, Slot]], most: int
 ) -> None:
-    found = groups(SLOTS[:16], list(itertools.starmap(Edge, asked)), room=Room(most={"echo": most}))
+    found = groups(SLOTS[:16], list(itertools.starmap(Edge, asked)), {}, Room(most={"echo": most}))
     assert sorted(itertools.chain.from_iterable(names(found))) == list(range(16))
     assert all(len(group.slots) <= most for group in found)
     assert all((len(group.slots) == 1) == bool(group.alone) for group in found)

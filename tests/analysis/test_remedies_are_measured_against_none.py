@@ -13,7 +13,7 @@ from scaling.report.view.notes import controls_that_help
 from scaling.report.view.tables import SETTINGS as SETTINGS_TABLE
 from scaling.report.view.view import view_of
 from scaling.study.file import load_study_file
-from scaling.study.plan.groups import Edge, groups
+from scaling.study.plan.groups import Edge, Room, groups
 from scaling.study.plan.order import Slot
 from scaling.study.questions import THROUGHPUT
 from scaling.study.remedies import remedies_of, remedies_of_application
@@ -160,7 +160,9 @@ def test_all_remedies_are_in_turn_with_none() -> None:
     ]
     arms = [with_(ECHO, arm=f"{BASE}+{name}") for name in fit]
     slots = [*map(Slot, arms), Slot(ECHO, 1), Slot(arms[0], 1)]
-    (together,) = groups([Slot(ECHO), *slots], [Edge(each, Slot(ECHO)) for each in slots])
+    (together,) = groups(
+        [Slot(ECHO), *slots], [Edge(each, Slot(ECHO)) for each in slots], {}, Room()
+    )
     assert len(together.slots) == 1 + len(slots)
 
 

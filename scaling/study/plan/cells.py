@@ -1,19 +1,14 @@
 """The plan: which cells a study has, which it cannot have and why, in what order, at what cost."""
 
-import itertools
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import NamedTuple
-
-from msgspec.structs import replace as with_
 
 from scaling.base.errors import UsageError
 from scaling.base.vocabulary import PRIMARY_QUESTIONS
 from scaling.builds.arms import parse_arm
-from scaling.builds.runtimes import OWN_LOOP, RUNTIMES
 from scaling.journal.record import (
     SCHEMA,
     Calibration,
@@ -25,13 +20,11 @@ from scaling.journal.record import (
 )
 from scaling.machine.topology import Topology, cpu_order, pinning, worker_counts
 from scaling.study.controls import least_window_s, with_controls, without_controls
-from scaling.study.definition import Study, WorkloadEntry
+from scaling.study.definition import Study
 from scaling.study.load import (
-    RATE,
     Needed,
     at_rates,
     calibrations_for,
-    names_of,
     require_possible_overload,
 )
 from scaling.study.plan.groups import (
@@ -41,33 +34,29 @@ from scaling.study.plan.groups import (
     Room,
     alternation_blocker,
     groups,
-    memory_bytes,
     most_together,
     pair_edges,
     ratio_edges,
     slice_s,
 )
-from scaling.study.plan.mixed import placed
 from scaling.study.plan.order import (
     IN_GROUPS,
     ORDER,
     PlannedRun,
-    RegionOf,
     Slot,
     aa_pairs,
     one_block,
 )
+from scaling.study.plan.possible import (
+    Limits,
+    distinct,
+    needed_bytes,
+    possible_cells,
+    refused,
+)
 from scaling.study.plan.refusals import (
-    held_bytes,
     in_flight,
     most_workers,
-    refusal,
-    too_few_for_each,
-    too_few_ports,
-    too_many_connections,
-    too_many_open_files,
-    too_much_memory,
-    unfit_for_rooms,
 )
 from scaling.study.settle import facts_of, settle
 
@@ -95,11 +84,11 @@ class Plan:
     topology: Topology
     cells: tuple[Cell, ...]
     asked: int
-    repeats: tuple[Cell, ...]
     refused: tuple[RefusedCells, ...]
     workloads: Mapping[str, WorkloadFacts]
-    groups: tuple[Group, ...]
     needs: Mapping[Cell, int]
+    repeats: tuple[Cell, ...] = ()
+    groups: tuple[Group, ...] = ()
     cpus: tuple[int, ...] = ()
     fitted: str = ""
 
@@ -266,14 +255,6 @@ class Plan:
             raise UsageError(f"nothing of this study can be run here: {'; '.join(first + more)}")
 
 
-class Limits(NamedTuple):
-    """Of a machine: open files of a process, ports of an address, and bytes of memory."""
-
-    open_files: int | None
-    ports: int | None
-    memory_bytes: float
-
-
 def make_plan(
     study: Study,
     descriptions: Mapping[str, Description],
@@ -302,143 +283,38 @@ def make_plan(
     study = with_controls(asked, descriptions, topology.usable_cores)
     cpus = cpu_order(topology) if study.pin else ()
     limits = Limits(open_files, ports, memory_bytes)
-    found = list(_every(study, descriptions, topology, limits))
-    own, cells = _distinct(_every(asked, descriptions, topology, limits)), _distinct(found)
+    found = list(possible_cells(study, descriptions, topology, limits))
+    cells = distinct(found)
+    own = distinct(possible_cells(asked, descriptions, topology, limits))
     for cell in own:
         require_possible_overload(cell, study.window_s)
     workloads = {entry.name: facts_of(entry.name, descriptions) for entry in study.workloads}
-    needs = {cell: _needed_bytes(workloads, cell) for cell in cells}
-    why_alone = NOT_ASKED if not study.alternate else alone
-    blockers = _blockers(cells, workloads, topology.usable_logical, why_alone)
-    most = {name: most_together(facts) for name, facts in workloads.items()}
-    room = Room(needs=needs, most=most, most_bytes=free_bytes)
-    repeats, in_groups = _grouped(study, cells, own, blockers, room, cache(topology.region))
-    return Plan(
+    plan = Plan(
         study=study,
         topology=topology,
         cells=cells,
         asked=len(own),
-        repeats=repeats,
-        refused=_refused(found),
+        refused=refused(found),
         workloads=workloads,
-        groups=in_groups,
-        needs=needs,
+        needs={cell: needed_bytes(cell, workloads[cell.workload]) for cell in cells},
         cpus=cpus,
     )
+    return _grouped(plan, free_bytes, alone if study.alternate else NOT_ASKED)
 
 
-def _blockers(
-    cells: Iterable[Cell], workloads: Mapping[str, WorkloadFacts], cpus: float, why: str
-) -> dict[Cell, str]:
-    """The cells that cannot take turns, and the reason: `why` none can, or one of the cell."""
-    reasons = {
-        cell: why or alternation_blocker(cell, workloads[cell.workload], cpus) for cell in cells
-    }
-    return {cell: reason for cell, reason in reasons.items() if reason}
-
-
-def _grouped(
-    study: Study,
-    cells: Sequence[Cell],
-    own: Sequence[Cell],
-    blockers: Mapping[Cell, str],
-    room: Room,
-    region: RegionOf,
-) -> tuple[tuple[Cell, ...], tuple[Group, ...]]:
-    """The cells that are run twice in each block, and the groups of all runs of a block."""
-    turning = [cell for cell in cells if cell not in blockers]
+def _grouped(plan: Plan, free_bytes: float, alone: str) -> Plan:
+    """The plan with its A/A pairs and groups; `alone` is why there can be none, if so."""
+    study, region = plan.study, cache(plan.topology.region)
+    blockers = dict.fromkeys(plan.cells, alone)
+    for cell in () if alone else plan.cells:
+        facts, cpus = plan.workloads[cell.workload], plan.topology.usable_logical
+        blockers[cell] = alternation_blocker(cell, facts, cpus) or ""
+    turning = [cell for cell, reason in blockers.items() if not reason]
     edges = ratio_edges(turning, region, study.primary or PRIMARY_QUESTIONS)
     compared = {slot.cell for edge in edges for slot in edge[:2]}
-    pairs = aa_pairs(own, compared, region) if study.aa_pairs else []
-    repeats = tuple(pair.cell for pair in pairs)
-    slots = [*map(Slot, cells), *(Slot(cell, 1) for cell in repeats)]
-    return repeats, groups(slots, [*edges, *pair_edges(pairs, compared)], blockers, room)
-
-
-def _needed_bytes(workloads: Mapping[str, WorkloadFacts], cell: Cell) -> int:
-    facts = workloads[cell.workload]
-    parameters = {**cell.parameters, **parse_arm(cell.arm).parameters}
-    return memory_bytes(cell, facts, held_bytes(facts, cell, parameters))
-
-
-def _every(
-    study: Study, descriptions: Mapping[str, Description], topology: Topology, limits: Limits
-) -> Iterator[tuple[Cell, str | None]]:
-    """All cells of a settled study, and why it cannot have some. What no number of workers can have
-    is one cell.
-    """
-    for entry in study.workloads:
-        for place in _places(entry, study.rates):
-            arm = parse_arm(place.arm)
-            parameters = {**place.parameters, **arm.parameters}
-            run = with_(place, loop=arm.loop(place.loop), parameters=parameters)
-            reason = arm.unfit(place) or refusal(descriptions[place.arm], run)
-            if reason is not None:
-                yield place, reason
-                continue
-            facts = descriptions[place.arm].workloads[entry.name]
-            for workers in entry.counts:
-                model, unfit = placed(place.model, workers, topology)
-                cell = with_(place, model=model, workers=workers)
-                if unfit:
-                    yield cell, unfit
-                    continue
-                under_way = in_flight(facts, cell, most_workers(study, entry.name))
-                reason = (
-                    too_few_for_each(facts, cell)
-                    or unfit_for_rooms(cell, under_way)
-                    or too_many_connections(facts, cell, under_way)
-                    or too_many_open_files(facts, cell, under_way, limits.open_files)
-                    or too_few_ports(facts, cell, under_way, limits.ports)
-                    or too_much_memory(facts, cell, run.parameters, limits.memory_bytes)
-                )
-                yield cell, reason
-
-
-def _places(entry: WorkloadEntry, rates: int) -> Iterator[Cell]:
-    """The cells of an entry, with 0 workers; a grid has so many `rates`.
-
-    A runtime other than Python has only its own loop.
-    """
-    taken = dict(entry.parameters)
-    if RATE in taken:
-        taken[RATE] = list(names_of(taken[RATE], rates))
-    for arm in entry.arms or ():
-        loops = (OWN_LOOP,) if arm in RUNTIMES else entry.loops or ()
-        for model, loop, sizing, *values in itertools.product(
-            entry.models or (), loops, entry.sizing or (), *taken.values()
-        ):
-            yield Cell(
-                workload=entry.name,
-                model=model,
-                loop=loop,
-                sizing=sizing,
-                arm=arm,
-                parameters=dict(zip(taken, values, strict=True)),
-                workers=0,
-            )
-
-
-def _distinct(found: Iterable[tuple[Cell, str | None]]) -> tuple[Cell, ...]:
-    """The cells that can be run, each once, in the order in which they first come."""
-    return tuple(dict.fromkeys(cell for cell, reason in found if reason is None))
-
-
-def _refused(found: Iterable[tuple[Cell, str | None]]) -> tuple[RefusedCells, ...]:
-    """What cannot be run, and why: once for all arms of which the same is said."""
-    arms: dict[tuple[str, ...], dict[str, None]] = {}
-    for cell, reason in found:
-        if reason is not None:
-            key = (cell.workload, cell.model, cell.loop, cell.sizing, reason)
-            arms.setdefault(key, {})[cell.arm] = None
-    return tuple(
-        RefusedCells(
-            workload=workload,
-            arms=tuple(names),
-            model=model,
-            loop=loop,
-            sizing=sizing,
-            reason=reason,
-        )
-        for (workload, model, loop, sizing, reason), names in arms.items()
-    )
+    pairs = aa_pairs(plan.cells[: plan.asked], compared, region) if study.aa_pairs else []
+    plan = replace(plan, repeats=tuple(pair.cell for pair in pairs))
+    edges += pair_edges(pairs, compared)
+    most = {name: most_together(facts) for name, facts in plan.workloads.items()}
+    room = Room(needs=plan.needs, most=most, most_bytes=free_bytes)
+    return replace(plan, groups=groups(plan.slots, edges, blockers, room))

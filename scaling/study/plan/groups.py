@@ -9,7 +9,6 @@ import math
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -107,8 +106,8 @@ class Room:
 def groups(
     slots: Sequence[Slot],
     edges: Sequence[Edge],
-    blockers: Mapping[Cell, str] = MappingProxyType({}),
-    room: Room = Room(),
+    blockers: Mapping[Cell, str],
+    room: Room,
 ) -> tuple[Group, ...]:
     """The slots in groups, each in one, in the order in which they first come.
 
@@ -125,7 +124,7 @@ def groups(
             continue
         for slot in group:
             reason = TOO_LARGE if slot in linked else NOT_COMPARED
-            found.append(Group((slot,), blockers.get(slot.cell, reason)))
+            found.append(Group((slot,), blockers.get(slot.cell) or reason))
     return tuple(found)
 
 
