@@ -140,7 +140,7 @@ def test_an_application_is_read_from_the_file_beside_it(
     (tmp_path / "src").mkdir()
     (tmp_path / "requirements.txt").write_text("anyio\n")
     assert command("ready", "--app", "shop.main:app", "--path", "src").returncode == 0
-    assert asked[0]["required"].files == [tmp_path / "requirements.txt"]
+    assert asked[0]["required"].files == (tmp_path / "requirements.txt",)
     assert asked[0]["application"] == ("shop.main", tmp_path / "src")
 
 
