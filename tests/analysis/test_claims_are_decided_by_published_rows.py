@@ -178,7 +178,7 @@ def test_words_are_counted() -> None:
     [
         ('name = "never"', 'name = "twice"', r"claim 2 \(twice\): name: another claim has it"),
         ('claim = "It is fast."', 'clam = "It"', "unknown key 'clam'. Did you mean 'claim'"),
-        ('claim = "It is fast."', "claim = 2", r"claim 2 \(never\): claim: expected text"),
+        ('claim = "It is fast."', "claim = 2", r"claim 2 \(never\): claim: Expected `str`"),
         ('source = "somebody"', 'source = "sombody"', "unknown source 'sombody'. Did you mean"),
         ("at_least = 1.5", "", "expected row, run and at_least or at_most, or else cannot"),
         ('cannot = "nobody has that machine"', "", "expected row, run and"),

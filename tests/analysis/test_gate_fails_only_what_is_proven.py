@@ -17,7 +17,7 @@ from rich.console import Console
 from scaling.analysis.gate import Choice, loss
 from scaling.analysis.tables.across import across
 from scaling.base.errors import UsageError
-from scaling.base.typed import share_from_0_to_1
+from scaling.cli.commands.gate import SHARE
 from scaling.journal.record import RunLine
 from scaling.report.gate import FAIL, OPEN, PASS, Bounds, gate, tolerated
 from scaling.study.questions import CPU, P99, THROUGHPUT
@@ -284,15 +284,15 @@ def test_bad_usage_is_an_error(
 @pytest.mark.parametrize(
     ("text", "meant"),
     [
-        *(("80", "0.8"), ("5", "0.05")),
+        *(("80", "80%"), ("5", "5%")),
         *((text, "") for text in ("1.8", "200%", "900", "-1%", "most", "nan")),
     ],
 )
 def test_a_share_is_one_and_without_its_percent_sign_it_is_suggested(text: str, meant: str) -> None:
     flag = "--min-efficiency"
-    assert share_from_0_to_1("5%", flag) == share_from_0_to_1("0.05", flag) == 0.05
+    assert SHARE.of_texts(["5%"], flag) == SHARE.of_texts(["0.05"], flag) == 0.05
     with pytest.raises(UsageError, match=re.escape(flag)) as caught:
-        share_from_0_to_1(text, flag)
+        SHARE.of_texts([text], flag)
     assert (f"Did you mean {meant}?" in str(caught.value)) == bool(meant)
 
 

@@ -27,7 +27,6 @@ import msgspec
 from scaling.base.errors import UsageError, unknown
 from scaling.base.files import text_in
 from scaling.base.formats import number, plural
-from scaling.base.typed import converted, document, title
 from scaling.journal.record import Machine
 from tests.support.children import ROOT
 from tests.support.tables import (
@@ -42,6 +41,7 @@ from tests.support.tables import (
     select,
     studies_in,
 )
+from tests.support.toml_tables import converted, document, title
 
 CLAIMS = "claims"
 FILE = ROOT / "results" / "claims.toml"

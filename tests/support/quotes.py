@@ -27,7 +27,6 @@ from scaling.analysis.tables.words import OPEN, SCALES, as_counted, is_proven, s
 from scaling.base.errors import UsageError, unknown
 from scaling.base.files import text_in
 from scaling.base.formats import number
-from scaling.base.typed import converted, document
 from scaling.report.index import counts, ratios
 from tests.support.children import ROOT
 from tests.support.claims import CLAIMS, claim_rows
@@ -41,6 +40,7 @@ from tests.support.tables import (
     select,
     studies_in,
 )
+from tests.support.toml_tables import converted, document
 
 FIGURES = ROOT / "results" / "figures.toml"
 NOTHING = "no word"
