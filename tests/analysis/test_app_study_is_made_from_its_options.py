@@ -154,7 +154,7 @@ def test_requests_and_variables_are_part_of_what_is_asked(tmp_path: Path) -> Non
     file.write_text('{"path": "/a"}\n\n{"path": "/b", "json": "a\u2028b"}\n', encoding="utf-8")
     requests, sent = read_requests_file(file)
     as_json = {"headers": {"content-type": "application/json"}, "body": '"a\\u2028b"'}
-    assert requests == [{"path": "/a"}, {"path": "/b", **as_json}]
+    assert requests == [{"path": "/a", "line": 1}, {"path": "/b", **as_json, "line": 3}]
     note = ApplicationNote(requests=sent, environment=("SECRET",), environment_digest="0123abcd")
     document = study(AppAsked(application="shop:app", note=note)).document["application"]
     assert document["requests"] == {"count": 2, "sha256": sent.sha256}

@@ -13,7 +13,8 @@ from tests.applications import live
 from tests.support.app_checks import APPLICATIONS, hurry
 from tests.support.cli import Command
 from workers.services.load import sequence
-from workers.services.load.requests_list import Request, request_from
+from workers.services.load.request import Request
+from workers.services.load.requests_list import request_from
 
 TOKEN = "planted-7-abc"
 BODY = json.dumps({"a/b": {"~": ["x", TOKEN]}, "n": 7, "yes": True, "no": None, "": "top"})

@@ -13,7 +13,7 @@ from tests.support.children import PATIENCE_S
 from workers.services.load.generator import give_up_late
 from workers.services.load.http_connection import HttpConnection
 from workers.services.load.lane import EchoConnection, Lane, Message, opener
-from workers.services.load.requests_list import CHUNK_BYTES, Request
+from workers.services.load.request import CHUNK_BYTES, Request
 from workers.services.load.tally import Tally, Window
 from workers.services.load.targets import Target
 from workers.services.serving import new_event_loop

@@ -171,7 +171,7 @@ def test_each_pass_through_the_file_has_a_websocket_of_its_own(
 def test_what_goes_wrong_names_the_line(
     served: tuple[str, Desk], request_: dict[str, Any], kind: str, tmp_path: Path
 ) -> None:
-    found = loaded(served[0], tmp_path, [request_], "--rate=20", "--timeout=0.6")
+    found = loaded(served[0], tmp_path, [request_], "--rate=20", "--timeout=0.6", "--seconds=3")
     assert set(found["errors"]) == {kind}
     assert found["completed"] == 0
 

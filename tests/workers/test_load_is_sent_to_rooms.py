@@ -14,7 +14,7 @@ import pytest
 from workers.services.load import rooms as of_rooms
 from workers.services.load.options import parser, read_options, with_targets
 from workers.services.load.part import ARRIVALS, Part
-from workers.services.load.requests_list import Request
+from workers.services.load.request import Request
 from workers.services.load.rooms import Room, SourceAddresses, drained, joined
 from workers.services.load.subscribing import Posts, Sent
 from workers.services.load.tally import Distribution, Tally

@@ -11,7 +11,8 @@ import pytest
 from tests.support.children import captured, environment
 from workers.services.load.__main__ import main
 from workers.services.load.coordinator import checked_instants
-from workers.services.load.requests_list import Request, read_requests
+from workers.services.load.request import Request
+from workers.services.load.requests_list import read_requests
 from workers.services.load.targets import BadInputError, parse_target
 
 pytestmark = pytest.mark.one_build

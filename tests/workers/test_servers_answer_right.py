@@ -12,7 +12,7 @@ import pytest
 from tests.support.in_process import AtWork, ask, at_work, right_request
 from workers import Worker
 from workers.loops import runner_for
-from workers.services.load.requests_list import Request
+from workers.services.load.request import Request
 from workers.workloads.parts.served import load_server
 from workers.workloads.parts.servers.on_uvicorn import OnUvicorn, Send, application
 from workers.workloads.parts.servers.tcp import BODY_MOST, Connection

@@ -163,7 +163,7 @@ class Workload:
         return "http"
 
     def client_requests(self) -> list[dict[str, Any]]:
-        """Of a served workload, what clients send (`workers.services.load.requests_list`)."""
+        """Of a served workload, what clients send (`workers.services.load.request`)."""
         return [{}]
 
     def placed(self, cell: Cell, index: int | None) -> None:

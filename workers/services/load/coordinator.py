@@ -24,7 +24,8 @@ from workers.cell import share
 from workers.host.hosting import schedule
 from workers.services.load.options import Options, with_targets
 from workers.services.load.part import Load, Part
-from workers.services.load.requests_list import Request, request_from, require_sequence
+from workers.services.load.request import Request
+from workers.services.load.requests_list import request_from, require_sequence
 
 # ------------------------------------------------------------------------------------------- driver
 # A driver's lines on standard input, and its end, which ends the program: the driver is gone.

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from workers.services.load.lane import Lane, Open
 from workers.services.load.part import message_of
-from workers.services.load.requests_list import Request
+from workers.services.load.request import Request
 from workers.services.load.sequence import NothingThereError, filled, needs_values, saved
 from workers.services.load.tally import Window
 from workers.services.load.targets import Target

@@ -8,7 +8,8 @@ from typing import Any
 
 from workers.limits import CONNECTIONS_MOST, MESSAGE_BYTES_MOST, RATE_LEAST, RATE_MOST
 from workers.services.load.part import ARRIVALS, Load, Overload
-from workers.services.load.requests_list import TYPES, Request, read_requests
+from workers.services.load.request import Request
+from workers.services.load.requests_list import TYPES, read_requests
 from workers.services.load.targets import ROOMS, BadInputError, Target, parse_target
 
 SECONDS_MOST = 3_600

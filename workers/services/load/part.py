@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple, cast
 
 from workers.services.load.lane import Message, Opening
-from workers.services.load.requests_list import Request
+from workers.services.load.request import Request
 from workers.services.load.targets import Target
 
 ARRIVALS = ("poisson", "constant")

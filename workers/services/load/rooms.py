@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 
 from workers.services.load.lane import CONNECTS_AT_A_TIME, probe
 from workers.services.load.part import Part
-from workers.services.load.requests_list import Request
+from workers.services.load.request import Request
 from workers.services.load.sending import WAITING
 from workers.services.load.subscribing import (
     SUBSCRIBERS,

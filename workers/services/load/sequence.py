@@ -9,11 +9,10 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import quote, quote_plus
 
-if TYPE_CHECKING:
-    from workers.services.load.requests_list import Request
+from workers.services.load.request import Request
 
 HEADER, COOKIE, SETS = "header:", "cookie:", "set-cookie"
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -52,7 +51,7 @@ def problem_of_saving(save: Mapping[str, Any]) -> str:
     return ""
 
 
-def problem_of_sequence(requests: Sequence["Request"]) -> "tuple[Request, str] | None":
+def problem_of_sequence(requests: Sequence[Request]) -> tuple[Request, str] | None:
     """The first request that cannot be sent in order, and why; None if all can.
 
     Braces in headers and bodies have no meaning where no request saves anything.
@@ -71,18 +70,18 @@ def problem_of_sequence(requests: Sequence["Request"]) -> "tuple[Request, str] |
     return None
 
 
-def is_sequence(requests: Sequence["Request"]) -> bool:
+def is_sequence(requests: Sequence[Request]) -> bool:
     """Whether they are sent in order: one saves something for later ones."""
     return any(each.save for each in requests)
 
 
-def _texts(request: "Request") -> Iterator[str]:
+def _texts(request: Request) -> Iterator[str]:
     yield request.websocket or request.path or ""
     yield from request.headers.values()
     yield from (request.body, *request.send)
 
 
-def needs_values(request: "Request") -> bool:
+def needs_values(request: Request) -> bool:
     """Whether something of earlier answers stands in it."""
     return any(map(PLACEHOLDER.search, _texts(request)))
 
@@ -135,7 +134,7 @@ def _at(pointer: str, body: bytes) -> str | None:
 # ------------------------------------------------------------------------------------------- filled
 
 
-def filled(request: "Request", values: Mapping[str, str]) -> "Request":
+def filled(request: Request, values: Mapping[str, str]) -> Request:
     """The request with saved values, each written as its place takes it.
 
     Raises:

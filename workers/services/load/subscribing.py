@@ -14,7 +14,7 @@ import httptools
 
 from workers.services.load.http_connection import HttpConnection
 from workers.services.load.lane import BUFFER, Lane, Message, opener
-from workers.services.load.requests_list import Request
+from workers.services.load.request import Request
 from workers.services.load.tally import Window
 from workers.services.load.targets import Target
 from workers.services.load.websocket_connection import Ended, Frames

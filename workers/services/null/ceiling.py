@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from workers.services.load.coordinator import GeneratorError, generate
 from workers.services.load.options import parser, read_options
-from workers.services.load.requests_list import Request
+from workers.services.load.request import Request
 from workers.services.load.summary import summarize
 from workers.services.null.__main__ import MESSAGE_BYTES, TCP
 from workers.services.serving import body_bytes

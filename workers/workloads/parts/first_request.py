@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workers.cell import LOOPBACK
-from workers.services.load.requests_list import Request
+from workers.services.load.request import Request
 from workers.system import listen
 from workers.workloads.parts.applications import ApplicationError
 from workers.workloads.parts.servers import BaseServer
