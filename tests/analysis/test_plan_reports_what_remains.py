@@ -40,7 +40,8 @@ def whole(ready: Prepared) -> Whole:
     """The first line of its journal, and a valid run for each that is planned."""
     made, rng = FakeStudy(window_s=1.0), random.Random(1)
     runs = [
-        made.run(run.cell, rng, block=run.block, position=run.position) for run in ready.plan.runs
+        with_(made.run(cell, rng, block=block, position=position), repeat=repeat)
+        for block, position, cell, repeat, _ in ready.plan.runs
     ]
     return ready.first_line(), runs
 
