@@ -229,7 +229,8 @@ async def connected(part: Part) -> list[Lane]:
             some = lanes[first : first + CONNECTS_AT_A_TIME]
             opening = [asyncio.ensure_future(lane.connect()) for lane in some]
             await asyncio.wait(opening, timeout=part.timeout_s)
-            missing = sum(lane.connection is None for lane in some)
+            # That a path is no WebSocket is said of each request.
+            missing = sum(not (lane.connection or lane.message.opening) for lane in some)
             if missing:
                 raise ConnectionError(
                     f"{missing} of {len(lanes)} connections were refused or not accepted within "
