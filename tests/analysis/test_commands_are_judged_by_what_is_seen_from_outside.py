@@ -88,6 +88,21 @@ def test_workers_and_loops_are_compared_where_they_are_seen(
         assert all(says in str(details) for details in runs["details"])
 
 
+@pytest.mark.parametrize(
+    ("cpu_ns", "share", "validity"),
+    [((970, 30, 0), 0.97, "suspect"), ((600, 400, 0), 0.6, "valid"), ((), math.nan, "valid")],
+)
+def test_a_run_that_one_process_served_is_labelled(
+    cpu_ns: tuple[int, ...], share: float, validity: str
+) -> None:
+    runs = frame(cpu_ns=cpu_ns)
+    assert runs["busiest_process_share"].tolist() == pytest.approx([share] * 2, nan_ok=True)
+    assert set(runs["validity"]) == {validity}
+    if validity == "suspect":
+        assert set(runs["reasons"]) == {("one-process",)}
+        assert "one of 2 processes used 97% of the CPU time of all" in runs["details"].iloc[0][0]
+
+
 @pytest.mark.parametrize("at_rest", [None, True, False])
 def test_a_command_that_did_not_come_to_rest_is_suspect(at_rest: bool | None) -> None:
     runs = frame(at_rest=at_rest)

@@ -16,6 +16,7 @@ from typing import Any
 import psutil
 import pytest
 
+from scaling.analysis.validity import served as limits
 from scaling.run.child import Ending
 from scaling.run.load import Generator
 from tests.support.children import (
@@ -85,6 +86,26 @@ def test_a_server_of_wsgi_is_measured_and_its_processes_divide_what_workers_shar
     assert record.loop.class_ == "none"
     assert record.outside.processes == (2 if model == "threads" else 3)
     assert record.workers[0].ticks.operations[-1] > 0
+
+
+@pytest.mark.one_build
+@pytest.mark.parametrize(("connections", "in_flight"), [(4, None), (16, 8)])
+def test_processes_of_gunicorn_take_no_more_than_their_share(
+    connections: int, in_flight: int | None, shop: Path
+) -> None:
+    """One process would take all connections in a third of such runs."""
+    asked = {"interface": "wsgi", "connections": connections}
+    ending = run(
+        shop, "gunicorn-gthread", "processes", "shop:wsgi",
+        parameters=asked, connections=8, in_flight=in_flight, rate_per_s=None,
+    )  # fmt: skip
+    record = measured(ending)
+    assert record.facts["command"].partition("--worker-connections ")[2].startswith("5 ")
+    used_ns = record.outside.cpu_ns
+    assert list(used_ns) == sorted(used_ns, reverse=True)
+    ticks = record.workers[0].ticks
+    assert sum(used_ns) == pytest.approx(ticks.cpu_ns[-1] - ticks.cpu_ns[0], rel=0.2)
+    assert used_ns[0] < limits.NEARLY_ALL * sum(used_ns)
 
 
 CHECKING = """

@@ -49,6 +49,10 @@ class Hosted(Protocol):
         """Those of each worker of a server without loops."""
 
     @property
+    def held(self) -> int:
+        """Connections that clients keep open to each worker; 0 where that is not known."""
+
+    @property
     def server(self) -> str:
         """Its entry in `SERVERS`."""
 
@@ -101,11 +105,17 @@ def _granian(app: Hosted, workers: int, loop: str, model: str) -> str:
 
 
 def _gunicorn(app: Hosted, workers: int, loop: str, model: str) -> str:
-    """Workers in threads are those of one process; forked ones find the application imported."""
+    """Workers in threads are those of one process; forked ones find the application imported.
+
+    All processes accept from one listener, and the first to wake up might take every connection. So
+    each takes no more than its share, and one that it may close (it keeps `--threads` fewer idle).
+    """
     del loop
     processes, threads = (1, workers) if model == "threads" else (workers, 1)
     count = f"--workers {processes} --threads {threads * app.threads}"
     count += " --preload" if model == "forked" else ""
+    if processes > 1 and app.held:
+        count += f" --worker-connections {app.held + app.threads}"
     options = f"--bind {LOOPBACK}:{{port}} --worker-class gthread {count}"
     more = f"--keep-alive {IDLE_S} --no-control-socket --log-level warning"
     return f"{PYTHON} -m gunicorn {_called(app)} {options} {more}"

@@ -56,6 +56,7 @@ class OutsideHost:
         self._facts: dict[str, str] = {}
         self._instants_ns: dict[str, int] = {"started": time.monotonic_ns()}
         self._worker: dict[str, Any] | None = None
+        self._opened_ns: dict[Known, int] = {}  # CPU time of each process as the window opened
         self._printed = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `measure`
 
     def measure(self) -> dict[str, Any]:
@@ -89,6 +90,8 @@ class OutsideHost:
             raise RefusedError(reason)
         workload.placed(cell, None)
         self._phase = "setup"
+        if cell.in_flight is not None and workload.in_flight is not None:
+            setattr(workload, workload.in_flight, cell.share(0))
         app = cast(Hosted, workload)
         port = free_port()
         self._start(app, port)
@@ -205,6 +208,12 @@ class OutsideHost:
         return sorted(each.pid for each in self._processes if each.exists)
 
     @property
+    def _window_ns(self) -> list[int]:
+        """The CPU time of each process in the window, the busiest first."""
+        used = (ns - self._opened_ns.get(each, 0) for each, ns in self._cpu.each_ns.items())
+        return sorted(used, reverse=True) if self._opened_ns else []
+
+    @property
     def _cpus(self) -> list[int] | None:
         """The CPUs of all its workers together, as many as there are workers; None: any."""
         pinning = self._cell.pinning
@@ -244,6 +253,7 @@ class OutsideHost:
             readings.append((time.monotonic_ns(), cpu_ns))
             if not window.slices["opened_ns"] and instant_ns == instants_ns[0]:
                 self._noted.moment("opened")
+                self._opened_ns = self._cpu.each_ns
         known = len(self._processes)
         used_ns = self._used_ns()
         if len(self._processes) > known:  # one was started meanwhile
@@ -298,6 +308,7 @@ class OutsideHost:
                 "workers": self._loops if has_loops else None,
                 "processes": len(self._processes),
                 "at_rest": self._at_rest,
+                "cpu_ns": self._window_ns,
             },
             "failure": failure,
             "process": self._noted.process(),

@@ -104,6 +104,11 @@ class CpuClock:
                     self._last_ns[each] = used_ns
         return sum(self._last_ns.values())
 
+    @property
+    def each_ns(self) -> dict[Known, int]:
+        """The CPU time of each of them as it was when last read."""
+        return dict(self._last_ns)
+
 
 def end(process: "subprocess.Popen[bytes]", known: set[Known]) -> None:
     """End a command and all that it started; `known` may have lost their parent."""

@@ -66,6 +66,11 @@ class App(Served, _Which):
 
     threads: ClassVar[int] = 1  # of each worker of a server without loops
 
+    @property
+    def held(self) -> int:
+        """Connections that clients keep open to each worker."""
+        return self.connections if self.keep_alive else 0
+
     def __post_init__(self) -> None:
         """Begin with what a test or a description needs."""
         super().__post_init__()

@@ -61,6 +61,7 @@ class Mix(Served):
     health: ClassVar[str] = LIGHT
     budgets: ClassVar[str] = ""
     command: ClassVar[str] = ""
+    held: ClassVar[int] = 0
 
     @property
     def threads(self) -> int:

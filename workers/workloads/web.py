@@ -77,6 +77,7 @@ class Web(Served):
     lifespan: ClassVar[str] = "on"
     health: ClassVar[str] = ROW
     command: ClassVar[str] = ""
+    held: ClassVar[int] = 0
 
     def __post_init__(self) -> None:
         """Begin with one worker, until it is known how many there are."""

@@ -65,6 +65,12 @@ def _imbalance(run: RunLine) -> float:
     return max(counts) * len(counts) / total if total > 0 else np.nan
 
 
+def _busiest(run: RunLine) -> float:
+    """The share of the busiest process in the CPU time of all, of a command."""
+    used = run.record.outside.cpu_ns if run.record and run.record.outside else ()
+    return used[0] / sum(used) if sum(used) else np.nan
+
+
 GENERATOR = {
     "asked_per_s": Column(
         read=of_load(lambda load: load.rate_per_s),
@@ -189,6 +195,12 @@ GENERATOR = {
         definition="most connections of a worker ÷ mean of the workers: 1 where they are even",
         better="less",
         shown=Shown(heading="connections max/mean", name="connections_imbalance", place=118),
+    ),
+    "busiest_process_share": Column(
+        read=lambda rows: list(map(_busiest, rows.runs)),
+        definition="share of the busiest process in the CPU time of all processes of a command in "
+        "the window: 1/N where they have equal work; NaN in journals before 2.0",
+        shown=Shown(heading="busiest process", name="busiest_process_share", place=139),
     ),
     "unconnected_workers": Column(
         read=lambda rows: [_connections(run).count(0) for run in rows.runs],

@@ -65,7 +65,7 @@ def _reported(run: RunLine) -> tuple[object, ...]:
     return (
         _of_cell(run.cell),
         loop and loop.class_,
-        record.outside,
+        record.outside and (record.outside.workers, record.outside.at_rest),
         _of_process(record.process),
         *record.facts.items(),
         *[

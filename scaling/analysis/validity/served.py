@@ -19,9 +19,10 @@ from scaling.analysis.validity.finding import (
     error_samples,
 )
 from scaling.base.formats import number
-from scaling.journal.record import Load
+from scaling.base.vocabulary import PROCESSES
+from scaling.journal.record import Load, RunLine
 
-LATE = "generator-late"
+LATE, ONE_PROCESS = "generator-late", "one-process"
 
 # The figures of slip and of latency that are compared.
 SLIP = ("mean", "p50", "p90", "p95", "p99")
@@ -44,6 +45,9 @@ KIND = ("scheduling slice (ns)", "processes", "loop", "Python", "GIL")
 
 # Most connections of a worker over their mean. Dealt evenly, they are even.
 MOST_IMBALANCE = 1.1
+
+# Of the CPU time of several processes, in one of them. With equal work two have about half each.
+NEARLY_ALL = 0.9
 
 # Connections that are opened for each request, and Poisson arrivals, differ by chance: by more than
 # this many standard deviations in 1 of 15,000 runs.
@@ -165,6 +169,23 @@ def uneven_load(batch: Batch) -> Found:
         yield row, Finding("uneven-load", "suspect", detail)
 
 
+def one_process(batch: Batch) -> Found:
+    """One of several processes did nearly all: it had accepted most of the connections."""
+    share = batch.figures["busiest_process_share"]
+    several = np.array([_processes(run) > 1 for run in batch.runs], np.bool_)
+    for row in batch.where(several & (share > NEARLY_ALL)):
+        detail = (
+            f"one of {_processes(batch.runs[row])} processes used {share[row]:.0%} of the CPU time "
+            "of all: they accept from one listener, and the first to wake up takes the connection"
+        )
+        yield row, Finding(ONE_PROCESS, "suspect", detail)
+
+
+def _processes(run: RunLine) -> int:
+    """How many processes are to answer."""
+    return run.cell.workers if run.cell.model in PROCESSES else 1
+
+
 def rate_missed(batch: Batch) -> Found:
     """The generator offered less or more than it was asked for, by more than chance."""
     asked, offered = batch.figures["asked_per_s"], batch.figures["offered_per_s"]
@@ -254,6 +275,7 @@ SERVED_CHECKS: tuple[Check, ...] = (
     load_errors,
     load_declined,
     uneven_load,
+    one_process,
     rate_missed,
     saturated,
     not_at_rest,

@@ -347,12 +347,14 @@ class Outside(msgspec.Struct, frozen=True, kw_only=True):
     `workers` are the event loops that it made (None: it has none, or they are not known),
     `processes` all its processes. `at_rest`: none of them had anything to do before the load began
     (None: not known). The record has one worker in place of them all: operations are the answers
-    that the load generator counted, CPU time is that of all processes.
+    that the load generator counted, CPU time is that of all processes. `cpu_ns` is that of each in
+    the window, the busiest first; none in a journal before 2.0.
     """
 
     workers: int | None = None
     processes: int | None = None
     at_rest: bool | None = None
+    cpu_ns: tuple[int, ...] = ()
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -37,6 +37,7 @@ SHIP = Table(
         Words(Heading("", left=True, wrap=True)),
         Field(Heading("ship", left=True), "ship"),
         Field(Heading("over", left=True), "over_model"),
+        Field(Heading("other candidates", left=True, wrap=True), "beside"),
     ),
 )
 

@@ -49,6 +49,7 @@ REASONS = {
     "generator-busy": "the load generator was at its limit",
     "generator-misplaced": "the load generator was on a worker's CPU",
     "load-errors": "requests failed",
+    "one-process": "one process served nearly all",
 }
 
 
