@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from scaling.base.errors import UsageError
+from scaling.base.models import PROCESSES
 from scaling.base.typed import share
 from scaling.journal.record import (
     Calibration,
@@ -108,8 +109,10 @@ def load_asked(parameters: Mapping[str, ParameterValue], *, connections: int, se
 # -------------------------------------------------------------------------------------------- rates
 # Rates that a calibration decides: `rate_per_s = "grid"`, or a share of the peak such as "50%".
 #
-# The calibration measures the peak of the baseline in a closed loop before the first run: processes
-# on the better of the arms with the GIL, at the largest N within the cores. All configurations then
+# The calibration measures the peak of the baseline in a closed loop before the first run: the best
+# of the processes, fresh and forked, on the arms with the GIL, at the largest N within the cores.
+# Their runs alternate. Where the study itself finds another peak, tables have the rate's share of
+# that one beside each P99 (`scaling.analysis.tables.peak`). All configurations then
 # get the same rates. Shares of each configuration's own peak would put the error of its calibration
 # into the rates that it is compared at, and a search for the highest rate that still passes is
 # biased towards luck.
@@ -221,7 +224,7 @@ def calibrations_for(cells: Iterable[Cell], region: Callable[[int], Region | Non
     return [
         Needed(
             workload=group[0].workload,
-            parameters=_deciding(group[0]),
+            parameters=deciding(group[0]),
             names=tuple(dict.fromkeys(str(cell.parameters[RATE]) for cell in group)),
             candidates=_candidates(group, region),
         )
@@ -256,10 +259,10 @@ def _with_rate(cell: Cell, rates: Mapping[Name, float]) -> Cell:
 
 
 def _subject(cell: Cell) -> Subject:
-    return cell.workload, _deciding(cell)
+    return cell.workload, deciding(cell)
 
 
-def _deciding(cell: Cell) -> Parameters:
+def deciding(cell: Cell) -> Parameters:
     """The parameters that the rates of a cell depend on."""
     own = OF_ONE_APPLICATION if cell.workload == "app" else AT_PEAK.get(cell.workload, ())
     others = (RATE, *SAME_RATES, *own)
@@ -278,7 +281,7 @@ def _candidates(group: Sequence[Cell], region: Callable[[int], Region | None]) -
     within = [cell for cell in group if region(cell.workers) == "cores"]
     most = max(cell.workers for cell in within) if within else min(c.workers for c in group)
     largest = [cell for cell in group if cell.workers == most]
-    processes = [cell for cell in largest if cell.model == "processes"]
+    processes = [cell for cell in largest if cell.model in PROCESSES]
     versions = version_arms(cell.arm for cell in processes)
     baseline = {arm for version in versions for arm in version.with_gil}
     usual = [cell for cell in processes if cell.arm in baseline]

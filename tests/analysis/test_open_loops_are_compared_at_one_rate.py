@@ -5,6 +5,7 @@ P99 at a rate is over the strongest processes, and lower bounds prove no more th
 
 from dataclasses import replace
 
+import msgspec
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,8 +16,10 @@ from scaling.analysis.tables.derived import SPEEDUP
 from scaling.analysis.tables.pairs import EQUAL_CELLS
 from scaling.analysis.tables.study import Study
 from scaling.base.errors import UsageError
-from scaling.journal.record import RunLine, Ticks
+from scaling.journal.record import Calibration, RunLine, Ticks
 from scaling.report.csv import comparison
+from scaling.report.render.grid import Text
+from scaling.report.view.answer import LATENCIES
 from scaling.study.questions import CAPACITY, CPU, MEMORY, OVER_PROCESSES, P99, THROUGHPUT
 from tests.support.runs import changing, changing_ticks, with_
 from tests.support.served_studies import FakeServedStudy
@@ -68,6 +71,35 @@ def test_each_figure_is_over_the_processes_that_are_best_at_it() -> None:
     assert memory["memory_kind"] == "PSS"
     assert p99["ratio"] == pytest.approx((1_200 - 300) / (1_000 - 300), rel=0.1)  # of M/M/1
     assert p99["word"] == "longer"
+
+
+def test_a_rate_has_its_share_of_the_peak_that_the_study_found() -> None:
+    """The calibration had found 800/s; two processes on 3.14+mimalloc answer 2,400/s."""
+    measured = replace(STUDY, rates=(0.0, 600.0), aa_pairs=False).study
+    made = calibration(800.0)
+    line = msgspec.structs.replace(measured.line, calibrations=[made])
+    found = replace(measured, line=line)
+    at_rate = found.cells[(found.cells["rate"] > 0) & (found.cells["workers"] == 2)]
+    assert list(at_rate["of_peak"]) == pytest.approx([0.25] * 3, rel=0.02)
+    assert found.cells.loc[found.cells["rate"] == 0, "of_peak"].isna().all()
+    (shown,) = LATENCIES.grids(found)
+    place = [each.text for each in shown.headings].index("of the peak")
+    assert shown.rows[0][place] == Text("25 %")
+
+
+def test_without_a_closed_loop_a_share_is_of_the_calibrated_peak(study: Study) -> None:
+    assert study.cells["of_peak"].isna().all()
+    line = msgspec.structs.replace(study.line, calibrations=[calibration(800.0)])
+    cells = replace(study, line=line).cells
+    assert list(cells["of_peak"]) == pytest.approx(list(cells["rate"] / 800))
+
+
+def calibration(peak_per_s: float) -> Calibration:
+    baseline = STUDY.runs[0].cell
+    return Calibration(
+        workload="serve", parameters={"keep_alive": True, "server": "tcp"}, baseline=baseline,
+        peak_per_s=peak_per_s,
+    )  # fmt: skip
 
 
 def test_a_step_of_the_ladder_has_its_latency(study: Study) -> None:

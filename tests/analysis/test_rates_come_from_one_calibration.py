@@ -238,6 +238,10 @@ def test_each_server_has_its_own_and_what_is_compared_at_one_rate_shares_the_hea
     [
         ({"arm": ("3.14t",)}, [("3.14t", "processes", 2)]),
         (
+            {"model": ("threads,processes,forked",), "arm": ("3.14",)},
+            [("3.14", "processes", 2), ("3.14", "forked", 2)],
+        ),
+        (
             {"model": ("threads",), "arm": ("3.14,3.14t",)},
             [("3.14", "threads", 2), ("3.14t", "threads", 2)],
         ),

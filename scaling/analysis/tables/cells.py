@@ -14,10 +14,11 @@ import pandas as pd
 
 from scaling.analysis.arrays import Flags, Integers
 from scaling.analysis.table.groups import in_order, require_one_study, short_labels
+from scaling.analysis.tables.peak import shares_of_peak
 from scaling.journal.record import Cell, Parameters, StudyLine
 from scaling.study.controls import CONTROLS
 from scaling.study.load import is_open_loop, open_loop_rate
-from scaling.study.questions import ones_of, without_rate
+from scaling.study.questions import THROUGHPUT, ones_of, without_rate
 
 SECTION = ["workload", "parameters", "sizing"]
 CURVE = [*SECTION, "loop", "arm", "model"]
@@ -32,9 +33,10 @@ class Cells:
 
     Columns of the table: those of `KEY`; `twin`, `rated`, `control`, `wrong` (flags); `region`;
     `runs`, of these `suspect` and `again` (second attempts); `left_out` (invalid runs);
-    `allocator_state`; `operation`, the noun of what is counted; `rate` of an open loop, 0 for none;
-    `one`, the place of the cell with one worker on the same curve (`ones_of`); `name` (`names`),
-    and `subject`, the same without a rate; `cell` itself.
+    `allocator_state`; `operation`, the noun of what is counted; `rate` of an open loop, 0 for none,
+    and `of_peak`, its share of the peak (`scaling.analysis.tables.peak`); `one`, the place of the
+    cell with one worker on the same curve (`ones_of`); `name` (`names`), and `subject`, the same
+    without a rate; `cell` itself.
     """
 
     table: pd.DataFrame
@@ -79,8 +81,10 @@ def cells_of(runs: pd.DataFrame, study: StudyLine, wrong_models: Collection[str]
     every["name"] = names(every, simulated=study.simulated)
     subjects = [Parameters.of(without_rate(cell).parameters).text for cell in every["cell"]]
     every["subject"] = names(every.assign(parameters=subjects), simulated=study.simulated)
-    nothing = np.full((len(blocks), len(rated)), NONE)
-    return Cells(every, np.hstack([found, nothing]), blocks)
+    places = np.hstack([found, np.full((len(blocks), len(rated)), NONE)])
+    throughput = np.where(places == NONE, np.nan, runs[THROUGHPUT].to_numpy()[places])
+    every["of_peak"] = shares_of_peak(every, throughput, study)
+    return Cells(every, places, blocks)
 
 
 def _cell(row: dict[Hashable, Any]) -> Cell:

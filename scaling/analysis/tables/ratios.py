@@ -73,7 +73,7 @@ ABOUT = (
     "workers",
     "region",
 )
-OF_CELL = ("rate", "control", "twin", "wrong", "cell")
+OF_CELL = ("rate", "of_peak", "control", "twin", "wrong", "cell")
 OF_OTHER = ("name", "loop", "arm", "model", "workers", "wrong")
 
 

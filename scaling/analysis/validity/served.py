@@ -19,7 +19,7 @@ from scaling.analysis.validity.finding import (
     error_samples,
 )
 from scaling.base.formats import number
-from scaling.base.vocabulary import PROCESSES
+from scaling.base.models import processes_of
 from scaling.journal.record import Load, RunLine
 
 LATE, ONE_PROCESS = "generator-late", "one-process"
@@ -183,7 +183,7 @@ def one_process(batch: Batch) -> Found:
 
 def _processes(run: RunLine) -> int:
     """How many processes are to answer."""
-    return run.cell.workers if run.cell.model in PROCESSES else 1
+    return max(1, processes_of(run.cell.model, run.cell.workers))
 
 
 def rate_missed(batch: Batch) -> Found:

@@ -12,7 +12,7 @@ from scaling.base.formats import listed, number
 from scaling.base.models import THREADS
 from scaling.builds.arms import free_arms
 from scaling.report.render.grid import Heading
-from scaling.report.view.declare import MEASURES, Figure, Ratio, Table, Words
+from scaling.report.view.declare import MEASURES, OF_PEAK, Figure, Ratio, Table, Words
 from scaling.study.questions import CAPACITY, CPU, OVER_PROCESSES, OVER_SERVER, P99, THROUGHPUT
 
 LINE = {"": ("subject", "loop", "arm", "model"), "N": ("workers",)}
@@ -75,6 +75,7 @@ def over(question: str, measure: str, title: str, heading: str) -> Table:
             Figure(Heading(heading, name="other"), measure, "over"),
             Ratio(Heading("ratio", name="ratio"), measure, question, interval=False),
             Words(Heading("", left=True, wrap=True), measure, question),
+            OF_PEAK,
         ),
     )
 

@@ -13,7 +13,7 @@ from scaling.analysis.tables.study import Study
 from scaling.base.formats import number, span
 from scaling.report.check import findings
 from scaling.report.render.grid import Heading
-from scaling.report.view.declare import Field, Figure, Ratio, Table, Words
+from scaling.report.view.declare import OF_PEAK, Field, Figure, Ratio, Table, Words
 from scaling.report.view.deploy import deployments
 from scaling.report.view.shipped import shipped
 from scaling.study.application import WORKLOAD
@@ -75,6 +75,7 @@ CONFIGURATIONS = Table(
         Figure(Heading("requests/s", name="throughput_per_s"), THROUGHPUT),
         Figure(Heading("P50 ms", name="p50_ms"), "latency_p50_s"),
         Figure(Heading("P99 ms", name="p99_ms"), P99),
+        OF_PEAK,
         Figure(Heading("CPU µs", name="cpu_us_per_request"), CPU),
         Figure(Heading("MiB", name="memory_mib"), MEMORY),
         Figure(Heading("MiB a worker", name="mib_per_extra_worker"), EXTRA_WORKER),

@@ -5,6 +5,7 @@ show. To add a table, declare it in `scaling.report.view.tables`. A note is a fu
 that returns a sentence, or an empty text where there is nothing to say.
 """
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol
@@ -14,7 +15,7 @@ import pandas as pd
 from scaling.analysis.table.column import Shown
 from scaling.analysis.tables.cells import names
 from scaling.analysis.tables.words import OPEN, SAME, side_of
-from scaling.base.formats import BLANK, number, span
+from scaling.base.formats import BLANK, number, percent, span
 from scaling.report.render.grid import Grid, Heading, Text, Tone
 from scaling.study.questions import CPU, MEMORY, P99, THROUGHPUT
 
@@ -188,6 +189,19 @@ class Field(Column):
     def value(self, line: Line, tables: Tables) -> dict[str, Value] | None:
         """The same for programs."""
         return {self.column: plain(line[0][self.column])}
+
+
+@dataclass(frozen=True)
+class Share(Field):
+    """A column of the rows themselves, in per cent."""
+
+    def of(self, line: Line, tables: Tables) -> Text | None:
+        """The value of the first row."""
+        value = line[0][self.column]
+        return None if math.isnan(value) else Text(percent(round(value, 2)))
+
+
+OF_PEAK = Share(Heading("of the peak"), "of_peak")  # beside a P99: how loaded the servers were
 
 
 def plain(value: Any) -> Value:

@@ -8,7 +8,7 @@ import pandas as pd
 
 from scaling.analysis.tables.study import Study
 from scaling.analysis.tables.words import SAME, side_of
-from scaling.base.formats import number
+from scaling.base.formats import number, percent
 from scaling.base.models import THREADS
 from scaling.journal.record import StudyLine
 from scaling.study.application import WORKLOAD
@@ -75,7 +75,9 @@ def _stated_rates(study: StudyLine) -> set[float]:
 def _aim(row: Mapping[Any, Any]) -> str:
     measure = str(row["measure"])
     if measure == P99:
-        return f"P99 at {number(row['rate'])}/s, ms"
+        share = row["of_peak"]
+        loaded = "" if math.isnan(share) else f" ({percent(round(share, 2))} of the peak)"
+        return f"P99 at {number(row['rate'])}/s{loaded}, ms"
     return AIMS.get(measure, measure)
 
 

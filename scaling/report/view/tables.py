@@ -16,7 +16,7 @@ from scaling.analysis.tables.pairs import EQUAL_CELLS
 from scaling.analysis.tables.study import Study
 from scaling.base.formats import parameter
 from scaling.report.render.grid import Heading
-from scaling.report.view.declare import Field, Figure, Ratio, Table, Words
+from scaling.report.view.declare import OF_PEAK, Field, Figure, Ratio, Table, Words
 from scaling.report.view.notes import again, layout, reasons_text, turns
 from scaling.study.questions import CPU, MEMORY, P99, THROUGHPUT
 
@@ -79,6 +79,7 @@ def of_question(question: str, title: str) -> Table:
         columns=(
             Ratio(Heading("ratio")),
             Words(Heading("", left=True, wrap=True)),
+            OF_PEAK,
             Field(Heading("blocks"), "n"),
             Field(Heading("not in turn", left=True, wrap=True), "why_not_in_turn"),
             Field(Heading("other candidates", left=True, wrap=True), "beside"),
@@ -103,6 +104,7 @@ MAIN_FIGURES = (
     Figure(Heading("CPU µs"), CPU),
     Figure(Heading("P50 ms"), "latency_p50_s"),
     Figure(Heading("P99 ms"), P99),
+    OF_PEAK,
     Figure(Heading("MiB"), MEMORY),
     Figure(Heading("MiB a worker"), EXTRA_WORKER),
 )
@@ -117,10 +119,11 @@ FIGURES = Table(
     notes=(again,),
 )
 
+MAIN_MEASURES = [each.measure for each in MAIN_FIGURES if isinstance(each, Figure)]
 OTHER_FIGURES = Table(
     "All other figures",
     "estimates",
-    where=f"not twin and measure not in {[each.measure for each in MAIN_FIGURES]} "
+    where=f"not twin and measure not in {MAIN_MEASURES} "
     f"and measure not in {[*LOSSES, *FACTORS, MACHINE, SHARING]}",
     each="name",
     rows=CONFIGURATION,
