@@ -129,7 +129,10 @@ def test_a_generator_on_cpus_of_its_own_is_no_fault() -> None:
 def test_every_check_has_such_a_fault() -> None:
     words = {word for word, *_ in FAULTS}
     words |= {"load-declined"}  # test_declined_requests_are_no_errors.py
-    words |= {"not-at-rest"}  # test_commands_are_judged_by_what_is_seen_from_outside.py
+    words |= {
+        "not-at-rest",
+        "one-process",
+    }  # test_commands_are_judged_by_what_is_seen_from_outside.py
     assert {check.__name__.replace("_", "-") for check in SERVED_CHECKS} == words
 
 
