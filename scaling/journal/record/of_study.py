@@ -21,10 +21,11 @@ _encoder = msgspec.json.Encoder(order="sorted")
 class Parameters(Mapping[str, ParameterValue]):
     """The parameters of a workload in the order of their names: a mapping that is never changed."""
 
-    __slots__ = ("_values",)
+    __slots__ = ("_text", "_values")
 
     def __init__(self, values: Mapping[str, ParameterValue]) -> None:
         self._values = dict(sorted(values.items()))
+        self._text = ""
 
     @classmethod
     def of(cls, values: Mapping[str, ParameterValue]) -> "Parameters":
@@ -39,7 +40,8 @@ class Parameters(Mapping[str, ParameterValue]):
     @property
     def text(self) -> str:
         """The same as JSON."""
-        return _encoder.encode(self._values).decode()
+        self._text = self._text or _encoder.encode(self._values).decode()
+        return self._text
 
     @property
     def plain(self) -> dict[str, ParameterValue]:
