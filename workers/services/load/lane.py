@@ -189,6 +189,7 @@ class Reporting(asyncio.BufferedProtocol):
         self._lane = lane
         self._transport: asyncio.Transport | None = None
         self._begun = 0  # answers to what is in flight
+        self.failed = ""  # the kind of error that ended it
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Have requests sent at once: uvloop else waits for the end of the loop's turn."""
@@ -231,6 +232,7 @@ class Reporting(asyncio.BufferedProtocol):
 
     def fail(self, kind: str) -> None:
         """The connection is unusable or gone."""
+        self.failed = self.failed or kind
         if self._lane.connection is self:
             self._lane.lost(kind)
         self.abort()
@@ -253,7 +255,7 @@ def opener(protocol: ConnectionMaker, target: Target) -> Open:
             lane.lost("connect")
             return
         if transport.is_closing():
-            lane.lost("reset")
+            lane.lost(connection.failed or "reset")
         else:
             lane.opened(connection)
 
