@@ -5,6 +5,7 @@ Options of a study are those that `scaling.study.definition` declares; a command
 pandas.
 """
 
+import inspect
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -64,7 +65,14 @@ app = App(
 
 def command[**P](place: int, example: str) -> Callable[[Callable[P, None]], Callable[P, None]]:
     """Register a command: its place in `scaling --help`, and the arguments of its example."""
-    return app.command(sort_key=place, help_epilogue=f"{EXAMPLE}scaling {example}")
+
+    def register(function: Callable[P, None]) -> Callable[P, None]:
+        paragraphs = (inspect.getdoc(function) or "").split("\n\n")
+        about = "\n\n".join(" ".join(each.split()) for each in paragraphs)
+        epilogue = f"{EXAMPLE}scaling {example}"
+        return app.command(function, help=about, sort_key=place, help_epilogue=epilogue)
+
+    return register
 
 
 def names() -> tuple[str, ...]:

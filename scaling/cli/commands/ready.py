@@ -1,10 +1,11 @@
 """`scaling ready`: whether what an application requires can be used on a free-threaded build."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 from rich.console import Console
@@ -13,9 +14,73 @@ from scaling.base.console import new_console, say
 from scaling.base.errors import UsageError
 from scaling.cli.program import HERE, Json, command, folder
 
+if TYPE_CHECKING:
+    from scaling.builds.ready.resolve import Required
+
 NEXT = "3.15t"  # shown beside 3.14t where it is on this machine
 # Files that say what an application requires, the most exact first; beside it or one folder up.
 FILES = ("pylock.toml", "uv.lock", "requirements.txt", "pyproject.toml")
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What is required, beside packages that are named, and where the application is."""
+
+    requirements: Annotated[
+        tuple[Path, ...],
+        Parameter(
+            alias="-r",
+            help="requirements.txt, pyproject.toml, pylock.toml or uv.lock.",
+            metavar="FILE",
+        ),
+    ] = ()
+    constraints: Annotated[
+        tuple[Path, ...],
+        Parameter(alias="-c", help="A constraints file, as for pip.", metavar="FILE"),
+    ] = ()
+    app: Annotated[
+        str,
+        Parameter(
+            help="Also import this application; without -r, the files beside it are read.",
+            metavar="MODULE:NAME",
+        ),
+    ] = ""
+    path: Annotated[
+        Path, Parameter(help="Folder that the application is imported from.", metavar="DIR")
+    ] = HERE
+    build: Annotated[bool, Parameter(help="Build what has only a source, at most 10 min each.")] = (
+        False
+    )
+
+    @property
+    def own(self) -> tuple[str, Path] | None:
+        """The application's module, and the folder that it is imported from; None without one.
+
+        Raises:
+            UsageError: it is no `package.module:name`, or there is no such folder.
+        """
+        from scaling.study.application import study_name
+
+        if not self.app:
+            return None
+        study_name(self.app)  # raises where it is no application
+        return self.app.partition(":")[0], folder(self.path)
+
+    def required(self, packages: Sequence[str]) -> "Required":
+        """All that is required: packages, files, or the file beside the application.
+
+        Raises:
+            UsageError: nothing is.
+        """
+        from scaling.builds.ready.resolve import Required
+
+        own, files = self.own, self.requirements
+        if own and not packages and not files:
+            files = (_beside(own[1]),)
+        if not (packages or files):
+            raise UsageError("name packages, a file of requirements with -r, or --app MODULE:NAME")
+        return Required(names=packages, files=files, constraints=self.constraints)
 
 
 @command(30, "ready -r requirements.txt")
@@ -25,32 +90,7 @@ def ready(
     ] = (),
     /,
     *,
-    requirements: Annotated[
-        tuple[Path, ...],
-        Parameter(
-            alias="-r",
-            help="requirements.txt, pyproject.toml, pylock.toml or uv.lock.",
-            metavar="FILE",
-        ),
-    ] = (),
-    constraints: Annotated[
-        tuple[Path, ...],
-        Parameter(alias="-c", help="A constraints file, as for pip.", metavar="FILE"),
-    ] = (),
-    application: Annotated[
-        str,
-        Parameter(
-            name="--app",
-            help="Also import this application; without -r, the files beside it are read.",
-            metavar="MODULE:NAME",
-        ),
-    ] = "",
-    path: Annotated[
-        Path, Parameter(help="Folder that the application is imported from.", metavar="DIR")
-    ] = HERE,
-    build: Annotated[
-        bool, Parameter(help="Build what has only a source, at most 10 min each.")
-    ] = False,
+    asked: Asked = Asked(),
     as_json: Json = False,
 ) -> None:
     """Check that every package installs on 3.14t and leaves the GIL off. Exit code 1 if not."""
@@ -58,32 +98,23 @@ def ready(
     from scaling.builds.interpreters import ensure
     from scaling.builds.interpreters.find import survey
     from scaling.builds.ready.examine import examine
-    from scaling.builds.ready.resolve import Required
     from scaling.report.ready import ready_grid, ready_json
     from scaling.report.render.terminal import table
     from scaling.study.app_options import FREE
-    from scaling.study.application import study_name
 
-    own = None
-    if application:
-        study_name(application)  # raises where it is no application
-        own = application.partition(":")[0], folder(path)
-    files = requirements or ((_beside(own[1]),) if own and not packages else ())
-    if not (packages or files):
-        raise UsageError("name packages, a file of requirements with -r, or --app MODULE:NAME")
-    required = Required(names=packages, files=files, constraints=constraints)
-    errors = new_console(stderr=True)
+    required, own = asked.required(packages), asked.own
+    console, errors = new_console(), new_console(stderr=True)
     note = partial(say, errors)
-    interpreters = [ensure([FREE], say=note)[FREE], *survey([parse_build(NEXT)])[:1]]
     found = []
-    for each in interpreters:
-        with _bar(errors, each.build) as progress:
-            one = examine(required, each, build=build, application=own, say=note, progress=progress)
-            found.append(one)
+    for each in [ensure([FREE], say=note)[FREE], *survey([parse_build(NEXT)])[:1]]:
+        with _bar(errors, each.build) as shown:
+            examined = examine(
+                required, each, build=asked.build, application=own, say=note, progress=shown
+            )
+            found.append(examined)
     if as_json:
-        say(new_console(), ready_json(found))
+        say(console, ready_json(found))
     else:
-        console = new_console()
         console.print(table(ready_grid(found), console))
     raise SystemExit(1 if found[0].blocking else 0)
 
