@@ -1,6 +1,6 @@
 """Runs that are compared take turns: all are alive, one works, the others are stopped.
 
-Each is a run as any other, in a thread of the driver. A turn is handed on, not timed: the processes
+Each is a run as any other, in a task of the driver. A turn is handed on, not timed: the processes
 of the run are continued, it takes a slice of its window once it has settled, says that every worker
 has taken its closing tick, and is stopped; only then the next one is continued. Of finite work it
 does a round: some of the parts that it can be divided into.
@@ -8,15 +8,13 @@ does a round: some of the parts that it can be divided into.
 By `python -m tests.benchmarks alternation` a ratio scatters less than half as much, in equal time.
 """
 
+import asyncio
 import contextlib
 import math
 import random
 import statistics
-import subprocess
-import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from queue import SimpleQueue
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
 import psutil
@@ -45,38 +43,43 @@ MOST_LONGER = 2  # than the slice before: what held up one of them is no reason 
 ROUND_S = 0.1
 MOST_ROUNDS = 100
 
-type Order = dict[str, Any]
-type Job[T] = Callable[[Member[T]], T]
+type Facts = Mapping[str, Any]  # what a run says at the end of its turn
+type Order = dict[str, Any]  # what it is to do in the next one
+type Job[T] = Callable[[Member[T]], Coroutine[Any, Any, T]]
 
 
 class Member[T]:
-    """A run of a group: its thread, its processes, and what it returns in the end."""
+    """A run of a group: its task, its processes, and what both sides say at a turn."""
 
     def __init__(self, job: Job[T]) -> None:
-        self.result: T | None = None
         self.late_s: list[float] = []  # the latest closing tick of each slice
         self.requests_s: list[float] = []  # how long one took in the warm-up and in each slice
         self.is_finite = False
         self.work_s = 0.0  # how long all of finite work takes at the rate so far
-        self.ended = False
+        self.used_s = 0.0  # CPU seconds, in its turns, of all that works for it
+        self.out_of_turn_s = 0.0  # and while others had theirs
         self._job = job
-        self._error: BaseException | None = None
+        self._task: asyncio.Task[T] | None = None
         self._tree: Tree | None = None
-        self._process: subprocess.Popen[bytes] | None = None
-        self._orders: SimpleQueue[Order | None] = SimpleQueue()
-        self._said: SimpleQueue[Mapping[str, Any] | None] = SimpleQueue()
-        self._thread = threading.Thread(target=self._run, name="run", daemon=True)
+        self._order: asyncio.Future[Order]
+        self._said: asyncio.Future[Facts]
         self._own_s = 0.0
         self._since_s: float | None = None
-        self._beside_cpu_s: Callable[[], float] = lambda: 0.0
+        self._other_cpu_s: Callable[[], float] = lambda: 0.0
         self._is_stopped = False
-        self.used_s = 0.0  # CPU seconds, in its turns, of all that works for it
-        self._out_of_turn_s = 0.0  # and while others had theirs
         self._paused_at_s: float | None = None  # on the clock of its CPU time
 
-    # For the driver's main thread.
+    @property
+    def ended(self) -> bool:
+        """Whether the run is over."""
+        return self._task is not None and self._task.done()
 
-    def give(self, order: Order) -> None:
+    def result(self) -> T:
+        """Return what the run returned, or raise what it raised."""
+        assert self._task
+        return self._task.result()
+
+    async def give(self, order: Order) -> None:
         """Let it work until it has done what is ordered, or has ended; then it is stopped.
 
         The first order starts it, and is done when its workers are ready. An empty one ends it.
@@ -85,25 +88,27 @@ class Member[T]:
             return
         used_s = self._cpu_s()
         if self._paused_at_s is not None:
-            self._out_of_turn_s += max(0.0, used_s - self._paused_at_s)
+            self.out_of_turn_s += max(0.0, used_s - self._paused_at_s)
         self._since_s = time.monotonic()
-        if self._thread.ident is None:
-            self._thread.start()
+        self._said = asyncio.get_running_loop().create_future()
+        if self._task is None:
+            self._task = asyncio.create_task(self._job(self))
         else:
             if self._tree and self._is_stopped:
                 self._tree.go_on()
-            self._orders.put(order)
-        facts = self._said.get()
-        if facts is None:
-            self._finish()
-        else:
-            self._pause(facts)
+            if not self._order.done():  # it is cancelled where the child has just ended
+                self._order.set_result(order)
+        await asyncio.wait((self._said, self._task), return_when=asyncio.FIRST_COMPLETED)
+        if self._said.done() and not self.ended:
+            await self._pause(self._said.result())
             self._paused_at_s = self._cpu_s()
             self.used_s += self._paused_at_s - used_s
         self._own_s, self._since_s = self.own_s(), None
+        if self.ended:
+            self.result()
 
     def _cpu_s(self) -> float:
-        return cpu_s(self.processes) + self._beside_cpu_s()
+        return cpu_s(self.processes) + self._other_cpu_s()
 
     @property
     def request_s(self) -> float:
@@ -119,80 +124,49 @@ class Member[T]:
                 found.append(psutil.Process(pid))
         return found
 
-    def end(self) -> None:
+    async def end(self) -> None:
         """End it wherever it is; harmless if it has ended."""
-        if self.ended or self._thread.ident is None:
-            return
-        self._orders.put(None)
-        while self._thread.is_alive():  # its child may be just about to start
-            self._kill()
-            self._thread.join(0.05)
-        self.ended = True
+        if self._task and not self._task.done():
+            self._task.cancel()
+            await asyncio.wait((self._task,))
 
-    def _kill(self) -> None:
-        if self._process and self._tree and self._process.poll() is None:
-            self._tree.kill()
-            self._process.kill()
-
-    def _pause(self, facts: Mapping[str, Any]) -> None:
+    async def _pause(self, facts: Facts) -> None:
         if facts["late_ns"]:
             self.late_s.append(facts["late_ns"] / 1e9)
         if facts.get("request_s"):
             self.requests_s.append(facts["request_s"])
         self.is_finite = facts.get("finite", False)
         self.work_s = facts.get("work_s", 0.0)
-        if self._tree:
-            if facts["served"]:  # its load pauses, and it may have timers: it is not stopped
-                self._tree.look()
-                return
+        if self._tree and facts["served"]:  # its load pauses, and it may have timers
+            self._tree.look()
+        elif self._tree:
             try:
                 self._tree.stop()
                 self._is_stopped = True
             except NotStoppedError:
-                self._kill()  # its outcome says how it ended
-                self._orders.put(None)
-                self._finish()
+                self._tree.kill()  # its outcome says how it ended
+                assert self._task
+                await asyncio.wait((self._task,))
 
-    def _finish(self) -> None:
-        self._thread.join()
-        self.ended = True
-        if self._error is not None:
-            raise self._error
+    # For the task of the run.
 
-    # For the threads of the run.
+    def started(self, tree: Tree, other_cpu_s: Callable[[], float]) -> None:
+        """Its child is there.
 
-    def started(
-        self, process: subprocess.Popen[bytes], run: str, beside_cpu_s: Callable[[], float]
-    ) -> None:
-        """Its child is there; all its processes have `run` as their variable `RUN`.
-
-        `beside_cpu_s` is the CPU time so far of what works for it and is none of them.
+        `other_cpu_s` is the CPU time so far of what works for it and is no process of the tree.
         """
-        self._process = process
-        self._beside_cpu_s = beside_cpu_s
-        self._tree = Tree(process.pid, run)
+        self._tree, self._other_cpu_s = tree, other_cpu_s
 
-    def next(self, facts: Mapping[str, Any]) -> Order:
+    async def next(self, facts: Facts) -> Order:
         """Be stopped until it has another turn; what to do then, nothing after the last one."""
-        self._said.put(facts)
-        return self._orders.get() or {}
+        self._order = asyncio.get_running_loop().create_future()
+        self._said.set_result(facts)
+        return await self._order
 
     def own_s(self) -> float:
         """Seconds that it has not been stopped so far."""
         since_s = self._since_s
         return self._own_s + (time.monotonic() - since_s if since_s is not None else 0.0)
-
-    def out_of_turn_s(self) -> float:
-        """CPU seconds that it used so far while others had their turn."""
-        return self._out_of_turn_s
-
-    def _run(self) -> None:
-        try:
-            self.result = self._job(self)
-        except BaseException as error:
-            self._error = error
-        finally:
-            self._said.put(None)
 
 
 def in_turn[T](
@@ -211,12 +185,12 @@ def in_turn[T](
     """
     while True:
         with Watcher(f"{RUN}={mark_of_driver()}") as watcher:
-            found = _in_turn(jobs, window_s, source)
+            found = asyncio.run(_in_turn(jobs, window_s, source))
             if not watcher.ended_runs:
                 return found
 
 
-def _in_turn[T](
+async def _in_turn[T](
     jobs: Sequence[Job[T]],
     window_s: float,
     source: random.Random,
@@ -225,23 +199,23 @@ def _in_turn[T](
     order = sorted(members, key=lambda _: source.random())
     try:
         for member in order:
-            member.give({})
+            await member.give({})
         before, used_s = MachineTimes.now(), _used_s(members)
         if any(member.is_finite for member in order):
-            _do_rounds(order)
+            await _do_rounds(order)
         else:
-            _take_slices(order, window_s)
+            await _take_slices(order, window_s)
         used_s = _used_s(members) - used_s
         seen = disturbance(before, MachineTimes.now(), used_s)
         for member in order:
-            member.give({})
+            await member.give({})
     finally:
         for member in members:
-            member.end()
-    return [each.result for each in members if each.result is not None], seen
+            await member.end()
+    return [each.result() for each in members], seen
 
 
-def _take_slices[T](order: list[Member[T]], window_s: float) -> None:
+async def _take_slices[T](order: list[Member[T]], window_s: float) -> None:
     """Have each take slice after slice, in an order that turns round: ABC, CBA, ABC, …."""
     length_s = shortest_s = slice_s(window_s)
     left_s, phase = window_s, 0.0
@@ -250,21 +224,21 @@ def _take_slices[T](order: list[Member[T]], window_s: float) -> None:
         parts = max(1, round(PARTS * length_s / window_s))
         for member in order:
             wait_s = phase * member.request_s
-            member.give({"slice_s": length_s, "parts": parts, "wait_s": wait_s})
+            await member.give({"slice_s": length_s, "parts": parts, "wait_s": wait_s})
         left_s -= length_s
         phase = (phase + STEP) % 1
         order.reverse()
         length_s = max(length_s, min(_long_enough_s(order, window_s), MOST_LONGER * length_s))
 
 
-def _do_rounds[T](order: list[Member[T]]) -> None:
+async def _do_rounds[T](order: list[Member[T]]) -> None:
     """Have each do round after round of its work, the same share of it, until all of it is done."""
     share, done = 1 / MOST_ROUNDS, 0.0
     while done < 1 and not all(member.ended for member in order):
         rounds = max(1, round((1 - done) / share))
         done = 1.0 if rounds == 1 else done + (1 - done) / rounds
         for member in order:
-            member.give({"share_done": done})
+            await member.give({"share_done": done})
         order.reverse()
         if works_s := [member.work_s for member in order if member.work_s]:
             share = ROUND_S / statistics.fmean(works_s)

@@ -1,18 +1,22 @@
 """One run in a fresh child process: observed, limited in time, its outcome always reported."""
 
+import asyncio
 import contextlib
+import json
 import os
 import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
 import msgspec
 
+from scaling.base.errors import ScalingError
 from scaling.builds import cache
 from scaling.builds.installed import URLS
 from scaling.journal.reading import UNREADABLE
@@ -25,13 +29,13 @@ from scaling.journal.record import (
     Waits,
     decode_record,
 )
-from scaling.machine.disturbance import disturbance
-from scaling.machine.topology import cpus_of
 from scaling.run.alternation import Member
 from scaling.run.load_client import Client, LoadError
-from scaling.run.probe import Probe
-from scaling.run.process_tree import RUN, ask_for_stacks, end_tree, ended_within, mark_of_driver
+from scaling.run.probe import ENDED, IN_TURN, QUIET, Observer, Phase, Probe
+from scaling.run.process_tree import RUN, Tree, ask_for_stacks, end_tree, mark_of_driver
 from scaling.run.redaction import Hiding, without_address, without_paths
+from scaling.run.services import ServiceUsage
+from scaling.run.waiting import Lines, ended, send
 from scaling.run.waits import RATE_PER_S, WaitSampler
 
 # Beyond warm-up and window: starting many workers, stopping loops that compete for the GIL. The
@@ -41,10 +45,6 @@ LEAST_WAIT_S = 0.05
 STDERR_KEPT = 20_000  # bytes, from the end, where tracebacks are
 GARBAGE_KEPT = 2_000  # bytes, from the beginning, which shows what it is
 
-type Watch = Callable[[str, Mapping[str, Any]], None]  # gets a phase, and its facts
-type Clock = Callable[[], float]  # s
-type Front = Callable[[Sequence[str]], list[str]]
-
 
 @dataclass(frozen=True)
 class Child:
@@ -53,6 +53,27 @@ class Child:
     program: str
     environment: Mapping[str, str]
     arguments: tuple[str, ...] = ("-m", "workers")
+
+
+@dataclass(frozen=True)
+class Run:
+    """A cell that is to be run once, and what is beside the child.
+
+    `limit_s` limits the run; by default it is warm-up and window plus `LIMIT_S`. A finite run has
+    neither, and needs a limit. `client` loads a served workload. With `cpus`, the whole process
+    tree runs on these. `waits_per_s` is how often its threads are sampled; 0: not at all. Each of
+    `observers` looks at every phase. `secrets` are hidden in what the child says.
+    """
+
+    child: Child
+    cell: Mapping[str, Any]
+    limit_s: float | None = None
+    services: ServiceUsage | None = None
+    client: Client | None = None
+    cpus: Sequence[int] | None = None
+    waits_per_s: float = RATE_PER_S
+    observers: Sequence[Observer] = ()
+    secrets: Collection[str] = ()
 
 
 @dataclass(frozen=True)
@@ -73,201 +94,182 @@ class Ending:
     out_of_turn_cpu_s: float | None = None
 
 
-def run_child(
-    child: Child,
-    cell: Mapping[str, Any],
-    *,
-    limit_s: float | None = None,
-    services_cpu_s: Callable[[], float] = lambda: 0.0,
-    generator: Client | None = None,
-    cpus: Sequence[int] | None = None,
-    waits_per_s: float = RATE_PER_S,
-    watch: Watch | None = None,
-    front: Front | None = None,
-    secrets: Collection[str] = (),
-    turn: Member[Any] | None = None,
-) -> Ending:
-    """Run one cell in a fresh process tree; never raises for what the child does.
+def run_child(run: Run) -> Ending:
+    """Run one cell in a fresh process tree; never raises for what the child does."""
+    return asyncio.run(observed(run))
 
-    `limit_s` limits the run; by default it is warm-up and window plus `LIMIT_S`. A finite run has
-    neither, and needs a limit.
-    `services_cpu_s` returns the CPU seconds that the services have used so far: no disturbance.
-    `generator` is that of a served workload. With `cpus`, the whole tree runs on these.
-    `waits_per_s` is how often its threads are sampled; 0: not at all. `watch` is called first at
-    each phase of the child, which waits for it. `front` starts what is in front of the servers: it
-    takes their URLs and returns those that the load is sent to. `secrets` are hidden in what the
-    child says. With `turn` the run takes turns with others; limit and elapsed time count its own
-    time alone.
+
+async def observed(run: Run, turn: Member[Any] | None = None) -> Ending:
+    """Run one cell as `run_child` does.
+
+    With `turn` the run takes turns with others; limit and elapsed time count its own time alone.
     """
-    if limit_s is None:
-        limit_s = cell["warmup_s"] + cell["window_s"] + LIMIT_S
-    started = time.monotonic()
-    own_s: Clock = turn.own_s if turn else lambda: time.monotonic() - started
-    run = f"{mark_of_driver()}{time.monotonic_ns()}"
-    load = _LoadOfRun(generator, front, apart=cpus is not None)
-    sampler = WaitSampler(waits_per_s)
+    return await _Observed(run, turn).ending()
 
-    def beside_cpu_s() -> float:
-        return services_cpu_s() + load.cpu_s()
 
-    def on_phase(phase: str, facts: Mapping[str, Any]) -> dict[str, Any]:
-        if watch:
-            watch(phase, facts)
-        sampler.on_phase(phase, facts)
-        reply = load.on_phase(phase, facts)
-        if phase == "turn" and turn:
-            reply = turn.next({**facts, **reply})
-            sampler.resume()
+class _Observed:
+    """A run under way: the child, its load, and all that looks at them."""
+
+    def __init__(self, run: Run, turn: Member[Any] | None) -> None:
+        self._run = run
+        self._turn = turn
+        self._began_s = time.monotonic()
+        self._mark = f"{mark_of_driver()}{time.monotonic_ns()}"
+        self._probe = Probe(self._other_cpu_s)
+        self._waits = WaitSampler(run.waits_per_s)
+        services: list[Observer] = [run.services] if run.services else []
+        self._observers = [self._probe, *services, *run.observers, self._waits]
+
+    async def ending(self) -> Ending:
+        """Start the child and wait for its end; say how it was."""
+        try:
+            with ExitStack() as stack:
+                if client := self._run.client:
+                    stack.callback(client.close)
+                ours, theirs = map(stack.enter_context, socket.socketpair())
+                out, err = (stack.enter_context(tempfile.TemporaryFile()) for _ in range(2))
+                if client:
+                    client.start()
+                process = self._start(theirs, out, err)
+                cell = {**self._run.cell, "observer_fd": theirs.fileno()}
+                theirs.close()
+                in_time = await self._until_the_end(process, ours, msgspec.json.encode(cell))
+                elapsed_s, said = self._own_s(), self._said(out, err)
+        # Out of descriptors, disk or processes; no such interpreter.
+        except OSError as error:
+            reason = f"the child cannot be run: {error.strerror or error}"
+            return Ending("crashed", time.monotonic() - self._began_s, stderr=reason)
+        folders = _folders(self._run.child)
+        found = _ending(
+            process.returncode, *said, folders, elapsed_s=elapsed_s, timed_out=not in_time
+        )
+        return replace(
+            found,
+            memory=self._probe.memory(found.record.instants_ns if found.record else None),
+            disturbance=self._probe.disturbance(),
+            load=self._run.client.result if self._run.client else None,
+            waits=self._waits.waits(found.record),
+            out_of_turn_cpu_s=round(self._turn.out_of_turn_s, 3) if self._turn else None,
+        )
+
+    def _own_s(self) -> float:
+        return self._turn.own_s() if self._turn else time.monotonic() - self._began_s
+
+    def _other_cpu_s(self) -> float:
+        return sum(each.cpu_s() for each in (self._run.client, self._run.services) if each)
+
+    def _start(
+        self, theirs: socket.socket, out: IO[bytes], err: IO[bytes]
+    ) -> subprocess.Popen[bytes]:
+        child = self._run.child
+        process = subprocess.Popen(
+            [child.program, *child.arguments],
+            stdin=subprocess.PIPE,
+            stdout=out,
+            stderr=err,
+            env={**child.environment, RUN: self._mark},
+            pass_fds=(theirs.fileno(),),
+            start_new_session=True,  # Ctrl-C is the driver's; and the whole tree can be ended
+        )
+        if self._run.cpus is not None:
+            with contextlib.suppress(OSError):  # what is read back shows it
+                os.sched_setaffinity(process.pid, self._run.cpus)
+        if self._turn:
+            self._turn.started(Tree(process.pid, self._mark), self._other_cpu_s)
+        return process
+
+    async def _until_the_end(
+        self, process: subprocess.Popen[bytes], ours: socket.socket, cell: bytes
+    ) -> bool:
+        """Wait for the end of the child, and end all that is left of the run.
+
+        Returns False if the child took too long, and was asked where it hangs.
+        """
+        talking = asyncio.create_task(self._talk(process, ours, cell))
+        try:
+            return await self._ends_in_time(process)
+        finally:
+            end_tree(process, self._probe.processes, self._mark)
+            if self._run.client:
+                self._run.client.kill()
+            talking.cancel()
+            self._look(Phase(ENDED))
+            await asyncio.wait((talking,))
+
+    async def _ends_in_time(self, process: subprocess.Popen[bytes]) -> bool:
+        limit_s = self._run.limit_s
+        if limit_s is None:
+            limit_s = self._run.cell["warmup_s"] + self._run.cell["window_s"] + LIMIT_S
+        while (left_s := limit_s - self._own_s()) > 0:  # again where it was stopped in between
+            if await ended(process, max(left_s, LEAST_WAIT_S)):
+                process.wait()
+                return True
+        ask_for_stacks(process)
+        return False
+
+    async def _talk(
+        self, process: subprocess.Popen[bytes], ours: socket.socket, cell: bytes
+    ) -> None:
+        """Send the cell, and reply to each phase once all is done that belongs to it."""
+        if process.stdin:
+            await send(process.stdin.fileno(), cell)
+            process.stdin.close()
+        async for line in self._lines(ours):
+            try:
+                reply = await self._reply(json.loads(line))
+            except (ScalingError, OSError) as error:
+                reply = {"failed": str(error)}
+            except Exception as error:
+                reply = {"failed": f"{type(error).__name__}: {error}"}
+            with contextlib.suppress(OSError):  # it is gone: there is no next line
+                ours.sendall(json.dumps(reply).encode() + b"\n")
+
+    async def _lines(self, ours: socket.socket) -> AsyncIterator[bytes]:
+        """What the child says; memory is sampled while it says nothing."""
+        lines = Lines(ours.fileno())
+        while True:
+            try:
+                line = await lines.next(self._probe.every_s)
+            except TimeoutError:
+                self._look(Phase(QUIET))
+                continue
+            if line is None:
+                return
+            yield line
+
+    async def _reply(self, facts: dict[str, Any]) -> dict[str, Any]:
+        """Do what belongs to a phase, and return what to reply."""
+        phase = Phase(facts["phase"], facts)
+        self._look(phase)
+        reply = await self._send_load(phase)
+        if phase.name == "turn" and self._turn:
+            reply = await self._turn.next({**facts, **reply})
+            self._look(Phase(IN_TURN))
         return reply
 
-    try:
-        folders = _folders(child)
-        ours, theirs = socket.socketpair()
-        with ours, theirs, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-            probe = Probe(ours, beside_cpu_s, on_phase)
-            load.start()
-            process = _start(child, run, theirs, out, err, cpus)
-            if turn:
-                turn.started(process, run, beside_cpu_s)
-            document = msgspec.json.encode({**cell, "observer_fd": theirs.fileno()})
-            theirs.close()
-            try:
-                probe.start()
-                timed_out = not _feed_and_wait(process, document, limit_s, own_s)
-            finally:
-                end_tree(process, probe.processes, run)
-                load.kill()  # the probe may be waiting for it
-                probe.join()
-                sampler.end()
-            elapsed_s = own_s()
-            printed, errors = _tail(out, None), _tail(err, STDERR_KEPT)
-            for url in _addresses(child, cell):
-                printed, errors = without_address(printed, url), without_address(errors, url)
-            hidden = Hiding(secrets, generator.secrets if generator else ())
-            printed, errors = hidden.in_record(printed), hidden.in_output(errors)
-    # Out of descriptors, disk, processes or threads; no such interpreter.
-    except (OSError, RuntimeError) as error:
-        reason = f"the child cannot be run: {getattr(error, 'strerror', None) or error}"
-        return Ending("crashed", time.monotonic() - started, stderr=reason)
-    finally:
-        load.close()
-    ending = _ending(
-        process.returncode, printed, errors, folders, elapsed_s=elapsed_s, timed_out=timed_out
-    )
-    instants = ending.record.instants_ns if ending.record else None
-    return replace(
-        ending,
-        memory=probe.memory(
-            instants.opened if instants else None, instants.closed if instants else None
-        ),
-        disturbance=_disturbance(probe),
-        load=load.result,
-        waits=sampler.waits(ending.record),
-        out_of_turn_cpu_s=round(turn.out_of_turn_s(), 3) if turn else None,
-    )
-
-
-class _LoadOfRun:
-    """Has the generator of a run do its part at each phase of the child."""
-
-    def __init__(
-        self, generator: Client | None, front: Front | None = None, *, apart: bool
-    ) -> None:
-        self.result: Load | None = None
-        self._generator = generator
-        self._front = front
-        self._apart = apart
-        self._failure: LoadError | None = None
-
-    def start(self) -> None:
-        """Start the generator; a run that needs it fails if that is not possible."""
-        if self._generator:
-            try:
-                self._generator.start()
-            except LoadError as error:
-                self._failure = error
-
-    def on_phase(self, phase: str, facts: Mapping[str, Any]) -> dict[str, Any]:
-        """Connect when the workers answer, send when there are instants, collect at the end.
-
-        After a slice it returns how long a request took. At the end it returns how many answers
-        came in each part of the window, whenever they were due: a child that measures a command
-        from outside cannot count them.
-
-        Raises:
-            LoadError: one of these failed.
-        """
-        if self._generator is None:
-            if phase == "serving":
+    async def _send_load(self, phase: Phase) -> dict[str, Any]:
+        """Have the client do its part; what is in front of the servers is started before it."""
+        client, services = self._run.client, self._run.services
+        if phase.name == "serving":
+            if client is None:
                 raise LoadError("this run has no load generator")
-        elif phase == "serving":
-            if self._failure:
-                raise self._failure
-            urls = self._front(facts["urls"]) if self._front else facts["urls"]
-            self._generator.connect(urls, facts["requests"])
-        elif phase == "load":
-            self._generator.begin(facts["instants_ns"])
-        elif phase == "turn":
-            return {"request_s": self._generator.pause()}
-        elif phase == "resume":
-            self._generator.resume()
-        elif phase == "closed":
-            result = self._generator.result()
-            found = cpus_of(facts["pids"]) if self._apart else None
-            self.result = msgspec.structs.replace(result, worker_cpus=found)
-            return {"answered": [each.received for each in result.windows]}
-        return {}
+            if services and services.front:
+                urls = services.front(phase.facts["urls"])
+                phase = Phase(phase.name, {**phase.facts, "urls": urls})
+        return await client.at(phase) if client else {}
 
-    def cpu_s(self) -> float:
-        """CPU seconds of the generator so far."""
-        return self._generator.cpu_s() if self._generator else 0.0
+    def _look(self, phase: Phase) -> None:
+        for each in self._observers:
+            each.at(phase)
 
-    def kill(self) -> None:
-        """End the generator's processes; from any thread."""
-        if self._generator:
-            self._generator.kill()
-
-    def close(self) -> None:
-        """End the generator."""
-        if self._generator:
-            self._generator.close()
-
-
-def _start(
-    child: Child,
-    run: str,
-    theirs: socket.socket,
-    out: IO[bytes],
-    err: IO[bytes],
-    cpus: Sequence[int] | None,
-) -> subprocess.Popen[bytes]:
-    process = subprocess.Popen(
-        [child.program, *child.arguments],
-        stdin=subprocess.PIPE,
-        stdout=out,
-        stderr=err,
-        env={**child.environment, RUN: run},
-        pass_fds=(theirs.fileno(),),
-        start_new_session=True,  # Ctrl-C is the driver's; and the whole tree can be ended
-    )
-    if cpus is not None:
-        with contextlib.suppress(OSError):  # what is read back shows it
-            os.sched_setaffinity(process.pid, cpus)
-    return process
-
-
-def _feed_and_wait(
-    process: subprocess.Popen[bytes], document: bytes, limit_s: float, own_s: Clock
-) -> bool:
-    """Send the cell and wait; False if the child took too long, and was asked where it hangs."""
-    if process.stdin:
-        with contextlib.suppress(BrokenPipeError), process.stdin as stdin:
-            stdin.write(document)
-    while (left_s := limit_s - own_s()) > 0:  # again where it was stopped in between
-        if ended_within(process, max(left_s, LEAST_WAIT_S)):
-            return True
-    ask_for_stacks(process)
-    return False
+    def _said(self, out: IO[bytes], err: IO[bytes]) -> tuple[bytes, bytes]:
+        """What the child has printed, as a record and as errors, without what must not be shown."""
+        printed, errors = _tail(out, None), _tail(err, STDERR_KEPT)
+        for url in _addresses(self._run.child, self._run.cell):
+            printed, errors = without_address(printed, url), without_address(errors, url)
+        client = self._run.client
+        hidden = Hiding(self._run.secrets, client.secrets if client else ())
+        return hidden.in_record(printed), hidden.in_output(errors)
 
 
 def _ending(
@@ -338,10 +340,3 @@ def _addresses(child: Child, cell: Mapping[str, Any]) -> list[str]:
     """What it may name and must not be published: a user's servers, and where ours listen."""
     listens = f"//{cell['address']}" if cell.get("address") else None
     return [each for each in (*map(child.environment.get, URLS), listens) if each]
-
-
-def _disturbance(probe: Probe) -> Disturbance:
-    if {"imported", "closed"} <= set(probe.times):
-        ours = probe.cpu_s["closed"] - probe.cpu_s["imported"]
-        return disturbance(probe.times["imported"], probe.times["closed"], ours)
-    return Disturbance()

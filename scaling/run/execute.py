@@ -1,22 +1,25 @@
-"""From a planned run to a line of the journal."""
+"""From planned runs to lines of the journal."""
 
 import random
 from collections.abc import Mapping, Sequence
-from functools import partial
+from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from scaling.base.formats import now
 from scaling.builds.prepared_arm import PreparedArm
-from scaling.journal.record import Cell, RunLine, ServiceUse
+from scaling.journal.record import Cell, RunLine
 from scaling.machine.topology import Apart, apart
 from scaling.run.alternation import Member, in_turn
-from scaling.run.child import Child, Ending, Watch, run_child
+from scaling.run.child import Child, Ending, Run, observed, run_child
 from scaling.run.load import Generator, GeneratorProgram
+from scaling.run.probe import Observer
 from scaling.run.redaction import secrets_in, without_own_paths
 from scaling.run.service_process import ServiceError
-from scaling.run.services import Services
+from scaling.run.services import Services, ServiceUsage
+from scaling.run.session import Done
 from scaling.study.load import load_asked
 from scaling.study.plan.cells import Plan
 from scaling.study.plan.order import PlannedRun, hash_seed
@@ -25,70 +28,39 @@ from scaling.study.services import WORKERS, beside
 TICKS = 20  # sub-windows of a window: enough to show a drift, too few to cost time
 
 
-class Executor:
-    """Runs one planned run after the other, each in a child of its own."""
+@dataclass
+class _Job:
+    """A planned run beside its services, or how it ended without them."""
 
-    def __init__(
-        self,
-        plan: Plan,
-        arms: Mapping[str, PreparedArm],
-        services: Services,
-        generators: GeneratorProgram,
-        watch: Watch | None = None,
-    ) -> None:
-        """`generators` are for served workloads. `watch` is called at each phase of every run."""
-        self._plan = plan
-        self._arms = arms
-        self._services = services
-        self._generators = generators
-        self._watch = watch
-        self._secrets = secrets_in(generators.requests)
+    planned: PlannedRun
+    usage: ServiceUsage | None = None
+    run: Run | None = None
+    ending: Ending | None = None
+    at: str = ""
 
-    def together(self, runs: Sequence[PlannedRun]) -> list[tuple[RunLine, bytes | None]]:
-        """Do one run, or several in turn, all alive at the same time; return what `__call__` does
-        of each.
+    async def in_turn(self, turn: Member[Any]) -> None:
+        """Do the run in turn with others."""
+        assert self.run
+        self.at = now()
+        self.ending = await observed(self.run, turn)
 
-        What disturbed one of them disturbed all, and they are no disturbance to each other.
-        """
-        first, *others = runs
-        if not others:
-            return [self(first)]
-        seed = f"{self._plan.study.seed}:{first.block}:{first.position}:{first.attempt}"
-        jobs = [partial(self, run) for run in runs]
-        try:
-            done, seen = in_turn(jobs, self._plan.window_s(first.cell), random.Random(seed))
-        except OSError as error:  # each run says how it is
-            why = f"no process can be started to watch over them: {error.strerror}"
-            found = [self(run) for run in runs]
-            return [(msgspec.structs.replace(line, alone=why), raw) for line, raw in found]
-        return [
-            (msgspec.structs.replace(line, disturbance=seen, group=first.position), raw)
-            for line, raw in done
-        ]
-
-    def __call__(
-        self, run: PlannedRun, turn: Member[Any] | None = None
-    ) -> tuple[RunLine, bytes | None]:
-        """Do one run; return its line and the record as the child printed it.
-
-        With `turn` it takes turns with others.
-        """
-        cell, at = run.cell, now()
-        use: dict[str, ServiceUse] = {}
-        try:
-            ending, use = self._run(run, turn)
-        except ServiceError as error:  # the study goes on: other cells may not need it
-            ending = Ending("crashed", 0.0, stderr=without_own_paths(str(error)))
+    def line(self, plan: Plan, alone: str | None) -> Done:
+        """The line of the run; once its services have been read for the last time."""
+        assert self.ending
+        use = self.usage.use() if self.usage else {}
+        if self.usage and self.ending.outcome == "timed-out":  # perhaps because a service hangs
+            self.usage.end()
+        ending, planned = self.ending, self.planned
         line = RunLine(
-            cell=cell,
+            cell=planned.cell,
             outcome=ending.outcome,
-            block=run.block,
-            position=run.position,
-            attempt=run.attempt,
-            alone=None if turn else self._plan.alone(run),
-            placement=self._plan.placement(cell.workers),
-            repeat=run.repeat,
-            at=at,
+            block=planned.block,
+            position=planned.position,
+            attempt=planned.attempt,
+            alone=alone,
+            placement=plan.placement(planned.cell.workers),
+            repeat=planned.repeat,
+            at=self.at or now(),
             elapsed_s=round(ending.elapsed_s, 3),
             record=ending.record,
             stderr=ending.stderr,
@@ -103,49 +75,89 @@ class Executor:
         )
         return line, ending.raw_record
 
-    def _run(
-        self, run: PlannedRun, turn: Member[Any] | None
-    ) -> tuple[Ending, dict[str, ServiceUse]]:
-        """Run the cell in a child, beside its services; what they used.
 
-        Raises:
-            ServiceError: one of them cannot be started.
+class Executor:
+    """Does planned runs, each in a child of its own."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        arms: Mapping[str, PreparedArm],
+        services: Services,
+        generators: GeneratorProgram,
+        observers: Sequence[Observer] = (),
+    ) -> None:
+        """`generators` are for served workloads. `observers` look at each phase of every run."""
+        self._plan = plan
+        self._arms = arms
+        self._services = services
+        self._generators = generators
+        self._observers = observers
+        self._secrets = secrets_in(generators.requests)
+
+    def together(self, planned: Sequence[PlannedRun]) -> list[Done]:
+        """Do one run, or several in turn, all alive at the same time.
+
+        What disturbed one of them disturbed all, and they are no disturbance to each other.
         """
-        cell = run.cell
-        arm, workload = self._arms[cell.arm], self._plan.workloads[cell.workload]
-        names = beside(workload.services, cell.parameters)
-        places = self._apart(cell) if workload.served else None
+        if len(planned) == 1:
+            return [self(planned[0])]
+        try:
+            return self._in_turn(planned)
+        except OSError as error:  # each run says how it is
+            why = f"no process can be started to watch over them: {error.strerror}"
+            found = [self(each) for each in planned]
+            return [(msgspec.structs.replace(line, alone=why), raw) for line, raw in found]
+
+    def _in_turn(self, planned: Sequence[PlannedRun]) -> list[Done]:
+        first = planned[0]
+        seed = f"{self._plan.study.seed}:{first.block}:{first.position}:{first.attempt}"
+        with ExitStack() as services:
+            jobs = [self._job(each, services, in_slices=True) for each in planned]
+            turns = [each.in_turn for each in jobs if each.run]
+            _, seen = in_turn(turns, self._plan.window_s(first.cell), random.Random(seed))
+        return [
+            (msgspec.structs.replace(line, disturbance=seen, group=first.position), raw)
+            for line, raw in (each.line(self._plan, alone=None) for each in jobs)
+        ]
+
+    def __call__(self, planned: PlannedRun) -> Done:
+        """Do one run."""
+        with ExitStack() as services:
+            job = self._job(planned, services, in_slices=False)
+            if job.run:
+                job.at = now()
+                job.ending = run_child(job.run)
+        return job.line(self._plan, self._plan.alone(planned))
+
+    def _job(self, planned: PlannedRun, services: ExitStack, *, in_slices: bool) -> _Job:
+        """A run with its services, which are read until `services` is closed."""
+        cell = planned.cell
+        names = beside(self._plan.workloads[cell.workload].services, cell.parameters)
         asked = {**cell.parameters, WORKERS: cell.workers}
-        with self._services.during(names, asked, in_slices=turn is not None) as usage:
+        try:
+            usage = services.enter_context(self._services.during(names, asked, in_slices=in_slices))
+        except ServiceError as error:  # the study goes on: other cells may not need it
+            ending = Ending("crashed", 0.0, stderr=without_own_paths(str(error)))
+            return _Job(planned, ending=ending)
+        return _Job(planned, usage, self._run(planned, usage, in_slices=in_slices))
 
-            def watch(phase: str, facts: Mapping[str, Any]) -> None:
-                usage.watch(phase, facts)
-                if self._watch:
-                    self._watch(phase, facts)
-
-            ending = run_child(
-                Child(
-                    arm.program,
-                    {**arm.environment, "PYTHONHASHSEED": str(self._seed(run))},
-                    arm.arguments,
-                ),
-                {
-                    **self._plan.document(cell, services=usage.urls, ticks=TICKS),
-                    **({"alternating": True} if turn else {}),
-                },
-                limit_s=self._plan.study.limit_s if workload.finite else None,
-                services_cpu_s=usage.cpu_s,
-                generator=self._generator(run, places, in_slices=turn is not None),
-                cpus=places.workers if places else None,
-                watch=watch,
-                front=usage.front,
-                secrets=self._secrets,
-                turn=turn,
-            )
-        use = usage.use()
-        if ending.outcome == "timed-out":  # perhaps because a service hangs
-            usage.end()
-        return ending, use
+    def _run(self, planned: PlannedRun, usage: ServiceUsage, *, in_slices: bool) -> Run:
+        cell = planned.cell
+        arm, workload = self._arms[cell.arm], self._plan.workloads[cell.workload]
+        places = self._apart(cell) if workload.served else None
+        variables = {**arm.environment, "PYTHONHASHSEED": str(self._seed(planned))}
+        document = self._plan.document(cell, services=usage.urls, ticks=TICKS)
+        return Run(
+            Child(arm.program, variables, arm.arguments),
+            {**document, **({"alternating": True} if in_slices else {})},
+            limit_s=self._plan.study.limit_s if workload.finite else None,
+            services=usage,
+            client=self._generator(planned, places, in_slices=in_slices),
+            cpus=places.workers if places else None,
+            observers=self._observers,
+            secrets=self._secrets,
+        )
 
     def _apart(self, cell: Cell) -> Apart | None:
         """CPUs of workers and load generator where they need not share any."""
@@ -153,20 +165,20 @@ class Executor:
         return None if topology is None else apart(topology, cell.workers, processes)
 
     def _generator(
-        self, run: PlannedRun, places: Apart | None, *, in_slices: bool
+        self, planned: PlannedRun, places: Apart | None, *, in_slices: bool
     ) -> Generator | None:
         """The load of a served cell: all cells of a block have the same arrivals at a rate."""
-        cell = run.cell
+        cell = planned.cell
         if not self._plan.workloads[cell.workload].served:
             return None
         asked = load_asked(
             cell.parameters,
             connections=self._plan.in_flight(cell) or cell.workers,
-            seed=self._seed(run),
+            seed=self._seed(planned),
         )
         cpus = places.generator if places else None
         warmup_s = self._plan.study.warmup_s
         return Generator(self._generators, asked, warmup_s, cpus, in_slices=in_slices)
 
-    def _seed(self, run: PlannedRun) -> int:
-        return hash_seed(self._plan.study.seed, run.block)
+    def _seed(self, planned: PlannedRun) -> int:
+        return hash_seed(self._plan.study.seed, planned.block)

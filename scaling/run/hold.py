@@ -1,16 +1,16 @@
 """One cell kept running for profilers that look at it from outside."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from scaling.base.errors import ScalingError
 from scaling.journal.record import CeilingLine, Cell
 from scaling.run.calibrate import generator_processes
 from scaling.run.execute import Executor
 from scaling.run.measure import Prepared, generators_of, services_of
+from scaling.run.probe import Phase
 from scaling.run.progress import failure_of, figure_of, run_in_words
 from scaling.study.plan.order import PlannedRun
 
@@ -35,25 +35,33 @@ def hold(
     """
     arm = ready.arms[cell.arm]
     named = replace(arm, environment={**arm.environment, "PYTHONPERFSUPPORT": "1"})
-    pids: set[int] = set()
-
-    def watch(phase: str, facts: Mapping[str, Any]) -> None:
-        pids.update(facts["pids"])
-        if phase == "ready":
-            started(list(dict.fromkeys(pid for pid, _ in facts["threads"])))
-
+    held = _Held(started)
     with services_of(ready) as services:
         processes = generator_processes(ready.plan, ceilings, ready.topology)
         generators = generators_of(ready, processes)
-        execute = Executor(ready.plan, {cell.arm: named}, services, generators, watch)
+        execute = Executor(ready.plan, {cell.arm: named}, services, generators, [held])
         ends_s = time.monotonic() + seconds
         while True:
             try:
                 line, _ = execute(PlannedRun(0, 0, cell))
             finally:
-                for pid in pids:
+                for pid in held.pids:
                     Path(NAMES.format(pid)).unlink(missing_ok=True)
             if line.outcome != "measured":
                 raise ScalingError(f"explain: {run_in_words(cell)}: {failure_of(line)}")
             if time.monotonic() >= ends_s:
                 return figure_of(line, ready.plan.workloads[cell.workload])
+
+
+class _Held:
+    """Notes the processes of a run, and says when they are ready."""
+
+    def __init__(self, started: Callable[[Sequence[int]], None]) -> None:
+        self.pids: set[int] = set()
+        self._started = started
+
+    def at(self, phase: Phase) -> None:
+        """Note who is there."""
+        self.pids.update(phase.facts.get("pids", ()))
+        if phase.name == "ready":
+            self._started(list(dict.fromkeys(pid for pid, _ in phase.facts["threads"])))

@@ -7,7 +7,6 @@ both measure the same seconds, and ends when its standard input does: with the d
 import contextlib
 import json
 import os
-import select
 import signal
 import subprocess
 import tempfile
@@ -23,9 +22,11 @@ import psutil
 from scaling.journal.record import Latency, Load, SubWindow
 from scaling.machine.topology import Topology, cpus_of
 from scaling.run.load_client import Client, LoadError
+from scaling.run.probe import Phase
 from scaling.run.process_tree import family
 from scaling.run.redaction import spellings
 from scaling.run.service_process import describe_exit
+from scaling.run.waiting import Lines, ended, send
 
 MODULE = "workers.services.load"
 # Limits for a generator that hangs. Its own are shorter, so that it can say what was missing.
@@ -33,7 +34,6 @@ CONNECT_S = 30.0
 CONNECT_EACH_S = 0.006
 END_S = 20.0  # after the last instant
 GONE_S = 3.0  # from its last word to its end
-CHUNK_BYTES = 65_536
 SECRETS_MOST = 100_000  # that are looked for in what an application says
 
 
@@ -87,7 +87,7 @@ class GeneratorProgram:
 
 
 class Generator(Client):
-    """The load generator of one run. Only `kill` may be called from another thread."""
+    """The load generator of one run."""
 
     def __init__(
         self,
@@ -112,7 +112,8 @@ class Generator(Client):
         self._cpus = cpus
         self._cpus_found: list[int] = []
         self._process: subprocess.Popen[bytes] | None = None
-        self._received = b""
+        self._failure: LoadError | None = None
+        self._lines: Lines | None = None
         self._closes_ns = 0
         self._cpu_s = 0.0
         self._stderr: IO[bytes] | None = None
@@ -126,11 +127,7 @@ class Generator(Client):
         return self._secrets
 
     def start(self) -> None:
-        """Start it: it does its imports while the child does.
-
-        Raises:
-            LoadError: it cannot be started.
-        """
+        """Start it: it does its imports while the child does."""
         try:
             self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
             self._process = subprocess.Popen(
@@ -143,61 +140,84 @@ class Generator(Client):
             )
         except OSError as error:
             why = error.strerror or error
-            raise LoadError(f"the load generator cannot be started: {why}") from None
+            self._failure = LoadError(f"the load generator cannot be started: {why}")
+            return
+        assert self._process.stdout
+        self._lines = Lines(self._process.stdout.fileno())
         if self._cpus is not None:
             with contextlib.suppress(OSError):  # what is read back shows it
                 # Its processes are started after this, so they are where it is.
                 os.sched_setaffinity(self._process.pid, self._cpus)
 
-    def connect(self, urls: Sequence[str], requests: Sequence[Mapping[str, Any]]) -> None:
+    async def at(self, phase: Phase) -> dict[str, Any]:
+        """Connect when the workers answer, send when there are instants, collect at the end.
+
+        After a slice it replies how long a request took. At the end it replies how many answers
+        came in each part of the window, whenever they were due: a child that measures a command
+        from outside cannot count them.
+        """
+        facts = phase.facts
+        if phase.name == "serving":
+            if self._failure:
+                raise self._failure
+            await self.connect(facts["urls"], facts["requests"])
+        elif phase.name == "load":
+            await self.begin(facts["instants_ns"])
+        elif phase.name == "turn":
+            return {"request_s": await self._pause()}
+        elif phase.name == "resume":
+            await self._resume()
+        elif phase.name == "closed":
+            worker_cpus = None if self._cpus is None else cpus_of(facts["pids"])
+            self.result = await self._measured(worker_cpus)
+            return {"answered": [each.received for each in self.result.windows]}
+        return {}
+
+    async def connect(self, urls: Sequence[str], requests: Sequence[Mapping[str, Any]]) -> None:
         """Have it make all its connections to these servers.
 
         Raises:
             LoadError: it ended, or a server was not reached.
         """
-        self._send({"urls": list(urls), "requests": list(self._program.requests or requests)})
-        self._line(CONNECT_S + CONNECT_EACH_S * self._asked.connections)
+        asked = list(self._program.requests or requests)
+        await self._send({"urls": list(urls), "requests": asked})
+        await self._line(CONNECT_S + CONNECT_EACH_S * self._asked.connections)
         self._cpus_found = cpus_of(each.pid for each in self._tree())
         if self._in_slices:
-            self.resume()
+            await self._resume()
             begins_ns = time.monotonic_ns()
             ends_ns = begins_ns + max(1, round(self._warmup_s * 1e9))
-            self._begin([begins_ns, ends_ns], counts=False)
-            self.pause()
+            await self._begin([begins_ns, ends_ns], counts=False)
+            await self._pause()
 
-    def begin(self, instants_ns: Sequence[int]) -> None:
+    async def begin(self, instants_ns: Sequence[int]) -> None:
         """Have it send from its warm-up before the first instant until the last, or in a slice."""
         self._closes_ns = instants_ns[-1]
         if self._in_slices:
-            self._begin(instants_ns, counts=True)
+            await self._begin(instants_ns, counts=True)
         else:
-            self._send({"instants_ns": list(instants_ns)})
+            await self._send({"instants_ns": list(instants_ns)})
 
-    def resume(self) -> None:
-        """Have it send, and wait until it does.
-
-        Raises:
-            LoadError: it ended, or hangs.
-        """
-        self._send({"resume": True})
-        self._line(END_S)
+    async def _resume(self) -> None:
+        """Have it send, and wait until it does."""
+        await self._send({"resume": True})
+        await self._line(END_S)
         self._is_sending = True
 
-    def _begin(self, instants_ns: Sequence[int], *, counts: bool) -> None:
+    async def _begin(self, instants_ns: Sequence[int], *, counts: bool) -> None:
         self._closes_ns = instants_ns[-1]
         self._slice_s = (instants_ns[-1] - instants_ns[0]) / 1e9
-        self._send({"instants_ns": list(instants_ns), "counts": counts})
+        await self._send({"instants_ns": list(instants_ns), "counts": counts})
 
-    def pause(self) -> float:
+    async def _pause(self) -> float:
         """Wait until it says that all is answered; return how long a request took on average, s.
 
-        Raises:
-            LoadError: it ended, or hangs.
+        That of the last slice again if it has sent nothing since, 0 before the first.
         """
         if self._is_sending:
             self._is_sending = False
             left_s = (self._closes_ns - time.monotonic_ns()) / 1e9
-            answered = json.loads(self._line(max(left_s, 0.0) + END_S))["sent"]
+            answered = json.loads(await self._line(max(left_s, 0.0) + END_S))["sent"]
             # Little's law. Without an answer a request takes longer than the slice.
             self._request_s = self._asked.connections * self._slice_s / max(answered, 1)
         return self._request_s
@@ -210,25 +230,26 @@ class Generator(Client):
             self._cpu_s = max(self._cpu_s, used_s)
         return self._cpu_s
 
-    def result(self) -> Load:
-        """Wait for what it measured.
-
-        Raises:
-            LoadError: it ended without a result, or hangs.
-        """
+    async def _measured(self, worker_cpus: list[int] | None) -> Load:
+        """Wait for what it measured."""
         if self._in_slices:
-            self._send({})
+            await self._send({})
         left_s = (self._closes_ns - time.monotonic_ns()) / 1e9
         try:
-            summary = msgspec.json.decode(self._line(max(left_s, 0.0) + END_S), type=_Summary)
+            line = await self._line(max(left_s, 0.0) + END_S)
+            summary = msgspec.json.decode(line, type=_Summary)
         except msgspec.DecodeError as error:
             raise LoadError(f"the load generator printed no result: {error}") from None
-        asked, windows = self._asked, summary.windows
         self._secrets = spellings(summary.secrets) if len(summary.secrets) < SECRETS_MOST else None
+        return self._load(summary, worker_cpus)
+
+    def _load(self, summary: _Summary, worker_cpus: list[int] | None) -> Load:
+        windows = summary.windows
         return msgspec.structs.replace(
-            asked,
+            self._asked,
             processes=summary.processes,
             cpus=None if self._cpus is None else self._cpus_found,
+            worker_cpus=worker_cpus,
             python=summary.python,
             gil=summary.gil,
             loop=summary.loop,
@@ -255,10 +276,7 @@ class Generator(Client):
         )
 
     def kill(self) -> None:
-        """End all its processes at once: whoever waits for its next line then gets a `LoadError`.
-
-        Harmless when they have ended.
-        """
+        """End all its processes at once; harmless when they have ended."""
         # A process that is not reaped yet keeps its number, and with it that of the session.
         if self._process is not None and self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -297,42 +315,30 @@ class Generator(Client):
     def _tree(self) -> list[psutil.Process]:
         return [] if self._process is None else family(self._process.pid)
 
-    def _send(self, document: Mapping[str, Any]) -> None:
-        if self._process and self._process.stdin:
-            with contextlib.suppress(BrokenPipeError):  # it is gone: its next line says why
-                self._process.stdin.write(json.dumps(document).encode() + b"\n")
-                self._process.stdin.flush()
+    async def _send(self, document: Mapping[str, Any]) -> None:
+        if self._process and self._process.stdin:  # if it is gone, its next line says why
+            await send(self._process.stdin.fileno(), json.dumps(document).encode() + b"\n")
 
-    def _line(self, limit_s: float) -> bytes:
+    async def _line(self, limit_s: float) -> bytes:
         """The next line of its output.
 
         Raises:
             LoadError: it has ended, or prints nothing for so long.
         """
-        assert self._process
-        assert self._process.stdout
-        output = self._process.stdout.fileno()
-        deadline = time.monotonic() + limit_s
-        while b"\n" not in self._received:
-            readable, _, _ = select.select([output], [], [], max(0.0, deadline - time.monotonic()))
-            if not readable:
-                raise LoadError(f"the load generator printed nothing for {limit_s:.0f} s: it hangs")
-            chunk = os.read(output, CHUNK_BYTES)
-            if not chunk:
-                raise LoadError(f"the load generator ended: {self._last_words()}")
-            self._received += chunk
-        line, _, self._received = self._received.partition(b"\n")
+        assert self._lines
+        try:
+            line = await self._lines.next(limit_s)
+        except TimeoutError:
+            why = f"the load generator printed nothing for {limit_s:.0f} s: it hangs"
+            raise LoadError(why) from None
+        if line is None:
+            raise LoadError(f"the load generator ended: {await self._last_words()}")
         return line
 
-    def _last_words(self) -> str:
+    async def _last_words(self) -> str:
         assert self._process
         assert self._stderr
-        deadline = time.monotonic() + GONE_S
-        without_reaping = os.WEXITED | os.WNOHANG | os.WNOWAIT
-        while time.monotonic() < deadline and not os.waitid(
-            os.P_PID, self._process.pid, without_reaping
-        ):
-            time.sleep(0.01)
+        await ended(self._process, GONE_S)
         self.kill()  # what it has left behind
         code = self._process.wait()
         self._stderr.seek(0)

@@ -6,7 +6,7 @@ Before it, interpreters and environments are made, and asked what they can run.
 import os
 import sys
 import sysconfig
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -25,7 +25,7 @@ from scaling.base.version import __version__
 from scaling.builds import cache, environments, interpreters
 from scaling.builds.arms import Arm, parse_arm
 from scaling.builds.cache import Say
-from scaling.builds.cpython import inspect
+from scaling.builds.cpython import Interpreter, inspect
 from scaling.builds.environments import (
     own_source_hash,
     pins_sha256,
@@ -117,55 +117,66 @@ def prepare_arms(
     pythons = [arm for arm in arms if arm.name not in RUNTIMES]
     if not pythons:
         raise UsageError(f"{', '.join(names)}: add a CPython arm as the baseline (--arm 3.14,…)")
+    found, made = _builds([arm.build.name for arm in pythons], wanted, say)
+    path = [workers_at, *wanted.paths]
+    starts = {
+        arm: (str(made[arm.build.name]), {**child_environment(arm, path), **wanted.variables})
+        for arm in pythons
+    }
+    descriptions = _descriptions(starts.values(), wanted, own_workloads)
+    done = {}
+    for arm, (program, environment) in starts.items():
+        build = arm.build.name
+        left_out = {} if build in wanted.pythons else environments.left_out(made[build])
+        done[arm] = PreparedArm(
+            arm=arm,
+            program=program,
+            environment=environment,
+            description=explained(descriptions[repr(starts[arm])], left_out),
+            origin=found[build].origin,
+        )
+    like = done[pythons[0]].description
+    return {arm.name: done.get(arm) or prepare_runtime(arm, like, say) for arm in arms}
+
+
+def _builds(
+    builds: Sequence[str], wanted: ChildNeeds, say: Say
+) -> tuple[dict[str, Interpreter], dict[str, Path]]:
+    """The interpreter of each build, and the Python of its children's environment."""
     given = wanted.pythons
-    missing = [arm.build.name for arm in pythons if arm.build.name not in given]
+    missing = list(dict.fromkeys(build for build in builds if build not in given))
     found = {build: inspect(python, origin="yours") for build, python in given.items()}
-    made = dict(given)
     if missing:
         found |= interpreters.ensure(missing, pgo=wanted.pgo, say=say)
-    for build in dict.fromkeys(missing):
-        made[build] = environments.ensure(
-            found[build],
-            group=wanted.group,
-            own=wanted.own_requirements,
-            say=say,
-        )
+    made = dict(given)
+    for build in missing:
+        own = wanted.own_requirements
+        made[build] = environments.ensure(found[build], group=wanted.group, own=own, say=say)
+    return found, made
 
-    def variables_of(arm: Arm) -> dict[str, str]:
-        path = [workers_at, *wanted.paths]
-        return {**child_environment(arm, path), **wanted.variables}
 
+def _descriptions(
+    starts: Iterable[tuple[str, Mapping[str, str]]],
+    wanted: ChildNeeds,
+    own_workloads: Sequence[str],
+) -> dict[str, Description]:
+    """What each environment can run, by the `repr` of its Python and variables.
+
+    It takes a second each, and nothing is measured yet. Those that are alike are asked once.
+    """
     theirs = (own_workloads, wanted.paths, wanted.requirements, wanted.requirement_files)
-    source = None if any((*theirs, given, wanted.variables)) else workers_source_hash()
+    may_change = any((*theirs, wanted.pythons, wanted.variables))  # a user's code
+    source = None if may_change else workers_source_hash()
 
     def answer(python: str, environment: Mapping[str, str]) -> Description:
-        if source is None:  # a user's code may have changed
+        if source is None:
             return describe(python, environment, own_workloads)
         return described(python, environment, source)
 
-    # Takes a second each; nothing is measured yet. Arms that are started alike are described once.
-    asked = {arm: (str(made[arm.build.name]), variables_of(arm)) for arm in pythons}
+    different = {repr(each): each for each in starts}
     with ThreadPoolExecutor() as pool:
-        answers = {
-            repr(each): pool.submit(answer, *each)
-            for each in {repr(each): each for each in asked.values()}.values()
-        }
-
-    def ready(arm: Arm) -> PreparedArm:
-        build = arm.build.name
-        left_out = {} if build in given else environments.left_out(made[build])
-        description = answers[repr(asked[arm])].result()
-        return PreparedArm(
-            arm=arm,
-            program=asked[arm][0],
-            environment=asked[arm][1],
-            description=explained(description, left_out),
-            origin=found[build].origin,
-        )
-
-    done = {arm: ready(arm) for arm in pythons}
-    like = done[pythons[0]].description
-    return {arm.name: done.get(arm) or prepare_runtime(arm, like, say) for arm in arms}
+        answers = {key: pool.submit(answer, *each) for key, each in different.items()}
+    return {key: each.result() for key, each in answers.items()}
 
 
 # -------------------------------------------------------------------------------------------- study

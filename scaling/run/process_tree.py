@@ -6,7 +6,6 @@ They can be stopped and continued together where the system says whether they ha
 
 import contextlib
 import os
-import select
 import signal
 import subprocess
 import time
@@ -18,7 +17,6 @@ import psutil
 from scaling.base.errors import ScalingError
 from scaling.run.watcher import with_entry
 
-POLL_MOST_S = 1e6
 LISTS_CHILDREN = Path("/proc/thread-self/children").exists()  # Linux
 RUN = "SCALING_RUN"  # the variable that all processes of one run inherit, whoever their parent is
 LAST_WORDS_S = 1.0  # for stacks to be written, and for killed processes to be gone
@@ -68,28 +66,6 @@ def threads_of(pid: int) -> list[Path]:
         OSError: the process is gone.
     """
     return list(Path(f"/proc/{pid}/task").iterdir())
-
-
-def ended_within(process: subprocess.Popen[bytes], limit_s: float) -> bool:
-    """Wait for a process to end; False if it takes longer.
-
-    `Popen.wait` with a limit looks every 50 ms only, which each run of a study would wait for.
-    """
-    try:
-        descriptor = os.pidfd_open(process.pid)
-    except (AttributeError, OSError):  # not on this system
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(limit_s)
-        return process.returncode is not None
-    try:
-        poll = select.poll()
-        poll.register(descriptor, select.POLLIN)
-        if not poll.poll(min(limit_s, POLL_MOST_S) * 1_000):
-            return False
-    finally:
-        os.close(descriptor)
-    process.wait()
-    return True
 
 
 def ask_for_stacks(process: subprocess.Popen[bytes]) -> None:
@@ -223,8 +199,8 @@ class Tree:
         signal_all(self.pids, signal.SIGCONT)
 
     def kill(self) -> None:
-        """Kill those that were there at the last stop."""
-        signal_all(self.pids, signal.SIGKILL)
+        """Kill the child, which has not been waited for, and what was there at the last stop."""
+        signal_all({self._root, *self.pids}, signal.SIGKILL)
 
     def _found(self) -> set[int]:
         if self._orphans is None:

@@ -2,7 +2,7 @@
 
 import shlex
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from scaling.run.measure import Prepared
 from scaling.run.session import Replay
 from scaling.run.time_left import Left, TimeLeft
 from scaling.study.file import StudyFile, study_file_of
+from scaling.study.plan.cells import Plan
 
 COLUMNS = {"valid": "measured", "to_do": "to do", "again": "to rerun", "lost": "invalid"}
 
@@ -83,7 +84,6 @@ def work_in(measured: Measured, ready: Prepared, *, same: bool) -> Work:
     Raises:
         UsageError: the journal is of another study.
     """
-    plan, runs = ready.plan, measured.runs
     asked = identity_of(ready.first_line())
     differences = asked.differences(identity_of(measured.head), ready.own_in_words)
     of_study = [each for each in differences if each.startswith("the study")]
@@ -92,24 +92,38 @@ def work_in(measured: Measured, ready: Prepared, *, same: bool) -> Work:
             f"{measured.path} is of another study; not the same: {'; '.join(of_study)}. "
             f"Leave out the options to see its own"
         )
-    plan = plan.at_rates(measured.head.calibrations)
-    judge, replay = judge_of(measured.head), Replay()
-    time = TimeLeft(plan.expected_s)
+    plan = ready.plan.at_rates(measured.head.calibrations)
+    replay, time = Replay(), TimeLeft(plan.expected_s)
     latest: dict[Key, str | None] = {}  # why the latest attempt is invalid
     # A disturbed run that was made again still counts if the second attempt is the invalid one.
     used = set()
-    for line in runs:
+    judge = judge_of(measured.head)
+    for line in measured.runs:
         key, reason = line.key, judge(line)
         replay.add(line, reason)
         time.learn(line)
         latest[key] = reason
         if reason is None:
             used.add(key)
-    batches = replay.remaining(plan.together(plan.runs))
-    remaining = [run for batch in batches for run in batch]
+    remaining = [run for batch in replay.remaining(plan.together(plan.runs)) for run in batch]
     for run in remaining:
         time.expect(run.cell)
     open_runs = {run.key: run.attempt > 1 for run in remaining}
+    return Work(
+        path=measured.path,
+        rows=_rows(plan, open_runs, used),
+        blocks=plan.study.every_block,
+        complete_blocks=plan.study.every_block - len({block for block, *_ in open_runs}),
+        left=time.left,
+        reasons=Counter(latest[key] or "" for key, again in open_runs.items() if again),
+        obstacles=tuple(each for each in differences if each not in of_study),
+    )
+
+
+def _rows(
+    plan: Plan, open_runs: Mapping[Key, bool], used: Container[Key]
+) -> dict[tuple[str, ...], Counter[str]]:
+    """Count the runs: those still open, by whether they are made again; and those `used`."""
     rows: defaultdict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
     for run in plan.runs:
         key = run.key
@@ -118,16 +132,7 @@ def work_in(measured: Measured, ready: Prepared, *, same: bool) -> Work:
             row["again" if open_runs[key] else "to_do"] += 1
         else:
             row["valid" if key in used else "lost"] += 1
-    blocks, unfinished = plan.study.every_block, {block for block, *_ in open_runs}
-    return Work(
-        path=measured.path,
-        rows=rows,
-        blocks=blocks,
-        complete_blocks=blocks - len(unfinished),
-        left=time.left,
-        reasons=Counter(latest[key] or "" for key, again in open_runs.items() if again),
-        obstacles=tuple(each for each in differences if each not in of_study),
-    )
+    return rows
 
 
 def shown(work: Work) -> Group:

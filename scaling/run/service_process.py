@@ -24,7 +24,7 @@ import msgspec
 import psutil
 
 from scaling.base.errors import ScalingError
-from scaling.run.probe import full_memory
+from scaling.run.memory import full_memory
 from scaling.run.process_tree import family
 
 READY_S = 30.0  # a site needs about one second; a machine under load may need more

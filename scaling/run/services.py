@@ -7,33 +7,34 @@ at the same time have copies of their own, which later runs have again.
 What they use is read while a run is measured.
 """
 
+import asyncio
 import contextlib
 import itertools
-import queue
 import subprocess
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import msgspec
 
 from scaling.base.errors import UsageError
 from scaling.journal.record import CeilingLine, ParameterValue, ServiceUse
-from scaling.run.child import Front
+from scaling.run.probe import ENDED, Phase
 from scaling.run.redaction import without_own_paths
 from scaling.run.service_process import ServiceError, ServiceProcess, Usage, open_connections
+from scaling.run.waiting import until
 from scaling.study.services import SERVICES, WITH_CEILING, Service, in_front
 
 # -------------------------------------------------------------------------------------------- usage
 # What the services of a workload used while one run was measured.
 
 ENOUGH = 4  # readings: before, two inside the run, after
-GONE_S = 1.0  # for the thread that reads to end
 GONE = Usage(gone=True)
+
+type Front = Callable[[Sequence[str]], list[str]]  # from URLs of servers to those of the load
 
 
 class ServiceUsage:
@@ -51,9 +52,7 @@ class ServiceUsage:
         self._opened: dict[str, Usage] = {}
         # Read at the end of the window, when all connections are still open.
         self._at_end: dict[str, ServiceUse] = {}
-        # Of the window, or of each slice; None: it is over.
-        self._instants_ns: queue.SimpleQueue[Sequence[int] | None] = queue.SimpleQueue()
-        self._reading: threading.Thread | None = None
+        self._reading: asyncio.Task[None] | None = None  # waits for the window, or a slice
 
     def add(self, name: str, service: ServiceProcess) -> None:
         """From now on read this one, too: it was started for this run alone."""
@@ -63,19 +62,16 @@ class ServiceUsage:
         """Take a reading of all services."""
         self._readings.append((time.monotonic(), self._usages()))
 
-    def watch(self, phase: str, facts: Mapping[str, Any]) -> None:
+    def at(self, phase: Phase) -> None:
         """Read at a phase of the child what belongs to its window alone."""
-        if phase == "imported" and (self._services or self.front):  # every host says so
-            # Not when the window is about to open: without the GIL, starting a thread takes a
-            # second where many programs wait for a CPU.
-            read = self._read_slices if self._slices else self._open
-            self._reading = threading.Thread(target=read, name="services", daemon=True)
-            self._reading.start()
-        elif phase == "resume" and self._slices:
+        if phase.name == "resume" and self._slices:
             self._slices.pids = {name: each.pids() for name, each in self._services.items()}
-        elif phase == "load":
-            self._instants_ns.put(facts["instants_ns"])
-        elif phase == "closed":
+        elif phase.name == "load" and self._services:
+            opens_ns, *_, closes_ns = phase.facts["instants_ns"]
+            slices = self._slices
+            reading = slices.add(opens_ns, closes_ns) if slices else self._open(opens_ns)
+            self._reading = asyncio.create_task(reading)
+        elif phase.name == "closed":
             opened = open_connections() if self._services else None
             self._at_end = {
                 name: ServiceUse(
@@ -84,12 +80,8 @@ class ServiceUsage:
                 )
                 for name, each in self._services.items()
             }
-
-    def close(self) -> None:
-        """The run is over, complete or not."""
-        self._instants_ns.put(None)
-        if self._reading:
-            self._reading.join(GONE_S)
+        elif phase.name == ENDED and self._reading:
+            self._reading.cancel()
 
     def end(self) -> None:
         """End its services: the next run that needs them has others."""
@@ -139,21 +131,10 @@ class ServiceUsage:
     def _usages(self) -> dict[str, Usage]:
         return {name: service.usage() for name, service in self._services.items()}
 
-    def _open(self) -> None:
-        """Take a reading when the window opens, unless the run is over before that."""
-        instants_ns = self._instants_ns.get()
-        if instants_ns is None:
-            return
-        try:
-            self._instants_ns.get(timeout=max(0.0, (instants_ns[0] - time.monotonic_ns()) / 1e9))
-        except queue.Empty:
-            self._opened = self._usages()
-
-    def _read_slices(self) -> None:
-        """Read their CPU time at both ends of each slice."""
-        while (instants_ns := self._instants_ns.get()) is not None:
-            if self._slices:
-                self._slices.add(instants_ns[0], instants_ns[-1])
+    async def _open(self, opens_ns: int) -> None:
+        """Take a reading when the window opens."""
+        await until(opens_ns)
+        self._opened = self._usages()
 
 
 class _Slices:
@@ -167,16 +148,17 @@ class _Slices:
         self._used_ns: Counter[tuple[str, int]] = Counter()
         self._took_ns = 0
 
-    def add(self, opens_ns: int, closes_ns: int) -> None:
+    async def add(self, opens_ns: int, closes_ns: int) -> None:
         """Wait for both ends of a slice (monotonic), and read."""
-        began_ns, before = self._read(opens_ns)
-        ended_ns, after = self._read(closes_ns)
+        await until(opens_ns)
+        began_ns, before = self._read()
+        await until(closes_ns)
+        ended_ns, after = self._read()
         self._took_ns += ended_ns - began_ns
         for each, used_ns in after.items():
             self._used_ns[each] += used_ns - before.get(each, used_ns)
 
-    def _read(self, at_ns: int) -> tuple[int, dict[tuple[str, int], int]]:
-        time.sleep(max(0.0, (at_ns - time.monotonic_ns()) / 1e9))
+    def _read(self) -> tuple[int, dict[tuple[str, int], int]]:
         found = {}
         for name, pids in self.pids.items():
             for pid in pids:
@@ -288,7 +270,6 @@ class Services:
                 else:
                     running[each] = self._get(each, parameters, copy)
             usage = ServiceUsage(running, in_slices=in_slices)
-            until_the_end.callback(usage.close)
             name = in_front(parameters)
 
             def start(urls: Sequence[str]) -> list[str]:

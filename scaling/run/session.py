@@ -27,7 +27,7 @@ from scaling.study.presets import FAILING_BLOCKS
 # stays so however often it is tried, and costs the study its time.
 RETRIES = 1
 
-type Done = tuple[RunLine, bytes | None]
+type Done = tuple[RunLine, bytes | None]  # a run's line, and the record as its child printed it
 type Batch = tuple[PlannedRun, ...]  # runs that are made together: a group's, or one
 type Execute = Callable[[Batch], Sequence[Done]]
 type Judge = Callable[[RunLine], str | None]  # why a run is invalid; None where it is not

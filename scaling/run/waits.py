@@ -6,22 +6,23 @@ Looking at a thread does not stop it. A sampler costs time on the CPUs that it m
 at a few threads at a time, however many there are.
 """
 
+import asyncio
 import contextlib
 import os
 import platform
 import random
-import threading
 import time
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from scaling.journal.record import Record, Waits, WorkerRecord
+from scaling.run.probe import ENDED, IN_TURN, Phase
 
 # Rounds. Each is late or early by up to half, so as not to be in step with ticks. A round of two
 # threads takes about 0.1 ms of CPU time, most of it for waking up, and costs a loop about as much.
@@ -75,38 +76,52 @@ class WaitSampler:
     def __init__(self, rate_per_s: float = RATE_PER_S) -> None:
         """`rate_per_s` is that of rounds; with 0 nothing is sampled."""
         self._rate_per_s = rate_per_s
-        self._ended = False
         self._threads: list[_SampledThread] = []
-        self._sampling: threading.Thread | None = None
-        self._active = threading.Event()
-        self._active.set()
-        self._resumed_s = self._took_s = self._cost_s = 0.0
+        self._first = 0  # of the next round
+        self._sampling: asyncio.Task[None] | None = None
+        self._resumed_s = self._took_s = 0.0
+        self._resumed_cpu_s = self._cost_s = 0.0  # of the driver's thread
 
-    def on_phase(self, phase: str, facts: Mapping[str, Any]) -> None:
-        """Begin when all workers are ready, end when the last one is measured."""
-        if phase == "ready" and self._rate_per_s > 0:
-            self._begin(facts["threads"])
-        elif phase == "turn":
+    def at(self, phase: Phase) -> None:
+        """Begin when all workers are ready, end when the last one is measured.
+
+        In between it pauses while others have their turn.
+        """
+        if phase.name == "ready" and self._rate_per_s > 0:
+            self._begin(phase.facts["threads"])
+        elif phase.name == IN_TURN and self._threads:
+            self._resume()
+        elif phase.name in ("turn", "closed", ENDED):
             self._pause()
-        elif phase == "closed":
-            self._ended = True
+        if phase.name in ("closed", ENDED):
+            for each in self._threads:
+                each.close()
 
-    def resume(self) -> None:
-        """Go on after the phase `turn`, at which it pauses: the run has its turn again."""
-        self._resumed_s = time.monotonic()
-        self._active.set()
+    def _begin(self, threads: Sequence[tuple[int, int]]) -> None:
+        source = next((each for each in _sources() if _is_readable(each, *threads[0])), None)
+        if source is not None:
+            self._threads = [_SampledThread(source, pid, thread) for pid, thread in threads]
+            self._resume()
+
+    def _resume(self) -> None:
+        self._resumed_s, self._resumed_cpu_s = time.monotonic(), time.thread_time()
+        self._sampling = asyncio.create_task(self._sample())
 
     def _pause(self) -> None:
-        if self._active.is_set():
-            self._active.clear()
-            self._took_s += time.monotonic() - self._resumed_s
-
-    def end(self) -> None:
-        """Take no more samples; harmless when there are none to take."""
-        self._ended = True
-        self._active.set()
         if self._sampling:
-            self._sampling.join()
+            self._sampling.cancel()
+            self._sampling = None
+            self._took_s += time.monotonic() - self._resumed_s
+            self._cost_s += time.thread_time() - self._resumed_cpu_s
+
+    async def _sample(self) -> None:
+        count = len(self._threads)
+        while True:
+            await asyncio.sleep(random.uniform(0.5, 1.5) / self._rate_per_s)
+            for place in range(self._first, self._first + min(count, THREADS_A_ROUND)):
+                self._threads[place % count].sample()
+            if count > THREADS_A_ROUND:
+                self._first = (self._first + THREADS_A_ROUND) % count
 
     def waits(self, record: Record | None) -> Waits | None:
         """The samples inside each worker's own window; None without a window, or without any."""
@@ -127,32 +142,6 @@ class WaitSampler:
                 for each, worker in zip(self._threads, record.workers, strict=True)
             ],
         )
-
-    def _begin(self, threads: Sequence[tuple[int, int]]) -> None:
-        source = next((each for each in _sources() if _is_readable(each, *threads[0])), None)
-        if source is not None:
-            self._threads = [_SampledThread(source, pid, thread) for pid, thread in threads]
-            self._resumed_s = time.monotonic()  # not in the thread: a turn may end before it runs
-            sampling = threading.Thread(target=self._sample, name="waits", daemon=True)
-            with contextlib.suppress(RuntimeError):  # no more threads
-                sampling.start()
-                self._sampling = sampling
-
-    def _sample(self) -> None:
-        first = 0
-        count = len(self._threads)
-        while not self._ended:
-            self._active.wait()
-            time.sleep(random.uniform(0.5, 1.5) / self._rate_per_s)  # an event costs twice as much
-            if not self._active.is_set():
-                continue
-            for place in range(first, first + min(count, THREADS_A_ROUND)):
-                self._threads[place % count].sample()
-            first = (first + THREADS_A_ROUND) % count if count > THREADS_A_ROUND else 0
-        for each in self._threads:
-            each.close()
-        self._took_s += time.monotonic() - self._resumed_s
-        self._cost_s = time.thread_time()
 
 
 class _SampledThread:

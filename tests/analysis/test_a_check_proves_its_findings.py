@@ -26,7 +26,7 @@ from scaling.run.check import runs
 from scaling.run.check.application import Check, causes_by_trying, check_application
 from scaling.run.check.client import CheckClient, Sending, always
 from scaling.run.check.one_loop import AppCheckError
-from scaling.run.child import Child, Ending
+from scaling.run.child import Child, Ending, Run
 from scaling.run.load_client import LoadError
 
 
@@ -119,7 +119,8 @@ class Clock:
     def monotonic(self) -> float:
         return self.now_s
 
-    def run_child(self, *_: object, limit_s: float, **__: object) -> Ending:
+    def run_child(self, run: Run) -> Ending:
+        limit_s = run.limit_s or 0.0
         self.now_s += min(limit_s, self.each_s)
         return Ending("timed-out" if limit_s < self.each_s else "measured", self.each_s)
 
@@ -167,7 +168,7 @@ def test_a_refused_connection_is_a_missing_answer() -> None:
         port = server.getsockname()[1]
     client = CheckClient([{"path": "/"}], Sending(worker_of=always(0)))
     with pytest.raises(LoadError, match="a request was not answered"):
-        client.connect([f"http://127.0.0.1:{port}"], [])
+        client.send_all([f"http://127.0.0.1:{port}"])
     (answer,) = client.sequence
     assert "no answer: ConnectionRefusedError" in answer.failure
 

@@ -141,7 +141,7 @@ def test_a_run_without_its_service_is_labelled_and_the_study_goes_on(
 
 def test_all_services_of_a_run_that_hung_are_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "scaling.run.execute.run_child", lambda *_, **__: Ending("timed-out", elapsed_s=1.0)
+        "scaling.run.execute.run_child", lambda _: Ending("timed-out", elapsed_s=1.0)
     )
     services = Hanging()
     assert run_with(services)[0].outcome == "timed-out"

@@ -2,7 +2,6 @@
 
 import json
 import sys
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ from scaling.builds.arms import parse_arm
 from scaling.builds.prepared_arm import PreparedArm
 from scaling.builds.settings.interpreter import NOT_IN_CPYTHON
 from scaling.journal.record import ParameterFacts, WorkloadFacts, decode_line, encode_line
-from scaling.run.child import Child, Ending
+from scaling.run.child import Ending, Run
 from scaling.run.execute import Executor
 from scaling.run.load import GeneratorProgram
 from scaling.run.measure import Prepared
@@ -80,11 +79,11 @@ def limits_of(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> dict[str, float | 
     """The limit that each workload's child is run with."""
     limits: dict[str, float | None] = {}
 
-    def run(child: Child, cell: Mapping[str, Any], *, limit_s: float | None, **_: Any) -> Ending:
-        limits[cell["workload"]] = limit_s
+    def do(run: Run) -> Ending:
+        limits[run.cell["workload"]] = run.limit_s
         return Ending("crashed", 0.1)
 
-    monkeypatch.setattr(execute, "run_child", run)
+    monkeypatch.setattr(execute, "run_child", do)
     arm = PreparedArm(parse_arm("3.14t"), sys.executable, {}, description(), "PATH")
     generators = GeneratorProgram(python=sys.executable, environment={})
     with Services(sys.executable, {}) as services:

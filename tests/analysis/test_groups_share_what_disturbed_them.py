@@ -1,21 +1,21 @@
 """What disturbed one run of a group disturbed all of them, and each of their lines says so."""
 
+import asyncio
 import errno
 import os
 import random
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from scaling.journal.record import Disturbance
-from scaling.run.child import Ending
+from scaling.run.child import Child, Ending, Run
 from scaling.run.execute import Executor
 from scaling.run.load import GeneratorProgram
 from scaling.run.services import Services
-from scaling.run.session import Done
 from scaling.study.plan.cells import Plan
 from tests.support.descriptions import ECHO
 from tests.support.plans import planned
@@ -23,12 +23,12 @@ from tests.support.refusing import failing
 
 OF_ONE, OF_ALL = Disturbance(steal_fraction=0.25), Disturbance(steal_fraction=0.5)
 
-type Jobs = Sequence[Callable[[Any], Done]]
+type Jobs = Sequence[Callable[[Any], Coroutine[Any, Any, None]]]
 
 
-def in_turn(jobs: Jobs, window_s: float, source: random.Random) -> tuple[list[Done], Disturbance]:
+def in_turn(jobs: Jobs, window_s: float, source: random.Random) -> tuple[list[None], Disturbance]:
     """Does them one after the other."""
-    return [job(None) for job in jobs], OF_ALL
+    return [asyncio.run(job(None)) for job in jobs], OF_ALL
 
 
 @pytest.fixture
@@ -47,7 +47,13 @@ def plan() -> Plan:
 def executor(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> Executor:
     """Starts nothing: every run has crashed."""
     ending = Ending("crashed", elapsed_s=1.0, disturbance=OF_ONE)
-    monkeypatch.setattr(Executor, "_run", lambda *_: (ending, {}))
+
+    async def observed(*_: object) -> Ending:
+        return ending
+
+    monkeypatch.setattr(Executor, "_run", lambda *_, **__: Run(Child("", {}), {}))
+    monkeypatch.setattr("scaling.run.execute.observed", observed)
+    monkeypatch.setattr("scaling.run.execute.run_child", lambda _: ending)
     generators = GeneratorProgram(python=sys.executable, environment={})
     return Executor(plan, {}, Services(sys.executable, {}), generators)
 
@@ -82,7 +88,7 @@ def test_who_is_first_is_drawn_anew_for_each_group_of_each_block_and_attempt(
 ) -> None:
     drawn: list[float] = []
 
-    def draw(jobs: Jobs, window_s: float, source: random.Random) -> tuple[list[Done], Disturbance]:
+    def draw(jobs: Jobs, window_s: float, source: random.Random) -> tuple[list[None], Disturbance]:
         drawn.append(source.random())
         return in_turn(jobs, window_s, source)
 

@@ -15,6 +15,7 @@ BENCHMARKS = {
     "start": "how long a child takes to its window",
     "attribution": "what it costs to sample what threads wait in",
     "alternation": "how much less ratios scatter when their cells take turns",
+    "driver": "whether this driver measures what that of another version does",
     "planted": "whether `explain` names a loss that is planted",
     "power": "what words say of losses that are planted",
     "words": "how often each word is right, by blocks and scatter",
@@ -37,6 +38,9 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, help="how many pairs of runs: time grows with them")
     parser.add_argument("--seconds", type=float, help="how long a window is")
     parser.add_argument("--cell", action="append", default=[], help="of alternation: only these")
+    parser.add_argument(
+        "--against", default="HEAD", metavar="PLACE", help="of driver: a folder or a git revision"
+    )
     parser.add_argument("--to", type=Path, metavar="FOLDER", help="for the histograms of stall")
     parser.add_argument("names", nargs="*", metavar="name")
     asked = parser.parse_args()
@@ -47,6 +51,7 @@ def main() -> None:
         window_s=asked.seconds or (0.4 if asked.quick else 1.0),
         folder=asked.to,
         cells=tuple(asked.cell),
+        against=asked.against,
     )
     gil = "free-threaded" if sysconfig.get_config_var("Py_GIL_DISABLED") else "with the GIL"
     print(f"CPython {platform.python_version()}, {gil}", file=sys.stderr)

@@ -13,6 +13,7 @@ import statistics
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -20,8 +21,8 @@ import numpy as np
 
 from scaling.analysis.statistics.intervals import medians
 from scaling.analysis.table.ticks import throughputs
-from scaling.run.alternation import Member, in_turn
-from scaling.run.child import Child, Ending, run_child
+from scaling.run.alternation import in_turn
+from scaling.run.child import Child, Ending, Run, observed, run_child
 from scaling.run.load import Generator
 from scaling.run.services import Services
 from tests.benchmarks.bare_loop import WARMUP_S
@@ -109,37 +110,43 @@ def _agree(one: Sequence[float], other: Sequence[float]) -> float:
 def block(cell: Mapping[str, Any], window_s: float, *, in_turns: bool) -> Block:
     """Both models, alive together or one after the other."""
     began_s = time.monotonic()
-    jobs = [partial(ending, {**cell, "model": model}, window_s) for model in MODELS]
-    if in_turns:
-        endings, _ = in_turn(jobs, window_s, random.Random())
-    else:
-        endings = [job(None) for job in jobs]
-    logs = np.log(throughputs([measured(each) for each in endings]))
+    found = endings([{**cell, "model": model} for model in MODELS], window_s, in_turns=in_turns)
+    logs = np.log(throughputs([measured(each) for each in found]))
     return Block(float(logs[0] - logs[1]), float(logs.mean()), time.monotonic() - began_s)
 
 
-def ending(cell: Mapping[str, Any], window_s: float, turn: Member[Ending] | None) -> Ending:
-    """A run of two workers, alone or in a group."""
+def endings(cells: Sequence[Mapping[str, Any]], window_s: float, *, in_turns: bool) -> list[Ending]:
+    """Runs of two workers, alive together or one after the other."""
+    if not in_turns:
+        return [_alone(cell, window_s) for cell in cells]
+    with ExitStack() as services:
+        runs = [_run(cell, window_s, services, in_slices=True) for cell in cells]
+        return in_turn([partial(observed, run) for run in runs], window_s, random.Random())[0]
+
+
+def _alone(cell: Mapping[str, Any], window_s: float) -> Ending:
+    with ExitStack() as services:
+        return run_child(_run(cell, window_s, services, in_slices=False))
+
+
+def _run(cell: Mapping[str, Any], window_s: float, services: ExitStack, *, in_slices: bool) -> Run:
     fixed = {"workers": 2, "warmup_s": WARMUP_S, "window_s": window_s, "ticks": 20}
-    in_slices = turn is not None
     document = {**fixed, **cell, "alternating": in_slices}
-    generator = None
+    client = None
     if cell["workload"] in SERVED:
         document["in_flight"] = CONNECTIONS
         sent_by = program(PYTHON_GIL="1")
-        generator = Generator(sent_by, load_asked(CONNECTIONS), WARMUP_S, in_slices=in_slices)
+        client = Generator(sent_by, load_asked(CONNECTIONS), WARMUP_S, in_slices=in_slices)
     names, parameters = SERVICES.get(cell["workload"], ()), cell.get("parameters", {})
-    with _services().during(names, parameters, in_slices=in_slices) as usage:
-        return run_child(
-            Child(sys.executable, environment()),
-            document | {"services": usage.urls},
-            limit_s=LIMIT_S,
-            services_cpu_s=usage.cpu_s,
-            generator=generator,
-            watch=usage.watch,
-            front=usage.front,
-            turn=turn,
-        )
+    beside = _services().during(names, parameters, in_slices=in_slices)
+    usage = services.enter_context(beside)
+    return Run(
+        Child(sys.executable, environment()),
+        document | {"services": usage.urls},
+        LIMIT_S,
+        services=usage,
+        client=client,
+    )
 
 
 @cache

@@ -16,13 +16,15 @@ class Effort:
     """How much is run: pairs or repetitions, and seconds of a window.
 
     `folder` is for the data of a benchmark that keeps any. `cells` are the names of those that a
-    benchmark of several is to measure; none: all.
+    benchmark of several is to measure; none: all. `against` is the driver that this one is compared
+    with: a folder or a git revision.
     """
 
     pairs: int = 10
     window_s: float = 1.0
     folder: Path | None = None
     cells: tuple[str, ...] = ()
+    against: str = "HEAD"
 
 
 @dataclass(frozen=True)

@@ -8,16 +8,13 @@ that scatter as these do, in a normal distribution around what was planted, stan
 """
 
 import itertools
-import random
 from collections.abc import Iterator, Sequence
-from functools import partial
 
 import numpy as np
 
 from scaling.analysis.arrays import Floats
 from scaling.analysis.table.ticks import throughputs
-from scaling.run.alternation import in_turn
-from tests.benchmarks.alternation import ending
+from tests.benchmarks.alternation import endings
 from tests.benchmarks.figure import Effort, Figure
 from tests.benchmarks.runs import measured
 from tests.support.words import worded
@@ -69,11 +66,10 @@ def _block(window_s: float) -> list[float]:
         {"workload": WORKLOAD, "loop": "asyncio", "parameters": {"factor": each}}
         for each in FACTORS
     ]
-    jobs = [partial(ending, each, window_s) for each in cells]
-    endings, _ = in_turn(jobs, window_s, random.Random())
+    found = endings(cells, window_s, in_turns=True)
     for _ in range(MORE_TRIES):
-        if all(each.outcome == "measured" for each in endings):
+        if all(each.outcome == "measured" for each in found):
             break
-        endings, _ = in_turn(jobs, window_s, random.Random())
-    plain, *others = throughputs([measured(each) for each in endings]).tolist()
+        found = endings(cells, window_s, in_turns=True)
+    plain, *others = throughputs([measured(each) for each in found]).tolist()
     return [each / plain for each in others]

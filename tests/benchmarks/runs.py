@@ -6,12 +6,14 @@ import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from scaling.analysis.table.ticks import throughputs
 from scaling.journal.record import Record
-from scaling.run.alternation import Member, in_turn
-from scaling.run.child import Child, Ending, run_child
+from scaling.run import child
+from scaling.run.alternation import in_turn
+from scaling.run.child import Ending
 from scaling.run.waits import RATE_PER_S
 from tests.benchmarks.bare_loop import WARMUP_S
 from tests.support.children import environment
@@ -62,13 +64,13 @@ def run(
     """Measure a cell with these environment variables; ends the program if that fails."""
     asked_ns = time.monotonic_ns()
     cell = {"workload": workload, "warmup_s": WARMUP_S, "window_s": window_s, "ticks": 20, **more}
-    child = Child(sys.executable, environment(**(settings or {})))
+    program = child.Child(sys.executable, environment(**(settings or {})))
 
-    def job(turn: Member[Ending] | None) -> Ending:
-        document = {**cell, "alternating": turn is not None}
-        return run_child(child, document, waits_per_s=waits_per_s, turn=turn)
-
-    ending = in_turn([job], window_s, random.Random())[0][0] if in_slices else job(None)
+    asked = child.Run(program, {**cell, "alternating": in_slices}, waits_per_s=waits_per_s)
+    if in_slices:
+        ((ending,), _) = in_turn([partial(child.observed, asked)], window_s, random.Random())
+    else:
+        ending = child.run_child(asked)
     return Run(ending, measured(ending), asked_ns)
 
 

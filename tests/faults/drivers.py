@@ -11,8 +11,8 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,10 @@ from scaling.base.console import new_console
 from scaling.base.errors import ScalingError
 from scaling.journal.file import FILE_NAME
 from scaling.run import child, execute
-from scaling.run.child import Ending, run_child
+from scaling.run.alternation import Member
+from scaling.run.child import Ending, Run, observed
 from scaling.run.measure import ChildNeeds, Prepared, measure, prepared
+from scaling.run.probe import Phase
 from scaling.run.progress import PlainLines
 from scaling.run.services import Services
 from tests.faults.checks import After, Key, Try, checked, wrong
@@ -125,7 +127,8 @@ def _drive(ready: Prepared, folder: Path, change: Callable[[], object]) -> int:
         tempfile.tempdir = os.environ["TMPDIR"] = str(folder / "tmp")
         signal.signal(signal.SIGINT, signal.default_int_handler)
         child.LIMIT_S = LIMIT_S
-        vars(execute)["run_child"] = _telling
+        for module in (child, execute):
+            vars(module)["observed"] = _telling
         Services.ceiling.__kwdefaults__ = {"seconds": 0.1}
         change()
         measure(ready, folder, PlainLines(new_console()), again=False)
@@ -140,16 +143,15 @@ def _drive(ready: Prepared, folder: Path, change: Callable[[], object]) -> int:
     return 0
 
 
-def _telling(*given: Any, **options: Any) -> Ending:
+async def _telling(run: Run, turn: Member[Any] | None = None) -> Ending:
     """Run a child, and say when its workers are ready."""
-    watch = options.pop("watch", lambda phase, facts: None)
+    return await observed(replace(run, observers=[_Telling()]), turn)
 
-    def telling(phase: str, facts: Mapping[str, Any]) -> None:
-        if phase == "ready":
+
+class _Telling:
+    def at(self, phase: Phase) -> None:
+        if phase.name == "ready":
             print(READY, flush=True)
-        watch(phase, facts)
-
-    return run_child(*given, **options, watch=telling)
 
 
 def finished(driver: Driver, kept: Collection[Key] = (), codes: Sequence[int] = (0,)) -> Try:

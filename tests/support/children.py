@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from scaling.journal.record import Failure, Record, decode_record
-from scaling.run.child import Child, Ending, run_child
+from scaling.run.child import Child, Ending, Run, run_child
 
 ROOT = Path(__file__).parents[2]
 FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
@@ -125,7 +125,7 @@ def driven(
 ) -> Ending:
     """Run a cell as the driver does."""
     child = Child(sys.executable, environment(*folders, **variables))
-    return run_child(child, QUICK | cell, limit_s=limit_s)
+    return run_child(Run(child, QUICK | cell, limit_s))
 
 
 def record_of(ending: Ending) -> Record:

@@ -3,15 +3,18 @@
 import itertools
 import random
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from scaling.journal.record import Disturbance, Load, Record, ServiceUse, WorkerRecord
-from scaling.run.alternation import Member, in_turn
-from scaling.run.child import Child, Ending, run_child
+from scaling.run.alternation import in_turn
+from scaling.run.child import Child, Ending, Run, observed, run_child
 from scaling.run.load import Generator, GeneratorProgram
+from scaling.run.probe import Phase
 from scaling.run.services import Services, ServiceUsage
 from scaling.study.services import WORKERS, beside
 from tests.support.children import environment, record_of
@@ -72,12 +75,8 @@ def served(
         "in_flight": connections,
         **cell,
     }
-    return run_child(
-        Child(sys.executable, environment(*folders)),
-        document,
-        generator=generator,
-        cpus=apart[0] if apart else None,
-    )
+    child = Child(sys.executable, environment(*folders))
+    return run_child(Run(child, document, client=generator, cpus=apart[0] if apart else None))
 
 
 def load_of(ending: Ending) -> Load:
@@ -87,44 +86,58 @@ def load_of(ending: Ending) -> Load:
     return ending.load
 
 
-def beside_services(
+async def nothing(_turn: object) -> None:
+    """A job that does nothing."""
+
+
+@dataclass(frozen=True)
+class Looking:
+    """An observer that calls `look` with each phase."""
+
+    look: Callable[[Phase], object]
+
+    def at(self, phase: Phase) -> None:
+        self.look(phase)
+
+
+@contextmanager
+def run_beside(
     services: Services,
     cell: Cell,
     *folders: Path,
     needs: Sequence[str] = (),
     load: Load | None = None,
-    turn: Member[Any] | None = None,
-    at: Callable[[str, ServiceUsage], None] = lambda _phase, _usage: None,
-) -> tuple[Ending, dict[str, ServiceUse]]:
-    """One run with the services that it `needs` and its parameters ask for, and what they used.
+    in_slices: bool = False,
+    at: Callable[[str, ServiceUsage], object] = lambda _phase, _usage: None,
+) -> Iterator[tuple[Run, ServiceUsage]]:
+    """A run with the services that it `needs` and its parameters ask for, and what they use.
 
-    `at` is called at each phase. With a `turn`, the window is taken in slices.
+    `at` is called at each phase. `in_slices`: it takes turns with others.
     """
     asked = {**cell["parameters"], WORKERS: cell["workers"]}
-    in_slices = turn is not None
     with services.during(beside(needs, asked), asked, in_slices=in_slices) as usage:
-
-        def watch(phase: str, facts: Mapping[str, Any]) -> None:
-            usage.watch(phase, facts)
-            at(phase, usage)
-
-        ending = run_child(
+        run = Run(
             Child(sys.executable, environment(*folders)),
             {**cell, "services": usage.urls, "alternating": in_slices},
-            services_cpu_s=usage.cpu_s,
-            generator=Generator(program(), load, WARMUP_S, in_slices=in_slices) if load else None,
-            front=usage.front,
-            watch=watch,
-            turn=turn,
+            services=usage,
+            client=Generator(program(), load, WARMUP_S, in_slices=in_slices) if load else None,
+            observers=[Looking(lambda phase: at(phase.name, usage))],
         )
+        yield run, usage
+
+
+def beside_services(
+    services: Services, cell: Cell, *folders: Path, **options: Any
+) -> tuple[Ending, dict[str, ServiceUse]]:
+    """Do a run of `run_beside` by itself; how it ended and what its services used."""
+    with run_beside(services, cell, *folders, **options) as (run, usage):
+        ending = run_child(run)
     return ending, usage.use()
 
 
-def taking_turns[T](
-    run: Callable[[Cell, Member[T]], T], cells: Iterable[Cell], window_s: float
-) -> tuple[list[T], Disturbance]:
-    """What `run` returns for each of these cells, all alive at the same time."""
-    return in_turn([partial(run, cell) for cell in cells], window_s, random.Random(1))
+def taking_turns(runs: Iterable[Run], window_s: float) -> tuple[list[Ending], Disturbance]:
+    """Do these runs in turn, all alive at the same time."""
+    return in_turn([partial(observed, run) for run in runs], window_s, random.Random(1))
 
 
 def alternated(
@@ -135,19 +148,15 @@ def alternated(
     A cell may have a `limit_s`.
     """
 
-    def run(cell: Cell, turn: Member[Ending]) -> Ending:
+    def run(cell: Cell) -> Run:
         document = {"in_flight": connections, **cell, "alternating": True}
         limit_s = document.pop("limit_s", None)
         load = load_asked(connections) if connections else None
-        return run_child(
-            Child(sys.executable, environment(*folders, **variables)),
-            document,
-            limit_s=limit_s,
-            generator=Generator(program(), load, WARMUP_S, in_slices=True) if load else None,
-            turn=turn,
-        )
+        client = Generator(program(), load, WARMUP_S, in_slices=True) if load else None
+        child = Child(sys.executable, environment(*folders, **variables))
+        return Run(child, document, limit_s, client=client)
 
-    return taking_turns(run, cells, cells[0]["window_s"])
+    return taking_turns(map(run, cells), cells[0]["window_s"])
 
 
 type Span = tuple[int, int]  # opened, closed, ns

@@ -1,5 +1,6 @@
 """Waits for events, so that no test depends on how long something takes."""
 
+import asyncio
 import subprocess
 import time
 from collections.abc import Callable
@@ -9,7 +10,8 @@ import psutil
 import pytest
 
 from scaling.run import child
-from scaling.run.process_tree import ended_within, runs
+from scaling.run.process_tree import runs
+from scaling.run.waiting import ended
 from tests.support.children import PATIENCE_S
 
 
@@ -35,10 +37,10 @@ def says(file: Path, lines: int = 1) -> bool:
 
 def limit_from(monkeypatch: pytest.MonkeyPatch, is_so: Callable[[], bool]) -> None:
     """Start the time limit of a run only when `is_so`: it may take seconds to start."""
-    whole = ended_within
 
-    def wait(process: subprocess.Popen[bytes], limit_s: float) -> bool:
-        wait_until(lambda: is_so() or process.poll() is not None)
-        return whole(process, limit_s)
+    async def wait(process: subprocess.Popen[bytes], limit_s: float) -> bool:
+        while not is_so() and process.poll() is None:  # noqa: ASYNC110 - nobody would set an event
+            await asyncio.sleep(0.02)
+        return await ended(process, limit_s)
 
-    monkeypatch.setattr(child, "ended_within", wait)
+    monkeypatch.setattr(child, "ended", wait)

@@ -211,9 +211,9 @@ def test_a_command_that_ends_under_load_is_a_failed_run(shop: Path) -> None:
     def fatal(generator: Generator) -> None:
         connect = generator.connect
 
-        def instead(urls: Sequence[str], requests: Sequence[Mapping[str, Any]]) -> None:
+        async def instead(urls: Sequence[str], requests: Sequence[Mapping[str, Any]]) -> None:
             del requests
-            connect(urls, [{"path": "/?now"}])
+            await connect(urls, [{"path": "/?now"}])
 
         generator.connect = instead  # type: ignore[method-assign]
 

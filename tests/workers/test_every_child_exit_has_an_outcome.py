@@ -1,5 +1,6 @@
 """However a child ends, its run has an outcome, its output is kept, and no process is left."""
 
+import asyncio
 import errno
 import os
 import signal
@@ -13,8 +14,8 @@ import psutil
 import pytest
 
 from scaling.journal.record import Memory
-from scaling.run.child import GARBAGE_KEPT, STDERR_KEPT, Child, Ending, run_child
-from scaling.run.process_tree import ended_within
+from scaling.run.child import GARBAGE_KEPT, STDERR_KEPT, Child, Ending, Run, run_child
+from scaling.run.waiting import ended
 from tests.support.children import (
     MIB,
     PATIENCE_S,
@@ -182,7 +183,7 @@ def fake_python(folder: Path, script: str, limit_s: float = 30.0) -> Ending:
     python.write_text(f"#!/bin/sh\ncd {folder}\n{script}\n")
     python.chmod(0o755)
     child = Child(str(python), {"PATH": os.environ["PATH"]})
-    return run_child(child, {"workload": "compute", **QUICK}, limit_s=limit_s)
+    return run_child(Run(child, {"workload": "compute", **QUICK}, limit_s))
 
 
 @pytest.mark.one_build
@@ -300,7 +301,7 @@ def test_what_hangs_while_closing_takes_no_figure_with_it(
 def test_interpreter_that_is_not_there_is_a_crash(tmp_path: Path) -> None:
     before = psutil.Process().num_fds()
     child = Child(str(tmp_path / "no-python"), {})
-    ending = run_child(child, {"workload": "compute", **QUICK})
+    ending = run_child(Run(child, {"workload": "compute", **QUICK}))
     assert (ending.outcome, ending.record) == ("crashed", None)
     assert ending.stderr == "the child cannot be run: No such file or directory"
     assert psutil.Process().num_fds() == before
@@ -310,23 +311,9 @@ def test_interpreter_that_is_not_there_is_a_crash(tmp_path: Path) -> None:
 def test_disk_that_is_full_is_a_crash(monkeypatch: pytest.MonkeyPatch) -> None:
     before = psutil.Process().num_fds()
     monkeypatch.setattr("tempfile.TemporaryFile", failing(errno.ENOSPC))
-    ending = run_child(Child(sys.executable, {}), {"workload": "compute", **QUICK})
+    ending = run_child(Run(Child(sys.executable, {}), {"workload": "compute", **QUICK}))
     assert (ending.outcome, ending.stderr[-23:]) == ("crashed", "No space left on device")
     assert psutil.Process().num_fds() == before
-
-
-@pytest.mark.one_build
-def test_no_thread_for_the_probe_is_a_crash(monkeypatch: pytest.MonkeyPatch) -> None:
-    def none_left(_: object) -> None:
-        raise RuntimeError("can't start new thread")
-
-    before = psutil.Process().num_fds()
-    monkeypatch.setattr("scaling.run.probe.Probe.start", none_left)
-    ending = run_child(Child(sys.executable, {}), {"workload": "compute", **QUICK})
-    assert (ending.outcome, ending.record) == ("crashed", None)
-    assert ending.stderr == "the child cannot be run: can't start new thread"
-    assert psutil.Process().num_fds() == before
-    assert not psutil.Process().children()
 
 
 STARTS = """
@@ -367,10 +354,14 @@ def test_the_end_of_a_child_is_noticed_on_every_system(
 ) -> None:
     if not has_pidfd:
         monkeypatch.delattr(os, "pidfd_open", raising=False)
-    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
-        assert not ended_within(process, 0.02)
+
+    async def ends(process: "subprocess.Popen[bytes]") -> None:
+        assert not await ended(process, 0.02)
         assert process.stdin
         process.stdin.write(b"\n")
         process.stdin.close()
-        assert ended_within(process, PATIENCE_S)
+        assert await ended(process, PATIENCE_S)
+
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        asyncio.run(ends(process))
     assert process.returncode == 0

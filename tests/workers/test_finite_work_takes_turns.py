@@ -13,7 +13,7 @@ from scaling.journal.record import Record
 from scaling.run import alternation
 from scaling.run.child import Ending
 from tests.support.children import Own, driven, failure_of, record_of
-from tests.support.serving import alternated, are_apart, spans, true_slices
+from tests.support.serving import alternated, are_apart, nothing, spans, true_slices
 from workers import Worker
 from workers.workloads import gather
 
@@ -195,13 +195,13 @@ def test_rounds_are_the_same_share_of_the_work_of_all() -> None:
     class Working(alternation.Member[None]):
         name, work = "quick", 1.0
 
-        def give(self, order: Mapping[str, Any]) -> None:
+        async def give(self, order: Mapping[str, Any]) -> None:
             given[self.name].append(order["share_done"])
             self.work_s = self.work
 
-    quick, slow = Working(lambda turn: None), Working(lambda turn: None)
+    quick, slow = Working(nothing), Working(nothing)
     slow.name, slow.work = "slow", 5.0
-    alternation._do_rounds([quick, slow])
+    asyncio.run(alternation._do_rounds([quick, slow]))
     assert given["quick"] == given["slow"]
     shares = [two - one for one, two in itertools.pairwise([0.0, *given["quick"]])]
     assert shares[0] == pytest.approx(1 / alternation.MOST_ROUNDS)

@@ -141,8 +141,8 @@ class Watch:
     def __call__(self, generator: Generator) -> None:
         begin = generator.begin
 
-        def begin_and_do(instants_ns: list[int]) -> None:
-            begin(instants_ns)
+        async def begin_and_do(instants_ns: list[int]) -> None:
+            await begin(instants_ns)
             self.members, self.opens_ns = generator._tree(), instants_ns[0]
             self._do(self.members)
 

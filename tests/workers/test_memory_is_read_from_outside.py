@@ -3,7 +3,6 @@
 import contextlib
 import json
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -13,9 +12,12 @@ from typing import Any
 import psutil
 import pytest
 
-from scaling.journal.record import Memory
-from scaling.run.probe import Probe, cpu_s, full_memory, peak_bytes, with_descendants
+from scaling.journal.record import Instants, Memory
+from scaling.run.child import Child, Run, run_child
+from scaling.run.memory import full_memory, peak_bytes
+from scaling.run.probe import ENDED, QUIET, Phase, Probe, cpu_s, with_descendants
 from tests.support.children import MIB, Own, each_model, environment, record_of
+from tests.support.serving import Looking
 
 pytestmark = pytest.mark.slow
 
@@ -189,8 +191,8 @@ def test_pss_of_a_process_is_no_less_than_the_kernels() -> None:
 @pytest.mark.parametrize(
     ("what", "instead"),
     [
-        ("scaling.run.probe.MOST_BYTES", 0),  # too much to read
-        ("scaling.run.probe._bytes_in", lambda *_: {}),  # not Linux, or an old one
+        ("scaling.run.memory.MOST_BYTES", 0),  # too much to read
+        ("scaling.run.memory._bytes_in", lambda *_: {}),  # not Linux, or an old one
     ],
 )
 @pytest.mark.one_build
@@ -219,31 +221,22 @@ def test_processes_that_are_gone_or_wait_to_be_reaped_are_blank() -> None:
     assert full_memory([here, gone]) == {"rss": None, "pss": None, "uss": None, "peak": None}
 
 
-def talked(probe: Probe, theirs: socket.socket, *messages: dict[str, Any]) -> list[Any]:
-    """What a child that says these to a probe is answered."""
-    probe.start()
-    with theirs:
-        theirs.settimeout(30)
-        answers = []
-        for message in messages:
-            theirs.sendall(json.dumps(message).encode() + b"\n")
-            answers.append(json.loads(theirs.recv(100)))
-    probe.join()
-    return answers
-
-
 PIDS = [os.getpid(), 2**22 + 1]  # one is gone already
 
 
+def seen(probe: Probe, *phases: str) -> Probe:
+    """The probe, once it has seen these phases of this process."""
+    for each in phases:
+        probe.at(Phase(each, {"pids": PIDS}))
+    return probe
+
+
 @pytest.mark.one_build
-def test_child_is_nodded_at_and_helpers_count() -> None:
-    ours, theirs = socket.socketpair()
-    probe = Probe(ours, services_cpu_s=lambda: 1_000.0)
-    phases = [{"phase": phase, "pids": PIDS} for phase in ("imported", "closed")]
-    assert talked(probe, theirs, *phases) == [{}, {}]
+def test_helpers_of_a_run_count_as_its_own() -> None:
+    probe = seen(Probe(other_cpu_s=lambda: 1_000.0), "imported", "closed")
     assert set(probe.times) == set(probe.cpu_s) == {"imported", "closed"}
     assert probe.cpu_s["imported"] > 1_000.0
-    memory = probe.memory(None, None)
+    memory = probe.memory(None)
     assert memory.baseline_rss_bytes
     assert memory.rss_bytes
     assert (memory.window_rss_bytes, memory.samples, memory.idle_pss_bytes) == (None, 0, None)
@@ -253,41 +246,56 @@ def test_child_is_nodded_at_and_helpers_count() -> None:
 def test_memory_of_a_server_is_read_before_its_load_too(monkeypatch: pytest.MonkeyPatch) -> None:
     readings = iter([{"pss": 1}, {"pss": 2}])
     monkeypatch.setattr("scaling.run.probe.full_memory", lambda _: next(readings))
-    ours, theirs = socket.socketpair()
-    probe = Probe(ours)
-    phases = ("imported", "serving", "load", "closed")
-    talked(probe, theirs, *({"phase": phase, "pids": PIDS} for phase in phases))
-    memory = probe.memory(None, None)
+    memory = seen(Probe(), "imported", "serving", "load", "closed").memory(None)
     assert (memory.idle_pss_bytes, memory.pss_bytes) == (1, 2)
 
 
 @pytest.mark.one_build
-def test_samples_in_the_window_have_a_median() -> None:
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        probe = Probe(ours)
-        probe._samples = [(1, 10), (5, 30), (7, 20), (8, 70), (9, 90)]  # when, bytes
-        memory = probe.memory(2, 8)
+def test_samples_in_the_window_have_a_median(monkeypatch: pytest.MonkeyPatch) -> None:
+    readings = iter([(1, 10), (5, 30), (7, 20), (8, 70), (9, 90)])  # when, bytes
+    probe = seen(Probe(), "imported")
+    for at_ns, rss_bytes in readings:
+        monkeypatch.setattr(probe, "_rss", lambda found=rss_bytes: found)
+        monkeypatch.setattr("scaling.run.probe.time.monotonic_ns", lambda found=at_ns: found)
+        seen(probe, QUIET)
+    memory = probe.memory(Instants(opened=2, closed=8))
     assert (memory.window_rss_bytes, memory.samples) == (30, 3)
 
 
 @pytest.mark.one_build
-def test_child_is_answered_whatever_goes_wrong_with_a_reading() -> None:
-    """What a phase asks of the driver is done: a run without its load would look measured."""
-    done: list[str] = []
-
+def test_a_reading_that_fails_stays_blank() -> None:
     def broken() -> float:
         raise ZeroDivisionError("a reading")
 
-    def do(phase: str, message: dict[str, Any]) -> dict[str, Any]:
-        done.append(phase)
-        return {"never": message["nowhere"]}
-
-    ours, theirs = socket.socketpair()
-    probe = Probe(ours, services_cpu_s=broken)
-    assert talked(probe, theirs, {"phase": "imported", "pids": PIDS}, {"stage": 7}) == [{}, {}]
+    probe = seen(Probe(broken), "imported")
+    probe.at(Phase("closed"))
     assert (probe.times, probe.cpu_s) == ({}, {})
-    ours, theirs = socket.socketpair()
-    probe = Probe(ours, services_cpu_s=broken, on_phase=do)
-    (answer,) = talked(probe, theirs, {"phase": "load", "pids": PIDS})
-    assert (answer, done) == ({"failed": "KeyError: 'nowhere'"}, ["load"])
+
+
+SAYS = """\
+import json, os, socket, sys
+asked = json.load(sys.stdin)
+with socket.socket(fileno=asked["observer_fd"]) as driver:
+    for line in os.environ["SAYS"].splitlines():
+        driver.sendall(line.encode() + b"\\n")
+        print(driver.recv(1000).decode(), end="", file=sys.stderr)
+"""
+
+
+@pytest.mark.one_build
+def test_child_is_answered_whatever_goes_wrong() -> None:
+    """What a phase asks of the driver is done: a run without its load would look measured."""
+    looked: list[str] = []
+
+    def look(phase: Phase) -> None:
+        looked.extend([phase.name] * (phase.name != QUIET))
+        if phase.name == "broken":
+            phase.facts["nowhere"]
+
+    says = ({"phase": "imported", "pids": PIDS[1:]}, {"phase": "broken"}, {"stage": 7})
+    variables = {"SAYS": "\n".join(map(json.dumps, says))}
+    child = Child(sys.executable, variables, ("-c", SAYS))
+    ending = run_child(Run(child, {"warmup_s": 0, "window_s": 0}, observers=[Looking(look)]))
+    answers = [json.loads(line) for line in ending.stderr.splitlines()]
+    assert answers == [{}, {"failed": "KeyError: 'nowhere'"}, {"failed": "KeyError: 'phase'"}]
+    assert looked == ["imported", "broken", ENDED]

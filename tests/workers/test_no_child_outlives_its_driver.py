@@ -53,10 +53,10 @@ LONG = """
 
 DRIVER = """
 import json, os, sys
-from scaling.run.child import Child, run_child
+from scaling.run.child import Child, Run, run_child
 
 environment = dict(os.environ)
-run_child(Child(sys.executable, environment), json.loads(sys.argv[1]))
+run_child(Run(Child(sys.executable, environment), json.loads(sys.argv[1])))
 """
 
 

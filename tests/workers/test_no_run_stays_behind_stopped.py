@@ -27,7 +27,7 @@ DRIVER = """
 import json, os, random, signal, sys, time
 from functools import partial
 from scaling.run import alternation, watcher
-from scaling.run.child import Child, run_child
+from scaling.run.child import Child, Run, observed
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # tests may run where it is ignored
 watcher.MOST_STOPPED_S = float(os.environ.get("MOST_STOPPED_S", 10.0))
@@ -36,15 +36,15 @@ given = 0
 
 
 class Said(alternation.Member):
-    def give(self, order):
+    async def give(self, order):
         global given
         given += 1
         print("given", given, flush=True)
-        super().give(order)
+        await super().give(order)
 
 
-def job(cell, turn):
-    return run_child(child, cell, turn=turn).outcome
+async def job(cell, turn):
+    return (await observed(Run(child, cell), turn)).outcome
 
 
 alternation.Member = Said

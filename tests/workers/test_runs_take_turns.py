@@ -1,5 +1,6 @@
 """Runs of a group are alive together and take turns: one works, the others are stopped."""
 
+import asyncio
 import itertools
 import operator
 import random
@@ -19,11 +20,11 @@ from scaling.analysis.table.ticks import throughputs
 from scaling.journal.record import Disturbance, Record
 from scaling.machine.disturbance import MachineTimes, disturbance
 from scaling.run import alternation
-from scaling.run.child import Child, Ending, run_child
+from scaling.run.child import Child, Ending, Run, run_child
 from scaling.run.probe import cpu_s
 from scaling.run.process_tree import Tree
 from tests.support.children import Own, environment, faults_per_operation, record_of
-from tests.support.serving import alternated, are_apart, spans, true_slices
+from tests.support.serving import alternated, are_apart, nothing, spans, true_slices
 from tests.support.waiting import is_gone, wait_until
 
 pytestmark = [
@@ -223,10 +224,10 @@ def test_every_turn_is_a_slice_however_late_it_closes(
     given: list[Mapping[str, Any]] = []
     give = alternation.Member.give
 
-    def note(member: alternation.Member[Any], order: dict[str, Any]) -> None:
+    async def note(member: alternation.Member[Any], order: dict[str, Any]) -> None:
         if "slice_s" in order:
             given.append(order)
-        give(member, order)
+        await give(member, order)
 
     monkeypatch.setattr(alternation.Member, "give", note)
     held_up_one = {"workload": own.write(HELD_UP), "workers": 1}
@@ -289,7 +290,7 @@ def test_a_planted_loss_is_found_in_slices_as_in_one_window(own: Own) -> None:
     ]
     child = Child(sys.executable, environment(own.folder))
     with ThreadPoolExecutor() as at_once:
-        one_window = list(at_once.map(partial(run_child, child), cells))
+        one_window = list(at_once.map(run_child, (Run(child, cell) for cell in cells)))
     in_slices, _ = together(cells, own)
     for endings in (one_window, in_slices):
         none, idle, blocked, faults = endings
@@ -315,9 +316,9 @@ def test_others_of_the_group_are_no_other_load(monkeypatch: pytest.MonkeyPatch) 
     def of_all_s() -> float:
         return cpu_s(psutil.Process().children(recursive=True))
 
-    def take(order: list[alternation.Member[Any]], window_s: float) -> None:
+    async def take(order: list[alternation.Member[Any]], window_s: float) -> None:
         before_s = of_all_s()  # all are stopped, as they are in the end
-        take_slices(order, window_s)
+        await take_slices(order, window_s)
         used_s.append(of_all_s() - before_s)
 
     def seen_by(before: MachineTimes, after: MachineTimes, ours_cpu_s: float) -> Disturbance:
@@ -436,9 +437,9 @@ def test_servers_are_loaded_in_turn() -> None:
 def test_any_run_of_a_group_may_be_first() -> None:
     begun: list[int] = []
 
-    def run(number: int, turn: alternation.Member[int]) -> int:
+    async def run(number: int, turn: alternation.Member[int]) -> int:
         begun.append(number)
-        while turn.next({"late_ns": 0}):
+        while await turn.next({"late_ns": 0}):
             pass
         return number
 
@@ -446,7 +447,7 @@ def test_any_run_of_a_group_may_be_first() -> None:
     firsts = set()
     for seed in range(20):
         begun.clear()
-        done, _ = alternation._in_turn(jobs, 0.05, random.Random(seed))
+        done, _ = asyncio.run(alternation._in_turn(jobs, 0.05, random.Random(seed)))
         assert done == [0, 1, 2]  # in the order in which they were asked for
         firsts.add(begun[0])
     assert firsts == {0, 1, 2}
@@ -458,11 +459,11 @@ def test_slices_are_longer_where_ticks_are_late() -> None:
     given = []
 
     class Slow(alternation.Member[None]):
-        def give(self, order: Mapping[str, Any]) -> None:
+        async def give(self, order: Mapping[str, Any]) -> None:
             given.append(order["slice_s"])
             self.late_s.append(0.02)
 
-    alternation._take_slices([Slow(lambda turn: None)], 1.0)
+    asyncio.run(alternation._take_slices([Slow(nothing)], 1.0))
     assert given[0] == pytest.approx(0.05)
     assert given[-1] == pytest.approx(1.0 / alternation.FEWEST, rel=0.1)
     assert sum(given) == pytest.approx(1.0)
@@ -474,12 +475,12 @@ def test_slices_are_longer_where_a_request_takes_long(request_s: float, last_s: 
     given = []
 
     class Loaded(alternation.Member[None]):
-        def give(self, order: Mapping[str, Any]) -> None:
+        async def give(self, order: Mapping[str, Any]) -> None:
             given.append(order)
 
-    quick, slow = Loaded(lambda turn: None), Loaded(lambda turn: None)
+    quick, slow = Loaded(nothing), Loaded(nothing)
     quick.requests_s, slow.requests_s = [0.001], [request_s, 10.0]
-    alternation._take_slices([quick, slow], 1.0)
+    asyncio.run(alternation._take_slices([quick, slow], 1.0))
     assert given[0]["slice_s"] == pytest.approx(0.05)
     assert max(each["slice_s"] for each in given) == pytest.approx(last_s, rel=0.2)
     assert sum(each["slice_s"] for each in given) == pytest.approx(2.0)
@@ -492,12 +493,12 @@ def test_slices_open_at_each_part_of_a_request() -> None:
     waits_s = []
 
     class Loaded(alternation.Member[None]):
-        def give(self, order: Mapping[str, Any]) -> None:
+        async def give(self, order: Mapping[str, Any]) -> None:
             waits_s.append(order["wait_s"])
 
-    loaded = Loaded(lambda turn: None)
+    loaded = Loaded(nothing)
     loaded.requests_s = [0.01]
-    alternation._take_slices([loaded], 1.0)
+    asyncio.run(alternation._take_slices([loaded], 1.0))
     ordered = [0.0, *sorted(waits_s), 0.01]
     assert all(0.0 <= each < 0.01 for each in waits_s)
     assert max(b - a for a, b in itertools.pairwise(ordered)) < 2 * 0.01 / len(waits_s)

@@ -15,7 +15,7 @@ from scaling.builds.arms import parse_arm
 from scaling.builds.prepared_arm import PreparedArm, prepare_runtime
 from scaling.builds.runtimes import OWN_LOOP, PROGRAMS, RUNTIMES, environment
 from scaling.journal.record import ParameterFacts, Record, WorkloadFacts
-from scaling.run.child import Child, Ending, run_child
+from scaling.run.child import Child, Ending, Run, run_child
 from tests.support.children import PATIENCE_S, record_of
 from tests.support.descriptions import description
 from tests.support.fake_builds import say_nothing, script
@@ -90,7 +90,7 @@ def ending(
         "parameters": asked["parameters"] | said,
     }
     child = Child(arm.program, arm.environment, arm.arguments)
-    return run_child(child, cell, limit_s=PATIENCE_S)
+    return run_child(Run(child, cell, PATIENCE_S))
 
 
 def measured(arm: PreparedArm, workers: int = 1, **said: Any) -> Record:
@@ -165,9 +165,7 @@ def test_go_reads_back_its_processors() -> None:
 def test_a_workload_it_does_not_have_ends_the_run(name: str) -> None:
     arm = prepared(name)
     child = Child(arm.program, arm.environment, arm.arguments)
-    ended = run_child(
-        child, {"workload": "none", "workers": 1, "parameters": {}}, limit_s=PATIENCE_S
-    )
+    ended = run_child(Run(child, {"workload": "none", "workers": 1, "parameters": {}}, PATIENCE_S))
     assert ended.outcome == "crashed"
     assert "none" in ended.stderr
 

@@ -157,10 +157,10 @@ def note_addresses(found: list[tuple[str, int]]) -> Any:
     def watch(generator: Generator) -> None:
         connect = generator.connect
 
-        def noted(urls: Sequence[str], requests: Any) -> None:
+        async def noted(urls: Sequence[str], requests: Any) -> None:
             parts = [urlsplit(url) for url in urls]
             found.extend((str(each.hostname), each.port or 0) for each in parts)
-            connect(urls, requests)
+            await connect(urls, requests)
 
         generator.connect = noted  # type: ignore[method-assign]
 

@@ -1,5 +1,6 @@
 """Services are started once, shared by runs with the same needs, measured, and always ended."""
 
+import asyncio
 import errno
 import os
 import socket
@@ -15,6 +16,7 @@ import pytest
 
 from scaling.base.errors import ScalingError, UsageError
 from scaling.journal.record import ParameterValue, ServiceUse
+from scaling.run.probe import Phase
 from scaling.run.service_process import ServiceError, ServiceProcess, Usage, open_connections
 from scaling.run.services import Services, ServiceUsage, _Slices
 from tests.support.children import PATIENCE_S, environment
@@ -104,18 +106,20 @@ def test_in_turn_the_slices_count_and_nothing_in_between() -> None:
     """The service is this process, which works all the time; its run has two slices."""
     at_work = AtWork(lambda: {os.getpid(): time.process_time()})
     usage = ServiceUsage({"site": cast(ServiceProcess, at_work)}, in_slices=True)
+
+    async def do() -> float:
+        began_s, opens_ns = time.process_time(), time.monotonic_ns()
+        for number in range(2):
+            usage.at(Phase("resume"))
+            slice_ns = [opens_ns + (1 + 4 * number + each) * 50_000_000 for each in range(3)]
+            usage.at(Phase("load", {"instants_ns": slice_ns}))
+            while time.monotonic_ns() < slice_ns[-1] + 50_000_000:  # noqa: ASYNC110 - it works
+                await asyncio.sleep(0)
+        return time.process_time() - began_s
+
     usage.read()
-    usage.watch("imported", {})
-    began_s, opens_ns = time.process_time(), time.monotonic_ns()
-    for number in range(2):
-        usage.watch("resume", {})
-        slice_ns = [opens_ns + (1 + 4 * number + each) * 50_000_000 for each in range(3)]
-        usage.watch("load", {"instants_ns": slice_ns})
-        while time.monotonic_ns() < slice_ns[-1] + 50_000_000:
-            pass
-    worked_s = time.process_time() - began_s
+    worked_s = asyncio.run(do())
     usage.read()
-    usage.close()
     used = usage.use()["site"]
     assert (used.cpu_s or 0) >= worked_s
     # A half of it, were the machine quiet.
@@ -149,8 +153,8 @@ class Clocks:
     def monotonic_ns(self) -> int:
         return self.now_ns
 
-    def sleep(self, seconds: float) -> None:
-        self.now_ns += round(seconds * 1e9)
+    async def until(self, instant_ns: int) -> None:
+        self.now_ns = instant_ns
 
     def clock_gettime_ns(self, clock: int) -> int:
         process = ~(clock >> 3)
@@ -158,11 +162,13 @@ class Clocks:
 
 
 def test_in_slices_a_busy_process_is_not_hidden_by_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scaling.run.services.time", Clocks())
+    clocks = Clocks()
+    monkeypatch.setattr("scaling.run.services.time", clocks)
+    monkeypatch.setattr("scaling.run.services.until", clocks.until)
     slices = _Slices()
     slices.pids = {"site": [2, 1, 3, 4]}
     for opens_ns in (100_000_000, 400_000_000):
-        slices.add(opens_ns, opens_ns + 50_000_000)
+        asyncio.run(slices.add(opens_ns, opens_ns + 50_000_000))
     assert slices.busy_fraction("site") == pytest.approx(0.8)
     assert slices.cpu_s("site") == pytest.approx(0.1 * (0.8 + 3 * 0.1))
 

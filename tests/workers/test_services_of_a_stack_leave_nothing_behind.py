@@ -17,6 +17,7 @@ import pytest
 
 from scaling.builds.installed import POSTGRES
 from scaling.journal.record import ParameterValue
+from scaling.run.probe import Phase
 from scaling.run.service_process import ServiceError, ServiceProcess, Usage
 from scaling.run.services import Services
 from scaling.study.services import beside
@@ -87,18 +88,18 @@ def test_a_run_has_proxy_pooler_and_database_and_what_they_used(services: Servic
         assert usage.front
         (proxy,) = usage.front(usage.urls["responder"])
         usage.read()
-        usage.watch("imported", {})
-        usage.watch("load", {"instants_ns": [0]})
-        wait_until(lambda: bool(usage._opened))
 
         async def query() -> None:
+            usage.at(Phase("load", {"instants_ns": [0, 0]}))
+            await asyncio.sleep(0)
+            assert usage._opened
             url = pooler.partition("?")[0]
             pool = [await asyncpg.connect(url, statement_cache_size=0) for _ in range(POOLED)]
             for each in pool * ROUNDS:
                 found = await each.fetchrow("select a, b from row where a = $1", KEY)
                 assert tuple(found) == (KEY, letters(KEY))
             usage.cpu_s()
-            usage.watch("closed", {})
+            usage.at(Phase("closed"))
             for each in pool:
                 await each.close()
 

@@ -1,16 +1,16 @@
 """Runs with services take turns: each has services of its own, which are read in slices alone."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
 
 from scaling.journal.record import ServiceUse
-from scaling.run.alternation import Member
 from scaling.run.child import Ending
 from scaling.run.services import Services
 from tests.support.children import record_of
-from tests.support.serving import WARMUP_S, beside_services, load_asked, load_of, taking_turns
+from tests.support.serving import WARMUP_S, load_asked, load_of, run_beside, taking_turns
 from workers.workloads.web import Web
 
 pytestmark = [
@@ -31,13 +31,15 @@ def together(
     services: Services, cells: Sequence[Mapping[str, Any]], needs: Sequence[str]
 ) -> list[Done]:
     """Runs of two workers; those of a server are loaded."""
-
-    def run(cell: Mapping[str, Any], turn: Member[Done]) -> Done:
-        keep_alive = cell["parameters"].get("keep_alive")
-        load = None if keep_alive is None else load_asked(CONNECTIONS, keep_alive=keep_alive)
-        return beside_services(services, {**CELL, **cell}, needs=needs, load=load, turn=turn)
-
-    return taking_turns(run, cells, WINDOW_S)[0]
+    with ExitStack() as stack:
+        found = []
+        for cell in cells:
+            keep_alive = cell["parameters"].get("keep_alive")
+            load = None if keep_alive is None else load_asked(CONNECTIONS, keep_alive=keep_alive)
+            beside = run_beside(services, {**CELL, **cell}, needs=needs, load=load, in_slices=True)
+            found.append(stack.enter_context(beside))
+        endings, _ = taking_turns([run for run, _ in found], WINDOW_S)
+    return [(ending, usage.use()) for ending, (_, usage) in zip(endings, found, strict=True)]
 
 
 def test_clients_have_a_site_each(services: Services) -> None:

@@ -1,5 +1,6 @@
 """What the loops' threads wait in is read by the driver, and a run never fails because of it."""
 
+import asyncio
 import mmap
 import os
 import select
@@ -14,8 +15,9 @@ import pytest
 from scaling.analysis.table.time_terms import POLLS
 from scaling.journal.record import Record, Ticks, WorkerRecord
 from scaling.run import waits
+from scaling.run.probe import ENDED, Phase
 from scaling.run.waits import THREADS_A_ROUND, WaitSampler
-from tests.support.children import Own, each_model, record_of
+from tests.support.children import PATIENCE_S, Own, each_model, record_of
 from tests.support.waiting import wait_until
 from workers.worker.meter import minor_faults, thread_use
 
@@ -49,17 +51,31 @@ def sampled(
     found each so many times in one of its calls `found_in`.
     """
     sampler = WaitSampler()
-    sampler.on_phase("ready", {"threads": ids})
-    wait_until(lambda: all(len(each.times_ns) >= enough for each in sampler._threads))
-    looks = list(zip(sampler._threads, found_in, strict=False))
-    wait_until(lambda: all(sum(each in calls for each in t._calls) >= enough for t, calls in looks))
-    sampler.on_phase("closed", {})
-    sampler.end()
+
+    def is_enough() -> bool:
+        looks = zip(sampler._threads, found_in, strict=False)
+        return all(len(each.times_ns) >= enough for each in sampler._threads) and all(
+            sum(each in calls for each in thread._calls) >= enough for thread, calls in looks
+        )
+
+    asyncio.run(sampling(sampler, ids, is_enough))
     found = sampler.waits(record(*windows_ns or [ALWAYS] * len(ids)))
     assert found
     assert found.rate_per_s > 0
     assert found.cost_s > 0
     return found.calls
+
+
+async def sampling(
+    sampler: WaitSampler, ids: Sequence[Sequence[int]], is_enough: Callable[[], bool]
+) -> None:
+    """From ready workers until it is enough."""
+    sampler.at(Phase("ready", {"threads": ids}))
+    async with asyncio.timeout(PATIENCE_S):
+        while not is_enough():  # noqa: ASYNC110 - nobody would set an event
+            await asyncio.sleep(0.02)
+    sampler.at(Phase("closed"))
+    sampler.at(Phase(ENDED))
 
 
 @pytest.mark.parametrize("source", ["syscall", "wchan"])
@@ -112,12 +128,14 @@ def test_the_cost_of_a_round_does_not_grow_with_the_number_of_workers() -> None:
 def test_a_thread_that_ends_keeps_the_samples_it_has() -> None:
     first, second = threading.Event(), threading.Event()
     sampler = WaitSampler()
+
+    def has_ended() -> bool:
+        if all(each._calls.count("futex") >= 3 for each in sampler._threads):
+            first.set()
+        return sampler._threads[0]._file is None
+
     with threads(first.wait, second.wait) as ids:
-        sampler.on_phase("ready", {"threads": ids})
-        wait_until(lambda: all(each._calls.count("futex") >= 3 for each in sampler._threads))
-        first.set()
-        wait_until(lambda: sampler._threads[0]._file is None)
-        sampler.end()
+        asyncio.run(sampling(sampler, ids, has_ended))
         second.set()
     found = sampler.waits(record(ALWAYS, ALWAYS))
     assert found
@@ -134,16 +152,14 @@ def test_what_the_system_does_not_permit_is_not_sampled(monkeypatch: pytest.Monk
     monkeypatch.setattr(waits, "_is_readable", refused)
     monkeypatch.setattr(waits, "_sources", lambda: ["syscall", "wchan"])
     sampler = WaitSampler()
-    sampler.on_phase("ready", {"threads": [[os.getpid(), threading.get_native_id()]]})
-    sampler.on_phase("closed", {})
+    asyncio.run(sampling(sampler, [[os.getpid(), threading.get_native_id()]], lambda: True))
     assert sources == ["syscall", "wchan"]
     assert sampler.waits(record(ALWAYS)) is None
 
 
 def test_a_thread_that_is_not_there_is_not_sampled() -> None:
     sampler = WaitSampler()
-    sampler.on_phase("ready", {"threads": [[os.getpid(), 2**22 + 1]]})
-    sampler.end()
+    asyncio.run(sampling(sampler, [[os.getpid(), 2**22 + 1]], lambda: True))
     assert sampler.waits(record(ALWAYS)) is None
     assert sampler.waits(None) is None
     assert sampler.waits(record()) is None

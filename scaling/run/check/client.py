@@ -3,6 +3,7 @@
 It takes the place of the load generator: all is sent before the window, while the child waits.
 """
 
+import asyncio
 import contextlib
 import hashlib
 import random
@@ -13,12 +14,14 @@ from email.message import Message
 from http.cookiejar import CookieJar
 from itertools import count
 from types import SimpleNamespace
+from typing import Any
 from urllib.request import Request
 
 from scaling.analysis.check.answers import Answer
 from scaling.run.check.connection import Connection, RequestDocument
 from scaling.run.check.saved import NothingThereError, cookies, filled, saved
 from scaling.run.load_client import Client, LoadError
+from scaling.run.probe import Phase
 from scaling.run.redaction import spellings
 
 FEWEST = 8  # requests in a sequence: a short list is repeated more than twice
@@ -90,13 +93,22 @@ class CheckClient(Client):
         """What answers set as cookies, and what was saved of them, in each spelling."""
         return spellings(self._secrets)
 
-    def connect(self, urls: Sequence[str], requests: Sequence[RequestDocument]) -> None:
-        """Send everything; the workload's own `requests` are not used.
+    async def at(self, phase: Phase) -> dict[str, Any]:
+        """Send everything when the workers answer; the workload's own requests are not used."""
+        if phase.name == "serving":
+            sending = asyncio.create_task(asyncio.to_thread(self.send_all, phase.facts["urls"]))
+            try:
+                await asyncio.shield(sending)
+            finally:  # once it is killed, its thread ends before the answers are looked at
+                await asyncio.wait((sending,))
+        return {}
+
+    def send_all(self, urls: Sequence[str]) -> None:
+        """Send everything to these servers.
 
         Raises:
             LoadError: a request had no answer, so the servers may hang: the run is of no more use.
         """
-        del requests
         each = max(CONNECTIONS, AT_LEAST // len(urls))
         connections = [Connection(url, ANSWER_S) for url in urls for _ in range(each)]
         sending = self._sending

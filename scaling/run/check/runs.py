@@ -8,7 +8,7 @@ from typing import Any
 from scaling.analysis.check.findings import Seen
 from scaling.journal.record import GilStates, ParameterValue, Record
 from scaling.run.check.client import CheckClient, Sending
-from scaling.run.child import Child, run_child
+from scaling.run.child import Child, Run, run_child
 from scaling.run.redaction import secrets_in
 
 WORKLOAD = "workers.workloads.parts.watched:WatchedApp"
@@ -94,7 +94,7 @@ class Runs:
         self, child: Child, cell: Mapping[str, Any], sending: Sending, limit_s: float
     ) -> Seen:
         client = CheckClient(self.requests, sending)
-        ending = run_child(child, cell, limit_s=limit_s, generator=client, secrets=self.secrets)
+        ending = run_child(Run(child, cell, limit_s, client=client, secrets=self.secrets))
         self.secrets |= client.secrets
         record = ending.record
         ended_by_us = client.given_up and ending.outcome == "failed"
