@@ -58,14 +58,16 @@ def made(blocks: int, headline_blocks: int) -> Plan:
 
 def test_blocks_of_headline_groups_alone_come_after_whole_ones() -> None:
     plan = made(3, 4)
-    (headline,) = [group for group in plan.groups if group.headline]
-    assert {cell.workers for cell, repeat in headline.slots if not repeat} == {2}
-    assert [len(plan.block(n)) for n in range(7)] == [len(plan.slots)] * 3 + [
-        len(headline.slots)
-    ] * 4
+    (group,) = [group for group in plan.groups if group.headline]
+    headline = plan.headline_slots
+    assert {cell.workers for cell, _ in headline} == {2}
+    (elsewhere,) = set(group.slots) - set(headline)  # a pair with a run beside one worker
+    assert (elsewhere.cell.workers, elsewhere.repeat) == (1, 1)
+    expected = [len(plan.slots)] * 3 + [len(headline)] * 4
+    assert [len(plan.block(n)) for n in range(7)] == expected
     assert len(plan.runs) == sum(len(plan.block(n)) for n in range(7))
     for block in range(3, 7):
-        assert {run.slot for run in plan.block(block)} == {*headline.slots}
+        assert {run.slot for run in plan.block(block)} == {*headline}
         assert plan.together(plan.block(block)) == [tuple(plan.block(block))]
     assert plan.study.document["headline_blocks"] == 4
     whole = planned(workers=("1,2",))

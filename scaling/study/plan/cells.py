@@ -127,8 +127,17 @@ class Plan:
 
     @property
     def headline_slots(self) -> tuple[Slot, ...]:
-        """What the blocks of headline groups alone consist of."""
-        return tuple(slot for group in self.groups if group.headline for slot in group.slots)
+        """What the blocks of headline groups alone consist of.
+
+        The second run of an A/A pair whose first one is elsewhere would be without that there.
+        """
+        return tuple(
+            slot
+            for group in self.groups
+            if group.headline
+            for slot in group.slots
+            if Slot(slot.cell) in group.slots
+        )
 
     @property
     def headline_runs(self) -> dict[str, int]:
