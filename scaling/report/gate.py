@@ -16,6 +16,7 @@ from scaling.analysis.tables.study import Study
 from scaling.base.console import say
 from scaling.base.errors import UsageError
 from scaling.base.formats import plural
+from scaling.base.models import THREADS
 from scaling.report.files import read
 from scaling.report.render.document import Document, markdown
 from scaling.report.render.grid import Heading
@@ -165,8 +166,8 @@ def tolerated(study: Study, share: float, console: Console) -> int:
         UsageError: threads and processes were not both measured.
     """
     found = shipped(study)
-    places = found.loc[found["measure"] == THROUGHPUT, "of"]
-    checks = loss(study, study.cells.loc[places], share)
+    threads = (found["measure"] == THROUGHPUT) & (found["model"] == THREADS)
+    checks = loss(study, study.cells.loc[found.loc[threads, "of"]], share)
     code = _code(checks, allow_open=False)
     for line in (*_more_blocks(checks, study), _sentence("--tolerate", checks, code)):
         console.print(RichText(line))

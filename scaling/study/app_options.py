@@ -60,6 +60,7 @@ HEALTH = Kind(pattern="/.*", noun="a path", example="/ready", metavar="/PATH")
 BUDGETS = Kind(several=True, kept=_checked_budget, metavar="NAME=N")
 POOLS = replace(count_up_to(MOST_IN_A_POOL), several=True, noun="threads", metavar="N,…")
 RATES = Kind(several=True, kept=_checked_rate, metavar="N,…")
+MIXED = Kind(of=int, least=2, most=256, noun="threads", metavar="K")
 COMMAND = replace(TEXT, kept=_checked_command)
 
 
@@ -132,6 +133,13 @@ class AppAsked:
         SWITCH,
         "Add a grid of rates, asyncio, and what allocator, build and GIL each do.",
         "--full",
+        LOAD,
+    )
+    mixed: int | None = option(
+        None,
+        MIXED,
+        "Add processes with K threads each, and compare all at 2 K workers, too.",
+        "--mixed",
         LOAD,
     )
     threads_only: bool = False

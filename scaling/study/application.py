@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from scaling.base.errors import UsageError
+from scaling.base.models import MIXED
 from scaling.builds.settings.setting import GTHREAD
 from scaling.study.app_options import DEFAULT_RATE, AppAsked
 from scaling.study.definition import WorkloadEntry
@@ -53,7 +54,7 @@ def application_study(asked: AppAsked) -> StudyFile:
         "name": study_name(asked.application),
         "arms": (free,) if asked.threads_only and not is_wsgi else (*with_gil, free),
         "loops": ("asyncio",) if is_wsgi else ("uvloop",),  # servers without loops run on asyncio
-        "workers": WORKERS,
+        "workers": _workers(asked),
         "controls": False,
         "application": asked.note,
     }
@@ -70,6 +71,8 @@ def _entries(asked: AppAsked, with_gil: tuple[str, ...], free: str) -> Iterator[
     if asked.threads_only:
         return
     yield from _loaded(asked, shared | pools, arms=with_gil, models=("processes", "forked"))
+    if asked.mixed:
+        yield from _loaded(asked, shared | pools, arms=(free,), models=mixed_models(asked.mixed))
     if asked.full:
         # The ladder: what the allocator, the build and the GIL do to threads. Then the other loop.
         yield _entry(beside, arms=(*with_gil, f"{free}+gil"), models=("threads",))
@@ -86,6 +89,13 @@ def _of_wsgi(asked: AppAsked, with_gil: tuple[str, ...], free: str) -> Iterator[
     shared = _parameters(asked) | {"server": GTHREAD}
     yield from _loaded(asked, shared, arms=(free, with_gil[0]), models=("threads",))
     yield from _loaded(asked, shared, arms=with_gil, models=("processes", "forked"))
+    if asked.mixed:
+        yield from _loaded(asked, shared, arms=(free,), models=mixed_models(asked.mixed))
+
+
+def mixed_models(each: int) -> tuple[str, ...]:
+    """The models of processes with so many threads each, fresh and forked."""
+    return tuple(f"{kind}:{each}" for kind in MIXED)
 
 
 def study_name(application: str) -> str:
@@ -114,7 +124,12 @@ def _loaded(
         return
     yield _entry({**parameters, "rate_per_s": [CLOSED]}, **lists)
     at_rate = _entry({**parameters, "rate_per_s": [DEFAULT_RATE]}, **lists)
-    yield replace(at_rate, workers=WORKERS[-1:])
+    yield replace(at_rate, workers=_workers(asked)[-1:])
+
+
+def _workers(asked: AppAsked) -> tuple[int, ...]:
+    """The numbers of workers: up to two, and two processes of a mixed model."""
+    return (*WORKERS, 2 * asked.mixed) if asked.mixed else WORKERS
 
 
 def _entry(parameters: Mapping[str, Any], **lists: tuple[str, ...]) -> WorkloadEntry:

@@ -194,6 +194,64 @@ def test_what_is_only_slow_may_be_recommended() -> None:
     assert AppCheck(ok=False, findings=[slow]).wrong_models == []
 
 
+# ------------------------------------------------------------------------------------------- mixed
+
+
+def with_mixed(threads: float, mixed: float, blocks: int = 8) -> Study:
+    """Four workers as threads, as 2 x 2 and as processes, which answer 1,000/s each; also two."""
+    speeds = {("3.14t", "threads"): threads, ("3.14t", "mixed:2"): mixed}
+    every = FakeAppStudy(
+        configurations=(*CONFIGURATIONS, ("3.14t", "mixed:2")),
+        answers_per_s=speeds,
+        workers=(1, 2, 4),
+        speed_noise=0.001,
+        blocks=blocks,
+    )
+    cells = [each for each in every.every_cell if each.model != "mixed:2" or each.workers == 4]
+    return replace(every, cells=cells).study
+
+
+@pytest.mark.parametrize(
+    ("threads", "mixed", "ship"),
+    [
+        (600.0, 1_600.0, "3.14t mixed:2"),
+        (1_600.0, 1_200.0, "3.14t threads"),
+        (1_600.0, 1_600.0, "3.14t threads"),  # the same: what is simpler
+        (600.0, 800.0, "processes"),
+    ],
+)
+def test_the_best_of_threads_mixed_and_processes_is_shipped(
+    threads: float, mixed: float, ship: str
+) -> None:
+    found = shipped(with_mixed(threads, mixed)).query("measure == @THROUGHPUT")
+    assert set(found["workers"]) == {4}
+    assert found["mixed"].tolist() == ["", "mixed:2"]
+    (said,) = set(found["ship"])
+    assert said.endswith((" processes", " forked") if ship == "processes" else ship)
+    assert found["ratio"].tolist() == pytest.approx([threads / 1e3, mixed / 1e3], rel=0.02)
+
+
+def test_mixed_and_threads_are_left_where_neither_beats_the_other() -> None:
+    few = shipped(with_mixed(1_600.0, 1_600.0, blocks=2)).query("measure == @THROUGHPUT")
+    assert set(few["ship"]) == {NOT_DECIDED}
+    assert {len(each) for each in few["places"]} == {3}
+
+
+@pytest.mark.parametrize(
+    ("model", "interface", "said"),
+    [
+        ("mixed:2", "asgi", "for n in 1 2; do python3.14t serve.py --workers 2 & done; wait"),
+        ("threads", "asgi", "python3.14t serve.py --workers 4"),
+        ("mixed-forked:2", "wsgi", "gthread --workers 2 --threads 2"),
+        ("threads", "wsgi", "gthread --threads 4"),
+        ("forked", "wsgi", "--preload --worker-class gthread --workers 4"),
+    ],
+)
+def test_commands_have_processes_and_threads(model: str, interface: str, said: str) -> None:
+    cell = Cell(workload="app", loop="uvloop", arm="3.14t", model=model, workers=4)
+    assert said in deploy.command(cell, interface, {"application": "shop:app"})
+
+
 # ----------------------------------------------------------------------------------- what is shown
 
 

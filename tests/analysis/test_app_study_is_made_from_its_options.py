@@ -41,6 +41,7 @@ WRONG = {
     "health": (["shop:app", "--health", "ready"], "expected a path, such as /ready"),
     "command": (["shop:app", "--command", "uvicorn shop:app"], "has no {port}"),
     "memory": (["shop:app", "--memory", "much"], "such as 2GiB"),
+    "mixed": (["shop:app", "--mixed", "1"], "--mixed: expected 2 to 256 threads, got 1"),
     "full check": (["shop:app", "--check", "--full"], "--check measures nothing"),
     "variable": (["shop:app", "--env", "NAME"], "expected NAME=VALUE"),
     "own variable": (["shop:app", "--env", "PYTHONMALLOC=malloc"], "the study sets such variables"),
@@ -85,6 +86,15 @@ def test_threads_are_compared_with_fresh_and_forked_processes() -> None:
     ] == list(product([threads, processes], [peak, at_rate]))
     assert (made.blocks, made.headline_blocks) == (6, 6)
     assert (made.workers, made.controls) == ((1, 2), False)
+
+
+@pytest.mark.parametrize("interface", ["auto", "wsgi"])
+def test_mixed_adds_processes_with_threads_at_the_n_of_two_of_them(interface: str) -> None:
+    made = study(AppAsked(application="shop.main:app", interface=interface, mixed=3))
+    assert made.workers == (1, 2, 6)
+    entry = made.workloads[-1]
+    assert (entry.arms, entry.models) == (("3.14t",), ("mixed:3", "mixed-forked:3"))
+    assert entry.parameters == made.workloads[0].parameters
 
 
 def test_flags_win_and_presets_have_a_meaning_of_their_own() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from workers.cell import LOOPBACK
+from workers.cell import LOOPBACK, Cell
 from workers.readback.gil import gil_enabled
 from workers.workloads.parts.servers import KEEP_ALIVE_S
 
@@ -111,11 +111,12 @@ def _gunicorn(app: Hosted, workers: int, loop: str, model: str) -> str:
     each takes no more than its share, and one that it may close (it keeps `--threads` fewer idle).
     """
     del loop
-    processes, threads = (1, workers) if model == "threads" else (workers, 1)
-    count = f"--workers {processes} --threads {threads * app.threads}"
-    count += " --preload" if model == "forked" else ""
-    if processes > 1 and app.held:
-        count += f" --worker-connections {app.held + app.threads}"
+    cell = Cell("", model=model, workers=workers)
+    each = cell.loops_each
+    count = f"--workers {cell.interpreters} --threads {each * app.threads}"
+    count += " --preload" if cell.kind in ("forked", "mixed-forked") else ""
+    if cell.interpreters > 1 and app.held:
+        count += f" --worker-connections {each * (app.held + app.threads)}"
     options = f"--bind {LOOPBACK}:{{port}} --worker-class gthread {count}"
     more = f"--keep-alive {IDLE_S} --no-control-socket --log-level warning"
     return f"{PYTHON} -m gunicorn {_called(app)} {options} {more}"
@@ -171,7 +172,7 @@ SERVERS: Mapping[str, Server] = {
     "granian": Server(_granian, _by_the_gil),
     "gunicorn-gthread": Server(
         _gunicorn,
-        lambda: ("threads", "processes", "forked"),
+        lambda: ("threads", "processes", "forked", "mixed", "mixed-forked"),
         loops=("asyncio",),
         has_loops=False,
         interfaces=("wsgi",),

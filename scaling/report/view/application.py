@@ -31,12 +31,13 @@ GIB = 2.0**30
 SHIP = Table(
     "What to ship: N threads, or the processes that are best",
     shipped,
-    rows={"": ("aim",), "N": ("workers",)},
+    rows={"": ("aim", "mixed"), "N": ("workers",)},
     columns=(
         Ratio(Heading("ratio", name="ratio")),
         Words(Heading("", left=True, wrap=True)),
         Field(Heading("ship", left=True), "ship"),
         Field(Heading("over", left=True), "over_model"),
+        Field(Heading("CPUs", left=True), "shared_cpus"),
         Field(Heading("other candidates", left=True, wrap=True), "beside"),
     ),
 )
@@ -113,7 +114,7 @@ POOLS = Table(
 
 def trade(study: Study) -> str:
     """`Threads: at most 3 % fewer requests for 45 % less memory.`; empty without both ratios."""
-    found = shipped(study).set_index("measure")
+    found = shipped(study).query("model == 'threads'").set_index("measure")
     parts = list(_parts(found))
     return f"Threads: {' for '.join(parts)}." if len(parts) > 1 else ""
 

@@ -11,10 +11,11 @@ from scaling.analysis.table.groups import counting_lines
 from scaling.analysis.tables.study import Study
 from scaling.base.errors import UsageError
 from scaling.base.files import refusal
+from scaling.base.models import is_mixed, model_of, processes_of, workers_each
 from scaling.builds.arms import settings_of
 from scaling.builds.settings.setting import GTHREAD
 from scaling.journal.record import Cell, RunLine
-from scaling.report.view.shipped import ends_to_ship, shipped
+from scaling.report.view.shipped import shipped
 from scaling.study.application import WORKLOAD, WSGI
 from scaling.study.questions import without_rate
 
@@ -42,32 +43,39 @@ def deploy_commands(study: Study) -> dict[Cell, str]:
     interface, cell = next(shown, ("", None))
     if cell is None:
         return {}
-    ends = [ends_to_ship(row) for row in found.to_dict("records")]
-    places = dict.fromkeys(place for some in ends for place in some)
+    places = dict.fromkeys(place for some in found["places"] for place in some)
     cells = dict.fromkeys(without_rate(study.cells["cell"].iloc[place]) for place in places)
     return {each: command(each, interface, cell.parameters) for each in cells}
 
 
 def command(cell: Cell, interface: str, parameters: Mapping[str, Any]) -> str:
-    """The command of a configuration, with the variables of its arm's settings before it."""
+    """The command of a configuration, with the variables of its arm's settings before it.
+
+    Several processes of the program for N loops share its port: the kernel divides connections.
+    """
     variables = [variable for each in settings_of(cell.arm) for variable in each.variables]
     python = f"python{cell.arm.partition('+')[0]}"
-    return " ".join([*variables, python, _arguments(cell, interface, parameters)])
+    line = " ".join([*variables, python, _arguments(cell, interface, parameters)])
+    if is_mixed(cell.model) and interface != WSGI:
+        numbers = " ".join(map(str, range(1, processes_of(cell.model, cell.workers) + 1)))
+        return f"for n in {numbers}; do {line} & done; wait"
+    return line
 
 
 def _arguments(cell: Cell, interface: str, parameters: Mapping[str, Any]) -> str:
     """The interpreter's. gunicorn calls a factory in each worker, with --preload once for all."""
     application, factory = str(parameters["application"]), bool(parameters.get("factory"))
-    is_threads = cell.model == "threads"
-    if is_threads and interface != WSGI:
-        return f"{SERVE} --workers {cell.workers}"
+    each, known = workers_each(cell.model, cell.workers), model_of(cell.model)
+    if known.shares and interface != WSGI:
+        return f"{SERVE} --workers {each}"
     if cell.model == "processes" and interface == "asgi":
         called = f"{application} --factory" if factory else application
         return f"-m uvicorn {called} --workers {cell.workers} --http httptools"
     called = shlex.quote(f"{application}()") if factory else application
-    preload = " --preload" if cell.model == "forked" else ""
-    count = f"--{'threads' if is_threads else 'workers'} {cell.workers}"
-    return f"-m gunicorn {called}{preload} --worker-class {WORKER_CLASSES[interface]} {count}"
+    preload = " --preload" if known.forks else ""
+    count = f" --workers {cell.workers // each}" if known.starts else ""
+    count += f" --threads {each}" if known.shares else ""
+    return f"-m gunicorn {called}{preload} --worker-class {WORKER_CLASSES[interface]}{count}"
 
 
 def _interface(line: RunLine) -> str:
