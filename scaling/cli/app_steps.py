@@ -24,7 +24,7 @@ from scaling.run.application_trial import (
 from scaling.run.measure import ChildNeeds, Prepared, folder_of, measure, prepared
 from scaling.run.progress import display
 from scaling.study.app_options import AppAsked
-from scaling.study.application import WSGI, application_study
+from scaling.study.application import WSGI, application_study, mixed_models
 from scaling.study.definition import Options
 
 WSGI_SERVER = "gunicorn"  # the requirement that serves WSGI
@@ -68,13 +68,18 @@ class AppSteps:
         note = msgspec.structs.replace(self.asked.note, requests=sent)
         return replace(self, requests=requests, asked=replace(self.asked, note=note))
 
+    @property
+    def _mixed(self) -> tuple[str, ...]:
+        """The mixed models that are asked for."""
+        return mixed_models(self.asked.mixed) if self.asked.mixed else ()
+
     def check(self) -> AppCheck:
         """Only check that it is safe on several loops, or in several threads if it is of WSGI.
 
         It is not tried before: what a trial refuses may be what the check explains.
         """
         with self._in_threads() as ready:
-            return check_of(ready, self._note)
+            return check_of(ready, self._note, self._mixed)
 
     def measure(self, output: Path | None, *, checked: bool) -> Path:
         """Try it, check it if that is asked, measure it; the folder that the study is in."""
@@ -85,7 +90,7 @@ class AppSteps:
             # The check serves WSGI on our own server, which a user's environment may not have.
             found = None
             if checked and not (self.asked.interface == WSGI and self.needs.pythons):
-                found = check_of(ready, self._note)
+                found = check_of(ready, self._note, self._mixed)
                 for line in finding_lines(found):
                     say(self.console, line)
             measured = measure(ready, output, display(self.console))

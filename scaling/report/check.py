@@ -6,7 +6,7 @@ import pandas as pd
 
 from scaling.analysis.tables.study import Study
 from scaling.base.formats import listed, plural
-from scaling.base.models import PROCESSES
+from scaling.base.models import PROCESSES, is_mixed, parts_of, workers_each
 from scaling.journal.beside import AppCheck, read_check
 
 WHERE = {
@@ -19,9 +19,14 @@ WHERE = {
 def where(models: Collection[str]) -> str:
     """`on several loops and in forked processes`; of both kinds `in processes`."""
     if set(PROCESSES) <= set(models):
-        rest = [WHERE[each] for each in models if each not in PROCESSES]
+        rest = [_place(each) for each in models if each not in PROCESSES]
         return listed([*rest, "in processes"])
-    return listed(WHERE[each] for each in models)
+    return listed(map(_place, models))
+
+
+def _place(model: str) -> str:
+    threads = f" of {workers_each(model, 0)} threads" if is_mixed(model) else ""
+    return f"{WHERE[parts_of(model)[-1]]}{threads}"
 
 
 def check_sentence(found: AppCheck) -> str:

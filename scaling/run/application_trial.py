@@ -15,13 +15,14 @@ from scaling.analysis.check.exceptions import stuck
 from scaling.analysis.validity.finding import error_samples
 from scaling.base.errors import UsageError
 from scaling.base.formats import percent
+from scaling.base.models import model_of
 from scaling.builds.arms import parse_arm
 from scaling.builds.cache import Say
 from scaling.builds.ready.package import instead_of_module
 from scaling.journal.beside import AppCheck
 from scaling.journal.record import Cell, GilStates, RunLine
 from scaling.run.app_requests import sendable
-from scaling.run.check.application import check_application
+from scaling.run.check.application import MODELS, check_application
 from scaling.run.check.one_loop import answers_of
 from scaling.run.child import Child
 from scaling.run.execute import Executor
@@ -106,15 +107,17 @@ def interface_of(ready: Prepared) -> str:
     return answer.stdout.strip().rpartition("\n")[2] if answer.returncode == 0 else ""
 
 
-def check_of(ready: Prepared, say: Say) -> AppCheck:
-    """What goes wrong where the application runs on several loops in threads.
+def check_of(ready: Prepared, say: Say, mixed: Sequence[str] = ()) -> AppCheck:
+    """What goes wrong on several loops in threads, in processes, and under models that are `mixed`.
 
     Raises:
         AppCheckError: it does not work on one loop.
     """
     child, cell = _in_threads(ready)
     requests = ready.requests or [{"path": "/"}]
-    return check_application(child, cell.parameters, requests, loop=cell.loop, say=say)
+    models = (*MODELS, *(each for each in mixed if model_of(each).forks <= ("forked" in MODELS)))
+    asked = cell.parameters
+    return check_application(child, asked, requests, models=models, loop=cell.loop, say=say)
 
 
 def requests_of_schema(ready: Prepared, say: Say) -> tuple[list[dict[str, Any]], Sent]:

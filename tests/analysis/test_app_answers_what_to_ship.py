@@ -156,7 +156,8 @@ def test_memory_of_forked_workers_is_bounded_by_what_they_may_copy() -> None:
 def found_wrong(study: FakeAppStudy, folder: Path, models: tuple[str, ...]) -> Study:
     """The study, with a check that found wrong answers in workers of these models."""
     lost = Finding(kind="error", request="GET /", message="", remedy="", models=models)
-    write_check(folder, AppCheck(ok=False, findings=[lost], models=EVERY))
+    checked = tuple(dict.fromkeys((*EVERY, *models)))
+    write_check(folder, AppCheck(ok=False, findings=[lost], models=checked))
     return Study.of(study.read(folder))
 
 
@@ -198,6 +199,10 @@ def test_what_is_only_slow_may_be_recommended() -> None:
 
 
 def with_mixed(threads: float, mixed: float, blocks: int = 8) -> Study:
+    return mixed_study(threads, mixed, blocks).study
+
+
+def mixed_study(threads: float, mixed: float, blocks: int = 8) -> FakeAppStudy:
     """Four workers as threads, as 2 x 2 and as processes, which answer 1,000/s each; also two."""
     speeds = {("3.14t", "threads"): threads, ("3.14t", "mixed:2"): mixed}
     every = FakeAppStudy(
@@ -208,7 +213,7 @@ def with_mixed(threads: float, mixed: float, blocks: int = 8) -> Study:
         blocks=blocks,
     )
     cells = [each for each in every.every_cell if each.model != "mixed:2" or each.workers == 4]
-    return replace(every, cells=cells).study
+    return replace(every, cells=cells)
 
 
 @pytest.mark.parametrize(
@@ -229,6 +234,13 @@ def test_the_best_of_threads_mixed_and_processes_is_shipped(
     (said,) = set(found["ship"])
     assert said.endswith((" processes", " forked") if ship == "processes" else ship)
     assert found["ratio"].tolist() == pytest.approx([threads / 1e3, mixed / 1e3], rel=0.02)
+
+
+@pytest.mark.parametrize("wrong", ["threads", "processes", "mixed:2"])
+def test_mixed_is_wrong_where_threads_or_processes_are(wrong: str, tmp_path: Path) -> None:
+    found = found_wrong(mixed_study(600.0, 1_600.0), tmp_path, (wrong,))
+    assert "3.14t mixed:2" not in set(shipped(found)["ship"])
+    assert found.cells.query("model == 'mixed:2'")["wrong"].all()
 
 
 def test_mixed_and_threads_are_left_where_neither_beats_the_other() -> None:

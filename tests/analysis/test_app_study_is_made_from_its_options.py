@@ -92,9 +92,11 @@ def test_threads_are_compared_with_fresh_and_forked_processes() -> None:
 def test_mixed_adds_processes_with_threads_at_the_n_of_two_of_them(interface: str) -> None:
     made = study(AppAsked(application="shop.main:app", interface=interface, mixed=3))
     assert made.workers == (1, 2, 6)
-    entry = made.workloads[-1]
-    assert (entry.arms, entry.models) == (("3.14t",), ("mixed:3", "mixed-forked:3"))
-    assert entry.parameters == made.workloads[0].parameters
+    peak, at_rate = made.workloads[-2:]
+    for entry in (peak, at_rate):
+        assert (entry.arms, entry.models) == (("3.14t",), ("mixed:3", "mixed-forked:3"))
+    assert peak.parameters == made.workloads[0].parameters
+    assert {each.workers for each in made.workloads} == {None, (6,)}
 
 
 def test_flags_win_and_presets_have_a_meaning_of_their_own() -> None:

@@ -63,6 +63,7 @@ def by_no_chance(monkeypatch: pytest.MonkeyPatch) -> None:
         ),
         ("asgi.session", LOGGED_IN, ("forked",), "`GET /me` is answered 401, not 200"),
         ("asgi.counter", [{}], ("forked",), "`GET /` is answered with body 1, not 2"),
+        ("asgi.counter", [{}], ("mixed:2",), "In fresh processes of 2 threads `GET /` is answered"),
         ("asgi.limit", [{"path": "/a"}], ("forked",), "`GET /a` is answered 200, not 429"),
         ("asgi.cached", PRICES, ("forked",), '`GET /price` is answered with body "(1|2)", not'),
         ("asgi.in_memory", ADDED, ("forked",), "`GET /rows/a` is answered 404, not 200"),

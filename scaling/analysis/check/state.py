@@ -13,14 +13,22 @@ from itertools import islice
 from scaling.analysis.check.answers import Answer, Difference, Reference
 from scaling.analysis.check.causes import BY_KIND
 from scaling.base.formats import listed, plural
+from scaling.base.models import THREADS, is_mixed, model_of, workers_each
 from scaling.journal.beside import Finding
 
 PAIR = 2  # workers that the sequence is divided among
 UNTRIED = "Processes need a database, or sticky connections"  # the remedy if threads were not tried
 OTHERS_NAMED = 4  # requests in a message besides the first
-IN_WORDS = {"processes": "fresh processes", "forked": "forked processes", "threads": "threads"}
 
 type Split = dict[int, Difference]  # by position in the sequence
+
+
+def in_words(model: str) -> str:
+    """`fresh processes`, `forked processes of 2 threads`."""
+    if model == THREADS:
+        return THREADS
+    kind = "forked" if model_of(model).forks else "fresh"
+    return f"{kind} processes{f' of {workers_each(model, 0)} threads' if is_mixed(model) else ''}"
 
 
 def passes(requests: int) -> int:
@@ -103,7 +111,7 @@ def finding_of_state(
     too = f" ({listed(others)}, too)" if others else ""
     keeps = "worker" if "threads" in lost else "process"
     where = "processes" if {"processes", "forked"} <= lost.keys() else None
-    where = where or listed(IN_WORDS[each] for each in lost if each != "threads")
+    where = where or listed(in_words(each) for each in lost if each != THREADS)
     where += " and on several loops in threads" if "threads" in lost else ""
     return Finding(
         kind="state-in-process",
@@ -111,7 +119,7 @@ def finding_of_state(
         message=f"In {where} `{first}` is {difference.instead}{too}: "
         f"this state lives in one {keeps}{f'; {raised}' if raised else ''}",
         remedy=_what_to_do(lost, kept),
-        models=tuple(each for each in IN_WORDS if each in lost),
+        models=tuple(sorted(lost, key=lambda each: each == THREADS)),
     )
 
 

@@ -15,6 +15,7 @@ import pandas as pd
 from scaling.analysis.arrays import Flags, Integers
 from scaling.analysis.table.groups import in_order, require_one_study, short_labels
 from scaling.analysis.tables.peak import shares_of_peak
+from scaling.base.models import parts_of
 from scaling.journal.record import Cell, Parameters, StudyLine
 from scaling.study.controls import CONTROLS
 from scaling.study.load import is_open_loop, open_loop_rate
@@ -76,7 +77,8 @@ def cells_of(runs: pd.DataFrame, study: StudyLine, wrong_models: Collection[str]
     every["operation"] = [
         notes[name].operation if name in notes else "operations" for name in every["workload"]
     ]
-    every["wrong"] = every["model"].isin(list(wrong_models))
+    wrong = [not {str(each), *parts_of(each)}.isdisjoint(wrong_models) for each in every["model"]]
+    every["wrong"] = wrong
     every["control"] = every["workload"].isin(list(CONTROLS))
     every["name"] = names(every, simulated=study.simulated)
     subjects = [Parameters.of(without_rate(cell).parameters).text for cell in every["cell"]]

@@ -10,15 +10,15 @@ from functools import partial
 from scaling.analysis.check.answers import Answer, Difference
 from scaling.analysis.check.findings import FIRST_SERVER_ERROR, Judge, Seen
 from scaling.analysis.check.state import (
-    IN_WORDS,
     PAIR,
     Baseline,
     Split,
     finding_of_state,
+    in_words,
     passes,
     worker_of,
 )
-from scaling.base.models import THREADS
+from scaling.base.models import THREADS, is_mixed, workers_each
 from scaling.journal.beside import Finding
 from scaling.run.check.client import Sending, WorkerOf, always
 from scaling.run.check.runs import OutOfTimeError, Runs
@@ -60,7 +60,7 @@ class StateCheck:
                 if self._lost.keys() == {model}:  # the first
                     kept += self._kept_by_threads()
             except OutOfTimeError as error:
-                self.left_out.append(f"{IN_WORDS[model]}: {error}")
+                self.left_out.append(f"{in_words(model)}: {error}")
         if self._lost:
             kept += [each for each in self.models if each not in self._lost]
             raised = next(iter(self._raised), "")
@@ -87,7 +87,7 @@ class StateCheck:
     def _of_failure(self, model: str, run: Seen) -> list[Finding]:
         """The findings of two workers that do not start, or do not answer."""
         if CANNOT_FORK in run.failure:
-            self.left_out.append(f"{IN_WORDS[model]}: {run.failure.partition(': ')[2]}")
+            self.left_out.append(f"{in_words(model)}: {run.failure.partition(': ')[2]}")
             return []
         self.models.append(model)
         failed = [[each for each in answers if each.failure] for answers in run.answers]
@@ -162,7 +162,10 @@ class StateCheck:
         return self._run(model, partial(worker_of, requests=len(self.names), number=number))
 
     def _run(self, model: str, who: WorkerOf) -> Seen:
-        return self.runs(model, PAIR, Sending(worker_of=who, length=self.length))
+        """A run of two workers; of a mixed model the first ones of two processes get requests."""
+        each = workers_each(model, 1) if is_mixed(model) else 1
+        sending = Sending(worker_of=lambda position: each * who(position), length=self.length)
+        return self.runs(model, PAIR * each, sending)
 
 
 def _ended(run: Seen) -> bool:
