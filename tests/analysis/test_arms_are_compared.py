@@ -14,8 +14,8 @@ import pytest
 from scaling.analysis.builds import build_differences, build_differences_of
 from scaling.journal.record import ArmRecord, RunLine, StudyLine
 from scaling.report.csv import comparison
-from scaling.report.view.notes import builds
 from scaling.report.view.plots import drawings
+from scaling.report.view.view import STUDY
 from scaling.study.questions import CPU, THROUGHPUT
 from tests.support.runs import crashed, throttled, with_, with_speed
 from tests.support.studies import FakeStudy, arm, one, runtime, where
@@ -221,7 +221,7 @@ def ladder_but(**change: Any) -> StudyLine:
 
 def test_what_an_arm_is_meant_to_differ_in_is_no_fault() -> None:
     assert not build_differences(ladder_but())
-    assert builds(KNOWN.study) == ""
+    assert not any("builds differ" in note for note in STUDY.said(KNOWN.study))
 
 
 @pytest.mark.parametrize(
@@ -243,7 +243,8 @@ def test_each_difference_is_reported_with_its_arms(
     found = build_differences(line)
     assert list(found) == [fact]
     assert told in found[fact]
-    assert f"{fact}: {found[fact]}" in builds(replace(KNOWN, head={"arms": line.arms}).study)
+    study = replace(KNOWN, head={"arms": line.arms}).study
+    assert any(f"{fact}: {found[fact]}" in note for note in STUDY.said(study))
 
 
 def test_packages_are_part_of_it() -> None:

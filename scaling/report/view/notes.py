@@ -332,6 +332,7 @@ NOTES = (
     Remark(uneven),
     Remark(allocator_states),
     Remark(turns, brief=False),
+    Remark(builds, brief=False),
     Remark(layout, brief=False),
     Remark(drift, brief=False),
     Remark(collections, brief=False),
