@@ -10,6 +10,7 @@ from workers.cell import KINDS, Cell, CellError, read_cell
 from workers.loops import load_loop
 from workers.worker.workload import build, load_workload
 from workers.workloads.echo import Echo
+from workers.workloads.serve import Serve
 
 pytestmark = pytest.mark.one_build
 
@@ -88,6 +89,11 @@ def test_every_key_is_checked_and_has_a_default_but_one() -> None:
         (lambda: load_workload("no_such:Thing"), "No module named 'no_such'"),
         (lambda: load_loop("oloop"), "unknown loop 'oloop'; "),
         (lambda: build(Echo, {"connections": 0}), "Echo.connections: expected at least 1, got 0"),
+        (
+            lambda: build(Serve, {"connections": 10**6}),
+            "Serve.connections: expected at most 100,000",
+        ),
+        (lambda: build(Serve, {"rate_per_s": 0.001}), "Serve.rate_per_s: expected at least 0.01"),
         (lambda: build(Echo, {"connections": "8"}), "Echo.connections: expected int, got '8'"),
         (
             lambda: build(Echo, {"api": "sockets"}),

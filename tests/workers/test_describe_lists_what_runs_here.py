@@ -77,6 +77,8 @@ def test_built_in_workloads_with_their_parameters(here: Description) -> None:
     )
     assert echo.parameters["api"].choices == ["protocol", "buffered", "streams"]
     assert echo.parameters["work_us"].type == "float"
+    rate = here.workloads["serve"].parameters["rate_per_s"]
+    assert (rate.default, rate.at_least, rate.at_most) == (0.0, 0.01, 1_000_000)
     rooms = here.workloads["broadcast"]
     assert (rooms.operation, rooms.sent) == ("deliveries", "messages")
     for workload in here.workloads.values():
