@@ -31,7 +31,9 @@ ENOUGH_HEADLINE = 12
 FEWEST_WHOLE = 3  # for a median and a range of all else
 # Intervals narrow with the root of the number of blocks: more are hardly worth their time.
 MOST_BLOCKS = 40
-RESERVE = 0.15  # of the time, for disturbed runs that are made again (`scaling.run.time_left`)
+# Of the time, for disturbed runs that are made again: these may take 15 % of the time of the study
+# itself (`scaling.run.time_left`).
+RESERVE = 0.13
 
 
 class Blocks(NamedTuple):
