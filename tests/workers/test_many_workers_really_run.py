@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from scaling.analysis.table.load import read_journal
+from scaling.base.models import workers_each
 from scaling.journal.reading import read_lines
 from scaling.journal.record import RunLine
 from tests.support.cli import Command
@@ -70,6 +71,12 @@ CASES = [
     for number, (name, loop) in enumerate(PLACES)
     if (name, loop) != ("spawn", "asyncio") or number < len(WORKLOADS)
 ]
+# 16 workers as 4 x 4, and 64 as 16 x 4: windowed, finite and served.
+MIXED = ("mixed:4", "mixed-forked:4")
+CASES += [
+    pytest.param(name, "asyncio", ["threads", *MIXED], id=f"{name} mixed")
+    for name in ("echo", "gather", "serve")
+]
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -103,6 +110,11 @@ def test_it_runs_with_16_and_64_workers(
         assert sum(done_by) > 0, took(run)
         assert not any(worker.errors for worker in run.record.workers), took(run)
         assert run.record.process.gil.closed is False
+        each = workers_each(run.cell.model, run.cell.workers)
+        threads = [worker.thread for worker in run.record.workers]
+        assert threads == [divmod(index, each) for index in range(run.cell.workers)]
+    asked_for = {(model, n) for model in MIXED if model in models for n in NS}
+    assert asked_for <= {(run.cell.model, run.cell.workers) for run in runs}
 
 
 def took(run: RunLine) -> str:
