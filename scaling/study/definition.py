@@ -273,6 +273,12 @@ class Study(Lists):
         "Pin each worker to a CPU of its own: one per core first, then SMT siblings.",
         "--pin/--no-pin",
     )
+    primary: tuple[str, ...] | None = option(
+        None,
+        kinds.some_of(QUESTIONS, "question"),
+        f"Questions whose headline ratios are primary: {', '.join(QUESTIONS)} (by default "
+        f"{' and '.join(PRIMARY_QUESTIONS)}).",
+    )
     preset: str = option(
         REQUIRED,
         kinds.one_of(PRESETS, "preset"),
@@ -295,6 +301,7 @@ class Study(Lists):
         "--seconds",
         EFFORT,
     )
+    warmup_s: float = option(0.3, kinds.SECONDS_OR_NONE, "Length of the warm-up before the window.")
     limit_s: float = option(
         3600.0,
         kinds.SECONDS,
@@ -320,18 +327,11 @@ class Study(Lists):
         1, kinds.WHOLE_NUMBER, "Seed of the random order of the runs.", "--seed", EFFORT
     )
     name: str = option(REQUIRED, kinds.NAME, "Name of the study and of its folder in results/.")
-    primary: tuple[str, ...] | None = option(
-        None,
-        kinds.some_of(QUESTIONS, "question"),
-        f"Questions whose headline ratios are primary: {', '.join(QUESTIONS)} (by default "
-        f"{' and '.join(PRIMARY_QUESTIONS)}).",
-    )
     headline_blocks: int | None = option(
         None,
         kinds.count_up_to(kinds.MOST),
         "How many blocks follow the others, of the groups that have headline ratios alone.",
     )
-    warmup_s: float = option(0.3, kinds.SECONDS_OR_NONE, "Length of the warm-up before the window.")
     workloads: tuple[WorkloadEntry, ...]
     application: ApplicationNote | None = None
     source: str = ""

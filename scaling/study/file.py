@@ -112,7 +112,7 @@ def said_in(document: Mapping[str, Any]) -> dict[str, Any]:
         return {key: value for key, value in given.items() if value or key not in ENTRY_LISTS}
 
     entries = [known(entry, [*ENTRY, "parameters"]) for entry in document["workloads"]]
-    return known(document, OPTIONS) | {"workloads": entries}
+    return known(document, ["name", *OPTIONS]) | {"workloads": entries}
 
 
 def read_study(text: str, source: str) -> StudyFile:
