@@ -275,16 +275,9 @@ def ratios(title: str, caption: str, rows: pd.DataFrame, colours: Mapping[str, s
     with mpl.rc_context(RC):
         figure = sheet(HEAD_IN + ROW_IN * len(names) * (1.6 if is_shared else 1))
         axes = figure.subplots()
-        axes.axvline(1, color=FAINT, zorder=0)
-        axes.hlines(places, rows["low"], rows["high"], color=shown, lw=1.6)
-        axes.scatter(rows["ratio"], places, color=shown, s=MEDIAN_SIZE, zorder=3)
-        axes.set(xscale="log", ylim=(0.3 - len(names), 0.7))
+        _intervals(axes, rows, places, shown)
+        axes.set(ylim=(0.3 - len(names), 0.7))
         axes.set_yticks(-np.arange(len(names)), names)
-        axes.grid(visible=False, axis="y")
-        axes.grid(visible=True, axis="x")
-        axes.set_xticks(_ratio_ticks(rows["low"].min(), rows["high"].max()))
-        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}×"))
-        axes.xaxis.set_minor_formatter(NullFormatter())
         if is_shared:
             key = [line_key(str(arm), color=colours.get(str(arm), QUIET)) for arm in arms]
             with_key(figure, title, key)
@@ -301,6 +294,21 @@ def ratios(title: str, caption: str, rows: pd.DataFrame, colours: Mapping[str, s
         for row in rows.itertuples(index=False)
     )
     return Picture(figure, _said("Ratios with their intervals.", lines))
+
+
+def _intervals(
+    axes: Axes, rows: pd.DataFrame, places: Any, colours: Sequence[str], share: float = APART
+) -> None:
+    """Ratios on a logarithmic axis: medians with their intervals, one place below the other."""
+    axes.axvline(1, color=FAINT, zorder=0)
+    axes.hlines(places, rows["low"], rows["high"], color=colours, lw=1.6)
+    axes.scatter(rows["ratio"], places, color=colours, s=MEDIAN_SIZE, zorder=3)
+    axes.set_xscale("log")
+    axes.grid(visible=False, axis="y")
+    axes.grid(visible=True, axis="x")
+    axes.set_xticks(_ratio_ticks(rows["low"].min(), rows["high"].max(), share))
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}×"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
 
 
 def _ratio_ticks(low: float, high: float, share: float = APART) -> list[float]:
@@ -323,18 +331,11 @@ def columns(title: str, caption: str, rows: pd.DataFrame) -> Picture:
             own = rows[rows["panel"] == panel]
             places = -np.array([names.index(name) for name in own["name"]])
             shown = [TONES[tone] for tone in own["tone"]]
-            axes.axvline(1, color=FAINT, zorder=0)
-            axes.hlines(places, own["low"], own["high"], color=shown, lw=1.6)
-            axes.scatter(own["ratio"], places, color=shown, s=MEDIAN_SIZE, zorder=3)
+            _intervals(axes, own, places, shown, 3 * APART / 2)
             for place, said, colour in zip(places, own["said"], shown, strict=True):
                 at = {"xycoords": axes.get_yaxis_transform(), "color": colour, "fontsize": 6.8}
                 axes.annotate(said, (0.02, place + 0.22), va="bottom", **at)
-            axes.set(title=panel, xscale="log")
-            axes.set_xticks(_ratio_ticks(own["low"].min(), own["high"].max(), 3 * APART / 2))
-            axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}×"))
-            axes.xaxis.set_minor_formatter(NullFormatter())
-            axes.grid(visible=True, axis="x")
-            axes.grid(visible=False, axis="y")
+            axes.set(title=panel)
         every[0].set(ylim=(0.5 - len(names), 0.8))
         every[0].set_yticks(-np.arange(len(names)), names)
         with_key(figure, title, [])
