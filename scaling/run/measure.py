@@ -47,6 +47,7 @@ from scaling.journal.identity import OWN, choose, identity_of
 from scaling.journal.record import (
     SCHEMA,
     ArmRecord,
+    Calibration,
     CeilingLine,
     Description,
     Environment,
@@ -280,11 +281,10 @@ def prepared(
         wanted = replace(wanted, group=group_for(study))
         arms = prepare_arms(study.arms, wanted, str(path), own, say)
         topology = read_topology()
-        descriptions = {name: arm.description for name, arm in arms.items()}
         limit_bytes = memory_limit_bytes()
         make = partial(
             make_plan,
-            descriptions=descriptions,
+            descriptions={name: arm.description for name, arm in arms.items()},
             topology=topology,
             open_files=open_files_limit(),
             ports=local_ports(),
@@ -292,8 +292,7 @@ def prepared(
             free_bytes=MOST_MEMORY * min(psutil.virtual_memory().available, limit_bytes),
             alone=CANNOT_STOP,
         )
-        time_s = study.time_s
-        plan = make(study) if time_s is None else fitted(study, time_s, topology, make)
+        plan = make(study) if study.time_s is None else fitted(study, study.time_s, topology, make)
         plan.require_cells()
         yield Prepared(
             plan=plan,
@@ -334,13 +333,7 @@ def measure(ready: Prepared, output: Path | None, display: Display, *, again: bo
 
         def begin(head: StudyLine) -> StudyLine:
             made = calibrate(asked, executor, display)
-            plan = asked.at_rates(made)
-            return msgspec.structs.replace(
-                head,
-                calibrations=made,
-                runs_per_block=len(plan.slots),
-                headline_runs=plan.headline_runs,
-            )
+            return _calibrated(head, made, asked.at_rates(made))
 
         journal, notes = choose(folder_of(asked, output), first, is_done, begin, ready.own_in_words)
         begun = journal.head or first
@@ -353,6 +346,16 @@ def measure(ready: Prepared, output: Path | None, display: Display, *, again: bo
             execute = executor(plan, journal.ceilings)
             drive(plan, journal, execute.together, judge, display, extra)
     return journal.path.parent
+
+
+def _calibrated(head: StudyLine, made: list[Calibration], plan: Plan) -> StudyLine:
+    """The first line with the rates of a study, and how many runs `plan` has at these."""
+    return msgspec.structs.replace(
+        head,
+        calibrations=made,
+        runs_per_block=len(plan.slots),
+        headline_runs=plan.headline_runs,
+    )
 
 
 def services_of(ready: Prepared, note: Say = lambda _: None) -> Services:
