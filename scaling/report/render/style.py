@@ -4,7 +4,7 @@ The palette is seaborn's `colorblind` (after B. Wong, Nature Methods 8, 441, 201
 lines say the same again for those who cannot distinguish the colours. It is written out here, and
 a test compares it: seaborn imports `scipy.stats`, which takes longer than drawing five plots. Sizes
 are chosen for a README column of 830 px, which is WIDTH_IN at 100 dpi; PNG files hold twice as many
-pixels. Fonts, lines and axes are in `scaling.mplstyle`.
+pixels. Fonts, lines and axes are in the style file beside it.
 """
 
 from collections.abc import Iterable
