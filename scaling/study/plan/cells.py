@@ -278,23 +278,19 @@ def make_plan(
     """Settle the study and list its cells, in the study's own order.
 
     `descriptions` has the `--describe` document of each arm's environment, by the arm's name.
-    `open_files` is how many a process may have at most, and `ports` how many an address has for
-    connections to one port of another; None where there is no limit. No cell keeps
-    more than the machine's `memory_bytes`, and a group of cells that are measured in turn needs no
+    Limits of the machine are as in `Limits`. A group of cells that are measured in turn needs no
     more than `free_bytes`; `alone` is why there can be no groups here, if so.
 
     Raises:
         UsageError: a name that no arm knows, a parameter that does not fit, an overload that
             cannot be made, or workers that are to be pinned where they cannot be.
     """
-    settled = settle(study, descriptions, worker_counts(topology))
-    asked = without_controls(settled, descriptions)
+    asked = without_controls(settle(study, descriptions, worker_counts(topology)), descriptions)
     study = with_controls(asked, descriptions, topology.usable_cores)
     cpus = cpu_order(topology) if study.pin else ()
     limits = Limits(open_files, ports, memory_bytes)
     found = list(possible_cells(study, descriptions, topology, limits))
-    cells = distinct(found)
-    own = distinct(possible_cells(asked, descriptions, topology, limits))
+    cells, own = map(distinct, (found, possible_cells(asked, descriptions, topology, limits)))
     for cell in own:
         require_possible_overload(cell, study.window_s)
     workloads = {entry.name: facts_of(entry.name, descriptions) for entry in study.workloads}

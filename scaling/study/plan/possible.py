@@ -29,7 +29,10 @@ from scaling.study.plan.refusals import (
 
 
 class Limits(NamedTuple):
-    """Of a machine: open files of a process, ports of an address, and bytes of memory."""
+    """Of a machine: how many `open_files` a process may have at most, how many `ports` an address
+    has for connections to one port of another (None: no limit), and bytes of memory: no cell keeps
+    more of it than the plan allows (`scaling.study.plan.refusals`).
+    """
 
     open_files: int | None
     ports: int | None
