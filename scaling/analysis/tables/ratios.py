@@ -320,7 +320,8 @@ def doubts_of(found: pd.DataFrame, table: pd.DataFrame) -> set[str]:
 
     A capacity is of cells at several rates, so those of any of them are in doubt for it.
     """
-    equal = found[(found["question"] == EQUAL_CELLS) & found["word"].map(is_proven)]
+    proven = found["word"].map(is_proven).astype(bool)
+    equal = found[(found["question"] == EQUAL_CELLS) & proven]
     loaded = equal[(table.loc[equal["of"], "rate"] > 0).to_numpy()]
     without = table["cell"].map(lambda cell: Parameters.of(without_rate(cell).parameters).text)
     return {*_about(equal, table), *_about(loaded, table.assign(parameters=without))}

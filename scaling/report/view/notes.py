@@ -79,7 +79,7 @@ def controls_that_help(study: Study) -> str:
     ratios = study.ratios[
         (study.ratios["question"] == "setting") & (study.ratios["measure"] == THROUGHPUT)
     ]
-    better = ratios[ratios["word"].map(side_of) > 0]
+    better = ratios[ratios["word"].map(side_of).astype(int) > 0]
     # The question leaves out the last setting.
     added = {arm: str(arm).rpartition("+")[2] for arm in better["arm"].unique()}
     arms = [arm for arm, name in added.items() if name in SETTINGS and SETTINGS[name].control]
