@@ -4,12 +4,14 @@ They come from a file of JSON Lines, from one that a browser has saved, or from 
 own schema. The generator sends them under load; where one client is enough, `send` does.
 """
 
+import contextlib
 import hashlib
 import http.client
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from codecs import BOM_UTF8
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -62,9 +64,21 @@ def read_requests_file(
         return sendable(*requests_in_har(file, host), say)
     if host:
         raise UsageError(f"--host {host}: {file.name} has no hosts, only a .har file has")
-    requests = json.loads(_by_the_generators_rules(READ, str(file)))
+    try:
+        requests = json.loads(_by_the_generators_rules(READ, str(file)))
+    except UsageError as refused:
+        raise UsageError(hide(str(refused), secrets_in(_objects_in(file)))) from None
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
     return requests, Sent(count=len(requests), sha256=digest)
+
+
+def _objects_in(file: Path) -> Iterator[dict[str, Any]]:
+    """The objects of a file that was refused, whatever is wrong with them."""
+    with contextlib.suppress(OSError):
+        for line in file.read_bytes().removeprefix(BOM_UTF8).splitlines():
+            with contextlib.suppress(ValueError, RecursionError):
+                if isinstance(found := json.loads(line), dict):
+                    yield found
 
 
 def sendable(

@@ -159,7 +159,7 @@ def without_words(text: str) -> str:
 def _named(request: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Names and values of all that is secret in a request."""
     headers = request.get("headers", {})
-    for name, value in headers.items():
+    for name, value in headers.items() if isinstance(headers, dict) else ():
         if not isinstance(value, str):  # of a request that the generator refuses
             continue
         if name.lower() == "cookie":
@@ -172,9 +172,11 @@ def _named(request: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             if credentials:
                 yield scheme, credentials
                 yield from _basic(scheme, credentials)
-    query = request.get("path", "").partition("?")[2].partition("#")[0]
-    pairs = parse_qsl(query, keep_blank_values=True)
-    pairs += _fields(request.get("body", ""))
+    query = str(request.get("path") or request.get("websocket")).partition("?")[2]
+    pairs = parse_qsl(query.partition("#")[0], keep_blank_values=True)
+    for texts in map(request.get, ("body", "json", "send", "receive")):
+        for text in texts if isinstance(texts, list) else [texts]:
+            pairs += _fields(text)
     yield from ((name, value) for name, value in pairs if value and NAMES.search(name))
 
 
@@ -187,10 +189,10 @@ def _basic(scheme: str, credentials: str) -> Iterator[tuple[str, str]]:
             yield "password", pair.partition(":")[2]
 
 
-def _fields(body: str) -> list[tuple[str, str]]:
-    """Names and texts in a body: of JSON, or of a form."""
+def _fields(body: Any) -> list[tuple[str, str]]:
+    """Names and texts in a body or a message: of JSON, or of a form."""
     try:
-        return list(_texts("", json.loads(body)))
+        return list(_texts("", json.loads(body) if isinstance(body, str) else body))
     except (ValueError, RecursionError):
         return parse_qsl(body)
 

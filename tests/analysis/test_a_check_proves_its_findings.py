@@ -5,11 +5,14 @@ Where nobody listens any more, the client ends with the reason; a hang names the
 """
 
 import faulthandler
+import json
 import random
 import socket
 import tempfile
 import threading
+import time
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import ClassVar
 
@@ -22,9 +25,10 @@ from scaling.analysis.check.findings import Seen
 from scaling.base.models import PROCESSES
 from scaling.journal.beside import AppCheck, Kind
 from scaling.journal.record import GilStates
-from scaling.run.check import runs
+from scaling.run.check import connection, runs
 from scaling.run.check.application import Check, causes_by_trying, check_application
 from scaling.run.check.client import CheckClient, Sending, always
+from scaling.run.check.connection import DONE, Connection
 from scaling.run.check.one_loop import AppCheckError
 from scaling.run.child import Child, Ending, Run
 from scaling.run.load_client import LoadError
@@ -171,6 +175,68 @@ def test_a_refused_connection_is_a_missing_answer() -> None:
         client.send_all([f"http://127.0.0.1:{port}"])
     (answer,) = client.sequence
     assert "no answer: ConnectionRefusedError" in answer.failure
+
+
+def test_only_the_first_answer_must_have_what_is_saved() -> None:
+    """One that has been used up, or comes once, is no fault of the file."""
+
+    class Once(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        tokens: ClassVar = iter(["abcd"])
+
+        def do_GET(self) -> None:
+            body = json.dumps(dict.fromkeys(["token"], next(self.tokens, None))).encode()
+            self.send_response(200)
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Once) as server:
+        threading.Thread(target=server.serve_forever).start()
+        request = {"path": "/", "save": {"token": "/token"}}
+        client = CheckClient([request], Sending(worker_of=always(0), together_s=0.05))
+        again = CheckClient([request], Sending(worker_of=always(0)))
+        for each in (client, again):
+            each.send_all([f"http://127.0.0.1:{server.server_port}"])
+        server.shutdown()
+    assert (client.given_up, client.unsaved) == (False, {})
+    assert again.unsaved == {0: "the answer has nothing at /token to save"}
+
+
+def test_a_websocket_that_cannot_be_asked_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, theirs = socket.socketpair()
+    theirs.close()
+    monkeypatch.setattr(socket, "create_connection", lambda *_: ours)
+    Connection("http://127.0.0.1:1", 1.0).send({"websocket": "/"})
+    assert ours.fileno() == -1
+
+
+def test_of_a_long_stream_only_what_is_new_is_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = [b"data: a\n\n"] * 99 + [b"data: [DO", b"NE]\n\n"]
+    found: list[object] = []
+
+    class Counted:
+        def search(self, body: bytes, new: int) -> object:
+            assert len(body) - new < 30
+            found.append(DONE.search(body, new))
+            return found[-1]
+
+    monkeypatch.setattr(connection, "DONE", Counted())
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        asking = Connection(f"http://127.0.0.1:{server.getsockname()[1]}", 2.0)
+        asking.send({"path": "/"})
+        accepted, _ = server.accept()
+        with accepted:
+            accepted.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n")
+            accepted.sendall(b"Transfer-Encoding: chunked\r\n\r\n")
+            accepted.sendall(b"".join(b"%x\r\n%b\r\n" % (len(each), each) for each in parts))
+            answer = asking.answer({"path": "/"}, time.monotonic() + 2)
+        asking.close()
+    assert answer.body == b"".join(parts)
+    assert [each is not None for each in found] == [False] * (len(found) - 1) + [True]
 
 
 APPLICATION = "import threading\ndef wait(event, ready):\n    ready.set()\n    event.wait()\n"

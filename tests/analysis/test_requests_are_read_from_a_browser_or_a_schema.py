@@ -331,6 +331,10 @@ TOKEN = "eyJhbGciOi.Jzb21l"
         ({"path": "/a?password=open%20sesame"}, "open%20sesame"),
         ({"body": '{"user": {"password": "open sesame"}}'}, "open sesame"),
         ({"body": "user=me&csrf_token=a%2Bbcdef"}, "a+bcdef"),
+        ({"websocket": f"/ws?token={TOKEN}"}, TOKEN),
+        ({"websocket": "/ws", "send": ["a", f'{{"token": "{TOKEN}"}}']}, TOKEN),
+        ({"websocket": "/ws", "receive": [f'{{"token": "{TOKEN}"}}']}, TOKEN),
+        ({"websocket": "/ws", "send": [f"token={TOKEN}"], "receive": 2}, TOKEN),
     ],
 )
 def test_a_secret_is_found_and_hidden(request_: dict[str, Any], secret: str) -> None:
@@ -349,6 +353,24 @@ def test_a_secret_is_found_and_hidden(request_: dict[str, Any], secret: str) -> 
 )
 def test_a_secret_is_found_in_odd_requests(request_: dict[str, Any], secret: str) -> None:
     assert secret in secrets_in([request_])
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"path": f"/a b?token={TOKEN}"},
+        {"websocket": f"ws?token={TOKEN}"},
+        {"headers": {"authorization": [f"Bearer {TOKEN}"]}},
+        {"headers": [["authorization", TOKEN]]},
+        {"body": {"password": TOKEN}},
+    ],
+)
+def test_a_refused_line_is_said_without_its_secrets(line: dict[str, Any], tmp_path: Path) -> None:
+    file = tmp_path / "requests.jsonl"
+    file.write_text(f'{{"path": "/"}}\n{json.dumps(line)}\n')
+    with pytest.raises(UsageError, match="line 2: ") as refused:
+        read_requests_file(file)
+    assert TOKEN not in str(refused.value)
 
 
 def test_a_short_value_is_hidden_beside_its_name() -> None:

@@ -16,11 +16,16 @@ from typing import Any
 
 import pytest
 import uvicorn
+from websockets.frames import Frame
+from websockets.http11 import Request
+from websockets.server import ServerProtocol
 
 from tests.applications.live import Desk, create_app
 from tests.support.children import captured, environment
 from tests.support.servers import generator_command
 from tests.support.waiting import wait_until
+from workers.services.load.lane import BUFFER, Lane, Message, Opening
+from workers.services.load.websocket_connection import WebSocketConnection
 
 pytestmark = [pytest.mark.slow, pytest.mark.one_build]
 
@@ -155,6 +160,56 @@ def test_each_pass_through_the_file_has_a_websocket_of_its_own(
     assert found["errors"] == {}
     logins = Counter(path for each in desk.asked.values() for path in each)["/login"]
     assert logins - 4 <= desk.opened <= logins
+
+
+class Written(asyncio.Transport):
+    """Keeps what a client writes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.data = b""
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        pass
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        self.data += data
+
+
+def no_connection(lane: Lane) -> asyncio.Future[None]:
+    raise AssertionError("it is open")
+
+
+class Greeted(Lane):
+    """Sends its second message as soon as the first is answered."""
+
+    def answered(self, error: str, *, reusable: bool, declined: bool = False) -> None:
+        if self.connection and self.message is self._messages[0]:
+            self.message = self._messages[1]
+            self.connection.send(self.message)
+
+
+def test_each_message_is_sent_once_where_a_greeting_comes_with_the_head() -> None:
+    opening = Opening("127.0.0.1:9", "/ws")
+    messages = [
+        Message(b"", None, False, opening=opening, sends=[each]) for each in (b"one", b"two")
+    ]
+    lane = Greeted(messages, no_connection, keepalive=True)
+    lane.connection = client = WebSocketConnection(lane)
+    server, written = ServerProtocol(), Written()
+    client.connection_made(written)
+    client.send(messages[0])
+    server.receive_data(written.data)
+    (asked,) = server.events_received()
+    assert isinstance(asked, Request)
+    server.send_response(server.accept(asked))
+    server.send_text(b"hello")
+    came, written.data = b"".join(server.data_to_send()), b""
+    BUFFER[: len(came)] = came
+    client.buffer_updated(len(came))
+    server.receive_data(written.data)
+    frames = [each for each in server.events_received() if isinstance(each, Frame)]
+    assert [each.data for each in frames] == [b"one", b"two"]
 
 
 @pytest.mark.parametrize(

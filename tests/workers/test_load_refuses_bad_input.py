@@ -13,6 +13,7 @@ from workers.services.load.__main__ import main
 from workers.services.load.coordinator import checked_instants
 from workers.services.load.request import Request
 from workers.services.load.requests_list import read_requests
+from workers.services.load.sequence import filled, needs_values, saved_names
 from workers.services.load.targets import BadInputError, parse_target
 
 pytestmark = pytest.mark.one_build
@@ -196,7 +197,7 @@ def test_json_is_sent_as_the_body_with_its_content_type(tmp_path: Path) -> None:
         ('\ufeff{"path": "/"}', "not JSON"),  # a mark in the middle of a file is none
         ('{"version": "1.0"}', "unknown key 'version'"),
         ('{"status": 99}', "not from 200 to 599"),
-        ('{"body": {}}', 'body must be a text, not {}; "json" takes objects and lists'),
+        ('{"body": {}}', 'body must be a text, not an object; "json" takes objects and lists'),
         ('{"body": "", "json": 1}', "body and json exclude each other"),
         ('{"line": 3}', "unknown key 'line'"),
         ('{"save": {"a-b": "/x"}}', "'a-b' is not a name of letters, digits and _"),
@@ -220,7 +221,8 @@ def test_json_is_sent_as_the_body_with_its_content_type(tmp_path: Path) -> None:
         ('{"save": {"a": "/a"}, "path": "/{a}"}', '{a}: no request before it has "save"'),
         ('{"save": {"a": "/a"}, "weight": 2}', "weight: requests are sent in order where one has"),
         ('{"save": {"a": "/a"}, "background": true}', "background: requests are sent in order"),
-        ('{"save": {"a": "/a"}, "body": "{b}"}', '{b}: no request before it has "save"'),
+        ('{"save": {"a": "/a"}, "headers": {"b": "{b}"}}', '{b}: no request before it has "save"'),
+        ('{"save": {"a": "/a"}, "body": "{a}"}', '{a}: no request before it has "save"'),
     ],
 )
 def test_a_bad_line_is_named(tmp_path: Path, line: str, reason: str) -> None:
@@ -237,6 +239,19 @@ def test_braces_have_no_meaning_where_nothing_is_saved(tmp_path: Path) -> None:
     file = tmp_path / "requests.jsonl"
     file.write_text('{"body": "{me{name}}", "headers": {"a": "{b}"}}')
     assert read_requests(str(file))[0].body == "{me{name}}"
+
+
+def test_in_bodies_names_that_are_saved_alone_have_a_meaning(tmp_path: Path) -> None:
+    body = "{ me {id} as {token} }"
+    file = tmp_path / "requests.jsonl"
+    first = {"method": "POST", "body": "{ me {id} }", "save": {"token": "/token"}}
+    second = {"method": "POST", "body": body}
+    talk = {"websocket": "/", "send": ["{id}"]}
+    file.write_text("\n".join(map(json.dumps, (first, second, talk))))
+    requests = read_requests(str(file))
+    names = saved_names(requests)
+    assert [needs_values(each, names) for each in requests] == [False, True, False]
+    assert filled(requests[1], {"token": "abc"}).body == "{ me {id} as abc }"
 
 
 def test_what_follows_must_be_sent_over_http(tmp_path: Path) -> None:

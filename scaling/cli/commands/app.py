@@ -93,8 +93,9 @@ class Sent:
         Path | None,
         _option(
             'Requests, one JSON object a line: {"method": "POST", "path": "/a", "json": {}}. '
-            "Other keys: headers, body, status, weight. Or a browser's .har file, or openapi: "
-            "the GET paths of its own schema. By default GET / alone.",
+            "Other keys: headers, body, status, weight, save, websocket, send, receive. "
+            "Or a browser's .har file, or openapi: the GET paths of its own schema. By default "
+            "GET / alone.",
             "FILE",
             LOAD,
         ),

@@ -77,7 +77,9 @@ class CheckClient(Client):
         self._killed = False
         self._kept_bytes = 0
         self._answers: list[dict[Answer, None]] = [{} for _ in requests]
-        self.unsaved: dict[int, str] = {}  # by the place of a request: what its answer has not
+        self.unsaved: dict[
+            int, str
+        ] = {}  # by the place of a request: what its first answer has not
         self._cookies = CookieJar()
         self._values: dict[str, str] = {}  # that were saved last
         self._secrets: set[str] = set()
@@ -210,7 +212,8 @@ class CheckClient(Client):
             self._values |= found
             self._secrets.update(found.values())
         except NothingThereError as nothing:
-            self.unsaved.setdefault(place, str(nothing))
+            if len(self.sequence) < len(self._requests):  # a later answer may be another one
+                self.unsaved[place] = str(nothing)
         kept = self._answers[place]
         if answer not in kept and len(kept) < KEPT and self._kept_bytes < KEPT_BYTES:
             kept[answer] = None

@@ -22,6 +22,7 @@ CHUNK_BYTES = 65_536
 SWITCHED = 101  # the status of an answer that makes a WebSocket of a connection
 EVENTS = "text/event-stream"
 DONE = re.compile(rb"(?:^|[\r\n])data: ?\[DONE\][\r\n]")  # the last event of a stream
+DONE_BYTES = len(b"\ndata: [DONE]\n")
 DONE_S = 0.25  # from it to the end of the stream
 
 type RequestDocument = Mapping[str, Any]
@@ -109,27 +110,28 @@ def _read(connection: http.client.HTTPConnection, deadline: float) -> Answer:
         sock.settimeout(_left_s(deadline))
     response = connection.getresponse()
     is_stream = (response.getheader("content-type") or "").startswith(EVENTS)
-    body = b""
+    body = bytearray()
     done = False
     try:
         while part := response.read1(CHUNK_BYTES):
             body += part
-            if is_stream and not done and DONE.search(body):
+            new = max(0, len(body) - len(part) - DONE_BYTES)
+            if is_stream and not done and DONE.search(body, new):
                 done, deadline = True, time.monotonic() + DONE_S
             if time.monotonic() > deadline:
                 raise TimeoutError
             if sock and not response.isclosed():
                 sock.settimeout(_left_s(deadline))
         if response.length:
-            raise http.client.IncompleteRead(body)
+            raise http.client.IncompleteRead(bytes(body))
     except TimeoutError:
         if not done:
             raise (_EndlessError if body else TimeoutError) from None
         connection.close()
     except http.client.IncompleteRead:
-        raise http.client.IncompleteRead(body) from None
+        raise http.client.IncompleteRead(bytes(body)) from None
     headers = tuple((name.lower(), value) for name, value in response.getheaders())
-    return Answer(status=response.status, headers=headers, body=body)
+    return Answer(status=response.status, headers=headers, body=bytes(body))
 
 
 # ---------------------------------------------------------------------------------------- websocket
@@ -157,7 +159,11 @@ class _WebSocket:
                 asked.headers[name] = value
         self._sock = socket.create_connection((host, port), limit_s)
         self._protocol.send_request(asked)
-        self._flush()
+        try:
+            self._flush()
+        except OSError:
+            self._sock.close()
+            raise
 
     def answer(self, deadline: float) -> Answer:
         """The messages that come, those of JSON by value; without a WebSocket, what comes instead.

@@ -9,7 +9,13 @@ from collections.abc import Sequence
 from workers.services.load.lane import Lane, Open
 from workers.services.load.part import message_of
 from workers.services.load.request import Request
-from workers.services.load.sequence import NothingThereError, filled, needs_values, saved
+from workers.services.load.sequence import (
+    NothingThereError,
+    filled,
+    needs_values,
+    saved,
+    saved_names,
+)
 from workers.services.load.tally import Window
 from workers.services.load.targets import Target
 
@@ -23,8 +29,9 @@ class InOrder(Lane):
         self, requests: Sequence[Request], target: Target, open_one: Open, *, keepalive: bool
     ) -> None:
         # Those that need no value are made once; the first never needs one.
+        names = saved_names(requests)
         self._ready = [
-            None if needs_values(each) else message_of(each, target, keepalive=keepalive)
+            None if needs_values(each, names) else message_of(each, target, keepalive=keepalive)
             for each in requests
         ]
         assert self._ready[0]

@@ -39,6 +39,8 @@ TYPES: Mapping[str, tuple[type | tuple[type, ...], str]] = {  # and what they ar
     "send": (list, "a list"),
     "receive": ((int, list), "a whole number or a list"),
 }
+# What values are called that may be secrets; others are shown.
+KINDS: Mapping[object, str] = {str: "a text", list: "a list", dict: "an object"}
 OF_WEBSOCKETS = ("send", "receive")
 WITH_WEBSOCKET = ("websocket", *OF_WEBSOCKETS, "headers", "weight", "background", "save")
 
@@ -123,16 +125,20 @@ def request_from(document: Any, place: str, line: int = 0) -> Request:
         kind, words = TYPES[name]
         if not isinstance(value, kind) or (isinstance(value, bool) and kind not in (bool, object)):
             hint = '; "json" takes objects and lists' if name == "body" else ""
-            raise BadInputError(f"{place}: {name} must be {words}, not {value!r}{hint}")
+            raise BadInputError(f"{place}: {name} must be {words}, not {_kind(value)}{hint}")
     for name, value in document.get("headers", {}).items():
         if not isinstance(value, str):
-            raise BadInputError(f"{place}: header {name} must be a text, not {value!r}")
+            raise BadInputError(f"{place}: header {name} must be a text, not {_kind(value)}")
     if problem := _problem_of_websocket(document) or problem_of_saving(document.get("save", {})):
         raise BadInputError(f"{place}: {problem}")
     request = Request(**_as_texts(_json_as_body(document, place)), line=line)
     if problem := _problem(request):
         raise BadInputError(f"{place}: {problem}")
     return request
+
+
+def _kind(value: Any) -> str:
+    return KINDS.get(type(value), repr(value))
 
 
 def _problem_of_websocket(document: Mapping[str, Any]) -> str:

@@ -2,12 +2,13 @@
 
 `"save": {"token": "/data/token"}` keeps a part of the answer: by a JSON pointer (RFC 6901) into its
 body, or its last message, by `header:NAME` or by `cookie:NAME`. `{token}` stands for it in the
-path, headers, body and messages of later requests.
+path, headers, body and messages of later requests. In bodies and messages, braces around a name
+that no request saves have no meaning: GraphQL has such ones.
 """
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 from urllib.parse import quote, quote_plus
@@ -54,13 +55,12 @@ def problem_of_saving(save: Mapping[str, Any]) -> str:
 def problem_of_sequence(requests: Sequence[Request]) -> tuple[Request, str] | None:
     """The first request that cannot be sent in order, and why; None if all can.
 
-    Braces in headers and bodies have no meaning where no request saves anything.
+    Braces in headers have no meaning where no request saves anything.
     """
-    in_order = is_sequence(requests)
+    in_order, names = is_sequence(requests), saved_names(requests)
     known: set[str] = set()
     for request in requests:
-        texts = _texts(request) if in_order else (request.websocket or request.path or "",)
-        for name in (found[1] for text in texts for found in PLACEHOLDER.finditer(text)):
+        for name in _needed(request, names) if in_order else _in(_path(request)):
             if name not in known:
                 return request, f'{{{name}}}: no request before it has "save" with {name!r}'
         if in_order and (request.weight != 1 or request.background):
@@ -75,15 +75,29 @@ def is_sequence(requests: Sequence[Request]) -> bool:
     return any(each.save for each in requests)
 
 
-def _texts(request: Request) -> Iterator[str]:
-    yield request.websocket or request.path or ""
-    yield from request.headers.values()
-    yield from (request.body, *request.send)
+def saved_names(requests: Sequence[Request]) -> set[str]:
+    """The names of all that is saved."""
+    return {name for each in requests for name in each.save}
 
 
-def needs_values(request: Request) -> bool:
-    """Whether something of earlier answers stands in it."""
-    return any(map(PLACEHOLDER.search, _texts(request)))
+def needs_values(request: Request, names: Collection[str]) -> bool:
+    """Whether something of earlier answers stands in it; `names` are those that are saved."""
+    return any(True for _ in _needed(request, names))
+
+
+def _needed(request: Request, names: Collection[str]) -> Iterator[str]:
+    for text in (_path(request), *request.headers.values()):
+        yield from _in(text)
+    for text in (request.body, *request.send):
+        yield from (name for name in _in(text) if name in names)
+
+
+def _path(request: Request) -> str:
+    return request.websocket or request.path or ""
+
+
+def _in(text: str) -> Iterator[str]:
+    return (found[1] for found in PLACEHOLDER.finditer(text))
 
 
 # -------------------------------------------------------------------------------------------- saved
@@ -137,14 +151,15 @@ def _at(pointer: str, body: bytes) -> str | None:
 def filled(request: Request, values: Mapping[str, str]) -> Request:
     """The request with saved values, each written as its place takes it.
 
-    Raises:
-        KeyError: a value is not there.
+    A name without a value stays as it is.
     """
     kind = next((v for name, v in request.headers.items() if name.lower() == "content-type"), "")
     of_body = _in_json if "json" in kind else quote_plus if kind.startswith(FORM) else str
 
     def put(text: str, written: Any) -> str:
-        return PLACEHOLDER.sub(lambda found: written(values[found[1]]), text)
+        return PLACEHOLDER.sub(
+            lambda found: written(values[found[1]]) if found[1] in values else found[0], text
+        )
 
     return replace(
         request,

@@ -5,7 +5,7 @@ An operation sends its messages at once, and ends with the last one that it wait
 
 import asyncio
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from websockets.client import ClientProtocol
 from websockets.frames import Frame, Opcode
@@ -42,6 +42,7 @@ class Frames:
             request.headers[MESSAGES] = str(receives)
         self._protocol.send_request(request)
         self._parts: list[bytes] = []
+        self.waiting: Sequence[bytes] = ()  # texts that are sent once it is a WebSocket
         self.answer: Response | None = None
 
     def to_send(self) -> bytes:
@@ -60,7 +61,8 @@ class Frames:
     def received(self, data: bytes) -> Iterator[bytes]:
         """The messages that are complete with these bytes; without any, the connection has ended.
 
-        There may be something `to_send` then.
+        There may be something `to_send` then. What is `waiting` comes before the first message: a
+        server may greet at once.
 
         Raises:
             Ended: it is no WebSocket, the server has closed it, or the bytes are no frames.
@@ -75,6 +77,8 @@ class Frames:
                 if event.status_code != SWITCHED:
                     raise Ended(f"status {event.status_code}")
                 self.answer = event
+                for text in self.waiting:
+                    protocol.send_text(text)
             elif isinstance(event, Frame) and event.opcode is Opcode.CLOSE:
                 raise Ended("closed")
             elif isinstance(event, Frame) and event.opcode not in (Opcode.PING, Opcode.PONG):
@@ -108,10 +112,9 @@ class WebSocketConnection(Reporting):
     def send(self, message: Message) -> None:
         """Send messages, at once or when it is a WebSocket; nothing is in flight."""
         self._message, self._came, self._begun = message, [], 0
-        if self._frames.answer:
-            self._send_messages(message)
-
-    def _send_messages(self, message: Message) -> None:
+        if not self._frames.answer:
+            self._frames.waiting = message.sends
+            return
         for text in message.sends:
             self._frames.message(text)
         self._flush()
@@ -139,8 +142,6 @@ class WebSocketConnection(Reporting):
         if frames.answer and not was_open:
             found = [(SETS, each) for each in frames.answer.headers.get_all(SETS)]
             self._lane.secrets.update(cookies(found).values())
-            if self._message:
-                self._send_messages(self._message)
 
     def _take(self, text: bytes) -> None:
         message = self._message
