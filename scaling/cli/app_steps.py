@@ -15,6 +15,7 @@ from scaling.base.console import say
 from scaling.base.errors import ScalingError, UsageError
 from scaling.journal.beside import AppCheck, write_check
 from scaling.report.check import finding_lines
+from scaling.run.app_requests import requirements_of
 from scaling.run.application_trial import (
     check_of,
     interface_of,
@@ -111,6 +112,8 @@ class AppSteps:
         study, needs = application_study(self.asked), self.needs
         if self.asked.interface == WSGI and not needs.pythons:
             needs = replace(needs, requirements=[*needs.requirements, WSGI_SERVER])
+        if more := [] if needs.pythons else requirements_of(self.requests):
+            needs = replace(needs, requirements=[*needs.requirements, *more])
         options = Options(study=study.values["name"], said=self.flags)
         with prepared(options, needs, self._note, study) as ready:
             yield replace(ready, requests=self.requests)

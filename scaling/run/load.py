@@ -117,13 +117,15 @@ class Generator(Client):
         self._closes_ns = 0
         self._cpu_s = 0.0
         self._stderr: IO[bytes] | None = None
-        # Nothing is saved unless requests say so; else it is known when there is a result.
-        saves = any(each.get("save") for each in program.requests)
-        self._secrets: set[str] | None = None if saves else set()
+        # Nothing is saved unless requests say so and are sent; else it is known with the result.
+        self._saves = any(each.get("save") for each in program.requests)
+        self._secrets: set[str] | None = set()
 
     @property
     def secrets(self) -> set[str] | None:
-        """What its result says that answers set and had; None before, where something is saved."""
+        """What its result says that answers set and had; None from when it sends until then, where
+        something is saved.
+        """
         return self._secrets
 
     def start(self) -> None:
@@ -182,6 +184,8 @@ class Generator(Client):
         asked = list(self._program.requests or requests)
         await self._send({"urls": list(urls), "requests": asked})
         await self._line(CONNECT_S + CONNECT_EACH_S * self._asked.connections)
+        if self._saves:
+            self._secrets = None
         self._cpus_found = cpus_of(each.pid for each in self._tree())
         if self._in_slices:
             await self._resume()

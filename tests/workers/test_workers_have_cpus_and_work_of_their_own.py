@@ -17,7 +17,7 @@ from tests.support.children import Own, finish, measured
 from tests.support.descriptions import description
 from tests.support.machines import TWO_NODES
 from tests.support.plans import flagged
-from workers.cell import Cell, CellError, read_cell
+from workers.cell import MIXED, Cell, CellError, read_cell
 from workers.host.models import MODELS, refusal
 
 pytestmark = pytest.mark.one_build
@@ -77,8 +77,9 @@ def test_where_nothing_can_be_pinned_the_plan_says_so() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("model", [model for model in MODELS if refusal(model) is None])
 def test_real_workers_are_found_on_the_cpus_that_they_were_given(model: str) -> None:
-    asked = [[CPUS[-1]], [CPUS[0]], CPUS[:2]]
-    cell = {"workload": "compute", "model": model, "workers": 3, "pinning": asked}
+    asked = [[CPUS[-1]], [CPUS[0]], CPUS[:2], [CPUS[0]]]
+    named = f"{model}:2" if model in MIXED else model
+    cell = {"workload": "compute", "model": named, "workers": 4, "pinning": asked}
     record = measured(cell)
     assert [worker.cpus for worker in record.workers] == asked
     if model == "threads":
