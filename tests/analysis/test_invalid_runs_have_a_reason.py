@@ -37,7 +37,9 @@ def flips_in_a_worker(run: RunLine) -> RunLine:
     """As under the model `processes`: the host is as it should be, one of its workers is not."""
     assert run.record is not None
     process = run.record.process
-    first, *others = [with_(each, process=process) for each in run.record.workers]
+    first, *others = [
+        with_(each, process=process, thread=(each.index, 0)) for each in run.record.workers
+    ]
     workers = [with_(first, process__gil=FLIPPED), *others]
     return with_(run, cell__model="processes", record__workers=workers)
 

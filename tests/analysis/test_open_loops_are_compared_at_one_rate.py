@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from scaling.analysis.gate import chosen
-from scaling.analysis.statistics.drift import drift
+from scaling.analysis.statistics.drift import OVER_TIME, drift
 from scaling.analysis.tables.derived import SPEEDUP
 from scaling.analysis.tables.pairs import EQUAL_CELLS
 from scaling.analysis.tables.study import Study
@@ -152,8 +152,8 @@ def test_a_machine_that_slows_down_is_found_by_cpu_time() -> None:
         return changing_ticks(used)(run)
 
     one = replace(STUDY, configurations=[FREE], rates=(400.0,), window_s=10.0, aa_pairs=False)
-    assert drift(replace(one, change=slower).frame).word == "slower"
-    assert drift(one.frame).word == "none"
+    assert drift(replace(one, change=slower).frame).at[OVER_TIME, "word"] == "slower"
+    assert drift(one.frame).at[OVER_TIME, "word"] == "none"
 
 
 def test_the_bound_of_few_cores_is_that_of_its_formula() -> None:

@@ -1,6 +1,5 @@
 """A runtime other than Python is an arm like any other: planned, judged and reported."""
 
-import json
 from dataclasses import replace
 
 import pytest
@@ -82,7 +81,7 @@ def test_it_is_planned_beside_pythons_and_what_is_absent_is_listed() -> None:
 
 def test_its_cells_have_the_parameters_of_pythons_and_no_control_is_asked_of_it() -> None:
     cells = with_runtimes().cells
-    assert len({json.dumps(c.parameters) for c in cells if c.workload == "spawn"}) == 1
+    assert len({c.parameters for c in cells if c.workload == "spawn"}) == 1
     assert {c.arm for c in cells if c.workload != "spawn"} == {"3.14t"}
     assert group_for(asked(STUDY)) == "child"  # its loop is in no package index
 

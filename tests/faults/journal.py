@@ -4,19 +4,18 @@ The study measures nothing: real plan, real journal, real driver, runs made up i
 """
 
 import os
+import pickle
 import random
 import signal
 from collections.abc import Callable, Collection, Iterator
 from itertools import count
 from pathlib import Path
 
-import msgspec
-
 from scaling.analysis.table.load import read_journal
 from scaling.base.console import new_console
 from scaling.base.errors import ScalingError
 from scaling.journal.file import FILE_NAME, JournalFile
-from scaling.journal.record import CeilingLine, Cell, RunLine
+from scaling.journal.record import CeilingLine, RunLine
 from scaling.machine.topology import Topology
 from scaling.run.progress import PlainLines
 from scaling.run.session import Batch, Done, drive
@@ -116,13 +115,15 @@ def killed(folder: Path, begun: bytes, number: int, place: float) -> Try:
     reading, writing = os.pipe()
     pid = os.fork()
     if not pid:
-        with os.fdopen(writing, "w", buffering=1) as said:
-            _kill_at(number, place)
-            do_study(folder, lambda key: print(msgspec.json.encode(key).decode(), file=said))
-        os._exit(0)
+        try:
+            with os.fdopen(writing, "w", buffering=1) as said:
+                _kill_at(number, place)
+                do_study(folder, lambda key: print(pickle.dumps(key).hex(), file=said))
+        finally:
+            os._exit(1)  # whatever happens: the caller is in the other process
     os.close(writing)
     with os.fdopen(reading) as told:
-        acknowledged = {msgspec.json.decode(line, type=tuple[int, Cell, int]) for line in told}
+        acknowledged = {pickle.loads(bytes.fromhex(line)) for line in told}
     _, status = os.waitpid(pid, 0)
     if os.waitstatus_to_exitcode(status) != -signal.SIGKILL:
         return wrong(f"the writer of line {number} was not killed: nothing was tried")
