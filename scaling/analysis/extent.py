@@ -28,21 +28,18 @@ class Extent:
     runs: int
     invalid: int
     minutes: float
+    block_s: float  # what the runs of a whole block take on average
 
     @property
     def date(self) -> str | None:
         """The day on which it was begun, such as `2026-11-21`."""
         return self.begun[:10] if self.begun else None
 
-    @property
-    def block_s(self) -> float:
-        """The time that the runs of a block take."""
-        return MINUTE_S * self.minutes / max(1, self.blocks)
-
 
 def extent(runs: pd.DataFrame, study: StudyLine) -> Extent:
     """The extent of a study."""
     took_s = runs["elapsed_s"].to_numpy(np.float64)
+    whole = (runs["block"] < study.study.get("blocks", np.inf)).to_numpy()
     last = (runs["at"] + pd.to_timedelta(runs["elapsed_s"], unit="s")).max()
     return Extent(
         begun=study.started_at,
@@ -51,6 +48,7 @@ def extent(runs: pd.DataFrame, study: StudyLine) -> Extent:
         runs=len(runs),
         invalid=int((~runs["valid"]).sum()),
         minutes=float(np.nansum(took_s)) / MINUTE_S,
+        block_s=float(np.nansum(took_s[whole])) / max(1, runs.loc[whole, "block"].nunique()),
     )
 
 

@@ -182,7 +182,7 @@ def _code(checks: pd.DataFrame, *, allow_open: bool) -> int:
 
 
 def _sentence(who: str, checks: pd.DataFrame, code: int) -> str:
-    """The outcome in one line: `gate: FAILS: 1 of 3 checks fails.`."""
+    """The outcome in one line: `gate: FAILS: of 3 checks 1 fails.`."""
     if checks.empty:
         return f"{who}: passes: no bound was stated; --max-loss 5% states one."
     counts = checks["outcome"].value_counts()

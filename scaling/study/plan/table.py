@@ -13,7 +13,6 @@ from scaling.base.formats import duration, listed, plural
 from scaling.builds.arms import switched
 from scaling.journal.record import Cell, ParameterValue, WorkloadFacts
 from scaling.study.controls import arms_with_controls, is_control
-from scaling.study.definition import Study
 from scaling.study.load import CALIBRATION_WINDOW_S, RATE, calibration_runs, rate_in_words
 from scaling.study.plan.cells import Plan
 from scaling.study.plan.groups import MIB, NOT_COMPARED
@@ -54,11 +53,12 @@ def plan_rows(plan: Plan) -> Iterator[list[str]]:
     for (cell, label), cells in alike.items():
         counts = ", ".join(dict.fromkeys(_count_in_words(plan, each) for each in cells))
         runs = [times[each] for each in cells]
-        known = [expected_s for expected_s in map(plan.expected_s, cells) if expected_s is not None]
-        seconds = sum(n * each_s for n, each_s in zip(runs, known, strict=False))
+        expected_s = [plan.expected_s(each) for each in cells]
+        is_finite = None in expected_s
+        seconds = sum(n * (each_s or 0) for n, each_s in zip(runs, expected_s, strict=True))
         yield [
             label, cell.arm, cell.loop, cell.model, cell.sizing, counts, str(sum(runs)),
-            duration(seconds) if len(known) == len(cells) else "finite",
+            "finite" if is_finite else duration(seconds),
         ]  # fmt: skip
 
 
@@ -118,15 +118,15 @@ def one_line(plan: Plan) -> str:
     refused = f"; {plural(left_out, 'combination')} left out" if left_out else ""
     return (
         f"{plan.study.name}: {plural(len(plan.cells), 'cell')}{and_pairs} in "
-        f"{blocks_in_words(plan.study)} = {plural(cost.runs, 'run')}{_in_words(cost)}{refused}"
+        f"{blocks_in_words(plan)} = {plural(cost.runs, 'run')}{_in_words(cost)}{refused}"
     )
 
 
-def blocks_in_words(study: Study) -> str:
+def blocks_in_words(plan: Plan) -> str:
     """`3 blocks and 9 of the headline groups alone`."""
-    alone = study.headline_blocks
+    alone = plan.study.headline_blocks if plan.headline_slots else 0
     more = f" and {alone:,} of the headline groups alone" if alone else ""
-    return f"{plural(study.blocks, 'block')}{more}"
+    return f"{plural(plan.study.blocks, 'block')}{more}"
 
 
 def _in_words(cost: Cost) -> str:
