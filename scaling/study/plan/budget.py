@@ -107,11 +107,10 @@ def fitted(study: Study, time_s: float, topology: Topology, make: Callable[..., 
         )
     plan = make(_with(study, asked, every[:kept], topology))
     chosen = replace(plan.study, blocks=blocks.whole, headline_blocks=blocks.headline or None)
-    plan = replace(plan, study=chosen)
     left_out = sorted(_own_counts(whole) - _own_counts(plan))
     without = f"N = {listed(map(str, left_out))} left out" if left_out else "no N left out"
-    note = f"fitted to {duration(time_s)}: {blocks_in_words(plan)}, {without}"
-    return replace(plan, fitted=note)
+    note = f"fitted to {duration(time_s)}: {blocks_in_words(*blocks)}, {without}"
+    return replace(plan, study=chosen, fitted=note)
 
 
 def _blocks_of(plan: Plan, time_s: float) -> tuple[Blocks, float]:

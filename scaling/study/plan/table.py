@@ -116,17 +116,18 @@ def one_line(plan: Plan) -> str:
     cost, pairs, left_out = cost_of(plan), len(plan.repeats), len(plan.refused)
     and_pairs = f" and {plural(pairs, 'A/A pair')}" if pairs else ""
     refused = f"; {plural(left_out, 'combination')} left out" if left_out else ""
+    alone = plan.study.headline_blocks if plan.headline_slots else 0
+    blocks = blocks_in_words(plan.study.blocks, alone)
     return (
         f"{plan.study.name}: {plural(len(plan.cells), 'cell')}{and_pairs} in "
-        f"{blocks_in_words(plan)} = {plural(cost.runs, 'run')}{_in_words(cost)}{refused}"
+        f"{blocks} = {plural(cost.runs, 'run')}{_in_words(cost)}{refused}"
     )
 
 
-def blocks_in_words(plan: Plan) -> str:
+def blocks_in_words(blocks: int, alone: int | None) -> str:
     """`3 blocks and 9 of the headline groups alone`."""
-    alone = plan.study.headline_blocks if plan.headline_slots else 0
     more = f" and {alone:,} of the headline groups alone" if alone else ""
-    return f"{plural(plan.study.blocks, 'block')}{more}"
+    return f"{plural(blocks, 'block')}{more}"
 
 
 def _in_words(cost: Cost) -> str:
