@@ -15,6 +15,7 @@ import random
 import statistics
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 import psutil
@@ -170,24 +171,25 @@ class Member[T]:
 
 
 def in_turn[T](
-    jobs: Sequence[Job[T]],
+    jobs: Callable[[ExitStack], Sequence[Job[T]]],
     window_s: float,
     source: random.Random,
 ) -> tuple[list[T], Disturbance]:
     """Do these runs in turn; return what they return, and what disturbed them all.
 
-    Each has `window_s` of slices. `source` says who is first. Whatever a job raises ends all of
-    them. If this process is stopped for long meanwhile, all are done again. What a run does out of
-    turn counts as a disturbance.
+    `jobs` makes them, and what they need until the end of the stack. Each has `window_s` of slices.
+    `source` says who is first. Whatever a job raises ends all of them. If this process is stopped
+    for long meanwhile, all are made and done again. What a run does out of turn counts as a
+    disturbance.
 
     Raises:
         OSError: no process can be started to watch over them.
     """
     while True:
-        with Watcher(f"{RUN}={mark_of_driver()}") as watcher:
-            found = asyncio.run(_in_turn(jobs, window_s, source))
-            if not watcher.ended_runs:
-                return found
+        with ExitStack() as needed, Watcher(f"{RUN}={mark_of_driver()}") as watcher:
+            found = asyncio.run(_in_turn(jobs(needed), window_s, source))
+        if not watcher.ended_runs:
+            return found
 
 
 async def _in_turn[T](

@@ -118,7 +118,10 @@ class _Observed:
         self._probe = Probe(self._other_cpu_s)
         self._waits = WaitSampler(run.waits_per_s)
         services: list[Observer] = [run.services] if run.services else []
-        self._observers = [self._probe, *services, *run.observers, self._waits]
+        self._failure = ""  # of the driver's own part, where the child cannot be told
+        # The sampler is paused before the probe reads memory, which takes long.
+        own: list[Observer] = [self._waits, self._probe]
+        self._observers = [*own, *services, *run.observers]
 
     async def ending(self) -> Ending:
         """Start the child and wait for its end; say how it was."""
@@ -145,6 +148,7 @@ class _Observed:
         )
         return replace(
             found,
+            outcome="crashed" if self._failure else found.outcome,
             memory=self._probe.memory(found.record.instants_ns if found.record else None),
             disturbance=self._probe.disturbance(),
             load=self._run.client.result if self._run.client else None,
@@ -185,16 +189,21 @@ class _Observed:
 
         Returns False if the child took too long, and was asked where it hangs.
         """
-        talking = asyncio.create_task(self._talk(process, ours, cell))
+        talking = asyncio.create_task(self._talk_or_end(process, ours, cell))
         try:
             return await self._ends_in_time(process)
         finally:
-            end_tree(process, self._probe.processes, self._mark)
-            if self._run.client:
-                self._run.client.kill()
-            talking.cancel()
-            self._look(Phase(ENDED))
-            await asyncio.wait((talking,))
+            try:
+                end_tree(process, self._probe.processes, self._mark)
+            finally:
+                if self._run.client:
+                    self._run.client.kill()
+                talking.cancel()
+                try:
+                    self._look(Phase(ENDED))
+                except Exception as error:
+                    self._fail(error)
+                await asyncio.wait((talking,))
 
     async def _ends_in_time(self, process: subprocess.Popen[bytes]) -> bool:
         limit_s = self._run.limit_s
@@ -207,6 +216,19 @@ class _Observed:
         ask_for_stacks(process)
         return False
 
+    async def _talk_or_end(
+        self, process: subprocess.Popen[bytes], ours: socket.socket, cell: bytes
+    ) -> None:
+        """Talk with the child; end it at once if that fails, since nothing would reply to it."""
+        try:
+            await self._talk(process, ours, cell)
+        except Exception as error:
+            self._fail(error)
+            process.kill()
+
+    def _fail(self, error: Exception) -> None:
+        self._failure = self._failure or _words(error)
+
     async def _talk(
         self, process: subprocess.Popen[bytes], ours: socket.socket, cell: bytes
     ) -> None:
@@ -217,10 +239,8 @@ class _Observed:
         async for line in self._lines(ours):
             try:
                 reply = await self._reply(json.loads(line))
-            except (ScalingError, OSError) as error:
-                reply = {"failed": str(error)}
             except Exception as error:
-                reply = {"failed": f"{type(error).__name__}: {error}"}
+                reply = {"failed": _words(error)}
             with contextlib.suppress(OSError):  # it is gone: there is no next line
                 ours.sendall(json.dumps(reply).encode() + b"\n")
 
@@ -254,7 +274,7 @@ class _Observed:
             if client is None:
                 raise LoadError("this run has no load generator")
             if services and services.front:
-                urls = services.front(phase.facts["urls"])
+                urls = await asyncio.to_thread(services.front, phase.facts["urls"])
                 phase = Phase(phase.name, {**phase.facts, "urls": urls})
         return await client.at(phase) if client else {}
 
@@ -265,11 +285,19 @@ class _Observed:
     def _said(self, out: IO[bytes], err: IO[bytes]) -> tuple[bytes, bytes]:
         """What the child has printed, as a record and as errors, without what must not be shown."""
         printed, errors = _tail(out, None), _tail(err, STDERR_KEPT)
+        if self._failure:
+            errors = self._failure.encode() + b"\n" + errors
         for url in _addresses(self._run.child, self._run.cell):
             printed, errors = without_address(printed, url), without_address(errors, url)
         client = self._run.client
         hidden = Hiding(self._run.secrets, client.secrets if client else ())
         return hidden.in_record(printed), hidden.in_output(errors)
+
+
+def _words(error: Exception) -> str:
+    """What a run's failure says of an error of the driver."""
+    known = isinstance(error, ScalingError | OSError)
+    return str(error) if known else f"{type(error).__name__}: {error}"
 
 
 def _ending(

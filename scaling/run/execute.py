@@ -1,7 +1,7 @@
 """From planned runs to lines of the journal."""
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
@@ -112,10 +112,13 @@ class Executor:
     def _in_turn(self, planned: Sequence[PlannedRun]) -> list[Done]:
         first = planned[0]
         seed = f"{self._plan.study.seed}:{first.block}:{first.position}:{first.attempt}"
-        with ExitStack() as services:
-            jobs = [self._job(each, services, in_slices=True) for each in planned]
-            turns = [each.in_turn for each in jobs if each.run]
-            _, seen = in_turn(turns, self._plan.window_s(first.cell), random.Random(seed))
+        jobs: list[_Job] = []
+
+        def make(services: ExitStack) -> list[Callable[[Member[Any]], Coroutine[Any, Any, None]]]:
+            jobs[:] = [self._job(each, services, in_slices=True) for each in planned]
+            return [each.in_turn for each in jobs if each.run]
+
+        _, seen = in_turn(make, self._plan.window_s(first.cell), random.Random(seed))
         return [
             (msgspec.structs.replace(line, disturbance=seen, group=first.position), raw)
             for line, raw in (each.line(self._plan, alone=None) for each in jobs)

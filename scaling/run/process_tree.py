@@ -9,7 +9,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import psutil
@@ -86,18 +86,21 @@ def end_tree(
     """End a process that leads its session, and everything that it started, before returning.
 
     `known` are processes that belonged to it and may have left its session or lost their parent;
-    so may those that have `run` as their variable `RUN`.
+    so may those that have `run` as their variable `RUN`. Where this process has no descriptors left
+    to look for others, the session and those that are known are ended.
     """
-    others = {*known, *_of_run(run)}
+    others = set(known)
     if process.returncode is None:
-        others.update(family(process.pid)[1:])
+        with contextlib.suppress(OSError):
+            others.update(family(process.pid)[1:])
     left = True
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):  # all are gone
         left = False
+    others.update(_of_run(run))
     for each in others:
-        with contextlib.suppress(psutil.Error):  # gone; psutil notices a pid that was reused
+        with contextlib.suppress(psutil.Error, OSError):  # gone; psutil notices a reused pid
             each.kill()
     process.wait()
     if process.stdin:  # it is open yet where the process was given nothing
@@ -109,11 +112,17 @@ def end_tree(
         time.sleep(0.01)
 
 
+def _processes() -> Iterator[psutil.Process]:
+    """Those of the machine, as far as this process has descriptors to list them."""
+    with contextlib.suppress(OSError):
+        yield from psutil.process_iter()
+
+
 def _of_run(run: str) -> list[psutil.Process]:
     """The processes of a run that can be known by their environment."""
     members = []
-    for process in psutil.process_iter() if run else ():
-        with contextlib.suppress(psutil.Error):
+    for process in _processes() if run else ():
+        with contextlib.suppress(psutil.Error, OSError):
             if process.environ().get(RUN) == run:
                 members.append(process)
     return members
@@ -122,7 +131,7 @@ def _of_run(run: str) -> list[psutil.Process]:
 def _members(group: int) -> list[psutil.Process]:
     """The running processes of a group; zombies do not count."""
     members = []
-    for process in psutil.process_iter():
+    for process in _processes():
         with contextlib.suppress(OSError):
             if os.getpgid(process.pid) == group and runs(process):
                 members.append(process)
@@ -133,7 +142,7 @@ def runs(process: psutil.Process) -> bool:
     """Whether a process still runs; a zombie does not."""
     try:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.Error:
+    except (psutil.Error, OSError):
         return False
 
 

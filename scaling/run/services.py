@@ -56,14 +56,21 @@ class ServiceUsage:
 
     def add(self, name: str, service: ServiceProcess) -> None:
         """From now on read this one, too: it was started for this run alone."""
-        self._services[name] = service
+        self._services = {**self._services, name: service}  # in a thread: others may read it
 
     def read(self) -> None:
         """Take a reading of all services."""
         self._readings.append((time.monotonic(), self._usages()))
 
     def at(self, phase: Phase) -> None:
-        """Read at a phase of the child what belongs to its window alone."""
+        """Read at a phase of the child what belongs to its window alone.
+
+        Raises:
+            Exception: what the reading since the last phase raised.
+        """
+        if self._reading and self._reading.done():
+            done, self._reading = self._reading, None
+            done.result()
         if phase.name == "resume" and self._slices:
             self._slices.pids = {name: each.pids() for name, each in self._services.items()}
         elif phase.name == "load" and self._services:

@@ -80,7 +80,7 @@ class WaitSampler:
         self._first = 0  # of the next round
         self._sampling: asyncio.Task[None] | None = None
         self._resumed_s = self._took_s = 0.0
-        self._resumed_cpu_s = self._cost_s = 0.0  # of the driver's thread
+        self._cost_s = 0.0  # CPU time of the looks alone: the driver's thread does other work, too
 
     def at(self, phase: Phase) -> None:
         """Begin when all workers are ready, end when the last one is measured.
@@ -104,7 +104,7 @@ class WaitSampler:
             self._resume()
 
     def _resume(self) -> None:
-        self._resumed_s, self._resumed_cpu_s = time.monotonic(), time.thread_time()
+        self._resumed_s = time.monotonic()
         self._sampling = asyncio.create_task(self._sample())
 
     def _pause(self) -> None:
@@ -112,14 +112,15 @@ class WaitSampler:
             self._sampling.cancel()
             self._sampling = None
             self._took_s += time.monotonic() - self._resumed_s
-            self._cost_s += time.thread_time() - self._resumed_cpu_s
 
     async def _sample(self) -> None:
         count = len(self._threads)
         while True:
             await asyncio.sleep(random.uniform(0.5, 1.5) / self._rate_per_s)
+            began_s = time.thread_time()
             for place in range(self._first, self._first + min(count, THREADS_A_ROUND)):
                 self._threads[place % count].sample()
+            self._cost_s += time.thread_time() - began_s
             if count > THREADS_A_ROUND:
                 self._first = (self._first + THREADS_A_ROUND) % count
 

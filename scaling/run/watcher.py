@@ -51,7 +51,7 @@ class Watcher:
 
     @property
     def ended_runs(self) -> bool:
-        """Whether it has killed runs, since this process was stopped for long."""
+        """Whether it killed runs since this process was stopped for long; once it has ended."""
         return self._process.poll() == ENDED_RUNS
 
     def __enter__(self) -> Self:

@@ -12,7 +12,7 @@ import random
 import statistics
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cache, partial
 from typing import Any, NamedTuple
@@ -21,7 +21,7 @@ import numpy as np
 
 from scaling.analysis.statistics.intervals import medians
 from scaling.analysis.table.ticks import throughputs
-from scaling.run.alternation import in_turn
+from scaling.run.alternation import Member, in_turn
 from scaling.run.child import Child, Ending, Run, observed, run_child
 from scaling.run.load import Generator
 from scaling.run.services import Services
@@ -119,9 +119,12 @@ def endings(cells: Sequence[Mapping[str, Any]], window_s: float, *, in_turns: bo
     """Runs of two workers, alive together or one after the other."""
     if not in_turns:
         return [_alone(cell, window_s) for cell in cells]
-    with ExitStack() as services:
+
+    def make(services: ExitStack) -> list[Callable[[Member[Any]], Coroutine[Any, Any, Ending]]]:
         runs = [_run(cell, window_s, services, in_slices=True) for cell in cells]
-        return in_turn([partial(observed, run) for run in runs], window_s, random.Random())[0]
+        return [partial(observed, run) for run in runs]
+
+    return in_turn(make, window_s, random.Random())[0]
 
 
 def _alone(cell: Mapping[str, Any], window_s: float) -> Ending:

@@ -68,7 +68,9 @@ def run(
 
     asked = child.Run(program, {**cell, "alternating": in_slices}, waits_per_s=waits_per_s)
     if in_slices:
-        ((ending,), _) = in_turn([partial(child.observed, asked)], window_s, random.Random())
+        ((ending,), _) = in_turn(
+            lambda _: [partial(child.observed, asked)], window_s, random.Random()
+        )
     else:
         ending = child.run_child(asked)
     return Run(ending, measured(ending), asked_ns)

@@ -137,7 +137,7 @@ def beside_services(
 
 def taking_turns(runs: Iterable[Run], window_s: float) -> tuple[list[Ending], Disturbance]:
     """Do these runs in turn, all alive at the same time."""
-    return in_turn([partial(observed, run) for run in runs], window_s, random.Random(1))
+    return in_turn(lambda _: [partial(observed, run) for run in runs], window_s, random.Random(1))
 
 
 def alternated(

@@ -15,6 +15,7 @@ import pytest
 
 from scaling.journal.record import Memory
 from scaling.run.child import GARBAGE_KEPT, STDERR_KEPT, Child, Ending, Run, run_child
+from scaling.run.process_tree import end_tree
 from scaling.run.waiting import ended
 from tests.support.children import (
     MIB,
@@ -166,6 +167,16 @@ def test_what_left_its_session_and_its_parent_is_ended_with_the_run(tmp_path: Pa
     ending = fake_python(tmp_path, f"({left}); while ! [ -s pid ]; do sleep 0.01; done")
     assert ending.outcome == "garbled"
     assert is_gone(int((tmp_path / "pid").read_text()))
+
+
+@pytest.mark.one_build
+def test_a_driver_without_descriptors_ends_its_child(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It cannot look for processes, and ends those of the session."""
+    monkeypatch.setattr("psutil.process_iter", failing(errno.EMFILE))
+    monkeypatch.setattr("scaling.run.process_tree.family", failing(errno.EMFILE))
+    with subprocess.Popen(["sleep", "3600"], start_new_session=True) as process:
+        end_tree(process, run="any")
+        assert process.returncode == -signal.SIGKILL
 
 
 @pytest.mark.slow

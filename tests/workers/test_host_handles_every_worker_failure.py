@@ -17,10 +17,11 @@ import pytest
 from tests.support.waiting import wait_until
 from workers.cell import Cell
 from workers.host import hosting
-from workers.host.channel import Channel, Message, receive_from_all
+from workers.host.channel import Channel, ChannelClosedError, Message, receive_from_all
 from workers.host.hosting import Host
 from workers.host.models import MODELS
 from workers.readback.process import Readback
+from workers.worker.session import run_workers
 
 pytestmark = pytest.mark.one_build
 
@@ -301,3 +302,19 @@ def test_without_a_driver_the_host_ends(monkeypatch: pytest.MonkeyPatch) -> None
     silent = falls_silent(WINDOWED, "setup", over)
     with pytest.raises(BrokenPipeError, match="the driver is gone"):
         hosted(monkeypatch, silent, observer_fd=ours.detach(), over=over)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_worker_that_cannot_begin_says_why(count: int) -> None:
+    pairs = [socket.socketpair() for _ in range(count)]
+    ours = [Channel(one) for one, _ in pairs]
+    for channel in ours:
+        channel.send({"cell": {"nothing": "known"}, "index": 0})
+    run_workers([other.detach() for _, other in pairs])
+    for channel in ours:
+        message = channel.receive()
+        assert (message["is"], message["failure"]["phase"]) == ("failed", "start")
+        assert message["failure"]["error"].startswith("TypeError: ")
+        with pytest.raises(ChannelClosedError):
+            channel.receive()
+        channel.close()

@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from scaling.journal.record import Instants, Memory
-from scaling.run.child import Child, Run, run_child
+from scaling.run.child import LIMIT_S, Child, Run, run_child
 from scaling.run.memory import full_memory, peak_bytes
 from scaling.run.probe import ENDED, QUIET, Phase, Probe, cpu_s, with_descendants
 from tests.support.children import MIB, Own, each_model, environment, record_of
@@ -299,3 +299,21 @@ def test_child_is_answered_whatever_goes_wrong() -> None:
     answers = [json.loads(line) for line in ending.stderr.splitlines()]
     assert answers == [{}, {"failed": "KeyError: 'nowhere'"}, {"failed": "KeyError: 'phase'"}]
     assert looked == ["imported", "broken", ENDED]
+
+
+@pytest.mark.one_build
+@pytest.mark.parametrize("at", [QUIET, ENDED])
+def test_an_observer_that_fails_while_the_child_says_nothing_ends_the_run(at: str) -> None:
+    """It is no hang: the child is not asked where it is."""
+    says = {QUIET: "import time; time.sleep(3600)", ENDED: ""}[at]
+
+    def look(phase: Phase) -> None:
+        if phase.name == at:
+            phase.facts["nowhere"]
+
+    child = Child(sys.executable, {}, ("-c", says))
+    cell = {"warmup_s": 0, "window_s": 0}
+    ending = run_child(Run(child, cell, observers=[Looking(look)]))
+    assert ending.outcome == "crashed"
+    assert ending.stderr.startswith("KeyError: 'nowhere'\n")
+    assert ending.elapsed_s < LIMIT_S / 2

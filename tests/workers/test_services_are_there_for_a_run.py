@@ -16,7 +16,7 @@ import pytest
 
 from scaling.base.errors import ScalingError, UsageError
 from scaling.journal.record import ParameterValue, ServiceUse
-from scaling.run.probe import Phase
+from scaling.run.probe import QUIET, Phase
 from scaling.run.service_process import ServiceError, ServiceProcess, Usage, open_connections
 from scaling.run.services import Services, ServiceUsage, _Slices
 from tests.support.children import PATIENCE_S, environment
@@ -312,3 +312,22 @@ def test_a_service_that_a_full_disk_prevents_is_named(monkeypatch: pytest.Monkey
     monkeypatch.setattr("tempfile.TemporaryFile", failing(errno.ENOSPC))
     with pytest.raises(ServiceError, match=r"'site' cannot be started: .*No space left on device"):
         ServiceProcess("site", ["true"], {})
+
+
+class Unreadable:
+    urls = ()
+
+    def usage(self) -> Usage:
+        raise KeyError("nowhere")
+
+
+def test_a_reading_that_fails_in_the_window_fails_the_run() -> None:
+    usage = ServiceUsage({"site": cast(ServiceProcess, Unreadable())})
+
+    async def do() -> None:
+        usage.at(Phase("load", {"instants_ns": [0, 0]}))
+        await asyncio.sleep(0.05)
+        usage.at(Phase(QUIET))
+
+    with pytest.raises(KeyError, match="nowhere"):
+        asyncio.run(do())

@@ -125,6 +125,25 @@ def test_the_cost_of_a_round_does_not_grow_with_the_number_of_workers() -> None:
     assert max(counts) - min(counts) <= 1
 
 
+def test_other_work_of_the_driver_is_no_cost_of_the_sampler() -> None:
+    over = threading.Event()
+    sampler = WaitSampler()
+
+    def works() -> bool:
+        until_s = time.thread_time() + 0.02
+        while time.thread_time() < until_s:
+            pass
+        return len(sampler._threads[0].times_ns) >= 10
+
+    began_s = time.thread_time()
+    with threads(over.wait) as ids:
+        asyncio.run(sampling(sampler, ids, works))
+        over.set()
+    found = sampler.waits(record(ALWAYS))
+    assert found
+    assert 0 < found.cost_s < (time.thread_time() - began_s) / 2
+
+
 def test_a_thread_that_ends_keeps_the_samples_it_has() -> None:
     first, second = threading.Event(), threading.Event()
     sampler = WaitSampler()

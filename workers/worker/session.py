@@ -71,18 +71,31 @@ def run_workers(descriptors: Sequence[int], inherited: Readback | None = None) -
     One runs in this thread, several in a thread each. `inherited` is a forked process's copy of
     what the host noted of itself up to the fork.
     """
-    sessions: list[Session] = []
-    with contextlib.suppress(ChannelClosedError):  # the host is gone
-        for descriptor in descriptors:
-            channel = Channel(socket.socket(fileno=descriptor))
-            assigned = channel.receive()
-            sessions.append(Session(channel, Cell(**assigned["cell"]), assigned["index"]))
+    channels = [Channel(socket.socket(fileno=each)) for each in descriptors]
+    try:
+        sessions = [_assigned(each) for each in channels]
         first, *others = sessions
         first.reads_back(inherited)
         if not others:
             first.serve()
         elif first.prepared(others):
             _in_threads(sessions)
+    except ChannelClosedError:
+        pass  # the host is gone
+    except BaseException as error:
+        failure = failure_of(error, "start", None)
+        for each in channels:
+            with contextlib.suppress(ConnectionError):
+                each.send({"is": "failed", "failure": failure})
+    finally:
+        for each in channels:
+            each.close()
+
+
+def _assigned(channel: Channel) -> Session:
+    """The session that the host assigns by a channel."""
+    assigned = channel.receive()
+    return Session(channel, Cell(**assigned["cell"]), assigned["index"])
 
 
 def _in_threads(sessions: Sequence[Session]) -> None:
