@@ -174,7 +174,7 @@ def test_a_driver_without_descriptors_ends_its_child(monkeypatch: pytest.MonkeyP
     """It cannot look for processes, and ends those of the session."""
     monkeypatch.setattr("psutil.process_iter", failing(errno.EMFILE))
     monkeypatch.setattr("scaling.run.process_tree.family", failing(errno.EMFILE))
-    with subprocess.Popen(["sleep", "3600"], start_new_session=True) as process:
+    with subprocess.Popen(["sleep", "10"], start_new_session=True) as process:
         end_tree(process, run="any")
         assert process.returncode == -signal.SIGKILL
 
