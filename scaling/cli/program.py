@@ -112,7 +112,8 @@ def shown(kind: Kind, about: str, flag: str = "", group: str = "Options", **more
 
 def flags(options: Iterable[Option]) -> Any:
     """The type of a parameter that takes these options: a dict of what is given, by key."""
-    of = {False: str, True: list[str]}
+    # What is read is of other types: cyclopts would check texts against them where pydantic is.
+    of = {False: Any, True: list[Any]}
     hints = {
         each.key: Annotated[
             bool if each.kind.of is bool else of[each.kind.several],

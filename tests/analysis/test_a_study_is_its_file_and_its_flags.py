@@ -1,5 +1,6 @@
 """A study is made of flags, else the table of its preset, else its file, else the defaults."""
 
+import importlib
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from scaling.study.definition import WorkloadEntry
 from scaling.study.file import study_file_of, study_schema
 from scaling.study.kinds import Objective, parse_objective
 from scaling.study.presets import PRESETS
+from tests.support.cli import BUILD, Command
 from tests.support.json_schema import faults
 from tests.support.plans import ECHO_FILE, asked
 
@@ -264,3 +266,11 @@ def test_the_schema_knows_what_fits() -> None:
     assert wrong(["p99<20ms", " P999 < 1.5 s"]) == []
     assert wrong(["p99<20"])
     assert wrong("p99<20ms")
+
+
+def test_flags_are_read_where_pydantic_is_imported_too(command: Command) -> None:
+    """Cyclopts then checks what is read against the type of the option."""
+    importlib.import_module("pydantic")
+    asked = ("--workers", "1,2", "--blocks", "6", "--margin", "3%", "--seconds", "0.3")
+    done = command("plan", "--workload", "echo", "--arm", BUILD, *asked)
+    assert done.returncode == 0, done.stderr
