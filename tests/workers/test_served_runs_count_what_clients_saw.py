@@ -250,6 +250,17 @@ def test_it_ends_with_its_socket(monkeypatch: pytest.MonkeyPatch) -> None:
     wait_until(lambda: ended == [None])
 
 
+def test_addresses_are_in_the_order_of_the_workers() -> None:
+    """A check sends what belongs together to workers of its choice. Ports come in any order."""
+    made = Inbound("port", 16)
+    ports = []
+    for each in range(16):
+        with socket.fromfd(made.descriptor(each), socket.AF_INET, socket.SOCK_STREAM) as end:
+            ports.append(end.getsockname()[1])
+    made.close()
+    assert made.addresses == [f"127.0.0.1:{port}" for port in ports]
+
+
 GTHREAD: Final = "gunicorn-gthread"
 
 

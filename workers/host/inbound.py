@@ -22,7 +22,11 @@ PAUSE_S = 0.01  # where a connection cannot be accepted: there may be no open fi
 
 
 class Inbound:
-    """The sockets of one run. `addresses` are where clients connect, as `127.0.0.1:8000`."""
+    """The sockets of one run.
+
+    `addresses` are where clients connect, as `127.0.0.1:8000`: where each worker has its own, in
+    the order of the workers.
+    """
 
     def __init__(self, policy: str, workers: int) -> None:
         """Make the sockets, listening on the loopback.
@@ -54,8 +58,8 @@ class Inbound:
             ends = [theirs for _, theirs in pairs]
         else:
             raise ValueError(f"unknown policy {policy!r}; known: {', '.join(POLICIES)}")
-        places = {each.getsockname() for each in self._listening}
-        self.addresses = [f"{host}:{port}" for host, port in sorted(places)]
+        places = dict.fromkeys(each.getsockname() for each in self._listening)
+        self.addresses = [f"{host}:{port}" for host, port in places]
         self._ends = ends
 
     def descriptor(self, worker: int) -> int:
