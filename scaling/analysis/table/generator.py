@@ -9,7 +9,7 @@ import numpy as np
 
 from scaling.analysis.arrays import Floats
 from scaling.analysis.table.column import Column, Noise, Read, Rows, Shown
-from scaling.analysis.table.latency import FIRST_BYTE, SHARES, fewest, of_summary
+from scaling.analysis.table.latency import FIRST_BYTE, SHARES, fewest, in_s, of_summary
 from scaling.analysis.table.processes import per_operation
 from scaling.analysis.table.run_fields import CONNECTIONS
 from scaling.analysis.table.stacks import NS_PER_S
@@ -99,21 +99,15 @@ GENERATOR = {
         shown=Shown(heading="max latency ms", name="latency_max_ms", factor=1e3, place=112),
     ),
     **{
-        f"{FIRST_BYTE}{name}_s": Column(
-            read=of_summary(f"{FIRST_BYTE}{name}_s"),
-            unit="s",
-            definition=f"{name.upper()} of the time from when a request was due to the first byte "
+        f"{FIRST_BYTE}{name}_s": in_s(
+            f"{FIRST_BYTE}{name}_s",
+            f"{name.upper()} of the time from when a request was due to the first byte "
             "of the body of its answer, or its first message; the latency ends with the last. So "
             f"far where nothing came. From {fewest(SHARES[name]):,} requests on; NaN in journals "
             "of 1.x",
-            better="less",
-            noise=NOISE[name],
-            shown=Shown(
-                heading=f"{name.upper()} first byte ms",
-                name=f"{FIRST_BYTE}{name}_ms",
-                factor=1e3,
-                place=place,
-            ),
+            f"{name.upper()} first byte",
+            place,
+            NOISE[name],
         )
         for name, place in {"p50": 91, "p99": 76}.items()
     },
@@ -135,18 +129,12 @@ GENERATOR = {
         shown=Shown(heading="background requests", name="background_requests", place=106),
     ),
     **{
-        f"background_{name}_s": Column(
-            read=of_summary(f"background_{name}_s"),
-            unit="s",
-            definition=f"{name.upper()} of background requests, from the due time; so far where "
+        f"background_{name}_s": in_s(
+            f"background_{name}_s",
+            f"{name.upper()} of background requests, from the due time; so far where "
             f"unfinished. They are in no other latency. From {fewest(SHARES[name]):,} requests on",
-            better="less",
-            shown=Shown(
-                heading=f"background {name.upper()} ms",
-                name=f"background_{name}_ms",
-                factor=1e3,
-                place=place,
-            ),
+            f"background {name.upper()}",
+            place,
         )
         for name, place in {"p50": 108, "p99": 109}.items()
     },

@@ -153,9 +153,10 @@ def of_summary(name: str, otherwise: float = np.nan) -> Read:
     return lambda rows: [found.get(name, otherwise) for found in rows["latency_summary"]]
 
 
-def _in_s(
-    name: str, definition: str, words: str, place: int, noise: Noise = "throughput"
+def in_s(
+    name: str, definition: str, heading: str, place: int, noise: Noise = "throughput"
 ) -> Column:
+    """The column of a figure of the summary, in s; tables have it in ms."""
     return Column(
         read=of_summary(name),
         unit="s",
@@ -163,7 +164,7 @@ def _in_s(
         better="less",
         noise=noise,
         shown=Shown(
-            heading=f"{words} latency ms",
+            heading=f"{heading} ms",
             name=f"{name.removesuffix('_s')}_ms",
             factor=1e3,
             place=place,
@@ -174,7 +175,7 @@ def _in_s(
 def _percentile(name: str, place: int, noise: Noise) -> Column:
     share, column = SHARES[name], f"latency_{name}_s"
     definition = f"{100 * share:g}th percentile, from {fewest(share):,} operations on"
-    return _in_s(column, definition, PERCENTILES[column], place, noise)
+    return in_s(column, definition, f"{PERCENTILES[column]} latency", place, noise)
 
 
 LATENCY = {
@@ -190,12 +191,12 @@ LATENCY = {
         definition="how many operations were timed, unfinished requests included; 0 but in timed "
         "and served cells",
     ),
-    MEAN: _in_s(
+    MEAN: in_s(
         MEAN,
         "mean time of an operation, all workers; of a served run that of a request, from its due "
         "time to the last byte of its answer, or so far where it is unfinished: so are all that "
         "follow",
-        "mean",
+        "mean latency",
         70,
     ),
     "latency_p50_s": _percentile("p50", 90, "latency_p50_s"),
