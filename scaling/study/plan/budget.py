@@ -95,7 +95,7 @@ def fitted(study: Study, time_s: float, topology: Topology, make: Callable[..., 
         smaller = _with(study, asked, every[:number], topology)
         return _blocks_of(make(smaller, free_bytes=math.inf), time_s)
 
-    blocks, needed_s = blocks_of_first(kept)
+    blocks, needed_s = _blocks_of(whole, time_s)
     while kept > least and not blocks.are_enough:
         kept -= 1
         blocks, needed_s = blocks_of_first(kept)
