@@ -112,7 +112,8 @@ def shown(kind: Kind, about: str, flag: str = "", group: str = "Options", **more
 
 def flags(options: Iterable[Option]) -> Any:
     """The type of a parameter that takes these options: a dict of what is given, by key."""
-    # What is read is of other types: cyclopts would check texts against them where pydantic is.
+    # Where pydantic is imported, cyclopts checks a value against its hint, and `kind` has made the
+    # value: numbers and tuples of these, which no hint of texts fits.
     of = {False: Any, True: list[Any]}
     hints = {
         each.key: Annotated[
