@@ -1,8 +1,8 @@
-"""How well a study will know its headline ratios, by how much these scattered before.
+"""A forecast: the intervals of a study's headline ratios, by their scatter in earlier studies.
 
-The logarithm of a ratio scatters from block to block. How much is known from an earlier study in
-the same folder, else from the published studies of the workload. Nothing is said of a ratio of
-which neither is known.
+The logarithm of a ratio scatters from block to block. The scatter is that of an earlier study in
+the same folder, else that of the published studies of the workload. A ratio with neither has no
+forecast.
 """
 
 from collections.abc import Iterator, Mapping
@@ -55,7 +55,7 @@ def half_width(scatter: float, blocks: int) -> float:
 
 
 def announced(plan: Plan, folder: Path) -> Iterator[str]:
-    """What is said of a study before it is measured, in a folder that may hold an earlier one."""
+    """The lines printed before a study is measured, in a folder that may hold an earlier one."""
     yield one_line(plan)
     yield from reservations(plan)
     yield from forecast(plan, folder)
@@ -66,11 +66,11 @@ def forecast(plan: Plan, folder: Path) -> Iterator[str]:
 
     `folder` may hold an earlier study.
     """
-    earlier = _scatters_in(folder)
+    earlier, in_later_blocks = _scatters_in(folder), set(plan.headline_slots)
     found: dict[tuple[str, str], list[float]] = {}
     for cell in _headlines(plan):
-        is_alone = Slot(cell) in plan.headline_slots
-        blocks = plan.study.every_block if is_alone else plan.study.blocks
+        is_in_all = Slot(cell) in in_later_blocks
+        blocks = plan.study.every_block if is_in_all else plan.study.blocks
         scatter = earlier.get(cell, PUBLISHED.get(cell.workload))
         if scatter is None or blocks < FEWEST_FOR_INTERVAL:
             continue
@@ -91,7 +91,7 @@ def _headlines(plan: Plan) -> Iterator[Cell]:
 
 
 def _scatters_in(folder: Path) -> dict[Cell, float]:
-    """How much throughput over processes scattered in a folder's study, by the cell it is of."""
+    """The scatter of throughput over processes in a folder's study, by the cell it is of."""
     if journal_in(folder) is None:
         return {}
     try:

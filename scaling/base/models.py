@@ -14,7 +14,7 @@ CACHE, NODE = "cache", "node"  # what the K of a mixed model may be named after
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """What a worker is. `worker` and `workers` are what one and several are called.
+    """A kind of worker. `worker` and `workers` are the names of one and of several.
 
     `shares`: several workers are threads of one interpreter. `starts`: the host starts processes
     for them; these are forked after imports where it `forks`.
@@ -53,25 +53,25 @@ def kind_of(model: str) -> str:
 
 
 def model_of(model: str) -> Model:
-    """What is known of a model; of one that is not known, its name."""
+    """The facts of a model; of an unknown one its name alone."""
     kind = kind_of(model)
     return KNOWN.get(kind, Model(kind, kind))
 
 
 def is_mixed(model: str) -> bool:
-    """Whether it has several threads in each of several processes."""
+    """Return whether a model has several threads in each of several processes."""
     return kind_of(model) in MIXED
 
 
 def workers_each(model: str, workers: int) -> int:
-    """How many of the workers are in one process: all, K of a mixed model, or one."""
+    """The number of workers in one process: all, K of a mixed model, or one."""
     if not model_of(model).starts:
         return workers
     return int(model.partition(":")[2] or 1)
 
 
 def processes_of(model: str, workers: int) -> int:
-    """How many processes the host starts for its workers."""
+    """The number of processes that the host starts for its workers."""
     return workers // workers_each(model, workers) if model_of(model).starts else 0
 
 

@@ -1,4 +1,4 @@
-"""Whether values are of two states, so that no word holds; and which of many words are counted."""
+"""Two tests: of values for two states, where no word holds; of many words for those to count."""
 
 import math
 
@@ -100,7 +100,7 @@ def discoveries(p_values: Floats) -> Flags:
     return found
 
 
-# What the variance of a median is, over that of a mean of normal values: of the ordinary one, and
+# The variance of a median over that of a mean of normal values: of the ordinary one, and
 # of Hodges and Lehmann's (E. L. Lehmann, Nonparametrics: Statistical Methods Based on Ranks (1975),
 # 2.4).
 OF_MEDIAN, OF_HODGES_LEHMANN = math.pi / 2, math.pi / 3

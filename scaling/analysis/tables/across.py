@@ -180,7 +180,7 @@ def common(now: Study, then: Study) -> tuple[list[int], list[int]]:
 
 
 def is_backwards(now: Study, then: Study) -> bool:
-    """Whether the study called the earlier one was begun after the other."""
+    """Return whether the study called the earlier one was begun after the other."""
     began = [each.line.started_at for each in (then, now)]
     return None not in began and began != sorted(map(str, began))
 

@@ -182,7 +182,7 @@ def one_process(batch: Batch) -> Found:
 
 
 def _processes(run: RunLine) -> int:
-    """How many processes are to answer."""
+    """The number of processes that are to answer."""
     return max(1, processes_of(run.cell.model, run.cell.workers))
 
 
