@@ -120,7 +120,7 @@ def block(place: Path, to: Path, seed: int, window_s: float) -> Block:
         process = subprocess.Popen(command, cwd=place, stdout=said, stderr=subprocess.STDOUT)
         try:
             deadline = time.monotonic() + PATIENCE_S
-            while len(lines := _runs(to)) < len(WORKLOADS) * len(MODELS):
+            while len(_cells(lines := _runs(to))) < len(WORKLOADS) * len(MODELS):
                 if process.poll() is not None or time.monotonic() > deadline:
                     said.seek(0)
                     raise SystemExit(f"no block was measured by {place}:\n{said.read()}")
@@ -139,10 +139,14 @@ def _runs(folder: Path) -> list[RunLine]:
     return [line for line in every if isinstance(line, RunLine) and line.record]
 
 
+def _cells(lines: Sequence[RunLine]) -> dict[tuple[str, str], int]:
+    """Workload and model of each cell, with the place of its last run: one may be made again."""
+    return {(line.cell.workload, line.cell.model): at for at, line in enumerate(lines)}
+
+
 def _block(lines: Sequence[RunLine]) -> Block:
     logs = np.log(throughputs([line.record for line in lines])).tolist()
-    cells = [(line.cell.workload, line.cell.model) for line in lines]
-    found = dict(zip(cells, logs, strict=True))
+    found = {cell: logs[at] for cell, at in _cells(lines).items()}
     groups: dict[int, list[Instants]] = {}
     for line in lines:
         assert line.record
