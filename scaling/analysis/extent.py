@@ -1,7 +1,7 @@
 """The extent of a study: runs, blocks, times, and the runs that are missing."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,42 +14,29 @@ MINUTE_S = 60.0
 MEASURED = "measured"  # the outcome of a run that did not fail
 
 
-@dataclass(frozen=True, slots=True)
-class Extent:
+def extent(runs: pd.DataFrame, study: StudyLine) -> dict[str, Any]:
     """The extent of a journal, with A/A duplicates, invalid runs and repeated ones included.
 
-    `begun` and `ended` are instants in UTC, None if unknown. `minutes` is the sum of what the runs
-    took; a night between two halves of a study is not in it.
+    `begun` and `ended` are instants in UTC, and `date` is the day on which it was begun, None if
+    unknown. `minutes` is the sum of what the runs took; a night between two halves of a study is
+    not in it.
     """
-
-    begun: str | None
-    ended: str | None
-    blocks: int
-    runs: int
-    invalid: int
-    minutes: float
-    block_s: float  # what the runs of a whole block take on average
-
-    @property
-    def date(self) -> str | None:
-        """The day on which it was begun, such as `2026-11-21`."""
-        return self.begun[:10] if self.begun else None
-
-
-def extent(runs: pd.DataFrame, study: StudyLine) -> Extent:
-    """The extent of a study."""
-    took_s = runs["elapsed_s"].to_numpy(np.float64)
-    whole = (runs["block"] < study.study.get("blocks", np.inf)).to_numpy()
     last = (runs["at"] + pd.to_timedelta(runs["elapsed_s"], unit="s")).max()
-    return Extent(
-        begun=study.started_at,
-        ended=None if pd.isna(last) else f"{last:%Y-%m-%dT%H:%M:%SZ}",
-        blocks=int(runs["block"].nunique()),
-        runs=len(runs),
-        invalid=int((~runs["valid"]).sum()),
-        minutes=float(np.nansum(took_s)) / MINUTE_S,
-        block_s=float(np.nansum(took_s[whole])) / max(1, runs.loc[whole, "block"].nunique()),
-    )
+    return {
+        "date": study.started_at[:10] if study.started_at else None,
+        "begun": study.started_at,
+        "ended": None if pd.isna(last) else f"{last:%Y-%m-%dT%H:%M:%SZ}",
+        "minutes": round(float(runs["elapsed_s"].sum()) / MINUTE_S, 1),
+        "blocks": runs["block"].nunique(),
+        "runs": len(runs),
+        "invalid_runs": int((~runs["valid"]).sum()),
+    }
+
+
+def block_s(runs: pd.DataFrame, study: StudyLine) -> float:
+    """The time that the runs of a whole block take on average, s."""
+    whole = runs[runs["block"] < study.study.get("blocks", np.inf)]
+    return float(whole["elapsed_s"].sum() / max(1, whole["block"].nunique()))
 
 
 def incomplete(runs: pd.DataFrame, study: StudyLine, skipped: Collection[str] = ()) -> str:

@@ -130,13 +130,11 @@ def regression(now: Study, then: Study, cells: pd.DataFrame, most: float) -> pd.
 
 
 def _asked(ratios: pd.DataFrame, cells: pd.DataFrame, question: str = "") -> pd.DataFrame:
-    """The ratios of throughput of these cells, those that answer a question."""
     found = ratios[ratios["of"].isin(cells.index) & (ratios["measure"] == THROUGHPUT)]
     return found[found["question"] == question] if question else found
 
 
 def _checks(found: pd.DataFrame, what: str, least: float) -> pd.DataFrame:
-    """The rows of ratios as checks."""
     limit, n = np.log(least), found["n"]
     usable = n >= FEWEST_FOR_INTERVAL
     holds, fails = found["low_90"] > limit, found["high_95"] < limit

@@ -83,7 +83,6 @@ class Runs(Collection[RunLine]):
         self._sizes_bytes.append(size_bytes)
 
     def __len__(self) -> int:
-        """The number of runs."""
         return len(self._starts)
 
     def __iter__(self) -> Iterator[RunLine]:
@@ -98,7 +97,6 @@ class Runs(Collection[RunLine]):
                 yield line
 
     def __contains__(self, run: object) -> bool:
-        """Whether one is equal to this."""
         return any(run == each for each in self)
 
 
@@ -124,11 +122,9 @@ class JournalFile:
             raise
 
     def __enter__(self) -> Self:
-        """Return itself; leaving closes the file."""
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Close the file."""
         self.close()
 
     def close(self) -> None:

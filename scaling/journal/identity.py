@@ -119,7 +119,6 @@ def _in_detail(word: str, ours: object, theirs: object) -> str:
 
 
 def _differing(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[str]:
-    """The keys whose values differ."""
     every = {**ours, **theirs}
     return [key for key in every if canonical(ours.get(key)) != canonical(theirs.get(key))]
 

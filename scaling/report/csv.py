@@ -6,11 +6,11 @@ from typing import Any
 
 import pandas as pd
 
-from scaling.analysis.builds import build_differences_of
+from scaling.analysis.builds import build_differences
+from scaling.analysis.table.time_terms import TERMS, WHOLE
 from scaling.analysis.tables.cells import KEY
 from scaling.analysis.tables.derived import FACTOR, FACTORS, LOSS, MACHINE, SHARING, memory_kinds
 from scaling.analysis.tables.study import Study
-from scaling.analysis.tables.terms import TERMS, WHOLE
 from scaling.study.questions import THROUGHPUT
 
 FIGURES = ["point", "low", "high", "n"]
@@ -109,9 +109,7 @@ def comparison(study: Study) -> pd.DataFrame:
 
 def _differ(study: Study, ratios: pd.DataFrame) -> list[str]:
     pairs = list(zip(ratios["arm"].astype(str), ratios["over_arm"].astype(str), strict=True))
-    known = {
-        pair: ", ".join(build_differences_of(study.line, pair)) for pair in dict.fromkeys(pairs)
-    }
+    known = {pair: ", ".join(build_differences(study.line, pair)) for pair in dict.fromkeys(pairs)}
     return [known[pair] for pair in pairs]
 
 

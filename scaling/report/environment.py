@@ -37,17 +37,11 @@ def about(of: Study) -> dict[str, str]:
 
 def environment_text(of: Study) -> str:
     """The file: the study and how to have it again, the machine, each arm, every setting."""
-    study, found = of.line, extent(of.runs, of.line)
+    study = of.line
     document = {
         "schema": SCHEMA,
         "study": study.name,
-        "date": found.date,
-        "begun": found.begun,
-        "ended": found.ended,
-        "minutes": round(found.minutes, 1),
-        "blocks": found.blocks,
-        "runs": found.runs,
-        "invalid_runs": found.invalid,
+        **extent(of.runs, study),
         "seed": study.seed,
         "controls": of.soundness.status,
         **({"simulated": True} if study.simulated else {}),

@@ -20,7 +20,7 @@ from typing import Any, Literal
 import pandas as pd
 from rich.console import Console
 
-from scaling.analysis.table.column import OBJECT
+from scaling.analysis.column import OBJECT
 from scaling.analysis.table.columns import COLUMNS, MEASURES
 from scaling.analysis.tables.derived import SPEEDUP
 from scaling.analysis.tables.study import Study

@@ -112,7 +112,7 @@ def load_asked(parameters: Mapping[str, ParameterValue], *, connections: int, se
 # The calibration measures the peak of the baseline in a closed loop before the first run: the best
 # of the processes, fresh and forked, on the arms with the GIL, at the largest N within the cores.
 # Their runs alternate. Where the study itself finds another peak, tables have the rate's share of
-# that one beside each P99 (`scaling.analysis.tables.peak`). All configurations then
+# that one beside each P99 (`scaling.analysis.tables.cells`). All configurations then
 # get the same rates. Shares of each configuration's own peak would put the error of its calibration
 # into the rates that it is compared at, and a search for the highest rate that still passes is
 # biased towards luck.

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from scaling.analysis.builds import build_differences, build_differences_of
+from scaling.analysis.builds import build_differences
 from scaling.journal.record import ArmRecord, RunLine, StudyLine
 from scaling.report.csv import comparison
 from scaling.report.view.plots import drawings
@@ -206,10 +206,10 @@ def test_a_backport_that_the_older_version_needs_is_a_part_of_it() -> None:
     packages = {"aiohttp": "3.14.5", "uvloop": "0.23.0"}
     more = {"description__packages": packages | {"typing_extensions": "4.16.0"}}
     study = studied("3.12", "3.14", changes={"3.12": more}).first_line
-    assert not build_differences_of(study, ("3.12", "3.14"))
+    assert not build_differences(study, ("3.12", "3.14"))
     other = {"description__packages": packages | {"zuvloop": "0.1"}}
     study = studied("3.12", "3.14", changes={"3.14": other}).first_line
-    assert list(build_differences_of(study, ("3.12", "3.14"))) == ["zuvloop"]
+    assert list(build_differences(study, ("3.12", "3.14"))) == ["zuvloop"]
 
 
 def ladder_but(**change: Any) -> StudyLine:

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from scaling.analysis.table.time_terms import TERMS
 from scaling.analysis.tables.study import Study
-from scaling.analysis.tables.terms import TERMS
 from scaling.base.console import new_console
 from scaling.base.errors import UsageError
 from scaling.report.explain import MOST_EXPLAINED, explain

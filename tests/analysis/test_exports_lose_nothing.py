@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from scaling.analysis.table.column import OBJECT
+from scaling.analysis.column import OBJECT
 from scaling.analysis.table.columns import COLUMNS
 from scaling.analysis.table.load import Journal
 from scaling.base.console import new_console

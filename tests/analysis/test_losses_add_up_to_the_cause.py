@@ -6,9 +6,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scaling.analysis.tables.derived import EFFICIENCY, FACTOR, LOSS, MACHINE, SHARING, merged
+from scaling.analysis.table.time_terms import BLOCKED, IDLE, TERMS, WHOLE
+from scaling.analysis.tables.derived import (
+    EFFICIENCY,
+    FACTOR,
+    LOSS,
+    MACHINE,
+    SHARING,
+    log_factors,
+    merged,
+)
 from scaling.analysis.tables.study import Study
-from scaling.analysis.tables.terms import BLOCKED, IDLE, TERMS, WHOLE, log_factors
 from scaling.report.csv import losses
 from scaling.report.view.time import largest_loss, lost, record, sentences
 from tests.support.served_studies import FakeServedStudy

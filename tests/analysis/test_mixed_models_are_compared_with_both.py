@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from scaling.analysis.table.processes import process_cpu_s
+from scaling.analysis.table.time_terms import WHOLE
 from scaling.analysis.tables.derived import LOSS, MACHINE, SHARING
-from scaling.analysis.tables.terms import WHOLE
 from scaling.base.errors import UsageError
 from scaling.base.models import MODELS, PATTERN, checked_model, is_mixed, workers_in_words
 from scaling.journal.record import RunLine, ThreadUse

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from scaling.analysis.tables.across import across, differences_of
-from scaling.analysis.tables.turns import OTHER_STUDY
+from scaling.analysis.tables.ratios import OTHER_STUDY
 from scaling.base.console import new_console
 from scaling.base.errors import UsageError
 from scaling.journal.record import RunLine

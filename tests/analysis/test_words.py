@@ -19,6 +19,7 @@ from scaling.analysis.tables.words import (
     LATENCY,
     OPEN,
     RATE,
+    RULES,
     SAME,
     SCALES,
     Scale,
@@ -125,7 +126,7 @@ def test_words_are_a_closed_list_without_figures() -> None:
     ("end", "text"), [(0.03005, "3.1 %"), (0.03, "3.0 %"), (0.030001, "3.1 %"), (1e-9, "0.1 %")]
 )
 def test_what_is_at_most_is_rounded_up(end: float, text: str) -> None:
-    row = ends(math.log1p(-end), 0.01).assign(word=RATE.at_most[0]).iloc[0].to_dict()
+    row = ends(math.log1p(-end), 0.01).assign(word="at most slightly slower").iloc[0].to_dict()
     assert said(row, RATE) == f"at most {text} slower, if at all"
 
 
@@ -180,13 +181,11 @@ MANY = arrays.arrays(
     st.tuples(st.integers(6, 14), st.integers(1, 3)),
     elements=st.floats(0.7, 1.4) | st.sampled_from([0.98, 1.0, 1.02]),
 )
-ABSOLUTE = {scale.not_worse for scale in SCALES} | {OPEN} | {
-    each for scale in SCALES for each in scale.at_most
-}  # fmt: skip
+ABSOLUTE = {scale.named(rule) for scale in SCALES for rule in RULES if rule.side == 0} - {SAME}
 MIRROR = {
     RATE.better: RATE.worse,
-    RATE.slightly_better: RATE.slightly_worse,
-    RATE.better_somehow: RATE.worse_somehow,
+    "slightly faster": "slightly slower",
+    "faster, size open": "slower, size open",
     SAME: SAME,
     "": "",
 }

@@ -14,9 +14,9 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from scaling.analysis.table.time_terms import RUN_QUEUE, TERMS
 from scaling.analysis.tables.derived import LOSS
 from scaling.analysis.tables.study import Study, read
-from scaling.analysis.tables.terms import RUN_QUEUE, TERMS
 from scaling.report.view.time import largest_loss, lost, sentences
 from scaling.study.presets import FEWEST_FOR_INTERVAL
 from tests.benchmarks.figure import Effort, Figure

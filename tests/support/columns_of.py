@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from scaling.analysis.table.column import Rows
+from scaling.analysis.column import Rows
 from scaling.analysis.table.load import rows_of
 from scaling.journal.record import Record, RunLine
 from tests.support.studies import FakeStudy

@@ -34,7 +34,7 @@ def judge_of_ours(study: StudyLine) -> Callable[[RunLine], str | None]:
 
     def why_invalid(run: RunLine) -> str | None:
         rows = rows_of([run], study)
-        (findings,) = rows.findings
+        (findings,) = rows["findings"]
         excused = not is_ours(run.cell.arm, tuple(each.word for each in findings))
         return None if excused and rows["operations"][0] > 0 else judge(run)
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import pandas as pd
 
-from scaling.analysis.tables.terms import OTHER_THREADS, TERMS, WHOLE
+from scaling.analysis.table.time_terms import OTHER_THREADS, TERMS, WHOLE
 
 type Terms = Mapping[str, float]  # ns per operation; those that are not named are 0
 type TermsOf = Callable[[str, str, int], Terms]  # arm, model, N

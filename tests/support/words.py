@@ -48,13 +48,13 @@ def statements(scale: Scale = RATE) -> Mapping[str, tuple[float, float]]:
         scale.worse: (-np.inf, -margin),
         scale.better: (margin, np.inf),
         SAME: (-margin, margin),
-        scale.slightly_worse: (-inner, 0.0),
-        scale.worse_somehow: (-np.inf, 0.0),
-        scale.slightly_better: (0.0, inner),
-        scale.better_somehow: (0.0, np.inf),
-        scale.not_worse: (0.0, np.inf),
-        scale.at_most[0]: (-inner, np.inf),
-        scale.at_most[1]: (-outer, np.inf),
+        f"slightly {scale.worse}": (-inner, 0.0),
+        f"{scale.worse}, size open": (-np.inf, 0.0),
+        f"slightly {scale.better}": (0.0, inner),
+        f"{scale.better}, size open": (0.0, np.inf),
+        f"not {scale.worse}": (0.0, np.inf),
+        f"at most slightly {scale.worse}": (-inner, np.inf),
+        f"at most moderately {scale.worse}": (-outer, np.inf),
     }
 
 

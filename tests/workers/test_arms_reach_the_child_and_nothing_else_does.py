@@ -3,10 +3,9 @@
 import itertools
 from functools import cache
 
-import numpy as np
 import pytest
 
-from scaling.analysis.validity.finding import Batch, processes
+from scaling.analysis.table.load import rows_of
 from scaling.analysis.validity.promises import settings_lost
 from scaling.base.errors import UsageError
 from scaling.builds.arms import Arm, parse_arm, parse_arms, switched
@@ -168,14 +167,8 @@ def run(arm: Arm, tls: str = "off") -> RunLine:
 def lost(line: RunLine, arm: Arm) -> list[str]:
     """What of the arm's settings the run did not have."""
     arms = {line.cell.arm: ArmRecord(build=arm.name, expected=arm.expected)}
-    batch = Batch(
-        study=StudyLine(schema=1, name="x", machine=Machine(id="x"), arms=arms),
-        runs=[line],
-        processes=[list(processes(line))],
-        figures={},
-        measured=np.array([True]),
-    )
-    return [finding.detail for _, finding in settings_lost(batch)]
+    study = StudyLine(schema=1, name="x", machine=Machine(id="x"), arms=arms)
+    return [finding.detail for _, finding in settings_lost(rows_of([line], study))]
 
 
 @pytest.mark.slow

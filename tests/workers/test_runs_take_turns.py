@@ -15,7 +15,7 @@ from typing import Any
 import psutil
 import pytest
 
-from scaling.analysis.table.stacks import readings, stacks
+from scaling.analysis.stacks import readings, stacks
 from scaling.analysis.table.ticks import throughputs
 from scaling.journal.record import Disturbance, Record
 from scaling.machine.disturbance import MachineTimes, disturbance

@@ -73,7 +73,6 @@ def _by_block(values: Floats, blocks: Integers) -> Floats:
 
 
 def _line_through(times: Floats, speeds: Floats) -> tuple[float, ...]:
-    """The change of speed from the first time to the last."""
     from scipy.stats import theilslopes  # slow to import
 
     known = np.isfinite(times) & np.isfinite(speeds)

@@ -228,12 +228,12 @@ def differences(ours: Floats, theirs: Floats) -> Floats:
     return np.sort(np.subtract.outer(*known).ravel())
 
 
-def unpaired_lower(ours: Floats, theirs: Floats, level: float) -> float:
-    """The lower end of the interval of the difference of two medians; -inf below six values."""
+def unpaired(ours: Floats, theirs: Floats, level: float) -> tuple[float, float]:
+    """The interval of the difference of two medians; the range below six values on a side."""
     counts = [int(np.isfinite(side).sum()) for side in (ours, theirs)]
-    if min(counts) < FEWEST_FOR_INTERVAL:
-        return -np.inf
-    return float(differences(ours, theirs)[_rank_sum(*counts, level)])
+    place = _rank_sum(*counts, level) if min(counts) >= FEWEST_FOR_INTERVAL else 0
+    every = differences(ours, theirs)
+    return float(every[place]), float(every[-1 - place])
 
 
 @cache

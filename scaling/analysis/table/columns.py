@@ -5,9 +5,10 @@ does not report it, or there is no such thing for a run of its kind. The window 
 its release to its finish.
 """
 
-from scaling.analysis.table.column import COUNT, NUMBER, Column, where
-from scaling.analysis.table.declined import DECLINED
-from scaling.analysis.table.generator import GENERATOR, ROOMS
+from dataclasses import replace
+
+from scaling.analysis.column import COUNT, NUMBER, Column, where
+from scaling.analysis.table.generator import DECLINED, GENERATOR, ROOMS
 from scaling.analysis.table.latency import LATENCY
 from scaling.analysis.table.processes import (
     COLLECTOR_AND_THREADS,
@@ -15,7 +16,14 @@ from scaling.analysis.table.processes import (
     SERVICE_USE,
     SHARED,
 )
-from scaling.analysis.table.run_fields import JUDGED, MEMORY, OWN_FIGURES, REQUESTED, SURROUNDINGS
+from scaling.analysis.table.run_fields import (
+    JUDGED,
+    MEMORY,
+    OWN_FIGURES,
+    REQUESTED,
+    SURROUNDINGS,
+    unit_of,
+)
 from scaling.analysis.table.steadiness import STEADINESS
 from scaling.analysis.table.ticks import BUSY, COUNTED, FAIRNESS, FAULTS, LAG
 from scaling.analysis.table.time_terms import TIME_TERMS
@@ -43,7 +51,11 @@ GROUPS = (
     TIME_TERMS,
     SURROUNDINGS,
 )
-EVERY: dict[str, Column] = {name: column for group in GROUPS for name, column in group.items()}
+EVERY: dict[str, Column] = {
+    name: replace(column, unit=column.unit or unit_of(name))
+    for group in GROUPS
+    for name, column in group.items()
+}
 
 COLUMNS = {name: column for name, column in EVERY.items() if column.in_frame}
 

@@ -8,17 +8,17 @@ from collections.abc import Callable
 import numpy as np
 
 from scaling.analysis.arrays import Floats
-from scaling.analysis.table.column import Column, Noise, Read, Rows, Shown
+from scaling.analysis.column import Column, Noise, Read, Rows, Shown
+from scaling.analysis.stacks import NS_PER_S
 from scaling.analysis.table.latency import FIRST_BYTE, SHARES, fewest, in_s, of_summary
 from scaling.analysis.table.processes import per_operation
 from scaling.analysis.table.run_fields import CONNECTIONS
-from scaling.analysis.table.stacks import NS_PER_S
 from scaling.analysis.validity.served import SLIP
 from scaling.journal.record import Load, RunLine
 from scaling.study.load import STALLED
 
 NOISE: dict[str, Noise] = {"p50": "latency_p50_s", "p99": "latency_p99_s"}
-SLIP_SHOWN = Shown(heading="P99 slip ms", name="slip_p99_ms", factor=1e3, place=113)
+SLIP_SHOWN = Shown("P99 slip ms", "slip_p99_ms", 113, 1e3)
 
 
 def of_load(figure: Callable[[Load], float | None]) -> Read:
@@ -31,16 +31,10 @@ def of_load(figure: Callable[[Load], float | None]) -> Read:
     return lambda rows: [of_run(run) for run in rows.runs]
 
 
-def _offered_per_s(rows: Rows) -> Floats:
-    """Requests that were due in the window, over its length as it was scheduled."""
-    return np.array([_offered(run) for run in rows.runs])
-
-
 def _offered(run: RunLine) -> float:
-    if run.load is None or run.record is None:
-        return np.nan
-    window_ns = run.record.window_ns
-    if window_ns is None or window_ns <= 0:
+    """Requests that were due in the window, over its length as it was scheduled."""
+    window_ns = run.record.window_ns if run.record is not None else None
+    if run.load is None or window_ns is None or window_ns <= 0:
         return np.nan
     return run.load.offered * NS_PER_S / window_ns
 
@@ -59,14 +53,12 @@ def _connections(run: RunLine) -> list[float]:
 
 
 def _imbalance(run: RunLine) -> float:
-    """The most connections of a worker over their mean."""
     counts = _connections(run)
     total = sum(counts)
     return max(counts) * len(counts) / total if total > 0 else np.nan
 
 
 def _busiest(run: RunLine) -> float:
-    """The share of the busiest process in the CPU time of all, of a command."""
     used = run.record.outside.cpu_ns if run.record and run.record.outside else ()
     return used[0] / sum(used) if sum(used) else np.nan
 
@@ -79,24 +71,23 @@ GENERATOR = {
         in_frame=False,
     ),
     "offered_per_s": Column(
-        read=_offered_per_s,
+        read=lambda rows: list(map(_offered, rows.runs)),
         unit="requests/s",
         definition="requests due in the window ÷ its length; of a closed loop those sent",
-        shown=Shown(heading="offered/s", name="offered_per_s", place=2),
+        shown=Shown("offered/s", "offered_per_s", 2),
     ),
     "achieved_per_s": Column(
         read=of_load(lambda load: load.achieved_per_s),
         unit="requests/s",
         definition="good answers that clients got in the window ÷ its length",
         better="more",
-        shown=Shown(heading="achieved/s", name="achieved_per_s", place=4),
+        shown=Shown("achieved/s", "achieved_per_s", 4),
     ),
     "latency_max_s": Column(
         read=_longest,
-        unit="s",
         definition="longest request of a served run, from its due time, unfinished ones included",
         better="less",
-        shown=Shown(heading="max latency ms", name="latency_max_ms", factor=1e3, place=112),
+        shown=Shown("max latency ms", "latency_max_ms", 112, 1e3),
     ),
     **{
         f"{FIRST_BYTE}{name}_s": in_s(
@@ -114,7 +105,6 @@ GENERATOR = {
     **{
         f"service_{name}_s": Column(
             read=of_summary(f"service_{name}_s"),
-            unit="s",
             definition=f"{name.upper()} of the time from the send of a request to its answer, of "
             f"answered ones only, from {fewest(SHARES[name]):,} answers on",
             better="less",
@@ -126,7 +116,7 @@ GENERATOR = {
             found.get("background_count") or np.nan for found in rows["latency_summary"]
         ],
         definition="requests that load the server and are in no latency but their own; NaN if none",
-        shown=Shown(heading="background requests", name="background_requests", place=106),
+        shown=Shown("background requests", "background_requests", 106),
     ),
     **{
         f"background_{name}_s": in_s(
@@ -141,7 +131,6 @@ GENERATOR = {
     **{
         f"slip_{name}_s": Column(
             read=of_summary(f"slip_{name}_s"),
-            unit="s",
             definition="how late the load generator itself was: actual send − earliest possible "
             "send, " + ("mean" if name == "mean" else f"{name.upper()}"),
             better="less",
@@ -158,7 +147,7 @@ GENERATOR = {
         read=of_load(lambda load: float(sum(load.errors.values()))),
         definition="requests that ended in an error: in no latency",
         better="less",
-        shown=Shown(heading="errors", name="load_errors", place=114),
+        shown=Shown("errors", "load_errors", 114),
     ),
     "load_declined": Column(
         read=of_load(lambda load: float(sum(load.declined.values()))),
@@ -170,11 +159,10 @@ GENERATOR = {
         read=of_load(lambda load: load.busy_fraction),
         definition="share of a core that the load generator's busiest process used",
         better="less",
-        shown=Shown(heading="generator busy", name="generator_busy_fraction", place=116),
+        shown=Shown("generator busy", "generator_busy_fraction", 116),
     ),
     "generator_cpu_s_per_op": Column(
         read=per_operation(of_load(lambda load: load.cpu_s)),
-        unit="s",
         definition="CPU time of the load generator's processes in the window ÷ operations",
         better="less",
     ),
@@ -182,13 +170,13 @@ GENERATOR = {
         read=lambda rows: list(map(_imbalance, rows.runs)),
         definition="most connections of a worker ÷ mean of the workers: 1 where they are even",
         better="less",
-        shown=Shown(heading="connections max/mean", name="connections_imbalance", place=118),
+        shown=Shown("connections max/mean", "connections_imbalance", 118),
     ),
     "busiest_process_share": Column(
         read=lambda rows: list(map(_busiest, rows.runs)),
         definition="share of the busiest process in the CPU time of all processes of a command in "
         "the window: 1/N where they have equal work; NaN in journals before 2.0",
-        shown=Shown(heading="busiest process", name="busiest_process_share", place=139),
+        shown=Shown("busiest process", "busiest_process_share", 139),
     ),
     "unconnected_workers": Column(
         read=lambda rows: [_connections(run).count(0) for run in rows.runs],
@@ -228,16 +216,52 @@ ROOMS = {
         "its length; NaN where nothing is sent to rooms. A request is then a message that is "
         "published, and its latency ends when the last member has it",
         better="more",
-        shown=Shown(heading="delivered/s", name="delivered_per_s", place=5),
+        shown=Shown("delivered/s", "delivered_per_s", 5),
     ),
     "connection_bytes": Column(
         read=_connection_bytes,
-        unit="B",
         definition="PSS of the workers at the window's end, less that before the first connection, "
         "÷ connections, where these last as long as the run: their average, with what does not "
         "depend on their number. The system's buffers are in neither; NaN where members stall",
         better="less",
         noise="PSS",
-        shown=Shown(heading="KiB/connection", name="connection_kib", factor=2.0**-10, place=117),
+        shown=Shown("KiB/connection", "connection_kib", 117, 2.0**-10),
+    ),
+}
+
+
+# ----------------------------------------------------------------------------------------- declined
+# Columns of servers that decline requests that they cannot answer in time.
+
+REFUSED, MISSED = "status 503", "status 504"
+DECLINES = {"deadline_ms", "in_flight_limit"}  # parameters of workloads that decline requests
+
+
+def _share(kind: str) -> Read:
+    """Requests declined with this status ÷ those offered; NaN of workloads that decline none."""
+
+    def of(run: RunLine) -> float:
+        may = not DECLINES.isdisjoint(run.cell.parameters)
+        if not may or run.load is None or not run.load.offered:
+            return np.nan
+        return run.load.declined.get(kind, 0) / run.load.offered
+
+    return lambda rows: list(map(of, rows.runs))
+
+
+DECLINED = {
+    "refused_fraction": Column(
+        read=_share(REFUSED),
+        definition="requests refused (status 503) ÷ requests due, of a workload with a limit on "
+        "requests in flight",
+        better="less",
+        shown=Shown("refused %", "refused_percent", 101, 100),
+    ),
+    "deadline_missed_fraction": Column(
+        read=_share(MISSED),
+        definition="requests given up at the deadline (status 504) ÷ requests due, of a workload "
+        "with a deadline",
+        better="less",
+        shown=Shown("deadline missed %", "deadline_missed_percent", 102, 100),
     ),
 }

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from scaling.analysis.arrays import Floats, Integers
-from scaling.analysis.table.column import COUNT, OBJECT, Column, Noise, Read, Shown
+from scaling.analysis.column import COUNT, OBJECT, Column, Noise, Read, Shown
 from scaling.analysis.table.groups import p99_is_bound, sent_late
 from scaling.journal.record import Latency, RunLine
 
@@ -159,16 +159,10 @@ def in_s(
     """The column of a figure of the summary, in s; tables have it in ms."""
     return Column(
         read=of_summary(name),
-        unit="s",
         definition=definition,
         better="less",
         noise=noise,
-        shown=Shown(
-            heading=f"{heading} ms",
-            name=f"{name.removesuffix('_s')}_ms",
-            factor=1e3,
-            place=place,
-        ),
+        shown=Shown(f"{heading} ms", f"{name.removesuffix('_s')}_ms", place, 1e3),
     )
 
 

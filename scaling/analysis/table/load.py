@@ -23,11 +23,11 @@ import msgspec
 import numpy as np
 import pandas as pd
 
-from scaling.analysis.table.column import WORD, Rows
+from scaling.analysis.column import WORD, Rows
+from scaling.analysis.stacks import Readings, readings
 from scaling.analysis.table.columns import COLUMNS, EVERY
 from scaling.analysis.table.empty_loop import without_loop
 from scaling.analysis.table.marks import label_outliers, late_generators, marked, mixed_states
-from scaling.analysis.table.stacks import Readings, readings
 from scaling.analysis.validity.finding import Finding
 from scaling.analysis.validity.served import GeneratorKind, kind_of, unlike_generators
 from scaling.base.errors import UsageError
@@ -46,8 +46,8 @@ def rows_of(
 
 
 def _findings(run: RunLine, study: StudyLine) -> tuple[Finding, ...]:
-    (found,) = rows_of([run], study).findings
-    return found
+    (found,) = rows_of([run], study)["findings"]
+    return tuple(found)
 
 
 def busy_judge_of(study: StudyLine) -> Callable[[RunLine], str | None]:

@@ -10,9 +10,9 @@ from operator import attrgetter
 
 import numpy as np
 
-from scaling.analysis.arrays import Flags, Floats
-from scaling.analysis.table.column import FLAG, WORD, Column, Read, Rows, Shown, where
-from scaling.analysis.table.stacks import NS_PER_S
+from scaling.analysis.arrays import Floats
+from scaling.analysis.column import FLAG, WORD, Column, Read, Rows, Shown, where
+from scaling.analysis.stacks import NS_PER_S
 from scaling.base.models import workers_each
 from scaling.journal.record import GilStates, Machine, RunLine, ServiceUse
 from scaling.study.services import SERVICES
@@ -61,10 +61,6 @@ def _gil_enabled(rows: Rows) -> list[bool | None]:
 def _ever_on(gil: GilStates) -> float:
     """1 where it was on at any reading, else 0; NaN without one."""
     return float(max(gil.seen, default=np.nan))
-
-
-def _allocator(rows: Rows) -> list[str | None]:
-    return [every[0].allocator if every else None for every in rows.processes]
 
 
 def _counts(rows: Rows, name: str) -> Floats:
@@ -119,7 +115,7 @@ GIL_AND_ALLOCATOR = {
         definition="whether the GIL was on in any process at any of the moments it was read",
     ),
     "allocator": Column(
-        read=_allocator,
+        read=lambda rows: [every[0].allocator if every else None for every in rows.processes],
         dtype=WORD,
         definition="object allocator in use: mimalloc, pymalloc, malloc",
     ),
@@ -137,14 +133,12 @@ COLLECTOR_AND_THREADS = {
     ),
     "gc_pause_s": Column(
         read=_summed("gc_pause_ns", NS_PER_S),
-        unit="s",
         definition="time spent in them",
         better="less",
     ),
     "os_threads": Column(read=_os_threads, definition="OS threads of the child's processes"),
     "start_s": Column(
         read=_start_s,
-        unit="s",
         definition="start of the child to opening of the window, less warm-up; of a served run, "
         "until all workers answer",
         better="less",
@@ -193,31 +187,25 @@ def _columns(role: str, service: str, place: int) -> dict[str, Column]:
     columns = {
         f"{role}_cpu_s_per_op": Column(
             read=per_operation(_of(service, lambda use: use.window_cpu_s)),
-            unit="s",
             definition=f"CPU time of {service} (all its processes) in the window ÷ operations",
             better="less",
             noise="cpu_s_per_op",
-            shown=Shown(
-                heading=f"{role} µs CPU", name=f"{role}_cpu_us_per_op", factor=1e6, place=place
-            ),
+            shown=Shown(f"{role} µs CPU", f"{role}_cpu_us_per_op", place, 1e6),
         ),
         f"{role}_bytes": Column(
             read=_of(service, lambda use: use.memory_bytes),
-            unit="B",
             definition=f"memory of {service} at the window's end; what its processes share counts "
             "once",
             better="less",
             noise="PSS",
-            shown=Shown(
-                heading=f"{role} MiB", name=f"{role}_mib", factor=2.0**-20, place=place + 1
-            ),
+            shown=Shown(f"{role} MiB", f"{role}_mib", place + 1, 2.0**-20),
         ),
     }
     if role in POOLED:
         columns[f"{role}_connections"] = Column(
             read=_of(service, lambda use: use.connections),
             definition=f"connections of clients to {service} at the window's end",
-            shown=Shown(heading=f"{role} connections", name=f"{role}_connections", place=place + 2),
+            shown=Shown(f"{role} connections", f"{role}_connections", place + 2),
         )
     return columns
 
@@ -249,13 +237,12 @@ SERVICE_USE = where(
 ) | {
     "stack_cpu_s_per_op": Column(
         read=_of_all,
-        unit="s",
         definition="CPU time in the window ÷ operations of workers, proxy, pooler, database, "
         "cache and broker together, as far as they are there; NaN where none of the last three can "
         "be",
         better="less",
         noise="cpu_s_per_op",
-        shown=Shown(heading="stack µs CPU", name="stack_cpu_us_per_op", factor=1e6, place=119),
+        shown=Shown("stack µs CPU", "stack_cpu_us_per_op", 119, 1e6),
     )
 }
 
@@ -322,10 +309,6 @@ def _services_s(rows: Rows) -> Floats:
     return np.where(known, per_request, at_least)
 
 
-def _shared(rows: Rows) -> Flags:
-    return np.asarray(rows["gain_bound"] < LEAST_OF_N * rows["workers"])
-
-
 SHARED = {
     "gain_bound": Column(
         read=_bounds,
@@ -334,7 +317,7 @@ SHARED = {
         "from CPU time per request of workers, generator and services",
     ),
     "shared_cores": Column(
-        read=_shared,
+        read=lambda rows: rows["gain_bound"] < LEAST_OF_N * rows["workers"],
         dtype=FLAG,
         definition="whether `gain_bound` is below 0.9 N: then CPU time per request is what to "
         "compare, not throughput",

@@ -4,15 +4,11 @@ figures that a workload makes itself.
 
 import math
 
-from scaling.analysis.table.column import COUNT, FLAG, OBJECT, WORD, Column, Noise, Rows, Shown
-from scaling.analysis.validity import validity
+from scaling.analysis.column import COUNT, FLAG, OBJECT, WORD, Column, Noise, Rows, Shown
+from scaling.analysis.validity import judge, validity
 from scaling.journal.record import Parameters, Record, RunLine
 
 KERNELS_PSS = "0.1.0"  # of journals with the kernel's PSS, which other programs lower
-
-
-def _sorted_parameters(rows: Rows) -> list[str]:
-    return [Parameters.of(run.cell.parameters).text for run in rows.runs]
 
 
 def _busiest(run: RunLine) -> float | None:
@@ -34,9 +30,7 @@ def _word(path: str, definition: str) -> Column:
 def _bytes(
     path: str, definition: str, noise: Noise = "throughput", shown: Shown | None = None
 ) -> Column:
-    return Column(
-        read=path, unit="B", definition=definition, better="less", noise=noise, shown=shown
-    )
+    return Column(read=path, definition=definition, better="less", noise=noise, shown=shown)
 
 
 REQUESTED = {
@@ -57,7 +51,7 @@ REQUESTED = {
     ),
     "workload": _word("cell.workload", "what every worker ran"),
     "parameters": Column(
-        read=_sorted_parameters,
+        read=lambda rows: [Parameters.of(run.cell.parameters).text for run in rows.runs],
         dtype=WORD,
         definition="all parameters of the workload: JSON, keys sorted",
     ),
@@ -110,12 +104,11 @@ MEMORY = {
         "resident memory of the child's tree at the window's end (older journals: median sample in "
         "the window)",
         noise="RSS",
-        shown=Shown(heading="RSS MiB", name="rss_mib", factor=2.0**-20, place=55),
+        shown=Shown("RSS MiB", "rss_mib", 55, 2.0**-20),
     ),
     "window_rss_bytes": _bytes("memory.window_rss_bytes", "the same in the window, median sample"),
     "pss_bytes": Column(
         read=_pss_bytes,
-        unit="B",
         definition="the same at the window's end, but memory that its processes share counts once, "
         "even if other processes of the machine share it, too",
         better="less",
@@ -136,14 +129,12 @@ MEMORY = {
         "sum over processes of the highest resident memory of each (VmHWM), at any time",
         noise="RSS",
         # The memory of finite work is read at the end, when its tasks are gone: hence the peak.
-        shown=Shown(heading="peak RSS MiB", name="peak_rss_mib", factor=2.0**-20, place=60),
+        shown=Shown("peak RSS MiB", "peak_rss_mib", 60, 2.0**-20),
     ),
 }
 
 SURROUNDINGS = {
-    "elapsed_s": Column(
-        read="elapsed_s", unit="s", definition="the whole run as the driver saw it"
-    ),
+    "elapsed_s": Column(read="elapsed_s", definition="the whole run as the driver saw it"),
     "steal_fraction": Column(
         read="disturbance.steal_fraction",
         definition="CPU time that the hypervisor took",
@@ -156,13 +147,11 @@ SURROUNDINGS = {
     ),
     "throttled_s": Column(
         read="disturbance.throttled_s",
-        unit="s",
         definition="time held back by a cgroup quota",
         better="less",
     ),
     "clock_step_s": Column(
         read="disturbance.clock_step_s",
-        unit="s",
         definition="how far wall clock and monotonic clock moved apart",
         in_frame=False,
     ),
@@ -248,23 +237,29 @@ OWN_FIGURES = {
 # Columns of what was found against a run.
 
 JUDGED = {
+    "findings": Column(
+        read=judge,
+        dtype=OBJECT,
+        definition="every reason why a run is not simply valid, the gravest first",
+        in_frame=False,
+    ),
     "valid": Column(
         read=lambda rows: [severity != "invalid" for severity in rows["validity"]],
         dtype=FLAG,
         definition="whether averages may use the run: validity is not `invalid`",
     ),
     "validity": Column(
-        read=lambda rows: list(map(validity, rows.findings)),
+        read=lambda rows: list(map(validity, rows["findings"])),
         dtype=WORD,
         definition="valid, suspect (used, and marked) or invalid (never used)",
     ),
     "reasons": Column(
-        read=lambda rows: [tuple([each.word for each in found]) for found in rows.findings],
+        read=lambda rows: [tuple([each.word for each in found]) for found in rows["findings"]],
         dtype=OBJECT,
         definition="why not valid: words of scaling.analysis.validity, a tuple",
     ),
     "details": Column(
-        read=lambda rows: [tuple([each.detail for each in found]) for found in rows.findings],
+        read=lambda rows: [tuple([each.detail for each in found]) for found in rows["findings"]],
         dtype=OBJECT,
         definition="the same in sentences, with figures and names, a tuple",
     ),

@@ -19,8 +19,8 @@ from functools import cache
 import numpy as np
 
 from scaling.analysis.arrays import Floats
-from scaling.analysis.table.column import WORD, Column
-from scaling.analysis.table.stacks import NS_PER_S, Stack
+from scaling.analysis.column import WORD, Column
+from scaling.analysis.stacks import NS_PER_S, Stack
 from scaling.analysis.table.ticks import from_ticks
 
 PARTS = 4  # a last quarter that is not level is the sign of a run that has not settled

@@ -13,13 +13,13 @@ from typing import Literal
 import numpy as np
 
 from scaling.analysis.arrays import Flags, Floats, Integers
-from scaling.analysis.table.column import Column, Read, Rows, Shown
+from scaling.analysis.column import Column, Read, Rows, Shown
+from scaling.analysis.stacks import Stack, over_window, readings, stacks
 from scaling.analysis.table.processes import process_cpu_s
-from scaling.analysis.table.stacks import NS_PER_S, Stack, over_window, readings, stacks
 from scaling.analysis.validity.course import LEAST_STALL, MISSED
 from scaling.journal.record import Record
 
-type Figure = Callable[[Stack], Floats | None]
+type Figure = Callable[[Stack], Floats]
 
 
 def from_ticks(
@@ -28,8 +28,8 @@ def from_ticks(
     """Read a figure of the runs' ticks; of runs with a window only, or of finite ones only.
 
     `inside`: only the workers themselves know it, so commands that were measured from outside have
-    none. `figure` has one value for each run of a stack, or is None where the readings are missing.
-    NaN is the value of runs of the other kind, without a record, or with ticks that do not fit.
+    none. `figure` has one value for each run of a stack. NaN is the value of runs of the other
+    kind, without a record, or with ticks that do not fit.
     """
 
     def read(rows: Rows) -> Floats:
@@ -49,9 +49,7 @@ def _read(figure: Figure, every: Iterable[Stack], count: int, of: str | None = N
     for stack in every:
         if of is None or (of == "finite") is stack.finite:
             with np.errstate(divide="ignore", invalid="ignore"):
-                values = figure(stack)
-            if values is not None:
-                found[stack.rows] = values
+                found[stack.rows] = figure(stack)
     return found
 
 
@@ -60,7 +58,6 @@ def _throughput(stack: Stack) -> Floats:
 
 
 def _finish_gap(stack: Stack) -> Floats:
-    """The part of the time to finish in which the first worker was already done."""
     first = np.where(stack.rated, stack.own_s, np.inf).min(axis=1)
     return np.asarray(1 - first / stack.counted_s[:, 0])
 
@@ -72,32 +69,12 @@ def _payload_per_s(rows: Rows) -> Floats:
     return np.where(served & (per_s == 0), np.nan, per_s)
 
 
-def _cpu_s(stack: Stack) -> Floats | None:
-    return None if stack.cpu is None else over_window(stack.cpu) / NS_PER_S
-
-
-def _cpu_per_operation(stack: Stack) -> Floats | None:
-    cpu_s = _cpu_s(stack)
-    return None if cpu_s is None else _per_operation(cpu_s, stack)
-
-
 def _cost_per_operation(rows: Rows) -> Floats:
-    """CPU s per operation; of served runs with all threads of their processes, a pool's, too."""
-    found = from_ticks(_cpu_per_operation)(rows)
+    found = from_ticks(lambda stack: _per_operation(stack.cpu_s, stack))(rows)
     whole_s = np.array([np.nan if run.load is None else process_cpu_s(run) for run in rows.runs])
     operations = np.asarray(rows["operations"], np.float64)
     known = np.isfinite(whole_s) & (operations > 0)
     return np.where(known, whole_s / np.where(known, operations, 1.0), found)
-
-
-def _cpu_busy(stack: Stack) -> Floats | None:
-    cpu_s = _cpu_s(stack)
-    return None if cpu_s is None else np.asarray((cpu_s / stack.counted_s).sum(axis=1))
-
-
-def _faults_per_operation(stack: Stack) -> Floats | None:
-    faults = stack.minor_faults
-    return None if faults is None else _per_operation(faults, stack)
 
 
 def _per_operation(amount: Floats, stack: Stack) -> Floats:
@@ -112,15 +89,14 @@ COUNTED = {
         definition="sum over workers of operations between first and last tick ÷ time; finite: "
         "operations of all workers ÷ `finish_s`; primitives: without the empty loop",
         better="more",
-        shown=Shown(heading="{operation}/s", name="throughput_per_s", place=0),
+        shown=Shown("{operation}/s", "throughput_per_s", 0),
     ),
     "finish_s": Column(
         read=from_ticks(lambda stack: stack.counted_s[:, 0], of="finite"),
-        unit="s",
         definition="finite only: release of all workers to the last one's finish; of work that is "
         "done in rounds, the sum of these",
         better="less",
-        shown=Shown(heading="finish s", name="finish_s", place=10),
+        shown=Shown("finish s", "finish_s", 10),
     ),
     "finish_gap": Column(
         read=from_ticks(_finish_gap, of="finite"),
@@ -138,34 +114,32 @@ COUNTED = {
     ),
     "bytes_per_s": Column(
         read=_payload_per_s,
-        unit="B/s",
         definition="payload moved inside the window ÷ time, all workers; a server does not count "
         "it",
         better="more",
     ),
     "window_s": Column(
         read=from_ticks(lambda stack: stack.window_s.mean(axis=1)),
-        unit="s",
         definition="time between first and last tick, mean of the workers",
     ),
     "cpu_s_per_op": Column(
         read=_cost_per_operation,
-        unit="s",
         definition="CPU time of the workers' threads (of a served run: of all threads of their "
         "processes; of a command: of all its processes) ÷ operations; primitives: without the "
         "empty loop",
         better="less",
         noise="cpu_s_per_op",
-        shown=Shown(heading="CPU µs/op", name="cpu_us_per_op", factor=1e6, place=40),
+        shown=Shown("CPU µs/op", "cpu_us_per_op", 40, 1e6),
     ),
     "cpu_busy": Column(
-        read=from_ticks(_cpu_busy), definition="CPU s per s, summed over workers: cores in use"
+        read=from_ticks(lambda stack: (stack.cpu_s / stack.counted_s).sum(axis=1)),
+        definition="CPU s per s, summed over workers: cores in use",
     ),
 }
 
 FAULTS = {
     "minor_faults_per_op": Column(
-        read=from_ticks(_faults_per_operation),
+        read=from_ticks(lambda stack: _per_operation(stack.minor_faults, stack)),
         definition="pages fetched from the kernel ÷ operations",
         better="less",
     )
@@ -288,17 +262,13 @@ def _slowest_over_fastest(stack: Stack) -> Floats:
     return np.asarray(slowest / np.where(stack.rated, stack.rates, -np.inf).max(axis=1))
 
 
-def _idle(stack: Stack) -> Floats:
-    return ((stack.done <= 0) & stack.rated).sum(axis=1).astype(np.float64)
-
-
 FAIRNESS = {
     "fairness": Column(
         read=from_ticks(lambda stack: jain(stack.rates, stack.rated), inside=True),
         definition="Jain's index of the workers' rates (operations ÷ own time, who only serves "
         "left out): 1 equal, 1/N one has all",
         better="more",
-        shown=Shown(heading="fairness", name="fairness", place=140),
+        shown=Shown("fairness", "fairness", 140),
     ),
     "fairness_min_max": Column(
         read=from_ticks(_slowest_over_fastest, inside=True),
@@ -306,7 +276,7 @@ FAIRNESS = {
         better="more",
     ),
     "idle_workers": Column(
-        read=from_ticks(_idle),
+        read=from_ticks(lambda stack: ((stack.done <= 0) & stack.rated).sum(axis=1, dtype=float)),
         definition="workers that finished no operation and do not only serve others",
         in_frame=False,
     ),
@@ -328,33 +298,26 @@ def _early_s(stack: Stack) -> Floats:
     return np.asarray(np.maximum(-late_s, 0).max(axis=(1, 2)))
 
 
-def _in_order(stack: Stack) -> Floats:
-    return np.asarray((stack.steps > 0).all(axis=(1, 2)), dtype=np.float64)
-
-
 LAG = {
     "lag_p50_s": Column(
         read=from_ticks(lambda stack: np.median(_lag_s(stack), axis=1), of="windowed", inside=True),
-        unit="s",
         definition="loop lag: how late a tick ran, median of all ticks; not of finite runs",
         better="less",
-        shown=Shown(heading="lag ms", name="lag_p50_ms", factor=1e3, place=120),
+        shown=Shown("lag ms", "lag_p50_ms", 120, 1e3),
     ),
     "lag_max_s": Column(
         read=from_ticks(lambda stack: _lag_s(stack).max(axis=1), of="windowed", inside=True),
-        unit="s",
         definition="loop lag: the latest tick of any worker; not of finite runs",
         better="less",
-        shown=Shown(heading="worst lag ms", name="lag_max_ms", factor=1e3, place=136),
+        shown=Shown("worst lag ms", "lag_max_ms", 136, 1e3),
     ),
     "early_max_s": Column(
         read=from_ticks(_early_s),
-        unit="s",
         definition="how long before its instant the earliest tick ran",
         in_frame=False,
     ),
     "in_order": Column(
-        read=from_ticks(_in_order),
+        read=from_ticks(lambda stack: (stack.steps > 0).all(axis=(1, 2)).astype(np.float64)),
         definition="1 where every worker's clock moved on from tick to tick, else 0",
         in_frame=False,
     ),

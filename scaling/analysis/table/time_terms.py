@@ -11,17 +11,16 @@ Only the split of CPU time into user and system is not exact: kernels sample it 
 250 of them in a window of a second, a share has a standard error of up to 3 %.
 """
 
-from collections import Counter
-from collections.abc import Callable
 from operator import attrgetter
+from typing import NamedTuple
 
 import numpy as np
 
 from scaling.analysis.arrays import Floats
-from scaling.analysis.table.column import OBJECT, Column, Rows
+from scaling.analysis.column import OBJECT, Column, Rows
+from scaling.analysis.stacks import NS_PER_S, Stack
 from scaling.analysis.table.processes import process_cpu_s
-from scaling.analysis.table.stacks import NS_PER_S, Stack, over_window
-from scaling.journal.record import Record, RunLine, ThreadUse
+from scaling.journal.record import RunLine, ThreadUse
 
 # What the loops of Python wait in on Linux. A `poll` or `select` there is a call of the program.
 POLLS = frozenset({"epoll_wait", "epoll_pwait", "epoll_pwait2", "io_uring_enter"})
@@ -30,7 +29,94 @@ NO_WAITS = frozenset({"running", "page fault"})
 Z_95 = 1.96  # of a two-sided 95 % interval
 BY_CHANCE = 0.05  # that any worker of a run has no sample that waits
 
-TERMS = ("user", "system", "collector", "run_queue", "blocked", "idle", "imbalance", "rest")
+
+class Term(NamedTuple):
+    """One term: its name in columns and JSON, what a loss of it can be, the definition of its
+    column, and its heading where that is not the name.
+    """
+
+    name: str
+    cause: str
+    definition: str
+    heading: str = ""
+
+    @property
+    def words(self) -> str:
+        """Its heading in tables."""
+        return self.heading or self.name.replace("_", " ")
+
+    @property
+    def column(self) -> str:
+        """Its column of the runs, in s per operation."""
+        return f"{self.name}_s_per_op"
+
+
+USER = Term(
+    "user",
+    "more work per operation, or slower work: contended reference counts and caches, or a core "
+    "that is slower while its neighbours work",
+    "user CPU time of the loops' threads, without the collector, per operation. User and "
+    "system are divided as the kernel does, which samples at its ticks (getrusage)",
+    "user CPU",
+)
+SYSTEM = Term(
+    "system",
+    "the kernel: page faults, sockets, or threads that spin on a lock",
+    "system CPU time of the loops' threads, without the collector, per operation",
+    "system CPU",
+)
+COLLECTOR = Term(
+    "collector",
+    "more garbage to collect, or more objects to visit",
+    "CPU time of the loops' threads inside collections, per operation",
+)
+RUN_QUEUE = Term(
+    "run_queue",
+    "more threads are ready to run than there are CPUs; those of other programs count, too",
+    "waiting for a CPU, per operation (schedstat, second field)",
+)
+BLOCKED = Term(
+    "blocked",
+    "a lock, a stop of all threads for a collection, the allocator (all futex); or a call that "
+    "sleeps or reads a file",
+    "waiting in any call but the loop's poll, per operation: futex, sleep, file, socket "
+    "(sampled from outside)",
+)
+IDLE = Term(
+    "idle",
+    "too little work in flight for the loop, or a service that is slow",
+    "waiting in the loop's poll, N times the least idle worker's, per operation (sampled "
+    "from outside; where that is not permitted, blocked and rest are blank, and this is all three)",
+)
+IMBALANCE = Term(
+    "imbalance",
+    "some workers had less work than others",
+    "what other workers wait longer than that, per operation; finite: also from a "
+    "worker's finish to the last one's",
+)
+REST = Term(
+    "rest",
+    "CPU time taken by the host, interrupts, or page faults that wait",
+    "everything else per operation: steal, interrupts, page faults that sleep; small and "
+    "below 0 where the clocks differ",
+)
+OTHER_THREADS = Term(
+    "other_threads",
+    "a thread pool; no part of the sum",
+    "CPU time of threads that run no loop (a thread pool), per operation; no part of the sum",
+)
+WHOLE = Term(
+    "worker",
+    "",
+    "time of all workers per operation, N · T / n; the eight that follow add up to it. "
+    "Only of CPython on Linux, as they are",
+    "all",
+)
+
+TERMS = (USER, SYSTEM, COLLECTOR, RUN_QUEUE, BLOCKED, IDLE, IMBALANCE, REST)
+# Where calls could not be sampled, these are not separable: idle has them in it.
+NOT_SEPARATE = (BLOCKED, REST)
+COLUMNS_OF = (WHOLE, *TERMS, OTHER_THREADS)
 
 
 def wilson_upper(share: Floats, samples: Floats) -> Floats:
@@ -46,33 +132,21 @@ def wilson_upper(share: Floats, samples: Floats) -> Floats:
 
 def _terms(rows: Rows) -> dict[str, Floats]:
     """All columns that follow but `waits`, in s per operation."""
-    names = ("worker", *TERMS, "other_threads")
-    found = {name: np.full(len(rows.runs), np.nan) for name in names}
+    found = {term.name: np.full(len(rows.runs), np.nan) for term in COLUMNS_OF}
     for stack in rows.stacks if rows.any_worker_has("use") else ():
         if stack.outside or stack.cpu is None:
             continue
-        known = [place for place, row in enumerate(stack.rows) if _is_known(rows.records[row])]
-        if not known:
-            continue
-        chosen = np.zeros(len(stack.rows), np.bool_)
-        chosen[known] = True
-        part = stack.part(chosen)
-        runs = [rows.runs[row] for row in part.rows]
+        runs = [rows.runs[row] for row in stack.rows]
         with np.errstate(divide="ignore", invalid="ignore"):
-            for name, values in _of_stack(part, runs).items():
-                found[name][part.rows] = values
+            for name, values in _of_stack(stack, runs).items():
+                found[name][stack.rows] = values
     return found
-
-
-def _is_known(record: Record | None) -> bool:
-    return record is not None and all(each.use is not None for each in record.workers)
 
 
 def _of_stack(stack: Stack, runs: list[RunLine]) -> dict[str, Floats]:
     """The columns of some runs of one shape; each array has a value for each run."""
-    assert stack.cpu is not None
     read_user_s, read_system_s, run_queue_s, read_collector_s = _uses_s(runs)
-    cpu_s = over_window(stack.cpu) / NS_PER_S
+    cpu_s = stack.cpu_s
     after_s = np.maximum(stack.counted_s - stack.own_s, 0)  # finite work: until all are done
     off_s = stack.counted_s - after_s - cpu_s - run_queue_s
     collector_s = np.minimum(read_collector_s, cpu_s)
@@ -146,7 +220,6 @@ def _samples(runs: list[RunLine]) -> Floats:
 
 
 def _by_worker(run: RunLine) -> list[tuple[int, int, int]]:
-    """The same of one run."""
     count = len(run.record.workers) if run.record is not None else 0
     if run.waits is None or len(run.waits.calls) != count:
         return [(0, 0, 0)] * count
@@ -154,81 +227,37 @@ def _by_worker(run: RunLine) -> list[tuple[int, int, int]]:
 
 
 def _counts(calls: dict[str, int]) -> tuple[int, int, int]:
-    idle = sum(calls.get(name, 0) for name in POLLS)
-    neither = sum(calls.get(name, 0) for name in NO_WAITS)
+    idle = sum([count for name, count in calls.items() if name in POLLS])
+    neither = sum([count for name, count in calls.items() if name in NO_WAITS])
     taken = sum(calls.values())
     return taken - idle - neither, idle, taken
 
 
 def _shares(rows: Rows) -> list[dict[str, float]]:
-    """The share of each name among a run's samples, of all workers together."""
     none: dict[str, float] = {}
     return [_in_parts(run.waits.calls) if run.waits is not None else none for run in rows.runs]
 
 
 def _in_parts(calls: list[dict[str, int]]) -> dict[str, float]:
-    together: Counter[str] = Counter()
+    together: dict[str, int] = {}
     for each in calls:
-        together.update(each)
-    total = together.total()
+        for name, count in each.items():
+            together[name] = together.get(name, 0) + count
+    total = sum(together.values())
     return {name: count / total for name, count in together.items()}
 
 
-def _term(name: str) -> Callable[[Rows], Floats]:
-    return lambda rows: rows["time_terms"][name]
-
-
-def _column(name: str, definition: str) -> Column:
-    return Column(read=_term(name), unit="s", definition=definition, better="less")
+def _column(term: Term) -> Column:
+    return Column(
+        read=lambda rows: rows["time_terms"][term.name], definition=term.definition, better="less"
+    )
 
 
 TIME_TERMS = {
     "time_terms": Column(
         read=_terms, dtype=OBJECT, definition="the ten that follow", in_frame=False
     ),
-    "worker_s_per_op": _column(
-        "worker",
-        "time of all workers per operation, N · T / n; the eight that follow add up to it. Only of "
-        "CPython on Linux, as they are",
-    ),
-    "user_s_per_op": _column(
-        "user",
-        "user CPU time of the loops' threads, without the collector, per operation. User and "
-        "system are divided as the kernel does, which samples at its ticks (getrusage)",
-    ),
-    "system_s_per_op": _column(
-        "system", "system CPU time of the loops' threads, without the collector, per operation"
-    ),
-    "collector_s_per_op": _column(
-        "collector", "CPU time of the loops' threads inside collections, per operation"
-    ),
-    "run_queue_s_per_op": _column(
-        "run_queue", "waiting for a CPU, per operation (schedstat, second field)"
-    ),
-    "blocked_s_per_op": _column(
-        "blocked",
-        "waiting in any call but the loop's poll, per operation: futex, sleep, file, socket "
-        "(sampled from outside)",
-    ),
-    "idle_s_per_op": _column(
-        "idle",
-        "waiting in the loop's poll, N times the least idle worker's, per operation (sampled from "
-        "outside; where that is not permitted, blocked and rest are blank, and this is all three)",
-    ),
-    "imbalance_s_per_op": _column(
-        "imbalance",
-        "what other workers wait longer than that, per operation; finite: also from a worker's "
-        "finish to the last one's",
-    ),
-    "rest_s_per_op": _column(
-        "rest",
-        "everything else per operation: steal, interrupts, page faults that sleep; small and "
-        "below 0 where the clocks differ",
-    ),
-    "other_threads_s_per_op": _column(
-        "other_threads",
-        "CPU time of threads that run no loop (a thread pool), per operation; no part of the sum",
-    ),
+    **{term.column: _column(term) for term in COLUMNS_OF},
     "waits": Column(
         read=_shares,
         dtype=OBJECT,

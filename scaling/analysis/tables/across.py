@@ -4,6 +4,7 @@ Their runs were not made side by side, so nothing pairs them, and whatever chang
 in the ratio, too. Rows are those of `scaling.analysis.tables.ratios`.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -12,26 +13,25 @@ import numpy as np
 import pandas as pd
 
 from scaling.analysis.arrays import Floats
-from scaling.analysis.statistics.intervals import differences, in_two_states, unpaired_lower
+from scaling.analysis.statistics.intervals import differences, in_two_states, unpaired
 from scaling.analysis.tables.derived import memory_kinds
 from scaling.analysis.tables.ratios import (
     ABOUT,
     OF_CELL,
+    OTHER_STUDY,
     doubts_of,
     nothing,
     records,
     with_words,
     withheld,
 )
-from scaling.analysis.tables.scope import MeasuredScope
 from scaling.analysis.tables.study import Study
-from scaling.analysis.tables.turns import OTHER_STUDY
 from scaling.analysis.tables.values import Measure
 from scaling.analysis.tables.words import FARTHEST, OPEN, Scale, blocks_to_decide, said, scale_of
 from scaling.journal.identity import Identity, identity_of
 from scaling.journal.record import StudyLine
 from scaling.study.presets import FEWEST_FOR_INTERVAL
-from scaling.study.questions import MEMORY, Asked, two_studies
+from scaling.study.questions import MEMORY, two_studies
 
 # Options that may differ between two studies without any cell being measured differently. With
 # strong sizing the largest N of a workload is not one of them: it decides what is in flight.
@@ -39,60 +39,39 @@ HARMLESS = frozenset(
     {"name", "preset", "blocks", "seed", "arms", "workloads", "models", "loops", "sizing", "margin"}
     | {"workers", "aa_pairs"}
 )
-ENDS = ((90, "low"), (90, "high"), (95, "low"), (95, "high"))
 
 
 def across(now: Study, then: Study) -> pd.DataFrame:
     """The ratios of a study over an earlier one: a row per cell of both and measure.
 
     Columns are those of `ratios` that two studies have, and `then`, the place of the cell in the
-    earlier one. Of two medians that are bounds to the same side the ratio is not known.
+    earlier one. Of two medians that are bounds to the same side the ratio is not known, nor is that
+    of memory of two kinds.
     """
-    scopes = [scope_of(study) for study in (now, then)]
-    rows = [
-        row
-        for asked in two_studies(*scopes)
-        if (row := _row(asked, now, then, scopes[0], scopes[1])) is not None
-    ]
+    ours, theirs = now.measures, then.measures
+    kinds, others = memory_kinds(ours), memory_kinds(theirs)
+    rows = []
+    for asked in two_studies(ours, theirs):
+        of, over = ours.place.get(asked.of), theirs.place.get(asked.of)
+        if of is None or over is None or (asked.measure == MEMORY and kinds[of] != others[over]):
+            continue
+        new, old = _column(ours[asked.measure], of), _column(theirs[asked.measure], over)
+        if figures := _figures(new, old, scale_of(asked.measure, now.margin)):
+            about = {"question": asked.question, "measure": asked.measure, "of": of, "then": over}
+            rows.append(about | figures | {"memory_kind": kinds[of]})
     if not rows:
         return nothing()
     parts = [
         with_words(part, scale_of(str(name), now.margin))
         for name, part in pd.DataFrame(rows).groupby("measure", sort=False)
     ]
-    found = pd.concat(parts).sort_index()
+    found = pd.concat(parts).sort_index().assign(why_not_in_turn=OTHER_STUDY, headline=False)
     doubts = [each for study in (now, then) for each in doubts_of(study.ratios, study.cells)]
     found = withheld(found, now.cells, doubts)
     scales = [scale_of(str(name), now.margin) for name in found["measure"]]
     found["said"] = [said(row, scale) for row, scale in zip(records(found), scales, strict=True)]
-    is_open = found["word"] == OPEN
-    found["blocks_to_decide"] = found["blocks_to_decide"].where(is_open)
+    found["blocks_to_decide"] = found["blocks_to_decide"].where(found["word"] == OPEN)
     return found.join(now.cells[[*ABOUT, *OF_CELL]], on="of")
-
-
-def scope_of(study: Study) -> MeasuredScope:
-    """The cells of a study as questions are asked of them."""
-    return MeasuredScope(study.measures, [each.text for each in study.objectives])
-
-
-def _row(
-    asked: Asked, now: Study, then: Study, ours: MeasuredScope, theirs: MeasuredScope
-) -> dict[str, Any] | None:
-    """One ratio; None where a study has no value, or memory of another kind."""
-    of, over = ours.place.get(asked.of), theirs.place.get(asked.of)
-    if of is None or over is None:
-        return None
-    kinds = [memory_kinds(s.measures)[place] for s, place in ((now, of), (then, over))]
-    if asked.measure == MEMORY and kinds[0] != kinds[1]:
-        return None
-    new, old = now.measures[asked.measure], then.measures[asked.measure]
-    scale = scale_of(asked.measure, now.margin)
-    figures = _figures(_column(new, of), _column(old, over), scale)
-    if figures is None:
-        return None
-    about = {"question": asked.question, "measure": asked.measure, "of": of, "then": over}
-    beside = {"why_not_in_turn": OTHER_STUDY, "memory_kind": kinds[0], "headline": False}
-    return about | figures | beside
 
 
 def _column(measure: Measure, place: int) -> Measure:
@@ -105,58 +84,42 @@ def _column(measure: Measure, place: int) -> Measure:
     )
 
 
-def _figures(new: Measure, old: Measure, scale: Scale) -> dict[str, Any] | None:
+def _figures(new: Measure, old: Measure, scale: Scale) -> dict[str, Any]:
     """The median ratio, its interval (the range below six values on a side), and its ends as
-    logarithms that are turned so that more is better.
+    logarithms that are turned so that more is better: `low_90` to `high_sure`, `FARTHEST` where
+    there is no interval. Empty where the ratio is not known.
     """
-    counts = [len(each.value) for each in (new, old)]
-    sides = [int(each.side[0]) for each in (new, old)]
-    if not min(counts) or (sides[0] and sides[0] == sides[1]):
-        return None
-    logs = [_logs(each.value) for each in (new, old)]
+    side, other = int(new.side[0]), int(old.side[0])
+    logs, margin = (_logs(new.value), _logs(old.value)), float(np.log1p(scale.tiers[0]))
     every = differences(*logs)
-    if not len(every):
-        return None
-    n = min(counts)
-    low, high = float(every[0]), float(every[-1])
-    if n >= FEWEST_FOR_INTERVAL:
-        low = unpaired_lower(logs[0], logs[1], 0.95)
-        high = -unpaired_lower(logs[1], logs[0], 0.95)
-    margin = float(np.log1p(scale.tiers[0]))
-    states = any(bool(in_two_states(side[:, np.newaxis], margin)[0]) for side in logs)
-    ends = _ends(new, old, scale, usable=n >= FEWEST_FOR_INTERVAL and not states)
-    spreads = [float(side.std(ddof=1)) if n > 1 else np.nan for side in logs]
-    scatter = np.array([np.hypot(spreads[0], spreads[1])])
-    middle = np.array([scale.sign * float(np.median(every))])
-    return {
-        "ratio": float(np.exp(np.median(every))),
+    if not len(every) or (side and side == other):
+        return {}
+    n = min(map(len, logs))
+    low, high = unpaired(*logs, 0.95)
+    states = any(bool(in_two_states(each[:, np.newaxis], margin)[0]) for each in logs)
+    spreads = [float(each.std(ddof=1)) if n > 1 else np.nan for each in logs]
+    middle = float(np.median(every))
+    needed = blocks_to_decide(
+        np.array([scale.sign * middle]), np.array([math.hypot(*spreads)]), scale
+    )
+    figures = {
+        "ratio": float(np.exp(middle)),
         "low": float(np.exp(low)),
         "high": float(np.exp(high)),
         "n": n,
         "known": n,
-        "bound": int(np.sign(sides[0] - sides[1])),
+        "bound": int(np.sign(side - other)),
         "states": states,
-        "blocks_to_decide": float(blocks_to_decide(middle, scatter, scale)[0]),
-        **ends,
+        "blocks_to_decide": float(needed[0]),
     }
-
-
-def _ends(new: Measure, old: Measure, scale: Scale, *, usable: bool) -> dict[str, float]:
-    """`low_90` to `high_95`, and `high_sure`: `FARTHEST` where there is no interval."""
-    least = _logs(new.least), _logs(old.most)
-    most = _logs(new.most), _logs(old.least)
-    if scale.sign < 0:
-        least, most = (most[1], most[0]), (least[1], least[0])
-    found = {}
-    for level, end in ENDS:
-        if not usable:
-            value = -FARTHEST if end == "low" else FARTHEST
-        elif end == "low":
-            value = unpaired_lower(*least, level / 100)
-        else:
-            value = -unpaired_lower(most[1], most[0], level / 100)
-        found[f"{end}_{level}"] = value
-    return found | {"high_sure": found["high_95"]}
+    for level in (90, 95):
+        ends = -FARTHEST, FARTHEST
+        if n >= FEWEST_FOR_INTERVAL and not states:
+            least, _ = unpaired(_logs(new.least), _logs(old.most), level / 100)
+            _, most = unpaired(_logs(new.most), _logs(old.least), level / 100)
+            ends = (least, most) if scale.sign > 0 else (-most, -least)
+        figures[f"low_{level}"], figures[f"high_{level}"] = ends
+    return figures | {"high_sure": figures["high_95"]}
 
 
 def _logs(values: Floats) -> Floats:
@@ -174,7 +137,7 @@ def differences_of(now: Study, then: Study) -> tuple[str, ...]:
 
 def common(now: Study, then: Study) -> tuple[list[int], list[int]]:
     """The places of the cells of both studies, in the one and in the other."""
-    ours, theirs = (scope_of(study) for study in (now, then))
+    ours, theirs = now.measures, then.measures
     cells = [cell for cell in ours.cells if cell in theirs.place]
     return [ours.place[cell] for cell in cells], [theirs.place[cell] for cell in cells]
 
@@ -206,6 +169,4 @@ def _dealt_out_over(study: Mapping[str, Any]) -> dict[str, int]:
 
 def alone(one: Study, other: Study) -> int:
     """The number of cells of one study that the other does not have."""
-    known = set(scope_of(other).cells)
-    cells = one.cells[~one.cells["twin"] & ~one.cells["rated"]]
-    return int((~cells["cell"].isin(known)).sum())
+    return len(set(one.measures.cells) - set(other.measures.cells))

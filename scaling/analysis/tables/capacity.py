@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 
 from scaling.analysis.arrays import Flags, Floats
-from scaling.analysis.table.column import Shown
+from scaling.analysis.column import Shown
 from scaling.analysis.table.groups import fell_behind, slug
 from scaling.analysis.tables.values import Derived, Measure, Values
 from scaling.journal.record import StudyLine
@@ -32,7 +32,7 @@ def capacities(study: StudyLine) -> dict[str, Derived]:
     return {
         CAPACITY.format(each.text): Derived(
             partial(capacity, objective=each),
-            Shown(heading=f"capacity at {each.text}", name=f"capacity_{slug(each.text)}_per_s"),
+            Shown(f"capacity at {each.text}", f"capacity_{slug(each.text)}_per_s"),
         )
         for each in objectives_of(study)
     }

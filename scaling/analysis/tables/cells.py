@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from scaling.analysis.arrays import Flags, Integers
+from scaling.analysis.arrays import Flags, Floats, Integers
 from scaling.analysis.table.groups import in_order, require_one_study, short_labels
-from scaling.analysis.tables.peak import shares_of_peak
 from scaling.base.models import parts_of
 from scaling.journal.record import Cell, Parameters, StudyLine
 from scaling.study.controls import CONTROLS
-from scaling.study.load import is_open_loop, open_loop_rate
+from scaling.study.load import deciding, is_open_loop, open_loop_rate
 from scaling.study.questions import THROUGHPUT, ones_of, without_rate
 
 SECTION = ["workload", "parameters", "sizing"]
@@ -35,7 +34,7 @@ class Cells:
     Columns of the table: those of `KEY`; `twin`, `rated`, `control`, `wrong` (flags); `region`;
     `runs`, of these `suspect` and `again` (second attempts); `left_out` (invalid runs);
     `allocator_state`; `operation`, the noun of what is counted; `rate` of an open loop, 0 for none,
-    and `of_peak`, its share of the peak (`scaling.analysis.tables.peak`); `one`, the place of the
+    and `of_peak`, its share of the peak (`_shares_of_peak`); `one`, the place of the
     cell with one worker on the same curve (`ones_of`); `name` (`names`), and `subject`, the same
     without a rate; `cell` itself.
     """
@@ -85,7 +84,7 @@ def cells_of(runs: pd.DataFrame, study: StudyLine, wrong_models: Collection[str]
     every["subject"] = names(every.assign(parameters=subjects), simulated=study.simulated)
     places = np.hstack([found, np.full((len(blocks), len(rated)), NONE)])
     throughput = np.where(places == NONE, np.nan, runs[THROUGHPUT].to_numpy()[places])
-    every["of_peak"] = shares_of_peak(every, throughput, study)
+    every["of_peak"] = _shares_of_peak(every, throughput, study)
     return Cells(every, places, blocks)
 
 
@@ -147,6 +146,27 @@ def _place_of_one(table: pd.DataFrame) -> "pd.Series[int]":
         return next((place[each] for each in ones_of(cell) if each in place), NONE)
 
     return table["cell"].map(of)
+
+
+def _shares_of_peak(table: pd.DataFrame, throughput: Floats, study: StudyLine) -> Floats:
+    """The rate of an open loop as a share of the peak, shape (cells,); NaN where none is known.
+
+    A peak is the most that was answered in a closed loop: the best of all cells with as many
+    workers that the rates depend on in the same way, by the median over blocks. A study without
+    such cells has the peak of the calibration that made its rates, of whatever number of workers.
+    `throughput` is in operations/s, of shape (blocks, cells).
+    """
+    subjects = [(cell.workload, deciding(cell)) for cell in table["cell"]]
+    calibrated = {
+        (each.workload, Parameters.of(each.parameters)): each.peak_per_s
+        for each in study.calibrations
+    }
+    known = pd.DataFrame(throughput).median()
+    of_one = pd.MultiIndex.from_arrays([pd.factorize(pd.Series(subjects))[0], table["workers"]])
+    is_closed = (table["rate"] == 0) & ~table["twin"] & ~table["rated"]
+    measured = known.where(is_closed).groupby(of_one).transform("max")
+    peak = measured.fillna(pd.Series([calibrated.get(each) for each in subjects], dtype=float))
+    return np.where(table["rate"] > 0, table["rate"] / peak, np.nan)
 
 
 def places_of(table: pd.DataFrame) -> dict[Cell, int]:

@@ -89,7 +89,6 @@ def _limits(row: dict[Any, Any], study: StudyLine) -> tuple[float, float]:
 
 
 def _text(row: dict[Any, Any]) -> str:
-    """The gain that was measured and the one that was expected."""
     has_least = np.isfinite(row["least"])
     limit = f"at least {row['least']:g}" if has_least else f"at most {row['most']:g}"
     bounds = f" ({span(number(row['low']), number(row['high']))})" if row["n"] > 1 else ""
@@ -126,7 +125,6 @@ def soundness(ratios: pd.DataFrame, study: StudyLine) -> Soundness:
 
 
 def _lacking(ran: set[tuple[str, str]], study: StudyLine) -> Iterator[str]:
-    """Controls that have no valid gain, or were not run at all."""
     for arm, found_as in study.arms.items():
         for control in CONTROLS:
             known = not found_as.runtime and has_control(arm, control)

@@ -5,24 +5,24 @@ register it with `@derived`.
 """
 
 from collections.abc import Callable, Iterable
+from functools import partial
 
 import numpy as np
 import pandas as pd
 
 from scaling.analysis.arrays import Flags, Floats
-from scaling.analysis.table.column import Shown
-from scaling.analysis.tables.cells import CURVE, SECTION
-from scaling.analysis.tables.shown import MIB
-from scaling.analysis.tables.terms import (
+from scaling.analysis.column import Shown
+from scaling.analysis.statistics.intervals import medians
+from scaling.analysis.table.time_terms import (
     IDLE,
     NOT_SEPARATE,
     OTHER_THREADS,
     TERMS,
     WHOLE,
     Term,
-    log_factors,
 )
-from scaling.analysis.tables.values import Derive, Derived, Estimator, Measure, Values
+from scaling.analysis.tables.cells import CURVE, SECTION
+from scaling.analysis.tables.values import MIB, Derive, Derived, Estimator, Measure, Values
 from scaling.base.models import PROCESSES
 from scaling.builds.arms import version_arms
 from scaling.builds.runtimes import RUNTIMES
@@ -48,7 +48,7 @@ def derived(name: str, shown: Shown, estimator: Estimator = "median") -> Callabl
 # --------------------------------------------------------------------------------- over one worker
 
 
-@derived(SPEEDUP, Shown(heading="speed-up", name="speedup", place=20))
+@derived(SPEEDUP, Shown("speed-up", "speedup", 20))
 def speedup(values: Values) -> Measure:
     """Throughput over that of one worker; none in an open loop, where it is the schedule's."""
     throughput = values[THROUGHPUT].value
@@ -58,7 +58,7 @@ def speedup(values: Values) -> Measure:
     return Measure.exact(np.where(is_known, ratio, np.nan))
 
 
-@derived(EFFICIENCY, Shown(heading="efficiency", name="efficiency", place=30))
+@derived(EFFICIENCY, Shown("efficiency", "efficiency", 30))
 def efficiency(values: Values) -> Measure:
     """The speed-up of each worker."""
     return Measure.exact(values[SPEEDUP].value / values.table["workers"].to_numpy())
@@ -78,14 +78,14 @@ def memory_kinds(values: Values) -> "pd.Series[str]":
     return lacks.map({True: "RSS", False: "PSS"})
 
 
-@derived(MEMORY, Shown(heading="memory MiB", name="memory_mib", place=50))
+@derived(MEMORY, Shown("memory MiB", "memory_mib", 50))
 def memory(values: Values) -> Measure:
     """MiB, of one kind in all cells of a section."""
     pss, rss = (values.column(name) for name in READINGS.values())
     return Measure.exact(np.where(memory_kinds(values) == "RSS", rss, pss) / MIB)
 
 
-@derived(EXTRA_WORKER, Shown(heading="MiB per extra worker", name="mib_per_extra_worker"))
+@derived(EXTRA_WORKER, Shown("MiB per extra worker", "mib_per_extra_worker"))
 def extra_worker(values: Values) -> Measure:
     """MiB that each further worker adds: the least-squares slope of memory over N on the curve.
 
@@ -112,7 +112,7 @@ def extra_worker(values: Values) -> Measure:
 
 # ------------------------------------------------------------------------------------------ losses
 # What each term of the workers' time per operation grows by from one worker to N
-# (`scaling.analysis.tables.terms`), in s, and the factor that it leaves of the efficiency.
+# (`scaling.analysis.table.time_terms`), in s, and the factor that it leaves of the efficiency.
 
 LOSS, FACTOR = "{}_loss_s_per_op", "{}_factor"  # with the name of a term
 LOSSES = {LOSS.format(term.name): term for term in (*TERMS, WHOLE, OTHER_THREADS)}
@@ -123,11 +123,8 @@ MACHINE, SHARING = "machine_loss_s_per_op", "sharing_loss_s_per_op"
 def _both_known(values: Values) -> Flags:
     """Flags of readings for a cell and for that with one worker, shape (blocks, cells)."""
     whole = values.column(WHOLE.column)
-    return np.asarray((whole > 0) & (values.at_one(whole) > 0) & ~_is_one(values))
-
-
-def _is_one(values: Values) -> Flags:
-    return np.asarray(values.table["workers"] == 1)
+    several = (values.table["workers"] > 1).to_numpy()
+    return np.asarray((whole > 0) & (values.at_one(whole) > 0) & several)
 
 
 def merged(values: Values) -> Flags:
@@ -152,41 +149,52 @@ def _term(values: Values, term: Term) -> tuple[Floats, Floats]:
     return one, own
 
 
-def _loss(term: Term) -> Derive:
-    def loss(values: Values) -> Measure:
-        one, own = _term(values, term)
-        return Measure.exact(np.where(_both_known(values), own - one, np.nan))
-
-    return loss
+def _loss(values: Values, term: Term) -> Measure:
+    one, own = _term(values, term)
+    return Measure.exact(np.where(_both_known(values), own - one, np.nan))
 
 
-def _factor(term: Term) -> Derive:
-    def factor(values: Values) -> Measure:
-        both = zip(*(_term(values, each) for each in TERMS), strict=True)
-        one, many = (np.nan_to_num(np.array(each)) for each in both)  # a merged term is idle's
-        with np.errstate(divide="ignore", invalid="ignore"):
-            every = log_factors(one, many)
-        found = every.sum(axis=0) if term is WHOLE else every[TERMS.index(term)]
-        is_merged = merged(values) & (term in NOT_SEPARATE)
-        is_known = _both_known(values) & (values.table["rate"] == 0).to_numpy() & ~is_merged
-        return Measure.exact(np.where(is_known, np.exp(found), np.nan))
+def _factor(values: Values, term: Term) -> Measure:
+    both = zip(*(_term(values, each) for each in TERMS), strict=True)
+    one, many = (np.nan_to_num(np.array(each)) for each in both)  # a merged term is idle's
+    with np.errstate(divide="ignore", invalid="ignore"):
+        every = log_factors(one, many)
+    found = every.sum(axis=0) if term is WHOLE else every[TERMS.index(term)]
+    is_merged = merged(values) & (term in NOT_SEPARATE)
+    is_known = _both_known(values) & (values.table["rate"] == 0).to_numpy() & ~is_merged
+    return Measure.exact(np.where(is_known, np.exp(found), np.nan))
 
-    return factor
+
+def log_factors(at_one: Floats, at_n: Floats) -> Floats:
+    """The logarithm of each term's factor, shape (terms, …).
+
+    `at_one` and `at_n` are the terms at N = 1 and at N, of that shape, in s per operation. The
+    efficiency is τ(1)/τ(N), and τ(N) - τ(1) is the sum of the terms' losses Δ. With the logarithmic
+    mean L = (τ(N) - τ(1)) / ln(τ(N)/τ(1)) the factors exp(-Δ/L) multiply to it exactly and without
+    an order: the additive form of the logarithmic mean Divisia index (B. W. Ang, Energy Policy 32
+    (2004), 1131-1139).
+    """
+    return -(at_n - at_one) / _log_mean(at_one.sum(axis=0), at_n.sum(axis=0))
+
+
+def _log_mean(one: Floats, other: Floats) -> Floats:
+    """The logarithmic mean of positive values; of two that are equal it is their value."""
+    growth = (other - one) / one
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(growth == 0, one, one * growth / np.log1p(growth))
 
 
 def in_ns(name: str, words: str) -> Shown:
     """The heading, name and unit of a time per operation."""
-    return Shown(heading=f"{words} ns/op", name=f"{name}_ns_per_op", factor=NS_PER_S)
+    return Shown(f"{words} ns/op", f"{name}_ns_per_op", factor=NS_PER_S)
 
 
-DERIVED |= {
-    name: Derived(_loss(term), in_ns(f"{term.name}_loss", f"{term.words} lost"), "mean")
-    for name, term in LOSSES.items()
-}
-DERIVED |= {
-    name: Derived(_factor(term), Shown(heading=f"× {term.words}", name=name), "geometric mean")
-    for name, term in FACTORS.items()
-}
+for name, term in LOSSES.items():
+    shown = in_ns(f"{term.name}_loss", f"{term.words} lost")
+    DERIVED[name] = Derived(partial(_loss, term=term), shown, "mean")
+for name, term in FACTORS.items():
+    shown = Shown(f"× {term.words}", name)
+    DERIVED[name] = Derived(partial(_factor, term=term), shown, "geometric mean")
 
 
 @derived(MACHINE, in_ns("machine_loss", "the machine's part"), "mean")
@@ -219,8 +227,7 @@ def _beside(values: Values) -> Iterable[tuple[int, int]]:
     """
     table, loss = values.table, values[LOSS.format(WHOLE.name)].value
     known = np.isfinite(loss)
-    with np.errstate(invalid="ignore"):
-        speed = pd.Series(_medians(values[THROUGHPUT].value), table.index)
+    speed = pd.Series(medians(values[THROUGHPUT].value).point, table.index)
     closed = table[~table["twin"] & ~table["rated"] & (table["rate"] == 0)]
     for _, group in closed.groupby([*SECTION, "loop", "workers"], observed=True, sort=False):
         are_processes = group["model"].isin(PROCESSES)
@@ -246,14 +253,5 @@ def _fastest(processes: pd.DataFrame, speed: "pd.Series[float]", arms: list[str]
 
 
 def _first(speed: "pd.Series[float]") -> list[int]:
-    """The place of the fastest; none where none has a value."""
     known = speed.dropna()
     return known.nlargest(1).index.tolist()
-
-
-def _medians(values: Floats) -> Floats:
-    """The median of each column, NaN where there is none."""
-    found = np.full(values.shape[1], np.nan)
-    known = np.isfinite(values).any(axis=0)
-    found[known] = np.nanmedian(values[:, known], axis=0)
-    return found

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from scaling.analysis.tables.cells import NONE
-from scaling.analysis.tables.scope import MeasuredScope
+from scaling.analysis.tables.values import Values
 from scaling.study.questions import CPU, MEMORY, OVER_PROCESSES, P99, THROUGHPUT, Asked
 
 BUILD, SHARING = "build", "sharing"  # the factors of threads over processes
@@ -33,40 +33,25 @@ class Pair(NamedTuple):
     apart_from: tuple[int, ...] = ()
 
 
-def pairs_of(asked: Sequence[Asked], scope: MeasuredScope, cells: pd.DataFrame) -> pd.DataFrame:
+def pairs_of(asked: Sequence[Asked], values: Values) -> pd.DataFrame:
     """A row per candidate of each ratio that is asked for, and one per measure of each A/A pair:
     its second run over the first.
     """
-    place = scope.place
-    equal = [
-        (measure, twin, place[cell])
-        for twin, cell in cells.loc[cells["twin"], "cell"].items()
-        for measure in NOISE
-        if cell in place
-    ]
-    return _table(
-        [
-            *(
-                Pair(
-                    at,
-                    each.question,
-                    each.measure,
-                    each.name,
-                    each.headline,
-                    place[each.of],
-                    place[over],
-                    tuple(place[cell] for cell in each.along),
-                )
-                for at, each in enumerate(asked)
-                for over in each.among
-                if each.of in place and over in place
-            ),
-            *(
-                Pair(at, EQUAL_CELLS, measure, "", False, twin, place_of_cell)
-                for at, (measure, twin, place_of_cell) in enumerate(equal, len(asked))
-            ),
+    place, table = values.place, values.table
+    found = []
+    for at, each in enumerate(asked):
+        about = (at, each.question, each.measure, each.name, each.headline)
+        along = tuple(place[cell] for cell in each.along)
+        found += [
+            Pair(*about, place[each.of], place[over], along)
+            for over in each.among
+            if each.of in place and over in place
         ]
-    )
+    twins = table.loc[table["twin"], "cell"].items()
+    equal = [(name, int(at), place[cell]) for at, cell in twins if cell in place for name in NOISE]
+    for at, (measure, of, over) in enumerate(equal, len(asked)):
+        found.append(Pair(at, EQUAL_CELLS, measure, "", False, of, over))
+    return _table(found)
 
 
 def is_main(ratios: pd.DataFrame) -> "pd.Series[bool]":

@@ -5,25 +5,19 @@ is a ratio like any other. Each measure is handled at once: the ratios of all it
 are an array of blocks × pairs, and everything after that is arithmetic on columns.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from scaling.analysis.arrays import Flags, Floats, Integers
-from scaling.analysis.statistics.intervals import (
-    both_ends,
-    in_two_states,
-    medians,
-    scatter,
-)
+from scaling.analysis.statistics.intervals import both_ends, in_two_states, medians, scatter
 from scaling.analysis.table.columns import MEASURES
 from scaling.analysis.table.latency import LATENCY_PREFIX
+from scaling.analysis.tables.cells import KEY, NONE
 from scaling.analysis.tables.derived import memory_kinds
 from scaling.analysis.tables.pairs import EQUAL_CELLS, factors, is_main, pairs_of
-from scaling.analysis.tables.scope import MeasuredScope
-from scaling.analysis.tables.turns import why_apart
 from scaling.analysis.tables.values import Measure, Values
 from scaling.analysis.tables.words import (
     FARTHEST,
@@ -41,38 +35,22 @@ from scaling.analysis.tables.words import (
 from scaling.base.formats import percent
 from scaling.journal.record import Parameters
 from scaling.study.presets import FEWEST_FOR_INTERVAL, MARGIN
-from scaling.study.questions import (
-    CAPACITY,
-    CPU,
-    MEMORY,
-    THROUGHPUT,
-    every_ratio,
-    without_rate,
-)
+from scaling.study.questions import CAPACITY, CPU, MEMORY, THROUGHPUT, every_ratio, without_rate
 
 GAIN = "gain"
 FEWEST_OF_SEVERAL = 8  # from so many blocks on `worse` rests on the last level
 LEVELS = (0.90, 0.95, 0.975)
 
 # Reasons why a ratio has no word.
-FEW, STATES, BOUND, EQUAL_DIFFER = (
-    "too few blocks",
-    "two states",
-    "only a bound is known",
-    "equal cells differ",
-)
-ABOUT = (
-    "name",
-    "subject",
-    "workload",
-    "parameters",
-    "sizing",
-    "loop",
-    "arm",
-    "model",
-    "workers",
-    "region",
-)
+FEW, STATES = "too few blocks", "two states"
+BOUND, EQUAL_DIFFER = "only a bound is known", "equal cells differ"
+# Reasons why two cells were not measured in turn.
+OTHER_N = "they have another number of workers"
+OTHER_GROUP = "one group had no room for both"
+OTHER_STUDY = "they are of two studies"
+NO_TURNS = "each was measured after the other"
+
+ABOUT = ("name", "subject", *KEY, "region")
 OF_CELL = ("rate", "of_peak", "control", "twin", "wrong", "cell")
 OF_OTHER = ("name", "loop", "arm", "model", "workers", "wrong")
 
@@ -93,7 +71,7 @@ class Ends(NamedTuple):
         return Ends(ratio, low, high, self.bound[:, places])
 
 
-def ratios(values: Values, scope: MeasuredScope, margin: float = MARGIN) -> pd.DataFrame:
+def ratios(values: Values, margin: float = MARGIN) -> pd.DataFrame:
     """Every ratio of a study that has a value in any block, question by question.
 
     Columns: `question`, `measure`, `step` (what changes in a step of the ladder); `of` and `over`,
@@ -105,7 +83,7 @@ def ratios(values: Values, scope: MeasuredScope, margin: float = MARGIN) -> pd.D
     open; `candidates`, and `beside`, what is wrong with those that were not chosen;
     `why_not_in_turn`, empty where the two were measured in turn; `memory_kind`.
     """
-    found = _of_pairs(values, pairs_of(every_ratio(scope), scope, values.table), margin)
+    found = _of_pairs(values, pairs_of(every_ratio(values), values), margin)
     if found.empty:
         return nothing()
     split = _of_pairs(values, factors(found, values.table), margin)
@@ -139,7 +117,6 @@ def nothing() -> pd.DataFrame:
 
 
 def _of_pairs(values: Values, pairs: pd.DataFrame, margin: float) -> pd.DataFrame:
-    """The ratios of some pairs, measure by measure, in the order in which they were asked for."""
     parts = [
         of_measure(values, str(name), part.reset_index(drop=True), margin)
         for name, part in pairs.groupby("measure", sort=False)
@@ -206,7 +183,6 @@ def _apart(measure: Measure, pairs: pd.DataFrame) -> Floats:
 
 
 def _with_states(pairs: pd.DataFrame, ends: Ends, scale: Scale) -> pd.DataFrame:
-    """The pairs with how many blocks are known of each, and whether it has two states."""
     with np.errstate(divide="ignore", invalid="ignore"):
         states = in_two_states(np.log(ends.ratio), float(np.log1p(scale.tiers[0])))
     return pairs.assign(known=np.isfinite(ends.ratio).sum(axis=0), states=states)
@@ -343,3 +319,37 @@ def noise_of(measure: str) -> str:
     column = MEASURES.get(measure)
     noise = column.noise if column else measure
     return {"throughput": THROUGHPUT, "cpu_s_per_op": CPU}.get(noise, noise)
+
+
+# ------------------------------------------------------------------------------------------ in turn
+
+
+def why_apart(values: Values, of: Iterable[int], over: Iterable[int]) -> list[str]:
+    """For each pair of cells, by their places, why they were not in turn; empty where they were.
+
+    They were where it is so in every block in which both are valid.
+    """
+    valid = np.isfinite(values[THROUGHPUT].value)
+    group = np.where(valid, values.placed(values.runs["group"]), np.nan)
+    alone = _reasons_alone(values)
+    workers = values.table["workers"].to_numpy()
+
+    def reason(one: int, other: int) -> str:
+        if workers[one] != workers[other]:
+            return OTHER_N
+        both = valid[:, one] & valid[:, other]
+        ours, theirs = group[both, one], group[both, other]
+        if both.any() and (ours == theirs).all():
+            return ""
+        if known := alone.get(one, set()) | alone.get(other, set()):
+            return min(known)
+        return OTHER_GROUP if np.isfinite(ours + theirs).any() else NO_TURNS
+
+    return [reason(*pair) for pair in zip(of, over, strict=True)]
+
+
+def _reasons_alone(values: Values) -> dict[int, set[str]]:
+    alone = values.runs["alone"].astype(object).to_numpy()
+    block, cell = np.nonzero(values.places != NONE)
+    known = pd.Series(alone[values.places[block, cell]], index=cell).dropna()
+    return {int(str(at)): set(texts) for at, texts in known.groupby(level=0)}

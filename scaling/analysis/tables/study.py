@@ -8,17 +8,15 @@ from typing import Any
 
 import pandas as pd
 
+from scaling.analysis.column import Shown
 from scaling.analysis.extent import incomplete
 from scaling.analysis.statistics.intervals import Estimates, geometric_means, means, medians
-from scaling.analysis.table.column import Shown
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.analysis.tables.capacity import capacities, objectives_of
 from scaling.analysis.tables.cells import Cells, cells_of
 from scaling.analysis.tables.controls import Soundness, soundness
 from scaling.analysis.tables.derived import DERIVED
 from scaling.analysis.tables.ratios import ratios
-from scaling.analysis.tables.scope import MeasuredScope
-from scaling.analysis.tables.shown import shown
 from scaling.analysis.tables.values import Estimator, Values
 from scaling.journal.beside import read_check
 from scaling.journal.record import CeilingLine, StudyLine
@@ -70,7 +68,8 @@ class Study:
     @cached_property
     def measures(self) -> Values:
         """Every measure as an array of blocks × cells."""
-        return Values(self.runs, self._cells, DERIVED | capacities(self.line))
+        objectives = [each.text for each in self.objectives]
+        return Values(self.runs, self._cells, DERIVED | capacities(self.line), objectives)
 
     @cached_property
     def values(self) -> pd.DataFrame:
@@ -103,7 +102,7 @@ class Study:
 
     def shown(self, measure: str) -> Shown:
         """The heading of a measure, its name in CSV files, and its unit."""
-        return shown(measure, self.measures.derived)
+        return self.measures.shown(measure)
 
     def _estimated(self, name: str) -> pd.DataFrame:
         measure = self.measures[name]
@@ -119,8 +118,7 @@ class Study:
     @cached_property
     def ratios(self) -> pd.DataFrame:
         """A row per question, measure and pair of cells (`scaling.analysis.tables.ratios`)."""
-        objectives = [each.text for each in self.objectives]
-        return ratios(self.measures, MeasuredScope(self.measures, objectives), self.margin)
+        return ratios(self.measures, self.margin)
 
     @property
     def margin(self) -> float:

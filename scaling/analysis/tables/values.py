@@ -5,18 +5,30 @@ is a column of the runs, a figure of the workload's own, or derived from other m
 (`scaling.analysis.tables.derived`).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from scaling.analysis.arrays import Floats, Integers
-from scaling.analysis.table.column import Shown
-from scaling.analysis.table.columns import SHOWN
+from scaling.analysis.arrays import Flags, Floats, Integers
+from scaling.analysis.column import Shown
+from scaling.analysis.table.columns import COLUMNS, SHOWN
 from scaling.analysis.table.latency import has_no_most, may_be_one, shortest_s
-from scaling.analysis.tables.cells import NONE, Cells
+from scaling.analysis.table.run_fields import readable, unit_of
+from scaling.analysis.tables.cells import NONE, Cells, places_of
+from scaling.journal.record import Cell, Region
+from scaling.study.questions import THROUGHPUT
+
+# A rung of the ladder must be valid in this share of the blocks in which its ends are. With fewer
+# it would take the blocks away from the steps beside it.
+ENOUGH_BLOCKS = 0.5
+
+MIB = 1024.0 * 1024.0
+# Units that figures come in, and those in which people read them.
+READ_IN = {"s": ("ms", 1e3), "B": ("MiB", 1 / MIB)}
+OWN_PLACE = 80  # of a workload's own figure among the places of `Shown`
 
 type Estimator = Literal["median", "mean", "geometric mean"]
 
@@ -78,14 +90,27 @@ class Values:
     """The measures of a study by name; each is made when it is first asked for.
 
     `table` is that of its cells, `places` the row of each run that counts, shape (blocks, cells).
-    `own` are the figures of the workloads' own, by run; `derived` is what is worked out.
+    `own` are the figures of the workloads' own, by run; `derived` is what is worked out. `place`
+    has the column of every cell, of rated cells, too. It is the scope that questions are asked of
+    (`scaling.study.questions.Scope`).
     """
 
-    def __init__(self, runs: pd.DataFrame, cells: Cells, derived: Mapping[str, Derived]) -> None:
+    def __init__(
+        self,
+        runs: pd.DataFrame,
+        cells: Cells,
+        derived: Mapping[str, Derived],
+        objectives: Sequence[str] = (),
+    ) -> None:
         self.runs, self.table, self.places = runs, cells.table, cells.runs
-        self.blocks, self.derived = cells.blocks, derived
+        self.blocks, self.derived, self.objectives = cells.blocks, derived, objectives
         self.own = pd.DataFrame(runs["figures"].tolist(), index=runs.index)
+        self.place = places_of(self.table)
+        asked = self.table[~self.table["twin"] & ~self.table["rated"]]
+        self.cells: Sequence[Cell] = asked["cell"].tolist()
+        self._regions: list[Region | None] = self.table["region"].tolist()
         self._known: dict[str, Measure] = {}
+        self._has_value: dict[str, Flags] = {}
 
     @property
     def names(self) -> list[str]:
@@ -108,6 +133,22 @@ class Values:
         least = self.placed(shortest_s(self.runs, name))
         return Measure(value, bound, least, np.where(bound, np.inf, value))
 
+    def shown(self, name: str) -> Shown:
+        """The heading of a measure, its name in CSV files, and its unit.
+
+        A workload's own figure is called `own_settle_max_ms`, so that it takes no other's place.
+        """
+        if name in self.derived:
+            return self.derived[name].shown
+        column = COLUMNS.get(name)
+        if column is not None and column.shown:
+            return column.shown
+        own_unit = unit_of(name)
+        unit, factor = READ_IN.get(own_unit, (own_unit, 1.0))
+        heading = f"{readable(name)} {unit}".replace(" /", "/").strip()
+        own = name if factor == 1 else f"{name.rpartition('_')[0]}_{unit.lower()}"
+        return Shown(heading, f"own_{own.strip('_')}", OWN_PLACE, factor)
+
     def column(self, name: str) -> Floats:
         """A column of the runs, or a figure of the workload's own, as blocks × cells."""
         for source in (self.runs, self.own):
@@ -124,6 +165,24 @@ class Values:
         """The same measure of the cell with one worker on the same curve."""
         one = self.table["one"].to_numpy()
         return np.where(one == NONE, np.nan, measure[:, one])
+
+    def region(self, cell: Cell) -> Region | None:
+        """The region of the machine that a cell needs."""
+        return self._regions[self.place[cell]]
+
+    def measured(self, cells: Iterable[Cell], measure: str = THROUGHPUT) -> list[Cell]:
+        """Those of some cells that have a value of the measure in any block."""
+        if measure not in self._has_value:
+            self._has_value[measure] = np.isfinite(self[measure].value).any(axis=0)
+        has_value = self._has_value[measure]
+        return [cell for cell in cells if cell in self.place and has_value[self.place[cell]]]
+
+    def enough(self, cell: Cell, ends: tuple[Cell, Cell]) -> bool:
+        """Whether a cell is valid in at least half of the blocks in which two others are."""
+        places = [self.place[each] for each in (*ends, cell)]
+        first, last, between = np.isfinite(self[THROUGHPUT].value[:, places]).T
+        both = first & last
+        return bool((both & between).sum() >= ENOUGH_BLOCKS * both.sum())
 
     def long(self, names: Sequence[str] = ()) -> pd.DataFrame:
         """The same as a table: a row per cell, block and measure that has a value.

@@ -2,25 +2,13 @@
 
 A figure of a cell is compared with that candidate whose median is best. With x the logarithm of
 their ratio in each block, turned so that more is better, a word rests on the ends of the interval
-of the median of x. The first rule that holds gives the word, here those of a rate:
-
-    slower                      worse by more than the margin (`sure`)
-    faster                      better by more than the margin (95 %)
-    same                        within the margin on both sides (90 %)
-    slightly slower             worse (`sure`), by no more than the inner tier (90 %)
-    slower, size open           worse (`sure`)
-    slightly faster             better (95 %), by no more than the inner tier (90 %)
-    faster, size open           better (95 %)
-    not slower                  no worse (90 %)
-    at most slightly slower     worse by no more than the inner tier, if at all (90 %)
-    at most moderately slower   worse by no more than the outer tier, if at all (90 %)
-    open                        nothing of these
+of the median of x: the first of `RULES` that holds gives the word.
 
 An interval of 90 % has 5 % beyond its lower end, so the bound is wrong in at most one of twenty
 studies, whatever the word is. To choose the best of several candidates on the same data makes the
-lower end careful and the upper end hasty: `sure` is therefore 97.5 % where there are several
-candidates and eight blocks or more, else 95 %. The margin and the tiers are 2, 5 and 10 %; 10, 25
-and 50 % for latencies.
+lower end careful and the upper end hasty: `high_sure` is therefore that of 97.5 % where there are
+several candidates and eight blocks or more, else of 95 %. The margin and the tiers are 2, 5 and
+10 %; 10, 25 and 50 % for latencies.
 
 Simulated with normal values and Student's t with 3 degrees of freedom, 6 to 20 blocks, one to four
 candidates: the bound fails in 0.6 to 5.7 % of studies. "Slower" at 95 % is wrong in up to 7.5 %
@@ -55,6 +43,39 @@ NO_WORD = ""  # of a gain, and where `why` says why not
 FARTHEST = 50.0  # of a logarithm: stands for an end that is not known
 
 
+class Rule(NamedTuple):
+    """A word, its side (1 better, -1 worse), what is said, and what the interval has to show.
+
+    The end `low` of the interval is above one border, the end `high` below another. `word` and
+    `said` are templates (`Scale.named`, `said`).
+    """
+
+    word: str
+    side: int
+    said: str
+    low: str = "low_90"
+    above: int = -4
+    high: str = "high_90"
+    below: int = 4
+
+
+OF_MARGIN, INNER, OUTER = 1, 2, 3  # borders: the margin and the tiers; 0 is 0, 4 has nothing beyond
+SURE, BETTER = "high_sure", "low_95"
+RULES = (
+    Rule("{worse}", -1, "{amount}", high=SURE, below=-OF_MARGIN),
+    Rule("{better}", 1, "{amount}", BETTER, OF_MARGIN),
+    Rule(SAME, 0, "same, within {margin:g} %", above=-OF_MARGIN, below=OF_MARGIN),
+    Rule("slightly {worse}", -1, "{worse}, by at most {loss}", "low_90", -INNER, SURE, 0),
+    Rule("{worse}, size open", -1, "{worse}, by at most {loss}", high=SURE, below=0),
+    Rule("slightly {better}", 1, "{better}, by at most {gain}", BETTER, 0, "high_90", INNER),
+    Rule("{better}, size open", 1, "{better}, by at most {gain}", BETTER, 0),
+    Rule("not {worse}", 0, "not {worse}", above=0),
+    Rule("at most slightly {worse}", 0, "at most {loss} {worse}, if at all", above=-INNER),
+    Rule("at most moderately {worse}", 0, "at most {loss} {worse}, if at all", above=-OUTER),
+    Rule(OPEN, 0, "open: between {lowest} and {highest}"),
+)
+
+
 @dataclass(frozen=True)
 class Scale:
     """The words for a ratio of a measure, and its tiers.
@@ -69,117 +90,59 @@ class Scale:
     sign: int
     tiers: tuple[float, float, float] = (MARGIN, 0.05, 0.10)
 
-    @property
-    def slightly_worse(self) -> str:
-        """Worse by no more than the inner tier."""
-        return f"slightly {self.worse}"
-
-    @property
-    def slightly_better(self) -> str:
-        """Better by no more than the inner tier."""
-        return f"slightly {self.better}"
-
-    @property
-    def worse_somehow(self) -> str:
-        """Worse by an amount that is not known well."""
-        return f"{self.worse}, size open"
-
-    @property
-    def better_somehow(self) -> str:
-        """Better by an amount that is not known well."""
-        return f"{self.better}, size open"
-
-    @property
-    def not_worse(self) -> str:
-        """Not worse, and perhaps better."""
-        return f"not {self.worse}"
-
-    @property
-    def at_most(self) -> tuple[str, str]:
-        """Worse by no more than the inner, the outer tier, if at all."""
-        return f"at most slightly {self.worse}", f"at most moderately {self.worse}"
+    def named(self, rule: Rule) -> str:
+        """The word of a rule."""
+        return rule.word.format(better=self.better, worse=self.worse)
 
     @property
     def words(self) -> tuple[str, ...]:
-        """All words, from the best to the worst, `open` last."""
-        return (
-            *(self.better, self.better_somehow, self.slightly_better, self.not_worse, SAME),
-            *self.at_most,
-            *(self.slightly_worse, self.worse_somehow, self.worse, OPEN),
-        )
+        """All words, in the order of the rules."""
+        return tuple(map(self.named, RULES))
 
-    def with_margin(self, margin: float) -> "Scale":
-        """The same with another margin, below which no tier is."""
-        _, inner, outer = self.tiers
-        return replace(self, tiers=(margin, max(margin, inner), max(margin, outer)))
+    def border(self, place: int) -> float:
+        """A border of the rules, as a logarithm."""
+        return math.copysign(math.log1p((0.0, *self.tiers, math.inf)[abs(place)]), place)
 
 
 RATE = Scale("faster", "slower", "fast", 1)
 COST = Scale("less", "more", "much", -1)
 LATENCY = Scale("shorter", "longer", "long", -1, (0.10, 0.25, 0.50))
 SCALES = (RATE, COST, LATENCY)
+BY_WORD = {scale.named(rule): rule for scale in SCALES for rule in RULES}
 
 
 def scale_of(measure: str, margin: float = MARGIN) -> Scale:
-    """The scale of a measure's ratios; `margin` is the study's own, for all but latencies."""
+    """The scale of a measure's ratios; `margin` is the study's own, for all but latencies. No tier
+    is below it.
+    """
     if measure.startswith(LATENCY_PREFIX):
         return LATENCY
     column = MEASURES.get(measure)
     is_rate = measure.startswith(CAPACITY.format("")) or (column and column.better == "more")
-    return (RATE if is_rate else COST).with_margin(margin)
+    scale = RATE if is_rate else COST
+    _, inner, outer = scale.tiers
+    return replace(scale, tiers=(margin, max(margin, inner), max(margin, outer)))
 
 
 def side_of(word: str) -> int:
     """1 for a word that says better, -1 for one that says worse, else 0."""
-    for scale in SCALES:
-        if word in (scale.better, scale.better_somehow, scale.slightly_better):
-            return 1
-        if word in (scale.worse, scale.worse_somehow, scale.slightly_worse):
-            return -1
-    return 0
+    return BY_WORD[word].side if word in BY_WORD else 0
 
 
 def is_proven(word: str) -> bool:
     """Whether a word says a difference of more than the margin."""
-    return any(word in (scale.better, scale.worse) for scale in SCALES)
-
-
-class Rule(NamedTuple):
-    """A word, and what its interval has to show: its lower end, at a level, is above one border,
-    and its upper end below another.
-    """
-
-    word: str
-    above: float = -math.inf
-    low: str = "low_90"
-    below: float = math.inf
-    high: str = "high_90"
-
-
-def rules(scale: Scale) -> list[Rule]:
-    """The rules for a measure: the first that holds gives the word."""
-    margin, inner, outer = map(float, np.log1p(scale.tiers))
-    return [
-        Rule(scale.worse, below=-margin, high="high_sure"),
-        Rule(scale.better, above=margin, low="low_95"),
-        Rule(SAME, above=-margin, below=margin),
-        Rule(scale.slightly_worse, above=-inner, below=0, high="high_sure"),
-        Rule(scale.worse_somehow, below=0, high="high_sure"),
-        Rule(scale.slightly_better, above=0, low="low_95", below=inner),
-        Rule(scale.better_somehow, above=0, low="low_95"),
-        Rule(scale.not_worse, above=0),
-        Rule(scale.at_most[0], above=-inner),
-        Rule(scale.at_most[1], above=-outer),
-    ]
+    return word in BY_WORD and BY_WORD[word].said == "{amount}"
 
 
 def words(ends: pd.DataFrame, scale: Scale) -> "pd.Series[str]":
     """The word of each row by the ends of its interval, as logarithms turned so that more is
     better: `low_90`, `low_95`, `high_90`, `high_sure`. None is infinite (`FARTHEST`).
     """
-    known = rules(scale)
-    holds = [(ends[each.low] > each.above) & (ends[each.high] < each.below) for each in known]
-    found = np.select(holds, [each.word for each in known], OPEN)
+    holds = [
+        (ends[each.low] > scale.border(each.above)) & (ends[each.high] < scale.border(each.below))
+        for each in RULES
+    ]
+    found = np.select(holds, scale.words, OPEN)
     return pd.Series(found, index=ends.index, dtype=object)
 
 
@@ -269,19 +232,16 @@ def said(row: Mapping[Any, Any], scale: Scale) -> str:
     word = str(row["word"])
     if word == NO_WORD:
         return f"no word, {row['why']}" if row["why"] else ""
-    if word == SAME:
-        return f"same, within {100 * scale.tiers[0]:g} %"
-    if word in (scale.better, scale.worse):
-        return _amount(row["low_95"], row["high_95"], scale)
-    if word in (scale.slightly_better, scale.better_somehow):
-        return f"{scale.better}, by at most {_percent(row['high_90'], scale)}"
-    if word in (scale.slightly_worse, scale.worse_somehow):
-        return f"{scale.worse}, by at most {_percent(row['low_90'], scale)}"
-    if word in scale.at_most:
-        return f"at most {_percent(row['low_90'], scale)} {scale.worse}, if at all"
-    if word == OPEN:
-        return f"open: between {_end(row['low_90'], scale)} and {_end(row['high_90'], scale)}"
-    return word
+    return BY_WORD[word].said.format(
+        better=scale.better,
+        worse=scale.worse,
+        margin=100 * scale.tiers[0],
+        amount=_amount(row["low_95"], row["high_95"], scale),
+        loss=_percent(row["low_90"], scale),
+        gain=_percent(row["high_90"], scale),
+        lowest=_end(row["low_90"], scale),
+        highest=_end(row["high_90"], scale),
+    )
 
 
 def _amount(low: float, high: float, scale: Scale) -> str:

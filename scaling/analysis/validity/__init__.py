@@ -11,8 +11,9 @@ What shows only between runs of one cell is found by `scaling.analysis.table.mar
 import math
 from typing import Literal
 
+from scaling.analysis.column import Rows
 from scaling.analysis.validity.course import COURSE_CHECKS
-from scaling.analysis.validity.finding import Batch, Check, Finding, Severity, python_of
+from scaling.analysis.validity.finding import Check, Finding, Severity, python_of
 from scaling.analysis.validity.promises import gil_flipped, settings_lost
 from scaling.analysis.validity.served import SERVED_CHECKS
 from scaling.base.formats import number
@@ -25,21 +26,21 @@ CHECKS: tuple[Check, ...] = (*ALWAYS, *SERVED_CHECKS)
 FROM_OUTSIDE = (2, 9, 15)  # SIGINT, SIGKILL (for want of memory, say), SIGTERM: no crash
 
 
-def judge(batch: Batch) -> list[tuple[Finding, ...]]:
+def judge(rows: Rows) -> list[tuple[Finding, ...]]:
     """The findings of each run, invalid ones first; none for a run without fault.
 
     A run that was not measured has one finding, its outcome.
     """
     found: dict[int, list[Finding]] = {}
-    loaded = any(run.load is not None for run in batch.runs)
+    loaded = any(run.load is not None for run in rows.runs)
     for check in CHECKS if loaded else ALWAYS:
-        for row, finding in check(batch):
+        for row, finding in check(rows):
             found.setdefault(row, []).append(finding)
-    judged: list[tuple[Finding, ...]] = [()] * len(batch.runs)
+    judged: list[tuple[Finding, ...]] = [()] * len(rows.runs)
     for row, findings in found.items():
         judged[row] = tuple(sorted(findings, key=lambda each: each.severity))  # invalid comes first
-    for row in (~batch.measured).nonzero()[0].tolist():
-        judged[row] = (_unmeasured(batch.runs[row], python_of(batch.arm(row))),)
+    for row in (~rows.measured).nonzero()[0].tolist():
+        judged[row] = (_unmeasured(rows.runs[row], python_of(rows.arm(row))),)
     return judged
 
 
@@ -49,7 +50,6 @@ def validity(findings: tuple[Finding, ...]) -> Severity | Literal["valid"]:
 
 
 def _unmeasured(run: RunLine, python: PythonFacts | None) -> Finding:
-    """The reason a run has no figures."""
     record = run.record
     if run.outcome == "measured" and record is not None and record.outcome == "measured":
         return Finding("garbled", "invalid", "its ticks are missing or do not fit together")

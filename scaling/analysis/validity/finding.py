@@ -1,15 +1,11 @@
-"""Findings of checks, and the batch of runs that a check sees."""
+"""Findings of checks, and what these share."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Iterator
 from operator import attrgetter
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple
 
-import numpy as np
-
-from scaling.analysis.arrays import Flags
-from scaling.journal.record import ArmRecord, Machine, ProcessFacts, PythonFacts, RunLine, StudyLine
+from scaling.analysis.column import Rows
+from scaling.journal.record import ArmRecord, Machine, PythonFacts, RunLine
 
 # What a run may miss, or a machine drift, by: whatever the margin of a study's verdicts is.
 TOLERANCE = 0.02
@@ -75,53 +71,16 @@ def _reported(run: RunLine) -> tuple[object, ...]:
     )
 
 
-class Figures(Protocol):
-    """Columns by name, a value for each run."""
-
-    def __getitem__(self, name: str, /) -> Any:
-        """The column of that name."""
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Runs to be judged together, with their figures as columns.
-
-    They are checked against what the arms of the `study` promised, and its machine. `figures` are
-    columns by name (`scaling.analysis.table.columns.EVERY`), `processes` what each process of a run
-    reports, a value for each run; `measured` marks the runs that have figures.
-    """
-
-    study: StudyLine
-    runs: Sequence[RunLine]
-    processes: Sequence[Sequence[ProcessFacts]]
-    figures: Figures
-    measured: Flags
-
-    @property
-    def rows(self) -> list[int]:
-        """Indices of the runs that can be judged."""
-        return self.where(self.measured)
-
-    def arm(self, row: int) -> ArmRecord | None:
-        """The arm of a run; None if the study has no such arm: every run of it is then invalid."""
-        return self.study.arms.get(self.runs[row].cell.arm)
-
-    @cached_property
-    def alike(self) -> list[list[int]]:
-        """Indices of the runs that can be judged, together with those that report the same."""
-        found: dict[object, list[int]] = {}
-        for row in self.rows:
-            found.setdefault(_reported(self.runs[row]), []).append(row)
-        return list(found.values())
-
-    def where(self, at_fault: Flags) -> list[int]:
-        """Indices of the runs that can be judged and are at fault."""
-        found: list[int] = np.flatnonzero(at_fault & self.measured).tolist()
-        return found
+def alike(rows: Rows) -> list[list[int]]:
+    """The places of the measured runs, together with those that report the same."""
+    found: dict[object, list[int]] = {}
+    for row in rows.where(rows.measured):
+        found.setdefault(_reported(rows.runs[row]), []).append(row)
+    return list(found.values())
 
 
-type Found = Iterator[tuple[int, Finding]]  # a run's index in its batch, what is wrong with it
-type Check = Callable[[Batch], Found]
+type Found = Iterator[tuple[int, Finding]]  # the place of a run, what is wrong with it
+type Check = Callable[[Rows], Found]
 
 
 def python_of(arm: ArmRecord | None) -> PythonFacts | None:
@@ -137,11 +96,3 @@ def watched_cpus(machine: Machine) -> int | None:
     """
     whole = machine.usable_cpus is None or machine.usable_cpus == machine.logical_cpus
     return machine.logical_cpus if whole else None
-
-
-def processes(run: RunLine) -> list[ProcessFacts]:
-    """The report of each process (or sub-interpreter) of a measured run."""
-    if run.record is None:
-        return []
-    of_workers = [each.process for each in run.record.workers if each.process is not None]
-    return [run.record.process, *of_workers]

@@ -1,9 +1,10 @@
 """The promises of an arm, compared with the reports of every process of a run."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 
-from scaling.analysis.validity.finding import BUILD_FACTS, Batch, Finding, Found, python_of
+from scaling.analysis.column import Rows
+from scaling.analysis.validity.finding import BUILD_FACTS, Finding, Found, alike, python_of
 from scaling.base.models import model_of, workers_each, workers_in_words
 from scaling.journal.record import (
     ArmRecord,
@@ -26,59 +27,67 @@ IN_WORKER = {"eager tasks": "eager_tasks", "classes and functions of its own": "
 type Value = bool | int | float | str | None
 
 
-def gil_flipped(batch: Batch) -> Found:
+def gil_flipped(rows: Rows) -> Found:
     """The GIL changed its state after the process had started as its arm asks."""
-    for rows in batch.alike:
-        if detail := _in_process(batch, rows[0], _flipped):
-            for row in rows:
+    for same in alike(rows):
+        if detail := _in_process(rows, same[0], _flipped):
+            for row in same:
                 yield row, Finding("gil-flipped", "invalid", detail)
 
 
-def settings_lost(batch: Batch) -> Found:
+def settings_lost(rows: Rows) -> Found:
     """A process did not have a setting of its arm, its CPUs, work or loop, or had another one."""
-    for rows in batch.alike:
-        of_all = _otherwise(batch, rows[0])
-        for row in rows:
-            run = batch.runs[row]
+    for same in alike(rows):
+        of_all = _otherwise(rows, same[0])
+        for row in same:
+            run = rows.runs[row]
             wrong = (
                 of_all
-                or _other_seed(run, batch.processes[row], batch.study)
+                or _other_seed(run, rows.processes[row], rows.study)
                 or _unpinned(run)
-                or _other_share(run, batch.study)
+                or _other_share(run, rows.study)
             )
             if wrong:
                 yield row, Finding("settings-lost", "invalid", wrong)
 
 
-def _otherwise(batch: Batch, row: int) -> str | None:
+def _otherwise(rows: Rows, row: int) -> str | None:
     """The first difference of a run's report from its arm, but for block, CPUs and share."""
-    run, arm = batch.runs[row], batch.arm(row)
+    run, arm = rows.runs[row], rows.arm(row)
     if arm is None:
         return f"the arm {run.cell.arm} is not one of the study"
+    record, required = run.record, arm.expected
+    of_workers = [
+        (f"worker {worker.index}: {what}", getattr(worker, name), asked)
+        for what, name in IN_WORKER.items()
+        if (asked := getattr(required, name)) is not None
+        for worker in (record.workers if record else ())
+    ]
+    facts = record.facts if record else {}
     return (
-        _in_process(batch, row, _lost)
+        _in_process(rows, row, _lost)
         or _other_workers(run)
-        or _other_loop(run, arm.expected)
-        or _other_in_worker(run, arm.expected)
-        or _other_facts(run, arm.expected)
+        or _other_loop(run, required)
+        or _difference(of_workers)
+        or _difference((name, facts.get(name), asked) for name, asked in required.facts.items())
     )
 
 
 def other_build(found: ProcessFacts, required: PythonFacts | None) -> str | None:
     """The first difference of a process's interpreter from the arm's, as far as both are known."""
-    for what, name in BUILD_FACTS.items():
-        here, there = getattr(found, name), getattr(required, name, None)
-        if here is not None and there is not None and (wrong := _differs(what, here, there)):
-            return wrong
-    return None
+    facts = (
+        (what, getattr(found, name), getattr(required, name, None))
+        for what, name in BUILD_FACTS.items()
+    )
+    return _difference(each for each in facts if None not in each)
 
 
 def _in_process(
-    batch: Batch, row: int, fault: Callable[[ProcessFacts, ArmRecord], str | None]
+    rows: Rows, row: int, fault: Callable[[ProcessFacts, ArmRecord], str | None]
 ) -> str | None:
     """The first fault of a process of a run; None where its arm is not known."""
-    arm = batch.arm(row)
-    faults = (fault(process, arm) for process in batch.processes[row] if arm)
+    arm = rows.arm(row)
+    faults = (fault(process, arm) for process in rows.processes[row] if arm)
     return next((each for each in faults if each), None)
 
 
@@ -93,16 +102,21 @@ def _flipped(process: ProcessFacts, arm: ArmRecord) -> str | None:
 
 
 def _lost(process: ProcessFacts, arm: ArmRecord) -> str | None:
-    required = arm.expected
+    required, switches = arm.expected, {each.name: each.value for each in process.switches}
+    threshold = process.gc_threshold if required.gc_threshold is not None else None
     return (
         other_build(process, python_of(arm))
-        or _differs("GIL", process.gil.started, required.gil_enabled)
+        or _difference([("GIL", process.gil.started, required.gil_enabled)])
         or _unread_gil(process, required)
-        or _differs("allocator", process.allocator, required.allocator)
-        or _differs("garbage collector", process.gc_enabled, required.gc_enabled)
-        or _other_threshold(process, required)
-        or _differs("asyncio debug mode", process.debug, False)
-        or _switched_otherwise(process, required)
+        or _difference(
+            [
+                ("allocator", process.allocator, required.allocator),
+                ("garbage collector", process.gc_enabled, required.gc_enabled),
+                ("threshold of the collector", threshold, required.gc_threshold),
+                ("asyncio debug mode", process.debug, False),
+                *((name, switches.get(name), asked) for name, asked in required.switches.items()),
+            ]
+        )
     )
 
 
@@ -113,21 +127,6 @@ def _unread_gil(process: ProcessFacts, required: ReadBack) -> str | None:
     moments = ("imported", "opened", "closed")
     unread = [moment for moment in moments if getattr(process.gil, moment) is None]
     return f"GIL: not read back at: {', '.join(unread)}" if unread else None
-
-
-def _other_threshold(process: ProcessFacts, required: ReadBack) -> str | None:
-    """A difference of the collector's threshold from the arm's, if the arm sets it."""
-    if required.gc_threshold in (None, process.gc_threshold):
-        return None
-    found = "not read back" if process.gc_threshold is None else f"{process.gc_threshold:,}"
-    return f"threshold of the collector: {found}, the arm asks for {required.gc_threshold:,}"
-
-
-def _switched_otherwise(process: ProcessFacts, required: ReadBack) -> str | None:
-    """The first of the arm's switches that is not in effect."""
-    found = {each.name: each.value for each in process.switches}
-    wrong = (_differs(name, found.get(name), value) for name, value in required.switches.items())
-    return next((each for each in wrong if each), None)
 
 
 def _other_workers(run: RunLine) -> str | None:
@@ -164,7 +163,6 @@ def _other_workers(run: RunLine) -> str | None:
 
 
 def _unpinned(run: RunLine) -> str | None:
-    """The first pinned worker that was on other CPUs."""
     if run.placement.pinning is None or run.record is None:
         return None
     pinning = run.placement.pinning
@@ -184,7 +182,6 @@ def _moved(worker: WorkerRecord, pinning: tuple[tuple[int, ...], ...]) -> str | 
 
 
 def _other_share(run: RunLine, study: StudyLine) -> str | None:
-    """The first worker with more or less work in flight than its share."""
     note = study.workloads.get(run.cell.workload)
     if run.record is None or note is None or note.in_flight is None:
         return None
@@ -234,25 +231,6 @@ def _other_loop(run: RunLine, required: ReadBack) -> str | None:
     return None
 
 
-def _other_in_worker(run: RunLine, required: ReadBack) -> str | None:
-    """The first worker without a setting that the arm gives to each."""
-    for what, name in IN_WORKER.items():
-        asked = getattr(required, name)
-        for worker in run.record.workers if asked is not None and run.record else ():
-            if wrong := _differs(what, getattr(worker, name), asked):
-                return f"worker {worker.index}: {wrong}"
-    return None
-
-
-def _other_facts(run: RunLine, required: ReadBack) -> str | None:
-    """The first fact of the workload that differs from the arm's."""
-    facts = run.record.facts if run.record else {}
-    for what, asked in required.facts.items():
-        if wrong := _differs(what, facts.get(what), asked):
-            return wrong
-    return None
-
-
 @cache
 def _is_loop(found: str, loop: str, required: str | None) -> bool:
     """Whether a class is that of a loop.
@@ -266,13 +244,17 @@ def _is_loop(found: str, loop: str, required: str | None) -> bool:
     return found.startswith(f"{loop.rpartition('/')[2]}.")
 
 
-def _differs(what: str, found: Value, required: Value) -> str | None:
-    if found == required:
-        return None
-    return f"{what}: {_word(found)}, the arm asks for {_word(required)}"
+def _difference(compared: Iterable[tuple[str, Value, Value]]) -> str | None:
+    """The first of these facts, by what it is called, that was not found as the arm asks for."""
+    for what, found, asked in compared:
+        if found != asked:
+            return f"{what}: {_word(found)}, the arm asks for {_word(asked)}"
+    return None
 
 
 def _word(state: Value) -> str:
     if state is None:
         return "not read back"
-    return ("off", "on")[int(state)] if state in (0, 1) else str(state)  # flags are numbers
+    if state in (0, 1):  # flags are numbers
+        return ("off", "on")[int(state)]
+    return f"{state:,}" if isinstance(state, int) else str(state)

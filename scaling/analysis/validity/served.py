@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from scaling.analysis.arrays import Floats
+from scaling.analysis.column import Rows
 from scaling.analysis.validity.finding import (
     MOST_ERRORS,
     TOLERANCE,
-    Batch,
     Check,
     Finding,
     Found,
@@ -54,15 +54,15 @@ NEARLY_ALL = 0.9
 CHANCE = 4.0
 
 
-def generator_late(batch: Batch) -> Found:
+def generator_late(rows: Rows) -> Found:
     """The larger part of a latency is the generator's own lateness: mean, or a percentile.
 
     Smaller slip is judged by the latencies of all runs of a cell (`scaling.analysis.table.marks`).
     """
-    slip_s = np.array([batch.figures[f"slip_{name}_s"] for name in SLIP])
-    latency_s = np.array([batch.figures[f"latency_{name}_s"] for name in SLIP])
+    slip_s = np.array([rows[f"slip_{name}_s"] for name in SLIP])
+    latency_s = np.array([rows[f"latency_{name}_s"] for name in SLIP])
     for row, late in late_rows(slip_s, latency_s, TOO_LATE):
-        if batch.measured[row]:
+        if rows.measured[row]:
             yield row, Finding(LATE, "invalid", f"the load generator sent late: {late}")
 
 
@@ -79,23 +79,20 @@ def late_rows(slip_s: Floats, latency_s: Floats, most: float) -> Iterator[tuple[
         yield row, f"{name} of its slip is {own}, of latency {whole}"
 
 
-def generator_busy(batch: Batch) -> Found:
+def generator_busy(rows: Rows) -> Found:
     """A process of the generator was so busy that it cannot have been on time.
 
     In a closed loop nothing is due, and it only sent less than it might have.
     """
-    busy, is_open = (
-        batch.figures["generator_busy_fraction"],
-        np.isfinite(batch.figures["asked_per_s"]),
-    )
-    for row in batch.where(busy > MOST_BUSY):
+    busy, is_open = rows["generator_busy_fraction"], np.isfinite(rows["asked_per_s"])
+    for row in rows.where(busy > MOST_BUSY):
         detail = f"a process of the load generator used {busy[row]:.0%} of a core"
         yield row, Finding("generator-busy", "invalid" if is_open[row] else "suspect", detail)
 
 
-def generator_misplaced(batch: Batch) -> Found:
+def generator_misplaced(rows: Rows) -> Found:
     """The generator was to have CPUs of its own, and a worker could run on one of them."""
-    for row, run in enumerate(batch.runs):
+    for row, run in enumerate(rows.runs):
         both = set(run.load.cpus or ()) & set(run.load.worker_cpus or ()) if run.load else set()
         if both:
             where = ", ".join(map(str, sorted(both)))
@@ -131,11 +128,11 @@ def kind_of(load: Load | None) -> GeneratorKind | None:
     return load.slice_ns, load.processes, load.loop, load.python, load.gil
 
 
-def load_errors(batch: Batch) -> Found:
+def load_errors(rows: Rows) -> Found:
     """Requests were answered wrongly or not at all; they are in no latency."""
-    errors = batch.figures["load_errors"]
-    for row in batch.where(errors > 0):
-        run = batch.runs[row]
+    errors = rows["load_errors"]
+    for row in rows.where(errors > 0):
+        run = rows.runs[row]
         if run.load is None:
             continue
         offered = run.load.offered
@@ -148,89 +145,89 @@ def load_errors(batch: Batch) -> Found:
         yield row, Finding("load-errors", "invalid" if share > MOST_ERRORS else "suspect", detail)
 
 
-def load_declined(batch: Batch) -> Found:
+def load_declined(rows: Rows) -> Found:
     """In a closed loop requests were declined, which takes less than an answer: throughput has
     both. In an open loop tables show the shares, and P99 is a bound.
     """
-    declined = batch.figures["load_declined"]
-    for row in batch.where(np.isnan(batch.figures["asked_per_s"]) & (declined > 0)):
-        run = batch.runs[row]
+    declined = rows["load_declined"]
+    for row in rows.where(np.isnan(rows["asked_per_s"]) & (declined > 0)):
+        run = rows.runs[row]
         share = declined[row] / max(run.load.offered, declined[row]) if run.load else 0.0
         if share > MOST_ERRORS:
             detail = f"{share:.1%} of the requests were declined, and throughput counts them"
             yield row, Finding("load-declined", "suspect", detail)
 
 
-def uneven_load(batch: Batch) -> Found:
+def uneven_load(rows: Rows) -> Found:
     """Some workers had more connections than others, and so more requests."""
-    imbalance = batch.figures["connections_imbalance"]
-    for row in batch.where(imbalance > MOST_IMBALANCE + _chance_of_connections(batch)):
+    imbalance = rows["connections_imbalance"]
+    for row in rows.where(imbalance > MOST_IMBALANCE + _chance_of_connections(rows)):
         detail = f"the busiest worker had {imbalance[row]:.2f} times the mean of connections"
         yield row, Finding("uneven-load", "suspect", detail)
 
 
-def one_process(batch: Batch) -> Found:
+def one_process(rows: Rows) -> Found:
     """One of several processes did nearly all: it had accepted most of the connections."""
-    share = batch.figures["busiest_process_share"]
-    several = np.array([_processes(run) > 1 for run in batch.runs], np.bool_)
-    for row in batch.where(several & (share > NEARLY_ALL)):
+    share = rows["busiest_process_share"]
+    several = np.array([_processes(run) > 1 for run in rows.runs], np.bool_)
+    for row in rows.where(several & (share > NEARLY_ALL)):
         detail = (
-            f"one of {_processes(batch.runs[row])} processes used {share[row]:.0%} of the CPU time "
+            f"one of {_processes(rows.runs[row])} processes used {share[row]:.0%} of the CPU time "
             "of all: they accept from one listener, and the first to wake up takes the connection"
         )
         yield row, Finding(ONE_PROCESS, "suspect", detail)
 
 
 def _processes(run: RunLine) -> int:
-    """The number of processes that are to answer."""
     return max(1, processes_of(run.cell.model, run.cell.workers))
 
 
-def rate_missed(batch: Batch) -> Found:
+def rate_missed(rows: Rows) -> Found:
     """The generator offered less or more than it was asked for, by more than chance."""
-    asked, offered = batch.figures["asked_per_s"], batch.figures["offered_per_s"]
-    asked = asked * np.array([_mean_factor(batch, row) for row in range(len(batch.runs))])
-    due = asked * batch.figures["window_s"]
-    poisson = np.array([_is_poisson(batch, row) for row in range(len(batch.runs))])
+    asked, offered = rows["asked_per_s"], rows["offered_per_s"]
+    asked = asked * np.array([_mean_factor(rows, row) for row in range(len(rows.runs))])
+    due = asked * rows["window_s"]
+    loads = [run.load for run in rows.runs]
+    poisson = np.array([bool(load and load.arrivals == "poisson") for load in loads])
     with np.errstate(divide="ignore", invalid="ignore"):
         chance = np.where(poisson, CHANCE / np.sqrt(due), 1 / due)
         missed = np.abs(offered / asked - 1) > TOLERANCE / 2 + chance
-    for row in batch.where(missed):
+    for row in rows.where(missed):
         rates = f"{number(offered[row])} requests/s of {number(asked[row])}"
         detail = f"the load generator offered {rates} that were asked for"
         yield row, Finding("rate-missed", "suspect", detail)
 
 
-def saturated(batch: Batch) -> Found:
+def saturated(rows: Rows) -> Found:
     """The server fell behind in an open loop: latencies grow with the window, and are bounds."""
-    behind, most = _behind(batch)
-    for row in batch.where(behind > most):
-        offered, achieved = batch.figures["offered_per_s"], batch.figures["achieved_per_s"]
+    behind, most = _behind(rows)
+    for row in rows.where(behind > most):
+        offered, achieved = rows["offered_per_s"], rows["achieved_per_s"]
         rates = f"{number(achieved[row])} of {number(offered[row])} requests/s"
         detail = f"the server answered {rates}: it fell behind, and latencies are lower bounds"
         yield row, Finding("saturated", "suspect", detail)
 
 
-def _behind(batch: Batch) -> tuple[Floats, Floats]:
+def _behind(rows: Rows) -> tuple[Floats, Floats]:
     """By how many requests the backlog grew in the window, and up to how many prove nothing.
 
     What is in flight at one moment varies by up to the number of connections, or of rooms: there as
     many publish.
     """
-    window_s, loads = batch.figures["window_s"], [run.load for run in batch.runs]
-    offered = batch.figures["offered_per_s"] * window_s
-    answered = batch.figures["achieved_per_s"] * window_s
-    answered = answered + batch.figures["load_errors"] + batch.figures["load_declined"]
+    window_s, loads = rows["window_s"], [run.load for run in rows.runs]
+    offered = rows["offered_per_s"] * window_s
+    answered = rows["achieved_per_s"] * window_s
+    answered = answered + rows["load_errors"] + rows["load_declined"]
     connections = np.array(
         [float(load.rooms or load.connections) if load else np.nan for load in loads]
     )
-    behind = np.where(np.isfinite(batch.figures["asked_per_s"]), offered - answered, np.nan)
+    behind = np.where(np.isfinite(rows["asked_per_s"]), offered - answered, np.nan)
     return behind, np.maximum(TOLERANCE * offered, connections)
 
 
-def _mean_factor(batch: Batch, row: int) -> float:
+def _mean_factor(rows: Rows, row: int) -> float:
     """The mean rate of the window over the one that was asked for: 1 without an overload."""
-    load, window_s = batch.runs[row].load, float(batch.figures["window_s"][row])
+    load, window_s = rows.runs[row].load, float(rows["window_s"][row])
     if load is None or load.overload is None:
         return 1.0
     begins_s = load.overload.after_s
@@ -238,17 +235,12 @@ def _mean_factor(batch: Batch, row: int) -> float:
     return 1 + (load.overload.factor - 1) * inside_s / window_s
 
 
-def _is_poisson(batch: Batch, row: int) -> bool:
-    load = batch.runs[row].load
-    return load is not None and load.arrivals == "poisson"
-
-
-def _chance_of_connections(batch: Batch) -> Floats:
+def _chance_of_connections(rows: Rows) -> Floats:
     """The imbalance by chance of connections of one request each; 0 for those kept open."""
-    loads = [run.load for run in batch.runs]
+    loads = [run.load for run in rows.runs]
     each = np.array([load is not None and not load.keep_alive for load in loads], np.bool_)
     with np.errstate(divide="ignore", invalid="ignore"):
-        mean = batch.figures["operations"] / batch.figures["workers"]
+        mean = rows["operations"] / rows["workers"]
         return np.asarray(np.where(each, CHANCE / np.sqrt(mean), 0.0))
 
 
@@ -256,10 +248,10 @@ def _ms(seconds: float) -> str:
     return f"{number(seconds * 1e3)} ms"
 
 
-def not_at_rest(batch: Batch) -> Found:
+def not_at_rest(rows: Rows) -> Found:
     """A command was still at work when the load began: perhaps not all of its workers answered."""
-    for row in batch.rows:
-        record = batch.runs[row].record
+    for row in rows.where(rows.measured):
+        record = rows.runs[row].record
         if record and record.outside and record.outside.at_rest is False:
             detail = (
                 "the command was still at work when the load began: a worker may not have been "

@@ -1,7 +1,7 @@
 """The output of a child: the description of its environment (`--describe`), and a run's record.
 
 A run is one cell as its workers saw it. The ticks of a worker are plain lists of integers;
-`scaling.analysis.table.stacks` makes arrays. What a run has by the dozen is no part of a cycle, and
+`scaling.analysis.stacks` makes arrays. What a run has by the dozen is no part of a cycle, and
 the garbage collector leaves it out (`gc`).
 """
 

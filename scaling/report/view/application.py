@@ -8,8 +8,8 @@ import pandas as pd
 
 from scaling.analysis.tables.derived import EXTRA_WORKER
 from scaling.analysis.tables.pairs import BUILD, SHARING
-from scaling.analysis.tables.shown import MIB
 from scaling.analysis.tables.study import Study
+from scaling.analysis.tables.values import MIB
 from scaling.base.formats import number, span
 from scaling.report.check import findings
 from scaling.report.render.grid import Heading

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 import pandas as pd
 
-from scaling.analysis.table.column import Shown
+from scaling.analysis.column import Shown
 from scaling.analysis.tables.cells import names
 from scaling.analysis.tables.words import OPEN, SAME, side_of
 from scaling.base.formats import BLANK, number, percent, span

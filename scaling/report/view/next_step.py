@@ -4,7 +4,7 @@ import math
 import shlex
 from pathlib import Path
 
-from scaling.analysis.extent import extent
+from scaling.analysis.extent import block_s
 from scaling.analysis.tables.study import Study
 from scaling.analysis.tables.words import OPEN
 from scaling.base.formats import duration
@@ -51,12 +51,12 @@ def more_blocks(study: Study) -> str:
 
 def more_than_measured(study: Study, blocks: int) -> int:
     """So many blocks, or one more than the study has."""
-    return max(blocks, extent(study.runs, study.line).blocks + 1)
+    return max(blocks, study.runs["block"].nunique() + 1)
 
 
 def time_of(study: Study, blocks: int) -> str:
     """The time of so many blocks of the study, in whole minutes."""
-    seconds = blocks * extent(study.runs, study.line).block_s
+    seconds = blocks * block_s(study.runs, study.line)
     return duration(math.ceil(seconds / 60) * 60).removesuffix(" 00 s")
 
 

@@ -11,9 +11,8 @@ import pandas as pd
 
 from scaling.analysis.builds import build_differences
 from scaling.analysis.tables.pairs import EQUAL_CELLS
-from scaling.analysis.tables.ratios import EQUAL_DIFFER
+from scaling.analysis.tables.ratios import EQUAL_DIFFER, NO_TURNS, OTHER_N
 from scaling.analysis.tables.study import Study
-from scaling.analysis.tables.turns import NO_TURNS, OTHER_N
 from scaling.analysis.tables.words import side_of
 from scaling.analysis.validity.finding import watched_cpus
 from scaling.analysis.validity.served import LATE

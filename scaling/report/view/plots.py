@@ -11,11 +11,11 @@ from matplotlib.figure import Figure
 
 from scaling.analysis.table.groups import slug
 from scaling.analysis.table.processes import CPU_OF_SERVICES, ROLES
+from scaling.analysis.table.time_terms import TERMS, WHOLE
 from scaling.analysis.tables.derived import EFFICIENCY, LOSS
 from scaling.analysis.tables.pairs import EQUAL_CELLS
 from scaling.analysis.tables.ratios import GAIN
 from scaling.analysis.tables.study import Study
-from scaling.analysis.tables.terms import TERMS, WHOLE
 from scaling.base.formats import number, parameter, plural
 from scaling.base.models import PROCESSES, THREADS, kind_of
 from scaling.builds.arms import free_arms

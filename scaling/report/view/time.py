@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from scaling.analysis.table.time_terms import TERMS, WHOLE, Term
 from scaling.analysis.tables.cells import cell_name
 from scaling.analysis.tables.derived import FACTOR, LOSS, MACHINE, SHARING, merged
 from scaling.analysis.tables.study import Study
-from scaling.analysis.tables.terms import TERMS, WHOLE, Term
 from scaling.base.formats import listed, number, percent
 from scaling.base.models import workers_in_words
 from scaling.builds.arms import parse_arm

@@ -8,7 +8,7 @@ import struct
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import compress
 from typing import Any, NamedTuple, Self
 
@@ -30,12 +30,8 @@ class Shape(NamedTuple):
     outside: bool
     workers: int
     ticks: int
-    cpu_known: bool
     faults_known: bool
-
-    def without_cpu(self) -> Self:
-        """The same with CPU time that is not known."""
-        return self._replace(cpu_known=False)
+    cpu_known: bool
 
 
 class Readings(NamedTuple):
@@ -54,8 +50,8 @@ class Stack:
     for all. `instant` is when each tick was due, `time` when it ran, ns. `operations` count from
     the worker's start, `cpu` is its CPU time, ns. `errors`, bytes of `payload` and `minor_faults`
     are what came between its first and last tick. Its traffic started at `busy_from` and was
-    stopped at `busy_until`; it `serves` if it only answers others. `cpu` and `minor_faults` are
-    None where a worker of the runs has none.
+    stopped at `busy_until`; it `serves` if it only answers others. `cpu` is None, and
+    `minor_faults` NaN, where a worker of the runs has none.
     """
 
     rows: list[int]
@@ -67,7 +63,7 @@ class Stack:
     cpu: Integers | None
     errors: Floats
     payload: Floats
-    minor_faults: Floats | None
+    minor_faults: Floats
     busy_from: Integers
     busy_until: Integers
     serves: Flags
@@ -142,6 +138,13 @@ class Stack:
         return over_window(self.operations)
 
     @cached_property
+    def cpu_s(self) -> Floats:
+        """CPU time of each worker in its window; NaN where it is not known."""
+        if self.cpu is None:
+            return np.full(self.done.shape, np.nan)
+        return over_window(self.cpu) / NS_PER_S
+
+    @cached_property
     def rates(self) -> Floats:
         """Operations of each worker per s of its own time."""
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -182,7 +185,7 @@ def _stack(shape: Shape, rows: list[int], numbers: Integers) -> Stack:
         cpu=cpu if shape.cpu_known else None,
         errors=errors,
         payload=payload,
-        minor_faults=faults if shape.faults_known else None,
+        minor_faults=faults if shape.faults_known else np.full_like(faults, np.nan),
         busy_from=busy_from,
         busy_until=busy_until,
         serves=serves.astype(np.bool_),
@@ -195,7 +198,7 @@ def readings(record: Record | None) -> Readings | None:
     if record is None or shape is None:
         return None
     # Packing fails for None at a tick between the ends, and for a number beyond 64 bits.
-    for each in (shape, shape.without_cpu()):
+    for each in (shape, Shape(*shape[:-1], cpu_known=False)):
         with suppress(struct.error):
             return Readings(each, _pack(record, each))
     return None
@@ -217,7 +220,7 @@ def _shape(record: Record) -> Shape | None:
         cpu_known = cpu_known and _known(its.cpu_ns, count)
         faults_known = faults_known and _known(its.minor_faults, count)
     outside = record.outside is not None
-    return Shape(record.finite, outside, len(workers), count, cpu_known, faults_known)
+    return Shape(record.finite, outside, len(workers), count, faults_known, cpu_known)
 
 
 def _known(readings: Sequence[int | None] | None, ticks: int) -> bool:
@@ -230,9 +233,14 @@ def _known(readings: Sequence[int | None] | None, ticks: int) -> bool:
     )
 
 
+@cache
+def _integers(count: int) -> struct.Struct:
+    return struct.Struct(f"{count}q")
+
+
 def _pack(record: Record, shape: Shape) -> bytes:
     """All that figures need, in one call for each worker; 0 in the place of what is not known."""
-    numbers = struct.Struct(f"{SERIES * shape.ticks + GAINS + SINGLES}q")
+    numbers = _integers(SERIES * shape.ticks + GAINS + SINGLES)
     nothing = [0] * shape.ticks
     packed = []
     for worker in record.workers:

@@ -15,11 +15,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from scaling.analysis.arrays import Integers
-from scaling.analysis.table.stacks import Readings, Stack, readings, stacks
-from scaling.analysis.validity import judge
-from scaling.analysis.validity.finding import Batch, Finding, processes
-from scaling.journal.record import ProcessFacts, Record, RunLine, StudyLine, WorkerRecord
+from scaling.analysis.arrays import Flags, Integers
+from scaling.analysis.stacks import Readings, Stack, readings, stacks
+from scaling.journal.record import ArmRecord, ProcessFacts, Record, RunLine, StudyLine, WorkerRecord
 
 WORD, COUNT, NUMBER, FLAG, OBJECT = "category", "int64", "float64", "bool", "object"
 
@@ -39,7 +37,7 @@ type Needs = Literal["has_load", "has_services", "has_latencies"]
 type Read = Callable[["Rows"], Any]  # a sequence as long as there are runs
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Shown:
     """The presentation of a measure: its heading for people, its name in CSV files.
 
@@ -49,19 +47,20 @@ class Shown:
 
     heading: str
     name: str
-    factor: float = 1.0
     place: int = LAST
+    factor: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
     """One column: how it is read from some runs, its dtype, unit and definition.
 
-    `read` is a function, or a field of the run's line, such as `memory.rss_bytes`. `unit` is empty
-    for words, flags and pure numbers. `better` is whether more or less of it is better, empty where
-    neither is. `noise` is the measure whose A/A spread applies to its ratios. With `shown`, tables
-    have it. A column that is not `in_frame` only serves to judge runs. `needs` is a property of
-    `Rows`: where it is False, no run has what the column is of.
+    `read` is a function, or a field of the run's line, such as `memory.rss_bytes`. `unit` is stated
+    where it is more than the name says (`scaling.analysis.table.run_fields.unit_of`). `better` is
+    whether more or less of it is better, empty where neither is. `noise` is the measure whose A/A
+    spread applies to its ratios. With `shown`, tables have it. A column that is not `in_frame` only
+    serves to judge runs. `needs` is a property of `Rows`: where it is False, no run has what the
+    column is of.
     """
 
     read: Read | str
@@ -174,25 +173,29 @@ class Rows:
         counts = np.array(list(map(len, self.processes)), np.intp)
         return np.repeat(np.arange(len(self.runs)), counts)
 
-    @property
-    def batch(self) -> Batch:
-        """The runs, ready to be judged; not cached, because it refers to these columns.
-
-        Such a cycle would hold their memory while the garbage collector is off.
-        """
+    @cached_property
+    def measured(self) -> Flags:
+        """Flags of the runs that have figures, which alone can be judged."""
         measured = [
             run.outcome == "measured" and record is not None and record.outcome == "measured"
             for run, record in zip(self.runs, self.records, strict=True)
         ]
-        return Batch(
-            study=self.study,
-            runs=self.runs,
-            processes=self.processes,
-            figures=self,
-            measured=np.array(measured, np.bool_) & ~np.isnan(self["throughput_per_s"]),
-        )
+        has_figures: Flags = ~np.isnan(self["throughput_per_s"])
+        return np.array(measured, np.bool_) & has_figures
 
-    @cached_property
-    def findings(self) -> list[tuple[Finding, ...]]:
-        """Every reason why a run is not simply valid, the gravest first."""
-        return judge(self.batch)
+    def where(self, at_fault: Flags) -> list[int]:
+        """The places of the measured runs among those flagged."""
+        found: list[int] = np.flatnonzero(at_fault & self.measured).tolist()
+        return found
+
+    def arm(self, row: int) -> ArmRecord | None:
+        """The arm of a run; None if the study has no such arm: every run of it is then invalid."""
+        return self.study.arms.get(self.runs[row].cell.arm)
+
+
+def processes(run: RunLine) -> list[ProcessFacts]:
+    """The report of each process (or sub-interpreter) of a measured run."""
+    if run.record is None:
+        return []
+    of_workers = [each.process for each in run.record.workers if each.process is not None]
+    return [run.record.process, *of_workers]
