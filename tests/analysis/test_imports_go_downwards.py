@@ -29,7 +29,7 @@ PLANTED = {
         ("scaling/run", "import scaling.report.files"),
     ),
     INSIDE: (
-        ("scaling/analysis/validity", "import scaling.analysis.stacks"),
+        ("scaling/analysis/validity", "import scaling.analysis.table.ticks"),
         ("scaling/analysis/statistics", "import scaling.analysis.tables.study"),
         ("scaling/analysis/tables", "import scaling.analysis.gate"),
     ),
