@@ -13,7 +13,8 @@ from scaling.report.view import plots, view
 from scaling.report.view.declare import Figure, Remark, Table
 from scaling.report.view.notes import NOTES
 from scaling.report.view.tables import of_question
-from scaling.study.questions import QUESTIONS, THROUGHPUT, Asked, Scope
+from scaling.study.questions import QUESTIONS, THROUGHPUT, Asked
+from scaling.study.sections import Scope
 from tests.support.printing import printed_by
 from tests.support.studies import FakeStudy
 

@@ -17,7 +17,8 @@ from scaling.analysis.tables.values import Derived, Measure, Values
 from scaling.journal.record import StudyLine
 from scaling.study.kinds import Objective, parse_objective
 from scaling.study.load import is_open_loop
-from scaling.study.questions import CAPACITY, without_rate
+from scaling.study.questions import CAPACITY
+from scaling.study.sections import without_rate
 
 FAULTS = ("load_errors", "load_declined")
 

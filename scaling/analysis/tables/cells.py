@@ -18,7 +18,8 @@ from scaling.base.models import parts_of
 from scaling.journal.record import Cell, Parameters, StudyLine
 from scaling.study.controls import CONTROLS
 from scaling.study.load import deciding, is_open_loop, open_loop_rate
-from scaling.study.questions import THROUGHPUT, ones_of, without_rate
+from scaling.study.questions import THROUGHPUT
+from scaling.study.sections import ones_of, without_rate
 
 SECTION = ["workload", "parameters", "sizing"]
 CURVE = [*SECTION, "loop", "arm", "model"]

@@ -35,7 +35,8 @@ from scaling.analysis.tables.words import (
 from scaling.base.formats import percent
 from scaling.journal.record import Parameters
 from scaling.study.presets import FEWEST_FOR_INTERVAL, MARGIN
-from scaling.study.questions import CAPACITY, CPU, MEMORY, THROUGHPUT, every_ratio, without_rate
+from scaling.study.questions import CAPACITY, CPU, MEMORY, THROUGHPUT, every_ratio
+from scaling.study.sections import without_rate
 
 GAIN = "gain"
 FEWEST_OF_SEVERAL = 8  # from so many blocks on `worse` rests on the last level

@@ -92,7 +92,7 @@ class Values:
     `table` is that of its cells, `places` the row of each run that counts, shape (blocks, cells).
     `own` are the figures of the workloads' own, by run; `derived` is what is worked out. `place`
     has the column of every cell, of rated cells, too. It is the scope that questions are asked of
-    (`scaling.study.questions.Scope`).
+    (`scaling.study.sections.Scope`).
     """
 
     def __init__(

@@ -17,7 +17,7 @@ from scaling.builds.settings.setting import GTHREAD
 from scaling.journal.record import Cell, RunLine
 from scaling.report.view.shipped import shipped
 from scaling.study.application import WORKLOAD, WSGI
-from scaling.study.questions import without_rate
+from scaling.study.sections import without_rate
 
 SERVE = "serve.py"
 # The interface by what serves it on loops of this project.

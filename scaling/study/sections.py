@@ -1,0 +1,117 @@
+"""The cells that ratios are asked of: by section, which is a table, and by curve.
+
+A `Scope` holds the cells of a plan, or those that were measured.
+"""
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby, product
+from typing import Protocol
+
+from msgspec.structs import replace
+
+from scaling.base.models import PROCESSES, is_mixed, parts_of
+from scaling.builds.arms import VersionArms, version_arms
+from scaling.journal.record import Cell, Parameters, Region
+from scaling.study.load import RATE, open_loop_rate
+
+
+class Scope(Protocol):
+    """The cells that questions are asked of, in the order in which a study shows them."""
+
+    @property
+    def cells(self) -> Sequence[Cell]:
+        """All of them, measured or not."""
+
+    @property
+    def objectives(self) -> Sequence[str]:
+        """The latency objectives that the study states, such as `p99<20ms`."""
+
+    def region(self, cell: Cell) -> Region | None:
+        """Where the workers of a cell fit on the machine."""
+
+    def measured(self, cells: Iterable[Cell], measure: str = ...) -> list[Cell]:
+        """Those of some cells that there are, with at least one value of the measure: throughput,
+        unless another one is named.
+        """
+
+    def enough(self, cell: Cell, ends: tuple[Cell, Cell]) -> bool:
+        """Whether a cell has a value in enough of the blocks in which both of two others have."""
+
+
+def section_of(cell: Cell) -> Cell:
+    """What the cells of one table have in common: workload, parameters and sizing."""
+    return replace(cell, loop="", arm="", model="", workers=0)
+
+
+def curve_of(cell: Cell) -> Cell:
+    """What the cells of one curve have in common: all but N."""
+    return replace(cell, workers=0)
+
+
+def ones_of(cell: Cell) -> list[Cell]:
+    """The cell with one worker of a curve; of a mixed model one thread, or one process, is that."""
+    return [replace(cell, workers=1, model=model) for model in parts_of(cell.model)]
+
+
+def without(cell: Cell, parameter: str) -> Cell:
+    """The cell without one of its parameters."""
+    return replace(cell, parameters=Parameters.of(cell.parameters).without(parameter))
+
+
+def without_rate(cell: Cell) -> Cell:
+    """The cell without its rate: capacity is one figure of all rates."""
+    return without(cell, RATE)
+
+
+def subject_of(cell: Cell) -> Cell:
+    """What is loaded at several rates: workload, other parameters, sizing and loop."""
+    return replace(section_of(without_rate(cell)), loop=cell.loop)
+
+
+class Group:
+    """The cells of one section and loop."""
+
+    def __init__(self, scope: Scope, cells: Sequence[Cell]) -> None:
+        self.scope = scope
+        self.cells = cells
+        self.first = cells[0]
+        self.arms = list(dict.fromkeys(cell.arm for cell in cells))
+        self.models = list(dict.fromkeys(cell.model for cell in cells))
+        self.workers = sorted({cell.workers for cell in cells})
+        self.versions = version_arms(self.arms)
+        self.curves = [list(curve) for _, curve in groupby(cells, key=curve_of)]  # N ascending
+        self.is_open_loop = open_loop_rate(self.first.parameters) is not None
+
+    @property
+    def headline_n(self) -> int:
+        """The largest N with a core for each worker, else the largest."""
+        on_cores = [each.workers for each in self.cells if self.scope.region(each) == "cores"]
+        return max(on_cores, default=max(self.workers))
+
+    def cell(self, arm: str, model: str, workers: int) -> Cell:
+        """A cell of this section and loop, whether or not it was measured."""
+        return replace(self.first, arm=arm, model=model, workers=workers)
+
+    def challengers(self, version: VersionArms) -> list[tuple[str, str]]:
+        """Arm and model of what is compared with processes: mixed models on every rung, too."""
+        mixed = [model for model in self.models if is_mixed(model)]
+        return [*version.challengers, *product(version.rungs, mixed)]
+
+    def rivals(self, version: VersionArms, ours: Cell) -> tuple[Cell, ...]:
+        """The processes, fresh and forked, of which the strongest is compared with a cell: those
+        on arms with the GIL, where none were measured those on its own arm.
+        """
+
+        def processes(arms: Iterable[str]) -> list[Cell]:
+            cells = [self.cell(arm, model, ours.workers) for arm in arms for model in PROCESSES]
+            return self.scope.measured(cells)
+
+        return tuple(processes(version.with_gil) or processes([ours.arm]))
+
+
+def groups(scope: Scope) -> list[Group]:
+    """The cells by section and loop, in the study's order."""
+    return [
+        Group(scope, list(cells))
+        for _, cells in groupby(scope.cells, key=lambda each: (section_of(each), each.loop))
+    ]
