@@ -69,6 +69,7 @@ from scaling.study.definition import Options
 from scaling.study.file import StudyFile, study_from
 from scaling.study.plan.budget import fitted
 from scaling.study.plan.cells import Plan, make_plan
+from scaling.study.plan.refusals import Limits
 from scaling.study.settle import group_for
 
 # --------------------------------------------------------------------------------------------- arms
@@ -286,9 +287,11 @@ def prepared(
             make_plan,
             descriptions={name: arm.description for name, arm in arms.items()},
             topology=topology,
-            open_files=open_files_limit(),
-            ports=local_ports(),
-            memory_bytes=min(psutil.virtual_memory().total, limit_bytes),
+            limits=Limits(
+                open_files=open_files_limit(),
+                ports=local_ports(),
+                memory_bytes=min(psutil.virtual_memory().total, limit_bytes),
+            ),
             free_bytes=MOST_MEMORY * min(psutil.virtual_memory().available, limit_bytes),
             alone=CANNOT_STOP,
         )

@@ -19,6 +19,7 @@ from scaling.study.file import study_from
 from scaling.study.plan.budget import FEWEST_WHOLE, RESERVE, by_value, fitted
 from scaling.study.plan.cells import Plan, make_plan
 from scaling.study.plan.groups import MOST_PER_CPU
+from scaling.study.plan.refusals import Limits
 from scaling.study.plan.table import cost_of, reservations
 from scaling.study.presets import FEWEST_FOR_INTERVAL
 from tests.support.machines import MACHINES, every_count, machine
@@ -111,7 +112,7 @@ def planned(
         descriptions={"3.14t": described},
         topology=topology,
         free_bytes=free_bytes,
-        open_files=open_files,
+        limits=Limits(open_files=open_files),
     )
     return make(study) if time_s is None else fitted(study, time_s, topology, make)
 
@@ -213,6 +214,8 @@ def test_free_memory_has_no_part_in_the_choice(described_here: Description, tmp_
     assert roomy.in_turn
     assert not tight.in_turn
     assert tight.study == roomy.study
+    assert tight.headline_slots == roomy.headline_slots != ()
+    assert {run.key for run in tight.runs} == {run.key for run in roomy.runs}
     assert tight.fitted == roomy.fitted
     assert cost_of(tight).total_s < cost_of(roomy).total_s
 

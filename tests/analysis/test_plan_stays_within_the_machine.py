@@ -27,12 +27,11 @@ from scaling.machine.identity import open_files_limit
 from scaling.study.plan.cells import Plan
 from scaling.study.plan.groups import memory_bytes
 from scaling.study.plan.refusals import (
+    Candidate,
+    Limits,
     held_bytes,
     open_files_needed,
-    too_few_ports,
-    too_many_connections,
-    too_much_memory,
-    unfit_for_rooms,
+    unfit_here,
 )
 from scaling.study.services import SERVICES
 from tests.support.children import PATIENCE_S, QUICK, environment
@@ -115,14 +114,15 @@ def test_a_service_keeps_one_copy_for_all() -> None:
     facts = replace(STATE, holds=replace(STATE.holds, in_service={"kind": "array"}))
     for cell in of_state().cells:
         held = {
-            kind: held_bytes(facts, cell, {"objects": 100, "kind": kind})
+            kind: held_bytes(Candidate(cell, facts, {"objects": 100, "kind": kind}))
             for kind in ("dicts", "array")
         }
         copies = {"threads": 1, "processes": 2, "forked": 3}[cell.model]
         assert held == {"array": 1600, "dicts": copies * 102_400}
     (first, *_) = of_state().cells
-    refused = too_much_memory(facts, first, {"objects": 1 << 30, "kind": "array"}, GIB)
-    assert "(1 × 16.0 GiB)" in (refused or "")
+    limits = Limits(memory_bytes=GIB)
+    large = Candidate(first, facts, {"objects": 1 << 30, "kind": "array"}, limits=limits)
+    assert "(1 × 16.0 GiB)" in (unfit_here(large) or "")
 
 
 def test_cells_that_are_alive_at_once_fit_into_free_memory() -> None:
@@ -196,8 +196,8 @@ def test_what_fits_is_planned_and_what_does_not_is_left_out_with_the_reason(
 def test_the_fullest_process_counts(
     workload: WorkloadFacts, model: str, workers: int, processes_worth: int
 ) -> None:
-    alone = open_files_needed(workload, cell(1), 100)
-    needed = open_files_needed(workload, cell(workers, model), 100 * workers)
+    alone = open_files_needed(Candidate(cell(1), workload, {}, 100))
+    needed = open_files_needed(Candidate(cell(workers, model), workload, {}, 100 * workers))
     each = 100 * workload.descriptors
     assert (processes_worth - 1) * each <= needed - alone < processes_worth * each
 
@@ -213,9 +213,11 @@ def test_the_fullest_process_counts(
 def test_connections_need_a_port_each_at_their_end(
     parameters: dict[str, ParameterValue], possible: list[int]
 ) -> None:
-    facts, ports = replace(SERVED, served=True), 1500
+    facts, limits = replace(SERVED, served=True), Limits(ports=1500)
     found = {
-        n: too_few_ports(facts, replace(cell(n), parameters=parameters), n * 1000, ports)
+        n: unfit_here(
+            Candidate(replace(cell(n), parameters=parameters), facts, {}, n * 1000, limits)
+        )
         for n in (1, 2)
     }
     assert [n for n, reason in found.items() if reason is None] == possible
@@ -243,7 +245,7 @@ def test_connections_need_a_port_each_at_their_end(
 def test_connections_are_in_rooms_of_one_size(
     parameters: dict[str, ParameterValue], reason: str | None
 ) -> None:
-    found = unfit_for_rooms(replace(cell(2), parameters=parameters), 20)
+    found = unfit_here(Candidate(replace(cell(2), parameters=parameters), PAIRS, {}, 20))
     assert (found is None) if reason is None else reason in (found or "")
 
 
@@ -253,8 +255,8 @@ def test_more_connections_than_the_generator_makes_are_not_planned(
 ) -> None:
     connections = replace(SERVED.parameters["connections"], at_most=100_000)
     served = replace(SERVED, served=True, parameters={"connections": connections})
-    assert (too_many_connections(served, cell(2), in_flight) is None) is possible
-    assert too_many_connections(replace(served, served=False), cell(2), in_flight) is None
+    assert (unfit_here(Candidate(cell(2), served, {}, in_flight)) is None) is possible
+    assert unfit_here(Candidate(cell(2), replace(served, served=False), {}, in_flight)) is None
 
 
 def test_it_is_the_hard_limit_that_counts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -287,7 +289,7 @@ def child(limits: str, model: str) -> "subprocess.CompletedProcess[str]":
     "model", ["threads", "processes", pytest.param("interpreters", marks=pytest.mark.thorough)]
 )
 def test_what_is_said_to_be_needed_is_enough(model: str) -> None:
-    done = child(f"-n {open_files_needed(PAIRS, cell(2, model), 200)}", model)
+    done = child(f"-n {open_files_needed(Candidate(cell(2, model), PAIRS, {}, 200))}", model)
     assert done.returncode == 0, done.stdout
 
 

@@ -59,8 +59,8 @@ def made(blocks: int, headline_blocks: int) -> Plan:
 
 def test_blocks_of_headline_groups_alone_come_after_whole_ones() -> None:
     plan = made(3, 4)
-    (group,) = [group for group in plan.groups if group.headline]
     headline = plan.headline_slots
+    (group,) = [group for group in plan.groups if headline[0] in group.slots]
     assert {cell.workers for cell, _ in headline} == {2}
     (elsewhere,) = set(group.slots) - set(headline)  # a pair with a run beside one worker
     assert (elsewhere.cell.workers, elsewhere.repeat) == (1, 1)
@@ -131,7 +131,7 @@ def test_an_application_has_twelve_blocks_of_its_headline_in_ten_minutes(
     for plan, most_s in ((usual, 11 * MINUTE_S), (in_ten, (1 - RESERVE) * 10 * MINUTE_S)):
         assert plan.study.every_block >= ENOUGH_HEADLINE == 12
         assert cost_of(plan).total_s <= most_s
-        (group,) = [each for each in plan.groups if each.headline]
+        (group,) = [each for each in plan.groups if plan.headline_slots[0] in each.slots]
         assert {cell.parameters["rate_per_s"] for cell, _ in group.slots} == {0.0}
     assert usual.study.blocks >= FEWEST_FOR_INTERVAL  # all else has its words, too
     assert in_ten.fitted == (

@@ -8,7 +8,7 @@ from scaling.machine.topology import Topology
 from scaling.study.definition import OF_COMMAND_LINE, OPTIONS, Options, Study
 from scaling.study.file import read_study, study_from
 from scaling.study.plan.cells import Plan, make_plan
-from scaling.study.plan.refusals import refusal
+from scaling.study.plan.refusals import Limits, refusal
 from tests.support.descriptions import WORKLOADS, description
 
 ECHO_FILE = "[[workloads]]\nname = 'echo'\n"
@@ -53,15 +53,17 @@ def planned(
 ) -> Plan:
     """The plan of the study of such a file, where every arm has the usual `workloads` and these.
 
-    `arms` have descriptions of their own; `limits` are those of the machine, as `make_plan` has
-    them. Controls are left out unless `flags` or the file ask for them.
+    `arms` have descriptions of their own; `limits` are those of `Limits` and `make_plan`.
+    Controls are left out unless `flags` or the file ask for them.
     """
     if "controls" not in text:
         flags.setdefault("controls", False)
     study = asked(text, **flags)
     described = description(workloads={**WORKLOADS, **workloads})
     descriptions = arms if arms is not None else dict.fromkeys(study.arms, described)
-    return make_plan(study, descriptions, topology, **limits)
+    of_machine = Limits(**{key: each for key, each in limits.items() if key in Limits._fields})
+    others = {key: each for key, each in limits.items() if key not in Limits._fields}
+    return make_plan(study, descriptions, topology, of_machine, **others)
 
 
 def refusals(plan: Plan) -> dict[tuple[str, str, str, str, str], str]:

@@ -34,6 +34,8 @@ from scaling.study.plan.groups import (
     Room,
     alternation_blocker,
     groups,
+    headline_slots,
+    memory_bytes,
     most_together,
     pair_edges,
     ratio_edges,
@@ -47,14 +49,12 @@ from scaling.study.plan.order import (
     aa_pairs,
     one_block,
 )
-from scaling.study.plan.possible import (
-    Limits,
-    distinct,
-    needed_bytes,
-    possible_cells,
-    refused,
-)
+from scaling.study.plan.possible import distinct, possible_cells, refused
 from scaling.study.plan.refusals import (
+    NO_LIMITS,
+    Candidate,
+    Limits,
+    held_bytes,
     in_flight,
     most_workers,
 )
@@ -75,7 +75,8 @@ class Plan:
 
     The first `asked` of the cells are what the study asks for; the others are the controls that
     were added to it. The `repeats` are run twice in each block, as A/A pairs. Every run of a block
-    is in one of the `groups`. `needs` are the bytes of memory that a run of a cell may need at
+    is in one of the `groups`; `headline_slots` are what the blocks of headline groups alone consist
+    of, whatever memory is free. `needs` are the bytes of memory that a run of a cell may need at
     most, `cpus` those to pin workers to, in their order (none: they are not pinned). `fitted` says
     what was left out of the study so that it fits a time.
     """
@@ -89,6 +90,7 @@ class Plan:
     needs: Mapping[Cell, int]
     repeats: tuple[Cell, ...] = ()
     groups: tuple[Group, ...] = ()
+    headline_slots: tuple[Slot, ...] = ()
     cpus: tuple[int, ...] = ()
     fitted: str = ""
 
@@ -124,20 +126,6 @@ class Plan:
     def in_turn(self) -> list[Group]:
         """The groups of several runs."""
         return [group for group in self.groups if not group.alone]
-
-    @property
-    def headline_slots(self) -> tuple[Slot, ...]:
-        """What the blocks of headline groups alone consist of.
-
-        The second run of an A/A pair whose first one is elsewhere would be without that there.
-        """
-        return tuple(
-            slot
-            for group in self.groups
-            if group.headline
-            for slot in group.slots
-            if Slot(slot.cell) in group.slots
-        )
 
     @property
     def headline_runs(self) -> dict[str, int]:
@@ -203,18 +191,16 @@ class Plan:
         """The plan with the rates of these calibrations."""
         known = list(calibrations)
 
-        def rated(slot: Slot) -> Slot:
-            (cell,) = at_rates([slot.cell], known)
-            return Slot(cell, slot.repeat)
+        def rated(slots: Iterable[Slot]) -> tuple[Slot, ...]:
+            return tuple(Slot(at_rates([cell], known)[0], repeat) for cell, repeat in slots)
 
         return replace(
             self,
             cells=at_rates(self.cells, known),
             asked=len(at_rates(self.cells[: self.asked], known)),
             repeats=at_rates(self.repeats, known),
-            groups=tuple(
-                replace(group, slots=tuple(map(rated, group.slots))) for group in self.groups
-            ),
+            groups=tuple(replace(each, slots=rated(each.slots)) for each in self.groups),
+            headline_slots=rated(self.headline_slots),
         )
 
     def in_flight(self, cell: Cell) -> int | None:
@@ -268,18 +254,16 @@ def make_plan(
     study: Study,
     descriptions: Mapping[str, Description],
     topology: Topology,
+    limits: Limits = NO_LIMITS,
     *,
-    open_files: int | None = None,
-    ports: int | None = None,
-    memory_bytes: float = math.inf,
     free_bytes: float = math.inf,
     alone: str = "",
 ) -> Plan:
     """Settle the study and list its cells, in the study's own order.
 
-    `descriptions` has the `--describe` document of each arm's environment, by the arm's name.
-    Limits of the machine are as in `Limits`. A group of cells that are measured in turn needs no
-    more than `free_bytes`; `alone` is why there can be no groups here, if so.
+    `descriptions` has the `--describe` document of each arm's environment, by the arm's name. A
+    group of cells that are measured in turn needs no more than `free_bytes`; `alone` is why there
+    can be no groups here, if so.
 
     Raises:
         UsageError: a name that no arm knows, a parameter that does not fit, an overload that
@@ -287,8 +271,6 @@ def make_plan(
     """
     asked = without_controls(settle(study, descriptions, worker_counts(topology)), descriptions)
     study = with_controls(asked, descriptions, topology.usable_cores)
-    cpus = cpu_order(topology) if study.pin else ()
-    limits = Limits(open_files, ports, memory_bytes)
     found = list(possible_cells(study, descriptions, topology, limits))
     cells, own = map(distinct, (found, possible_cells(asked, descriptions, topology, limits)))
     for cell in own:
@@ -301,10 +283,15 @@ def make_plan(
         asked=len(own),
         refused=refused(found),
         workloads=workloads,
-        needs={cell: needed_bytes(cell, workloads[cell.workload]) for cell in cells},
-        cpus=cpus,
+        needs={cell: _needed_bytes(cell, workloads[cell.workload]) for cell in cells},
+        cpus=cpu_order(topology) if study.pin else (),
     )
     return _grouped(plan, free_bytes, alone if study.alternate else NOT_ASKED)
+
+
+def _needed_bytes(cell: Cell, facts: WorkloadFacts) -> int:
+    parameters = {**cell.parameters, **parse_arm(cell.arm).parameters}
+    return memory_bytes(cell, facts, held_bytes(Candidate(cell, facts, parameters)))
 
 
 def _grouped(plan: Plan, free_bytes: float, alone: str) -> Plan:
@@ -321,5 +308,12 @@ def _grouped(plan: Plan, free_bytes: float, alone: str) -> Plan:
     plan = replace(plan, repeats=tuple(pair.cell for pair in pairs))
     edges += pair_edges(pairs, compared)
     most = {name: most_together(facts) for name, facts in plan.workloads.items()}
+    # What runs does not depend on the memory that is free at the moment, so that a study that is
+    # resumed is the same; only what takes turns does.
+    whole = groups(plan.slots, edges, blockers, Room(most=most))
     room = Room(needs=plan.needs, most=most, most_bytes=free_bytes)
-    return replace(plan, groups=groups(plan.slots, edges, blockers, room))
+    return replace(
+        plan,
+        groups=groups(plan.slots, edges, blockers, room),
+        headline_slots=tuple(slot for group in whole for slot in headline_slots(group, edges)),
+    )

@@ -19,7 +19,8 @@ from scaling.builds.runtimes import RUNTIMES
 from scaling.journal.record import Cell, Region, Rounds, WorkloadFacts
 from scaling.study.load import is_open_loop
 from scaling.study.plan.order import Pair, RegionOf, Slot
-from scaling.study.questions import OVER_PROCESSES, THROUGHPUT, curve_of, every_ratio, section_of
+from scaling.study.questions import OVER_PROCESSES, THROUGHPUT, every_ratio
+from scaling.study.sections import curve_of, section_of
 from scaling.study.services import SERVICES, beside, in_front
 
 # Cells that are alive at once. All that `scaling remedies` compares with one arm finds room:
@@ -76,14 +77,10 @@ class Edge(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Slots whose runs take turns; a single one runs `alone`, for this reason.
-
-    `headline`: it has all that a headline ratio needs.
-    """
+    """Slots whose runs take turns; a single one runs `alone`, for this reason."""
 
     slots: tuple[Slot, ...]
     alone: str = ""
-    headline: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,13 +116,21 @@ def groups(
     found: list[Group] = []
     for group in _joined(slots, edges, room):
         if len({slot.cell for slot in group}) > 1:
-            headline = any(each.headline and {*each[:2]} <= {*group} for each in edges)
-            found.append(Group(group, headline=headline))
+            found.append(Group(group))
             continue
         for slot in group:
             reason = TOO_LARGE if slot in linked else NOT_COMPARED
             found.append(Group((slot,), blockers.get(slot.cell) or reason))
     return tuple(found)
+
+
+def headline_slots(group: Group, edges: Iterable[Edge]) -> list[Slot]:
+    """What a block of headline groups alone has of a group: all, if both ends of a headline ratio
+    are in it. The second run of an A/A pair whose first one is elsewhere would be without that.
+    """
+    if not any(each.headline and {*each[:2]} <= {*group.slots} for each in edges):
+        return []
+    return [slot for slot in group.slots if Slot(slot.cell) in group.slots]
 
 
 def _joined(slots: Sequence[Slot], edges: Iterable[Edge], room: Room) -> Iterator[tuple[Slot, ...]]:
@@ -184,52 +189,42 @@ def is_command(cell: Cell, facts: WorkloadFacts) -> bool:
 
 def alternation_blocker(cell: Cell, facts: WorkloadFacts, cpus: float) -> str | None:
     """Reason a cell cannot take turns with others, or None."""
+    return next(_blockers(cell, facts, cpus), None)
+
+
+def _blockers(cell: Cell, facts: WorkloadFacts, cpus: float) -> Iterator[str]:
+    services = [SERVICES[name] for name in _services(cell, facts)]
     if cell.arm in RUNTIMES:
-        return "another runtime has no slices"
+        yield "another runtime has no slices"
     if beside((), cell.parameters) and not facts.served:
-        return "its services go on while it is stopped"
+        yield "its services go on while it is stopped"
     if cell.workers > MOST_PER_CPU * cpus:
-        return f"more than {MOST_PER_CPU} workers for each CPU"
-    if facts.alone is None and facts.served:
-        return _blocker_of_served(cell, facts)
-    if facts.alone is None and facts.rounds:
-        return _blocker_of_finite(cell, facts, facts.rounds)
-    return facts.alone or _answers_late(cell, facts)
+        yield f"more than {MOST_PER_CPU} workers for each CPU"
+    if facts.alone is not None:
+        yield facts.alone
+    # The load of a closed loop can pause, and with it the services, which each run has for itself.
+    if facts.served and is_open_loop(cell.parameters):
+        yield "the load of an open loop is sent by its schedule"
+    if facts.served and any(os.environ.get(each.installed or "") for each in services):
+        yield "its database belongs to you, and all cells share it"
+    if facts.rounds and not facts.served:
+        yield from _blockers_of_finite(cell, facts, facts.rounds)
+    # Of a client that is stopped, too: what is in flight then is answered soon, if not late.
+    if any(DELAY in each.parameters and cell.parameters.get(DELAY) for each in services):
+        yield "its services answer after a delay"
 
 
-def _blocker_of_finite(cell: Cell, facts: WorkloadFacts, rounds: Rounds) -> str | None:
+def _blockers_of_finite(cell: Cell, facts: WorkloadFacts, rounds: Rounds) -> Iterator[str]:
     if _value(cell, facts, rounds.delay):
-        return "its timers go on while it is stopped"
+        yield "its timers go on while it is stopped"
     parts = math.ceil(_value(cell, facts, rounds.amount) / _value(cell, facts, rounds.part))
     if parts < FEWEST_ROUNDS:
-        return f"its work cannot be divided into {FEWEST_ROUNDS} rounds"
-    return None
+        yield f"its work cannot be divided into {FEWEST_ROUNDS} rounds"
 
 
 def _value(cell: Cell, facts: WorkloadFacts, name: str) -> int:
     """What a parameter that is a number is, rounded up."""
     return math.ceil(float(cell.parameters.get(name, facts.parameters[name].default) or 0))
-
-
-def _blocker_of_served(cell: Cell, facts: WorkloadFacts) -> str | None:
-    """The load of a closed loop can pause, and with it the services, which each run has for itself.
-
-    What answers after a delay does so in bunches.
-    """
-    if is_open_loop(cell.parameters):
-        return "the load of an open loop is sent by its schedule"
-    services = [SERVICES[name] for name in _services(cell, facts)]
-    if any(each.installed and os.environ.get(each.installed) for each in services):
-        return "its database belongs to you, and all cells share it"
-    return _answers_late(cell, facts)
-
-
-def _answers_late(cell: Cell, facts: WorkloadFacts) -> str | None:
-    """Of a client that is stopped, too: what is in flight then is answered soon, if not late."""
-    services = [SERVICES[name] for name in _services(cell, facts)]
-    if any(DELAY in each.parameters and cell.parameters.get(DELAY) for each in services):
-        return "its services answer after a delay"
-    return None
 
 
 def _served_by(cell: Cell) -> str:

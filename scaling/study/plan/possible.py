@@ -1,48 +1,25 @@
 """The cells that a study can have, and why it cannot have others."""
 
-import itertools
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from itertools import product
 
 from msgspec.structs import replace
 
 from scaling.builds.arms import parse_arm
 from scaling.builds.runtimes import OWN_LOOP, RUNTIMES
-from scaling.journal.record import Cell, Description, RefusedCells, WorkloadFacts
+from scaling.journal.record import Cell, Description, RefusedCells
 from scaling.machine.topology import Topology
 from scaling.study.definition import Study, WorkloadEntry
 from scaling.study.load import RATE, names_of
-from scaling.study.plan.groups import memory_bytes
 from scaling.study.plan.mixed import placed
 from scaling.study.plan.refusals import (
-    held_bytes,
+    Candidate,
+    Limits,
     in_flight,
     most_workers,
     refusal,
-    too_few_for_each,
-    too_few_ports,
-    too_many_connections,
-    too_many_open_files,
-    too_much_memory,
-    unfit_for_rooms,
+    unfit_here,
 )
-
-
-class Limits(NamedTuple):
-    """Of a machine: how many `open_files` a process may have at most, how many `ports` an address
-    has for connections to one port of another (None: no limit), and bytes of memory: no cell keeps
-    more of it than the plan allows (`scaling.study.plan.refusals`).
-    """
-
-    open_files: int | None
-    ports: int | None
-    memory_bytes: float
-
-
-def needed_bytes(cell: Cell, facts: WorkloadFacts) -> int:
-    """The bytes of memory that a run may need at most."""
-    parameters = {**cell.parameters, **parse_arm(cell.arm).parameters}
-    return memory_bytes(cell, facts, held_bytes(facts, cell, parameters))
 
 
 def possible_cells(
@@ -52,6 +29,7 @@ def possible_cells(
     is one cell.
     """
     for entry in study.workloads:
+        most = most_workers(study, entry.name)
         for place in _places(entry, study.rates):
             arm = parse_arm(place.arm)
             parameters = {**place.parameters, **arm.parameters}
@@ -64,19 +42,9 @@ def possible_cells(
             for workers in entry.counts:
                 model, unfit = placed(place.model, workers, topology)
                 cell = replace(place, model=model, workers=workers)
-                if unfit:
-                    yield cell, unfit
-                    continue
-                under_way = in_flight(facts, cell, most_workers(study, entry.name))
-                reason = (
-                    too_few_for_each(facts, cell)
-                    or unfit_for_rooms(cell, under_way)
-                    or too_many_connections(facts, cell, under_way)
-                    or too_many_open_files(facts, cell, under_way, limits.open_files)
-                    or too_few_ports(facts, cell, under_way, limits.ports)
-                    or too_much_memory(facts, cell, run.parameters, limits.memory_bytes)
-                )
-                yield cell, reason
+                under_way = in_flight(facts, cell, most)
+                candidate = Candidate(cell, facts, parameters, under_way, limits)
+                yield cell, unfit or unfit_here(candidate)
 
 
 def _places(entry: WorkloadEntry, rates: int) -> Iterator[Cell]:
@@ -89,7 +57,7 @@ def _places(entry: WorkloadEntry, rates: int) -> Iterator[Cell]:
         taken[RATE] = list(names_of(taken[RATE], rates))
     for arm in entry.arms or ():
         loops = (OWN_LOOP,) if arm in RUNTIMES else entry.loops or ()
-        for model, loop, sizing, *values in itertools.product(
+        for model, loop, sizing, *values in product(
             entry.models or (), loops, entry.sizing or (), *taken.values()
         ):
             yield Cell(
