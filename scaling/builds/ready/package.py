@@ -1,7 +1,6 @@
 """A distribution on a free-threaded build: what there is to install, and what its import does."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import msgspec
@@ -10,91 +9,26 @@ from scaling.base.formats import listed, plural
 from scaling.builds.ready.races import Race, race_of
 
 # ------------------------------------------------------------------------------------- replacements
-# What is known to replace a package that blocks a free-threaded build: one entry each.
-#
-# An entry says so with its source. Those that name requirements in `tried` are checked by a test:
-# on 3.14t these leave the GIL off.
 
 
-@dataclass(frozen=True)
-class Replacement:
-    """What to do instead of using a package, and where that is said.
+class Replacement(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What to do instead of using a package that blocks a free-threaded build, and who says so.
 
-    `modules` are the names that the package is imported by, where they differ from its own.
+    On 3.14t the requirements in `tried` leave the GIL off: a test checks them. `modules` are the
+    names that the package is imported by, where they differ from its own.
     """
 
+    package: str
     instead: str
     source: str
     tried: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
 
 
-PSYCOPG2 = Replacement(
-    "use psycopg 3 in pure Python, or asyncpg",
-    "https://github.com/psycopg/psycopg2/issues/1810",
-    ("psycopg", "asyncpg"),
-    ("psycopg2",),
+_KNOWN = msgspec.toml.decode(
+    Path(__file__).with_name("replacements.toml").read_bytes(), type=dict[str, list[Replacement]]
 )
-
-# By name, as uv writes it.
-REPLACEMENTS: Mapping[str, Replacement] = {
-    "brotli": Replacement(
-        "use brotlicffi, or leave brotli out (aiohttp imports it where it is installed)",
-        "https://github.com/google/brotli/issues/1241",
-        ("brotlicffi",),
-        ("brotli", "_brotli"),
-    ),
-    "ddtrace": Replacement(
-        "trace with OpenTelemetry, sent as OTLP over HTTP",
-        "https://github.com/DataDog/dd-trace-py/issues/14924",
-        ("opentelemetry-sdk", "opentelemetry-exporter-otlp-proto-http"),
-    ),
-    "duckdb": Replacement(
-        "use sqlite3, or bareduckdb",
-        "https://github.com/duckdb/duckdb-python/pull/76",
-        ("bareduckdb",),
-        ("duckdb", "_duckdb"),
-    ),
-    "grpcio": Replacement(
-        "for telemetry send OTLP over HTTP (opentelemetry-exporter-otlp-proto-http)",
-        "https://github.com/grpc/grpc/issues/41461",
-        ("opentelemetry-exporter-otlp-proto-http",),
-        ("grpc",),
-    ),
-    "hdrhistogram": Replacement(
-        "use fastdigest, or count in a histogram in Python",
-        "https://github.com/pantsbuild/pants/pull/23490",
-        ("fastdigest",),
-        ("hdrh", "pyhdrh"),
-    ),
-    "hiredis": Replacement(
-        "leave hiredis out: redis has a parser in Python",
-        "https://github.com/redis/hiredis-py/issues/229",
-        ("redis",),
-    ),
-    "lxml": Replacement(
-        "use lxml 7.0 (7.0.0b1 leaves the GIL off), selectolax or html.parser",
-        "https://github.com/lxml/lxml/pull/477",
-        ("lxml>=7.0.0b1", "selectolax"),
-    ),
-    "orjson": Replacement(
-        "use msgspec, or the json of the standard library",
-        "https://github.com/ijl/orjson/issues/616",
-        ("msgspec",),
-    ),
-    "psycopg2": PSYCOPG2,
-    "psycopg2-binary": PSYCOPG2,
-    "sqlalchemy": Replacement(
-        "use SQLAlchemy 2.1 or newer, which leaves the GIL off",
-        "https://github.com/sqlalchemy/sqlalchemy/issues/13592",
-        ("sqlalchemy>=2.1",),
-    ),
-    "zstandard": Replacement(
-        "use compression.zstd of the standard library",
-        "https://github.com/indygreg/python-zstandard/issues/231",
-    ),
-}
-
+REPLACEMENTS = {each.package: each for each in _KNOWN["replacement"]}  # by name, as uv writes it
 OTHERWISE = "look for a version of that package that supports this build, or leave it out"
 
 
