@@ -111,23 +111,7 @@ def _run(arguments: list[str]) -> int:
 # What a terminal's encoding does not have becomes ASCII: a pipe can be that, an old terminal
 # Latin-1. One character replaces one, so that tables keep their columns; one that is not in the
 # list becomes a question mark.
-REPLACEMENTS = {
-    **dict.fromkeys("·–—−─", "-"),
-    **dict.fromkeys("’‘", "'"),
-    **dict.fromkeys("█■", "#"),
-    **dict.fromkeys("┃│▏", "|"),
-    "×": "x",
-    "÷": "/",
-    "±": "~",
-    "≈": "~",
-    "…": ".",
-    "→": ">",
-    "≤": "<",
-    "≥": ">",
-    "µ": "u",
-    "░": "-",
-    "²": "2",
-}
+REPLACEMENTS = dict(zip("·–—−─’‘█■┃│▏×÷±≈…→≤≥µ░²", "-----''##|||x/~~.><>u-2", strict=True))
 HANDLER = "scaling.ascii"
 
 

@@ -1,6 +1,6 @@
-"""The steps of `scaling app`: what the application is, tried, checked, measured."""
+"""The steps of `scaling app` and `remedies`: what the application is, tried, checked, measured."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -27,29 +27,31 @@ from scaling.run.progress import display
 from scaling.study.app_options import AppAsked
 from scaling.study.application import WSGI, application_study, mixed_models
 from scaling.study.definition import Options
+from scaling.study.file import StudyFile
 
 WSGI_SERVER = "gunicorn"  # the requirement that serves WSGI
 
 
 @dataclass(frozen=True, kw_only=True)
 class AppSteps:
-    """The options of `scaling app`, and where progress and errors are printed.
+    """What is asked of an application, and where progress and errors are printed.
 
-    `flags` are those of a study, `requests` a user's own. `interface` is what the application was
-    found to be, once it is known.
+    `options` are those of a study, `requests` a user's own. `study_of` makes the study.
+    `interface` is what the application was found to be, once it is known.
     """
 
     asked: AppAsked
     needs: ChildNeeds
-    flags: Mapping[str, Any]
+    options: Options
     requests: Sequence[Mapping[str, Any]]
     console: Console
     errors: Console
+    study_of: Callable[[AppAsked], StudyFile] = application_study
     interface: str = ""
 
     def known(self) -> "AppSteps":
         """The same with what only the environment knows: the application's interface."""
-        application_study(self.asked)  # what cannot be asked is refused before anything is made
+        self.study_of(self.asked)  # what cannot be asked is refused before anything is made
         free = self.asked.builds[1]
         own = self.needs.pythons.get(free)
         names, files = self.needs.requirements, self.needs.requirement_files
@@ -109,12 +111,12 @@ class AppSteps:
     @contextmanager
     def ready(self) -> Iterator[Prepared]:
         """The study, prepared; it can be run inside the context."""
-        study, needs = application_study(self.asked), self.needs
-        if self.asked.interface == WSGI and not needs.pythons:
-            needs = replace(needs, requirements=[*needs.requirements, WSGI_SERVER])
-        if more := [] if needs.pythons else requirements_of(self.requests):
+        study, needs = self.study_of(self.asked), self.needs
+        if not needs.pythons:
+            server = [WSGI_SERVER] if self.asked.interface == WSGI else []
+            more = [*server, *requirements_of(self.requests)]
             needs = replace(needs, requirements=[*needs.requirements, *more])
-        options = Options(study=study.values["name"], said=self.flags)
+        options = replace(self.options, study=study.values["name"])
         with prepared(options, needs, self._note, study) as ready:
             yield replace(ready, requests=self.requests)
 

@@ -64,11 +64,14 @@ app = App(
 
 
 def command[**P](place: int, example: str) -> Callable[[Callable[P, None]], Callable[P, None]]:
-    """Register a command: its place in `scaling --help`, and the arguments of its example."""
+    """Register a command: its place in `scaling --help`, and the arguments of its example.
+
+    The help of a parameter is its line below `Args:` in the command's docstring.
+    """
 
     def register(function: Callable[P, None]) -> Callable[P, None]:
-        paragraphs = (inspect.getdoc(function) or "").split("\n\n")
-        about = "\n\n".join(" ".join(each.split()) for each in paragraphs)
+        text, _, _ = (inspect.getdoc(function) or "").partition("\n\nArgs:")
+        about = "\n\n".join(" ".join(each.split()) for each in text.split("\n\n"))
         epilogue = f"{EXAMPLE}scaling {example}"
         return app.command(function, help=about, sort_key=place, help_epilogue=epilogue)
 
@@ -96,8 +99,13 @@ def explained(error: CycloptsError) -> str:
     return f"{message} For help: {command} --help"
 
 
-def shown(kind: Kind, about: str, flag: str = "", group: str = "Options", **more: Any) -> Parameter:
-    """What the command line shows of an option, and how it reads it."""
+def shown(
+    kind: Kind, about: str | None = None, flag: str = "", group: str = "Options", **more: Any
+) -> Parameter:
+    """What the command line shows of an option, and how it reads it.
+
+    Without `about` its help is the string below the field of a dataclass, in one line.
+    """
 
     def read(_of: Any, tokens: Sequence[Token]) -> Any:
         return kind.of_texts([each.value for each in tokens], tokens[0].keyword or flag)
@@ -107,7 +115,9 @@ def shown(kind: Kind, about: str, flag: str = "", group: str = "Options", **more
         more |= {"converter": read, "metavar": kind.metavar}
     elif off:
         more["negative"] = off
-    return Parameter(name=on or None, help=about, group=heading(group), **more)
+    if about:
+        more["help"] = about  # `None` would hide the line below the field
+    return Parameter(name=on or None, group=heading(group), **more)
 
 
 def flags(options: Iterable[Option]) -> Any:
@@ -129,12 +139,11 @@ def flags(options: Iterable[Option]) -> Any:
 
 # ------------------------------------------------------------------------------ options of a study
 
-IN_YOURS = Parameter(group=heading("Your own workload, and interpreters"))
-PATH = Parameter(help="A folder that your own workload is imported from.", metavar="DIR")
-REQUIREMENT = Parameter(
-    help="A requirement that your own workload needs, as for pip.", metavar="REQUIREMENT"
+DIR, FILE, REQUIREMENT, HOST = (
+    Parameter(metavar=each) for each in ("DIR", "FILE", "REQUIREMENT", "HOST")
 )
 OF_HOST = "Of a .har file: the host to send for (that of its page, or the one with most requests)."
+OF_YOURS = "Your own workload, and interpreters"
 
 HERE = Path()
 Results = Annotated[Path, Parameter(help="Folder of a study, or its journal.")]
@@ -142,7 +151,7 @@ Output = Annotated[
     Path | None, Parameter(help="Folder for journal, tables, plots and page.", metavar="DIR")
 ]
 Json = Annotated[bool, Parameter(name="--json", help="Print one JSON object.")]
-Host = Annotated[str, Parameter(help=OF_HOST, metavar="HOST")]
+Host = Annotated[str, HOST, Parameter(help=OF_HOST)]
 
 if TYPE_CHECKING:
     Flags = Mapping[str, Any]
@@ -151,17 +160,18 @@ else:
     Flags = flags([*first, *OPTIONS.values(), last])
 
 
-@Parameter(name="*")
+@Parameter(name="*", group=heading(OF_YOURS))
 @dataclass(frozen=True, kw_only=True)
 class Asked:
     """What the command line says: of the study, and of what has to be prepared for it."""
 
     flags: Flags = field(default_factory=dict)
-    path: Annotated[tuple[Path, ...], PATH, IN_YOURS] = ()
-    with_: Annotated[tuple[str, ...], REQUIREMENT, IN_YOURS] = ()
-    pgo: Annotated[
-        bool, Parameter(help="Only use interpreters built with PGO (to publish figures)."), IN_YOURS
-    ] = False
+    path: Annotated[tuple[Path, ...], DIR] = ()
+    """A folder that your own workload is imported from."""
+    with_: Annotated[tuple[str, ...], REQUIREMENT] = ()
+    """A requirement that your own workload needs, as for pip."""
+    pgo: bool = False
+    """Only use interpreters built with PGO (to publish figures)."""
 
     @property
     def options(self) -> Options:

@@ -19,7 +19,7 @@ from scaling.base.errors import ScalingError, UsageError
 from scaling.builds.environments import workers_path
 from scaling.run.har import SUFFIX, requests_in_har
 from scaling.run.redaction import hide, secrets_in
-from scaling.study.definition import Sent
+from scaling.study.application_note import Sent
 
 WEBSOCKET = "websocket"  # the key of a request that is sent over one
 WEBSOCKETS = "websockets"  # the requirement that server and generator have for that

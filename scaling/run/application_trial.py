@@ -29,7 +29,7 @@ from scaling.run.execute import Executor
 from scaling.run.measure import Prepared, generators_of, services_of
 from scaling.run.openapi import PLACES, requests_in_schema, schema_in
 from scaling.run.progress import failure_of
-from scaling.study.definition import Sent
+from scaling.study.application_note import Sent
 from scaling.study.load import CLOSED, RATE
 from scaling.study.plan.order import PlannedRun
 

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from scaling.base.errors import UsageError
-from scaling.study.definition import ApplicationNote, option
+from scaling.study.application_note import ApplicationNote
+from scaling.study.definition import option
 from scaling.study.kinds import (
     MOST,
     SWITCH,

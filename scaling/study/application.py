@@ -7,6 +7,7 @@ study like any other: planned, measured, resumed and shown in the same way.
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from scaling.base.errors import UsageError
@@ -14,26 +15,14 @@ from scaling.base.models import MIXED
 from scaling.builds.settings.setting import GTHREAD
 from scaling.study.app_options import DEFAULT_RATE, AppAsked
 from scaling.study.definition import WorkloadEntry
-from scaling.study.file import StudyFile
+from scaling.study.file import StudyFile, read_study
 from scaling.study.kinds import GRID
 from scaling.study.load import CLOSED
-from scaling.study.presets import PRESETS
 
 WORKLOAD = "app"  # the one that serves the application (workers/workloads/app.py)
 WSGI = "wsgi"
 ALLOCATORS = ("", "+mimalloc")  # of the build with the GIL; that without has mimalloc alone
-WORKERS = (1, 2)
-
-# A block has fifteen cells and three A/A pairs, of WSGI eighteen and three: 70 s on two cores. The
-# seven runs that decide between threads and processes take 30 of these, and have six blocks more: a
-# true 0.90 that scatters by 5 % a block is found slower by more than 5 % with nine blocks, a true
-# 0.95 by more than 2 % with 22. A word needs six.
-EFFORT = {
-    "smoke": {"blocks": 2, "window_s": 0.7},
-    "default": {"blocks": 6, "headline_blocks": 6, "window_s": 2.0},
-    "rigorous": {"blocks": 14, "headline_blocks": 8, "window_s": 4.0},
-}
-assert EFFORT.keys() == PRESETS.keys()
+FILE = Path(__file__).with_name("app.toml")
 
 
 def application_study(asked: AppAsked) -> StudyFile:
@@ -49,48 +38,46 @@ def application_study(asked: AppAsked) -> StudyFile:
     gil, free = asked.builds
     with_gil = tuple(gil + allocator for allocator in ALLOCATORS)
     is_wsgi = asked.interface == WSGI
-    entries = _of_wsgi(asked, with_gil, free) if is_wsgi else _entries(asked, with_gil, free)
-    values: dict[str, Any] = {
+    file = read_study(FILE.read_text("utf-8"), FILE.name)
+    values = {
+        **file.values,
         "name": study_name(asked.application),
         "arms": (free,) if asked.threads_only and not is_wsgi else (*with_gil, free),
-        "loops": ("asyncio",) if is_wsgi else ("uvloop",),  # servers without loops run on asyncio
-        "workers": _workers(asked),
-        "controls": False,
         "application": asked.note,
     }
-    return StudyFile(values, tuple(entries), EFFORT)
+    if is_wsgi:
+        values["loops"] = ("asyncio",)  # servers without loops run on it
+    if asked.mixed:
+        values["workers"] += _most(asked)
+    return replace(file, values=values, workloads=tuple(_entries(asked, with_gil, free)))
 
 
 def _entries(asked: AppAsked, with_gil: tuple[str, ...], free: str) -> Iterator[WorkloadEntry]:
-    """The entries; only what could be shipped, which comes first, has the whole grid of rates."""
+    """The entries; only what could be shipped, which comes first, has the whole grid of rates.
+
+    WSGI is served by gunicorn: in N threads without loops, or in N processes, forked ones by
+    `--preload`.
+    """
+    is_wsgi = asked.interface == WSGI
     shared = _parameters(asked)
-    pools: dict[str, Any] = {"pool": list(asked.pools)} if asked.pools else {}
-    without_grid = [rate for rate in shared["rate_per_s"] if rate != GRID]
-    beside = {**shared, "rate_per_s": without_grid}
-    yield from _loaded(asked, shared | pools, arms=(free,), models=("threads",))
-    if asked.threads_only:
+    at_all = shared | ({"pool": list(asked.pools)} if asked.pools else {})
+    arms = (free, with_gil[0]) if is_wsgi else (free,)
+    yield from _loaded(asked, at_all, arms=arms, models=("threads",))
+    if asked.threads_only and not is_wsgi:
         return
-    yield from _loaded(asked, shared | pools, arms=with_gil, models=("processes", "forked"))
+    processes = ("processes", "forked")
+    yield from _loaded(asked, at_all, arms=with_gil, models=processes)
     if asked.mixed:
-        yield from _loaded(asked, shared | pools, arms=(free,), models=mixed_models(asked.mixed))
-    if asked.full:
+        yield from _loaded(asked, at_all, arms=(free,), models=mixed_models(asked.mixed))
+    beside = {**shared, "rate_per_s": [rate for rate in shared["rate_per_s"] if rate != GRID]}
+    if asked.full and not is_wsgi:
         # The ladder: what the allocator, the build and the GIL do to threads. Then the other loop.
         yield _entry(beside, arms=(*with_gil, f"{free}+gil"), models=("threads",))
         yield _entry(beside, arms=(free,), models=("threads",), loops=("asyncio",))
-        models = ("processes", "forked")
-        yield _entry(beside, arms=with_gil, models=models, loops=("asyncio",))
-    if asked.command:
+        yield _entry(beside, arms=with_gil, models=processes, loops=("asyncio",))
+    if asked.command and not is_wsgi:
         command = {**beside, "server": "command", "command": asked.command}
         yield _entry(command, arms=(with_gil[0], free), models=("processes",))
-
-
-def _of_wsgi(asked: AppAsked, with_gil: tuple[str, ...], free: str) -> Iterator[WorkloadEntry]:
-    """N threads without loops against N processes, all by gunicorn; forked ones by `--preload`."""
-    shared = _parameters(asked) | {"server": GTHREAD}
-    yield from _loaded(asked, shared, arms=(free, with_gil[0]), models=("threads",))
-    yield from _loaded(asked, shared, arms=with_gil, models=("processes", "forked"))
-    if asked.mixed:
-        yield from _loaded(asked, shared, arms=(free,), models=mixed_models(asked.mixed))
 
 
 def mixed_models(each: int) -> tuple[str, ...]:
@@ -124,12 +111,12 @@ def _loaded(
         return
     yield _entry({**parameters, "rate_per_s": [CLOSED]}, **lists)
     at_rate = _entry({**parameters, "rate_per_s": [DEFAULT_RATE]}, **lists)
-    yield replace(at_rate, workers=_workers(asked)[-1:])
+    yield replace(at_rate, workers=_most(asked))
 
 
-def _workers(asked: AppAsked) -> tuple[int, ...]:
-    """The numbers of workers: up to two, and two processes of a mixed model."""
-    return (*WORKERS, 2 * asked.mixed) if asked.mixed else WORKERS
+def _most(asked: AppAsked) -> tuple[int]:
+    """The most workers: two, or two processes of a mixed model."""
+    return (2 * (asked.mixed or 1),)
 
 
 def _entry(parameters: Mapping[str, Any], **lists: tuple[str, ...]) -> WorkloadEntry:
@@ -140,14 +127,11 @@ def _parameters(asked: AppAsked) -> dict[str, Any]:
     """What all configurations have in common, as far as it differs from the workload's defaults."""
     rates = asked.rates or (DEFAULT_RATE,)
     with_grid = [GRID] if asked.full and GRID not in rates else []
-    values = {
-        "application": asked.application,
-        "factory": asked.factory,
-        "interface": asked.interface,
-        "lifespan": asked.lifespan,
-        "health": asked.health,
+    same = ("application", "factory", "interface", "lifespan", "health")
+    values: dict[str, Any] = {key: getattr(asked, key) for key in same} | {
         "budgets": ",".join(asked.budgets),
-        "server": "loops",  # also says which packages the children need
+        # It also says which packages the children need.
+        "server": GTHREAD if asked.interface == WSGI else "loops",
         "rate_per_s": [CLOSED, *rates, *with_grid],
     }
     return values if asked.connections is None else values | {"connections": asked.connections}

@@ -4,7 +4,7 @@
 workers write and must not. What they show is judged in `scaling.analysis.tables.controls`.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from scaling.base.errors import UsageError
@@ -13,7 +13,7 @@ from scaling.builds.arms import parse_arm
 from scaling.builds.runtimes import RUNTIMES
 from scaling.journal.record import Cell, Description, ParameterValue
 from scaling.study.definition import Study, WorkloadEntry
-from scaling.study.settle import facts_of
+from scaling.study.settle import settled
 
 # Each control with the parameters that make it one; the others are as the workload has them.
 CONTROLS: Mapping[str, Mapping[str, ParameterValue]] = {
@@ -23,6 +23,7 @@ CONTROLS: Mapping[str, Mapping[str, ParameterValue]] = {
 LOOP = "asyncio"  # the loop has no part in either control: one is enough
 SIZING = "weak"
 COUNTS = (1, 2)  # two workers are enough; a study may ask for more
+ENTRY = WorkloadEntry(name="", loops=(LOOP,), models=(THREADS,), workers=COUNTS, sizing=(SIZING,))
 FEWEST_CORES = 2  # nothing can scale on less
 CONTROL_WINDOW_S = 2.0  # enough for what they decide, however long the study's own are
 
@@ -84,19 +85,20 @@ def without_controls(study: Study, descriptions: Mapping[str, Description]) -> S
 
     That of a journal has them. What a study asks for itself stays, if it is nothing but controls.
     """
-    added, workloads = _entries(study, descriptions), study.workloads
+    added, workloads = list(_entries(study, descriptions)), study.workloads
     while study.controls and len(workloads) > 1 and workloads[-1] in added:
         workloads = workloads[:-1]
     return replace(study, workloads=workloads)
 
 
-def _entries(study: Study, descriptions: Mapping[str, Description]) -> list[WorkloadEntry]:
-    """All controls that can be run on arms of the study."""
-    on = {name: tuple(arm for arm in study.arms if has_control(arm, name)) for name in CONTROLS}
+def _entries(study: Study, descriptions: Mapping[str, Description]) -> Iterator[WorkloadEntry]:
+    """All controls that can be run on arms of the study, in their full size."""
     offered = {name for each in descriptions.values() for name in each.workloads}
-    return [
-        _entry(name, descriptions, arms) for name, arms in on.items() if arms and name in offered
-    ]
+    for name in CONTROLS:
+        arms = tuple(arm for arm in study.arms if has_control(arm, name))
+        if arms and name in offered:
+            asked = replace(ENTRY, name=name, parameters=CONTROLS[name], arms=arms)
+            yield settled(asked, replace(study, scale=1.0), descriptions)
 
 
 def _holds(entry: WorkloadEntry, name: str, arms: Collection[str]) -> bool:
@@ -111,20 +113,4 @@ def _holds(entry: WorkloadEntry, name: str, arms: Collection[str]) -> bool:
         and THREADS in entry.models
         and SIZING in entry.sizing
         and set(COUNTS) <= set(entry.counts)
-    )
-
-
-def _entry(
-    name: str, descriptions: Mapping[str, Description], arms: tuple[str, ...]
-) -> WorkloadEntry:
-    known = facts_of(name, descriptions).parameters
-    values = {parameter: each.default for parameter, each in known.items()} | dict(CONTROLS[name])
-    return WorkloadEntry(
-        name=name,
-        parameters={parameter: [value] for parameter, value in values.items()},
-        arms=arms,
-        loops=(LOOP,),
-        models=(THREADS,),
-        workers=COUNTS,
-        sizing=(SIZING,),
     )

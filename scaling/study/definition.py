@@ -5,7 +5,6 @@ the journal's first line, in the JSON Schema of study files and in `options.md`.
 add its field.
 """
 
-import os
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any, NamedTuple, Self
@@ -16,54 +15,9 @@ from scaling.base.errors import UsageError
 from scaling.base.models import MODELS
 from scaling.base.vocabulary import PRIMARY_QUESTIONS, QUESTIONS, SIZINGS, CountWord
 from scaling.study import kinds
+from scaling.study.application_note import ApplicationNote
 from scaling.study.kinds import Kind
 from scaling.study.presets import GRID_RATES, MARGIN, PRESETS, RATES_MOST
-
-# --------------------------------------------------------------------------------- application note
-# What decides about the runs of a user's application besides the parameters of the workload.
-
-
-class Sent(msgspec.Struct, frozen=True, kw_only=True):
-    """The requests that a study sends, as its first line has them: how many, and their digest."""
-
-    count: int
-    sha256: str
-
-
-class ApplicationNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a user gives `scaling app` beside the study, as the study's first line has it.
-
-    `requests` None stands for `GET /`. `environment` are the names of the variables that the user
-    set. Their values are not published: `environment_digest` only shows that one has changed. It is
-    made with a key that stays on the machine, so that nobody can try values; `environment_key` says
-    with which. Studies of version 1.0 have none: their digests are plain ones.
-    """
-
-    requests: Sent | None = None
-    environment: tuple[str, ...] = ()
-    environment_digest: str = ""
-    environment_key: str = ""
-
-    @classmethod
-    def of(cls, requests: Sent | None, variables: Mapping[str, str]) -> Self:
-        """That of these requests and variables.
-
-        Raises:
-            ScalingError: the machine's key cannot be kept.
-        """
-        from scaling.machine.identity import keyed_digest, state_folder
-
-        if not variables:
-            return cls(requests=requests)
-        text = "\0".join(f"{name}={value}" for name, value in sorted(variables.items()))
-        digest, key = keyed_digest(text, state_folder(os.environ))
-        return cls(
-            requests=requests,
-            environment=tuple(sorted(variables)),
-            environment_digest=digest,
-            environment_key=key,
-        )
-
 
 # --------------------------------------------------------------------------------------- definition
 
@@ -345,19 +299,21 @@ class Study(Lists):
     @property
     def document(self) -> dict[str, Any]:
         """The study as the journal keeps it: plain values, without what is gone once settled."""
-        document: dict[str, Any] = msgspec.to_builtins(self)
-        del document["source"], document["overrides"], document["time_s"]
-        # Left out where they are not used: the study is the same without them.
-        for later in ("primary", "application", "headline_blocks"):
-            if document[later] is None:
-                del document[later]
-        if document["margin"] == MARGIN:
-            del document["margin"]
-        if not document["alternate"]:
-            del document["alternate"]
-        return document
+        return {
+            key: value
+            for key, value in msgspec.to_builtins(self).items()
+            if key not in SETTLED and not (key in LEFT_OUT and value == LEFT_OUT[key])
+        }
 
 
+# Gone once a study is settled; and what is left out of its document where it is not used: the study
+# is the same without.
+SETTLED = ("source", "overrides", "time_s")
+LEFT_OUT = {
+    **dict.fromkeys(("primary", "application", "headline_blocks")),
+    "margin": MARGIN,
+    "alternate": False,
+}
 OPTIONS = declared(Study)
 
 

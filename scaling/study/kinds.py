@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from scaling.base.errors import UsageError, unknown
-from scaling.base.formats import duration, unit_factor
+from scaling.base.formats import BYTES_IN, duration
 from scaling.base.models import PATTERN, checked_model
-from scaling.base.typed import share, values_in
 from scaling.base.vocabulary import COUNT_WORDS
 
 TYPES: Mapping[type, tuple[str, str]] = {  # in messages, in JSON Schema
@@ -23,6 +22,15 @@ TYPES: Mapping[type, tuple[str, str]] = {  # in messages, in JSON Schema
     float: ("a number", "number"),
     str: ("text", "string"),
 }
+
+
+def share(value: float | str) -> float:
+    """`0.02` and `"2%"` as 0.02; NaN if it is no number."""
+    text = str(value).strip()
+    try:
+        return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        return math.nan
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,10 +88,14 @@ class Kind:
         Raises:
             UsageError: as `check`.
         """
-        if self.several:
-            parts = values_in(texts, where) if self.commas else texts
-            return self.check([self.typed(each) for each in parts], where)
-        return self.check(self.typed(texts[-1]), where)
+        if not self.several:
+            return self.check(self.typed(texts[-1]), where)
+        parts = [part for text in texts for part in (text.split(",") if self.commas else [text])]
+        if not all(map(str.strip, parts)):
+            raise UsageError(
+                f"{where}: expected values such as 1,2,4 or a,b, got {','.join(texts)!r}"
+            )
+        return self.check([self.typed(each.strip()) for each in parts], where)
 
     def typed(self, text: str) -> object:
         """The text of a command line as this type; unchanged where it is not one."""
@@ -191,23 +203,21 @@ def some_of(known: Iterable[str], what: str) -> Kind:
 # ----------------------------------------------------------------------- shares, times and amounts
 
 
-def _seconds_in(text: str) -> float:
-    """Seconds, of a number with or without a unit: `90`, `30min`, `2h`."""
-    found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([a-z]*)\s*", text)
-    return float(found[1]) * UNITS_S.get(found[2] or "s", math.nan) if found else math.nan
+def _in_units(units: Mapping[str, float]) -> Callable[[str], float]:
+    """Reads a number with one of these units, of which the empty one may be left out: `2h`."""
 
+    def read(text: str) -> float:
+        found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*", text)
+        return float(found[1]) * units.get(found[2], math.nan) if found else math.nan
 
-def _bytes_in(text: str) -> float:
-    """The bytes of an amount of memory: `2GiB`, `512 MiB`."""
-    found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]+)\s*", text)
-    return float(found[1]) * (unit_factor(found[2], "B") or math.nan) if found else math.nan
+    return read
 
 
 SECONDS = Kind(of=float, above=0, most=LONGEST_S, noun="seconds", metavar="SECONDS")
 SECONDS_OR_NONE = Kind(of=float, least=0, noun="seconds", metavar="SECONDS")
 TIME = replace(
     SECONDS,
-    number_in=_seconds_in,
+    number_in=_in_units({"": 1.0, **UNITS_S}),
     pattern=rf"^\s*[0-9]+(\.[0-9]+)?\s*({'|'.join(UNITS_S)})?\s*$",
     noun="a time",
     example="90s, 30min or 2h",
@@ -217,7 +227,7 @@ TIME = replace(
 BYTES = Kind(
     of=float,
     above=0,
-    number_in=_bytes_in,
+    number_in=_in_units(BYTES_IN),
     noun="an amount of memory",
     example="2GiB or 512MiB",
     metavar="AMOUNT",

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from scaling.base.errors import UsageError
 from scaling.base.models import PROCESSES
-from scaling.base.typed import share
 from scaling.journal.record import (
     Calibration,
     Cell,
@@ -21,7 +20,7 @@ from scaling.journal.record import (
     ParameterValue,
     Region,
 )
-from scaling.study.kinds import GRID
+from scaling.study.kinds import GRID, share
 from scaling.study.presets import GRID_RATES
 
 CLOSED = 0.0  # the rate that stands for a closed loop
@@ -52,11 +51,6 @@ def middle[Rate: ParameterValue](rates: Iterable[Rate]) -> Rate:
 def _size(rate: ParameterValue) -> float:
     """A number by which rates are in order; names are in the same order at any peak."""
     return rates_for([rate], ANY_PEAK)[rate] if isinstance(rate, str) else float(rate or CLOSED)
-
-
-def overload_asked(parameters: Mapping[str, ParameterValue]) -> Overload | None:
-    """The overload that these parameters ask for: of an open loop, where there is a factor."""
-    return None if open_loop_rate(parameters) is None else _overload(parameters)
 
 
 def require_possible_overload(cell: Cell, window_s: float) -> None:
@@ -98,7 +92,7 @@ def load_asked(parameters: Mapping[str, ParameterValue], *, connections: int, se
         raise ValueError(f"the rate {rate!r} has not been calibrated")
     return Load(
         rate_per_s=open_loop_rate(parameters),
-        overload=overload_asked(parameters),
+        overload=_overload(parameters) if is_open_loop(parameters) else None,
         arrivals=str(parameters.get(ARRIVALS, "poisson")),
         keep_alive=bool(parameters.get(KEEP_ALIVE, True)),
         connections=connections,

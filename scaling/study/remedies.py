@@ -5,8 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 from scaling.builds.settings.setting import GTHREAD
+from scaling.study.app_options import AppAsked
 from scaling.study.application import WORKLOAD, WSGI, study_name
-from scaling.study.definition import ApplicationNote, Sent, WorkloadEntry
+from scaling.study.definition import WorkloadEntry
 from scaling.study.file import StudyFile, load_study_file
 from scaling.study.load import CLOSED, RATE
 
@@ -22,23 +23,20 @@ def remedies_of(workloads: Sequence[str]) -> StudyFile:
     return replace(file, values={**file.values, "name": "-".join([NAME, *names])})
 
 
-def remedies_of_application(
-    application: str, sent: Sent | None, *, factory: bool, is_wsgi: bool = False
-) -> StudyFile:
+def remedies_of_application(asked: AppAsked) -> StudyFile:
     """The study of an application at its peak, and at half of it for its P99.
 
-    `sent` is what the first line of its journal says of a user's requests. An application of WSGI
-    is served in threads without loops, as by `scaling app`.
+    An application of WSGI is served in threads without loops, as by `scaling app`.
 
     Raises:
         UsageError: this is no name of an application.
     """
     file = load_study_file(NAME)
-    values: dict[str, Any] = {**file.values, "name": f"{NAME}-{study_name(application)}"}
-    if sent is not None:
-        values["application"] = ApplicationNote(requests=sent)
-    parameters = {"application": application, "factory": factory, "server": "loops"}
-    if is_wsgi:
+    values: dict[str, Any] = {**file.values, "name": f"{NAME}-{study_name(asked.application)}"}
+    if asked.note.requests is not None:
+        values["application"] = asked.note
+    parameters = {"application": asked.application, "factory": asked.factory, "server": "loops"}
+    if asked.interface == WSGI:
         parameters |= {"interface": WSGI, "server": GTHREAD}
     peak = WorkloadEntry(name=WORKLOAD, parameters={**parameters, RATE: CLOSED})
     at_rate = WorkloadEntry(

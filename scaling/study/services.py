@@ -73,15 +73,15 @@ class Service:
     def parameters_of(self, workload: Mapping[str, ParameterValue]) -> dict[str, ParameterValue]:
         """The workload's parameters that decide how much the service can deliver."""
         names = dict.fromkeys(self.parameters + (self.to_load or ()))
-        return _chosen(tuple(names), workload)
+        return {name: workload[name] for name in names if name in workload}
 
     def options(self, workload: Mapping[str, ParameterValue]) -> list[str]:
         """The command-line options that start it for a workload with these parameters."""
-        return _options(_chosen(self.parameters, workload))
+        return _options(self.parameters, workload)
 
     def load_options(self, workload: Mapping[str, ParameterValue]) -> list[str]:
         """The command-line options of its load for a workload with these parameters."""
-        return _options(_chosen(self.to_load or (), workload))
+        return _options(self.to_load or (), workload)
 
 
 SERVICES = {
@@ -172,11 +172,5 @@ def _asks(name: str, parameters: Mapping[str, ParameterValue]) -> bool:
     return bool(SERVICES[name].asked_by) and parameters.get(SERVICES[name].asked_by) == name
 
 
-def _chosen(
-    names: Sequence[str], parameters: Mapping[str, ParameterValue]
-) -> dict[str, ParameterValue]:
-    return {name: parameters[name] for name in names if name in parameters}
-
-
-def _options(parameters: Mapping[str, ParameterValue]) -> list[str]:
-    return [f"--{name.replace('_', '-')}={value}" for name, value in parameters.items()]
+def _options(names: Sequence[str], given: Mapping[str, ParameterValue]) -> list[str]:
+    return [f"--{name.replace('_', '-')}={given[name]}" for name in names if name in given]

@@ -39,22 +39,18 @@ def settle(
         UsageError: a name that no arm knows, or a parameter that does not fit.
     """
     loops = _union(description.loops for description in descriptions.values())
-    of_study = _numbers(study.workers or tuple(worker_counts), worker_counts)
-    study = replace(study, workers=of_study)
+    study = replace(study, workers=_numbers(study.workers or tuple(worker_counts), worker_counts))
     entries = tuple(
-        _settled(
-            replace(entry, workers=_numbers(entry.workers, worker_counts)), study, descriptions
-        )
+        settled(replace(entry, workers=_numbers(entry.workers, worker_counts)), study, descriptions)
         for entry in study.workloads
     )
     names = [entry.name for entry in entries]
     for override in study.overrides:
         if override.workload not in names:
             raise unknown("workload of this study", override.workload, names, where=override.where)
-    for entry in entries:
-        for loop in entry.loops:
-            if loop not in loops:
-                raise unknown("loop", loop, loops)
+    for loop in (loop for entry in entries for loop in entry.loops):
+        if loop not in loops:
+            raise unknown("loop", loop, loops)
     return replace(study, workloads=entries, overrides=(), source="")
 
 
@@ -67,16 +63,20 @@ def _numbers(
     )
 
 
-def _settled(
+def settled(
     entry: WorkloadEntry, study: Study, descriptions: Mapping[str, Description]
 ) -> WorkloadEntry:
+    """The entry with all its lists and parameters, those of the study where it has no others.
+
+    Raises:
+        UsageError: no arm knows the workload, or a parameter does not fit.
+    """
     facts = facts_of(entry.name, descriptions)
     lists = {key: getattr(entry, key) or getattr(study, key) for key in ENTRY_LISTS}
     overrides = [override for override in study.overrides if override.workload == entry.name]
     where = f"{study.source}: workload {entry.name}"
     given = {} if facts.refused else combined(facts, entry.parameters, overrides, where)
-    parameters = scaled(facts, given, study.scale)
-    return replace(entry, parameters=parameters, **lists)
+    return replace(entry, parameters=scaled(facts, given, study.scale), **lists)
 
 
 def facts_of(name: str, descriptions: Mapping[str, Description]) -> WorkloadFacts:
@@ -283,11 +283,8 @@ INSIDE = {"stack": "serve", "broadcast": "serve"}
 def group_for(study: Study) -> str:
     """The group of pins for the children of a study, before or after it is settled.
 
-    `child`; `tls` if a workload's parameter of that name has a value other than `off`; `serve` if
-    one has a `server` that is not in `child`, and for workloads that always have one; `stack`,
-    which holds `serve`, for `web` and `gateway`; `broadcast`, which holds it, too, for that
-    workload; `cache` for caches that are packages, and for misses from a database; `loops`, which
-    has everything, for two of these, or for a loop or library that none of them has.
+    That which is asked for, else `child`; `loops`, which has everything, for two that are not one
+    inside the other, or for a loop or library that none of them has.
     """
     loops = {loop for entry in study.workloads for loop in entry.loops or study.loops}
     asked = {

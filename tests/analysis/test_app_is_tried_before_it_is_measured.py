@@ -23,6 +23,7 @@ from scaling.run import application_trial
 from scaling.run.application_trial import interface_of, problem_of, trial_cells
 from scaling.run.measure import ChildNeeds
 from scaling.study.app_options import AppAsked
+from scaling.study.definition import Options
 from tests.support.app_checks import hurry
 from tests.support.children import environment
 from tests.support.cli import Command
@@ -135,7 +136,7 @@ def test_an_application_of_wsgi_has_a_study_of_its_own(monkeypatch: pytest.Monke
     steps = AppSteps(
         asked=AppAsked(application="shop:app", lifespan="off"),
         needs=ChildNeeds(),
-        flags={},
+        options=Options(),
         requests=[{"path": "/"}],
         console=new_console(),
         errors=new_console(stderr=True),

@@ -18,7 +18,8 @@ from scaling.journal.record import SCHEMA, Cell, Machine, ParameterFacts, StudyL
 from scaling.run.app_requests import read_requests_file
 from scaling.study.app_options import AppAsked
 from scaling.study.application import application_study
-from scaling.study.definition import ApplicationNote, Study, declared
+from scaling.study.application_note import ApplicationNote
+from scaling.study.definition import Study, declared
 from scaling.study.file import study_from
 from scaling.study.load import calibrations_for
 from scaling.study.settle import sweep

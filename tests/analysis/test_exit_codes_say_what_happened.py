@@ -226,7 +226,7 @@ def test_remedies_look_for_an_application_where_app_does(
         raise KeyboardInterrupt
 
     (tmp_path / "src").mkdir()
-    monkeypatch.setattr("scaling.run.measure.prepared", prepared)
+    monkeypatch.setattr(app_steps, "prepared", prepared)
     command("remedies", "--app", "shop:app", *path)
     assert needed[0].paths == [str(tmp_path / looked_in)]
 

@@ -88,6 +88,13 @@ def test_every_command_is_a_file_and_is_listed_in_order() -> None:
     assert COMMANDS[:3] == ("doctor", "interpreters", "ready")
     assert COMMANDS[-2:] == ("gate", "publish")
     assert all(app[name].help for name in COMMANDS)
+    shown = [app[name].assemble_argument_collection(parse_docstring=True) for name in COMMANDS]
+    assert [
+        each.name
+        for every in shown
+        for each in every.filter_by(show=True)
+        if not each.parameter.help
+    ] == []
 
 
 def test_version_and_schema_are_printed(command: Command) -> None:

@@ -12,6 +12,7 @@ from scaling.journal.record import Cell
 from scaling.report.view.notes import controls_that_help
 from scaling.report.view.tables import SETTINGS as SETTINGS_TABLE
 from scaling.report.view.view import view_of
+from scaling.study.app_options import AppAsked
 from scaling.study.file import load_study_file
 from scaling.study.plan.groups import Edge, Room, groups
 from scaling.study.plan.order import Slot
@@ -139,12 +140,12 @@ def test_a_place_without_use_for_it_says_why(name: str, place: dict[str, Any], r
 
 
 def test_the_study_of_an_application_has_a_peak_and_half_of_it() -> None:
-    study = remedies_of_application("shop.main:app", None, factory=False)
+    study = remedies_of_application(AppAsked(application="shop.main:app"))
     assert study.values["name"] == "remedies-app-shop.main"
     peak, at_rate = study.workloads
     assert (peak.parameters["rate_per_s"], at_rate.parameters["rate_per_s"]) == (0.0, "50%")
     assert {each.parameters["server"] for each in study.workloads} == {"loops"}
-    study = remedies_of_application("shop.main:app", None, factory=False, is_wsgi=True)
+    study = remedies_of_application(AppAsked(application="shop.main:app", interface="wsgi"))
     assert {each.parameters["server"] for each in study.workloads} == {"gunicorn-gthread"}
 
 

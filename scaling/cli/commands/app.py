@@ -11,7 +11,10 @@ from cyclopts import Parameter
 from scaling.base.console import new_console, say
 from scaling.base.errors import ScalingError, UsageError
 from scaling.cli.program import (
+    DIR,
+    FILE,
     HERE,
+    REQUIREMENT,
     Host,
     Json,
     Output,
@@ -23,7 +26,8 @@ from scaling.cli.program import (
     shown,
 )
 from scaling.study.app_options import LOAD, YOURS, AppAsked
-from scaling.study.definition import OPTIONS, ApplicationNote, declared
+from scaling.study.application_note import ApplicationNote
+from scaling.study.definition import OPTIONS, Options, declared
 from scaling.study.kinds import BYTES, share_between
 
 if TYPE_CHECKING:
@@ -40,32 +44,42 @@ else:
 
 SHOWN = "What is shown"
 NOTHING: Mapping[str, Any] = {}
+PYTHON = Parameter(metavar="PYTHON")
+OF_REQUESTS = (
+    'Requests, one JSON object a line: {"method": "POST", "path": "/a", "json": {}}. Other keys: '
+    "headers, body, status, weight, save, websocket, send, receive. Or a browser's .har file, or "
+    "openapi: the GET paths of its own schema. By default GET / alone."
+)
+OF_CHECK = (
+    "Only check its answers on several loops and in processes (exit code 1 if wrong), or measure "
+    "it unchecked. By default it is checked, then measured."
+)
+OF_TOLERATE = (
+    "Most throughput that threads may lose over processes, 5%: exit code 0 if they lose no more, "
+    "1 if they do, 3 if that is open."
+)
 
 # Variables of these names are the study's own.
 RESERVED = "SCALING_"
 
 
-def _option(about: str, metavar: str, group: str = YOURS) -> Parameter:
-    return Parameter(help=about, metavar=metavar, group=heading(group))
-
-
-@Parameter(name="*")
+@Parameter(name="*", group=heading(YOURS))
 @dataclass(frozen=True, kw_only=True)
 class Needed:
     """What the application needs to be imported."""
 
-    path: Annotated[Path, _option("Folder that the application is imported from.", "DIR")] = HERE
-    with_: Annotated[tuple[str, ...], _option("What it needs, as for pip.", "REQUIREMENT")] = ()
-    with_requirements: Annotated[
-        tuple[Path, ...], _option("A requirements file, as for pip.", "FILE")
-    ] = ()
-    python_gil: Annotated[
-        Path | None, _option("Python of an environment with the GIL.", "PYTHON")
-    ] = None
-    python_ft: Annotated[
-        Path | None, _option("Python of a free-threaded environment.", "PYTHON")
-    ] = None
-    env: Annotated[tuple[str, ...], _option("An environment variable for it.", "NAME=VALUE")] = ()
+    path: Annotated[Path, DIR] = HERE
+    """Folder that the application is imported from."""
+    with_: Annotated[tuple[str, ...], REQUIREMENT] = ()
+    """What it needs, as for pip."""
+    with_requirements: Annotated[tuple[Path, ...], FILE] = ()
+    """A requirements file, as for pip."""
+    python_gil: Annotated[Path | None, PYTHON] = None
+    """Python of an environment with the GIL."""
+    python_ft: Annotated[Path | None, PYTHON] = None
+    """Python of a free-threaded environment."""
+    env: Annotated[tuple[str, ...], Parameter(metavar="NAME=VALUE")] = ()
+    """An environment variable for it."""
 
     def in_full(self) -> "ChildNeeds":
         """The same, with every path in full.
@@ -84,32 +98,14 @@ class Needed:
         )
 
 
-@Parameter(name="*")
+@Parameter(name="*", group=heading(LOAD))
 @dataclass(frozen=True, kw_only=True)
 class Sent:
     """Which requests it gets, and whether its answers are checked."""
 
-    requests: Annotated[
-        Path | None,
-        _option(
-            'Requests, one JSON object a line: {"method": "POST", "path": "/a", "json": {}}. '
-            "Other keys: headers, body, status, weight, save, websocket, send, receive. "
-            "Or a browser's .har file, or openapi: the GET paths of its own schema. By default "
-            "GET / alone.",
-            "FILE",
-            LOAD,
-        ),
-    ] = None
-    host: Annotated[Host, Parameter(group=heading(LOAD))] = ""
-    check: Annotated[
-        bool | None,
-        Parameter(
-            help="Only check its answers on several loops and in processes (exit code 1 if wrong), "
-            "or measure it unchecked. By default it is checked, then measured.",
-            negative="--no-check",
-            group=heading(LOAD),
-        ),
-    ] = None
+    requests: Annotated[Path | None, FILE, Parameter(help=OF_REQUESTS)] = None
+    host: Host = ""
+    check: Annotated[bool | None, Parameter(help=OF_CHECK, negative="--no-check")] = None
 
 
 @Parameter(name="*", group=heading(SHOWN))
@@ -117,31 +113,18 @@ class Sent:
 class Shown:
     """What is printed and written."""
 
-    memory: Annotated[
-        float | None, shown(BYTES, "Print how many workers fit into this: 2GiB.", group=SHOWN)
-    ] = None
-    tolerate: Annotated[
-        float | None,
-        shown(
-            share_between(0, 1),
-            "Most throughput that threads may lose over processes, 5%: exit code 0 if they "
-            "lose no more, 1 if they do, 3 if that is open.",
-            group=SHOWN,
-        ),
-    ] = None
+    memory: Annotated[float | None, shown(BYTES, group=SHOWN)] = None
+    """Print how many workers fit into this: 2GiB."""
+    tolerate: Annotated[float | None, shown(share_between(0, 1), OF_TOLERATE, group=SHOWN)] = None
     as_json: Json = False
-    write: Annotated[
-        Path | None,
-        _option("Also write a program that serves it as N loops in threads.", "serve.py", SHOWN),
-    ] = None
+    write: Annotated[Path | None, Parameter(metavar="serve.py")] = None
+    """Also write a program that serves it as N loops in threads."""
     output: Output = None
 
 
 @command(70, "app shop.main:app --path src --requests requests.jsonl")
 def app(
-    application: Annotated[
-        str, Parameter(name="MODULE:NAME", help="The application: shop.main:app.")
-    ],
+    application: Annotated[str, Parameter(name="MODULE:NAME")],
     /,
     *,
     needed: Needed = Needed(),
@@ -150,7 +133,11 @@ def app(
     show: Shown = Shown(),
     effort: Effort = NOTHING,
 ) -> None:
-    """Measure your own application: threads without the GIL, or processes? About ten minutes."""
+    """Measure your own application: threads without the GIL, or processes? About ten minutes.
+
+    Args:
+        application: The application: shop.main:app.
+    """
     from scaling.report.gate import tolerated
     from scaling.report.output import finish
     from scaling.report.view.application import fitting
@@ -196,7 +183,7 @@ def _steps(
     steps = AppSteps(
         asked=asked,
         needs=needs,
-        flags=effort,
+        options=Options(said=effort),
         requests=requests,
         console=errors if show.as_json else new_console(),
         errors=errors,

@@ -3,27 +3,19 @@
 from pathlib import Path
 from typing import Annotated
 
-from cyclopts import Parameter
-
 from scaling.base.console import new_console
-from scaling.cli.program import command
+from scaling.cli.program import DIR, command
 
 
 @command(110, "compare results/before results/now")
-def compare(
-    results: Annotated[
-        list[Path], Parameter(help="Folders of studies; the first is the one to compare with.")
-    ],
-    /,
-    *,
-    output: Annotated[
-        Path | None,
-        Parameter(help="Also write the words and tables to this folder.", metavar="DIR"),
-    ] = None,
-) -> None:
+def compare(results: list[Path], /, *, output: Annotated[Path | None, DIR] = None) -> None:
     """Compare the arms, models and loops of a study, or several studies with the first.
 
     Studies made on different machines are put side by side, with what holds on all of them.
+
+    Args:
+        results: Folders of studies; the first is the one to compare with.
+        output: Also write the words and tables to this folder.
     """
     from scaling.report.compare import compare
 

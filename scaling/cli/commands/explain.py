@@ -11,7 +11,8 @@ from cyclopts import Parameter
 from scaling.base.console import new_console, say
 from scaling.base.errors import UsageError
 from scaling.cli.program import (
-    PATH,
+    DIR,
+    FILE,
     REQUIREMENT,
     Host,
     Json,
@@ -24,20 +25,22 @@ from scaling.cli.program import (
 from scaling.study.kinds import LONGEST_S, Kind
 
 WHOLE_SECONDS = Kind(of=int, least=1, most=LONGEST_S, noun="seconds", metavar="SECONDS")
-HOLD = "Run the cell that loses most for so long; print its PID and profilers' commands."
+PROFILERS = "Profilers (--hold)"
 
 
-@Parameter(name="*", group=heading("Profilers (--hold)"))
+@Parameter(name="*", group=heading(PROFILERS))
 @dataclass(frozen=True, kw_only=True)
 class Held:
     """How the cell that loses most is kept running."""
 
-    hold: Annotated[int | None, shown(WHOLE_SECONDS, HOLD, group="Profilers (--hold)")] = None
-    path: Annotated[tuple[Path, ...], PATH] = ()
+    hold: Annotated[int | None, shown(WHOLE_SECONDS, group=PROFILERS)] = None
+    """Run the cell that loses most for so long; print its PID and profilers' commands."""
+    path: Annotated[tuple[Path, ...], DIR] = ()
+    """A folder that your own workload is imported from."""
     with_: Annotated[tuple[str, ...], REQUIREMENT] = ()
-    requests: Annotated[
-        Path | None, Parameter(help="Requests to your application (GET /).", metavar="FILE")
-    ] = None
+    """A requirement that your own workload needs, as for pip."""
+    requests: Annotated[Path | None, FILE] = None
+    """Requests to your application (GET /)."""
     host: Host = ""
 
 
@@ -47,10 +50,14 @@ def explain(
     /,
     *,
     as_json: Json = False,
-    details: Annotated[bool, Parameter(help="Print every term of every cell.")] = False,
+    details: bool = False,
     held: Held = Held(),
 ) -> None:
-    """Say where the time goes that N workers lose against one, with intervals."""
+    """Say where the time goes that N workers lose against one, with intervals.
+
+    Args:
+        details: Print every term of every cell.
+    """
     from scaling.report.explain import explain
 
     of_hold = ("path", "with_", "requests", "host")

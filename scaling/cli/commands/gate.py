@@ -13,13 +13,10 @@ from scaling.study.kinds import MOST, NAMES, Kind, share_between
 SHARE = share_between(0, 1)
 COUNTS = Kind(of=int, least=1, most=MOST, several=True, metavar="N,…")
 
+CELLS = "Which cells are checked"
 
-def _share(about: str) -> Parameter:
-    return shown(SHARE, about)
-
-
-def _cells(about: str, kind: Kind = NAMES) -> Parameter:
-    return shown(kind, about, group="Which cells are checked")
+Share = Annotated[float | None, shown(SHARE)]
+Names = Annotated[tuple[str, ...], shown(NAMES, group=CELLS)]
 
 
 @Parameter(name="*")
@@ -27,34 +24,30 @@ def _cells(about: str, kind: Kind = NAMES) -> Parameter:
 class Asked:
     """The bounds, and the cells that they are about."""
 
-    max_loss: Annotated[
-        float | None, _share("Most throughput lost over the best processes: 5%.")
-    ] = None
-    min_efficiency: Annotated[
-        float | None, _share("Least throughput of N workers as a share of N times one: 0.8.")
-    ] = None
-    max_regression: Annotated[
-        float | None, _share("Most throughput lost compared with OLD: 5%.")
-    ] = None
-    against: Annotated[
-        Path | None, Parameter(help="An earlier study, to show what changed.", metavar="OLD")
-    ] = None
-    workload: Annotated[tuple[str, ...], _cells("Workloads: echo,scrape (all but controls).")] = ()
-    loop: Annotated[tuple[str, ...], _cells("Loops: asyncio,uvloop (all).")] = ()
-    arm: Annotated[tuple[str, ...], _cells("Arms: 3.14,3.14t+gil (all).")] = ()
-    model: Annotated[tuple[str, ...], _cells("Models: threads,processes (all).")] = ()
-    sizing: Annotated[tuple[str, ...], _cells("Sizings: weak,strong (all).")] = ()
-    at: Annotated[
-        tuple[int, ...],
-        _cells(
-            "Numbers of workers: 2,4 (for a bound, the largest with a core for each worker).",
-            COUNTS,
-        ),
-    ] = ()
-    allow_open: Annotated[bool, Parameter(help="End with 0 also where a bound is open.")] = False
-    allow_void: Annotated[
-        bool, Parameter(help="Do not fail where the controls of a study fail.")
-    ] = False
+    max_loss: Share = None
+    """Most throughput lost over the best processes: 5%."""
+    min_efficiency: Share = None
+    """Least throughput of N workers as a share of N times one: 0.8."""
+    max_regression: Share = None
+    """Most throughput lost compared with OLD: 5%."""
+    against: Annotated[Path | None, Parameter(metavar="OLD")] = None
+    """An earlier study, to show what changed."""
+    workload: Names = ()
+    """Workloads: echo,scrape (all but controls)."""
+    loop: Names = ()
+    """Loops: asyncio,uvloop (all)."""
+    arm: Names = ()
+    """Arms: 3.14,3.14t+gil (all)."""
+    model: Names = ()
+    """Models: threads,processes (all)."""
+    sizing: Names = ()
+    """Sizings: weak,strong (all)."""
+    at: Annotated[tuple[int, ...], shown(COUNTS, group=CELLS)] = ()
+    """Numbers of workers: 2,4 (for a bound, the largest with a core for each worker)."""
+    allow_open: bool = False
+    """End with 0 also where a bound is open."""
+    allow_void: bool = False
+    """Do not fail where the controls of a study fail."""
 
     @property
     def choice(self) -> dict[str, tuple[object, ...]]:
@@ -73,17 +66,15 @@ def gate(
     *,
     asked: Asked = Asked(),
     as_json: Json = False,
-    summary: Annotated[
-        Path | None,
-        Parameter(
-            help="Append a Markdown summary to this file ($GITHUB_STEP_SUMMARY).", metavar="FILE.md"
-        ),
-    ] = None,
+    summary: Annotated[Path | None, Parameter(metavar="FILE.md")] = None,
 ) -> None:
     """Check bounds on a study, and show what changed since an earlier one.
 
     Exit code 0 where every bound is kept, 1 where one is proven to be broken or a study is void,
     3 where one is open.
+
+    Args:
+        summary: Append a Markdown summary to this file ($GITHUB_STEP_SUMMARY).
     """
     from scaling.report.gate import Bounds, gate
 

@@ -7,7 +7,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from scaling.base.console import new_console, say
-from scaling.cli.program import NOTHING_ASKED, Asked, command
+from scaling.cli.program import DIR, NOTHING_ASKED, Asked, command
 
 MEASURED = (
     "Also print what is measured in this folder, and what remains. Without options that describe "
@@ -19,7 +19,7 @@ MEASURED = (
 def plan(
     asked: Asked = NOTHING_ASKED,
     *,
-    output: Annotated[Path | None, Parameter(help=MEASURED, metavar="DIR")] = None,
+    output: Annotated[Path | None, DIR, Parameter(help=MEASURED)] = None,
 ) -> None:
     """Print what a study would run, what it cannot run and why, and how long it would take."""
     from scaling.analysis.forecast import forecast

@@ -12,17 +12,19 @@ from scaling.cli.program import Results, command
 @command(140, "publish results/compare results/published/my-machine/compare")
 def publish(
     results: Results,
-    folder: Annotated[Path, Parameter(name="DIR", help="Folder to publish it in; made if needed.")],
+    folder: Annotated[Path, Parameter(name="DIR")],
     /,
     *,
-    replace: Annotated[
-        bool, Parameter(help="Replace another study that was published there.")
-    ] = False,
+    replace: bool = False,
 ) -> None:
     """Copy a study to a folder that can be committed: packed journal, tables, plots, page.
 
     Where DIR is PUBLISHED/MACHINE/STUDY, and PUBLISHED has a page of all studies, that is written
     anew.
+
+    Args:
+        folder: Folder to publish it in; made if needed.
+        replace: Replace another study that was published there.
     """
     from scaling.report.index import is_index, write_index
     from scaling.report.publish import PAGE, publish

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from scaling.base.console import new_console, say
 from scaling.base.errors import UsageError
-from scaling.cli.program import HERE, Json, command, folder
+from scaling.cli.program import DIR, FILE, HERE, Json, command, folder
 
 if TYPE_CHECKING:
     from scaling.builds.ready.resolve import Required
@@ -27,31 +27,16 @@ FILES = ("pylock.toml", "uv.lock", "requirements.txt", "pyproject.toml")
 class Asked:
     """What is required, beside packages that are named, and where the application is."""
 
-    requirements: Annotated[
-        tuple[Path, ...],
-        Parameter(
-            alias="-r",
-            help="requirements.txt, pyproject.toml, pylock.toml or uv.lock.",
-            metavar="FILE",
-        ),
-    ] = ()
-    constraints: Annotated[
-        tuple[Path, ...],
-        Parameter(alias="-c", help="A constraints file, as for pip.", metavar="FILE"),
-    ] = ()
-    app: Annotated[
-        str,
-        Parameter(
-            help="Also import this application; without -r, the files beside it are read.",
-            metavar="MODULE:NAME",
-        ),
-    ] = ""
-    path: Annotated[
-        Path, Parameter(help="Folder that the application is imported from.", metavar="DIR")
-    ] = HERE
-    build: Annotated[bool, Parameter(help="Build what has only a source, at most 10 min each.")] = (
-        False
-    )
+    requirements: Annotated[tuple[Path, ...], FILE, Parameter(alias="-r")] = ()
+    """requirements.txt, pyproject.toml, pylock.toml or uv.lock."""
+    constraints: Annotated[tuple[Path, ...], FILE, Parameter(alias="-c")] = ()
+    """A constraints file, as for pip."""
+    app: Annotated[str, Parameter(metavar="MODULE:NAME")] = ""
+    """Also import this application; without -r, the files beside it are read."""
+    path: Annotated[Path, DIR] = HERE
+    """Folder that the application is imported from."""
+    build: bool = False
+    """Build what has only a source, at most 10 min each."""
 
     @property
     def own(self) -> tuple[str, Path] | None:
@@ -85,15 +70,17 @@ class Asked:
 
 @command(30, "ready -r requirements.txt")
 def ready(
-    packages: Annotated[
-        tuple[str, ...], Parameter(name="PACKAGE", help="Requirements, as for pip.")
-    ] = (),
+    packages: Annotated[tuple[str, ...], Parameter(name="PACKAGE")] = (),
     /,
     *,
     asked: Asked = Asked(),
     as_json: Json = False,
 ) -> None:
-    """Check that every package installs on 3.14t and leaves the GIL off. Exit code 1 if not."""
+    """Check that every package installs on 3.14t and leaves the GIL off. Exit code 1 if not.
+
+    Args:
+        packages: Requirements, as for pip.
+    """
     from scaling.builds.cpython import parse_build
     from scaling.builds.interpreters import ensure
     from scaling.builds.interpreters.find import survey

@@ -10,6 +10,7 @@ from cyclopts import Parameter
 from scaling.base.console import new_console, say
 from scaling.base.errors import UsageError
 from scaling.cli.program import (
+    FILE,
     HERE,
     NOTHING_ASKED,
     Asked,
@@ -19,6 +20,8 @@ from scaling.cli.program import (
     measure,
     requirements_file,
 )
+from scaling.study.app_options import AppAsked
+from scaling.study.application_note import ApplicationNote
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,20 +32,14 @@ if TYPE_CHECKING:
 class Application:
     """An application of the user's own that remedies are tried on."""
 
-    app: Annotated[
-        str, Parameter(help="Your own application: shop.main:app.", metavar="MODULE:NAME")
-    ] = ""
-    factory: Annotated[bool, Parameter(help="NAME is a function that makes the application.")] = (
-        False
-    )
-    with_requirements: Annotated[
-        tuple[Path, ...],
-        Parameter(help="A requirements file of it, as for pip.", metavar="FILE"),
-    ] = ()
-    requests: Annotated[
-        Path | None,
-        Parameter(help="Requests to it, one JSON object a line (GET /).", metavar="FILE"),
-    ] = None
+    app: Annotated[str, Parameter(metavar="MODULE:NAME")] = ""
+    """Your own application: shop.main:app."""
+    factory: bool = False
+    """NAME is a function that makes the application."""
+    with_requirements: Annotated[tuple[Path, ...], FILE] = ()
+    """A requirements file of it, as for pip."""
+    requests: Annotated[Path | None, FILE] = None
+    """Requests to it, one JSON object a line (GET /)."""
     host: Host = ""
 
 
@@ -51,17 +48,15 @@ def remedies(
     asked: Asked = NOTHING_ASKED,
     *,
     application: Application = Application(),
-    listed: Annotated[
-        bool,
-        Parameter(
-            name="--list", help="Print every remedy, who recommends it, and how to enable it."
-        ),
-    ] = False,
+    listed: Annotated[bool, Parameter(name="--list")] = False,
     output: Output = None,
 ) -> None:
     """Measure what is said to help: the built-in study `remedies` of a workload or application.
 
     It compares each remedy with none, in threads on 3.14t; --arm 3.14t,3.14t+eager chooses.
+
+    Args:
+        listed: Print every remedy, who recommends it, and how to enable it.
     """
     from scaling.report.output import finish
     from scaling.run.measure import prepared
@@ -71,6 +66,8 @@ def remedies(
     if listed:
         _print_list(console)
         return
+    if asked.options.study is not None:
+        raise UsageError("--study: remedies is a study of its own; use --workload or --app")
     if application.app:
         measured = _of_application(asked, application, output, console)
     else:
@@ -78,16 +75,10 @@ def remedies(
             if getattr(application, name):
                 flag = name.replace("_", "-")
                 raise UsageError(f"--{flag}: it is for an application: --app shop.main:app")
-        _require_no_study(asked)
         study = remedies_of(asked.options.workload)
         with prepared(asked.options, asked.wanted, note, study) as ready:
             measured = measure(ready, output, console)
     finish(measured, console)
-
-
-def _require_no_study(asked: Asked) -> None:
-    if asked.options.study is not None:
-        raise UsageError("--study: remedies is a study of its own; use --workload or --app")
 
 
 def _of_application(
@@ -99,32 +90,32 @@ def _of_application(
         UsageError: something that was asked for does not exist or does not fit.
         ScalingError: the application does not answer.
     """
-    from scaling.run.app_requests import read_requests_file, requirements_of
-    from scaling.run.application_trial import interface_of, try_application
-    from scaling.run.measure import prepared
-    from scaling.study.application import WSGI
+    from scaling.cli.app_steps import AppSteps
+    from scaling.run.app_requests import read_requests_file
     from scaling.study.remedies import remedies_of_application
 
-    _require_no_study(asked)
     if asked.options.workload:
         raise UsageError("--app and --workload: give one of them")
-    note = partial(say, new_console(stderr=True))
+    errors = new_console(stderr=True)
     # It is looked for where `scaling app` does.
     wanted = replace(asked, path=asked.path or (HERE,)).wanted
     files = [str(requirements_file(each)) for each in application.with_requirements]
     file, host = application.requests, application.host
-    sent, sent_note = read_requests_file(file, note, host) if file else ([], None)
-    requirements = [*wanted.requirements, *requirements_of(sent)]
-    needs = replace(wanted, requirement_files=files, requirements=requirements)
-    study_of = partial(
-        remedies_of_application, application.app, sent_note, factory=application.factory
+    sent, note = read_requests_file(file, partial(say, errors), host) if file else ([], None)
+    steps = AppSteps(
+        asked=AppAsked(
+            application=application.app,
+            factory=application.factory,
+            note=ApplicationNote(requests=note),
+        ),
+        needs=replace(wanted, requirement_files=files),
+        options=asked.options,
+        requests=sent,
+        console=console,
+        errors=errors,
+        study_of=remedies_of_application,
     )
-    with prepared(asked.options, needs, note, study_of()) as ready:
-        is_wsgi = interface_of(ready) == WSGI
-    with prepared(asked.options, needs, note, study_of(is_wsgi=is_wsgi)) as ready:
-        loaded = replace(ready, requests=sent)
-        try_application(loaded)
-        return measure(loaded, output, console)
+    return steps.known().measure(output, checked=False)
 
 
 def _print_list(console: "Console") -> None:

@@ -3,11 +3,9 @@
 from pathlib import Path
 from typing import Annotated
 
-from cyclopts import Parameter
-
 from scaling.base.console import new_console
 from scaling.base.errors import UsageError
-from scaling.cli.program import Results, command, shown
+from scaling.cli.program import DIR, Results, command, shown
 from scaling.study.kinds import NAMES
 
 FORMATS = (
@@ -21,12 +19,14 @@ def report(
     results: Results,
     /,
     *,
-    output: Annotated[
-        Path | None, Parameter(help="Folder for the files (beside the journal).", metavar="DIR")
-    ] = None,
+    output: Annotated[Path | None, DIR] = None,
     to: Annotated[tuple[str, ...], shown(NAMES, FORMATS, metavar="FORMAT,…")] = (),
 ) -> None:
-    """Write the page, the plots and the tables of a study again, from its journal alone."""
+    """Write the page, the plots and the tables of a study again, from its journal alone.
+
+    Args:
+        output: Folder for the files (beside the journal).
+    """
     if output is not None and output.suffix in (".csv", ".html", ".json", ".parquet"):
         raise UsageError(f"--output {output}: expected a folder: files have names of their own")
     if to:

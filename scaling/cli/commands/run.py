@@ -17,30 +17,22 @@ from scaling.builds.installed import POSTGRES, VALKEY
 from scaling.cli.program import NOTHING_ASKED, Asked, Output, command, measure
 
 
-def _installed(about: str, variable: str) -> Any:
-    return Parameter(help=about, metavar="URL", env_var=variable)
-
-
 @command(60, "run --workload echo --arm 3.14,3.14t --workers 1,2")
 def run(
     asked: Asked = NOTHING_ASKED,
     *,
     output: Output = None,
-    postgres: Annotated[
-        str | None, _installed("An installed PostgreSQL for workloads that query.", POSTGRES)
-    ] = None,
-    valkey: Annotated[
-        str | None, _installed("An installed Valkey for cache (empty) and broadcast.", VALKEY)
-    ] = None,
-    cluster: Annotated[
-        str | None,
-        Parameter(
-            help="Measure on each host of this scheduler of dask.distributed, and not here.",
-            metavar="tls://HOST:PORT",
-        ),
-    ] = None,
+    postgres: Annotated[str | None, Parameter(metavar="URL", env_var=POSTGRES)] = None,
+    valkey: Annotated[str | None, Parameter(metavar="URL", env_var=VALKEY)] = None,
+    cluster: Annotated[str | None, Parameter(metavar="tls://HOST:PORT")] = None,
 ) -> None:
-    """Measure a study, or resume an interrupted one; then print the answer."""
+    """Measure a study, or resume an interrupted one; then print the answer.
+
+    Args:
+        postgres: An installed PostgreSQL for workloads that query.
+        valkey: An installed Valkey for cache (empty) and broadcast.
+        cluster: Measure on each host of this scheduler of dask.distributed, and not here.
+    """
     from scaling.report.output import finish
     from scaling.run.measure import prepared
 

@@ -1,22 +1,16 @@
 """`scaling show`: a study in the terminal."""
 
-from typing import Annotated
-
-from cyclopts import Parameter
-
 from scaling.base.console import new_console
 from scaling.cli.program import Json, Results, command
 
 
 @command(90, "show results/compare --details")
-def show(
-    results: Results,
-    /,
-    *,
-    details: Annotated[bool, Parameter(help="Print all tables after it.")] = False,
-    as_json: Json = False,
-) -> None:
-    """Print the answer of a study; write nothing."""
+def show(results: Results, /, *, details: bool = False, as_json: Json = False) -> None:
+    """Print the answer of a study; write nothing.
+
+    Args:
+        details: Print all tables after it.
+    """
     from scaling.report.show import show
 
     json_to = new_console() if as_json else None

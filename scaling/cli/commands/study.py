@@ -1,9 +1,6 @@
 """`scaling study`: the built-in studies, and the schema of study files."""
 
 import json
-from typing import Annotated
-
-from cyclopts import Parameter
 
 from scaling.base.console import new_console, say
 from scaling.base.errors import UsageError, unknown
@@ -11,18 +8,15 @@ from scaling.cli.program import command
 
 
 @command(40, "study compare")
-def study(
-    name: Annotated[str | None, Parameter(help="The built-in study to print.")] = None,
-    /,
-    *,
-    schema: Annotated[
-        bool, Parameter(help="Print the JSON Schema of study files, for your editor.")
-    ] = False,
-) -> None:
+def study(name: str | None = None, /, *, schema: bool = False) -> None:
     """List the built-in studies, or print the file of one, to start your own from.
 
     With --schema: save the output, and name it in the first line of a study file,
     #:schema ./study.schema.json, so that your editor completes and checks the file.
+
+    Args:
+        name: The built-in study to print.
+        schema: Print the JSON Schema of study files, for your editor.
     """
     from scaling.study.file import built_in_studies, built_in_summary, built_in_text, study_schema
 
