@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scaling.analysis.table.latency import SHORTEST_S, has_no_most, shortest_s
+from scaling.analysis.table.latency import has_no_most
 from scaling.analysis.tables.words import side_of
 from scaling.analysis.validity import served as validity
 from scaling.journal.record import Latency, RunLine
@@ -80,14 +80,6 @@ def test_a_word_needs_more_than_the_generators_lateness(speed: float, is_longer:
     for slip_s, expected in ((20e-6, True), (0.25e-3, is_longer)):
         row = over_processes(replace(made, slip_s=slip_s), P99)
         assert (side_of(row["word"]) < 0) == expected, row["said"]
-
-
-def test_without_a_latency_from_the_send_there_is_no_lower_bound() -> None:
-    due, sent = "latency_p99_s", "service_p99_s"
-    reasons = [(validity.LATE,), (validity.LATE,), ()]
-    runs = pd.DataFrame({due: [2.0] * 3, sent: [1.0, np.nan, 1.0], "reasons": reasons})
-    assert shortest_s(runs, due).tolist() == [1.0, SHORTEST_S, 2.0]
-    assert shortest_s(runs.drop(columns=sent), due).tolist() == [SHORTEST_S, SHORTEST_S, 2.0]
 
 
 def test_latencies_have_no_most_where_a_server_fell_behind_or_declined_requests() -> None:

@@ -51,10 +51,11 @@ def test_a_file_says_what_it_says() -> None:
     )
 
 
-def test_flags_win_over_the_file_and_over_its_workloads() -> None:
+def test_flags_win_over_the_file_and_over_lists_of_its_workloads_that_they_speak_of() -> None:
     made = asked(FILE, loop=("uvloop",), workers=("4,2", "1", "2"), seed=9)
     assert (made.loops, made.workers, made.seed) == (("uvloop",), (4, 2, 1), 9)
     assert made.workloads[0] == WorkloadEntry(name="compute")
+    assert asked(FILE, model=("processes",)).workloads[0].loops == ("asyncio",)
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("90", 90), ("30min", 1800), ("1.5 h", 5400)])
@@ -73,17 +74,6 @@ def test_a_share_may_be_written_as_a_number_or_in_per_cent(margin: str) -> None:
     assert asked(text).margin == 0.03
     won = asked(text, margin="0.5%", scale="10%")
     assert (won.margin, won.scale) == (0.005, 0.1)
-
-
-def test_a_workloads_own_list_stays_where_no_flag_speaks_of_it() -> None:
-    made = asked(FILE, model=("processes",))
-    assert made.models == ("processes",)
-    assert made.workloads[0].loops == ("asyncio",)
-
-
-def test_a_file_may_name_a_users_own_workload() -> None:
-    made = asked("[[workloads]]\nname = 'my.own:Nap'\n")
-    assert made.workloads == (WorkloadEntry(name="my.own:Nap"),)
 
 
 def test_workload_flags_choose_from_the_file_and_add_to_it() -> None:
@@ -160,24 +150,14 @@ window_s = 3
 """
 
 
-def test_the_table_of_the_preset_in_use_wins_over_the_file() -> None:
+def test_the_table_of_the_preset_in_use_wins_over_the_file_and_flags_over_it() -> None:
     made = asked(PRESET_FILE, preset="smoke")
     assert (made.blocks, made.window_s) == (2, PRESETS["smoke"].window_s)
     assert (made.workers, made.controls) == ((2,), False)
     assert [entry.workers for entry in made.workloads] == [(), ()]
     assert made.workloads[0].parameters == {"payload_bytes": 256, "api": "streams"}
     assert made.workloads[1].parameters == {}
-
-
-def test_it_also_holds_where_the_file_names_the_preset() -> None:
-    made = asked(PRESET_FILE)
-    assert (made.blocks, made.window_s) == (30, 3)
-    assert made.workloads[0].parameters["payload_bytes"] == [256, 1024]
-    by_flag = asked(PRESET_FILE, preset="default")  # it stands for the file's blocks
-    assert (by_flag.blocks, by_flag.window_s) == (PRESETS["default"].blocks, 3)
-
-
-def test_flags_win_over_the_table_and_a_preset_without_one_is_the_usual_one() -> None:
+    assert (asked(PRESET_FILE).blocks, asked(PRESET_FILE).window_s) == (30, 3)
     made = asked(PRESET_FILE, preset="smoke", blocks=5, workers=("1",), controls=True)
     assert (made.blocks, made.workers, made.controls) == (5, (1,), True)
     made = asked(PRESET_FILE, preset="rigorous")
@@ -190,15 +170,9 @@ def test_flags_win_over_the_table_and_a_preset_without_one_is_the_usual_one() ->
         ("[presets.smok]", "mine.toml: presets: unknown preset 'smok'. Did you mean 'smoke'?"),
         ("[presets.smoke]\nblokcs = 2", "presets.smoke: unknown key 'blokcs'. Did you mean"),
         (
-            "[presets.smoke]\nblocks = 0",
-            "presets.smoke: blocks: expected a whole number from 1 to",
-        ),
-        ("[presets.smoke]\npreset = 'smoke'", "presets.smoke: unknown key 'preset'"),
-        (
             "[presets.smoke.parameters.ehco]",
             "presets.smoke: parameters: unknown workload of this study 'ehco'. Did you mean 'echo'",
         ),
-        ("[presets.smoke.parameters]\necho = 3", "presets.smoke: parameters: expected a table"),
         ("presets = 3", "mine.toml: presets: expected [presets.NAME] tables, got 3"),
     ],
 )
@@ -209,14 +183,17 @@ def test_a_table_that_does_not_fit_is_named(table: str, said: str) -> None:
     assert said in str(caught.value)
 
 
-def test_the_schema_completes_it() -> None:
-    def wrong(**presets: object) -> list[str]:
-        return schema_faults(presets=presets)
-
-    assert wrong(smoke={"blocks": 2, "parameters": {"echo": {"payload_bytes": [1, 2]}}}) == []
-    assert wrong(smoke={"blocks": 0})
-    assert wrong(smoke={"preset": "smoke"})
-    assert wrong(smok={})
+def test_the_schema_knows_what_fits() -> None:
+    table = {"blocks": 2, "parameters": {"echo": {"payload_bytes": [1, 2]}}}
+    assert schema_faults(presets={"smoke": table}, slo=["p99<20ms", " P999 < 1.5 s "]) == []
+    wrong: list[dict[str, object]] = [
+        {"smoke": {"blocks": 0}},
+        {"smoke": {"preset": "smoke"}},
+        {"smok": {}},
+    ]
+    assert all(schema_faults(presets=each) for each in wrong)
+    for value in (["p99<20"], "p99<20ms"):
+        assert schema_faults(slo=value)
 
 
 # --- objectives ---------------------------------------------------------------------------------
@@ -239,7 +216,7 @@ def test_an_objective_is_a_percentile_and_a_limit(text: str, objective: Objectiv
 
 @pytest.mark.parametrize(
     "text",
-    ["", "p99", "p99<20", "p98<20ms", "p99>20ms", "p99<0ms", "p99<-1ms", "p99<20 min", "20ms"],
+    ["", "p99<20", "p98<20ms", "p99>20ms", "p99<0ms"],
 )
 def test_any_other_text_is_bad_usage_that_says_what_is_expected(text: str) -> None:
     for in_file, flag in ((f"slo = ['{text}']\n", ()), ("", (text or " ",))):
@@ -252,20 +229,8 @@ def test_a_study_has_several_and_flags_win() -> None:
     assert asked().slo == ()
     assert asked(text).slo == ("p99<20ms", "p50<5ms")
     assert asked(text, slo=("p95<1s,p50<2ms",)).slo == ("p95<1s", "p50<2ms")
-
-
-def test_the_settled_study_can_be_asked_again_with_or_without_one() -> None:
     for made in (asked(), asked(slo=("p99<20ms",))):
         assert study_file_of(made.document, "journal").values["slo"] == made.slo
-
-
-def test_the_schema_knows_what_fits() -> None:
-    def wrong(value: object) -> list[str]:
-        return schema_faults(slo=value, workloads=[{"name": "serve"}])
-
-    assert wrong(["p99<20ms", " P999 < 1.5 s"]) == []
-    assert wrong(["p99<20"])
-    assert wrong("p99<20ms")
 
 
 def test_flags_are_read_where_pydantic_is_imported_too(command: Command) -> None:

@@ -1,11 +1,8 @@
 """Every study runs duplicates of its own cells (A/A), and only the journal says which they are."""
 
-import dataclasses
 from collections import Counter
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from scaling.journal.record import Cell
 from scaling.machine.topology import Topology
@@ -41,6 +38,7 @@ def test_each_chosen_workload_has_a_duplicate_and_added_controls_have_none() -> 
     made = plan()
     assert [twin.workload for twin in made.repeats] == ["echo", "echo", "echo", "scrape"]
     assert len(made.cells) > made.asked  # there are controls
+    assert set(made.repeats) <= set(made.cells[: made.asked])
 
 
 def loaded(rates: list[object], servers: list[str], workers: list[int]) -> list[tuple[object, ...]]:
@@ -94,17 +92,6 @@ def test_it_repeats_the_first_of_everything_at_the_largest_n_with_a_core_each() 
     assert on_four.workers == 4
 
 
-def test_what_cannot_run_has_no_duplicate_but_what_comes_next_has() -> None:
-    text = "models = ['interpreters', 'threads']\n[[workloads]]\nname = 'echo'\nloops = ['uvloop']"
-    (twin,) = plan(text).repeats
-    assert (twin.loop, twin.model) == ("uvloop", "threads")
-
-
-def test_a_duplicate_is_a_cell_of_the_study_itself() -> None:
-    made = plan()
-    assert set(made.repeats) <= set(made.cells[: made.asked])
-
-
 def test_duplicates_are_in_every_block_at_places_of_their_own() -> None:
     made = plan(seed=3)
     for block in range(3):
@@ -131,22 +118,12 @@ def test_a_duplicate_has_its_own_key_so_a_study_resumes_the_right_one(tmp_path: 
     assert [run.key for (run,) in left] == [twins[4].key]
 
 
-@pytest.mark.parametrize(
-    "without",
-    [plan(aa_pairs=False), plan(f"aa_pairs = false\n{STUDY}")],
-    ids=["flag", "file"],
-)
-def test_they_can_be_left_out_and_the_plan_says_so(without: Plan) -> None:
-    line = (
+def test_they_can_be_left_out_and_the_plan_says_so() -> None:
+    for without in (plan(aa_pairs=False), plan(f"aa_pairs = false\n{STUDY}")):
+        assert without.repeats == ()
+        assert aa_pairs_line(without).startswith("no A/A pairs")
+        assert without.cells == plan().cells
+    assert aa_pairs_line(plan(f"aa_pairs = false\n{STUDY}", aa_pairs=True)) == (
         "4 cells are run twice in every block (A/A pairs) to measure the noise; "
         "--no-aa-pairs leaves them out"
     )
-    assert aa_pairs_line(plan()) == line
-    assert aa_pairs_line(plan(f"aa_pairs = false\n{STUDY}", aa_pairs=True)) == line
-    assert aa_pairs_line(dataclasses.replace(plan(), repeats=plan().repeats[:1])) == (
-        "1 cell is run twice in every block (A/A pairs) to measure the noise; "
-        "--no-aa-pairs leaves it out"
-    )
-    assert without.repeats == ()
-    assert aa_pairs_line(without).startswith("no A/A pairs")
-    assert without.cells == plan().cells

@@ -41,10 +41,6 @@ def test_runs_of_a_cell_in_another_state_than_most_are_invalid(odd_blocks: tuple
         assert row["valid"] is not odd
 
 
-def test_states_of_different_cells_are_not_compared_with_each_other(study: Study) -> None:
-    assert set(study.runs["validity"]) == {"valid"}
-
-
 def test_faults_that_merely_vary_are_one_state() -> None:
     def varies(run: RunLine) -> RunLine:
         def change(ticks: Ticks) -> Ticks:
@@ -56,6 +52,7 @@ def test_faults_that_merely_vary_are_one_state() -> None:
 
 
 def test_every_cell_and_both_sides_of_a_ratio_bear_their_state(study: Study) -> None:
+    assert set(study.runs["validity"]) == {"valid"}  # states of different cells may differ
     rows = summary(study)
     assert rows.loc[rows["arm"] == "3.14t", "allocator_state"].isna().all()
     stock = rows[rows["arm"] == "3.14"].sort_values(["model", "workers"])

@@ -7,7 +7,7 @@ import pytest
 
 from scaling.analysis.check.answers import Answer, Reference
 from scaling.analysis.check.causes import BY_KIND
-from scaling.analysis.check.exceptions import fatal, raised
+from scaling.analysis.check.exceptions import raised
 from scaling.analysis.check.findings import Judge, Seen
 from scaling.journal.beside import KINDS, Finding
 from scaling.journal.record import GilStates
@@ -20,52 +20,37 @@ def answer(document: object, *headers: tuple[str, str], status: int = 200) -> An
     return Answer(status=status, headers=headers, body=json.dumps(document).encode())
 
 
-def differs(known: list[Answer], found: Answer) -> str | None:
+def text(*lines: str) -> Answer:
+    return Answer(status=200, body="\n".join(lines).encode())
+
+
+DOCUMENT = Answer(status=200, body=b'{"a": 1, "b": [1, 2]}')
+NAMED = [answer({"id": 1, "name": "tea"}), answer({"id": 2, "name": "tea"})]
+GROWING = [answer({"items": [{"n": 1}]}), answer({"items": [{"n": 1}, {"n": 2}]})]
+LINES = [text(f"<p>{n}</p>", "<h1>Tea</h1>") for n in (1, 2)]
+SERVED = [Answer(status=200, headers=(TEXT, ("date", "Mon"), ("server", "uvicorn")))]
+
+
+@pytest.mark.parametrize(
+    ("known", "found", "field"),
+    [
+        ([DOCUMENT], Answer(status=200, body=b'{"b":[1,2],"a":1}'), None),
+        ([DOCUMENT], Answer(status=200, body=b'{"b":[1,3],"a":1}'), "body/b/1"),
+        ([DOCUMENT], Answer(status=200, body=b'{"b":[1,2]}'), "body/#"),
+        (NAMED, answer({"id": 9, "name": "tea"}), None),  # what varies at N = 1 may be anything
+        (NAMED, answer({"id": 3, "name": "milk"}), "body/name"),
+        (GROWING, answer({"items": [{"n": 1}, {"n": 2}, {"n": 3}]}), None),
+        (SERVED, Answer(status=200, headers=(TEXT, ("date", "Tue"))), None),
+        (SERVED, Answer(status=200), "header content-type"),
+        (SERVED, Answer(status=200, headers=(TEXT, TEXT)), "header content-type"),
+        (LINES, text("<p>7</p>", "<h1>Tea</h1>"), None),
+        (LINES, text("<p>7</p>", "<h1>Milk</h1>"), "body/1"),
+        ([Answer(status=200, body=b"\xff\x00")], Answer(status=200, body=b"\xff"), "body"),
+    ],
+)
+def test_a_difference_has_its_place(known: list[Answer], found: Answer, field: str | None) -> None:
     difference = Reference(known).difference(found)
-    return difference.field if difference else None
-
-
-def test_json_is_compared_by_value() -> None:
-    known = Answer(status=200, body=b'{"a": 1, "b": [1, 2]}')
-    assert differs([known], Answer(status=200, body=b'{"b":[1,2],"a":1}')) is None
-    assert differs([known], Answer(status=200, body=b'{"b":[1,3],"a":1}')) == "body/b/1"
-    assert differs([known], Answer(status=200, body=b'{"b":[1,2]}')) == "body/#"
-
-
-@pytest.mark.parametrize("found", [{"id": 9, "name": "tea"}, {"id": 2, "name": "tea"}])
-def test_fields_that_vary_at_one_loop_may_be_anything(found: object) -> None:
-    known = [answer({"id": 1, "name": "tea"}), answer({"id": 2, "name": "tea"})]
-    assert differs(known, answer(found)) is None
-
-
-def test_other_fields_may_not() -> None:
-    known = [answer({"id": 1, "name": "tea"}), answer({"id": 2, "name": "tea"})]
-    assert differs(known, answer({"id": 3, "name": "milk"})) == "body/name"
-
-
-def test_lists_that_grow_at_one_loop_may_be_longer() -> None:
-    known = [answer({"items": [{"n": 1}]}), answer({"items": [{"n": 1}, {"n": 2}]})]
-    assert differs(known, answer({"items": [{"n": 1}, {"n": 2}, {"n": 3}]})) is None
-
-
-def test_headers_of_the_transport_do_not_count() -> None:
-    known = [Answer(status=200, headers=(TEXT, ("date", "Mon"), ("server", "uvicorn")))]
-    assert differs(known, Answer(status=200, headers=(TEXT, ("date", "Tue")))) is None
-    assert differs(known, Answer(status=200)) == "header content-type"
-    twice = Answer(status=200, headers=(TEXT, TEXT))
-    assert differs(known, twice) == "header content-type"
-
-
-def test_text_is_compared_by_line() -> None:
-    known = [Answer(status=200, body=f"<p>{n}</p>\n<h1>Tea</h1>".encode()) for n in (1, 2)]
-    assert differs(known, Answer(status=200, body=b"<p>7</p>\n<h1>Tea</h1>")) is None
-    assert differs(known, Answer(status=200, body=b"<p>7</p>\n<h1>Milk</h1>")) == "body/1"
-
-
-def test_bytes_are_compared_too() -> None:
-    assert (
-        differs([Answer(status=200, body=b"\xff\x00")], Answer(status=200, body=b"\xff")) == "body"
-    )
+    assert (difference.field if difference else None) == field
 
 
 # What is wrong.
@@ -90,31 +75,19 @@ def kinds(found: list[Finding]) -> list[tuple[str, str]]:
     return [(each.kind, each.request) for each in found]
 
 
-def test_equal_answers_are_sound() -> None:
-    assert judged() == []
-
-
-def test_answer_of_another_request_is_mixed_up() -> None:
-    assert kinds(judged(answers=[[TEA, MILK], [MILK]])) == [("mixed-up", "GET /tea")]
-
-
-def test_answer_of_no_request_differs() -> None:
-    beer = answer({"name": "beer"})
-    assert kinds(judged(answers=[[TEA], [MILK, beer]])) == [("differs", "GET /milk")]
-
-
-def test_missing_answer_is_a_finding() -> None:
-    none = Answer(failure="no answer within 4 s")
-    assert kinds(judged(answers=[[none], [MILK]])) == [("no-answer", "GET /tea")]
-
-
-def test_error_has_the_words_of_its_exception() -> None:
-    text = 'Traceback (most recent call last):\n  File "shop.py", line 12, in f\nKeyError: 3\n'
-    samples = ["ValueError: 2", "KeyError: 3"]
-    broken = [[answer({}, status=500)], [MILK]]
-    (found,) = judged(answers=broken, text=text, samples=samples)
-    assert found.kind == "error"
-    assert "KeyError: 3 (shop.py, line 12)" in found.message
+@pytest.mark.parametrize(
+    ("answers", "expected"),
+    [
+        ([[TEA], [MILK]], []),
+        ([[TEA, MILK], [MILK]], [("mixed-up", "GET /tea")]),
+        ([[TEA], [MILK, answer({"name": "beer"})]], [("differs", "GET /milk")]),
+        ([[Answer(failure="no answer within 4 s")], [MILK]], [("no-answer", "GET /tea")]),
+    ],
+)
+def test_a_wrong_answer_has_its_kind(
+    answers: list[list[Answer]], expected: list[tuple[str, str]]
+) -> None:
+    assert kinds(judged(answers=answers)) == expected
 
 
 @pytest.mark.parametrize(
@@ -185,9 +158,6 @@ def test_what_ours_raises_is_no_exception_of_the_application() -> None:
     assert found.message == "2 loops in threads: status 503"
     (found,) = judged(answers=broken, text=OURS + THROUGH_OURS)
     assert "ValueError: no money (shop.py, line 9); the client saw" in found.message
-
-
-def test_a_run_that_ends_with_words_of_ours_has_none_of_the_application() -> None:
     (found,) = judged(outcome="crashed", answers=[[], []], text=OURS)
     assert (found.kind, found.message) == ("crashed", "2 loops in threads: crashed")
 
@@ -205,18 +175,6 @@ def test_a_fault_that_several_requests_show_is_one_finding() -> None:
     assert (found.kind, found.request) == ("error", "GET /tea")
     without = judged(answers=[[error], [cut]])
     assert kinds(without) == [("no-answer", "GET /milk"), ("error", "GET /tea")]
-
-
-def test_a_crash_has_its_place() -> None:
-    text = """\
-Fatal Python error: Segmentation fault
-
-Thread 0x0001 [worker-1] (most recent call first):
-  File "ctypes/__init__.py", line 521 in string_at
-  File "shop.py", line 17 in pay
-"""
-    assert fatal(text) == "Segmentation fault (shop.py, line 17)"
-    assert fatal("nothing") == fatal("Fatal Python error: ") == ""
 
 
 def test_every_kind_has_a_remedy_and_is_explained() -> None:

@@ -14,14 +14,13 @@ import pytest
 
 from scaling.base.errors import UsageError
 from scaling.journal.identity import Identity, identity_of
-from scaling.journal.record import SCHEMA, Cell, Machine, ParameterFacts, StudyLine
+from scaling.journal.record import SCHEMA, Machine, ParameterFacts, StudyLine
 from scaling.run.app_requests import read_requests_file
 from scaling.study.app_options import AppAsked
 from scaling.study.application import application_study
 from scaling.study.application_note import ApplicationNote
 from scaling.study.definition import Study, declared
 from scaling.study.file import study_from
-from scaling.study.load import calibrations_for
 from scaling.study.settle import sweep
 from tests.support.cli import Command
 from tests.support.plans import flagged
@@ -30,9 +29,7 @@ BOTH = ("processes", "forked")
 WRONG = {
     "application": (["shop.main"], "expected package.module:name"),
     "path": (["shop:app", "--path", "nowhere"], "no such folder"),
-    "interface": (["shop:app", "--interface", "asgy"], "Did you mean 'asgi'?"),
     "lifespan": (["shop:app", "--lifespan", "of"], "Did you mean 'off'?"),
-    "rate": (["shop:app", "--rate", "fast"], "expected a number"),
     "no rate": (["shop:app", "--rate", "0"], "expected requests/s above 0"),
     "slo": (["shop:app", "--slo", "p99"], "--slo"),
     "budget": (["shop:app", "--budget", "db"], "as in db=20"),
@@ -48,13 +45,8 @@ WRONG = {
     "own variable": (["shop:app", "--env", "PYTHONMALLOC=malloc"], "the study sets such variables"),
     "requests": (["shop:app", "--requests", "none.jsonl"], "none.jsonl: No such file"),
     "request": (["shop:app", "--requests", "wrong.jsonl"], "wrong.jsonl, line 2: unknown key"),
-    "requirements": (["shop:app", "--with-requirements", "none.txt"], "there is no such file"),
     "one python": (["shop:app", "--python-gil", sys.executable], "give both"),
     "python": (["shop:app", "--python-gil", "no", "--python-ft", "no"], "does not run as Python"),
-    "same python": (
-        ["shop:app", "--python-gil", sys.executable, "--python-ft", sys.executable],
-        "this Python ",
-    ),
 }
 
 
@@ -100,14 +92,6 @@ def test_mixed_adds_processes_with_threads_at_the_n_of_two_of_them(interface: st
     assert {each.workers for each in made.workloads} == {(), (6,)}
 
 
-def test_flags_win_and_presets_have_a_meaning_of_their_own() -> None:
-    asked = AppAsked(application="shop.main:app", rates=(400.0,))
-    assert study(asked, preset="smoke").blocks == 2
-    made = study(asked, preset="smoke", blocks="3", workers=["1,4"])
-    assert (made.blocks, made.headline_blocks, made.workers) == (3, None, (1, 4))
-    assert made.workloads[0].parameters["rate_per_s"] == [0.0, 400.0]
-
-
 def test_full_adds_the_grid_the_ladder_and_asyncio() -> None:
     made = study(AppAsked(application="shop.main:app", full=True))
     assert made.workloads[0].parameters["rate_per_s"] == [0.0, "50%", "grid"]
@@ -138,28 +122,6 @@ def test_wsgi_is_served_by_threads_without_loops() -> None:
 def test_a_server_may_be_called_what_1_0_called_it() -> None:
     facts = ParameterFacts(type="str", default="loops", choices=["loops", "gunicorn-gthread"])
     assert sweep(facts, ["gunicorn", "loops"], "server") == ("gunicorn-gthread", "loops")
-
-
-def test_all_servers_of_an_application_get_the_same_rates() -> None:
-    cells = [
-        Cell(
-            workload="app",
-            loop="asyncio",
-            arm=arm,
-            model=model,
-            workers=workers,
-            parameters={"server": server, "rate_per_s": "50%", "command": ""},
-        )
-        for arm, model, server in (
-            ("3.14t", "threads", "gunicorn-gthread"),
-            ("3.14", "processes", "gunicorn-gthread"),
-        )
-        for workers in (1, 2)
-    ]
-    (needed,) = calibrations_for(cells, lambda _: "cores")
-    (baseline,) = needed.candidates
-    assert (baseline.arm, baseline.model, baseline.workers) == ("3.14", "processes", 2)
-    assert baseline.parameters == {"server": "gunicorn-gthread", "rate_per_s": 0.0, "command": ""}
 
 
 def test_requests_and_variables_are_part_of_what_is_asked(tmp_path: Path) -> None:
@@ -234,13 +196,6 @@ def identity_with(note: ApplicationNote) -> Identity:
     document = study(AppAsked(application="shop:app", note=note)).document
     machine = Machine(id="0" * 32)
     return identity_of(StudyLine(schema=SCHEMA, name="shop", study=document, machine=machine))
-
-
-def test_a_study_of_anything_else_says_nothing_of_applications() -> None:
-    made = study(AppAsked(application="shop:app"))
-    other = Study(name="echo", arms=made.arms, preset="smoke", blocks=1, window_s=1.0, workloads=())
-    assert "application" not in other.document
-    assert made.document["application"] == {}
 
 
 def test_a_budget_is_a_name_and_a_number() -> None:

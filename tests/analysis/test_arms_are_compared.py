@@ -13,8 +13,6 @@ import pytest
 
 from scaling.analysis.builds import build_differences
 from scaling.journal.record import ArmRecord, RunLine, StudyLine
-from scaling.report.csv import comparison
-from scaling.report.view.plots import drawings
 from scaling.report.view.view import STUDY
 from scaling.study.questions import CPU, THROUGHPUT
 from tests.support.runs import crashed, throttled, with_, with_speed
@@ -73,13 +71,12 @@ def test_a_rung_that_is_missing_joins_its_steps(arms: tuple[str, ...], names: li
     assert headline["arm"] == "3.14t"
 
 
-@pytest.mark.parametrize(("arm", "first"), [("3.14t+gil", 0), ("3.14+mimalloc", 1)])
-def test_a_rung_that_mostly_failed_takes_no_block_from_the_others(arm: str, first: int) -> None:
+def test_a_rung_that_mostly_failed_takes_no_block_from_the_others() -> None:
     def change(run: RunLine) -> RunLine:
-        return crashed(run) if run.cell.arm == arm and run.block >= first else run
+        return crashed(run) if run.cell.arm == "3.14+mimalloc" and run.block else run
 
     headline, steps = ladder(FakeStudy(arms=RUNGS, workers=(2,), blocks=8, change=change))
-    assert arm not in {*steps["arm"], *steps["over_arm"]}
+    assert "3.14+mimalloc" not in {*steps["arm"], *steps["over_arm"]}
     assert headline["n"] == 8
 
 
@@ -92,15 +89,6 @@ def test_an_invalid_run_takes_its_block_out_of_all_factors() -> None:
     headline, steps = ladder(replace(KNOWN, change=change))
     assert {*steps["n"], headline["n"]} == {2}
     assert factors(steps) == pytest.approx(FACTORS, rel=1e-3)
-
-
-def test_every_version_has_its_own_ladder() -> None:
-    arms = ("3.13", "3.13t", "3.14", "3.14t", "3.15", "3.14+nogc")
-    found = where(FakeStudy(arms=arms, workers=(2,)).study.ratios, question="headline")
-    assert [*zip(found["over_arm"], found["arm"], strict=True)] == [
-        ("3.13", "3.13t"),
-        ("3.14", "3.14t"),
-    ]
 
 
 # ----------------------------------------------------------------------------------------- settings
@@ -123,11 +111,6 @@ def test_a_setting_is_over_the_same_arm_without_it() -> None:
     rates = where(found, measure=THROUGHPUT)
     assert rates["ratio"].tolist() == pytest.approx([1.25, 2.0], rel=1e-2)
     assert set(rates["word"]) == {"faster"}
-
-
-@pytest.mark.parametrize("arms", [(WITH, "3.14"), (WITHOUT, "3.14")])
-def test_no_ratio_where_one_of_the_two_is_missing(arms: tuple[str, ...]) -> None:
-    assert where(FakeStudy(arms=arms, workers=(1, 2)).study.ratios, question="setting").empty
 
 
 # ----------------------------------------------------------------------------------------- versions
@@ -178,27 +161,6 @@ def test_equal_cells_of_versions_are_compared() -> None:
     assert set(versions["word"]) == {"faster"}
 
 
-def test_one_version_alone_has_no_baseline() -> None:
-    ratios = studied("3.14", "3.14t").study.ratios
-    assert where(ratios, question="version").empty
-    assert len(where(ratios, question="headline"))
-
-
-def test_what_builds_differ_in_besides_stands_beside_the_ratio() -> None:
-    study = studied("3.12", "3.14", changes={"3.12": {"description__python__pgo": True}})
-    rows = where(comparison(study.study), question="version")
-    assert rows["measure"].tolist() == ["throughput", CPU]
-    assert set(rows["builds_differ"]) == {"PGO"}
-    plain = where(comparison(studied("3.12", "3.14").study), question="version")
-    assert set(plain["builds_differ"]) == {""}
-
-
-def test_versions_have_a_plot_and_builds_of_one_version_none() -> None:
-    several, single = (studied(*arms).study for arms in (("3.12", "3.14"), ("3.14", "3.14t")))
-    assert [each.name for each in drawings(several, "versions")] == ["versions"]
-    assert not [*drawings(single, "versions")]
-
-
 # ------------------------------------------------------------------------------------------- builds
 
 
@@ -247,19 +209,10 @@ def test_each_difference_is_reported_with_its_arms(
     assert any(f"{fact}: {found[fact]}" in note for note in STUDY.said(study))
 
 
-def test_packages_are_part_of_it() -> None:
+def test_packages_are_part_of_it_and_what_is_not_known_is_not_compared() -> None:
     packages = {"aiohttp": "3.14.5"}
     found = build_differences(ladder_but(description__packages=packages))
     assert found == {"uvloop": "0.23.0 (3.14, 3.14+mimalloc), absent (3.14t+gil, 3.14t)"}
-
-
-def test_what_is_not_known_is_not_compared_but_an_unknown_arm_is_listed() -> None:
     assert not build_differences(ladder_but(description__python__compiler=None))
     found = build_differences(ladder_but(description=None))
     assert found == {"build": "not known (3.14t+gil, 3.14t)"}
-
-
-def test_two_versions_may_be_compared() -> None:
-    older = with_(arm("3.13"), description__python__version="3.13.9", description__packages={})
-    line = FakeStudy(head={"arms": {"3.13": older, "3.14": arm("3.14")}}).first_line
-    assert list(build_differences(line)) == ["aiohttp", "uvloop"]

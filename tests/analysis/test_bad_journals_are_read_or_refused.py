@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import msgspec
-import psutil
 import pytest
 
 import scaling
@@ -64,9 +63,7 @@ def test_rubbish_in_the_middle_is_skipped_and_reported_by_line_number(tmp_path: 
     ("content", "told"),
     [
         (b"", "the journal is empty"),
-        (b"\n", "the journal is empty"),
         (WHOLE[0], "holds no run yet"),
-        (WHOLE[0] + WHOLE[1][:100], "holds no run yet"),
         (WHOLE[0][:100], "its only line was cut off, so nothing was measured"),
         (b"a,b\n1,2\n", "not a journal of scaling"),
         (b"\n<!doctype html>\n", "not a study folder"),
@@ -77,7 +74,6 @@ def test_rubbish_in_the_middle_is_skipped_and_reported_by_line_number(tmp_path: 
             b"".join(WHOLE).replace(b'"schema":1', b'"schema":2', 1),
             r"was written by a newer scaling \(journal schema 2, this one reads 1\)",
         ),
-        (b'{"kind":"study","schema":7,"name":["a"]}\n', "newer scaling"),
     ],
 )
 def test_what_is_no_journal_is_refused_with_a_reason(
@@ -85,22 +81,6 @@ def test_what_is_no_journal_is_refused_with_a_reason(
 ) -> None:
     with pytest.raises(UsageError, match=told):
         scaling.load(written(tmp_path, content))
-
-
-def test_what_is_not_there_is_refused_with_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"no such file or folder.*scaling run"):
-        scaling.load(tmp_path / "nowhere")
-    with pytest.raises(UsageError, match=r"no journal\.jsonl in this folder.*scaling run"):
-        scaling.load(tmp_path)
-    with pytest.raises(UsageError, match="no journal was named"):
-        scaling.load([])
-
-
-def test_a_page_beside_a_journal_names_its_folder(tmp_path: Path) -> None:
-    written(tmp_path, *WHOLE)
-    (tmp_path / "report.html").write_text("\n<!doctype html>\n")
-    with pytest.raises(UsageError, match=f"report.html: not a study folder.*{tmp_path}$"):
-        scaling.load(tmp_path / "report.html")
 
 
 def test_a_gzipped_journal_may_be_cut_short(tmp_path: Path) -> None:
@@ -157,13 +137,11 @@ def test_newer_schema(tmp_path: Path, line: int) -> None:
     "content",
     [
         b"Dear diary,\nnothing today",
-        b"Dear diary",
         b"Dear diary" + b"\x00" * 99,
         b"\n",
         b"\x00" * 99 + b"\n" + encode_line(RUNS[0]),
         encode_line(RUNS[0]),
     ],
-    ids=["lines", "line", "line-then-zeros", "empty-line", "zeros-then-a-run", "no-study"],
 )
 def test_a_file_that_is_no_journal(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / FILE_NAME
@@ -189,33 +167,14 @@ def test_second_writer(tmp_path: Path) -> None:
         assert opened.head == HEAD
 
 
-def test_folder_that_cannot_be_made(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("not a folder")
-    said = refusal(tmp_path / "file" / "study" / FILE_NAME)
-    assert said.startswith(f"cannot write to {tmp_path / 'file' / 'study'}: a part of this path is")
-    said = refusal(tmp_path / "file" / FILE_NAME)
-    assert said.startswith(f"cannot write to {tmp_path / 'file'}: it is a file, not a folder")
-
-
-def test_journal_that_is_a_folder(tmp_path: Path) -> None:
-    (tmp_path / FILE_NAME).mkdir()
-    assert "Is a directory" in refusal(tmp_path / FILE_NAME)
-
-
-def test_refusing_leaves_no_descriptor_open(tmp_path: Path) -> None:
-    path = tmp_path / FILE_NAME
-    path.write_text("Dear diary\n")
-    before = psutil.Process().num_fds()
-    for _ in range(3):
-        refusal(path)
-    assert psutil.Process().num_fds() == before
-
-
 def test_a_folder_of_studies_names_them(tmp_path: Path) -> None:
     for name in ("b", "a"):
         (tmp_path / name).mkdir()
         (tmp_path / name / FILE_NAME).touch()
     with pytest.raises(UsageError, match="name a folder inside that has one: a, b"):
         find_journal(tmp_path)
-    with pytest.raises(UsageError, match="begin one with: scaling run"):
-        find_journal(tmp_path.parent / "none")
+    with pytest.raises(UsageError, match=r"no such file or folder.*scaling run"):
+        scaling.load(tmp_path / "nowhere")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UsageError, match=r"no journal\.jsonl in this folder.*scaling run"):
+        scaling.load(tmp_path / "empty")

@@ -1,9 +1,7 @@
 """Messages between loops of threads over those through a broker: ratios, and columns of rooms."""
 
-import re
 from dataclasses import replace
 
-import msgspec
 import numpy as np
 import pytest
 
@@ -12,14 +10,10 @@ from scaling.journal.record import (
     Cell,
     Memory,
     ParameterFacts,
-    ParameterValue,
     RunLine,
     ServiceUse,
-    WorkloadNote,
 )
-from scaling.report.view.answer import SERVERS, sentence
-from scaling.report.view.plots import drawings
-from scaling.study.plan.groups import Planned, alternation_blocker
+from scaling.study.plan.groups import Planned
 from scaling.study.questions import (
     CONNECTION,
     CPU_OF_ALL,
@@ -28,7 +22,6 @@ from scaling.study.questions import (
     every_ratio,
 )
 from scaling.study.settle import sweep
-from tests.support.descriptions import ECHO
 from tests.support.runs import with_
 from tests.support.served_studies import FakeServedStudy
 
@@ -72,14 +65,6 @@ def test_threads_are_over_all_processes_with_a_broker_at_each_rate() -> None:
     assert (headline.measure, headline.of.parameters["rate_per_s"]) == (P99, 200.0)
 
 
-def test_messages_are_due_by_a_schedule_so_nothing_takes_turns() -> None:
-    facts = with_(ECHO, served=True, alone=None)
-    assert (
-        alternation_blocker(cells()[0], facts, 2)
-        == "the load of an open loop is sent by its schedule"
-    )
-
-
 def test_there_is_no_closed_loop_to_calibrate() -> None:
     rate = ParameterFacts(type="float", default=100.0, at_least=0.01)
     assert sweep(rate, 5, "here", is_rate=True) == (5.0,)
@@ -105,15 +90,7 @@ def to_rooms(run: RunLine) -> RunLine:
     )
 
 
-class ToRooms(FakeServedStudy):
-    """One whose operations are not what is sent."""
-
-    def _notes(self) -> dict[str, WorkloadNote]:
-        (note,) = super()._notes().values()
-        return {"serve": msgspec.structs.replace(note, operation="deliveries", sent="messages")}
-
-
-SERVED = ToRooms(
+SERVED = FakeServedStudy(
     connections=CONNECTIONS,
     rates=(200.0,),
     workers=(1,),
@@ -131,41 +108,6 @@ def test_rooms_have_columns_of_their_own() -> None:
     alone = frame[frame["model"] == "threads"]
     assert (alone["stack_cpu_s_per_op"] == alone["cpu_s_per_op"]).all()
     assert np.isnan(SERVED.frame[["delivered_per_s", "connection_bytes"]]).all(axis=None)
-
-
-def between_loops(run: RunLine) -> RunLine:
-    """The run as one of rooms; threads reach each other without the broker."""
-    if run.cell.model != "threads":
-        return to_rooms(run)
-    parameters = {**run.cell.parameters, "through": "loops"}
-    return with_(to_rooms(run), cell__parameters=parameters)
-
-
-def test_the_answer_has_latency_of_threads_over_processes_with_a_broker() -> None:
-    study = replace(SERVED, workers=(2,), blocks=8, change=between_loops).study
-    assert "Over processes with a server, P99: " in sentence(study)
-    (grid,) = SERVERS.grids(study)
-    (row,) = grid.rows
-    assert re.fullmatch(r"\d\.\d+×", row[[each.key for each in grid.headings].index("ratio")].text)
-
-
-def test_operations_are_deliveries_of_messages() -> None:
-    study = replace(SERVED, workers=(2,), blocks=8, change=between_loops).study
-    assert set(study.cells["operation"]) == {"deliveries"}
-
-
-def test_every_plot_of_threads_that_need_no_broker_is_drawn() -> None:
-    """What they are compared with has other parameters."""
-    study = replace(
-        SERVED, workers=(2,), rates=(200.0, 400.0, 600.0), blocks=8, change=between_loops
-    ).study
-    assert list(drawings(study))
-
-
-def test_memory_of_members_that_stall_is_not_that_of_a_connection() -> None:
-    parameters: dict[str, ParameterValue] = {**SERVED.parameters, "stalled": 1}
-    frame = replace(SERVED, change=to_rooms, parameters=parameters).frame
-    assert frame["connection_bytes"].isna().all()
 
 
 def test_a_server_that_falls_behind_by_more_messages_than_there_are_rooms_is_labelled() -> None:

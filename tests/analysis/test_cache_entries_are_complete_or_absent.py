@@ -1,6 +1,5 @@
 """What is kept in the cache was made once and whole, whoever was interrupted or came second."""
 
-import errno
 import signal
 import subprocess
 import sys
@@ -13,7 +12,6 @@ import pytest
 from scaling.base.errors import ScalingError
 from scaling.builds.cache import folder, make_whole
 from tests.support.fake_builds import say_nothing
-from tests.support.refusing import failing
 
 
 @pytest.fixture
@@ -43,7 +41,7 @@ def test_what_is_there_is_not_made_again(destination: Path) -> None:
     assert left_in(destination.parent) == ["thing"]
 
 
-@pytest.mark.parametrize("fault", [ScalingError, KeyboardInterrupt, SystemExit, OSError])
+@pytest.mark.parametrize("fault", [ScalingError, KeyboardInterrupt])
 def test_what_was_interrupted_leaves_nothing(destination: Path, fault: type[BaseException]) -> None:
     def fill(temporary: Path) -> Path:
         filled("half")(temporary)
@@ -54,15 +52,6 @@ def test_what_was_interrupted_leaves_nothing(destination: Path, fault: type[Base
     assert left_in(destination.parent) == []
     make_whole(destination, filled("whole"), say=say_nothing)
     assert (destination / "text").read_text() == "whole"
-
-
-def test_what_cannot_be_moved_into_place_is_said(
-    destination: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Path, "rename", failing(errno.ENOSPC))
-    with pytest.raises(ScalingError, match=r"\(No space left on device\)\. .*same command again"):
-        make_whole(destination, filled("whole"), say=say_nothing)
-    assert left_in(destination.parent) == []
 
 
 def test_what_is_whole_no_more_is_made_again(destination: Path) -> None:
@@ -123,23 +112,11 @@ def test_who_comes_second_waits_and_finds_it_made(destination: Path) -> None:
     assert said == ["another process is making thing: waiting for it"]
 
 
-def test_a_cache_that_cannot_be_written_is_said(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("in the way")
-    with pytest.raises(ScalingError, match="Set SCALING_CACHE"):
-        make_whole(tmp_path / "file" / "thing", filled(""), say=say_nothing)
-
-
-def test_the_cache_can_be_put_elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("SCALING_CACHE", str(tmp_path))
-    assert folder() == tmp_path
-    monkeypatch.delenv("SCALING_CACHE")
-    assert folder().is_absolute()
-    assert folder() != tmp_path
-
-
-def test_a_relative_cache_does_not_move_with_us(
+def test_the_cache_can_be_put_elsewhere_and_does_not_move_with_us(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    monkeypatch.setenv("SCALING_CACHE", str(tmp_path))
+    assert folder() == tmp_path
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SCALING_CACHE", "here")
-    assert folder() == Path.cwd() / "here"
+    assert folder() == tmp_path / "here"

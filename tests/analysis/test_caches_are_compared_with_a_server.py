@@ -4,7 +4,6 @@ import pandas as pd
 import pytest
 
 from scaling.journal.record import RunLine, ServiceUse
-from scaling.report.page import tables_markdown
 from scaling.study.questions import CPU_OF_ALL, OVER_SERVER, THROUGHPUT
 from tests.support.runs import with_
 from tests.support.studies import FakeStudy
@@ -85,19 +84,3 @@ def test_cpu_time_is_that_of_all_parts() -> None:
     assert (inside["stack_cpu_s_per_op"] == inside["cpu_s_per_op"]).all()
     assert beside["gain_bound"].notna().all()  # the server takes of the cores, too
     assert inside["gain_bound"].isna().all()
-
-
-def test_the_table_names_the_caches() -> None:
-    _, _, table = tables_markdown(STUDY.study).partition("Shared in memory, or in a server")
-    table, _, _ = table.partition("\n#")
-    for name in ("cache=dict", "cache=lru_cache", "cache=valkey", "forked"):
-        assert name in table, name
-
-
-def test_a_server_of_a_users_own_has_no_total() -> None:
-    def installed(run: RunLine) -> RunLine:
-        return with_(run, services={"valkey": ServiceUse()})
-
-    variants = {"compute": [{"cache": "valkey"}]}
-    frame = FakeStudy(variants=variants, workers=(1,), blocks=1, change=installed).frame
-    assert frame[["stack_cpu_s_per_op", "cache_cpu_s_per_op", "cache_bytes"]].isna().all(axis=None)

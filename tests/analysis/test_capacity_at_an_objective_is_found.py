@@ -39,7 +39,7 @@ def at_objective(made: FakeServedStudy, *objectives: str) -> Study:
 
 @pytest.fixture(scope="module")
 def found() -> Study:
-    return at_objective(STUDY)
+    return at_objective(STUDY, "p99<20ms", "p50<5ms")
 
 
 def of(study: Study, configuration: tuple[str, str], workers: int) -> Mapping[Any, Any]:
@@ -94,16 +94,6 @@ def test_outside_the_rates_it_is_a_bound() -> None:
     assert ratio(study, 1)["word"] == "faster"  # even so
 
 
-def test_a_ratio_of_bounds_to_the_same_side_is_not_known() -> None:
-    both = replace(
-        STUDY,
-        configurations=[FREE, USUAL],
-        answers_per_s={FREE: 5_000.0, USUAL: 9_000.0},
-        workers=(1,),
-    )
-    assert ratios(at_objective(both)).empty
-
-
 def test_a_bound_proves_nothing_about_the_other_side() -> None:
     """Threads reach at least the last rate, which processes just exceed in no block."""
     close = replace(
@@ -144,13 +134,8 @@ def test_a_lax_objective_ends_at_the_backlog() -> None:
     assert crossing(rates, np.array([0.1, 0.2, 0.9]), ~sound, 10.0) == (250.0, -1)
 
 
-def test_several_objectives_have_a_capacity_each() -> None:
-    study = at_objective(STUDY, "p99<20ms", "p50<5ms")
+def test_several_objectives_have_a_capacity_each(found: Study) -> None:
     names = {CAPACITY.format(text) for text in ("p99<20ms", "p50<5ms")}
-    assert names <= set(study.estimates["measure"])
-    rows = study.ratios[study.ratios["measure"].isin(names) & study.ratios["headline"]]
+    assert names <= set(found.estimates["measure"])
+    rows = found.ratios[found.ratios["measure"].isin(names) & found.ratios["headline"]]
     assert set(rows.loc[rows["question"] == OVER_PROCESSES, "measure"]) == names
-
-
-def test_a_study_without_objectives_has_none() -> None:
-    assert not STUDY.study.estimates["measure"].str.startswith("capacity").any()

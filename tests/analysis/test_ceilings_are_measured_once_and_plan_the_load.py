@@ -5,7 +5,7 @@ The load generator is one of them: it has as many processes as its ceiling and t
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from msgspec.structs import replace
@@ -17,7 +17,7 @@ from scaling.run.service_process import ServiceError
 from scaling.run.services import Services
 from scaling.run.session import InterruptedStudyError
 from scaling.study.plan.cells import Plan
-from scaling.study.services import LOAD_GENERATOR, SERVICES
+from scaling.study.services import LOAD_GENERATOR
 from tests.support.descriptions import SCRAPE
 from tests.support.driving import opened
 from tests.support.plans import planned
@@ -87,55 +87,34 @@ def ceiling(per_s: float | None, **parameters: ParameterValue) -> CeilingLine:
     return CeilingLine(service=LOAD_GENERATOR, parameters=measured_with, requests_per_s=per_s)
 
 
-def processes(plan: Plan, *ceilings: CeilingLine, cores: int = 8) -> int:
-    return generator_processes(plan, ceilings, machine(cores))
+OF_BOTH = {"rates": "60000", "server": "tcp,aiohttp"}
+HIGH = ceiling(200_000)
 
 
-def test_the_highest_rate_decides() -> None:
-    plan = serving(rates="1000,60000")
-    assert processes(plan, ceiling(100_000)) == 2
-    assert processes(plan, ceiling(200_000)) == 1
-    assert processes(plan, ceiling(30_000)) == 4
-
-
-def test_each_cell_has_the_ceiling_of_its_own_parameters() -> None:
-    plan = serving(rates="60000", server="tcp,aiohttp")
-    assert processes(plan, ceiling(200_000), ceiling(40_000, server="aiohttp")) == 3
-    assert processes(plan, ceiling(200_000), ceiling(40_000, server="sanic")) == 1
-
-
-def test_no_ceiling_means_one_process() -> None:
-    assert processes(serving(rates="60000")) == 1
-    assert processes(serving(rates="60000"), ceiling(None)) == 1
-
-
-def test_a_closed_loop_has_one_for_each_worker_as_far_as_cores_go() -> None:
-    assert processes(serving(workers="1,2")) == 2
-    assert processes(serving(workers="1,2,4,8")) == 4  # 8 workers leave none
-    assert processes(serving(workers="1,6")) == 2
-    assert processes(serving(workers="1,2", cores=2), cores=2) == 1
-    assert processes(serving(workers="1,2,4", cores=1), cores=1) == 1
-
-
-def test_a_process_without_a_connection_is_not_serving() -> None:
-    assert processes(serving(rates="60000", connections="2"), ceiling(1_000, connections=2)) == 2
-
-
-def test_a_process_without_a_room_is_not_either() -> None:
-    facts = replace(
-        SERVE, parameters={**SERVE.parameters, "room": ParameterFacts(type="int", default=10)}
-    )
-    plan = serving(rates="60000", connections="20", facts=facts)
-    assert processes(plan, ceiling(1_000, connections=20)) == 2
-
-
-def test_there_are_no_more_than_a_generator_takes() -> None:
-    plan = serving(workers="1,128", cores=256, connections="200")
-    assert processes(plan, cores=256) == PROCESSES_MOST == options.PROCESSES_MOST
-
-
-def test_nothing_served_needs_none() -> None:
-    assert processes(planned(topology=machine(4)), cores=4) == 1
+@pytest.mark.parametrize(
+    ("asked", "ceilings", "expected"),
+    [
+        ({"rates": "1000,60000"}, [ceiling(100_000)], 2),  # the highest rate decides
+        ({"rates": "1000,60000"}, [HIGH], 1),
+        ({"rates": "1000,60000"}, [ceiling(30_000)], 4),
+        (OF_BOTH, [HIGH, ceiling(40_000, server="aiohttp")], 3),  # that of its parameters
+        (OF_BOTH, [HIGH, ceiling(40_000, server="sanic")], 1),
+        ({"rates": "60000"}, [], 1),
+        ({"rates": "60000"}, [ceiling(None)], 1),
+        ({"rates": "60000", "connections": "2"}, [ceiling(1_000, connections=2)], 2),
+        ({"workers": "1,2"}, [], 2),  # a closed loop: as many as workers and cores left
+        ({"workers": "1,2,4,8"}, [], 4),
+        ({"workers": "1,6"}, [], 2),
+        ({"workers": "1,2", "cores": 2}, [], 1),
+        ({"workers": "1,128", "cores": 256, "connections": "200"}, [], PROCESSES_MOST),
+    ],
+)
+def test_a_generator_has_as_many_processes_as_its_ceiling_and_the_cores_allow(
+    asked: dict[str, Any], ceilings: list[CeilingLine], expected: int
+) -> None:
+    found = generator_processes(serving(**asked), ceilings, machine(asked.get("cores", 8)))
+    assert found == expected
+    assert PROCESSES_MOST == options.PROCESSES_MOST
 
 
 class Loads:
@@ -202,13 +181,6 @@ def test_a_study_stopped_meanwhile_keeps_those_before(tmp_path: Path) -> None:
         measured(tmp_path, plan, Loads(fails=KeyboardInterrupt()))
     measured(tmp_path, plan, again)
     assert [parameters["connections"] for _, parameters in again.asked] == [16]
-
-
-def test_a_workload_with_a_service_that_does_not_exist_is_refused_in_the_plan() -> None:
-    plan = serving(facts=replace(SERVE, services=["cache"]))
-    assert plan.cells == ()
-    reasons = {each.reason for each in plan.refused}
-    assert reasons == {f"it needs a service 'cache'; there are: {', '.join(SERVICES)}"}
 
 
 def test_more_connections_than_the_generator_may_open_are_refused_in_the_plan() -> None:

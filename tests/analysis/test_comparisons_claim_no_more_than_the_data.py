@@ -1,13 +1,11 @@
-"""Comparisons have no word on few runs, and say what they are of and what casts doubt on them."""
+"""Comparisons say what they are of and what casts doubt on them."""
 
 from dataclasses import replace
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from scaling.analysis.tables.study import Study
-from scaling.analysis.tables.words import OPEN
 from scaling.base.console import new_console
 from scaling.base.errors import UsageError
 from scaling.journal.record import RunLine
@@ -15,47 +13,13 @@ from scaling.report.compare import compare
 from scaling.report.csv import comparison, summary
 from scaling.report.page import tables_markdown
 from scaling.report.view.notes import layout
-from scaling.study.questions import CPU, MEMORY, OVER_PROCESSES, THROUGHPUT
 from tests.support.cli import Command
 from tests.support.printing import printed_by
 from tests.support.runs import throttled, with_
-from tests.support.studies import FakeStudy, in_memory, one, where
+from tests.support.studies import FakeStudy, in_memory, one
 
-LADDER = ("3.14", "3.14+mimalloc", "3.14t+gil", "3.14t")
 MODELS = ("threads", "processes")
 TWO = FakeStudy(arms=("3.14", "3.14t"), models=MODELS)
-FEW = FakeStudy(arms=LADDER, models=MODELS, ticks=4)  # blocks for a word
-MANY = FakeStudy(arms=LADDER, models=MODELS, blocks=8, aa_pairs=True, ticks=4)
-
-
-def at_two(rows: pd.DataFrame) -> pd.Series:
-    return rows[rows["workers"] == 2].set_index(["question", "measure"])["word"]
-
-
-def test_rows_name_what_they_are_of_and_over() -> None:
-    rows = comparison(FEW.study)
-    steps = rows[(rows["question"] == "step") & (rows["workers"] == 2)]
-    assert steps["measure"].tolist() == ["allocator", "build", "GIL"]
-    assert steps["arm"].tolist() == list(LADDER[1:])
-    assert steps["over_arm"].tolist() == list(LADDER[:-1])
-    assert {"gain", "headline", "step", OVER_PROCESSES, "break-even"} <= set(rows["question"])
-    assert (rows["ratio_low"] <= rows["ratio"]).all()
-
-
-def test_few_blocks_decide_nothing() -> None:
-    assert set(comparison(FEW.study)["word"]) <= {"", OPEN}
-    assert set(FEW.study.ratios["n"]) == {3}
-
-
-def test_rows_have_their_words() -> None:
-    rows = comparison(MANY.study)
-    words = at_two(rows)
-    assert words["step", "GIL"] == words["step", "allocator"] == "faster"
-    assert words["step", "build"] in {"slower", "slightly slower", "slower, size open"}
-    assert words[OVER_PROCESSES, "memory"] == "less"
-    decided = rows[rows["word"].isin(["faster", "slower", "more", "less"])]
-    assert len(decided) > 5
-    assert (decided["p"] < 0.05).all()
 
 
 def test_rows_have_what_casts_doubt_on_them() -> None:
@@ -102,24 +66,6 @@ def test_small_ratios_of_two_builds_are_of_these_binaries(
     assert ("holds for these binaries only" in layout(study)) is said
 
 
-def test_threads_over_processes_have_work_cpu_time_and_memory() -> None:
-    rows = replace(TWO, blocks=8).study.ratios
-    rows = rows[(rows["arm"] == "3.14t") & (rows["model"] == "threads") & rows["main"]]
-    words = rows[rows["question"] == OVER_PROCESSES].set_index("measure")["word"]
-    assert words[[THROUGHPUT, CPU, MEMORY]].tolist() == ["faster", "less", "less"]
-
-
-def test_a_ratio_of_memory_is_of_one_kind() -> None:
-    """An arm without PSS is compared by RSS, and so are the others beside it."""
-
-    def change(run: RunLine) -> RunLine:
-        return with_(run, memory__pss_bytes=None) if run.cell.arm == "3.14" else run
-
-    ratios = replace(TWO, change=change).study.ratios
-    over = where(ratios, measure=MEMORY, question=OVER_PROCESSES, over_arm="3.14")
-    assert set(over["memory_kind"]) == {"RSS"}
-
-
 def test_runs_made_again_are_reported() -> None:
     study = replace(TWO, models=("threads",), workers=(1, 2))
     first, *rest = study.runs
@@ -127,7 +73,7 @@ def test_runs_made_again_are_reported() -> None:
     made = Study.of(in_memory([study.first_line, bad, *rest, again]))
     assert "1 run made again" in tables_markdown(made)
     assert summary(made)["again"].sum() == 1
-    assert "made again" not in tables_markdown(FEW.study)
+    assert "made again" not in tables_markdown(study.study)
 
 
 def test_one_configuration_has_nothing_to_compare(tmp_path: Path) -> None:

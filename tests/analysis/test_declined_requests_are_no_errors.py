@@ -1,15 +1,12 @@
 """What a server declines is a share of the requests and no error; an overload is no missed rate."""
 
 import random
-from dataclasses import replace
 
 import pytest
 
 from scaling.analysis.table.load import rows_of
 from scaling.journal.record import Cell, Load, Overload, RunLine
-from scaling.report.page import tables_markdown
-from tests.support.runs import changing, with_
-from tests.support.served_studies import FakeServedStudy
+from tests.support.runs import with_
 from tests.support.studies import FakeStudy
 
 WINDOW_S = 30.0
@@ -61,14 +58,3 @@ def test_an_overload_beyond_the_window_is_no_missed_rate(after_s: float) -> None
     )
     rows = rows_of([line], MADE.first_line)
     assert "rate-missed" not in rows["reasons"][0]
-
-
-def test_tables_show_what_was_declined() -> None:
-    made = FakeServedStudy(
-        rates=(400.0,), blocks=1, workers=(2,), parameters={"deadline_ms": 1_000}
-    )
-
-    declined = replace(made, change=changing(load__declined={"status 504": 40}))
-    assert "deadline missed %" in tables_markdown(declined.study)
-    plain = FakeServedStudy(rates=(400.0,), blocks=1).study
-    assert "deadline missed" not in tables_markdown(plain)

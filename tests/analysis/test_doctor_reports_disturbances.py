@@ -63,157 +63,65 @@ def sample(**fields: float | None) -> Disturbance:
     return Disturbance(**(known | fields))
 
 
-def test_a_quiet_machine_gets_no_warning(tmp_path: Path) -> None:
-    found = examine(machine(tmp_path))
+def test_a_quiet_machine_and_what_is_not_known_give_no_warning(tmp_path: Path) -> None:
     assert disturbs(machine(tmp_path)) == []
-    assert worst(found) == "ok"
+    assert worst(examine(machine(tmp_path))) == "ok"
+    none: dict[str, Any] = {"memory_free_bytes": None, "swap_used_bytes": None, "open_files": None}
+    unknown: dict[str, Any] = {
+        "topology": Topology(logical_cpus=4),
+        "sample": sample(steal_fraction=None),
+    }
+    assert disturbs(machine(tmp_path, **none, **unknown)) == []
 
 
-type Case = tuple[str, dict[str, Any], str, str, str]
-
-CASES: list[Case] = [
-    (
-        "other programs",
-        {"sample": sample(other_cpu_fraction=0.3), "busy": {"indexer": 0.9, "browser": 0.3}},
-        "warning",
-        "other programs use 1.2 of 4 CPUs (indexer 0.9, browser 0.3)",
-        "stop them",
-    ),
-    (
-        "other programs",
-        {"sample": sample(other_cpu_fraction=0.8), "busy": {"miner": 3.2}},
-        "stop",
-        "use 3.2 of 4 CPUs (miner 3.2)",
-        "stop them",
-    ),
-    (
-        "other programs",
-        {"sample": sample(other_cpu_fraction=None)},
-        "warning",
-        "cannot be read",
-        "",
-    ),
-    ("load", {"sample": sample(load_1m=3.0)}, "warning", "3.0 on 4 CPUs", "find out"),
-    ("load", {"sample": sample(load_1m=None)}, "warning", "cannot be read", ""),
-    (
-        "steal",
-        {"sample": sample(steal_fraction=0.07)},
-        "warning",
-        "hypervisor gives 7%",
-        "another time",
-    ),
-    (
-        "quota",
-        {"topology": replace(FOUR_CORES, cpu_quota=2.5)},
-        "warning",
-        "grants 2.5 of 4 CPUs",
-        "--cpuset",
-    ),
-    (
-        "affinity",
-        {"topology": replace(FOUR_CORES, affinity=(0, 1))},
-        "warning",
-        "allows 2 of 4 CPUs",
-        "taskset",
-    ),
-    (
-        "cores",
-        {"topology": Topology(logical_cpus=1, physical_cores=1)},
-        "stop",
-        "1 usable core",
-        "at least two cores",
-    ),
-    ("SMT", {"topology": SMT}, "warning", "4 CPUs on 2 cores", "--pin"),
-    (
-        "efficiency cores",
-        {"topology": replace(FOUR_CORES, efficiency_cpus=(2, 3))},
-        "warning",
-        "2 CPUs are efficiency cores",
-        "--pin",
-    ),
-    (
-        "NUMA",
-        {"topology": replace(FOUR_CORES, numa_nodes=((0, 1), (2, 3)))},
-        "warning",
-        "2 NUMA nodes",
-        "--pin",
-    ),
-    (
-        "governor",
-        {"files": {f"{CPU}/cpu1/cpufreq/scaling_governor": "powersave\n"}},
-        "warning",
-        "performance, powersave",
-        "cpupower",
-    ),
-    (
-        "turbo",
-        {"files": {f"{CPU}/intel_pstate/no_turbo": "0\n"}},
-        "warning",
-        "turbo is on",
-        f"echo 1 > /{CPU}/intel_pstate/no_turbo",
-    ),
-    (
-        "turbo",
-        {"files": {f"{CPU}/intel_pstate/no_turbo": "", f"{CPU}/cpufreq/boost": "1\n"}},
-        "warning",
-        "turbo is on",
-        f"echo 0 > /{CPU}/cpufreq/boost",
-    ),
-    (
-        "virtual machine",
-        {
-            "files": {
-                "proc/cpuinfo": "flags : fpu hypervisor\n",
-                "sys/class/dmi/id/sys_vendor": "QEMU",
-            }
-        },
-        "warning",
-        "virtual machine (kvm)",
-        "controls",
-    ),
-    ("memory", {"memory_free_bytes": GIB // 2}, "warning", "0.5 GiB of memory", "fewer worker"),
-    ("memory", {"swap_used_bytes": 3 * GIB}, "warning", "3,072 MiB are swapped", "swapoff"),
-    ("open files", {"open_files": 1024}, "warning", "open 1,024 files", "ulimit -n 16384"),
-    (
-        "huge pages",
-        {"files": {"sys/kernel/mm/transparent_hugepage/enabled": "[always] madvise never\n"}},
-        "warning",
-        "always on",
-        "echo madvise",
-    ),
-    ("system", {"system": "Darwin"}, "warning", "Darwin is not Linux: PSS", "same system"),
-    (
-        "free-threading",
-        {"interpreters": (interpreter("3.14", "3.14.5"), interpreter("3.14t", "3.14.5"))},
-        "warning",
-        "3.14t (3.14.5, PATH) is older than 3.14.7",
-        "install 3.14.7",
-    ),
-    (
-        "free-threading",
-        {"interpreters": (interpreter("3.14"),)},
-        "warning",
-        "no free-threaded interpreter",
-        "a study installs",
-    ),
-    (
-        "builds",
-        {"interpreters": (interpreter("3.14", pgo=True), interpreter("3.14t"))},
-        "warning",
-        "3.14 (3.14.7, PATH, PGO, GCC 12.2.0) and 3.14t (3.14.7, PATH, -O3, GCC 12.2.0) differ",
-        "one place",
-    ),
+POWERSAVE = {f"{CPU}/cpu1/cpufreq/scaling_governor": "powersave\n"}
+TURBO = {f"{CPU}/intel_pstate/no_turbo": "0\n"}
+BOOST = {f"{CPU}/intel_pstate/no_turbo": "", f"{CPU}/cpufreq/boost": "1\n"}
+GUEST = {"proc/cpuinfo": "flags : fpu hypervisor\n", "sys/class/dmi/id/sys_vendor": "QEMU"}
+HUGE = {"sys/kernel/mm/transparent_hugepage/enabled": "[always] madvise never\n"}
+OLD = (interpreter("3.14", "3.14.5"), interpreter("3.14t", "3.14.5"))
+UNLIKE = (interpreter("3.14", pgo=True), interpreter("3.14t"))
+INDEXER = {"sample": sample(other_cpu_fraction=0.3), "busy": {"indexer": 0.9, "browser": 0.3}}
+MINER = {"sample": sample(other_cpu_fraction=0.8), "busy": {"miner": 3.2}}
+LITTLE = {"topology": replace(FOUR_CORES, efficiency_cpus=(2, 3))}
+NODES = {"topology": replace(FOUR_CORES, numa_nodes=((0, 1), (2, 3)))}
+# Check, what is changed, finding, remedy.
+CASES: list[tuple[str, dict[str, Any], str, str]] = [
+    ("other programs", INDEXER, "use 1.2 of 4 CPUs (indexer 0.9, browser 0.3)", "stop them"),
+    ("other programs", MINER, "use 3.2 of 4 CPUs (miner 3.2)", "stop them"),
+    ("other programs", {"sample": sample(other_cpu_fraction=None)}, "cannot be read", ""),
+    ("load", {"sample": sample(load_1m=3.0)}, "3.0 on 4 CPUs", "find out"),
+    ("load", {"sample": sample(load_1m=None)}, "cannot be read", ""),
+    ("steal", {"sample": sample(steal_fraction=0.07)}, "hypervisor gives 7%", "another time"),
+    ("quota", {"topology": replace(FOUR_CORES, cpu_quota=2.5)}, "2.5 of 4 CPUs", "--cpuset"),
+    ("affinity", {"topology": replace(FOUR_CORES, affinity=(0, 1))}, "2 of 4 CPUs", "taskset"),
+    ("cores", {"topology": Topology(logical_cpus=1, physical_cores=1)}, "1 usable core", "two"),
+    ("SMT", {"topology": SMT}, "4 CPUs on 2 cores", "--pin"),
+    ("efficiency cores", LITTLE, "2 CPUs are efficiency cores", "--pin"),
+    ("NUMA", NODES, "2 NUMA nodes", "--pin"),
+    ("governor", {"files": POWERSAVE}, "performance, powersave", "cpupower"),
+    ("turbo", {"files": TURBO}, "turbo is on", f"echo 1 > /{CPU}/intel_pstate/no_turbo"),
+    ("turbo", {"files": BOOST}, "turbo is on", f"echo 0 > /{CPU}/cpufreq/boost"),
+    ("virtual machine", {"files": GUEST}, "virtual machine (kvm)", "controls"),
+    ("memory", {"memory_free_bytes": GIB // 2}, "0.5 GiB of memory", "fewer worker"),
+    ("memory", {"swap_used_bytes": 3 * GIB}, "3,072 MiB are swapped", "swapoff"),
+    ("open files", {"open_files": 1024}, "open 1,024 files", "ulimit -n 16384"),
+    ("huge pages", {"files": HUGE}, "always on", "echo madvise"),
+    ("system", {"system": "Darwin"}, "Darwin is not Linux: PSS", "same system"),
+    ("free-threading", {"interpreters": OLD}, "3.14t (3.14.5, PATH) is older", "3.14.7"),
+    ("free-threading", {"interpreters": PAIR[:1]}, "no free-threaded", "a study installs"),
+    ("builds", {"interpreters": UNLIKE}, "3.14 (3.14.7, PATH, PGO, GCC 12.2.0) and", "one place"),
 ]
 
 
-@pytest.mark.parametrize(("check", "changed", "severity", "finding", "remedy"), CASES)
+@pytest.mark.parametrize(("check", "changed", "finding", "remedy"), CASES)
 def test_a_disturbance_is_reported_with_its_remedy(
-    tmp_path: Path, check: str, changed: dict[str, Any], severity: str, finding: str, remedy: str
+    tmp_path: Path, check: str, changed: dict[str, Any], finding: str, remedy: str
 ) -> None:
     snapshot = machine(tmp_path, **changed)
     (advice,) = disturbs(snapshot)
     assert advice in CHECKS[check](snapshot)
-    assert advice.severity == severity
+    assert advice.severity == ("stop" if changed is MINER or check == "cores" else "warning")
     assert finding in advice.finding
     assert remedy in advice.remedy
 
@@ -230,30 +138,12 @@ def test_variables_that_are_not_passed_on_are_named(tmp_path: Path) -> None:
     assert "HOME" not in advice.finding
 
 
-def test_a_pair_of_one_kind_among_others_is_enough(tmp_path: Path) -> None:
-    others = (interpreter("3.14", "3.14.9", origin="uv"), *PAIR)
-    (advice,) = CHECKS["builds"](machine(tmp_path, interpreters=others))
-    assert advice.severity == "ok"
-
-
 def test_what_cannot_be_read_is_reported(tmp_path: Path) -> None:
     blank = replace(machine(tmp_path / "still"), root=tmp_path / "empty")
     findings = " ".join(advice.finding for advice in examine(blank))
     assert "governor cannot be read" in findings
     assert "whether turbo is on cannot be read" in findings
     assert worst(examine(blank)) == "ok"
-
-
-def test_unknown_facts_give_no_warning(tmp_path: Path) -> None:
-    unknown = machine(
-        tmp_path,
-        topology=Topology(logical_cpus=4),
-        memory_free_bytes=None,
-        swap_used_bytes=None,
-        open_files=None,
-        sample=sample(steal_fraction=None),
-    )
-    assert disturbs(unknown) == []
 
 
 def test_the_worst_comes_first_and_a_summary_last(tmp_path: Path) -> None:

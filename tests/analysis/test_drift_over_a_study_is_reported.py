@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 from scaling.analysis.statistics.drift import OVER_BLOCK, OVER_TIME, drift
-from scaling.base.errors import UsageError
 from scaling.report.view import notes
 from tests.support.runs import with_speed
 from tests.support.studies import FakeStudy
@@ -43,26 +42,20 @@ def covers(found: pd.DataFrame, over_time: float, over_block: float) -> "pd.Seri
 
 
 @pytest.mark.parametrize(("over_time", "over_block"), [(0.0, 0.0), (-0.08, 0.08)])
-@pytest.mark.parametrize("blocks", [8, 20])
-def test_intervals_cover_what_there_is(over_time: float, over_block: float, blocks: int) -> None:
+def test_intervals_cover_what_there_is(over_time: float, over_block: float) -> None:
     found = [
-        drift(study(seed, blocks=blocks, over_time=over_time, over_block=over_block))
-        for seed in range(REPEATS)
+        drift(study(seed, over_time=over_time, over_block=over_block)) for seed in range(REPEATS)
     ]
     shares = np.mean([covers(each, over_time, over_block) for each in found], axis=0)
     assert (shares >= 0.80).all()  # 95 % of 30, less what chance takes: 3 standard errors and more
     middle = np.median([each.at[OVER_TIME, "point"] for each in found])
     assert middle == pytest.approx(np.expm1(over_time), abs=0.01)
-    if not over_time:
+    if over_time:
+        assert list(found[1]["word"]) == ["slower", "faster"]
+    else:
         assert np.mean([each["word"].isin(["faster", "slower"]).any() for each in found]) <= 0.1, (
             "noise alone is no drift"
         )
-
-
-@pytest.mark.parametrize(("change", "word"), [(0.08, "faster"), (-0.08, "slower")])
-def test_a_drift_is_found_and_reported_with_its_interval(change: float, word: str) -> None:
-    assert list(drift(study(1, over_time=change))["word"]) == [word, "none"]
-    assert list(drift(study(1, over_block=change))["word"]) == ["none", word]
 
 
 def test_below_six_blocks_all_is_inconclusive() -> None:
@@ -87,17 +80,10 @@ def test_a_machine_that_slows_down_is_reported_in_a_note() -> None:
     assert drift(study.runs).at[OVER_TIME, "point"] == pytest.approx(-0.14, abs=0.02)
 
 
-def test_several_studies_are_refused() -> None:
-    with pytest.raises(UsageError, match="2 studies"):
-        drift(pd.concat([study(1), study(2).assign(study="other")]))
-
-
 BLANKS: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
     "no run": lambda frame: frame.iloc[:0],
     "one run": lambda frame: frame.iloc[:1],
     "none valid": lambda frame: frame.assign(valid=False),
-    "no times": lambda frame: frame.assign(at=frame["at"].where(frame["block"] < 0)),
-    "no figures": lambda frame: frame.assign(throughput_per_s=np.nan),
     "nothing done": lambda frame: frame.assign(throughput_per_s=0.0),
     "one place only": lambda frame: frame.assign(position=0),
 }

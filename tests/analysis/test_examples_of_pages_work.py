@@ -12,8 +12,6 @@ import yaml
 import noxfile
 from scaling.builds.cpython import parse_build
 from scaling.cli import COMMANDS
-from scaling.cli.commands.ready import NEXT
-from scaling.study.app_options import FREE
 from scaling.study.file import read_study
 from tests.support.children import ROOT, measured
 from tests.support.cli import Command
@@ -95,14 +93,6 @@ def test_every_session_and_interpreter_is_there() -> None:
         assert wanted[:2] == ["python", "install"]
         for build in wanted[2:]:
             assert parse_build(build).name == build
-
-
-def test_the_workflow_that_guards_readiness_has_the_pythons_that_are_asked() -> None:
-    """What it runs is tried on a free-threaded build, where packages can be imported."""
-    (workflow,) = (each for each in workflows() if "scaling ready" in each)
-    assert len(workflow.splitlines()) <= 15
-    (installed,) = (words[3:] for words in commands(workflow) if words[0] == "uv")
-    assert set(installed) == {FREE, NEXT}
 
 
 def test_the_gates_of_workflows_pass_what_scales(tmp_path: Path, command: Command) -> None:

@@ -10,13 +10,9 @@ import numpy as np
 import pytest
 
 from scaling.analysis.table.time_terms import TERMS
-from scaling.analysis.tables.study import Study
 from scaling.base.console import new_console
 from scaling.base.errors import UsageError
 from scaling.report.explain import MOST_EXPLAINED, explain
-from scaling.report.files import LOSSES, TABLES, write_tables
-from scaling.report.page import page
-from scaling.report.view.plots import drawings
 from scaling.report.view.time import lost, terms_grids
 from tests.support.printing import printed_by
 from tests.support.studies import FakeStudy
@@ -32,7 +28,7 @@ def growing(arm: str, model: str, n: int) -> Terms:
 
 
 SMALL = FakeStudy(workers=(1, 2), blocks=6, ticks=2, terms=growing)
-LARGE = replace(SMALL, models=("threads", "processes"), workers=(1, 2, 64), cores=64, logical=64)
+LARGE = replace(SMALL, models=("threads", "processes"), workers=(1, 2, 16), cores=16, logical=16)
 
 
 @contextmanager
@@ -63,8 +59,8 @@ def test_the_terms_of_a_cell_add_up_to_what_it_loses() -> None:
 def test_what_a_study_is_about_and_loses_most_comes_first() -> None:
     text = explained(LARGE)
     first = lost(LARGE.study).iloc[0]
-    assert (first["model"], first["workers"]) == ("threads", 64)
-    assert text.index("64 threads on 3.14t do") < text.index("2 threads on 3.14t do")
+    assert (first["model"], first["workers"]) == ("threads", 16)
+    assert text.index("16 threads on 3.14t do") < text.index("2 threads on 3.14t do")
     assert "The largest part is user CPU" in " ".join(text.split())
     assert "sharing a process costs" in " ".join(text.split())
 
@@ -83,24 +79,6 @@ def test_more_workers_than_cpus_come_last_and_others_have_a_row() -> None:
     others = lines[next(at for at, line in enumerate(lines) if "Other cells" in line) :]
     assert not any("N = 8" in line for line in others)
     assert any("N = 8" in line for line in explained(study, details=True).splitlines())
-
-
-@pytest.mark.usefixtures("unrendered")
-def test_page_markdown_csv_and_plot_have_the_losses(tmp_path: Path) -> None:
-    study = Study.of(replace(LARGE.journal, path=LARGE.write(tmp_path)))
-    assert tmp_path / LOSSES in write_tables(study, tmp_path)
-    for text in (page(study), (tmp_path / TABLES).read_text()):
-        assert "Where the time goes" in text
-    (drawn,) = drawings(study, "losses")
-    assert "user CPU" in drawn.description
-
-
-@pytest.mark.usefixtures("unrendered")
-def test_without_readings_nothing_is_shown(tmp_path: Path) -> None:
-    study = FakeStudy(workers=(1, 2)).study
-    assert lost(study).empty
-    assert tmp_path / LOSSES not in write_tables(study, tmp_path)
-    assert "Where the time goes" not in page(study)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
-"""A finite run is measured from the release to the last finish, without a window; its tables have
-the time to finish, its latencies, and a workload's own figures with a unit that can be read.
+"""A finite run is measured from the release to the last finish, without a window; its cell has
+the time to finish, its latencies, and a workload's own figures.
 """
 
 import math
@@ -11,12 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scaling.analysis.table.run_fields import readable, unit_of
 from scaling.analysis.table.ticks import BUSY, COUNTED, FAIRNESS, FAULTS, LAG
 from scaling.analysis.tables.study import Study
 from scaling.journal.record import Latency, Record, RunLine, Ticks, WorkerRecord
-from scaling.report.csv import summary
-from scaling.report.page import tables_markdown
 from tests.support.columns_of import figures_of
 from tests.support.runs import RELEASED_NS, finite, with_
 from tests.support.studies import FakeStudy
@@ -112,12 +109,8 @@ def test_rounds_show_whether_the_rate_is_steady() -> None:
     assert slowing["fall"] < -0.2
     assert slowing["late_rise"] < 0
     assert math.isnan(figures([worker(1.0), worker(2.0)])["rise"])
-
-
-def test_finite_work_that_slows_down_is_no_suspect() -> None:
     frame = rows([in_rounds(*[1.0] * 8, *[1.5] * 8)])
-    assert frame["steadiness"].tolist() == ["slowing"]
-    assert frame["validity"].tolist() == ["valid"]
+    assert (frame["steadiness"][0], frame["validity"][0]) == ("slowing", "valid")
 
 
 def test_what_belongs_to_windows_is_blank() -> None:
@@ -128,12 +121,6 @@ def test_what_belongs_to_windows_is_blank() -> None:
         assert math.isnan(row[name])
     assert pd.isna(row["steadiness"])
     assert (row["validity"], row["reasons"]) == ("valid", ())
-
-
-def test_a_windowed_run_has_no_finish() -> None:
-    frame = FakeStudy(blocks=1).frame
-    assert frame["finish_s"].isna().all()
-    assert not frame["finite"].any()
 
 
 def test_an_early_finisher_is_no_idler_but_a_wide_gap_is_suspect() -> None:
@@ -151,25 +138,11 @@ def test_a_worker_that_did_nothing_at_all_is_idle() -> None:
     assert "no operation at all" in frame["details"][0][0]
 
 
-def test_who_only_serves_is_neither_idle_nor_unfair_nor_waited_for() -> None:
-    serving = worker(9.0, operations=0, serves=True)
-    frame = rows([worker(2.0), serving, worker(2.0)])
-    assert frame["validity"].tolist() == ["valid"]
-    assert frame["fairness"].tolist() == [pytest.approx(1)]
-    assert frame["finish_s"].tolist() == [pytest.approx(2.0)]
-
-
 def test_a_quota_is_compared_with_the_time_to_the_finish() -> None:
     held = {"disturbance__throttled_s": 0.05}
     short = rows([worker(1.0)], **held)
     assert short["reasons"].tolist() == [("throttled",)]
     assert rows([worker(60.0)], **held)["validity"].tolist() == ["valid"]
-
-
-def test_errors_are_judged_as_in_a_window() -> None:
-    frame = rows([worker(1.0, operations=999, errors=1)])
-    assert frame["reasons"].tolist() == [("worker-errors",)]
-    assert frame["validity"].tolist() == ["suspect"]
 
 
 def test_start_up_of_a_finite_run_has_no_warm_up_in_it() -> None:
@@ -195,9 +168,8 @@ def test_figures_are_consistent_whatever_workers_do(each: list[tuple[int, float,
     assert found["idle_workers"] == sum(count == 0 for count, *_ in rated)
 
 
-OUTCOMES = {"ok_total": 996.0, "http_error_total": 1.0, "client_error_total": 0.0}
 FIGURES_OF_ITS_OWN = {
-    **OUTCOMES,
+    "ok_total": 996.0,
     "timeout_total": 3.0,
     "littles_law_s": 0.21,
     "overhead_ns_per_op": 840.0,
@@ -236,66 +208,3 @@ def test_a_cell_has_the_time_to_finish_and_the_workload_s_own_figures() -> None:
     assert two["littles_law_s"][0] == pytest.approx(0.21)
     assert two["throughput_per_s"][0] == pytest.approx(2 * one["throughput_per_s"][0])
     assert STUDY.study.shown("overhead_ns_per_op").heading == "overhead ns/op"
-
-
-def test_windowed_work_has_no_such_figures() -> None:
-    plain = figures_at(FakeStudy(workers=(1, 2)).study, 2)
-    assert "lag_p50_s" in plain
-    assert not plain.keys() & {"finish_s", "latency_mean_s", "latency_p99_s"}
-
-
-def test_tables_and_csv_have_every_figure_with_its_unit() -> None:
-    rows = summary(STUDY.study)
-    assert rows["finish_s"].tolist() == pytest.approx([3, 3])
-    assert rows["finish_s_low"].tolist() == pytest.approx([2, 2])
-    assert rows["latency_p99_ms"].tolist() == pytest.approx([134.5, 134.5], rel=5e-3)
-    assert rows["own_littles_law_ms"].tolist() == pytest.approx([210, 210])
-    assert rows["own_overhead_ns_per_op"].tolist() == pytest.approx([840, 840])
-    assert rows["own_timeout_total"].tolist() == [3, 6]
-    text = tables_markdown(STUDY.study)
-    for heading in ("finish s", "mean latency ms", "Little's law ms", "client error"):
-        assert f"| {heading} |" in text, heading
-
-
-@pytest.mark.parametrize(
-    ("name", "what", "unit"),
-    [
-        ("settle_max_s", "settle max", "s"),
-        ("overhead_ns_per_op", "overhead", "ns/op"),
-        ("ns_per_task", "", "ns/task"),
-        ("littles_law_s", "Little's law", "s"),
-        ("http_error_total", "HTTP error", ""),
-        ("waited_total_s", "waited", "s"),
-        ("wakeups_per_s", "wakeups", "/s"),
-        ("held_bytes", "held", "B"),
-        ("depth", "depth", ""),
-        ("s", "", "s"),
-    ],
-)
-def test_a_name_is_read(name: str, what: str, unit: str) -> None:
-    assert (readable(name), unit_of(name)) == (what, unit)
-
-
-def test_a_figure_that_some_curves_lack_is_blank_there() -> None:
-    def held(run: RunLine) -> dict[str, float]:
-        return {"held_bytes": 2**21} if run.cell.arm == "3.14" else {}
-
-    change = finite(took_s, figures=held)
-    study = FakeStudy(arms=("3.14", "3.14t"), workers=(1,), change=change).study
-    assert summary(study)["own_held_mib"].tolist() == [2, pytest.approx(math.nan, nan_ok=True)]
-    assert "held MiB" in tables_markdown(study)
-
-
-def test_a_workload_s_figure_takes_no_other_s_place_and_an_invalid_run_is_in_none() -> None:
-    def change(run: RunLine) -> RunLine:
-        own = {"runs": 78.0, "depth": float(run.block)}
-        done = finite(took_s, figures=lambda _: own)(run)
-        return with_(done, disturbance__throttled_s=0.5) if run.block == 2 else done
-
-    study = FakeStudy(workers=(1,), change=change).study
-    (row,) = summary(study).to_dict("records")
-    assert row["runs"] == 2
-    assert row["own_runs"] == 78
-    found = figures_at(study, 1)
-    assert found["finish_s"][2] == 3
-    assert found["depth"][2] == 1

@@ -5,13 +5,11 @@ import sys
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 import scaling.run.execute as execute
 from scaling.builds.arms import parse_arm
 from scaling.builds.prepared_arm import PreparedArm
-from scaling.builds.settings.interpreter import NOT_IN_CPYTHON
-from scaling.journal.record import ParameterFacts, WorkloadFacts, decode_line, encode_line
+from scaling.journal.record import WorkloadFacts, decode_line, encode_line
 from scaling.run.child import Ending, Run
 from scaling.run.execute import Executor
 from scaling.run.load import GeneratorProgram
@@ -54,22 +52,6 @@ def test_a_large_one_is_warned_of_and_a_quick_look_offered() -> None:
     )
     assert list(reservations(naps(set=("nap.naps=999999",)))) == []
     assert list(reservations(naps(scale="1%"))) == ["scaled to 1 %"]
-
-
-def test_what_belongs_together_is_done_in_full_and_the_plan_says_so() -> None:
-    text = FINITE + "parameters.bed = [10, 5_000]\n"
-    beds = {**NAP.parameters, "bed": ParameterFacts(type="int", default=10, at_least=1)}
-    facts = replace(NAP, whole="bed", parameters=beds)
-    assert list(reservations(naps(text, facts, scale="0.1%"))) == [
-        "scaled to 0.1 %",
-        "nap: bed=5,000 is more than the 1,000 asked for; one whole bed is done",
-    ]
-    assert list(reservations(naps(text, facts, scale="1%"))) == ["scaled to 1 %"]
-
-
-def test_switches_that_change_nothing_are_listed_before_anything_is_run() -> None:
-    made = naps(arm=("3.14t", "3.14t+io-uring"), scale="1%")
-    assert list(reservations(made)) == ["scaled to 1 %", f"+io-uring: {NOT_IN_CPYTHON}."]
 
 
 # --- how long it may take -----------------------------------------------------------------------

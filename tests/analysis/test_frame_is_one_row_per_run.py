@@ -7,20 +7,18 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
 import scaling
-from scaling.analysis.table.columns import COLUMNS, EVERY, GROUPS, SHOWN, columns_markdown
-from scaling.analysis.table.groups import short_labels, slug
+from scaling.analysis.table.columns import COLUMNS, EVERY, GROUPS, SHOWN
+from scaling.analysis.table.groups import slug
 from scaling.analysis.table.run_fields import own_figures
-from scaling.journal.record import CeilingLine, Parameters, Record, RunLine, ThreadUse, WorkerRecord
-from scaling.report.csv import summary
+from scaling.journal.record import Record, ThreadUse, WorkerRecord
 from tests.support.columns_of import columns_of
 from tests.support.runs import NS, changing, of_workers, with_
-from tests.support.served_studies import FakeServedStudy, histogram
-from tests.support.studies import FakeStudy, Variants, write
+from tests.support.served_studies import FakeServedStudy
+from tests.support.studies import FakeStudy, write
 
 MADE = FakeStudy(loops=("asyncio", "uvloop"), workers=(1, 2), blocks=2)
 
@@ -61,12 +59,6 @@ def test_a_row_says_what_was_run_and_what_came_out() -> None:
     assert row["at"].tzinfo is not None
 
 
-def test_parameters_are_all_there_with_sorted_keys() -> None:
-    asked: Variants = {"echo": [{"tls": False, "connections": 8, "kind": "streams"}]}
-    (row,) = FakeStudy(variants=asked, workers=(1,), blocks=1).rows
-    assert row["parameters"] == '{"connections":8,"kind":"streams","tls":false}'
-
-
 def test_a_run_that_was_not_measured_has_a_row_without_figures() -> None:
     crash = changing(outcome="crashed", record=None, signal=11, stderr="boom\n")
     row = FakeStudy(workers=(1,), blocks=1, change=crash).row
@@ -83,39 +75,12 @@ def test_os_threads_are_counted_once_for_each_process(model: str, threads: int) 
     assert FakeStudy(models=(model,), workers=(2,), blocks=1).row["os_threads"] == threads
 
 
-def test_a_run_has_a_place_in_its_block() -> None:
-    blocks = MADE.frame.groupby("block")
-    assert [group["position"].tolist() for _, group in blocks] == [[0, 1, 2, 3]] * 2
-    assert MADE.frame["at"].is_monotonic_increasing
-
-
 def test_several_journals_make_one_frame_and_stay_separate(folder: Path, tmp_path: Path) -> None:
     other = write(FakeStudy(name="other", arms=("3.14",), blocks=1).lines, tmp_path / "b.jsonl")
     frame = scaling.load([folder, folder, other])
     assert frame["study"].value_counts().to_dict() == {"made": 8, "made #2": 8, "other": 3}
     assert list(frame.columns) == list(COLUMNS)
     assert str(frame["arm"].dtype) == "category"
-
-
-def test_a_journal_brings_its_study_and_its_ceilings(tmp_path: Path) -> None:
-    ceiling = CeilingLine(service="site", requests_per_s=9000.0)
-    found = replace(MADE, ceilings=[ceiling]).read(tmp_path)
-    assert found.study.arms["3.14t"].build == "3.14t"
-    assert (found.ceilings, found.notes) == ([ceiling], [])
-
-
-def test_a_label_has_the_parameters_that_vary_and_no_others() -> None:
-    variants = [{"payload_bytes": size, "tls": False} for size in (256, 1024)]
-    study = FakeStudy(variants={"echo": variants, "compute": [{"iterations": 1000}]}, blocks=1)
-    found = set(study.study.cells["name"])
-    assert found == {"echo · payload_bytes=256", "echo · payload_bytes=1024", "compute"}
-
-
-def test_labels_of_different_parameters_differ() -> None:
-    found = short_labels(
-        [("a", Parameters.of(each)) for each in ({"x": True}, {"x": 2}, {})], simulated=False
-    )
-    assert sorted(found.values()) == ["a", "a · x=2", "a · x=true"]
 
 
 def test_a_file_name_is_short_and_its_own() -> None:
@@ -130,20 +95,6 @@ SERVED = FakeServedStudy(
     configurations=[("3.14t", "threads")], workers=(2,), rates=(800.0,), blocks=1
 )
 """One run of a server."""
-
-
-def with_background(run: RunLine) -> RunLine:
-    return with_(run, load__background=histogram(np.repeat([0.02, 0.08], [2_950, 50])))
-
-
-def test_background_requests_have_columns_of_their_own() -> None:
-    alone, mixed = SERVED.row, replace(SERVED, change=with_background).row
-    assert np.isnan(alone["background_p50_s"])
-    assert np.isnan(alone["background_p99_s"])
-    assert mixed["background_p50_s"] == pytest.approx(0.02, rel=0.01)
-    assert mixed["background_p99_s"] == pytest.approx(0.08, rel=0.01)
-    for column in ("latencies", "latency_mean_s", "latency_p50_s", "latency_p99_s"):
-        assert mixed[column] == alone[column]
 
 
 @pytest.mark.parametrize(("model", "clocks"), [("threads", 1), ("processes", 2), ("forked", 2)])
@@ -181,34 +132,11 @@ def own(*figures: dict[str, float]) -> Record:
         (own({}), {}),
         (None, {}),
     ],
-    ids=["a name says how", "none is no zero", "a word within a word", "none", "no record"],
 )
 def test_a_workloads_own_figures_are_averaged_but_for_a_largest_and_a_total(
     record: Record | None, found: dict[str, float]
 ) -> None:
     assert own_figures(columns_of(record)) == [found]
-
-
-STUDY = FakeStudy(workers=(1, 2))
-
-
-def test_every_column_is_documented() -> None:
-    text = columns_markdown()
-    for name, column in COLUMNS.items():
-        unit, better = column.unit or "–", column.better or "–"
-        assert f"| `{name}` | {column.dtype} | {unit} | {better} |" in text
-        assert column.definition
-
-
-def test_a_measure_that_is_shown_is_in_tables_where_it_has_values() -> None:
-    frame, rows = STUDY.frame, summary(STUDY.study)
-    estimated = set(STUDY.study.estimates["measure"])
-    for name, column in SHOWN.items():
-        shown = column.shown
-        assert shown is not None
-        there = bool(frame[name].notna().any())
-        assert (shown.name in rows) == there, name
-        assert (name in estimated) == there, name
 
 
 def test_no_two_measures_take_the_same_place_or_name() -> None:

@@ -1,8 +1,6 @@
 """Every figure of a run follows from its ticks as its definition says."""
 
-import gc
 import math
-import weakref
 from typing import Any
 
 import numpy as np
@@ -10,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scaling.analysis.table.columns import COLUMNS
 from scaling.analysis.table.ticks import (
     BUSY,
     COUNTED,
@@ -81,12 +78,6 @@ def test_throughput_goes_by_the_ticks_own_times_not_by_the_schedule() -> None:
     assert found["throughput_per_s"] == pytest.approx(50)
     assert found["lag_max_s"] == pytest.approx(1)
     assert found["lag_p50_s"] == 0
-
-
-def test_a_tick_before_its_instant_is_early_and_not_negative_lag() -> None:
-    found = figures(worker(100, late_ns=-1_000_000))
-    assert found["early_max_s"] == pytest.approx(0.001)
-    assert found["lag_p50_s"] == found["lag_max_s"] == 0
 
 
 def stalling(rate: float, stall: range, **changes: Any) -> WorkerRecord:
@@ -200,19 +191,6 @@ def test_a_reading_that_is_missing_is_blank_alone(cpu_ns: list[int | None] | Non
     assert math.isnan(found["cpu_s_per_op"])
     assert math.isnan(found["minor_faults_per_op"])
     assert found["throughput_per_s"] == pytest.approx(100)
-
-
-def test_the_memory_of_a_batch_is_freed_without_the_garbage_collector() -> None:
-    """It is off while a journal is read."""
-    gc.disable()
-    try:
-        rows = columns_of(Record(schema=1, outcome="measured", workers=[worker(100)]))
-        assert all(len(rows[name]) for name in COLUMNS)
-        known = weakref.ref(rows)
-        del rows
-        assert known() is None
-    finally:
-        gc.enable()
 
 
 def test_runs_of_all_shapes_come_back_in_their_order() -> None:

@@ -4,9 +4,6 @@ import pytest
 
 from scaling.analysis.tables.study import Study
 from scaling.journal.record import RunLine, ServiceUse
-from scaling.report.csv import summary
-from scaling.report.page import tables_markdown
-from scaling.report.view.plots import drawings
 from tests.support.runs import with_
 from tests.support.served_studies import FakeServedStudy
 from tests.support.studies import FakeStudy
@@ -76,31 +73,3 @@ def test_the_parts_add_up_to_the_total(stack: str, around_s: float) -> None:
     total = per_request_s(study, stack, "stack")
     assert application is not None
     assert total == pytest.approx(application + around_s, rel=0.05)
-
-
-def test_tables_have_a_column_for_each_part() -> None:
-    rows = summary(STUDY.study)
-    parts = [
-        name
-        for name in map(str, rows)
-        if "cpu" in name and not name.endswith(("_low", "_high", "_n"))
-    ]
-    assert len(parts) == 5, "application, proxy, pooler, database, and all together"
-    text = tables_markdown(STUDY.study)
-    for stack in (LIGHT, HEAVY):
-        assert stack in text
-
-
-def test_the_plot_has_the_parts_of_each_stack_the_least_first() -> None:
-    (plot,) = drawings(STUDY.study, "cpu-by-part")
-    light, heavy = plot.description.index(LIGHT), plot.description.index(HEAVY)
-    assert light < heavy
-    for part in ("application", "proxy", "pooler", "database"):
-        assert part in plot.description[heavy:]
-    assert "proxy 2" not in plot.description[light:heavy]
-
-
-def test_a_study_without_stacks_has_nothing_of_it() -> None:
-    plain = FakeStudy(blocks=1).study
-    assert not list(drawings(plain, "cpu-by-part"))
-    assert not set(plain.estimates["measure"]) & {"proxy_cpu_s_per_op", "stack_cpu_s_per_op"}

@@ -5,7 +5,6 @@ controls fail; with 3 where the bound is open. Against an earlier study it shows
 import json
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -21,8 +20,6 @@ from scaling.cli.commands.gate import SHARE
 from scaling.journal.record import RunLine
 from scaling.report.gate import FAIL, OPEN, PASS, Bounds, gate, tolerated
 from scaling.study.questions import CPU, P99, THROUGHPUT
-from scaling.study.settle import scaled_to
-from tests.support.children import ROOT
 from tests.support.cli import Command
 from tests.support.runs import crashed
 from tests.support.served_studies import FakeAppStudy, FakeServedStudy
@@ -66,6 +63,9 @@ def told(tmp_path: Path) -> Told:
     return tell
 
 
+MADE = study()
+
+
 @pytest.mark.parametrize(
     ("bound", "code", "ends"),
     [
@@ -76,15 +76,12 @@ def told(tmp_path: Path) -> Told:
 )
 def test_what_is_proven_decides(told: Told, bound: float, code: int, ends: str) -> None:
     """0.9 is what was made."""
-    found, text = told(study(), min_efficiency=bound)
+    found, text = told(MADE, min_efficiency=bound)
     assert found == code
     assert "N = 2" in text  # the largest with a core each
     assert ends in text
-
-
-def test_what_is_open_passes_where_that_is_allowed(told: Told) -> None:
-    assert told(study(), min_efficiency=0.9, allow_open=True)[0] == PASS
-    assert told(study(), min_efficiency=0.95, allow_open=True)[0] == FAIL
+    open_passes = FAIL if code == FAIL else PASS
+    assert told(MADE, min_efficiency=bound, allow_open=True)[0] == open_passes
 
 
 def test_below_six_blocks_all_is_open(told: Told) -> None:
@@ -107,7 +104,7 @@ def test_what_is_open_names_a_command_that_would_decide(tmp_path: Path, told: To
 
 @pytest.mark.parametrize(("factor", "code"), [(0.8, FAIL), (0.95, OPEN), (1.2, PASS)])
 def test_a_regression_fails_where_it_is_proven(told: Told, factor: float, code: int) -> None:
-    found, text = told(study(factor, seed=2), against=study(), max_regression=0.05)
+    found, text = told(study(factor, seed=2), against=MADE, max_regression=0.05)
     assert found == code
     assert "throughput over OLD" in text
     assert "were not made side by side" in text
@@ -158,18 +155,6 @@ def test_a_void_study_fails_unless_that_is_allowed(told: Told) -> None:
     assert told(VOID, min_efficiency=0.4, allow_void=True)[0] == PASS
 
 
-def test_the_workflow_to_copy_fails_on_a_void_study(tmp_path: Path, command: Command) -> None:
-    workflow = (ROOT / "scaling" / "publishing.md").read_text(encoding="utf-8")
-    (asked,) = re.findall(r"- run: >\n((?: +\S.*\n)*? +scaling gate(?:.*\n)+?)```", workflow)
-    _, *arguments = asked.split()
-    for seed, name in enumerate(("before", "now")):
-        replace(VOID, loops=("uvloop",), seed=seed).write(tmp_path / "results" / name)
-    failed = command(*arguments)
-    assert failed.returncode == FAIL
-    assert re.search(r"RESULTS is void .*; OLD is void", " ".join(failed.stdout.split()))
-    assert "of 2 checks" in command(*arguments, "--allow-void").stdout
-
-
 # ------------------------------------------------------------------------------------ what changed
 
 
@@ -197,15 +182,6 @@ def test_what_changed_is_shown_without_a_bound(told: Told, tmp_path: Path) -> No
     assert max(map(len, text.splitlines())) <= 80
     rows = [line for line in summary.read_text().splitlines() if "% slower" in line]
     assert len(rows) == 2
-
-
-def test_an_application_is_compared_at_its_peak_and_at_its_rates() -> None:
-    found = across(app(1.3, seed=3).study, app().study)
-    of_threads = found[found["model"] == "threads"]
-    words = of_threads.groupby("measure")["word"].agg(set)
-    assert words[THROUGHPUT] == {"faster"}
-    assert words[P99] == {"shorter"}
-    assert (of_threads.loc[of_threads["measure"] == CPU, "rate"] > 0).any()
 
 
 def at_objective(speed: float, *rates: float, seed: int = 1) -> FakeStudy:
@@ -236,14 +212,6 @@ def test_two_bounds_on_the_same_side_prove_nothing(rates: tuple[float, ...], mea
     assert measure not in found
 
 
-def test_cells_that_only_one_of_two_studies_has_are_counted(told: Told) -> None:
-    one, both = study(), study(loops=("asyncio", "uvloop"))
-    _, text = told(both, against=one, max_regression=0.05)
-    assert "Not in OLD, and not compared with it: 3 cells." in text
-    _, text = told(one, against=both, max_regression=0.05)
-    assert "Only in OLD, and not compared: 3 cells." in text
-
-
 def test_the_cells_can_be_chosen(told: Told) -> None:
     old, new = (study(variants=TWO, seed=seed) for seed in (1, 2))
     asked = {"workload": ["compute"], "workers": [1, 4]}
@@ -253,11 +221,6 @@ def test_the_cells_can_be_chosen(told: Told) -> None:
     assert "echo" not in text
 
 
-def test_a_scaled_study_is_labelled(told: Told) -> None:
-    _, text = told(study(options={"scale": 0.01}), min_efficiency=0.8)
-    assert scaled_to({"scale": 0.01}) in text
-
-
 # --------------------------------------------------------------------------------------- bad usage
 
 
@@ -265,9 +228,7 @@ def test_a_scaled_study_is_labelled(told: Told) -> None:
     ("limits", "choice", "message"),
     [
         ({"min_efficiency": 0.8}, {"workload": ["scrape"]}, "which has echo"),
-        ({"min_efficiency": 0.8}, {"loop": ["asyncio", "uvloop"]}, "--loop uvloop: not in"),
         ({"min_efficiency": 0.8}, {"workers": [2, 3]}, "--at 3: not in this study, which has 1, 2"),
-        ({"min_efficiency": 0.8}, {"workers": [1]}, "efficiency is 1 at N = 1"),
         ({"max_loss": 0.05}, {}, "needs threads and processes"),
         ({"min_efficiency": 0.0}, {}, "can never fail"),
         ({"max_regression": 0.05}, {}, "needs a study to compare with"),
@@ -278,7 +239,7 @@ def test_bad_usage_is_an_error(
     told: Told, limits: dict[str, float], choice: Choice, message: str
 ) -> None:
     with pytest.raises(UsageError, match=message):
-        told(study(), choice, **limits)
+        told(MADE, choice, **limits)
 
 
 @pytest.mark.parametrize(

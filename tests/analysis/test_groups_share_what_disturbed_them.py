@@ -16,9 +16,8 @@ from scaling.journal.record import Disturbance
 from scaling.run.child import Child, Ending, Run
 from scaling.run.execute import Executor
 from scaling.run.load import GeneratorProgram
-from scaling.run.services import Services, ServiceUsage
+from scaling.run.services import Services
 from scaling.study.plan.cells import Plan
-from scaling.study.plan.order import PlannedRun
 from tests.support.descriptions import ECHO
 from tests.support.plans import planned
 from tests.support.refusing import failing
@@ -102,23 +101,3 @@ def test_who_is_first_is_drawn_anew_for_each_group_of_each_block_and_attempt(
         executor.together(runs)
     assert drawn[-1] == drawn[0]  # it is that of the study's seed
     assert len({*drawn}) == 4
-
-
-def test_a_group_that_is_done_again_has_nothing_of_the_first_time(
-    plan: Plan, executor: Executor, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    used: list[object] = []
-
-    def run(_: Executor, _run: PlannedRun, usage: ServiceUsage, **__: bool) -> Run:
-        used.append(usage)
-        return Run(Child("", {}), {})
-
-    def twice(jobs: Jobs, window_s: float, source: random.Random) -> tuple[list[None], Disturbance]:
-        in_turn(jobs, window_s, source)
-        return in_turn(jobs, window_s, source)
-
-    monkeypatch.setattr(Executor, "_run", run)
-    monkeypatch.setattr("scaling.run.execute.in_turn", twice)
-    first, *_ = plan.together(plan.runs)
-    assert len(executor.together(first)) == len(first)
-    assert len({*map(id, used)}) == 2 * len(first)

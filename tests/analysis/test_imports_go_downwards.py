@@ -11,8 +11,6 @@ import pytest
 
 from tests.support.children import ROOT
 
-pytestmark = pytest.mark.slow
-
 LINT_IMPORTS = Path(sys.executable).with_name("lint-imports")
 
 DOWNWARDS = "Imports go downwards BROKEN"
@@ -69,6 +67,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> str:
     return done.stdout
 
 
+@pytest.mark.thorough
 def test_every_import_that_breaks_a_contract_is_found(said: str) -> None:
     """That none is broken as things are is found by the lint session."""
     assert [contract for contract in PLANTED if contract not in said] == []
@@ -77,13 +76,11 @@ def test_every_import_that_breaks_a_contract_is_found(said: str) -> None:
     assert [name for name in names if name not in said and name not in of_circles] == []
     for package in ("scaling.report", "scaling.builds"):
         assert f"No cycles are allowed in {package}." in said
-
-
-def test_a_new_package_needs_a_layer(said: str) -> None:
-    assert "beside" in said
+    assert "beside" in said  # a new package needs a layer
     assert "inside" in said.replace("Imports inside", "")
 
 
+@pytest.mark.slow
 def test_no_file_imports_itself_through_others() -> None:
     """Not for its types alone, either; graphlib raises an error that names the circle."""
     graph = grimp.build_graph("scaling", "workers", cache_dir=None)

@@ -93,15 +93,6 @@ def test_ways_are_tried_in_order_until_one_gives_all() -> None:
     assert [(name, one.origin) for name, one in result.items()] == [("3.14t", "uv"), ("3.14", "uv")]
 
 
-def test_versions_are_got_one_by_one() -> None:
-    asked: list[str] = []
-    providers = {"found": way(asked, "found", [*pair("3.14.7"), interpreter("3.13", "3.13.5")])}
-    assert list(ensure(["3.14", "3.13", "3.14t"], say=say_nothing, providers=providers)) == [
-        "3.14", "3.13", "3.14t",
-    ]  # fmt: skip
-    assert asked == ["found 3.14 3.14t", "found 3.13"]
-
-
 def test_what_cannot_be_had_is_explained_way_by_way() -> None:
     providers = {
         "found": way([], "found", ScalingError("nothing here")),
@@ -134,16 +125,6 @@ def test_a_way_can_be_chosen_and_a_wrong_setting_stops_at_once(
     monkeypatch.setenv("SCALING_INTERPRETERS", "conda")
     with pytest.raises(UsageError, match="any of found, built, got 'conda'"):
         ensure(["3.14"], say=say_nothing, providers=providers)
-
-
-def test_an_old_free_threaded_one_is_warned_of_once_and_a_sound_one_is_not() -> None:
-    said: list[str] = []
-    for version in ("3.14.7", "3.14.10", "3.14.6", "3.14.6"):
-        providers = {"found": way([], "found", pair(version))}
-        ensure(["3.14", "3.14t"], say=said.append, providers=providers)
-    (line,) = said
-    assert "3.14.6" in line
-    assert "153809" in line
 
 
 def test_versions_are_built_from_source_where_they_can_be() -> None:

@@ -1,7 +1,5 @@
 """What the journal holds is measured; what the plan holds besides is still to do, and only that."""
 
-import gc
-import random
 from collections import Counter
 from pathlib import Path
 
@@ -10,21 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scaling.journal.record import Cell, RunLine
-from scaling.run.session import Done, InterruptedStudyError, Replay, drive
+from scaling.run.session import Done, InterruptedStudyError, Replay
 from scaling.study.plan.cells import Plan
 from scaling.study.plan.order import PlannedRun, Slot, one_block
 from tests.support.driving import (
     Pretended,
-    Told,
-    believes,
     doubts,
     driven,
     keys,
-    opened,
     small_plan,
 )
 from tests.support.runs import with_
-from tests.support.studies import FakeStudy
 
 CELLS = [
     Cell(workload="echo", loop="asyncio", arm="3.14t", model="threads", workers=n)
@@ -82,36 +76,3 @@ def test_a_record_is_on_disk_before_the_next_run_starts(plan: Plan, tmp_path: Pa
 
     driven(plan, tmp_path, Looking())
     assert lines_seen == list(range(1, len(plan.runs) + 1))
-
-
-def test_failed_runs_are_reported_and_do_not_stop_the_study(plan: Plan, tmp_path: Path) -> None:
-    runs, told = driven(plan, tmp_path)
-    assert told.figures == ["crashed: ended by signal 11"] * len(plan.runs)
-    assert set(runs.attempts) == {1}
-    assert told.notes == []
-    assert told.ended
-
-
-def test_a_driver_keeps_no_run_that_it_has_measured(plan: Plan, tmp_path: Path) -> None:
-    """Its memory would grow with the study, beside what it measures."""
-
-    def alive() -> int:
-        return sum(isinstance(each, RunLine) for each in gc.get_objects())
-
-    class Measured(Pretended):
-        """Returns whole records, and looks at how many there are in the end."""
-
-        alive = 0
-
-        def line(self, run: PlannedRun) -> RunLine:
-            place = {"block": run.block, "position": run.position}
-            line = FakeStudy().run(run.cell, random.Random(1), **place)
-            if run.block == 1:  # the last one
-                self.alive = max(self.alive, alive())
-            return line
-
-    runs, before = Measured(), alive()
-    with opened(tmp_path / "journal.jsonl") as journal:
-        drive(plan, journal, runs.together, believes, Told())
-        assert len(journal.runs) == len(runs.done) == len(plan.runs)
-    assert 1 <= runs.alive - before <= 2  # the one just measured, and one that is read again

@@ -168,6 +168,7 @@ LOST: list[tuple[Change, str]] = [
     (forks, "worker 0 had a process of its own"),
     (pinned([0, 1]), "worker 1 was on CPUs [0, 1], pinned to [1]"),
     (pinned(None), "worker 1 did not report which CPUs it was on"),
+    (changing(record__process__hash_seed="random"), "random, the study asks for 1000003"),
 ]
 """All are of `settings-lost`."""
 
@@ -199,6 +200,7 @@ INVALID: list[tuple[str, Change, str]] = [
         "moved -500 ms against the monotonic one",
     ),
     ("clock-stepped", changing(disturbance__clock_step_s=3600.0), "the machine slept"),
+    ("clock-stepped", changing(disturbance__clock_step_s=0.0066), "moved +7 ms"),
     ("garbled", changing_ticks(lambda _: Ticks()), "do not fit together"),
     ("garbled", changing(outcome="garbled", **NO_RECORD), "exit code 0"),
     ("failed", changing(outcome="failed", record=GAVE_UP), "setup: OSError: no such host"),
@@ -293,9 +295,7 @@ QUIET: dict[str, Change] = {
     "counters that lag by some pages": changing(
         memory__rss_bytes=round(95.5 * MIB), memory__pss_bytes=96 * MIB
     ),
-    "no RSS": changing(memory__rss_bytes=None, memory__pss_bytes=96 * MIB),
     "a service with time to spare": changing(services={"site": ServiceUse(busy_fraction=0.7)}),
-    "a service of no known load": changing(services={"site": ServiceUse(busy_fraction=None)}),
     "no readings of the machine": changing(
         disturbance__steal_fraction=None,
         disturbance__throttled_s=None,
@@ -304,8 +304,6 @@ QUIET: dict[str, Change] = {
     # NTP may move a clock by 500 µs a second; these runs took 3 s.
     "a clock that is slewed": changing(disturbance__clock_step_s=0.0064),
     "workers where they were pinned": pinned([1]),
-    "the seed of its block": changing(block=1, record__process__hash_seed="1000004"),
-    "a runtime that reports no seed": changing(record__process__hash_seed=None),
 }
 
 
@@ -350,10 +348,6 @@ def test_a_thread_that_waits_for_the_gil_in_a_common_slice_is_not_idle(
     assert ("not-all-busy" in row["reasons"]) is is_idle
 
 
-def test_a_clock_that_is_moved_by_more_than_slewing_has_stepped() -> None:
-    assert judged(changing(disturbance__clock_step_s=0.0066))[0]["reasons"] == ("clock-stepped",)
-
-
 def test_others_may_work_on_cores_that_the_workers_do_not_need() -> None:
     study = FakeStudy(workers=(1, 8), cores=8, logical=8, blocks=1)
     rows = judged(changing(disturbance__other_cpu_fraction=0.4), study)
@@ -376,7 +370,6 @@ def test_others_are_not_judged_where_some_cpus_are_not_ours(
     [
         ("weak", 8, 2, ()),
         ("weak", 7, 2, ("worker 1 had 7 in flight, its share is 8",)),
-        ("strong", 8, 2, ()),
         ("strong", 9, 2, ("worker 1 had 9 in flight, its share is 8",)),
         ("strong", 8, 1, ("worker 0 had 8 in flight, its share is 16",)),
     ],
@@ -398,9 +391,3 @@ def test_a_worker_with_another_share_of_the_work_makes_a_run_invalid(
     )
     (row,) = [each for each in study.rows if each["workers"] == workers]
     assert row["details"] == details
-
-
-@pytest.mark.parametrize("seed", ["random", "1000004"])
-def test_a_process_that_hashes_otherwise_makes_a_run_invalid(seed: str) -> None:
-    (row,) = judged(changing(record__process__hash_seed=seed))
-    assert row["details"] == (f"hash seed: {seed}, the study asks for 1000003",)

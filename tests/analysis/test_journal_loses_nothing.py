@@ -2,8 +2,6 @@
 
 import errno
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,7 +16,6 @@ from scaling.journal.reading import read_lines
 from scaling.journal.record import Line, RunLine, SetAsideLine, StudyLine, decode_line, encode_line
 from tests.faults.checks import After, checked
 from tests.faults.journal import SYNCED, killed
-from tests.support.children import environment
 from tests.support.refusing import failing
 from tests.support.studies import FakeStudy
 
@@ -46,14 +43,6 @@ def test_replay_gives_what_was_appended(path: Path) -> None:
     write(path, *LINES)
     assert replayed(path) == (HEAD, RUNS)
     assert path.read_bytes() == b"".join(encode_line(line) for line in LINES)
-
-
-def test_writer_sees_at_once_what_it_appended(path: Path) -> None:
-    with JournalFile(path) as opened:
-        assert (opened.head, list(opened.runs)) == (None, [])
-        for line in LINES:
-            opened.append(line)
-        assert (opened.head, list(opened.runs)) == (HEAD, RUNS)
 
 
 def test_record_is_kept_as_the_child_printed_it(path: Path) -> None:
@@ -140,8 +129,14 @@ def test_a_study_begins_in_a_folder_with_a_torn_first_line(path: Path) -> None:
 
 @pytest.mark.parametrize(
     "damage",
-    [b"rubbish", b"", b"\x00" * 50, b'"\xff\xfe"', b"[" * 100_000, b'{"kind":"run"}', b"7"],
-    ids=["text", "empty", "zeros", "no-unicode", "deep", "half-a-run", "number"],
+    [
+        b"rubbish",
+        b"",
+        b"\x00" * 50,
+        b"[" * 100_000,
+        b'{"kind":"run"}',
+        b'{"kind":"omen","of":"rain"}',
+    ],
 )
 def test_damage_in_the_middle_costs_its_own_line(path: Path, damage: bytes) -> None:
     lines = [encode_line(line) for line in LINES]
@@ -149,14 +144,6 @@ def test_damage_in_the_middle_costs_its_own_line(path: Path, damage: bytes) -> N
     before = path.read_bytes()
     assert replayed(path) == (HEAD, RUNS)
     assert path.read_bytes() == before  # raw is sacred
-
-
-def test_lines_of_unknown_kinds_are_passed_over(path: Path) -> None:
-    write(path, HEAD)
-    with path.open("ab") as file:
-        file.write(b'{"kind":"omen","schema":1,"of":"rain"}\n')
-    write(path, *RUNS)
-    assert replayed(path) == (HEAD, RUNS)
 
 
 def test_each_line_is_one_write_and_on_disk(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,17 +191,6 @@ def test_full_disk_is_an_error_and_costs_only_the_line(
     assert replayed(path) == (HEAD, RUNS[:2])
     write(path, *LINES[3:])
     assert replayed(path) == (HEAD, RUNS)
-
-
-def test_a_journal_that_cannot_be_written_again_is_named_in_a_line(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("scaling.journal.file.saved_again", full)
-    with JournalFile(path) as opened:
-        opened.append(HEAD)
-        path.unlink()
-        with pytest.raises(ScalingError, match=r"cannot be written again \(.*\): what it had is"):
-            opened.append(RUNS[0])
 
 
 def replace_it(path: Path) -> None:
@@ -267,26 +243,10 @@ def test_what_is_looked_at_after_a_fault_finds_harm(path: Path) -> None:
     write(path, *LINES, RUNS[0])
     (path.parent / "tmp").mkdir()
     (path.parent / "tmp" / "left").touch()
-    unknown = (9, RUNS[0].cell, 1) if isinstance(RUNS[0], RunLine) else None
-    assert unknown
+    assert isinstance(RUNS[0], RunLine)
+    unknown = (9, RUNS[0].cell, 1)
     after = After(path.parent, [unknown], (FILE_NAME, "tmp"), "Traceback …", "exit code 1")
     found = checked(after, started=False)
     assert {name: len(each) for name, each in found.items()} == dict.fromkeys(
         ("failed", "traceback", "lost", "doubled", "files"), 1
     )
-    path.write_bytes(b"no journal\n")
-    assert "not readable" in checked(after, started=False)["lost"][0]
-
-
-@pytest.mark.slow
-def test_a_process_that_is_left_after_a_fault_is_named_and_ended() -> None:
-    code = """if True:
-        import pathlib, subprocess, sys
-        from tests.faults import checks
-        checks.GRACE_S = 0.0
-        left = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
-        for _ in range(2):
-            print(len(checks.processes(checks.After(pathlib.Path()))), end=" ")
-    """
-    said = subprocess.check_output([sys.executable, "-c", code], env=environment(), text=True)
-    assert said == "1 0 "

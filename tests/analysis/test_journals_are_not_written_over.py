@@ -1,7 +1,6 @@
 """Nothing is written over a journal, by whatever name or link it is reached."""
 
 import gzip
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -97,13 +96,11 @@ def test_a_file_of_a_study_that_is_a_link_to_it_is_not_written(to: str, results:
     assert itself(results).read_bytes() == before
 
 
-@pytest.mark.parametrize(
-    "content", [b"", b"{}", b"\x1f\x8b", b"PAR1\x00\xff", b"study,arm\n", b"["]
-)
-def test_any_other_file_is_none(content: bytes, tmp_path: Path) -> None:
+def test_any_other_file_is_none(tmp_path: Path) -> None:
     file = tmp_path / "file"
-    file.write_bytes(content)
-    assert not holds_journal(file)
+    for content in (b"", b"{}", b"\x1f\x8b", b"PAR1\x00\xff", b"study,arm\n", b"["):
+        file.write_bytes(content)
+        assert not holds_journal(file)
     assert not holds_journal(tmp_path / "nothing")
 
 
@@ -122,32 +119,6 @@ def test_a_file_that_cannot_be_finished_leaves_the_old_one(
             export(results, ["csv"], None, QUIET)
     assert old.read_text() == "old"
     assert sorted(each.name for each in results.iterdir()) == ["journal.jsonl", "runs.csv"]
-
-
-def test_a_file_that_cannot_be_begun_is_called_by_its_own_name(results: Path) -> None:
-    with pytest.raises(ScalingError) as caught:
-        export(results, ["csv"], Path("/proc"), QUIET)
-    assert str(caught.value).startswith("/proc/runs.csv cannot be written (")
-
-
-def test_a_link_stays_a_link(results: Path, tmp_path: Path) -> None:
-    (tmp_path / "real.csv").write_text("old")
-    (tmp_path / "runs.csv").symlink_to(tmp_path / "real.csv")
-    export(results, ["csv"], tmp_path, QUIET)
-    assert (tmp_path / "runs.csv").is_symlink()
-    assert (tmp_path / "real.csv").read_text().startswith("study,")
-
-
-def test_a_pipe_is_written_to(results: Path, tmp_path: Path) -> None:
-    pipe = tmp_path / "bencher.json"
-    os.mkfifo(pipe)
-    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-    try:
-        export(results, ["bencher"], tmp_path, QUIET)
-        assert os.read(reader, 1 << 16).decode().startswith("{")
-        assert pipe.is_fifo()
-    finally:
-        os.close(reader)
 
 
 def test_they_are_beside_the_journal_unless_a_folder_is_named(

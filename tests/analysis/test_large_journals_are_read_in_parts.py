@@ -13,7 +13,6 @@ import pytest
 
 from scaling.analysis.table import load
 from scaling.analysis.table.load import read_journal
-from scaling.base.errors import UsageError
 from scaling.journal.file import FILE_NAME
 from scaling.journal.reading import read_lines
 from scaling.journal.record import CeilingLine, RunLine, encode_line
@@ -95,16 +94,6 @@ def test_processes_read_what_one_reads(path: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_fault_in_a_later_part_is_told_as_ever(path: Path, tmp_path: Path) -> None:
-    with path.open("ab") as file:
-        file.write(encode_line(LINES[0]))
-    done = read_by_three(path, tmp_path / "kept")
-    with pytest.raises(UsageError, match="a second study begins at line") as told:
-        read_journal(path)
-    assert done.stderr.strip() == str(told.value)
-
-
-@pytest.mark.slow
 def test_a_process_that_is_killed_is_told_in_a_line(path: Path, tmp_path: Path) -> None:
     killed = """
 import os, signal
@@ -135,7 +124,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # tests may run where 
 
 def slowly(file, part):
     if part.start == 0:
-        time.sleep(1)  # the others have begun
+        time.sleep(0.3)  # the others have begun
         os.killpg(0, signal.SIGINT)
     time.sleep(60)
 

@@ -4,10 +4,7 @@ import math
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-import pytest
-
-from scaling.analysis.laws import law_of, laws
+from scaling.analysis.laws import laws
 from scaling.journal.record import RunLine
 from scaling.report.view.tables import LAWS
 from tests.support.runs import changing, throttled
@@ -64,33 +61,3 @@ def test_a_block_that_lacks_a_run_does_not_count() -> None:
 
     found = parameters_of(replace(STUDY, change=without_one))
     assert found["alpha"]["n"] == 7
-
-
-def test_intervals_of_amdahls_law_cover_those_of_both() -> None:
-    """The data do not prove that beta is 0."""
-    rng, ns = np.random.default_rng(1), np.array([1.0, 2, 3, 4, 6, 8])
-    true = ns / (1 + SERIAL * (ns - 1))
-    name, found = law_of(ns, true * (1 + 0.05 * rng.standard_normal((8, len(ns)))))
-    assert name == "Amdahl"
-    alpha = found.loc["alpha"]
-    assert alpha["low"] < alpha["point"] < alpha["high"]
-
-
-def test_no_parameters_where_no_block_can_be_fitted(monkeypatch: pytest.MonkeyPatch) -> None:
-    def endless(*_: object) -> object:
-        raise RuntimeError
-
-    monkeypatch.setattr("scipy.optimize.curve_fit", endless)
-    name, found = law_of(np.arange(1.0, 7), np.ones((3, 6)))
-    assert name == "Amdahl"
-    assert found.empty
-
-
-def test_a_row_of_the_table_has_every_parameter_with_its_interval() -> None:
-    (grid,) = LAWS.grids(STUDY.study)
-    (row,) = grid.rows
-    alpha = row[[heading.name for heading in grid.headings].index("alpha")]
-    assert alpha.text.startswith("0.05")
-    assert "–" in alpha.beside
-    assert "1–8" in grid.title
-    assert "cores" in grid.title

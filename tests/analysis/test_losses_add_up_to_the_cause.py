@@ -8,7 +8,6 @@ import pytest
 
 from scaling.analysis.table.time_terms import BLOCKED, IDLE, TERMS, WHOLE
 from scaling.analysis.tables.derived import (
-    EFFICIENCY,
     FACTOR,
     LOSS,
     MACHINE,
@@ -17,7 +16,6 @@ from scaling.analysis.tables.derived import (
     merged,
 )
 from scaling.analysis.tables.study import Study
-from scaling.report.csv import losses
 from scaling.report.view.time import largest_loss, lost, record, sentences
 from tests.support.served_studies import FakeServedStudy
 from tests.support.studies import FakeStudy, one
@@ -25,7 +23,6 @@ from tests.support.terms import IDEAL, Terms, TermsOf, plus
 
 TWO = FakeStudy(workers=(1, 2), blocks=8, aa_pairs=True, ticks=2)
 BOTH = FakeStudy(models=("threads", "processes"), workers=(1, 2), blocks=8, ticks=2)
-NS = 1e-9
 
 
 def losing(**more: float) -> TermsOf:
@@ -83,13 +80,6 @@ def test_factors_multiply_in_every_block_whatever_the_terms() -> None:
     many[:, 5] = few[::-1, 5]  # the same sum of other terms
     product = np.exp(log_factors(few, many)).prod(axis=0)
     assert product == pytest.approx(few.sum(axis=0) / many.sum(axis=0), rel=1e-12)
-
-
-def test_the_efficiency_is_that_of_throughput() -> None:
-    study = replace(TWO, terms=losing(user=5_000.0), terms_noise=0.0).study
-    own = one(study.estimates, measure=FACTOR.format(WHOLE.name), workers=2, twin=False)
-    usual = one(study.estimates, measure=EFFICIENCY, workers=2, twin=False)
-    assert own["point"] == pytest.approx(usual["point"], rel=1e-9)
 
 
 def test_the_sentence_names_the_largest_with_its_cause() -> None:
@@ -176,24 +166,3 @@ def test_in_an_open_loop_there_is_no_efficiency() -> None:
     assert points(study, place, FACTOR) == {}
     assert "throughput is the schedule's" in said(study, place)
     assert record(study, found)["factors"]["efficiency"] is None
-
-
-def test_a_cell_without_readings_has_no_losses() -> None:
-    study = replace(
-        FakeStudy(arms=("3.14t", "3.14"), workers=(1, 2), ticks=2),
-        terms=lambda arm, model, n: {} if arm == "3.14" else IDEAL,
-    ).study
-    assert list(lost(study)["arm"]) == ["3.14t"]
-
-
-def test_the_csv_file_has_the_same_figures() -> None:
-    study = FakeStudy(blocks=7, ticks=2, terms=losing(system=4_000.0)).study
-    rows = losses(study).set_index(["workers", "term"])
-    cells = lost(study)
-    assert list(cells["largest"]) == ["system CPU"] * len(cells)
-    for each in cells.to_dict("records"):
-        own = rows.loc[each["workers"]]
-        loss_ns = {name: point / NS for name, point in points(study, each["place"]).items()}
-        assert own["loss_ns"].drop("all").to_dict() == pytest.approx(loss_ns)
-        factors = points(study, each["place"], FACTOR)
-        assert own["factor"].drop("all").to_dict() == pytest.approx(factors)
