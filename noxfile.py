@@ -12,7 +12,6 @@ import fnmatch
 import os
 import shlex
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -52,8 +51,6 @@ PER_CORE = 2
 WITH_BYTECODE = {"PYTHONDONTWRITEBYTECODE": ""}
 """Each process would compile all that it imports: pytest its tests, and a hundred of ours."""
 MARK = "pytest.mark.measures"
-SKIPPED = "SCALING_SKIPPED"
-"""The variable with the file to which each run of the tests adds what it skipped."""
 
 
 def say(line: str) -> None:
@@ -137,18 +134,14 @@ for version in for_nox.VERSIONS:
     nox.session(name=f"scale-{version}", python=False, default=False)(scale(version))
 
 
-def run_all(
-    session: nox.Session,
-    commands: Mapping[str, Sequence[str]],
-    variables: Mapping[str, str] | None = None,
-) -> None:
+def run_all(session: nox.Session, commands: Mapping[str, Sequence[str]]) -> None:
     """Run all `commands`, also after one fails; print how long each took and which failed."""
     failed = []
     took_s = {}
     for name, command in commands.items():
         began = time.monotonic()
         try:
-            session.run(*command, env={**WITH_BYTECODE, **(variables or {})}, external=True)
+            session.run(*command, env=WITH_BYTECODE, external=True)
         except nox.command.CommandFailed:
             failed.append(name)
         took_s[name] = time.monotonic() - began
@@ -305,14 +298,7 @@ def run_tests(session: nox.Session, builds: Sequence[str]) -> None:
         commands = tests("tests", lambda _: session.posargs)
     else:
         commands = tests("tests", beside_others) | tests("tests that measure", alone)
-    with tempfile.TemporaryDirectory() as folder:
-        skipped = Path(folder, "skipped")
-        try:
-            run_all(session, commands, {SKIPPED: str(skipped)})
-        finally:
-            if skipped.exists():
-                summary = (pythons[builds[0]], "-m", "tests.support.programs", str(skipped))
-                session.run(*summary, external=True)
+    run_all(session, commands)
 
 
 def beside_others(build: str) -> list[str]:

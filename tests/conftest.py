@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 import textwrap
-from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -36,7 +35,11 @@ ALL_OF_OTHER_BUILD = re.compile(rf"^pytestmark = (\[[^\]]*|.*)\b{OF_OTHER_BUILD}
 
 # How long an example takes depends on the machine; no test asserts it.
 settings.register_profile(
-    "untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+    "untimed",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=True,
+    max_examples=50,
 )
 settings.load_profile("untimed")
 
@@ -59,11 +62,13 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Tests that are of the other build are left out, and slow ones come first: else cores are idle
-    in the end, while the last of these go on.
+    """Tests that are of the other build are left out, and slow files come first: else cores are
+    idle in the end, while the last of these go on.
 
-    xdist gives each process a part of the list, so each part begins with slow ones. Those of a
-    published study, or of a file, stay together: the same process reads the journal once.
+    xdist gives each process an equal part of the list, which begins with slow files. Tests of a
+    published study, or of a file, stay together: the same process reads the journal, or makes what
+    the file needs, once. Every other part begins with the workers' tests, which wait half of the
+    time, so that cores are busy meanwhile with those that compute.
     """
     here, elsewhere = (
         [each for each in items if bool(each.get_closest_marker(OF_OTHER_BUILD)) is is_left_out]
@@ -72,40 +77,38 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if nowhere := [each.nodeid for each in elsewhere if is_of_no_build(each.path, names_of(each))]:
         raise pytest.UsageError(f"no build runs {', '.join(nowhere)}")
     config.hook.pytest_deselected(items=elsewhere)
-    items[:] = here
-    items.sort(key=_place)
-    together = [list(group) for _, group in groupby(items, _place)]
-    parts = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-    items[:] = [item for part in range(parts) for group in together[part::parts] for item in group]
+    groups: dict[str, list[pytest.Item]] = {}
+    for each in here:
+        groups.setdefault(_place(each), []).append(each)
+    slow, quick = (
+        [groups[place] for place in sorted(groups) if _is_slow(place, groups[place]) is is_slow]
+        for is_slow in (True, False)
+    )
+    count = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    parts = [slow[at::count][:: -1 if at % 2 else 1] for at in range(count)]
+    for group in sorted(quick, key=len, reverse=True):
+        min(parts, key=lambda part: sum(map(len, part))).append(group)
+    items[:] = [item for part in parts for group in part for item in group]
 
 
 def names_of(item: pytest.Item) -> set[str]:
     return {mark.name for mark in item.iter_markers()}
 
 
-def _place(item: pytest.Item) -> tuple[bool, str]:
+def _place(item: pytest.Item) -> str:
+    """The published study that a test reads, or its file."""
     parameters = getattr(item, "callspec", None)
-    published = str(parameters.params.get("folder", "")) if parameters else ""
-    is_quick = not (published or item.get_closest_marker("slow"))
-    return is_quick, published or str(item.path)
+    return str((parameters and parameters.params.get("folder")) or item.path)
+
+
+def _is_slow(place: str, group: list[pytest.Item]) -> bool:
+    return not place.endswith(".py") or any(each.get_closest_marker("slow") for each in group)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """A test whose program is missing is skipped before anything is made for it."""
     programs.require(item)
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say what was skipped for lack of a program; of several runs, after the last of them."""
-    if hasattr(terminalreporter.config, "workerinput"):
-        return  # one of several processes: the first of them has all reports
-    skipped = programs.missed(terminalreporter.stats.get("skipped", []))
-    if skipped and (file := os.environ.get(programs.COLLECTED)):
-        with Path(file).open("a", encoding="utf-8") as opened:
-            opened.writelines(f"{names}\n" for names in skipped)
-    else:
-        terminalreporter.write("".join(f"{line}\n" for line in programs.summary(skipped)))
 
 
 @pytest.fixture(autouse=True)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.benchmarks.stall import TARGET, Stalls
+from tests.benchmarks.stall import TARGET, Stalls, read
 from tests.support.children import ROOT
 from workers.services.load.tally import BEYOND
 
@@ -12,7 +12,7 @@ SHARES = (0.5, 0.9, 0.95, 0.99, 0.999)
 
 @pytest.fixture(scope="module")
 def stalls() -> Stalls:
-    return Stalls.read(ROOT / "results" / "published" / "stall")
+    return read(ROOT / "results" / "published" / "stall")
 
 
 def test_the_open_loop_is_what_was_predicted(stalls: Stalls) -> None:

@@ -172,7 +172,7 @@ def test_its_file_states_what_it_repeats_what_not_and_the_cost(study: str) -> No
     text = (resources.files("scaling.study") / "builtin" / f"{study}.toml").read_text("utf-8")
     comment = text.partition("\npreset")[0].splitlines()
     assert all(line.startswith("#") for line in comment)
-    assert SOURCES[study] in listed()[0]
+    assert SOURCES[study] in listed().sources
     assert SOURCES[study] in " ".join(comment)
     for said in ("Not repeated", "Cost on 2 cores", "--scale"):
         assert said in " ".join(comment)

@@ -46,7 +46,7 @@ def test_what_a_machine_lacks_fails_a_test_where_it_is_required(
     monkeypatch.setattr(programs, "why_not", lambda _: "not here")
     monkeypatch.setenv(programs.REQUIRE, "1" if required else "")
     mark = pytest.mark.needs(name).mark
-    item: Any = SimpleNamespace(iter_markers=lambda _: [mark], user_properties=[])
+    item: Any = SimpleNamespace(iter_markers=lambda _: [mark])
     expected = pytest.fail.Exception if required else pytest.skip.Exception
     with pytest.raises(expected, match=f"needs {name}: not here"):
         programs.require(item)

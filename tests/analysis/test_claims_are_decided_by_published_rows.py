@@ -142,16 +142,16 @@ def test_of_several_studies_the_one_with_the_most_blocks_decides(tmp_path: Path)
     publish(tmp_path / "void", {"comparison": [gain(1.7, 1.6, 1.8, n=20, controls="void")]})
     found = judged(claim(), tmp_path)
     assert found.evidence
-    assert (found.evidence.study.name, found.word) == ("many", "does not hold")
+    assert (found.evidence.study, found.word) == ("many", "does not hold")
 
 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('name = "never"', 'name = "twice"', r"claim 2 \(twice\): name: another claim has it"),
-        ('claim = "It is fast."', 'clam = "It"', "unknown key 'clam'. Did you mean 'claim'"),
+        ('name = "never"', 'name = "twice"', "twice: another claim has this name"),
+        ('claim = "It is fast."', 'clam = "It"', r"`clam` - at `\$.claims\[1\]`"),
         ('source = "somebody"', 'source = "sombody"', "unknown source 'sombody'. Did you mean"),
-        ("at_least = 1.5", "", "expected row, run and at_least or at_most, or else cannot"),
+        ("at_least = 1.5", "", "twice: expected row, run and at_least or at_most, or else cannot"),
     ],
 )
 def test_a_list_that_is_wrong_says_which_claim_and_field(
@@ -166,7 +166,7 @@ def test_a_list_that_is_wrong_says_which_claim_and_field(
 
 # --- the claims of the project -------------------------------------------------------------------
 
-SOURCES, CLAIMS = listed()
+CLAIMS = listed().claims
 TESTABLE = [claim for claim in CLAIMS if not claim.cannot]
 FIELDS = ("workload", "parameters", "sizing", "loop", "arm", "model", "workers")
 
@@ -224,4 +224,4 @@ def test_every_claim_says_what_is_claimed_and_how_it_is_decided() -> None:
         assert each.claim.endswith("."), each.name
         assert each.theirs or each.source == "design", each.name
         assert each.why or each.cannot, each.name
-    assert {each.source for each in CLAIMS} == SOURCES.keys()
+    assert {each.source for each in CLAIMS} == listed().sources.keys()

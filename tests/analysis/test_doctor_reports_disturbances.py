@@ -15,7 +15,7 @@ from scaling.machine.snapshot import MachineSnapshot, busy_programs, look
 from scaling.machine.topology import Topology
 from tests.support.cli import Command
 from tests.support.fake_builds import interpreter
-from tests.support.files import tree
+from tests.support.machines import tree
 from tests.support.printing import printed
 
 CPU = "sys/devices/system/cpu"

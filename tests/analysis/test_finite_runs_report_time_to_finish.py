@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from scaling.analysis.table.ticks import BUSY, COUNTED, FAIRNESS, FAULTS, LAG
 from scaling.analysis.tables.study import Study
 from scaling.journal.record import Latency, Record, RunLine, Ticks, WorkerRecord
-from tests.support.columns_of import figures_of
 from tests.support.runs import RELEASED_NS, finite, with_
-from tests.support.studies import FakeStudy
+from tests.support.studies import FakeStudy, figures_of
 
 S = 1_000_000_000
 FIGURES = [*COUNTED, *LAG, *FAIRNESS, *BUSY, *FAULTS, "late_rise", "rise", "fall"]

@@ -15,10 +15,9 @@ from scaling.analysis.table.columns import COLUMNS, EVERY, GROUPS, SHOWN
 from scaling.analysis.table.groups import slug
 from scaling.analysis.table.run_fields import own_figures
 from scaling.journal.record import Record, ThreadUse, WorkerRecord
-from tests.support.columns_of import columns_of
 from tests.support.runs import NS, changing, of_workers, with_
 from tests.support.served_studies import FakeServedStudy
-from tests.support.studies import FakeStudy, write
+from tests.support.studies import FakeStudy, columns_of, write
 
 MADE = FakeStudy(loops=("asyncio", "uvloop"), workers=(1, 2), blocks=2)
 

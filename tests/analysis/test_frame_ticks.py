@@ -19,7 +19,7 @@ from scaling.analysis.table.ticks import (
     overlap,
 )
 from scaling.journal.record import Record, Ticks, WorkerRecord
-from tests.support.columns_of import columns_of, figures_of
+from tests.support.studies import columns_of, figures_of
 
 S = 1_000_000_000
 FIGURES = [*COUNTED, *LAG, *FAIRNESS, *BUSY, *FAULTS, "late_rise", "rise", "fall"]

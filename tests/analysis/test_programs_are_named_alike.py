@@ -10,8 +10,7 @@ from scaling.builds.settings import SETTINGS
 from scaling.study.services import SERVICES
 from tests.analysis.test_examples_of_pages_work import of
 from tests.support.children import ROOT
-from tests.support.chromium import NAMES
-from tests.support.programs import PROGRAMS, REQUIRE
+from tests.support.programs import BROWSERS, PROGRAMS, REQUIRE
 
 PACKAGES = sorted(" ".join(each.packages for each in PROGRAMS.values()).split())
 OF_NPM = [each.npm for each in PROGRAMS.values() if each.npm]
@@ -43,7 +42,7 @@ def test_workflows_install_them_for_one_job_and_hide_them_from_another() -> None
     assert all(names == OF_NPM for names in of_npm)
     removed = " ".join(" ".join(line) for line in of("sudo") if line[0] == "rm")
     libraries = {each.preload for each in SETTINGS.values() if each.preload}
-    for name in (*PROGRAMS.keys() - NOT_ON_PATH, *NAMES, *libraries):
+    for name in (*PROGRAMS.keys() - NOT_ON_PATH, *BROWSERS, *libraries):
         assert re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", removed), name
 
 

@@ -21,8 +21,8 @@ from tests.support.cli import Command
 from tests.support.html_outline import Element, Outline
 from tests.support.pages import TEXTS
 from tests.support.published import FOLDERS, PUBLISHED
-from tests.support.quotes import count_rows
-from tests.support.studies import FakeStudy
+from tests.support.quotes import count_table
+from tests.support.studies import FakeStudy, one
 
 MOST_BYTES = 400_000
 OUTSIDE = "<a> refers to "  # the outline's words for a link to another file
@@ -85,7 +85,7 @@ def test_it_is_small_valid_and_loads_nothing() -> None:
 @pytest.mark.parametrize("key", ["over", "p99"])
 def test_one_function_counts_for_the_page_and_the_texts(key: str) -> None:
     heading = {"over": "Throughput over processes", "p99": "P99 over processes, at a rate"}[key]
-    (found,) = (row for row in count_rows(PUBLISHED) if row["heading"] == heading)
+    found = one(count_table(PUBLISHED), heading=heading)
     quoted = re.findall(rf"(\d+)<!-- {key}\.(\w+) -->", "".join(TEXTS.values()))
     assert quoted
     assert all(int(figure) == found[column] for figure, column in quoted)

@@ -1,10 +1,12 @@
 """A figure in a text is the one of the row that its key names, or is written anew."""
 
+from pathlib import Path
+
 import pytest
 
 from scaling.base.errors import UsageError
 from tests.support.published_tables import CELL, GAIN, figure, publish
-from tests.support.quotes import Figures, bare_in, comments_in, corrected, quoted_in
+from tests.support.quotes import Figures, Quoted, bare_in, comments_in, corrected, quoted_in
 
 KEYS = """
 ["machine/made".comparison]
@@ -31,6 +33,12 @@ gains = { count = true, row = { question = "gain" } }
 """
 
 
+def keys(text: str, folder: Path) -> dict[str, Quoted]:
+    file = folder / "figures.toml"
+    file.write_text(text, encoding="utf-8")
+    return quoted_in(file)
+
+
 @pytest.fixture(scope="module")
 def figures(tmp_path_factory: pytest.TempPathFactory) -> Figures:
     folder = tmp_path_factory.mktemp("published")
@@ -50,7 +58,7 @@ def figures(tmp_path_factory: pytest.TempPathFactory) -> Figures:
     publish(
         folder / "other" / "made", {"comparison": [GAIN | slower | {"word": "slightly slower"}]}
     )
-    return Figures(quoted_in(KEYS), folder)
+    return Figures(keys(KEYS, folder), folder)
 
 
 @pytest.mark.parametrize(
@@ -125,15 +133,15 @@ def test_a_key_without_a_figure_is_an_error(figures: Figures) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("two = ", "not valid TOML"),
-        ('[a.b]\ntwo = { rows = "x" }', "two: unknown key 'rows'. Did you mean 'row'"),
-        ('[a.b]\ntwo = { form = "pont" }', "two: form: "),
+        ("two = ", "Invalid value"),
+        ('[a.b]\ntwo = { rows = "x" }', "unknown field `rows`"),
+        ('[a.b]\ntwo = { form = "pont" }', "`pont`|'pont'"),
         ("[a.b]\ntwo = {}\n[a.c]\ntwo = {}", "two is there twice"),
     ],
 )
-def test_a_bad_file_of_keys_is_refused(text: str, message: str) -> None:
+def test_a_bad_file_of_keys_is_refused(text: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=message):
-        quoted_in(text)
+        keys(text, tmp_path)
 
 
 def test_what_stands_in_code_is_nobodys_figure(figures: Figures) -> None:

@@ -21,7 +21,6 @@ from scaling.journal.record import (
     Waits,
     WorkerRecord,
 )
-from tests.support.columns_of import MADE
 from tests.support.runs import changing
 from tests.support.studies import FakeStudy
 
@@ -83,7 +82,7 @@ def terms_of(
         record=Record(schema=1, outcome="measured", workers=list(workers), **more),
         waits=Waits(source="syscall", rate_per_s=200, calls=calls) if calls else None,
     )
-    rows = rows_of([run], MADE.first_line)
+    rows = rows_of([run], FakeStudy().first_line)
     numbers = [name for name in TIME_TERMS if name.endswith("_s_per_op")]
     return {name.removesuffix("_s_per_op"): float(rows[name][0] * 1e6) for name in numbers}
 

@@ -20,8 +20,7 @@ from scaling.machine.topology import (
     read_topology,
     worker_counts,
 )
-from tests.support.files import tree
-from tests.support.machines import every_count
+from tests.support.machines import every_count, tree
 
 MOUNT_V2 = "30 23 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw\n"
 MOUNT_V1 = "33 32 0:30 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"

@@ -12,8 +12,6 @@ from tests.benchmarks.figure import Effort
 # A module for each name, and what it asks.
 BENCHMARKS = {
     "bare": "what the harness costs: echo in it over echo on a bare loop",
-    "start": "how long a child takes to its window",
-    "attribution": "what it costs to sample what threads wait in",
     "alternation": "how much less ratios scatter when their cells take turns",
     "driver": "whether this driver measures what that of another version does",
     "planted": "whether `explain` names a loss that is planted",

@@ -21,13 +21,13 @@ import numpy as np
 
 from scaling.analysis.statistics.intervals import medians
 from scaling.analysis.table.ticks import throughputs
+from scaling.journal.record import Record
 from scaling.run.alternation import Member, in_turn
 from scaling.run.child import Child, Ending, Run, observed, run_child
 from scaling.run.load import Generator
 from scaling.run.services import Services
 from tests.benchmarks.bare_loop import WARMUP_S
 from tests.benchmarks.figure import Effort, Figure
-from tests.benchmarks.runs import measured
 from tests.support.children import environment
 from tests.support.serving import load_asked, program
 
@@ -49,6 +49,7 @@ CONNECTIONS = 32
 LIMIT_S = 120.0
 MODELS = ("threads", "processes")
 BLOCKS_A_PAIR = 2
+TRIES = 3  # as a study measures a group again of which a run failed
 TARGET = 0.5
 
 
@@ -110,29 +111,50 @@ def _agree(one: Sequence[float], other: Sequence[float]) -> float:
 def block(cell: Mapping[str, Any], window_s: float, *, in_turns: bool) -> Block:
     """Both models, alive together or one after the other."""
     began_s = time.monotonic()
-    found = endings([{**cell, "model": model} for model in MODELS], window_s, in_turns=in_turns)
-    logs = np.log(throughputs([measured(each) for each in found]))
+    found = records([{**cell, "model": model} for model in MODELS], window_s, in_turns=in_turns)
+    logs = np.log(throughputs(found))
     return Block(float(logs[0] - logs[1]), float(logs.mean()), time.monotonic() - began_s)
 
 
-def endings(cells: Sequence[Mapping[str, Any]], window_s: float, *, in_turns: bool) -> list[Ending]:
-    """Runs of two workers, alive together or one after the other."""
-    if not in_turns:
-        return [_alone(cell, window_s) for cell in cells]
+def records(
+    cells: Sequence[Mapping[str, Any]], window_s: float, *, in_turns: bool, **variables: str
+) -> list[Record]:
+    """Those of runs of these cells, alive together or one after the other.
+
+    A group of which a run fails is measured again, as in a study; if it fails again, the program
+    ends.
+    """
+
+    def run(cell: Mapping[str, Any], services: ExitStack) -> Run:
+        return _run(cell, window_s, services, in_slices=in_turns, variables=variables)
 
     def make(services: ExitStack) -> list[Callable[[Member[Any]], Coroutine[Any, Any, Ending]]]:
-        runs = [_run(cell, window_s, services, in_slices=True) for cell in cells]
-        return [partial(observed, run) for run in runs]
+        return [partial(observed, run(cell, services)) for cell in cells]
 
-    return in_turn(make, window_s, random.Random())[0]
+    def alone(cell: Mapping[str, Any]) -> Ending:
+        with ExitStack() as services:
+            return run_child(run(cell, services))
+
+    found: list[Ending] = []
+    for _ in range(TRIES):
+        if in_turns:
+            found, _seen = in_turn(make, window_s, random.Random())
+        else:
+            found = [alone(cell) for cell in cells]
+        measured = [each.record for each in found if each.outcome == "measured" and each.record]
+        if len(measured) == len(cells):
+            return measured
+    raise SystemExit("\n".join(f"{each.outcome}\n{each.stderr}" for each in found))
 
 
-def _alone(cell: Mapping[str, Any], window_s: float) -> Ending:
-    with ExitStack() as services:
-        return run_child(_run(cell, window_s, services, in_slices=False))
-
-
-def _run(cell: Mapping[str, Any], window_s: float, services: ExitStack, *, in_slices: bool) -> Run:
+def _run(
+    cell: Mapping[str, Any],
+    window_s: float,
+    services: ExitStack,
+    *,
+    in_slices: bool,
+    variables: Mapping[str, str],
+) -> Run:
     fixed = {"workers": 2, "warmup_s": WARMUP_S, "window_s": window_s, "ticks": 20}
     document = {**fixed, **cell, "alternating": in_slices}
     client = None
@@ -144,7 +166,7 @@ def _run(cell: Mapping[str, Any], window_s: float, services: ExitStack, *, in_sl
     beside = _services().during(names, parameters, in_slices=in_slices)
     usage = services.enter_context(beside)
     return Run(
-        Child(sys.executable, environment()),
+        Child(sys.executable, environment(**variables)),
         document | {"services": usage.urls},
         LIMIT_S,
         services=usage,

@@ -12,8 +12,9 @@ import sys
 from collections.abc import Iterator
 from statistics import median
 
+from scaling.analysis.table.ticks import throughputs
+from tests.benchmarks.alternation import records
 from tests.benchmarks.figure import Effort, Figure
-from tests.benchmarks.runs import run
 from tests.support.children import environment
 
 TARGET = 0.99
@@ -60,11 +61,14 @@ def rate(kind: Kind, loop: str, window_s: float) -> Rate:
     """Run echo under a model of the harness, or on a bare loop."""
     if not isinstance(kind, str):
         model, in_slices = kind
-        found = run(
-            "echo", window_s, settings=SETTINGS, loop=loop, model=model, in_slices=in_slices
-        )
-        return found.per_s, found.cpu_ns
+        cell = {"workload": "echo", "loop": loop, "model": model, "workers": 1}
+        (record,) = records([cell], window_s, in_turns=in_slices, **SETTINGS)
+        ticks = record.workers[0].ticks
+        assert ticks.cpu_ns, "the system does not report the CPU time of a thread"
+        cpu_ns = (ticks.cpu_ns[-1] or 0) - (ticks.cpu_ns[0] or 0)
+        done = ticks.operations[-1] - ticks.operations[0]
+        return float(throughputs([record])[0]), cpu_ns / done
     command = [sys.executable, "-m", "tests.benchmarks.bare_loop", loop, str(window_s), kind]
     printed = subprocess.check_output(command, text=True, env=environment(**SETTINGS))
-    per_s, cpu_ns = map(float, printed.split())
-    return per_s, cpu_ns
+    per_s, used_ns = map(float, printed.split())
+    return per_s, used_ns

@@ -14,16 +14,14 @@ import numpy as np
 
 from scaling.analysis.arrays import Floats
 from scaling.analysis.table.ticks import throughputs
-from tests.benchmarks.alternation import endings
+from tests.benchmarks.alternation import records
 from tests.benchmarks.figure import Effort, Figure
-from tests.benchmarks.runs import measured
 from tests.support.words import worded
 
 MARGIN = 0.02
 WORKLOAD = "tests.workloads.planted:Needs"
 FACTORS = (1.0, 1 / 0.95, 1 + MARGIN, 1.0)  # CPU time of an operation, the first without a loss
 BLOCKS_A_PAIR = 20
-MORE_TRIES = 2  # as a study measures a group again of which a run failed
 SIMULATED = 1_000
 SEED = 1
 
@@ -66,10 +64,5 @@ def _block(window_s: float) -> list[float]:
         {"workload": WORKLOAD, "loop": "asyncio", "parameters": {"factor": each}}
         for each in FACTORS
     ]
-    found = endings(cells, window_s, in_turns=True)
-    for _ in range(MORE_TRIES):
-        if all(each.outcome == "measured" for each in found):
-            break
-        found = endings(cells, window_s, in_turns=True)
-    plain, *others = throughputs([measured(each) for each in found]).tolist()
+    plain, *others = throughputs(records(cells, window_s, in_turns=True)).tolist()
     return [each / plain for each in others]

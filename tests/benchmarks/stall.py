@@ -8,7 +8,6 @@ until it is answered. With C connections it would be C requests, however long th
 With `--to FOLDER` the histograms are written as `stall.json`.
 """
 
-import json
 import os
 import platform
 import signal
@@ -16,19 +15,18 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Self
 
+import msgspec
 import psutil
 
 from tests.benchmarks.figure import Effort, Figure
-from tests.benchmarks.generator import generated, latencies
-from tests.benchmarks.queue import SERVICE_MS, serving
-from tests.support.servers import ready
+from tests.benchmarks.queue import SERVICE_MS, generated, latencies, serving
+from tests.support.servers import last_words, ready
 from tests.support.waiting import wait_until
 from workers.services.load.tally import Distribution
 
+FILE = "stall.json"
 RATE_PER_S = 20
 WINDOWS_S = 10  # seconds of a run, for each second of a benchmark's window
 STOPPED = 0.1  # of a run
@@ -39,8 +37,7 @@ OPTIONS = {
 }
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(msgspec.Struct, frozen=True):
     """For how long the server was stopped, and a histogram of the latencies, ns."""
 
     stopped_s: float
@@ -48,8 +45,7 @@ class Run:
     count: Sequence[int]
 
 
-@dataclass(frozen=True)
-class Stalls:
+class Stalls(msgspec.Struct, frozen=True):
     """What was measured: the contents of `stall.json`."""
 
     python: str
@@ -59,26 +55,9 @@ class Stalls:
     open: Sequence[Run]
     closed: Sequence[Run]
 
-    @classmethod
-    def read(cls, folder: Path) -> Self:
-        """What an earlier run wrote."""
-        found = json.loads((folder / "stall.json").read_text(encoding="utf-8"))
-        return cls(**found | {loop: [Run(**each) for each in found[loop]] for loop in OPTIONS})
-
-    def write(self, folder: Path) -> None:
-        """Write `stall.json`, a line per run."""
-        found = asdict(self)
-        lists = [
-            f'"{loop}": [\n{",\n".join(map(json.dumps, found.pop(loop)))}\n]' for loop in OPTIONS
-        ]
-        text = f"{{{json.dumps(found)[1:-1]},\n{',\n'.join(lists)}}}\n"
-        (folder / "stall.json").write_text(text, encoding="utf-8")
-
     def latency(self, loop: str) -> Distribution:
         """Of all runs together."""
-        return Distribution(
-            {"value_ns": each.value_ns, "count": each.count} for each in getattr(self, loop)
-        )
+        return Distribution(msgspec.structs.asdict(each) for each in getattr(self, loop))
 
     def predicted_ms(self, q: float) -> float:
         """The quantile of the open loop's latencies.
@@ -88,6 +67,11 @@ class Stalls:
         stopped_s = sum(each.stopped_s for each in self.open) / len(self.open)
         affected = stopped_s / self.seconds / (1 - self.rate_per_s * self.service_ms / 1_000)
         return max(self.service_ms, 1_000 * stopped_s * (1 - (1 - q) / affected))
+
+
+def read(folder: Path) -> Stalls:
+    """What an earlier run wrote."""
+    return msgspec.json.decode((folder / FILE).read_bytes(), type=Stalls)
 
 
 def figures(effort: Effort) -> Iterator[Figure]:
@@ -112,7 +96,7 @@ def figures(effort: Effort) -> Iterator[Figure]:
         yield Figure(f"stall: P{q * 100:g}, closed loop", [closed_ms], unit=" ms")
     if effort.folder:
         effort.folder.mkdir(parents=True, exist_ok=True)
-        found.write(effort.folder)
+        (effort.folder / FILE).write_bytes(msgspec.json.encode(found))
 
 
 def run(loop: str, seconds: float, after_s: float) -> Run:
@@ -123,8 +107,8 @@ def run(loop: str, seconds: float, after_s: float) -> Run:
         ThreadPoolExecutor(1) as sender,
     ):
         (url,) = ready(server)["urls"]
-        fixed = (f"--seconds={seconds}", "--warmup=0", "--histograms")
-        sending = sender.submit(generated, url, *fixed, *OPTIONS[loop])
+        options = (f"--seconds={seconds}", "--warmup=0", *OPTIONS[loop])
+        sending = sender.submit(generated, url, *options)
         process = psutil.Process(server.pid)
         wait_until(lambda: len(process.net_connections("tcp")) > 1)  # requests come
         time.sleep(after_s)
@@ -136,7 +120,5 @@ def run(loop: str, seconds: float, after_s: float) -> Run:
             os.kill(server.pid, signal.SIGCONT)
         stopped_s = time.monotonic() - begun
         found = latencies(sending.result())
-        assert server.stdin
-        server.stdin.close()
-        server.wait()
+        last_words(server)
     return Run(stopped_s, **found.document())

@@ -16,6 +16,7 @@ import psutil
 
 from tests.faults.checks import After, Fault, Try, checked, complete, kept_in
 from tests.faults.drivers import SERVED, finished, start, study
+from tests.faults.services import ROWS
 from tests.support.cli import BUILD, environment
 
 KILLS = 100
@@ -29,7 +30,11 @@ TURNS: dict[str, Any] = {
     "seconds": 0.4,
     "blocks": 2,
 }
-MIXED: dict[str, Any] = {"workload": ("compute", "scrape", "serve"), "blocks": 3, "set": SERVED}
+MIXED: dict[str, Any] = {
+    "workload": ("compute", "scrape", "serve", "web"),
+    "blocks": 3,
+    "set": (*SERVED, *ROWS, "web.pooler=pgbouncer", "web.proxy=nginx"),
+}
 
 
 def killed(folder: Path, asked: Mapping[str, Any], kills: int) -> Iterator[Try]:

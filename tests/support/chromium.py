@@ -1,11 +1,10 @@
-"""A headless Chromium, driven through a pipe by its DevTools protocol: no port, no package.
+"""A headless Chromium, driven by its DevTools protocol.
 
 https://chromedevtools.github.io/devtools-protocol/
 """
 
 import base64
 import json
-import os
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -14,32 +13,33 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from tests.support.children import PATIENCE_S
+from websockets.sync.client import ClientConnection, connect
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+from tests.support.children import PATIENCE_S
+from tests.support.programs import BROWSERS
+from tests.support.waiting import wait_until
+
 OPTIONS = (
-    *("--headless", "--remote-debugging-pipe", "--disable-gpu", "--no-first-run"),
+    *("--headless", "--remote-debugging-port=0", "--disable-gpu", "--no-first-run"),
     *("--hide-scrollbars", "--disable-background-networking", "--disable-component-update"),
     "--no-sandbox",  # root in a container has none, and the pages are our own
 )
 
 
 class Chromium:
-    """`pipe` is a pair of descriptors: to write commands to, and to read answers from."""
+    """A browser at the other end of a connection."""
 
-    def __init__(self, pipe: tuple[int, int]) -> None:
-        self._write, self._read = pipe
-        self._unread = b""
+    def __init__(self, connection: ClientConnection) -> None:
+        self._connection = connection
         self._number = count(1)
         self._events: list[dict[str, Any]] = []
 
     def ask(self, method: str, session: str | None = None, **parameters: Any) -> dict[str, Any]:
         """Send a command and wait for its answer; events that come meanwhile are kept."""
         number = next(self._number)
-        command: dict[str, Any] = {"id": number, "method": method, "params": parameters}
-        if session:
-            command["sessionId"] = session
-        os.write(self._write, json.dumps(command).encode() + b"\0")
+        of_session = {"sessionId": session} if session else {}
+        command = {"id": number, "method": method, "params": parameters, **of_session}
+        self._connection.send(json.dumps(command))
         while (message := self._next()).get("id") != number:
             self._events.append(message)
         if "error" in message:
@@ -58,13 +58,8 @@ class Chromium:
         return [each["params"] for each in mine if each.get("method") == method]
 
     def _next(self) -> dict[str, Any]:
-        while b"\0" not in self._unread:
-            more = os.read(self._read, 1 << 16)
-            assert more, "Chromium has ended"
-            self._unread += more
-        message, _, self._unread = self._unread.partition(b"\0")
-        decoded: dict[str, Any] = json.loads(message)
-        return decoded
+        message: dict[str, Any] = json.loads(self._connection.recv(PATIENCE_S))
+        return message
 
 
 class Page:
@@ -117,26 +112,21 @@ class Page:
 @contextmanager
 def chromium(profile: Path) -> Iterator[Chromium]:
     """A browser with its own profile, for tests that are marked with `needs("chromium")`."""
-    found = next(filter(None, map(shutil.which, NAMES)))
-    commands, to_browser = os.pipe()
-    from_browser, answers = os.pipe()
-    pipes = f"3<&{commands} 4>&{answers}"  # where the protocol has them
-    process = subprocess.Popen(
-        ["bash", "-c", f'exec "$@" {pipes}', "bash", found, *OPTIONS, f"--user-data-dir={profile}"],
-        pass_fds=(commands, answers),
+    found = next(filter(None, map(shutil.which, BROWSERS)))
+    with subprocess.Popen(
+        [found, *OPTIONS, f"--user-data-dir={profile}"],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-    )
-    os.close(commands)
-    os.close(answers)
-    browser = Chromium((to_browser, from_browser))
-    try:
-        yield browser
-        browser.ask("Browser.close")
-        process.wait(PATIENCE_S)
-    finally:
-        process.kill()
-        process.wait()
-        os.close(to_browser)
-        os.close(from_browser)
+    ) as process:
+        place = profile / "DevToolsActivePort"  # of two lines: a port and a path
+        try:
+            wait_until(lambda: place.exists() and "/" in place.read_text())
+            port, path = place.read_text().split()
+            with connect(f"ws://127.0.0.1:{port}{path}", max_size=None) as connection:
+                browser = Chromium(connection)
+                yield browser
+                browser.ask("Browser.close")
+                process.wait(PATIENCE_S)
+        finally:
+            process.kill()

@@ -16,18 +16,16 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
+import pandas as pd
 
 from scaling.base.errors import UsageError, unknown
-from scaling.base.files import text_in
 from scaling.base.formats import number, plural
-from scaling.journal.record import Machine
 from tests.support.children import ROOT
 from tests.support.tables import (
     COMPARISON,
@@ -37,13 +35,11 @@ from tests.support.tables import (
     Row,
     figure_of,
     fitting,
-    rows_of,
     select,
-    studies_in,
+    table_of,
+    toml,
 )
-from tests.support.toml_tables import converted, document, title
 
-CLAIMS = "claims"
 FILE = ROOT / "results" / "claims.toml"
 FEWEST = 6  # blocks of an interval
 VOID = "void"
@@ -54,7 +50,7 @@ HOLDS, DOES_NOT, INCONCLUSIVE, UNTESTED = WORDS
 PLURALS = {HOLDS: "hold", DOES_NOT: "do not hold"}
 
 
-class Source(msgspec.Struct, frozen=True, kw_only=True):
+class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Who makes claims; `where`, if there is no `url`."""
 
     title: str
@@ -64,7 +60,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     where: str = ""
 
 
-class Claim(msgspec.Struct, frozen=True, kw_only=True):
+class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a source claims, in our words, and `theirs`, its figure in its own words.
 
     `why` is the relation in words, `cores` how many it needs (by default one for each worker),
@@ -77,8 +73,8 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     theirs: str = ""
     table: str = COMPARISON
     column: str = "ratio"
-    row: dict[str, object] = {}
-    over: dict[str, object] = {}
+    row: dict[str, Any] = {}
+    over: dict[str, Any] = {}
     at_least: float = -math.inf
     at_most: float = math.inf
     why: str = ""
@@ -88,54 +84,54 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     cannot: str = ""
 
     @property
-    def rows(self) -> list[dict[str, object]]:
+    def rows(self) -> list[dict[str, Any]]:
         """What its row has, and the one that it is over."""
         return [self.row, self.row | self.over] if self.over else [self.row]
 
     @property
     def cores_needed(self) -> int:
         """The physical cores without which it cannot be tested."""
-        return self.cores or max(int(str(row["workers"])) for row in self.rows)
+        return self.cores or max(int(row["workers"]) for row in self.rows)
+
+
+class Listed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The sources by name, and the claims, source by source."""
+
+    sources: dict[str, Source]
+    claims: list[Claim]
 
 
 @cache
-def listed(file: Path = FILE) -> tuple[dict[str, Source], tuple[Claim, ...]]:
-    """The sources by name, and the claims, source by source.
+def listed(file: Path = FILE) -> Listed:
+    """What the file has.
 
     Raises:
         UsageError: the file cannot be read, or a field is wrong: the message has claim and field.
     """
-    read = document(text_in(file), file.name)
-    sources = {
-        name: converted(table, Source, f"{file.name}: source {name}")
-        for name, table in read["sources"].items()
-    }
-    claims: dict[str, Claim] = {}
-    for at, table in enumerate(read[CLAIMS], start=1):
-        place = f"{file.name}: {title('claim', at, table)}"
-        claim = converted(table, Claim, place)
-        if claim.name in claims:
-            raise UsageError(f"{place}: name: another claim has it")
-        if claim.source not in sources:
-            raise unknown("source", claim.source, sources, where=f"{place}: source")
+    found = toml(file, Listed)
+    names = [claim.name for claim in found.claims]
+    for claim in found.claims:
+        place = f"{file.name}: {claim.name}"
+        if names.count(claim.name) > 1:
+            raise UsageError(f"{place}: another claim has this name")
+        if claim.source not in found.sources:
+            raise unknown("source", claim.source, found.sources, where=place)
         is_bounded = math.isfinite(claim.at_least) or math.isfinite(claim.at_most)
         if bool(claim.cannot) == (bool(claim.row) and is_bounded and bool(claim.run)):
             raise UsageError(f"{place}: expected row, run and at_least or at_most, or else cannot")
-        claims[claim.name] = claim
-    return sources, tuple(
-        claim for name in sources for claim in claims.values() if claim.source == name
-    )
+    order = list(found.sources)
+    found.claims.sort(key=lambda claim: order.index(claim.source))
+    return found
 
 
 # ------------------------------------------------------------------------------------------- decide
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(NamedTuple):
     """The figures of a study that decide a claim: that of its row, and of the one it is over."""
 
-    study: Path
-    rows: Sequence[Row]
+    study: str
+    row: Row
     figures: Sequence[Figure]
 
     @property
@@ -149,14 +145,8 @@ class Evidence:
         each = " over ".join(figure.text() for figure in self.figures)
         return each if len(self.figures) == 1 else f"{self.figure.text()}: {each}"
 
-    @property
-    def controls(self) -> str:
-        """What the controls of the study say: where they fail (`void`), no figure counts."""
-        return str(self.rows[0]["controls"])
 
-
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(NamedTuple):
     """A claim with its word and the reason for it; without evidence it cannot be tested."""
 
     claim: Claim
@@ -173,39 +163,37 @@ def judged(claim: Claim, machine: Path) -> Judged:
     """
     if claim.cannot:
         return Judged(claim, UNTESTED, claim.cannot)
-    studies = studies_in(machine)
-    cores = min(_cores(each) for each in studies)
+    cores = min(map(_cores, table_of(machine, ENVIRONMENT)["machine"]))
     if cores < claim.cores_needed:
         takes = plural(claim.cores_needed, "core")
         return Judged(claim, UNTESTED, f"it takes {takes}; the machine has {cores:g}")
-    found = [each for study in studies if (each := _evidence(claim, study))]
+    table = table_of(machine, claim.table)
+    studies = [set(fitting(table, wanted)["folder"]) for wanted in claim.rows]
+    found = []
+    for study in sorted(set.intersection(*studies)):
+        place = f"{claim.name}: {study}/{claim.table}"
+        own = table[table["folder"] == study]
+        rows = [select(own, wanted, place) for wanted in claim.rows]
+        figures = [figure_of(row, claim.column, place) for row in rows]
+        found.append(Evidence(study, rows[0], figures))
     if not found:
         return Judged(claim, UNTESTED, "not measured")
-    best = max(found, key=lambda each: (each.controls != VOID, each.figure.n))
+    best = max(found, key=lambda each: (each.row["controls"] != VOID, each.figure.n))
     return Judged(claim, *decided(best, claim.at_least, claim.at_most), best)
 
 
-def _cores(study: Path) -> float:
+def _cores(machine: dict[str, float | None]) -> float:
     """How many workers can have a full core each."""
-    machine = converted(rows_of(study, ENVIRONMENT)[0]["machine"], Machine, ENVIRONMENT)
-    full = machine.physical_cores and machine.physical_cores - (machine.efficiency_cpus or 0)
-    return min(filter(None, (full, machine.usable_cpus, machine.cpu_quota)), default=0)
-
-
-def _evidence(claim: Claim, study: Path) -> Evidence | None:
-    """That of a study; None where it does not have the rows."""
-    table = rows_of(study, claim.table)
-    if not all(fitting(table, wanted) for wanted in claim.rows):
-        return None
-    place = f"{claim.name}: {study.name}/{claim.table}"
-    rows = [select(table, wanted, place) for wanted in claim.rows]
-    return Evidence(study, rows, [figure_of(row, claim.column, place) for row in rows])
+    full = (machine.get("physical_cores") or 0) - (machine.get("efficiency_cpus") or 0)
+    return min(
+        filter(None, (full, machine.get("usable_cpus"), machine.get("cpu_quota"))), default=0
+    )
 
 
 def decided(evidence: Evidence, least: float, most: float) -> tuple[Word, str]:
     """The word for a figure that should be at least and at most so much, and the reason."""
     figure = evidence.figure
-    if evidence.controls == VOID:
+    if evidence.row["controls"] == VOID:
         return INCONCLUSIVE, "the study is void: its controls fail"
     if figure.n < FEWEST:
         return INCONCLUSIVE, f"{plural(figure.n, 'block')}; an interval takes {FEWEST}"
@@ -221,12 +209,12 @@ def decided(evidence: Evidence, least: float, most: float) -> tuple[Word, str]:
     return INCONCLUSIVE, f"its interval has {' and '.join(inside)} inside"
 
 
-def claim_rows(machine: Path) -> list[Row]:
+@cache
+def claim_table(machine: Path) -> pd.DataFrame:
     """The claims as a table, each with its word on a machine."""
-    return [
-        {"name": each.claim.name, "source": each.claim.source, "word": each.word}
-        for each in (judged(claim, machine) for claim in listed()[1])
-    ]
+    every = [judged(claim, machine) for claim in listed().claims]
+    rows = [(each.claim.name, each.claim.source, each.word) for each in every]
+    return pd.DataFrame(rows, columns=["name", "source", "word"])
 
 
 # --------------------------------------------------------------------------------------------- page
@@ -240,11 +228,11 @@ INTRODUCTION = (
 
 def page(machine: Path, file: Path = FILE) -> str:
     """The claims as Markdown: a section for each source, an item for each claim."""
-    sources, claims = listed(file)
-    every = [judged(claim, machine) for claim in claims]
+    known = listed(file)
+    every = [judged(claim, machine) for claim in known.claims]
     parts = ["# Claims", counts(every), INTRODUCTION]
     for name, some in groupby(every, key=lambda each: each.claim.source):
-        source = sources[name]
+        source = known.sources[name]
         heading = ", ".join(filter(None, (source.title, source.author, str(source.year or ""))))
         parts += [f"## {_safe(heading)}", f"<{source.url}>" if source.url else source.where]
         parts.append("\n".join(line for each in some for line in _item(each)))
@@ -271,8 +259,8 @@ def _item(each: Judged) -> Iterator[str]:
     yield f"- **{each.word}** · {_safe(claim.claim)}"
     lines = {"theirs": claim.theirs}
     if evidence:
-        name, controls = evidence.study.name, evidence.controls
-        differ = evidence.rows[0].get("builds_differ")
+        name, controls = evidence.study, evidence.row["controls"]
+        differ = evidence.row.get("builds_differ")
         source = f"[{name}]({name}/tables.md): `{claim.column}` in `{claim.table}.csv`"
         lines["ours"] = evidence.text
         lines["from"] = source if controls == "sound" else f"{source}; controls {controls}"
@@ -293,5 +281,5 @@ def _safe(text: str) -> str:
 
 
 if __name__ == "__main__":
-    for machine in {study.parent for study in studies_in(PUBLISHED)}:
-        (machine / f"{CLAIMS}.md").write_text(page(machine), encoding="utf-8")
+    for machine in {file.parents[1] for file in PUBLISHED.rglob(f"{ENVIRONMENT}.json")}:
+        (machine / "claims.md").write_text(page(machine), encoding="utf-8")

@@ -9,10 +9,18 @@ from pathlib import Path
 
 from scaling.journal.record import Machine
 from scaling.machine.topology import Topology, parse_cpus, read_topology, worker_counts
-from tests.support.files import tree
 
 CPUS = "sys/devices/system/cpu"
 QUOTA_PERIOD_US = 100_000
+
+
+def tree(root: Path, files: Mapping[str, str]) -> Path:
+    """Write each text to its path under `root`, which stands for that of a machine; give `root`."""
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return root
 
 
 @dataclass(frozen=True)

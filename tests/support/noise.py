@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from msgspec.structs import replace
+from scipy.signal import lfilter
 
 from scaling.analysis.statistics.intervals import both_ends
 from scaling.journal.record import Cell
@@ -50,6 +51,7 @@ class Design:
         return self.window_s + self.warmup_s + START_S
 
 
+NETWORK = ("echo", "stream", "scrape")
 START_S = 0.27  # to start and close a child, on average
 BEFORE = Design(2.0, 0.3, SHUFFLED)
 AFTER = Design(0.4, 0.1)
@@ -64,7 +66,7 @@ def scale_slots() -> list[Slot]:
 
     loops = {"compute": ["asyncio"], "shared": ["asyncio"]}
     found = []
-    for workload in ("compute", "shared", "echo", "stream", "scrape"):
+    for workload in ("compute", "shared", *NETWORK):
         for loop in loops.get(workload, ["asyncio", "uvloop"]):
             found += [slot(workload, loop, n) for n in (1, 2, 4)]
         found.append(slot(workload, "asyncio", 2, 1))
@@ -120,22 +122,21 @@ def half_widths(design: Design, budget_s: float, noise: Noise, seed: int) -> lis
     """Relative half-widths of the twelve gains of the network workloads, after `budget_s`."""
     slots = scale_slots()
     blocks = int(budget_s / design.run_s / len(slots))
-    by_run = {
-        (run.block, run.cell.workload, run.cell.loop, run.cell.workers): value
-        for run, value in simulated(slots, blocks, design, noise, seed)
-        if not run.repeat
-    }
-    return [
-        _half_width(
+    values = {run.key: value for run, value in simulated(slots, blocks, design, noise, seed)}
+    cells = [slot.cell for slot in slots if slot.cell.workload in NETWORK and not slot.repeat]
+    gains = np.array(
+        [
             [
-                by_run[block, workload, loop, n] - by_run[block, workload, loop, 1]
-                for block in range(blocks)
+                values[block, cell, 0] - values[block, replace(cell, workers=1), 0]
+                for cell in cells
+                if cell.workers > 1
             ]
-        )
-        for workload in ("echo", "stream", "scrape")
-        for loop in ("asyncio", "uvloop")
-        for n in (2, 4)
-    ]
+            for block in range(blocks)
+        ]
+    )
+    low, high = (np.exp(each[0]) for each in both_ends(gains / 100, (0.95,)))
+    found: list[float] = ((high - low) / 2 / np.exp(np.median(gains / 100, axis=0))).tolist()
+    return found
 
 
 def gained(seed: int, budget_s: float = 600, noise: Noise | None = None) -> float:
@@ -150,18 +151,9 @@ def _machine(runs: int, run_s: float, noise: Noise, rng: np.random.Generator) ->
     """What the machine does to each run: an AR(1) process in time."""
     kept = np.exp(-run_s / noise.lasts_s)
     steps = rng.normal(0, np.sqrt(noise.machine), runs)
-    found = np.empty(runs)
-    found[0] = steps[0]
-    for place in range(1, runs):
-        found[place] = kept * found[place - 1] + np.sqrt(1 - kept**2) * steps[place]
-    return found
+    steps[1:] *= np.sqrt(1 - kept**2)
+    return np.asarray(lfilter([1.0], [1.0, -kept], steps))
 
 
 def _root_mean_square(values: Sequence[float]) -> float:
     return float(np.sqrt(np.mean(np.square(values))))
-
-
-def _half_width(percents: Sequence[float]) -> float:
-    logs = np.array(percents)[:, np.newaxis] / 100
-    low, high = (float(np.exp(each[0, 0])) for each in both_ends(logs, (0.95,)))
-    return (high - low) / 2 / float(np.exp(np.median(logs)))

@@ -2,38 +2,28 @@
 
 A test that needs one is marked: `@pytest.mark.needs("nginx")`. Where the program is not installed,
 or may not do its work, the test is skipped; with SCALING_REQUIRE_PROGRAMS=1 it fails.
-`python -m tests.support.programs FILE` prints what several runs of pytest have skipped.
 """
 
 import asyncio
 import os
 import pwd
 import shutil
-import sys
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
-from pathlib import Path
 
 import pytest
 
-from scaling.base.formats import plural
 from scaling.builds import installed
 from scaling.builds.interpreters.source import NEEDS
 from scaling.builds.interpreters.source import is_there as can_be_compiled
 from scaling.builds.runtimes import RUNTIMES, AbsentRuntimeError, find
 from scaling.builds.settings import SETTINGS
 from scaling.run.process_tree import CANNOT_STOP
-from tests.support.chromium import NAMES as BROWSERS
 from workers.services.native import NO_NAMESPACE, NativeError, done, own_folder
 
 REQUIRE = "SCALING_REQUIRE_PROGRAMS"
-COLLECTED = "SCALING_SKIPPED"
-"""The variable with the file to which each of several runs adds what it skipped (noxfile.py)."""
-PROPERTY = "lacks"
-INSTALL = "apt-get install --no-install-recommends"
-NPM = "npm install --global"
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
 def on_path(*names: str) -> bool:
@@ -142,33 +132,4 @@ def require(item: pytest.Item) -> None:
     said = "needs " + "; ".join(f"{name}: {why_not(name)}" for name in missing)
     if os.environ.get(REQUIRE) == "1" and any(KNOWN[name].can_be_required for name in missing):
         pytest.fail(said, pytrace=False)
-    item.user_properties.append((PROPERTY, " ".join(missing)))
     pytest.skip(said)
-
-
-def missed(reports: Sequence[object]) -> list[str]:
-    """For each test that was skipped for lack of programs, their names."""
-    found = (dict(getattr(each, "user_properties", ())) for each in reports)
-    return [str(each[PROPERTY]) for each in found if PROPERTY in each]
-
-
-def summary(skipped: Sequence[str]) -> list[str]:
-    """How many of these tests lacked which program, and the command that installs them all."""
-    if not skipped:
-        return []
-    counts = Counter(name for names in skipped for name in names.split())
-    absent = [KNOWN[name] for name in sorted(counts) if not KNOWN[name].is_there()]
-    asked = {
-        INSTALL: [each.packages for each in absent if each.packages],
-        NPM: [each.npm for each in absent if each.npm],
-    }
-    commands = [f"{command} {' '.join(names)}" for command, names in asked.items() if names]
-    return [
-        f"{plural(len(skipped), 'test')} skipped for lack of a program:",
-        *(f"  {name}: {plural(counts[name], 'test')}, {why_not(name)}" for name in sorted(counts)),
-        *([f"To run them: {' && '.join(commands)}"] if commands else []),
-    ]
-
-
-if __name__ == "__main__":
-    print("\n".join(summary(Path(sys.argv[1]).read_text(encoding="utf-8").splitlines())))

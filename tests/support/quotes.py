@@ -14,9 +14,10 @@ comment of several words says where else a figure is from. Code is skipped.
 """
 
 import re
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 import pandas as pd
@@ -25,52 +26,41 @@ from scaling.analysis.table.empty_loop import PRIMITIVES
 from scaling.analysis.tables.pairs import EQUAL_CELLS
 from scaling.analysis.tables.words import OPEN, SCALES, as_counted, is_proven, side_of
 from scaling.base.errors import UsageError, unknown
-from scaling.base.files import text_in
 from scaling.base.formats import number
 from scaling.report.index import counts, ratios
 from tests.support.children import ROOT
-from tests.support.claims import CLAIMS, claim_rows
+from tests.support.claims import claim_table
 from tests.support.tables import (
     COMPARISON,
     PUBLISHED,
     Row,
     figure_of,
     fitting,
-    rows_of,
     select,
-    studies_in,
+    table_of,
+    toml,
 )
-from tests.support.toml_tables import converted, document
 
 FIGURES = ROOT / "results" / "figures.toml"
 NOTHING = "no word"
+KINDS = {1: "better", -1: "worse", 0: "bounded"}
+UNDECIDED = dict.fromkeys((OPEN, NOTHING), "undecided")
 ALL = "all"  # the folder of counts over every published study
 
 
-def count_rows(folder: Path) -> list[Row]:
+@cache
+def count_table(folder: Path) -> pd.DataFrame:
     """The counts of words on the page of all studies: `cases`, each word, and what words say.
 
     `better` and `worse` are proven, of `bounded` the most is known that they are worse, and of
     those that are `undecided` nothing is.
     """
-    return [
-        {str(k): v for k, v in row.items()} | _sums(row)
-        for row in counts(folder).to_dict("records")
-    ]
-
-
-def _sums(row: Mapping[Hashable, object]) -> dict[str, int]:
-    found = dict.fromkeys(("better", "worse", "bounded", "undecided"), 0)
-    for word, count in row.items():
-        if word not in ("heading", "cases"):
-            found[_said_by(str(word))] += int(str(count))
-    return found
-
-
-def _said_by(word: str) -> str:
-    if word in (OPEN, NOTHING):
-        return "undecided"
-    return {1: "better", -1: "worse", 0: "bounded"}[side_of(word)]
+    found = counts(folder)
+    said = {word: KINDS[side_of(word)] for scale in SCALES for word in scale.words}
+    kinds = found.drop(columns=["heading", "cases"]).rename(columns={**said, **UNDECIDED}).T
+    sums = kinds.groupby(level=0).sum().T
+    sums = sums.reindex(columns=[*KINDS.values(), "undecided"], fill_value=0)
+    return found.join(sums).astype(object)
 
 
 def printed_counts(folder: Path) -> Iterator[str]:
@@ -84,59 +74,53 @@ def printed_counts(folder: Path) -> Iterator[str]:
             undecided = words.isin([OPEN, ""]).sum()
             yield f"{heading}: {_listed(words)}; {undecided} of {len(words)} open or without a word"
             yield f"    as a sentence counts them: {_listed(as_counted(part))}"
-    rows = [row for study in studies_in(folder) for row in rows_of(study, COMPARISON)]
-    pairs = [str(row["word"]) for row in rows if row["question"] == EQUAL_CELLS and row["word"]]
-    yield f"A/A pairs: {sum(map(is_proven, pairs))} of {len(pairs)} are called different"
+    pairs = fitting(table_of(folder, COMPARISON), {"question": EQUAL_CELLS})["word"]
+    pairs = pairs[pairs != ""]
+    yield f"A/A pairs: {pairs.map(is_proven).sum()} of {len(pairs)} are called different"
 
 
 def _listed(words: "pd.Series[str]") -> str:
     """`slower 36, same 1`, the most frequent one first."""
-    return ", ".join(
-        f"{str(word) or NOTHING} {count}" for word, count in words.value_counts().items()
-    )
+    found = words.replace("", NOTHING).value_counts()
+    return ", ".join(f"{word} {count}" for word, count in found.items())
 
 
-OF_FOLDERS: dict[str, Callable[[Path], Sequence[Row]]] = {CLAIMS: claim_rows, "counts": count_rows}
-
-
-class Quoted(msgspec.Struct, frozen=True, kw_only=True):
+class Quoted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a key stands for: a column of one row of a table, or the number of rows.
 
-    `folder` is below `results/published`. The figure is written times `scale`, with its interval,
-    as its `point` alone or in `percent`; that of an A/A pair as `noise`, by how much equal runs
-    may differ.
+    The figure is written times `scale`, with its interval, as its `point` alone or in `percent`;
+    that of an A/A pair as `noise`, by how much equal runs may differ. `place` is the folder below
+    `results/published`, and the table.
     """
 
-    folder: str
-    table: str
-    row: dict[str, object] = {}
+    row: dict[str, Any] = {}
     column: str = "ratio"
     scale: float = 1.0
     form: Literal["interval", "point", "percent", "noise"] = "interval"
     count: bool = False
+    place: tuple[str, str] = ("", "")
 
 
-def quoted_in(text: str) -> dict[str, Quoted]:
+def quoted_in(file: Path = FIGURES) -> dict[str, Quoted]:
     """What all keys in `figures.toml` stand for.
 
     Raises:
         UsageError: no TOML, a key given twice, or a field that is wrong.
     """
     found: dict[str, Quoted] = {}
-    for folder, tables in document(text, FIGURES.name).items():
+    for folder, tables in toml(file, dict[str, dict[str, dict[str, Quoted]]]).items():
         for table, keys in tables.items():
-            for key, value in keys.items():
+            for key, each in keys.items():
                 if key in found:
-                    raise UsageError(f"{FIGURES.name}: {key} is there twice")
-                place = {"folder": folder, "table": table}
-                found[key] = converted({**value, **place}, Quoted, f"{FIGURES.name}: {key}")
+                    raise UsageError(f"{file.name}: {key} is there twice")
+                found[key] = msgspec.structs.replace(each, place=(folder, table))
     return found
 
 
 class Figures:
     """The quoted figures as texts, by key."""
 
-    def __init__(self, quoted: Mapping[str, Quoted], published: Path = PUBLISHED) -> None:
+    def __init__(self, quoted: dict[str, Quoted], published: Path = PUBLISHED) -> None:
         self.quoted = quoted
         self._published = published
 
@@ -152,27 +136,28 @@ class Figures:
         if key not in self.quoted:
             raise unknown("key", comment, self.quoted, where=FIGURES.name)
         quoted = self.quoted[key]
-        rows = self._rows(quoted)
+        place = "/".join(quoted.place)
+        rows = self._table(*quoted.place)
         if quoted.count:
             return f"{len(fitting(rows, quoted.row)):,}"
-        place = f"{quoted.folder}/{quoted.table}"
         return written(select(rows, quoted.row, place), quoted, column or quoted.column, place)
 
-    def _rows(self, quoted: Quoted) -> Sequence[Row]:
-        folder = self._published if quoted.folder == ALL else self._published / quoted.folder
-        if quoted.table in OF_FOLDERS:
-            return OF_FOLDERS[quoted.table](folder)
-        return [row for study in studies_in(folder) for row in rows_of(study, quoted.table)]
+    def _table(self, place: str, table: str) -> pd.DataFrame:
+        folder = self._published if place == ALL else self._published / place
+        made = {"claims": claim_table, "counts": count_table}.get(table)
+        return made(folder) if made else table_of(folder, table)
 
 
 def written(row: Row, quoted: Quoted, column: str, place: str) -> str:
     """A column of a row as a text has it."""
     sign = " %" if quoted.form == "percent" else ""
     if f"{column}_low" in row:
-        figure = figure_of(row, column, place).scaled(quoted.scale)
+        figure = figure_of(row, column, place)
         if quoted.form == "noise":
             return f"{number(100 * (max(figure.high, 1 / figure.low) - 1))} %"
-        return number(figure.point) if quoted.form == "point" else figure.text(sign)
+        if quoted.form == "point":
+            return number(figure.point * quoted.scale)
+        return figure.text(sign, quoted.scale)
     match row.get(column):
         case None:
             raise unknown("column", column, row, where=place)
@@ -234,4 +219,4 @@ def corrected(text: str, figures: Figures) -> str:
 
 def figures() -> Figures:
     """Those of the published studies."""
-    return Figures(quoted_in(text_in(FIGURES)))
+    return Figures(quoted_in())

@@ -13,10 +13,9 @@ from typing import Any
 
 import msgspec
 
+from scaling.base.errors import UsageError
 from scaling.base.models import is_mixed, model_of, workers_each
-from scaling.builds.runtimes import RUNTIMES
-from scaling.builds.settings import SETTINGS
-from scaling.builds.settings.interpreter import RARE_COLLECTIONS
+from scaling.builds.arms import parse_arm
 from scaling.journal.record import (
     Cell,
     Disturbance,
@@ -26,6 +25,7 @@ from scaling.journal.record import (
     LoopFacts,
     Memory,
     ProcessFacts,
+    ReadBack,
     Record,
     RunLine,
     ServiceUse,
@@ -97,7 +97,7 @@ class RunModel:
                 outcome="measured",
                 process=process,
                 loop=LoopFacts(name=cell.loop, class_=_loop_class(cell), version="3.14.7"),
-                facts=_facts(cell.arm),
+                facts=promised(cell.arm).facts,
                 instants_ns=Instants(
                     started=STARTED_NS,
                     imported=STARTED_NS + 150_000_000,
@@ -151,12 +151,11 @@ class RunModel:
         share = min(1.0, self.logical / cell.workers)  # of a core
         is_fresh = "mimalloc" in cell.arm or is_free(cell.arm) or cell.arm == "3.14t+gil"
         faults = 0 if is_fresh else 4
-        settings = cell.arm.split("+")
         return WorkerRecord(
             index=index,
             in_flight=8,
-            eager_tasks="eager" in settings,
-            own_code="own-code" in settings,
+            eager_tasks=promised(cell.arm).eager_tasks or False,
+            own_code=promised(cell.arm).own_code or False,
             busy_from_ns=OPENED_NS - 250_000_000,
             busy_until_ns=times[-1] + 5_000_000,
             ticks=Ticks(
@@ -169,6 +168,15 @@ class RunModel:
                 minor_faults=[900 + faults * count for count in operations],
             ),
         )
+
+
+@cache
+def promised(arm: str) -> ReadBack:
+    """What an arm of that name promises; nothing of a name that is no arm."""
+    try:
+        return parse_arm(arm).expected
+    except UsageError:
+        return ReadBack()
 
 
 @cache
@@ -185,15 +193,16 @@ def _instants(window_s: float, ticks: int) -> tuple[int, ...]:
 
 
 def _process(cell: Cell) -> ProcessFacts:
-    gil = not is_free(cell.arm)
-    mimalloc = "mimalloc" in cell.arm or "t" in cell.arm.split("+")[0]
+    gil, read_back = not is_free(cell.arm), promised(cell.arm)
     return ProcessFacts(
         gil=GilStates(started=gil, imported=gil, opened=gil, closed=gil),
-        allocator="mimalloc" if mimalloc else "pymalloc",
-        gc_enabled="nogc" not in cell.arm,
+        allocator=read_back.allocator or "pymalloc",
+        gc_enabled=read_back.gc_enabled is not False,
         gc_frozen=model_of(cell.model).forks,
-        gc_threshold=RARE_COLLECTIONS if "gc50k" in cell.arm else 2_000,
-        switches=_switches(cell.arm),
+        gc_threshold=read_back.gc_threshold or 2_000,
+        switches=tuple(
+            Switch(name=name, value=value) for name, value in read_back.switches.items()
+        ),
         gc_collections=3,
         gc_pause_ns=1_200_000,
         context_items=0,
@@ -201,27 +210,11 @@ def _process(cell: Cell) -> ProcessFacts:
     )
 
 
-@cache
-def _switches(arm_name: str) -> tuple[Switch, ...]:
-    asked = (SETTINGS[each].switches for each in arm_name.split("+")[1:] if each in SETTINGS)
-    return tuple(Switch(name=name, value=value) for each in asked for name, value in each.items())
-
-
-def _facts(arm_name: str) -> dict[str, str]:
-    asked = (SETTINGS[each] for each in arm_name.split("+")[1:] if each in SETTINGS)
-    return {k: value for each in asked for k, value in each.reads_back.get("facts", {}).items()}
-
-
 def _loop_class(cell: Cell) -> str:
     """What the loop of a run reports as its class."""
-    if cell.arm in RUNTIMES:
-        return RUNTIMES[cell.arm].loop_class
-    settings = [SETTINGS[each] for each in cell.arm.split("+")[1:] if each in SETTINGS]
-    in_place = [str(each.cell["loop"]) for each in settings if "loop" in each.cell]
-    package = in_place[0] if in_place else cell.loop.rpartition("/")[2]
-    return {"asyncio": "asyncio.unix_events._UnixSelectorEventLoop", "trio": "trio.run"}.get(
-        package, f"{package}.Loop"
-    )
+    package = cell.loop.rpartition("/")[2]
+    own = {"asyncio": "asyncio.unix_events._UnixSelectorEventLoop", "trio": "trio.run"}
+    return promised(cell.arm).loop_class or own.get(package, f"{package}.Loop")
 
 
 def with_[T: msgspec.Struct](line: T, **changes: Any) -> T:

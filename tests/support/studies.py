@@ -11,15 +11,16 @@ import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from scaling.analysis.table.load import Gathered, Journal, read_journal
+from scaling.analysis.column import Rows
+from scaling.analysis.table.load import Gathered, Journal, read_journal, rows_of
 from scaling.analysis.tables.study import Study
-from scaling.base.errors import UsageError
 from scaling.builds.arms import parse_arm
 from scaling.journal.file import FILE_NAME
 from scaling.journal.record import (
@@ -32,7 +33,7 @@ from scaling.journal.record import (
     ParameterValue,
     Placement,
     PythonFacts,
-    ReadBack,
+    Record,
     Region,
     RunLine,
     StudyLine,
@@ -40,7 +41,7 @@ from scaling.journal.record import (
     encode_line,
 )
 from scaling.study.plan.order import Slot, repeated
-from tests.support.runs import STARTED_AT, Change, RunModel, with_
+from tests.support.runs import STARTED_AT, Change, RunModel, promised, with_
 from tests.support.terms import TermsOf, frame_with_terms
 
 OPERATIONS = {"echo": "round trips", "scrape": "stories", "compute": "batches", "stream": "MiB"}
@@ -192,32 +193,22 @@ class FakeStudy(RunModel):
         return list(dict.fromkeys(configured or self.arms))
 
     def _product(self) -> Iterator[Cell]:
-        for workload, variants in self.variants.items():
-            for parameters in variants:
-                for sizing in self.sizings:
-                    for arm, loop, model in self._configured():
-                        for n in self.workers:
-                            yield Cell(
-                                workload=workload,
-                                parameters=dict(parameters),
-                                loop=loop,
-                                arm=arm,
-                                model=model,
-                                workers=n,
-                                sizing=sizing,
-                            )
-
-    def _configured(self) -> Iterator[tuple[str, str, str]]:
-        """Arm, loop and model of each curve."""
+        curves = list(product(self.arms, self.loops, self.models))
         if self.configurations:
-            for arm, model in self.configurations:
-                for loop in self.loops:
-                    yield arm, loop, model
-            return
-        for arm in self.arms:
-            for loop in self.loops:
-                for model in self.models:
-                    yield arm, loop, model
+            pairs = product(self.configurations, self.loops)
+            curves = [(arm, loop, model) for (arm, model), loop in pairs]
+        for workload, variants in self.variants.items():
+            every = product(variants, self.sizings, curves, self.workers)
+            for parameters, sizing, (arm, loop, model), n in every:
+                yield Cell(
+                    workload=workload,
+                    parameters=dict(parameters),
+                    loop=loop,
+                    arm=arm,
+                    model=model,
+                    workers=n,
+                    sizing=sizing,
+                )
 
     def region(self, n: int) -> Region:
         """Where on the machine N workers are."""
@@ -280,16 +271,8 @@ def arm(name: str) -> ArmRecord:
         settings=settings,
         origin="built",
         description=Environment(python=python, packages=packages),
-        expected=_expected(name),
+        expected=promised(name),
     )
-
-
-def _expected(name: str) -> ReadBack:
-    """What an arm of that name promises; nothing of a name that is no arm."""
-    try:
-        return parse_arm(name).expected
-    except UsageError:
-        return ReadBack()
 
 
 def runtime(name: str, version: str) -> ArmRecord:
@@ -339,3 +322,19 @@ def with_settings(factors: Mapping[str, float], **asked: Any) -> FakeStudy:
         "options": {"primary": ["setting"]},
     }
     return FakeStudy(**{**usual, **asked})
+
+
+def columns_of(*records: Record | None) -> Rows:
+    """The columns of runs that have these records, in that order."""
+    made = FakeStudy(workers=(1,))
+    cell = made.every_cell[0]
+    runs = [
+        RunLine(cell=cell, outcome="measured", block=0, position=0, record=each) for each in records
+    ]
+    return rows_of(runs, made.first_line)
+
+
+def figures_of(record: Record, names: Sequence[str]) -> dict[str, float]:
+    """Some columns of one run."""
+    rows = columns_of(record)
+    return {name: float(rows[name][0]) for name in names}

@@ -7,14 +7,18 @@ of the whole study in `environment.json`, a table of one row.
 import csv
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import pandas as pd
 
 from scaling.base.errors import UsageError, unknown
 from scaling.base.files import text_in
 from scaling.base.formats import number, span
+from scaling.report.index import environment_of
 from tests.support.children import ROOT
 
 PUBLISHED = ROOT / "results" / "published"
@@ -22,138 +26,140 @@ COMPARISON = "comparison"
 CSV_TABLES = ("summary", COMPARISON, "losses")
 ENVIRONMENT = "environment"
 PARAMETERS = "parameters"
-OF_AN_ESTIMATE = ("_low", "_high", "_n")
+CELL = ("workload", "sizing", "loop", "arm", "model", "workers")
+KEYS = (*CELL, "question", "measure", "term", *(f"over_{name}" for name in CELL))
 
-type Row = Mapping[str, object]
+type Row = Mapping[str, Any]
 
 
-def studies_in(folder: Path) -> list[Path]:
-    """The published studies in `folder` and below it, by name."""
-    return sorted(file.parent for file in folder.rglob(f"{ENVIRONMENT}.json"))
+def toml[T](file: Path, kind: type[T]) -> T:
+    """A TOML file as this type. Raises `UsageError` where it cannot be read as one."""
+    try:
+        return msgspec.toml.decode(text_in(file), type=kind)
+    except msgspec.DecodeError as error:
+        raise UsageError(f"{file.name}: {error}") from None
 
 
 @cache
-def rows_of(folder: Path, table: str) -> Sequence[Row]:
-    """The rows of a table of a published study; none where the study does not have the table.
+def table_of(folder: Path, table: str) -> pd.DataFrame:
+    """The rows of a table of each published study in `folder` and below; `folder` names the study.
 
-    Values are texts, as in the file, and `parameters` a mapping.
+    Values of CSV files are texts, as there; each parameter has a column, `parameters.tasks`.
 
     Raises:
         UsageError: no such kind of table, or a file that cannot be read.
     """
-    if table == ENVIRONMENT:
-        facts = json.loads(text_in(folder / f"{ENVIRONMENT}.json"))
-        return [{**facts, "minutes": max(1, round(facts["minutes"]))}]
-    if table not in CSV_TABLES:
+    if table not in (*CSV_TABLES, ENVIRONMENT):
         raise unknown("table", table, (*CSV_TABLES, ENVIRONMENT))
-    file = folder / f"{table}.csv"
-    if not file.exists():
-        return []
-    read = csv.DictReader(text_in(file).splitlines())
-    return [{**row, PARAMETERS: json.loads(row[PARAMETERS])} for row in read]
+    studies = sorted(file.parent for file in folder.rglob(f"{ENVIRONMENT}.json"))
+    if table == ENVIRONMENT:
+        return pd.DataFrame([_environment(study) for study in studies], dtype=object)
+    rows = [row for study in studies for row in _rows(study / f"{table}.csv")]
+    return pd.DataFrame(rows, columns=None if rows else ["folder"], dtype=object)
 
 
-# ------------------------------------------------------------------------------------------- select
+def _environment(study: Path) -> Row:
+    facts = environment_of(study)
+    return {**facts, "folder": study.name, "minutes": max(1, round(facts["minutes"]))}
 
 
-def fitting(rows: Sequence[Row], wanted: Row) -> list[Row]:
+def _rows(file: Path) -> Iterator[Row]:
+    if file.exists():
+        for row in csv.DictReader(text_in(file).splitlines()):
+            parameters = json.loads(row.pop(PARAMETERS))
+            yield {**row, "folder": file.parent.name, **_flat({PARAMETERS: parameters})}
+
+
+def _flat(row: Row) -> dict[str, str | list[str]]:
+    """The values as texts, those of a mapping by themselves."""
+    found: dict[str, str | list[str]] = {}
+    for name, value in row.items():
+        if isinstance(value, Mapping):
+            found |= {f"{name}.{key}": str(each) for key, each in value.items()}
+        else:
+            found[name] = [*map(str, value)] if isinstance(value, list) else str(value)
+    return found
+
+
+def fitting(table: pd.DataFrame, wanted: Row) -> pd.DataFrame:
     """The rows that have these values, one of each list; of `parameters` those that are named."""
-    return [row for row in rows if not list(_differing(row, wanted))]
+    return table[~_lacks(table, wanted).any(axis="columns")]
 
 
-def select(rows: Sequence[Row], wanted: Row, where: str) -> Row:
+def _lacks(table: pd.DataFrame, wanted: Row) -> pd.DataFrame:
+    """Which of the values each row does not have."""
+    lacks = {
+        name: ~table[name].isin([value] if isinstance(value, str) else value)
+        if name in table
+        else True
+        for name, value in _flat(wanted).items()
+    }
+    return pd.DataFrame(lacks, table.index)
+
+
+def select(table: pd.DataFrame, wanted: Row, where: str) -> dict[str, Any]:
     """The one row that has these values; `where` names the table in messages.
 
     Raises:
         UsageError: no row has them (the message says what the nearest has), or several do (it says
             in what these differ).
     """
-    if not rows:
+    if table.empty:
         raise UsageError(f"{where}: there is no such table")
-    for name in wanted:
-        if name not in rows[0]:
-            raise unknown("column", name, rows[0], where=where)
-    found = fitting(rows, wanted)
+    for name in wanted.keys() - {*table, PARAMETERS}:
+        raise unknown("column", name, map(str, table), where=where)
+    found = fitting(table, wanted)
     if len(found) == 1:
-        return found[0]
-    if found:
-        first = {name: value for name, value in found[0].items() if name in KEYS}
-        tell = dict.fromkeys(name for row in found[1:] for name, _ in _differing(row, first))
-        several = f"{where}: {len(found)} rows have {_text(wanted)}"
-        raise UsageError(f"{several}; name {' or '.join(tell)}")
-    nearest = min((dict(_differing(row, wanted)) for row in rows), key=len)
-    raise UsageError(f"{where}: no row has {_text(wanted)}; the nearest has {_text(nearest)}")
-
-
-CELL = ("workload", PARAMETERS, "sizing", "loop", "arm", "model", "workers")
-KEYS = (*CELL, "question", "measure", "term", *(f"over_{name}" for name in CELL))
-
-
-def _differing(row: Row, wanted: Row) -> Iterator[tuple[str, object]]:
-    """What a row has in the place of what is wanted."""
-    for name, value in wanted.items():
-        has = row.get(name)
-        if isinstance(value, Mapping) and isinstance(has, Mapping):
-            yield from ((key, has.get(key)) for key in value if has.get(key) != value[key])
-        elif str(has) not in (map(str, value) if isinstance(value, list) else [str(value)]):
-            yield name, has
+        return {str(name): value for name, value in found.iloc[0].dropna().items()}
+    if len(found):
+        names = [name for name in map(str, found) if name in KEYS or name.startswith(PARAMETERS)]
+        tell = [name.rpartition(".")[2] for name in names if found[name].nunique(dropna=False) > 1]
+        raise UsageError(
+            f"{where}: {len(found)} rows have {_text(_flat(wanted))}; name {' or '.join(tell)}"
+        )
+    lacks = _lacks(table, wanted)
+    nearest = lacks.sum(axis="columns").idxmin()
+    has = {str(name): table.at[nearest, name] for name in lacks if lacks.at[nearest, name]}
+    raise UsageError(f"{where}: no row has {_text(_flat(wanted))}; the nearest has {_text(has)}")
 
 
 def _text(values: Row) -> str:
     """`arm=3.14t workers=2 tasks=1000`."""
-    words = []
-    for name, value in values.items():
-        words.append(_text(value) if isinstance(value, Mapping) else f"{name}={value}")
-    return " ".join(words)
+    return " ".join(f"{name.rpartition('.')[2]}={value}" for name, value in values.items())
 
 
-# ------------------------------------------------------------------------------------------ figures
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A figure of a row: NaN where the row has none.
-
-    `low` and `high` are its 95 % interval over `n` blocks, or the range of fewer than six.
-    """
+class Figure(NamedTuple):
+    """A figure of a row, with its 95 % interval over `n` blocks, or the range of fewer than six."""
 
     point: float
     low: float
     high: float
     n: int
 
-    def scaled(self, factor: float) -> "Figure":
-        """The same in another unit; `factor` is positive."""
-        return Figure(self.point * factor, self.low * factor, self.high * factor, self.n)
-
     def over(self, other: "Figure") -> "Figure":
         """The ratio of two figures above 0, with the bounds that those of both allow."""
         n = min(self.n, other.n)
         return Figure(self.point / other.point, self.low / other.high, self.high / other.low, n)
 
-    def text(self, sign: str = "") -> str:
+    def text(self, sign: str = "", scale: float = 1.0) -> str:
         """`1.94 (1.92–1.97)`, with a sign after each number but the lower bound; the point alone
         where there is nothing between the bounds.
         """
-        point = f"{number(self.point)}{sign}"
+        point, low, high = (number(each * scale) for each in self[:3])
         if self.n < 2 or self.low == self.high:
-            return point
-        return f"{point} ({span(number(self.low), number(self.high))}{sign})"
+            return f"{point}{sign}"
+        return f"{point}{sign} ({span(low, high)}{sign})"
 
 
 def figure_of(row: Row, column: str, where: str) -> Figure:
-    """The figure in a column that has an interval beside it.
+    """The figure in a column that has an interval beside it; NaN where the row has none.
 
     Raises:
         UsageError: the table has no such column.
     """
-    names = (column, *(f"{column}{end}" for end in OF_AN_ESTIMATE))
+    names = (column, f"{column}_low", f"{column}_high")
     for name in names:
         if name not in row:
             raise unknown("column", name, list(row), where=where)
-    point, low, high, n = (_float(row[name]) for name in names)
-    return Figure(point, low, high, 0 if math.isnan(n) else int(n))
-
-
-def _float(text: object) -> float:
-    return float(str(text)) if text not in ("", None) else math.nan
+    point, low, high = (float(row[name] or math.nan) for name in names)
+    return Figure(point, low, high, int(float(row[f"{column}_n"] or 0)))

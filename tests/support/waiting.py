@@ -1,6 +1,9 @@
-"""Waits for events, so that no test depends on how long something takes."""
+"""Waits for events, so that no test depends on how long something takes; what drivers have left."""
 
 import asyncio
+import contextlib
+import os
+import signal
 import subprocess
 import time
 from collections.abc import Callable
@@ -10,7 +13,7 @@ import psutil
 import pytest
 
 from scaling.run import child
-from scaling.run.process_tree import runs
+from scaling.run.process_tree import RUN, runs
 from scaling.run.waiting import ended
 from tests.support.children import PATIENCE_S
 
@@ -44,3 +47,26 @@ def limit_from(monkeypatch: pytest.MonkeyPatch, is_so: Callable[[], bool]) -> No
         return await ended(process, limit_s)
 
     monkeypatch.setattr(child, "ended", wait)
+
+
+def left_of(driver: int) -> set[int]:
+    """What runs of a driver have not ended, stopped or not."""
+    found = set()
+    for process in psutil.process_iter():
+        try:
+            mark = process.environ().get(RUN, "")
+            if mark.startswith(f"{driver}-") and not is_gone(process.pid):
+                found.add(process.pid)
+        except psutil.Error:
+            continue
+    return found
+
+
+def end(driver: "subprocess.Popen[bytes]") -> None:
+    """End a driver, stopped or not, and all that its runs have left."""
+    driver.send_signal(signal.SIGCONT)
+    driver.kill()
+    driver.wait(PATIENCE_S)
+    for pid in left_of(driver.pid):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)

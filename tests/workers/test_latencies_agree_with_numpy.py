@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from scaling.analysis.table.latency import SHARES, middles_ns, summary
 from scaling.journal.record import Latency, Record, WorkerRecord
-from tests.support.columns_of import columns_of
+from tests.support.studies import columns_of
 from workers.worker.handle import LARGEST_NS, PRECISION_BITS, SIZE, Histogram, lower_edge_ns
 
 pytestmark = pytest.mark.one_build

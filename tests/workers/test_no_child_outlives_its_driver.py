@@ -16,8 +16,7 @@ import pytest
 from scaling.builds.ready.examine import IMPORT_EACH
 from scaling.run.application_trial import FIND_OUT
 from tests.support.children import PATIENCE_S, Own, each_case, environment
-from tests.support.drivers import end
-from tests.support.waiting import is_gone, says, wait_until
+from tests.support.waiting import end, is_gone, says, wait_until
 
 pytestmark = pytest.mark.slow
 

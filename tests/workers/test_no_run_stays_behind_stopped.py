@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.children import PATIENCE_S, environment
-from tests.support.drivers import end, left_of
-from tests.support.waiting import says, wait_until
+from tests.support.waiting import end, left_of, says, wait_until
 from tests.workers.test_runs_take_turns import CELL, WINDOW_S
 
 pytestmark = [

@@ -4,7 +4,6 @@ import asyncio
 import errno
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -23,7 +22,6 @@ from scaling.run.services import Services
 from scaling.study.services import beside
 from tests.support.children import PATIENCE_S, environment
 from tests.support.refusing import failing
-from tests.support.waiting import wait_until
 from workers.services.native import (
     Folder,
     NativeError,
@@ -51,7 +49,6 @@ STACK: dict[str, ParameterValue] = {
     "body_bytes": 10,
 }
 POOLED, ROUNDS = 5, 40
-ABORTED = 15
 
 
 @pytest.fixture(scope="module")
@@ -215,26 +212,6 @@ def test_one_that_refuses_its_configuration_says_why(
     with pytest.raises(ServiceError) as raised:
         ServiceProcess(service, command, environment(**{POSTGRES: "postgresql://a@127.0.0.1:1/b"}))
     assert f"{service} does not start: {printed}" in str(raised.value)
-
-
-@pytest.mark.slow
-@pytest.mark.needs("nginx", "pgbouncer")
-def test_nothing_is_left_of_aborted_ones(place: Path, services: Services) -> None:
-    url = services.need("postgres", STACK)[0]
-    folders, kept = set(map(str, place.glob("scaling-service-*"))), set((place / "kept").iterdir())
-
-    def of_aborted() -> set[str]:
-        """What is there and not of our own database, which has more processes soon."""
-        ours = {f"{each.pid} {each.name()}" for each in psutil.Process().children(recursive=True)}
-        return {*left_in(place)} - folders - ours
-
-    script = [sys.executable, "-m", "tests.support.aborted", str(ABORTED), str(place / "kept")]
-    subprocess.run([*script, url, str(ROWS)], env=environment(TMPDIR=str(place)), check=True)
-    wait_until(lambda: of_aborted() <= set(map(str, place.glob("scaling-service-*"))))
-    remove_abandoned(str(place))  # what every service does first
-    assert of_aborted() == set()
-    assert set(map(str, place.glob("scaling-service-*"))) == folders
-    assert set((place / "kept").iterdir()) == kept
 
 
 @pytest.mark.needs("servers")
