@@ -75,7 +75,7 @@ def test_a_closed_loop_is_never_late() -> None:
 @pytest.mark.parametrize(("speed", "is_longer"), [(1_080.0, False), (1_500.0, True)])
 def test_a_word_needs_more_than_the_generators_lateness(speed: float, is_longer: bool) -> None:
     made = replace(
-        LATE, answers_per_s={THREADS: 1_000.0, PROCESSES: speed}, blocks=10, window_s=20.0
+        LATE, answers_per_s={THREADS: 1_000.0, PROCESSES: speed}, blocks=8, window_s=10.0
     )
     for slip_s, expected in ((20e-6, True), (0.25e-3, is_longer)):
         row = over_processes(replace(made, slip_s=slip_s), P99)

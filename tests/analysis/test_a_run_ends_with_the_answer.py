@@ -34,6 +34,7 @@ BOTH = FakeStudy(
     loops=("asyncio", "uvloop"),
     workers=(1, 2),
     blocks=8,
+    ticks=4,
     aa_pairs=True,
 )
 

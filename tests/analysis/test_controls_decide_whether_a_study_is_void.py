@@ -27,7 +27,6 @@ from tests.support.runs import Change, of_workers, with_
 from tests.support.studies import FakeStudy, Variants
 
 VARIANTS: Variants = {
-    "echo": [{"payload_bytes": 1024}],
     "compute": [{"iterations": 1000}],
     "shared": [{"sharing": "attribute-write", "iterations": 1000}],
 }

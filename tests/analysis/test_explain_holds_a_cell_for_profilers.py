@@ -50,6 +50,7 @@ def test_the_commands_fit_the_build_and_name_every_process() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("undrawn", "hurried")
 def test_a_held_cell_runs_and_ends(tmp_path: Path, command: Command) -> None:
     done = command("run", "--arm", BUILD, *ECHO, *SMALL, "--output", "out")
     assert done.returncode == 0, done.stderr

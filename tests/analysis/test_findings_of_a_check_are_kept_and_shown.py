@@ -1,12 +1,13 @@
 """What the check of an application found is beside its journal and in all made of it."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from scaling.analysis.tables.study import Study, read
+from scaling.analysis.tables.study import Study
 from scaling.base.console import new_console
 from scaling.base.errors import ScalingError
 from scaling.journal.beside import CHECK_FILE, AppCheck, Finding, read_check, write_check
@@ -34,33 +35,34 @@ UNSAFE = AppCheck(
     left_out=["4 loops in threads: no time was left"],
 )
 
+MADE = FakeAppStudy(blocks=2, window_s=2.0)
+
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return FakeAppStudy(blocks=2).write(tmp_path_factory.mktemp("checked"))
+    return MADE.write(tmp_path_factory.mktemp("checked"))
 
 
 def study_of(path: Path) -> Study:
-    return read(path.parent)
+    return Study.of(replace(MADE.journal, path=path))
 
 
-def answer_of(path: Path) -> str:
-    return " ".join(printed_by(lambda to: print_answer(study_of(path), to)).split())
+def answer_of(study: Study) -> str:
+    return " ".join(printed_by(lambda to: print_answer(study, to)).split())
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("unrendered")
+@pytest.mark.usefixtures("undrawn")
 def test_findings_are_in_page_json_and_answer(study: Path) -> None:
     write_check(study.parent, UNSAFE)
-    shown = page(study_of(study))
+    checked = study_of(study)
+    shown = page(checked)
     assert "What the check found wrong" in shown
     assert "no global" in shown
     assert "in processes" in shown
     assert "Not checked: 4 loops in threads: no time was left." in shown
-    assert json.loads(answer_json(study_of(study)))["check"] == json.loads(
-        msgspec.json.encode(UNSAFE)
-    )
-    said = answer_of(study)
+    assert json.loads(answer_json(checked))["check"] == json.loads(msgspec.json.encode(UNSAFE))
+    said = answer_of(checked)
     assert (
         "Check: 2 findings (state-in-process, mixed-up): wrong on several loops and in processes, "
         "so not recommended." in said
@@ -79,11 +81,14 @@ def test_a_check_before_2_0_claims_nothing_of_processes(study: Path) -> None:
 
 def test_without_a_check_nothing_is_claimed(study: Path) -> None:
     write_check(study.parent, SOUND)
-    assert "Check: its answers are the same on several loops as on one loop." in answer_of(study)
+    assert "Check: its answers are the same on several loops as on one loop." in answer_of(
+        study_of(study)
+    )
     (study.parent / CHECK_FILE).write_text("[torn")
     assert read_check(study.parent) is None
-    assert json.loads(answer_json(study_of(study)))["check"] is None
-    assert "Check:" not in answer_of(study)
+    unchecked = study_of(study)
+    assert json.loads(answer_json(unchecked))["check"] is None
+    assert "Check:" not in answer_of(unchecked)
 
 
 @pytest.mark.usefixtures("undrawn")
