@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import binom
 
 from scaling.analysis.tables.across import across
+from scaling.analysis.tables.derived import SPEEDUP
 from scaling.analysis.tables.pairs import EQUAL_CELLS
 from scaling.analysis.tables.ratios import EQUAL_DIFFER
 from scaling.analysis.tables.study import Study
@@ -49,6 +50,23 @@ def test_a_pair_is_the_second_run_over_the_first(factor: float, blocks: int) -> 
     assert one(pairs(study), measure=MEMORY)["ratio"] == pytest.approx(1, abs=0.03)
     assert bool(found["word"]) is (blocks == 8)
     assert ("±5" in noise(study)) is (blocks == 8)
+
+
+@pytest.mark.parametrize(("group", "factor"), [(0, 1.05), (None, 1.0)])
+def test_a_twin_in_turn_with_its_cell_is_averaged_into_it(group: int | None, factor: float) -> None:
+    """So are speed-ups, ratios and dots of a plot; the pair itself stays one run over the other."""
+
+    def change(run: RunLine) -> RunLine:
+        return with_(faster(1.1)(run), group=group)
+
+    alone, study = replace(EXACT, aa_pairs=False).study, replace(EXACT, change=change).study
+    for measure in (THROUGHPUT, SPEEDUP):
+        was, now = (where(each.estimates, measure=measure, twin=False) for each in (alone, study))
+        both = was.merge(now, on="workers", suffixes=("_was", "_now"))
+        grown = both["point_now"] / both["point_was"]
+        expected = [factor if workers == 2 else 1.0 for workers in both["workers"]]
+        assert grown.tolist() == pytest.approx(expected, rel=0.001)
+    assert one(pairs(study), measure=THROUGHPUT)["ratio"] == pytest.approx(1.1, rel=0.001)
 
 
 def test_where_equal_cells_differ_no_word_is_given_on_that_measure() -> None:

@@ -6,7 +6,8 @@ files are what this version makes of the journals is tested for each of them
 (`test_published_results_match_their_journals.py`).
 
 Two changes of 2.0 move figures, each with a list of what moved: intervals of ratios are those of
-their logarithms (`moved-by-logarithms.csv.gz`).
+their logarithms (`moved-by-logarithms.csv.gz`), and the second run of an A/A pair that was in turn
+with the first is averaged with it (`moved-by-twins.csv.gz`).
 """
 
 from pathlib import Path

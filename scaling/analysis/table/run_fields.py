@@ -71,7 +71,8 @@ REQUESTED = {
     "twin": Column(
         read="repeat",
         dtype=FLAG,
-        definition="hidden duplicate of a cell (an A/A pair), for the noise floor; in no curve",
+        definition="hidden duplicate of a cell (an A/A pair), for the noise floor; figures of a "
+        "cell are averaged with those of a twin that was in turn with it",
     ),
     "block": Column(read="block", dtype=COUNT, definition="block that the run is part of, from 0"),
     "position": Column(

@@ -30,7 +30,8 @@ NONE = -1  # the place of a run or cell that does not exist
 @dataclass(frozen=True)
 class Cells:
     """`table` has a row per cell; `runs` the row of each run that counts, shape (blocks, cells),
-    `NONE` where there is none; `blocks` the number of each block, ascending.
+    `NONE` where there is none; `twins`, alike, the run of the cell's A/A pair that is averaged with
+    it (`_averaged`); `blocks` the number of each block, ascending.
 
     Columns of the table: those of `KEY`; `twin`, `rated`, `control`, `wrong` (flags); `region`;
     `runs`, of these `suspect` and `again` (second attempts); `left_out` (invalid runs);
@@ -42,7 +43,22 @@ class Cells:
 
     table: pd.DataFrame
     runs: Integers
+    twins: Integers
     blocks: Integers
+
+    def placed(self, of_runs: "pd.Series[float] | Floats") -> Floats:
+        """A value for each run as blocks × cells."""
+        return _placed(of_runs, self.runs)
+
+    def averaged(self, of_runs: "pd.Series[float] | Floats") -> Floats:
+        """The same, the mean of both runs where a cell is averaged with its twin."""
+        own, twin = self.placed(of_runs), _placed(of_runs, self.twins)
+        return np.where(np.isnan(twin), own, (own + twin) / 2)
+
+
+def _placed(of_runs: "pd.Series[float] | Floats", places: Integers) -> Floats:
+    values = np.asarray(of_runs, np.float64)
+    return np.where(places == NONE, np.nan, values[places])
 
 
 def cells_of(runs: pd.DataFrame, study: StudyLine, wrong_models: Collection[str] = ()) -> Cells:
@@ -83,10 +99,11 @@ def cells_of(runs: pd.DataFrame, study: StudyLine, wrong_models: Collection[str]
     every["name"] = names(every, simulated=study.simulated)
     subjects = [Parameters.of(without_rate(cell).parameters).text for cell in every["cell"]]
     every["subject"] = names(every.assign(parameters=subjects), simulated=study.simulated)
-    places = np.hstack([found, np.full((len(blocks), len(rated)), NONE)])
-    throughput = np.where(places == NONE, np.nan, runs[THROUGHPUT].to_numpy()[places])
-    every["of_peak"] = _shares_of_peak(every, throughput, study)
-    return Cells(every, places, blocks)
+    no_runs = np.full((len(blocks), len(rated)), NONE)
+    twins = _averaged(table, runs, found)
+    known = Cells(every, np.hstack([found, no_runs]), np.hstack([twins, no_runs]), blocks)
+    every["of_peak"] = _shares_of_peak(every, known.averaged(runs[THROUGHPUT]), study)
+    return known
 
 
 def _cell(row: dict[Hashable, Any]) -> Cell:
@@ -101,6 +118,23 @@ def _which_count(runs: pd.DataFrame, place: Integers) -> Flags:
     again = pd.DataFrame({"cell": place, "block": runs["block"].to_numpy()})[valid]
     valid[valid] = ~again.duplicated(keep="last").to_numpy()
     return np.asarray(valid)
+
+
+def _averaged(table: pd.DataFrame, runs: pd.DataFrame, found: Integers) -> Integers:
+    """The run of its twin that each cell is averaged with, shape (blocks, cells): one that was
+    measured in turn with it. `found` are the runs that count, of that shape.
+
+    Two runs in turn are two looks at one stretch of time. The second run of a pair that was not in
+    turn is of another stretch, in which nothing else of its block was measured.
+    """
+    twins, place = np.full_like(found, NONE), places_of(table)
+    group = runs["group"].to_numpy(np.float64)
+    for twin, cell in table.loc[table["twin"], "cell"].items():
+        if cell in place:
+            own, other = found[:, place[cell]], found[:, twin]
+            in_turn = (own != NONE) & (other != NONE) & (group[own] == group[other])
+            twins[:, place[cell]] = np.where(in_turn, other, NONE)
+    return twins
 
 
 def _with_counts(

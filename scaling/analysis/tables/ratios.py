@@ -118,9 +118,15 @@ def nothing() -> pd.DataFrame:
 
 
 def _of_pairs(values: Values, pairs: pd.DataFrame, margin: float) -> pd.DataFrame:
+    are_equal = pairs["question"] == EQUAL_CELLS
     parts = [
-        of_measure(values, str(name), part.reset_index(drop=True), margin)
-        for name, part in pairs.groupby("measure", sort=False)
+        of_measure(
+            values.of_single_runs if bool(is_equal) else values,
+            str(name),
+            part.reset_index(drop=True),
+            margin,
+        )
+        for (name, is_equal), part in pairs.groupby(["measure", are_equal], sort=False)
     ]
     if not parts:
         return pd.DataFrame()

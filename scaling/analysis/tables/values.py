@@ -6,7 +6,8 @@ is a column of the runs, a figure of the workload's own, or derived from other m
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -90,8 +91,9 @@ class Values:
     """The measures of a study by name; each is made when it is first asked for.
 
     `table` is that of its cells, `places` the row of each run that counts, shape (blocks, cells).
-    `own` are the figures of the workloads' own, by run; `derived` is what is worked out. `place`
-    has the column of every cell, of rated cells, too. It is the scope that questions are asked of
+    `own` are the figures of the workloads' own, by run; `derived` is what is worked out. A cell is
+    averaged with the twin that was measured in turn with it. `place` has the column of every cell,
+    of rated cells, too. It is the scope that questions are asked of
     (`scaling.study.sections.Scope`).
     """
 
@@ -104,6 +106,7 @@ class Values:
     ) -> None:
         self.runs, self.table, self.places = runs, cells.table, cells.runs
         self.blocks, self.derived, self.objectives = cells.blocks, derived, objectives
+        self._of_cells = cells
         self.own = pd.DataFrame(runs["figures"].tolist(), index=runs.index)
         self.place = places_of(self.table)
         asked = self.table[~self.table["twin"] & ~self.table["rated"]]
@@ -111,6 +114,12 @@ class Values:
         self._regions: list[Region | None] = self.table["region"].tolist()
         self._known: dict[str, Measure] = {}
         self._has_value: dict[str, Flags] = {}
+
+    @cached_property
+    def of_single_runs(self) -> "Values":
+        """The same where no cell is averaged with its twin."""
+        cells = replace(self._of_cells, twins=np.full_like(self.places, NONE))
+        return Values(self.runs, cells, self.derived, self.objectives)
 
     @property
     def names(self) -> list[str]:
@@ -129,8 +138,8 @@ class Values:
         value = self.column(name)
         if not may_be_one(name):
             return Measure.exact(value)
-        bound = (self.placed(has_no_most(self.runs)) == 1).astype(np.int64)
-        least = self.placed(shortest_s(self.runs, name))
+        bound = (self._of_cells.averaged(has_no_most(self.runs)) > 0).astype(np.int64)
+        least = self._of_cells.averaged(shortest_s(self.runs, name))
         return Measure(value, bound, least, np.where(bound, np.inf, value))
 
     def shown(self, name: str) -> Shown:
@@ -153,13 +162,12 @@ class Values:
         """A column of the runs, or a figure of the workload's own, as blocks × cells."""
         for source in (self.runs, self.own):
             if name in source:
-                return self.placed(source[name])
+                return self._of_cells.averaged(source[name])
         return np.full(self.places.shape, np.nan)
 
     def placed(self, of_runs: "pd.Series[float] | Floats") -> Floats:
-        """A value for each run as blocks × cells."""
-        values = np.asarray(of_runs, np.float64)
-        return np.where(self.places == NONE, np.nan, values[self.places])
+        """A value for each run as blocks × cells, those of twins apart."""
+        return self._of_cells.placed(of_runs)
 
     def at_one(self, measure: Floats) -> Floats:
         """The same measure of the cell with one worker on the same curve."""
