@@ -196,7 +196,7 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     from scaling.run.services import Services
 
     short_s = 0.3
-    monkeypatch.setattr("scaling.run.calibrate.CALIBRATION_WINDOW_S", short_s)
+    monkeypatch.setattr("scaling.run.measure.CALIBRATION_WINDOW_S", short_s)
     monkeypatch.setattr(Services.ceiling, "__kwdefaults__", {"seconds": short_s})
     monkeypatch.setattr("scaling.run.session.RETRIES", 0)
     monkeypatch.setattr("scaling.run.time_left.ExtraTime.grant", lambda *_: None)

@@ -19,6 +19,7 @@ from scaling.journal.record import (
     SCHEMA,
     CeilingLine,
     Line,
+    RatesLine,
     RunLine,
     SetAsideLine,
     StudyLine,
@@ -173,6 +174,8 @@ class JournalFile:
             self.runs.add(start, size_bytes)
         elif isinstance(line, CeilingLine):
             self.ceilings.append(line)
+        elif isinstance(line, RatesLine) and self.head:
+            self.head = line.of(self.head)
 
     def _after(self, harm: str) -> str:
         """The place of the lines after another program did this, and the remedy."""

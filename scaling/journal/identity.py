@@ -144,15 +144,13 @@ def choose(
     output: Path,
     head: StudyLine,
     is_complete: Callable[[JournalFile], bool],
-    begin: Callable[[StudyLine], StudyLine] = lambda head: head,
     own: str = OWN,
 ) -> tuple[JournalFile, list[str]]:
     """Open the journal in `output`, or in `output`-2, -3, … if that holds something else.
 
     Returns the journal and messages that explain the choice. A journal is resumed if it is of the
     same study on the same machine with the same builds and pins, in the same order of runs, and not
-    complete. A new one gets `head` as its first line, as `begin` completes it. A user's own code is
-    called `own`.
+    complete. A new one gets `head` as its first line. A user's own code is called `own`.
 
     Raises:
         UsageError: a folder that cannot be written, a journal of a newer schema, or one that is
@@ -171,7 +169,7 @@ def choose(
     if found.torn_head:
         notes.append(f"{found.path}: its only line was cut off, nothing was measured; starting")
     try:
-        found.append(begin(head))
+        found.append(head)
     except BaseException:
         found.close()
         raise

@@ -1,15 +1,16 @@
-"""What is measured before the first run: ceilings of services, how many load generators a study
-needs, and the peak that its rates are shares of.
+"""Ceilings of services, how many load generators a study needs, and the peaks that its rates are
+shares of.
 """
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from functools import partial
 from itertools import chain
 from statistics import median
 
 from scaling.base.errors import ScalingError
-from scaling.base.formats import duration, listed, number, plural
+from scaling.base.formats import listed, number
+from scaling.builds.cache import Say
 from scaling.journal.file import JournalFile
 from scaling.journal.record import (
     Calibration,
@@ -17,21 +18,23 @@ from scaling.journal.record import (
     Cell,
     Parameters,
     ParameterValue,
+    RatesLine,
     RunLine,
 )
 from scaling.machine.topology import Topology
-from scaling.run.progress import Display, figure_of, run_in_words
+from scaling.run.progress import figure_of, run_in_words
 from scaling.run.service_process import ServiceError
 from scaling.run.services import Services
 from scaling.run.session import Done, InterruptedStudyError
-from scaling.run.time_left import Left
 from scaling.study.load import (
-    CALIBRATION_WINDOW_S,
+    RATE,
     ROOM,
     Needed,
     calibration_runs,
+    is_known,
     open_loop_rate,
     rates_for,
+    share_of_peak,
 )
 from scaling.study.plan.cells import Plan
 from scaling.study.plan.order import PlannedRun
@@ -44,9 +47,7 @@ from scaling.study.services import LOAD_GENERATOR, WITH_CEILING
 # The load generator has one, too: what one of its processes can send at most.
 
 
-def measure_ceilings(
-    plan: Plan, journal: JournalFile, services: Services, note: Callable[[str], None]
-) -> None:
+def measure_ceilings(plan: Plan, journal: JournalFile, services: Services, note: Say) -> None:
     """Measure what the journal lacks; `note` is called with why one could not be measured.
 
     Raises:
@@ -56,29 +57,19 @@ def measure_ceilings(
     """
     try:
         for service, parameters in _missing(plan, journal):
-            _measure(service, parameters, journal, services, note)
+            if service != LOAD_GENERATOR:
+                services.need(service, parameters)  # no run of the workload is possible without it
+            try:
+                journal.append(services.ceiling(service, parameters))
+            except ServiceError as error:  # costs the figure, not the study
+                note(str(error))
+            if service == LOAD_GENERATOR:
+                services.end(service)
     except KeyboardInterrupt:
         raise InterruptedStudyError(
             f"interrupted while ceilings were measured: {journal.path} has those before. "
             "The same command goes on from there"
         ) from None
-
-
-def _measure(
-    service: str,
-    parameters: Parameters,
-    journal: JournalFile,
-    services: Services,
-    note: Callable[[str], None],
-) -> None:
-    if service != LOAD_GENERATOR:
-        services.need(service, parameters)  # without it no run of the workload can be measured
-    try:
-        journal.append(services.ceiling(service, parameters))
-    except ServiceError as error:  # costs the figure, not the study
-        note(str(error))
-    if service == LOAD_GENERATOR:
-        services.end(service)
 
 
 def _missing(plan: Plan, journal: JournalFile) -> Iterator[tuple[str, Parameters]]:
@@ -132,8 +123,9 @@ def _shared(cell: Cell, plan: Plan) -> int:
 
 def _needed(cell: Cell, most_workers: int, ceilings: Iterable[CeilingLine]) -> int:
     rate = open_loop_rate(cell.parameters)
-    if rate is None:  # a closed loop, as a calibration is
-        return min(cell.workers, most_workers)
+    if rate is None:  # a closed loop, as a calibration is, or a share of what that gives
+        share = 1.0 if is_known(cell) else share_of_peak(cell.parameters[RATE]) / BUSY_PLANNED
+        return math.ceil(min(cell.workers, most_workers) * max(share, 1.0))
     per_s = _ceiling_per_s(cell.parameters, ceilings)
     return 1 if per_s is None else math.ceil(rate / (BUSY_PLANNED * per_s))
 
@@ -156,49 +148,43 @@ def _ceiling_per_s(
 MORE = 1.05  # than needed: arrivals are random, and 2,000 of them vary by 2 %
 
 
-def calibrate(
-    plan: Plan, executor: Callable[[Plan], Callable[[PlannedRun], Done]], display: Display
-) -> list[Calibration]:
-    """Measure the peaks that the plan's rates are made from; nothing where all are numbers.
+class Peaks:
+    """The peaks that the rates of a study are made from; there are none where all are numbers.
 
-    `executor` makes what runs the cells of a plan.
-
-    Raises:
-        ScalingError: no run of a baseline was measured.
-        InterruptedStudyError: the user stopped it.
+    `steps` are the runs of the calibrations: each in words, and what does it. `execute` does runs
+    of a second.
     """
-    study = replace(plan.study, window_s=CALIBRATION_WINDOW_S)
-    execute = executor(replace(plan, study=study))
-    inside_s = CALIBRATION_WINDOW_S + study.warmup_s
-    made = []
-    for needed in plan.calibrations:
-        cells = calibration_runs([needed])
-        workload = plan.workloads[needed.workload]
-        left_s = sum(inside_s + plan.overhead_s(cell) for cell in cells)
-        display.note(
-            f"calibrating {_name(needed, plan)}: {plural(len(cells), 'run')}, {duration(left_s)}"
+
+    def __init__(self, plan: Plan, execute: Callable[[PlannedRun], Done], note: Say) -> None:
+        self._plan, self._execute, self._note = plan, execute, note
+        self._lines: list[RunLine] = []
+        self.steps = [
+            (f"calibration: {run_in_words(cell)}", partial(self._run, PlannedRun(place, 0, cell)))
+            for place, cell in enumerate(calibration_runs(plan.calibrations))
+        ]
+
+    def _run(self, planned: PlannedRun) -> None:
+        self._lines.append(self._execute(planned)[0])
+
+    def rates(self) -> RatesLine:
+        """The rates, once all steps are done.
+
+        Raises:
+            ScalingError: no run of a baseline was measured.
+        """
+        made = []
+        for needed in self._plan.calibrations:
+            lines = [line for line in self._lines if line.cell in needed.candidates]
+            made.append(_calibration(needed, lines, self._plan))
+            self._note(_in_words(made[-1], needed, self._plan))
+            if without := without_p99(made[-1], lines, self._plan.study.window_s):
+                self._note(without)
+        plan = self._plan.at_rates(made)
+        return RatesLine(
+            calibrations=made,
+            runs_per_block=len(plan.slots),
+            headline_runs=plan.headline_runs,
         )
-        lines = []
-        display.begin(len(cells), 0, what="calibration runs")
-        try:
-            for place, cell in enumerate(cells):
-                words = run_in_words(cell)
-                display.running(words, Left(left_s))
-                lines.append(execute(PlannedRun(place, 0, cell))[0])
-                left_s -= inside_s + plan.overhead_s(cell)
-                display.finished(words, figure_of(lines[-1], workload), Left(left_s))
-        except KeyboardInterrupt:
-            raise InterruptedStudyError(
-                "interrupted while the rates were calibrated: nothing is measured yet. "
-                "The same command starts again"
-            ) from None
-        finally:
-            display.end()
-        made.append(_calibration(needed, lines, plan))
-        display.note(_in_words(made[-1], workload.operation))
-        if without := without_p99(made[-1], lines, plan.study.window_s):
-            display.note(without)
-    return made
 
 
 def _calibration(needed: Needed, lines: list[RunLine], plan: Plan) -> Calibration:
@@ -250,16 +236,14 @@ def without_p99(made: Calibration, every: Sequence[RunLine], window_s: float) ->
     )
 
 
-def _name(needed: Needed, plan: Plan) -> str:
-    """`serve`; where a workload has several, with its parameters that are not at their defaults."""
-    if [each.workload for each in plan.calibrations].count(needed.workload) == 1:
-        return needed.workload
-    return with_parameters(needed.workload, needed.parameters, plan.workloads[needed.workload])
-
-
-def _in_words(made: Calibration, operation: str) -> str:
+def _in_words(made: Calibration, needed: Needed, plan: Plan) -> str:
+    """The peak and the rates; with the parameters of a workload that has several peaks."""
+    workload = plan.workloads[needed.workload]
+    several = [each.workload for each in plan.calibrations].count(needed.workload) > 1
+    whose = with_parameters(needed.workload, needed.parameters, workload) if several else ""
     runs, rates = made.runs_per_s, sorted(set(made.rates.values()))
     return (
-        f"peak of {run_in_words(made.baseline)}: {number(made.peak_per_s)} {operation}/s "
+        f"peak of {run_in_words(made.baseline)}{whose and f' ({whose})'}: "
+        f"{number(made.peak_per_s)} {workload.operation}/s "
         f"({number(min(runs))}–{number(max(runs))}); rates: {', '.join(map(number, rates))}"
     )

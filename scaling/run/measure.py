@@ -47,7 +47,6 @@ from scaling.journal.identity import OWN, choose, identity_of
 from scaling.journal.record import (
     SCHEMA,
     ArmRecord,
-    Calibration,
     CeilingLine,
     Description,
     Environment,
@@ -56,17 +55,18 @@ from scaling.journal.record import (
 )
 from scaling.machine.identity import describe_machine, local_ports, open_files_limit
 from scaling.machine.topology import Topology, memory_limit_bytes, read_topology
-from scaling.run.calibrate import calibrate, generator_processes, measure_ceilings
+from scaling.run.calibrate import Peaks, generator_processes, measure_ceilings
 from scaling.run.execute import Executor
 from scaling.run.load import GeneratorProgram
 from scaling.run.process_tree import CANNOT_STOP
 from scaling.run.progress import Display
 from scaling.run.redaction import without_own_paths
 from scaling.run.services import Services
-from scaling.run.session import drive, is_complete
+from scaling.run.session import Execute, drive, is_complete
 from scaling.run.time_left import ExtraTime, quiet_on
 from scaling.study.definition import Options
 from scaling.study.file import StudyFile, study_from
+from scaling.study.load import CALIBRATION_WINDOW_S
 from scaling.study.plan.budget import fitted
 from scaling.study.plan.cells import Plan, make_plan
 from scaling.study.plan.refusals import Limits
@@ -235,6 +235,8 @@ class Prepared:
             study=study.document,
             seed=study.seed,
             blocks=study.blocks,
+            runs_per_block=len(plan.slots),
+            headline_runs=plan.headline_runs,
             order=plan.order,
             arms=records,
             workloads={
@@ -326,39 +328,32 @@ def measure(ready: Prepared, output: Path | None, display: Display, *, again: bo
     judge = judge_of(first)
     with services_of(ready, display.note) as services:
 
-        def executor(plan: Plan, ceilings: Sequence[CeilingLine] = ()) -> Executor:
-            processes = generator_processes(plan, ceilings, ready.topology)
+        def executor(plan: Plan, ceilings: Sequence[CeilingLine]) -> Executor:
+            processes = generator_processes(asked, ceilings, ready.topology)
             return Executor(plan, arms, services, generators_of(ready, processes))
 
         def is_done(journal: JournalFile) -> bool:
             rates = journal.head.calibrations if journal.head else ()
             return again and is_complete(asked.at_rates(rates), journal.runs, judge)
 
-        def begin(head: StudyLine) -> StudyLine:
-            made = calibrate(asked, executor, display)
-            return _calibrated(head, made, asked.at_rates(made))
-
-        journal, notes = choose(folder_of(asked, output), first, is_done, begin, ready.own_in_words)
-        begun = journal.head or first
-        plan = asked.at_rates(begun.calibrations)
+        journal, notes = choose(folder_of(asked, output), first, is_done, ready.own_in_words)
         with journal:
             for note in notes:
                 display.note(note)
+            measure_ceilings(asked, journal, services, display.note)
+            plan = asked.at_rates((journal.head or first).calibrations)
+            a_second = replace(plan, study=replace(plan.study, window_s=CALIBRATION_WINDOW_S))
+            peaks = Peaks(plan, executor(a_second, journal.ceilings), display.note)
+
+            def rated() -> tuple[Plan, Execute]:
+                journal.append(rates := peaks.rates())
+                plan = asked.at_rates(rates.calibrations)
+                return plan, executor(plan, journal.ceilings).together
+
             extra = ExtraTime(busy_judge_of(first), quiet_on(watched_cpus(first.machine)))
-            measure_ceilings(plan, journal, services, display.note)
-            execute = executor(plan, journal.ceilings)
-            drive(plan, journal, execute.together, judge, display, extra)
+            execute = executor(plan, journal.ceilings).together
+            drive(plan, journal, execute, judge, display, extra, peaks.steps, rated)
     return journal.path.parent
-
-
-def _calibrated(head: StudyLine, made: list[Calibration], plan: Plan) -> StudyLine:
-    """The first line with the rates of a study, and how many runs `plan` has at these."""
-    return msgspec.structs.replace(
-        head,
-        calibrations=made,
-        runs_per_block=len(plan.slots),
-        headline_runs=plan.headline_runs,
-    )
 
 
 def services_of(ready: Prepared, note: Say = lambda _: None) -> Services:

@@ -2,7 +2,7 @@
 
 import shlex
 from collections import Counter, defaultdict
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,12 +15,11 @@ from scaling.base.errors import UsageError
 from scaling.base.formats import plural
 from scaling.journal.identity import identity_of
 from scaling.journal.reading import find_journal, read_lines
-from scaling.journal.record import Key, RunLine, StudyLine
+from scaling.journal.record import Key, RatesLine, RunLine, StudyLine
 from scaling.run.measure import Prepared
 from scaling.run.session import Replay
 from scaling.run.time_left import Left, TimeLeft
 from scaling.study.file import StudyFile, study_file_of
-from scaling.study.plan.cells import Plan
 
 COLUMNS = {"valid": "measured", "to_do": "to do", "again": "to rerun", "lost": "invalid"}
 
@@ -74,6 +73,8 @@ def read_runs(output: Path, note: Callable[[str], None]) -> Measured:
     path = find_journal(output)
     first, *lines = read_lines(path, note)
     assert isinstance(first, StudyLine)  # or `read_lines` had raised
+    for line in lines:
+        first = line.of(first) if isinstance(line, RatesLine) else first
     runs = [line for line in lines if isinstance(line, RunLine)]
     return Measured(path, first, runs)
 
@@ -84,14 +85,7 @@ def work_in(measured: Measured, ready: Prepared, *, same: bool) -> Work:
     Raises:
         UsageError: the journal is of another study.
     """
-    asked = identity_of(ready.first_line())
-    differences = asked.differences(identity_of(measured.head), ready.own_in_words)
-    of_study = [each for each in differences if each.startswith("the study")]
-    if of_study and not same:
-        raise UsageError(
-            f"{measured.path} is of another study; not the same: {'; '.join(of_study)}. "
-            f"Leave out the options to see its own"
-        )
+    obstacles = _obstacles(measured, ready, same=same)
     plan = ready.plan.at_rates(measured.head.calibrations)
     replay, time = Replay(), TimeLeft(plan.expected_s)
     latest: dict[Key, str | None] = {}  # why the latest attempt is invalid
@@ -108,31 +102,32 @@ def work_in(measured: Measured, ready: Prepared, *, same: bool) -> Work:
     remaining = [run for batch in replay.remaining(plan.together(plan.runs)) for run in batch]
     for run in remaining:
         time.expect(run.cell)
-    open_runs = {run.key: run.attempt > 1 for run in remaining}
+    still = {run.key: "again" if run.attempt > 1 else "to_do" for run in remaining}
+    rows: defaultdict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
+    for run in plan.runs:
+        row = rows[run.cell.workload, run.cell.arm, run.cell.loop, run.cell.model]
+        row[still.get(run.key) or ("valid" if run.key in used else "lost")] += 1
     return Work(
         path=measured.path,
-        rows=_rows(plan, open_runs, used),
+        rows=rows,
         blocks=plan.study.every_block,
-        complete_blocks=plan.study.every_block - len({block for block, *_ in open_runs}),
+        complete_blocks=plan.study.every_block - len({block for block, *_ in still}),
         left=time.left,
-        reasons=Counter(latest[key] or "" for key, again in open_runs.items() if again),
-        obstacles=tuple(each for each in differences if each not in of_study),
+        reasons=Counter(latest[key] or "" for key, state in still.items() if state == "again"),
+        obstacles=obstacles,
     )
 
 
-def _rows(
-    plan: Plan, open_runs: Mapping[Key, bool], used: Container[Key]
-) -> dict[tuple[str, ...], Counter[str]]:
-    """Count the runs: those still open, by whether they are made again; and those `used`."""
-    rows: defaultdict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
-    for run in plan.runs:
-        key = run.key
-        row = rows[run.cell.workload, run.cell.arm, run.cell.loop, run.cell.model]
-        if key in open_runs:
-            row["again" if open_runs[key] else "to_do"] += 1
-        else:
-            row["valid" if key in used else "lost"] += 1
-    return rows
+def _obstacles(measured: Measured, ready: Prepared, *, same: bool) -> tuple[str, ...]:
+    asked = identity_of(ready.first_line())
+    differences = asked.differences(identity_of(measured.head), ready.own_in_words)
+    of_study = [each for each in differences if each.startswith("the study")]
+    if of_study and not same:
+        raise UsageError(
+            f"{measured.path} is of another study; not the same: {'; '.join(of_study)}. "
+            f"Leave out the options to see its own"
+        )
+    return tuple(each for each in differences if each not in of_study)
 
 
 def shown(work: Work) -> Group:

@@ -5,10 +5,14 @@ A run that is written down is kept nowhere else: memory does not grow with the r
 An invalid run stays in the journal and is made once more when all others are done. One that other
 load disturbed is made once more at once (`scaling.run.time_left`). A workload whose every run has
 failed in two blocks is given up.
+
+Rates that are shares of a peak are not known when a study begins. The runs of the first block that
+need none are done first, and those of the calibrations between them.
 """
 
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import chain
 from typing import Self
 
 from scaling.analysis.extent import MEASURED
@@ -18,6 +22,7 @@ from scaling.journal.file import JournalFile
 from scaling.journal.record import Key, RunLine
 from scaling.run.progress import Display, figure_of, run_in_words
 from scaling.run.time_left import ExtraTime, Left, TimeLeft
+from scaling.study.load import is_known
 from scaling.study.plan.cells import Plan
 from scaling.study.plan.order import PlannedRun
 from scaling.study.presets import FAILING_BLOCKS
@@ -31,6 +36,7 @@ type Done = tuple[RunLine, bytes | None]  # a run's line, and the record as its 
 type Batch = tuple[PlannedRun, ...]  # runs that are made together: a group's, or one
 type Execute = Callable[[Batch], Sequence[Done]]
 type Judge = Callable[[RunLine], str | None]  # why a run is invalid; None where it is not
+type Step = tuple[str, Callable[[], None]]  # what is done between runs, in words
 
 
 class InterruptedStudyError(ScalingError):
@@ -111,10 +117,13 @@ def drive(
     judge: Judge,
     display: Display,
     extra: ExtraTime | None = None,
+    steps: Sequence[Step] = (),
+    rated: Callable[[], tuple[Plan, Execute]] | None = None,
 ) -> None:
     """Do what remains of the plan.
 
-    With `extra` time, runs that other load disturbed are made again at once.
+    With `extra` time, runs that other load disturbed are made again at once. The `steps` are done
+    between the first runs whose rates are known; after them the plan is what `rated` returns.
 
     Raises:
         InterruptedStudyError: the user stopped it; the run under way is not in the journal.
@@ -129,6 +138,9 @@ def drive(
     if extra is not None:
         extra.grant(work.left.seconds)
     try:
+        if steps and rated:
+            work.do_first(steps)
+            work.go_on_with(*rated())
         work.do_all()
     except KeyboardInterrupt:
         measured = len(journal.runs)
@@ -200,6 +212,35 @@ class _Work:
             block = batch[0].block
             if self._another_comes_after(block):
                 self._show_block(block)
+
+    def do_first(self, steps: Sequence[Step]) -> None:
+        """Do these steps, and the runs of the first block whose rates are known between them."""
+        left, every = deque(steps), len(self._first)
+        while (first := self._first) or left:
+            if left and len(left) * every >= len(first) * len(steps):  # none is done too late
+                words, do = left.popleft()
+                self._display.running(words, self._time.left)
+                do()
+            else:
+                self.to_do.remove(first[0])
+                self.to_do.appendleft(first[0])
+                self._do(first[0])
+
+    @property
+    def _first(self) -> list[Batch]:
+        return [
+            each for each in self.to_do if not each[0].block and all(is_known(r.cell) for r in each)
+        ]
+
+    def go_on_with(self, plan: Plan, execute: Execute) -> None:
+        """Do what is missing of this plan, whose rates are known."""
+        self._plan, self._execute = plan, execute
+        before = self.runs_to_do
+        for run in chain.from_iterable(self.to_do):
+            self._time.done(run.cell)
+        self.to_do.clear()
+        self.add(self.replay.missing(plan.together(plan.runs)))
+        self._display.more(self.runs_to_do - before)
 
     def _give_up(self, workload: str) -> None:
         """Leave out what is still to do of a workload that always fails."""

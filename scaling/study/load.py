@@ -103,13 +103,14 @@ def load_asked(parameters: Mapping[str, ParameterValue], *, connections: int, se
 # -------------------------------------------------------------------------------------------- rates
 # Rates that a calibration decides: `rate_per_s = "grid"`, or a share of the peak such as "50%".
 #
-# The calibration measures the peak of the baseline in a closed loop before the first run: the best
-# of the processes, fresh and forked, on the arms with the GIL, at the largest N within the cores.
-# Their runs alternate. Where the study itself finds another peak, tables have the rate's share of
-# that one beside each P99 (`scaling.analysis.tables.cells`). All configurations then
-# get the same rates. Shares of each configuration's own peak would put the error of its calibration
-# into the rates that it is compared at, and a search for the highest rate that still passes is
-# biased towards luck.
+# The calibration measures the peak of the baseline in a closed loop: the best of the processes,
+# fresh and forked, on the arms with the GIL, at the largest N within the cores. Their runs
+# alternate, and are spread between those of the first block whose rates are known: a machine that
+# is slow for some seconds is slow in few of them. Where the study itself finds another peak, tables
+# have the rate's share of that one beside each P99 (`scaling.analysis.tables.cells`). All
+# configurations then get the same rates. Shares of each configuration's own peak would put the
+# error of its calibration into the rates that it is compared at, and a search for the highest rate
+# that still passes is biased towards luck.
 #
 # The grid is one for all studies and machines: the powers of 1.25, to three digits. A study takes
 # those from about a fifth of the peak to the first that reaches it, so that a peak that comes out a
@@ -213,7 +214,7 @@ def calibrations_for(cells: Iterable[Cell], region: Callable[[int], Region | Non
     """
     groups: dict[Subject, list[Cell]] = {}
     for cell in cells:
-        if isinstance(cell.parameters.get(RATE), str):
+        if not is_known(cell):
             groups.setdefault(_subject(cell), []).append(cell)
     return [
         Needed(
@@ -227,8 +228,18 @@ def calibrations_for(cells: Iterable[Cell], region: Callable[[int], Region | Non
 
 
 def calibration_runs(needed: Iterable[Needed]) -> list[Cell]:
-    """The cells of all runs that these calibrations make."""
-    return [cell for each in needed for cell in each.candidates * ROUNDS]
+    """The cells of all runs that these calibrations make, round after round."""
+    return [cell for each in [*needed] * ROUNDS for cell in each.candidates]
+
+
+def is_known(cell: Cell) -> bool:
+    """Whether the rate of a cell, if it has one, is a number."""
+    return not isinstance(cell.parameters.get(RATE), str)
+
+
+def share_of_peak(rate: ParameterValue) -> float:
+    """About which share of the peak a rate is that is not known yet."""
+    return _size(rate) / ANY_PEAK
 
 
 def rate_in_words(rate: ParameterValue) -> ParameterValue:

@@ -15,14 +15,16 @@ from scaling.analysis.table import load
 from scaling.analysis.table.load import read_journal
 from scaling.journal.file import FILE_NAME
 from scaling.journal.reading import read_lines
-from scaling.journal.record import CeilingLine, RunLine, encode_line
+from scaling.journal.record import Calibration, CeilingLine, RatesLine, RunLine, encode_line
 from tests.support.children import PATIENCE_S, environment
 from tests.support.studies import FakeStudy
 
-LINES = [
-    *FakeStudy(arms=("3.14", "3.14t"), workers=(1, 2), blocks=3).lines,
-    CeilingLine(service="origin", requests_per_s=1000.0),
-]
+MADE = FakeStudy(arms=("3.14", "3.14t"), workers=(1, 2), blocks=3)
+RATES = RatesLine(
+    calibrations=[Calibration(workload="echo", baseline=MADE.every_cell[0], peak_per_s=9.0)],
+    runs_per_block=4,
+)
+LINES = [*MADE.lines, RATES, CeilingLine(service="origin", requests_per_s=1000.0)]
 RUNS = [line for line in LINES if isinstance(line, RunLine)]
 UNREADABLE = len(LINES) - 2  # the place of a line in the last part
 
@@ -91,6 +93,7 @@ def test_processes_read_what_one_reads(path: Path, tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(frame, alone.frame)
     assert others == [alone.notes, alone.ceilings, alone.study]
     assert len(frame) == len(RUNS)
+    assert alone.study == RATES.of(MADE.first_line)
 
 
 @pytest.mark.slow

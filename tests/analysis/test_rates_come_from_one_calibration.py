@@ -1,9 +1,10 @@
-"""Rates named "grid" or "50%" become numbers once, before the first run, and stay what they are."""
+"""Rates named "grid" or "50%" become numbers once, in the first block, and stay what they are."""
 
 import contextlib
-import io
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -11,28 +12,26 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.console import Console
 
 from scaling.base.console import new_console
 from scaling.base.errors import ScalingError, UsageError
 from scaling.builds.arms import parse_arm
 from scaling.builds.prepared_arm import PreparedArm
 from scaling.journal.file import FILE_NAME, JournalFile
-from scaling.journal.reading import read_lines
 from scaling.journal.record import (
+    Calibration,
     Cell,
     Latency,
     Load,
     ParameterFacts,
     RunLine,
-    StudyLine,
     WorkloadFacts,
 )
-from scaling.run.calibrate import calibrate
+from scaling.run.calibrate import Peaks
 from scaling.run.measure import Prepared, measure
-from scaling.run.progress import Display, PlainLines, display
+from scaling.run.progress import Display, PlainLines
 from scaling.run.remaining_work import read_runs, work_in
-from scaling.run.session import InterruptedStudyError
+from scaling.run.session import Done, InterruptedStudyError
 from scaling.run.time_left import Left
 from scaling.study.load import ROUNDS, STEP, grid, load_asked
 from scaling.study.plan.cells import SERVED_OVERHEAD_S, Plan
@@ -76,6 +75,16 @@ PEAKS = {"3.14": 5_000.0, "3.14+mimalloc": 5_210.0, "3.14t": 9_000.0}
 
 def planned(text: str = STUDY, **options: Any) -> Plan:
     return plans.planned(text, workloads={"serve": SERVE}, **options)
+
+
+def calibrated(
+    asked: Plan, run: Callable[[PlannedRun], Done], told: Told | None = None
+) -> list[Calibration]:
+    """What the runs of a plan's calibrations give."""
+    peaks = Peaks(asked, run, (told or Told()).note)
+    for _, do in peaks.steps:
+        do()
+    return peaks.rates().calibrations
 
 
 class Pretended(driving.Pretended):
@@ -134,9 +143,7 @@ def test_the_plan_counts_rates_and_calibration_without_measuring() -> None:
         cost.calibration_s + cost.runs * (SERVED_OVERHEAD_S + 0.3 + 1.0), rel=0.01
     )
     (said,) = reservations(made)
-    assert said.startswith(
-        "serve: 8 rates from 1 calibration in a closed loop before the first run"
-    )
+    assert said.startswith("serve: 8 rates from 1 calibration in a closed loop in the first block")
     assert "6 runs, about 16 s" in said
     assert "processes on 3.14+mimalloc, N = 2" in said
     assert "3.14t" not in said
@@ -148,13 +155,13 @@ def test_numbers_and_closed_loops_need_none() -> None:
         made = planned(STUDY.replace('"grid"', rate))
         assert made.calibrations == []
         assert list(reservations(made)) == []
-        assert calibrate(made, Pretended, Told()) == []
+        assert Peaks(made, Pretended(made), Told().note).steps == []
 
 
 def test_the_peak_is_the_median_of_the_better_baseline_and_rates_are_one_for_all() -> None:
     asked, told = planned(), Told()
     pretended = Pretended(asked)
-    (made,) = calibrate(asked, lambda _: pretended, told)
+    (made,) = calibrated(asked, pretended, told)
     tried = [(cell.arm, cell.model, cell.workers) for cell in pretended.calibrated]
     assert tried == [("3.14", "processes", 2), ("3.14+mimalloc", "processes", 2)] * ROUNDS
     assert made.baseline.arm == "3.14+mimalloc"
@@ -173,42 +180,25 @@ def test_the_peak_is_the_median_of_the_better_baseline_and_rates_are_one_for_all
     assert (len(configurations), plan.calibrations) == (18, [])
     assert plan.asked == len(plan.cells)
     assert all(isinstance(cell.parameters["rate_per_s"], float) for cell, _ in plan.slots)
-    begins, ends = told.notes
-    assert begins == "calibrating serve: 6 runs, 16 s"
-    assert "3.14+mimalloc · 2 processes: 5,210 requests/s (5,110–7,820); rates: " in ends
-
-
-@pytest.mark.parametrize("terminal", [False, True])
-def test_progress_says_that_it_counts_runs_of_a_calibration(terminal: bool) -> None:
-    printed = io.StringIO()
-    console = Console(file=printed, force_terminal=terminal, width=100)
-    asked, shown = planned(), display(console)
-    calibrate(asked, lambda _: Pretended(asked), shown)
-    shown.begin(40, 0)
-    shown.finished("serve", "1 requests/s", Left(1.0))
-    shown.end()
-    text = printed.getvalue()
-    found = "calibration runs 6/6" if terminal else "[6/6] calibration runs measured"
-    assert found in text
-    assert "1/40" in text.rpartition(found)[2]  # the study's own runs begin anew
-    assert "calibration runs" not in text.rpartition("1/40")[0].rpartition("rates: ")[2]
+    (said,) = told.notes
+    assert "3.14+mimalloc · 2 processes: 5,210 requests/s (5,110–7,820); rates: " in said
 
 
 def test_a_share_is_of_the_peak_and_mixes_with_numbers() -> None:
     asked = planned(STUDY.replace('"grid"', '["50%", 1000, " 12.5 % "]'))
-    plan = asked.at_rates(calibrate(asked, Pretended, Told()))
+    plan = asked.at_rates(calibrated(asked, Pretended(asked)))
     rates = dict.fromkeys(cell.parameters["rate_per_s"] for cell in plan.cells)
     assert list(rates) == [2_600.0, 1_000.0, 651.0]
 
 
-def test_a_window_that_is_too_short_for_p99_is_told_before_the_first_run() -> None:
+def test_a_window_that_is_too_short_for_p99_is_told_with_the_rates() -> None:
     """One request in twenty is a background request, and has no part in P99."""
     found = {}
     for window_s in (3.0, 5.0):
         rates = STUDY.replace('"grid"', '["10%", "50%"]')
         asked, told = planned(f"window_s = {window_s}\n{rates}"), Told()
-        calibrate(asked, lambda plan: Pretended(plan, seen=SEEN), told)
-        found[window_s] = told.notes[2:]
+        calibrated(asked, Pretended(asked, seen=SEEN), told)
+        found[window_s] = told.notes[1:]
     said = (
         "P99 takes 2,000 requests besides background requests, 2,105 with them. At 521/s a window "
         "of 3 s may have fewer, and then there is no P99: use --seconds 5"
@@ -227,7 +217,7 @@ def test_each_server_has_its_own_and_what_is_compared_at_one_rate_shares_the_hea
             heaviest = {"garbage_per_request": 20, "accept": "port", "connections": 64}
             assert heaviest.items() <= cell.parameters.items()
             assert cell.parameters["rate_per_s"] == 0
-    made = calibrate(asked, Pretended, Told())
+    made = calibrated(asked, Pretended(asked))
     assert len(asked.at_rates(made).cells) == len(asked.cells) == 18 * 2 * 2 * 2 * 2
     first = asked.at_rates(made[:1]).calibrations
     assert [each.parameters["server"] for each in first] == ["asgi"]
@@ -261,7 +251,7 @@ def test_without_the_baseline_the_best_there_is_takes_its_place(
 def test_fewer_rates_are_spread_over_the_same_range() -> None:
     asked = planned(rates=4)
     (needed,) = asked.calibrations
-    plan = asked.at_rates(calibrate(asked, Pretended, Told()))
+    plan = asked.at_rates(calibrated(asked, Pretended(asked)))
     rates = dict.fromkeys(cell.parameters["rate_per_s"] for cell in plan.cells)
     assert len(needed.names) == 4
     assert list(rates) == grid(5_210, 4)
@@ -272,7 +262,7 @@ def test_a_baseline_that_cannot_be_measured_says_what_to_do() -> None:
         return RunLine(cell=run.cell, outcome="crashed", block=0, position=0, signal=11), None
 
     with pytest.raises(ScalingError, match=r"signal 11\). Name the rates: --set serve.rate_per_s="):
-        calibrate(planned(), lambda _: crash, Told())
+        calibrated(planned(), crash)
 
 
 @pytest.mark.parametrize("rate", ["fast", "-5%", "0%", "%", "grid 3 of 8"])
@@ -328,12 +318,6 @@ def measured(
     return made
 
 
-def head_of(output: Path) -> StudyLine:
-    first = next(iter(read_lines(output / FILE_NAME, lambda _: None)))
-    assert isinstance(first, StudyLine)
-    return first
-
-
 @pytest.mark.slow
 def test_a_resumed_study_keeps_its_rates_and_never_calibrates_again(
     ready: Prepared,
@@ -345,33 +329,62 @@ def test_a_resumed_study_keeps_its_rates_and_never_calibrates_again(
     before = measured(ready, out, monkeypatch, stop_at=7)
     assert sum(len(each.calibrated) for each in before) == 6
     assert sum(len(each.measured) for each in before) == 7
-    begun = head_of(out)
+    begun = read_runs(out, pytest.fail).head
     (calibration,) = begun.calibrations
     assert calibration.rates == dict(
         zip(["grid 1 of 2", "grid 2 of 2"], grid(5_210, 2), strict=True)
     )
     # The peak would be another now: the machine has become twice as fast.
-    (after,) = measured(ready, out, monkeypatch, factor=2.0)
+    idle, after = measured(ready, out, monkeypatch, factor=2.0)
     assert "resuming" in capsys.readouterr().err
-    assert after.calibrated == []
-    assert head_of(out) == begun
+    assert idle.calibrated == after.calibrated == []
     rates = {run.cell.parameters["rate_per_s"] for run in after.measured}
     assert rates <= {0.0, *calibration.rates.values()}
     with JournalFile(out / FILE_NAME) as journal:
         assert len(journal.runs) == len(ready.plan.runs)
+        assert journal.head == begun
     work = work_in(read_runs(out, pytest.fail), ready, same=False)
     assert (work.total("valid") + work.total("lost"), work.total("to_do")) == (
         len(ready.plan.runs), 0,
     )  # fmt: skip
 
 
-def test_a_study_stopped_during_its_calibration_begins_again(
+def test_a_study_stopped_during_its_calibration_calibrates_again(
     ready: Prepared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "study"
-    (stopped,) = measured(ready, out, monkeypatch, stop_at=4)
+    stopped, _ = measured(ready, out, monkeypatch, stop_at=4)
     assert (len(stopped.calibrated), stopped.measured) == (4, [])
-    assert (out / FILE_NAME).read_bytes() == b""
-    calibrating, measuring = measured(ready, out, monkeypatch)
+    assert read_runs(out, pytest.fail).head.calibrations == []
+    calibrating, _, measuring = measured(ready, out, monkeypatch)
     assert len(calibrating.calibrated) == 6
     assert len(measuring.measured) == len(ready.plan.runs)
+
+
+def test_calibrations_are_spread_between_the_first_runs_whose_rates_are_known(
+    ready: Prepared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a row they would all be of the same seconds of the machine."""
+    done: list[str] = []
+
+    class Watched(Told):
+        def running(self, run: str, left: Left) -> None:
+            done.append("calibration" if run.startswith("calibration: ") else "run")
+
+    class Closed(Pretended):
+        def line(self, run: PlannedRun) -> RunLine:
+            if run.cell.parameters["rate_per_s"]:
+                done.append("rated")
+            return super().line(run)
+
+    monkeypatch.setattr("scaling.run.measure.Executor", lambda plan, *_: Closed(plan))
+    plan = planned(STUDY.replace('"grid"', '[0, "50%"]'))
+    measure(replace(ready, plan=plan), tmp_path / "study", Watched())
+    places = [at for at, each in enumerate(done) if each == "calibration"]
+    ends = done.index("rated") - 1  # the run of which it is the rate
+    between = [after - before - 1 for before, after in pairwise([*places, ends])]
+    assert (len(places), places[0]) == (2 * ROUNDS, 0)
+    assert min(between) > 0
+    assert max(between) - min(between) <= 1
+    batches = plan.together(plan.block(0))
+    assert sum(between) == sum(not run.cell.parameters["rate_per_s"] for run, *_ in batches)

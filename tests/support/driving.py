@@ -7,6 +7,7 @@ from typing import Any
 
 from scaling.journal.file import JournalFile
 from scaling.journal.record import Key, Memory, RunLine
+from scaling.run.progress import Display
 from scaling.run.session import Done, Judge, drive
 from scaling.run.time_left import ExtraTime, Left
 from scaling.study.plan.cells import Plan
@@ -19,7 +20,7 @@ RUN_S = 4.0  # what every pretended run takes
 WHY_BUSY = "other processes took 1.2 of 2 CPUs"
 
 
-class Told:
+class Told(Display):
     """A display that remembers."""
 
     def __init__(self) -> None:
@@ -34,7 +35,7 @@ class Told:
         self.notes: list[str] = []
         self.ended = False
 
-    def begin(self, total: int, done: int, again: int = 0, what: str = "runs") -> None:
+    def begin(self, total: int, done: int, again: int = 0) -> None:
         self.began = (total, done)
         self.again = again
 

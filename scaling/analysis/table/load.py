@@ -32,7 +32,7 @@ from scaling.analysis.validity.finding import Finding
 from scaling.analysis.validity.served import GeneratorKind, kind_of, unlike_generators
 from scaling.base.errors import UsageError
 from scaling.journal.reading import WHOLE, find_journal, read_lines
-from scaling.journal.record import CeilingLine, Line, RunLine, StudyLine, Ticks
+from scaling.journal.record import CeilingLine, Line, RatesLine, RunLine, StudyLine, Ticks
 
 
 def rows_of(
@@ -108,6 +108,7 @@ class Gathered:
 
     def extend(self, later: Self) -> None:
         """Append all that the next part holds."""
+        self.study = later.study if later.study.calibrations else self.study
         self.ceilings += later.ceilings
         self.notes += later.notes
         self._generators += later._generators
@@ -211,18 +212,15 @@ def _read(file: Path, part: range) -> Gathered:
     study = next(lines)
     assert isinstance(study, StudyLine)
     read = Gathered(study, notes)
-    for some in batched(_runs(lines, read.ceilings), RUNS_AT_A_TIME):
+    for some in batched(_runs(lines, read), RUNS_AT_A_TIME):
         runs, ticks = zip(*some, strict=True)
         read.add(runs, ticks)
     return read
 
 
-def _runs(
-    lines: Iterator[Line], ceilings: list[CeilingLine]
-) -> Iterator[tuple[RunLine, Readings | None]]:
-    """The runs among the lines, without their ticks, which stand beside them.
-
-    Ceilings are put aside on the way.
+def _runs(lines: Iterator[Line], into: Gathered) -> Iterator[tuple[RunLine, Readings | None]]:
+    """The runs among the lines, without their ticks, which stand beside them; all others go `into`
+    what was gathered.
     """
     for line in lines:
         if isinstance(line, RunLine):
@@ -231,7 +229,9 @@ def _runs(
                 msgspec.structs.force_setattr(worker, "ticks", NO_TICKS)
             yield line, ticks
         elif isinstance(line, CeilingLine):
-            ceilings.append(line)
+            into.ceilings.append(line)
+        elif isinstance(line, RatesLine):
+            into.study = line.of(into.study)
 
 
 # --------------------------------------------------------------------------------------------- load

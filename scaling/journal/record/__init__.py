@@ -51,6 +51,7 @@ from scaling.journal.record.of_study import Cell as Cell
 from scaling.journal.record.of_study import Machine as Machine
 from scaling.journal.record.of_study import Parameters as Parameters
 from scaling.journal.record.of_study import Placement as Placement
+from scaling.journal.record.of_study import RatesLine as RatesLine
 from scaling.journal.record.of_study import ReadBack as ReadBack
 from scaling.journal.record.of_study import RefusedCells as RefusedCells
 from scaling.journal.record.of_study import Region as Region

@@ -10,7 +10,14 @@ from typing import Literal, get_args
 import msgspec
 
 from scaling.journal.record.of_child import Description, Latency, ParameterValue, Record
-from scaling.journal.record.of_study import Cell, Parameters, Placement, Region, StudyLine
+from scaling.journal.record.of_study import (
+    Cell,
+    Parameters,
+    Placement,
+    RatesLine,
+    Region,
+    StudyLine,
+)
 
 # ----------------------------------------------------------------- what the load generator measured
 # What the load generator of a served workload measured in one run, from outside.
@@ -228,7 +235,7 @@ class SetAsideLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", 
     text: str
 
 
-type Line = StudyLine | RunLine | CeilingLine | SetAsideLine
+type Line = StudyLine | RunLine | CeilingLine | RatesLine | SetAsideLine
 
 
 class LineHead(msgspec.Struct, frozen=True, kw_only=True):

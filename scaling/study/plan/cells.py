@@ -184,7 +184,7 @@ class Plan:
 
     @property
     def calibrations(self) -> list[Needed]:
-        """What has to be calibrated before the first run, since its rates are not known."""
+        """What has to be calibrated in the first block, since its rates are not known."""
         return calibrations_for(self.cells, self.topology.region)
 
     def at_rates(self, calibrations: Iterable[Calibration]) -> "Plan":

@@ -25,7 +25,7 @@ class Cost:
     """What all runs of a plan take, the repeats of the A/A pairs among them.
 
     `finite` of the `runs` take a time that is not known beforehand; `total_s` is that of the
-    others and of the `calibrations`, which are runs before the first; `block_s` and `headline_s`
+    others and of the `calibrations`, which are runs in the first block; `block_s` and `headline_s`
     are those of a whole block and of one of headline groups alone, `run_s` is the average of a run,
     and `in_windows` the share of the total that is measured.
     """
@@ -173,7 +173,7 @@ def _calibrations(plan: Plan) -> Iterator[str]:
     )
     yield (
         f"{names}: {plural(rates, 'rate')} from {plural(len(needed), 'calibration')} in a closed "
-        f"loop before the first run, {plural(cost.calibrations, 'run')}, about "
+        f"loop in the first block, {plural(cost.calibrations, 'run')}, about "
         f"{duration(cost.calibration_s)}: {'; '.join(tried)}"
     )
 
