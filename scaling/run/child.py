@@ -8,7 +8,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -78,7 +78,9 @@ class Run:
 
 @dataclass(frozen=True)
 class Ending:
-    """How a run ended, and what was measured from outside."""
+    """How a run ended, and what was measured from outside: fields of its line (`RunLine`), and the
+    record as it was printed.
+    """
 
     outcome: Outcome
     elapsed_s: float
@@ -141,7 +143,7 @@ class _Observed:
         # Out of descriptors, disk or processes; no such interpreter.
         except OSError as error:
             reason = f"the child cannot be run: {error.strerror or error}"
-            return Ending("crashed", time.monotonic() - self._began_s, stderr=reason)
+            return Ending("crashed", round(time.monotonic() - self._began_s, 3), stderr=reason)
         folders = _folders(self._run.child)
         found = _ending(
             process.returncode, *said, folders, elapsed_s=elapsed_s, timed_out=not in_time
@@ -236,16 +238,6 @@ class _Observed:
         if process.stdin:
             await send(process.stdin.fileno(), cell)
             process.stdin.close()
-        async for line in self._lines(ours):
-            try:
-                reply = await self._reply(json.loads(line))
-            except Exception as error:
-                reply = {"failed": _words(error)}
-            with contextlib.suppress(OSError):  # it is gone: there is no next line
-                ours.sendall(json.dumps(reply).encode() + b"\n")
-
-    async def _lines(self, ours: socket.socket) -> AsyncIterator[bytes]:
-        """What the child says; memory is sampled while it says nothing."""
         lines = Lines(ours.fileno())
         while True:
             try:
@@ -255,7 +247,12 @@ class _Observed:
                 continue
             if line is None:
                 return
-            yield line
+            try:
+                reply = await self._reply(json.loads(line))
+            except Exception as error:
+                reply = {"failed": _words(error)}
+            with contextlib.suppress(OSError):  # it is gone: there is no next line
+                ours.sendall(json.dumps(reply).encode() + b"\n")
 
     async def _reply(self, facts: dict[str, Any]) -> dict[str, Any]:
         """Do what belongs to a phase, and return what to reply."""
@@ -317,7 +314,7 @@ def _ending(
     stderr = without_paths(errors if record else _with_garbage(errors, printed), folders)
     return Ending(
         outcome=_outcome(record, code, timed_out=timed_out),
-        elapsed_s=elapsed_s,
+        elapsed_s=round(elapsed_s, 3),
         record=record,
         raw_record=printed if record else None,
         stderr=stderr.decode(errors="replace"),

@@ -10,7 +10,7 @@ import msgspec
 
 from scaling.base.formats import now
 from scaling.builds.prepared_arm import PreparedArm
-from scaling.journal.record import Cell, RunLine
+from scaling.journal.record import RunLine
 from scaling.machine.topology import Apart, apart
 from scaling.run.alternation import Member, in_turn
 from scaling.run.child import Child, Ending, Run, observed, run_child
@@ -50,10 +50,10 @@ class _Job:
         use = self.usage.use() if self.usage else {}
         if self.usage and self.ending.outcome == "timed-out":  # perhaps because a service hangs
             self.usage.end()
-        ending, planned = self.ending, self.planned
+        planned = self.planned
+        fields = vars(self.ending)  # of the line, but for the record as it was printed
         line = RunLine(
             cell=planned.cell,
-            outcome=ending.outcome,
             block=planned.block,
             position=planned.position,
             attempt=planned.attempt,
@@ -61,19 +61,10 @@ class _Job:
             placement=plan.placement(planned.cell.workers),
             repeat=planned.repeat,
             at=self.at or now(),
-            elapsed_s=round(ending.elapsed_s, 3),
-            record=ending.record,
-            stderr=ending.stderr,
-            exit_code=ending.exit_code,
-            signal=ending.signal,
-            memory=ending.memory,
-            disturbance=ending.disturbance,
             services=use,
-            load=ending.load,
-            waits=ending.waits,
-            out_of_turn_cpu_s=ending.out_of_turn_cpu_s,
+            **{name: each for name, each in fields.items() if name != "raw_record"},
         )
-        return line, ending.raw_record
+        return line, self.ending.raw_record
 
 
 class Executor:
@@ -148,7 +139,11 @@ class Executor:
     def _run(self, planned: PlannedRun, usage: ServiceUsage, *, in_slices: bool) -> Run:
         cell = planned.cell
         arm, workload = self._arms[cell.arm], self._plan.workloads[cell.workload]
-        places = self._apart(cell) if workload.served else None
+        topology, client, places = self._generators.topology, None, None
+        if workload.served:
+            if topology is not None:  # CPUs of their own, where there are enough
+                places = apart(topology, cell.workers, self._generators.processes)
+            client = self._generator(planned, places, in_slices=in_slices)
         variables = {**arm.environment, "PYTHONHASHSEED": str(self._seed(planned))}
         document = self._plan.document(cell, services=usage.urls, ticks=TICKS)
         return Run(
@@ -156,24 +151,17 @@ class Executor:
             {**document, **({"alternating": True} if in_slices else {})},
             limit_s=self._plan.study.limit_s if workload.finite else None,
             services=usage,
-            client=self._generator(planned, places, in_slices=in_slices),
+            client=client,
             cpus=places.workers if places else None,
             observers=self._observers,
             secrets=self._secrets,
         )
 
-    def _apart(self, cell: Cell) -> Apart | None:
-        """CPUs of workers and load generator where they need not share any."""
-        topology, processes = self._generators.topology, self._generators.processes
-        return None if topology is None else apart(topology, cell.workers, processes)
-
     def _generator(
         self, planned: PlannedRun, places: Apart | None, *, in_slices: bool
-    ) -> Generator | None:
+    ) -> Generator:
         """The load of a served cell: all cells of a block have the same arrivals at a rate."""
         cell = planned.cell
-        if not self._plan.workloads[cell.workload].served:
-            return None
         asked = load_asked(
             cell.parameters,
             connections=self._plan.in_flight(cell) or cell.workers,

@@ -71,6 +71,12 @@ class _Summary(msgspec.Struct, frozen=True):
     rooms: int | None = None
 
 
+# Fields of `Load`: those of a summary with the same name, and those of its histograms.
+AS_PRINTED = {*_Summary.__struct_fields__} & {*Load.__struct_fields__} - {"windows", "rate_per_s"}
+HISTOGRAMS = {name: name for name in ("latency", "service", "first_byte", "background", "slip")}
+HISTOGRAMS["unfinished"] = "censored"
+
+
 @dataclass(frozen=True, kw_only=True)
 class GeneratorProgram:
     """How generators are started: the interpreter, its environment, how many processes.
@@ -248,35 +254,21 @@ class Generator(Client):
         return self._load(summary, worker_cpus)
 
     def _load(self, summary: _Summary, worker_cpus: list[int] | None) -> Load:
-        windows = summary.windows
+        histograms = {
+            name: _together([getattr(each, own) for each in summary.windows])
+            for name, own in HISTOGRAMS.items()
+        }
         return msgspec.structs.replace(
             self._asked,
-            processes=summary.processes,
             cpus=None if self._cpus is None else self._cpus_found,
             worker_cpus=worker_cpus,
-            python=summary.python,
-            gil=summary.gil,
-            loop=summary.loop,
-            timer=summary.timer,
-            slice_ns=summary.slice_ns,
-            offered=summary.offered,
-            completed=summary.completed,
             achieved_per_s=summary.rate_per_s,
-            errors=summary.errors,
-            declined=summary.declined,
-            busy_fraction=summary.busy_fraction,
-            cpu_s=summary.cpu_s,
-            latency=_together([each.latency for each in windows]),
-            unfinished=_together([each.censored for each in windows]),
-            service=_together([each.service for each in windows]),
-            first_byte=_together([each.first_byte for each in windows]),
-            background=_together([each.background for each in windows]),
-            slip=_together([each.slip for each in windows]),
-            delivered_per_s=summary.delivered_per_s,
-            rooms=summary.rooms,
             windows=[
-                SubWindow(answered=each.completed, received=each.received) for each in windows
+                SubWindow(answered=each.completed, received=each.received)
+                for each in summary.windows
             ],
+            **{name: getattr(summary, name) for name in AS_PRINTED},
+            **histograms,
         )
 
     def kill(self) -> None:

@@ -4,16 +4,15 @@ It is no part of the measured tree. It holds the reading end of a pipe whose oth
 driver's: when the driver is gone, killed or not, the pipe ends and the service with it.
 """
 
+import asyncio
 import contextlib
 import os
-import queue
 import re
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
-import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,6 +25,7 @@ import psutil
 from scaling.base.errors import ScalingError
 from scaling.run.memory import full_memory
 from scaling.run.process_tree import family
+from scaling.run.waiting import Lines
 
 READY_S = 30.0  # a site needs about one second; a machine under load may need more
 END_S = 10.0  # to end by itself, then again after each signal
@@ -173,7 +173,7 @@ class ServiceProcess:
         for left_over in tree:
             with contextlib.suppress(psutil.Error):
                 left_over.kill()
-        if self._process.stdout:  # only now: a thread may be reading from it
+        if self._process.stdout:
             self._process.stdout.close()
         self._printed()  # may be asked for later
         self._stderr.close()
@@ -187,27 +187,21 @@ class ServiceProcess:
                 return
 
     def _ready(self, note: Callable[[str], None]) -> Ready:
+        assert self._process.stdout
+        lines = Lines(self._process.stdout.fileno())
+
+        def line() -> Ready:
+            return msgspec.json.decode(asyncio.run(lines.next(READY_S)) or b"", type=Ready)
+
         try:
-            while not (line := msgspec.json.decode(self._line(), type=Ready)).urls:
-                note(line.doing)
-            return line
-        except queue.Empty:
+            while not (ready := line()).urls:
+                note(ready.doing)
+            return ready
+        except TimeoutError:
             why = f"it was not ready after {READY_S:g} s"
         except msgspec.DecodeError:
             why = self.last_words()
         raise ServiceError(f"the service {self._name!r} did not start: {why}")
-
-    def _line(self) -> bytes:
-        """The next line of its output; `queue.Empty` if it prints none in time."""
-        lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-
-        def listen() -> None:
-            if self._process.stdout:
-                with contextlib.suppress(ValueError):  # closed while we waited
-                    lines.put(self._process.stdout.readline())
-
-        threading.Thread(target=listen, name="service", daemon=True).start()
-        return lines.get(timeout=READY_S)
 
     def last_words(self) -> str:
         """How it ended, as it says itself."""

@@ -4,7 +4,6 @@ Its requests go to one loop in two fresh processes, which is the baseline; to se
 threads; to two processes, fresh and forked; and first of all to all loops at once.
 """
 
-import importlib.util
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
@@ -13,17 +12,12 @@ from typing import Any
 import msgspec
 
 from scaling.analysis.check.evidence import is_cause
-from scaling.analysis.check.findings import (
-    OF_SHARED_STATE,
-    Judge,
-    Seen,
-)
+from scaling.analysis.check.findings import OF_SHARED_STATE, Judge, Seen
 from scaling.analysis.check.state import Baseline, in_turn
 from scaling.base.formats import listed, plural
 from scaling.base.models import PROCESSES, THREADS
 from scaling.journal.beside import KINDS, NOTED_ONLY, AppCheck, Finding, Kind
 from scaling.journal.record import ParameterValue
-from scaling.run.app_requests import WEBSOCKET, WEBSOCKETS
 from scaling.run.check.client import Sending
 from scaling.run.check.one_loop import (
     AppCheckError,
@@ -67,11 +61,6 @@ def check_application(
     Raises:
         AppCheckError: the application does not work at N = 1; the message has its last lines.
     """
-    needed = any(WEBSOCKET in each for each in requests)
-    if needed and importlib.util.find_spec(WEBSOCKETS) is None:
-        raise AppCheckError(
-            "a check of WebSockets needs websockets here. Get it with: pip install websockets"
-        )
     if say:
         where = f"at N = {listed([1, *workers])}{' and in 2 processes' if models else ''}"
         say(f"checking {plural(len(requests), 'request')} {where}: {CHECK_S:.0f} s at most")

@@ -3,6 +3,7 @@
 An answer has one limit, from the first byte to the last: a stream that goes on has none in time.
 """
 
+import contextlib
 import http.client
 import json
 import re
@@ -59,36 +60,42 @@ class Connection:
 
     def answer(self, request: RequestDocument, deadline: float) -> Answer:
         """The answer to a request that was sent, or is now; `deadline` is monotonic."""
-        closed: Exception | None = None
         try:
-            if WEBSOCKET in request:
-                if self._websocket is None:
-                    self._websocket = _WebSocket(self._host, self._port, request, self._limit_s)
-                return self._websocket.answer(deadline)
-            try:
-                return _read(self._http, deadline)
-            except (ConnectionError, http.client.ResponseNotReady) as error:
-                # It was idle for so long that the server has closed it; or the server is gone.
-                closed = error
-                self._http.close()
-                send(self._http, request)
-                return _read(self._http, deadline)
-        except _EndlessError:
-            failure = f"{ENDLESS} {self._limit_s:.0f} s"
-        except TimeoutError:
-            failure = f"{LATE} {self._limit_s:.0f} s"
-            if isinstance(closed, ConnectionError):
-                failure = f"no answer: {type(closed).__name__}: {closed}"
-        except http.client.IncompleteRead as error:
-            failure = f"{BROKEN} after {len(error.partial):,} bytes"
-        except _ClosedError as error:
-            failure = f"{BROKEN}: {error}"
-        except (OSError, http.client.HTTPException) as error:
-            failure = f"no answer: {type(error).__name__}: {error}"
+            if WEBSOCKET not in request:
+                return self._of_http(request, deadline)
+            if self._websocket is None:
+                self._websocket = _WebSocket(self._host, self._port, request, self._limit_s)
+            return self._websocket.answer(deadline)
+        except (OSError, http.client.HTTPException, _ClosedError) as error:
+            failure = self._in_words(error)
         finally:
             self._leave()
         self._http.close()
         return Answer(failure=failure)
+
+    def _of_http(self, request: RequestDocument, deadline: float) -> Answer:
+        try:
+            return _read(self._http, deadline)
+        except (ConnectionError, http.client.ResponseNotReady) as error:
+            # It was idle for so long that the server has closed it; or the server is gone.
+            closed = error
+        self._http.close()
+        send(self._http, request)
+        try:
+            return _read(self._http, deadline)
+        except TimeoutError as late:
+            is_gone = isinstance(closed, ConnectionError) and not isinstance(late, _EndlessError)
+            raise (closed if is_gone else late) from None
+
+    def _in_words(self, error: Exception) -> str:
+        if isinstance(error, TimeoutError):
+            what = ENDLESS if isinstance(error, _EndlessError) else LATE
+            return f"{what} {self._limit_s:.0f} s"
+        if isinstance(error, http.client.IncompleteRead):
+            return f"{BROKEN} after {len(error.partial):,} bytes"
+        if isinstance(error, _ClosedError):
+            return f"{BROKEN}: {error}"
+        return f"no answer: {type(error).__name__}: {error}"
 
     def _leave(self) -> None:
         websocket, self._websocket = self._websocket, None
@@ -96,7 +103,7 @@ class Connection:
             websocket.close()
 
 
-class _EndlessError(Exception):
+class _EndlessError(TimeoutError):
     """A part of the answer has come, and no end."""
 
 
@@ -169,59 +176,53 @@ class _WebSocket:
         """The messages that come, those of JSON by value; without a WebSocket, what comes instead.
 
         Raises:
-            TimeoutError, _EndlessError: not all of it came in time.
+            TimeoutError: not all of it came in time.
             _ClosedError: the server closed it before.
         """
-        from websockets.frames import Frame, Opcode
+        from websockets.frames import Opcode
         from websockets.http11 import Response
 
         receive = self._request.get("receive", 1)
         wanted = receive if isinstance(receive, int) else len(receive)
-        opened: Response | None = None
-        parts: list[bytes] = []
+        headers: tuple[tuple[str, str], ...] = ()
         came: list[bytes] = []
+        is_whole = True
         for event in self._events(deadline):
             if isinstance(event, Response):
-                opened = event
+                headers = tuple((name.lower(), value) for name, value in event.headers.raw_items())
                 if event.status_code != SWITCHED:
-                    return Answer(
-                        status=event.status_code,
-                        headers=_headers(event),
-                        body=bytes(event.body or b""),
-                    )
+                    body = bytes(event.body or b"")
+                    return Answer(status=event.status_code, headers=headers, body=body)
                 for text in self._request.get("send", ()):
                     self._protocol.send_text(text.encode())
                 self._flush()
-            elif isinstance(event, Frame) and event.opcode is Opcode.CLOSE:
+            elif event.opcode is Opcode.CLOSE:
                 break
-            elif isinstance(event, Frame) and event.opcode not in (Opcode.PING, Opcode.PONG):
-                parts.append(bytes(event.data))
-                if event.fin:
-                    came.append(b"".join(parts))
-                    parts = []
-            if opened and len(came) == wanted:
-                listed = json.dumps([_by_value(each) for each in came]).encode()
-                return Answer(
-                    status=SWITCHED, headers=_headers(opened), body=listed, messages=tuple(came)
-                )
+            elif event.opcode in (Opcode.TEXT, Opcode.BINARY):
+                came.append(bytes(event.data))
+                is_whole = event.fin
+            elif event.opcode is Opcode.CONT:
+                came[-1] += bytes(event.data)
+                is_whole = event.fin
+            if len(came) >= wanted and is_whole:
+                body = json.dumps([_by_value(each) for each in came]).encode()
+                return Answer(status=SWITCHED, headers=headers, body=body, messages=tuple(came))
         code = self._protocol.close_code
         raise _ClosedError(f"the WebSocket was closed{f' with {code}' if code else ''}")
 
     def close(self) -> None:
         """Say that it ends, and close it."""
-        try:
+        with contextlib.suppress(Exception):
             self._protocol.send_close(1000)
             self._flush()
-        except Exception:
-            pass
         self._sock.close()
 
     def _events(self, deadline: float) -> Iterator[Any]:
-        """Requests, answers and frames, until the server has closed the connection."""
+        """The answer, then frames, until the server has closed the connection."""
         from websockets.frames import Frame
 
-        begun = False  # what comes after the head
-        while True:
+        begun, data = False, b"more"  # begun: what comes after the head
+        while data:
             self._sock.settimeout(_left_s(deadline))
             try:
                 if begun and time.monotonic() > deadline:
@@ -237,16 +238,10 @@ class _WebSocket:
                 begun = begun or isinstance(event, Frame)
                 yield event
             self._flush()
-            if not data:
-                return
 
     def _flush(self) -> None:
         if data := b"".join(self._protocol.data_to_send()):
             self._sock.sendall(data)
-
-
-def _headers(response: Any) -> tuple[tuple[str, str], ...]:
-    return tuple((name.lower(), value) for name, value in response.headers.raw_items())
 
 
 def _by_value(message: bytes) -> Any:
