@@ -4,7 +4,6 @@ Plans and arms ask here and nowhere else, so that a test can plan for another ma
 """
 
 import os
-import shutil
 from functools import cache
 from pathlib import Path
 
@@ -23,6 +22,8 @@ URLS = (POSTGRES, VALKEY)
 
 def program(name: str) -> str | None:
     """The program of that name on PATH or among the servers; None where it is not installed."""
+    import shutil  # `--help` needs the names above alone
+
     return shutil.which(name, path=os.pathsep.join([os.environ.get("PATH", os.defpath), *SBIN]))
 
 

@@ -11,7 +11,6 @@ from rich.console import Console
 
 from scaling.base.console import new_console, say
 from scaling.base.errors import ScalingError, UsageError
-from scaling.base.files import text_in
 from scaling.base.formats import listed
 from scaling.builds.installed import POSTGRES, VALKEY
 from scaling.cli.program import NOTHING_ASKED, Asked, Output, command, measure
@@ -68,6 +67,7 @@ def _run_on_several(asked: Asked, cluster: str, output: Path | None, console: Co
         UsageError: something that was asked for does not exist or does not fit.
         ScalingError: a host did not finish.
     """
+    from scaling.base.files import text_in
     from scaling.report.compare import finish_several
     from scaling.run.cluster import Study, connected
     from scaling.run.cluster_host import Request

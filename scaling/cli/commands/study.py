@@ -1,7 +1,5 @@
 """`scaling study`: the built-in studies, and the schema of study files."""
 
-import json
-
 from scaling.base.console import new_console, say
 from scaling.base.errors import UsageError, unknown
 from scaling.cli.program import command
@@ -24,6 +22,8 @@ def study(name: str | None = None, /, *, schema: bool = False) -> None:
     if schema and name:
         raise UsageError("study: --schema is the same for every study: leave out the name")
     if schema:
+        import json
+
         print(json.dumps(study_schema(), indent=2, ensure_ascii=False))
     elif name:
         if name not in names:
