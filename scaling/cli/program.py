@@ -191,20 +191,11 @@ class Asked:
         return ChildNeeds(paths=paths, requirements=self.with_, pgo=self.pgo)
 
     @property
-    def arguments(self) -> list[str]:
-        """The arguments that ask for the same."""
-        known = {**OF_COMMAND_LINE, **OPTIONS}
-        given = {known[key].flag: value for key, value in self.flags.items()}
-        given |= {"--path": self.path, "--with": self.with_}
-        arguments = ["--pgo"] * self.pgo
-        for flag, value in given.items():
-            on, _, off = flag.partition("/")
-            if isinstance(value, bool):
-                arguments.append(on if value else off)
-            else:
-                several = value if isinstance(value, tuple) else (value,)
-                arguments += [f"{flag}={each}" for each in several]
-        return arguments
+    def of_children(self) -> list[str]:
+        """The arguments that ask for the same environments."""
+        paths, requirements = ("--path", self.path), ("--with", self.with_)
+        named = [f"{flag}={each}" for flag, given in (paths, requirements) for each in given]
+        return [*["--pgo"] * self.pgo, *named]
 
 
 NOTHING_ASKED = Asked()

@@ -11,7 +11,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -27,6 +27,7 @@ from distributed import Client, Security
 from filelock import FileLock
 
 from scaling.base.errors import ScalingError, UsageError
+from scaling.cli.commands.run import request_of
 from scaling.cli.program import Asked
 from scaling.journal.file import FILE_NAME
 from scaling.journal.reading import read_lines
@@ -34,6 +35,7 @@ from scaling.journal.record import RunLine
 from scaling.run import cluster_host
 from scaling.run.cluster import connected, hosts_of, kept, require_encryption
 from scaling.run.cluster_host import Answer, Request, quiet
+from scaling.study.file import read_study, study_from
 from tests.support.children import PATIENCE_S, ROOT
 from tests.support.cli import BUILD, Command, environment
 from tests.support.pages import parsed
@@ -356,9 +358,15 @@ def test_each_host_is_asked_what_was_asked_here() -> None:
         *("--arm", "3.14", "--arm", "3.14t", "--workers", "1,2", "--no-aa-pairs", "--alternate"),
         *("--seed", "3", "--with", "one", "--with", "two>=1", "--path", ".", "--pgo"),
     ]
-    first = asked_of(arguments)
-    assert first.options.said
-    assert asked_of(first.arguments) == first
+    asked = asked_of(arguments)
+    study = study_from(asked.options, running_build="3.14")
+    request = request_of(study, asked)
+    there = asked_of(request.arguments)
+    assert there.of_children == asked.of_children != []
+    ((name, text),) = request.files.items()
+    assert there.options.study == name
+    again = study_from(there.options, running_build="3.13", file=read_study(text, name))
+    assert replace(again, source=study.source) == study
 
 
 def asked_of(arguments: list[str]) -> Asked:

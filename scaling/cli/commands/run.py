@@ -1,10 +1,9 @@
 """`scaling run`: a study is measured, on this machine or on several, and compared."""
 
 import os
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 from rich.console import Console
@@ -14,6 +13,10 @@ from scaling.base.errors import ScalingError, UsageError
 from scaling.base.formats import listed
 from scaling.builds.installed import POSTGRES, VALKEY
 from scaling.cli.program import NOTHING_ASKED, Asked, Output, command, measure
+
+if TYPE_CHECKING:
+    from scaling.run.cluster_host import Request
+    from scaling.study.definition import Study as AskedStudy
 
 
 @command(60, "run --workload echo --arm 3.14,3.14t --workers 1,2")
@@ -67,27 +70,15 @@ def _run_on_several(asked: Asked, cluster: str, output: Path | None, console: Co
         UsageError: something that was asked for does not exist or does not fit.
         ScalingError: a host did not finish.
     """
-    from scaling.base.files import text_in
     from scaling.report.compare import finish_several
     from scaling.run.cluster import Study, connected
-    from scaling.run.cluster_host import Request
     from scaling.run.measure import RESULTS, running_build
-    from scaling.study.file import DEFAULT_STUDY, built_in_studies, load_study_file, study_from
+    from scaling.study.file import study_from
 
-    options = asked.options
-    study = study_from(options, running_build=running_build())  # a mistake is found here
-    own: dict[str, Any] = {}
-    if "arms" not in {**load_study_file(options.study or DEFAULT_STUDY).values, **options.said}:
-        own["arms"] = study.arms  # a host may run on another
-    files = {}
-    if options.study and options.study not in built_in_studies():
-        path = Path(options.study)
-        own["study"] = path.name
-        files[path.name] = text_in(path)
-    request = Request(replace(asked, flags={**asked.flags, **own}).arguments, files=files)
+    study = study_from(asked.options, running_build=running_build())  # a mistake is found here
     folder = output or RESULTS / f"{study.name}-hosts"
     with connected(cluster) as client:
-        on_hosts = Study(client, request, folder, partial(say, console))
+        on_hosts = Study(client, request_of(study, asked), folder, partial(say, console))
         on_hosts.measure()
     if on_hosts.found:
         finish_several(dict(sorted(on_hosts.found.items())), console)
@@ -95,3 +86,16 @@ def _run_on_several(asked: Asked, cluster: str, output: Path | None, console: Co
         raise ScalingError(
             f"not finished on {listed(on_hosts.unfinished)}: the same command resumes it there"
         )
+
+
+def request_of(study: "AskedStudy", asked: Asked) -> "Request":
+    """What a host is asked: a file with all that the study says, builds of Python among it."""
+    import tomli_w
+
+    from scaling.run.cluster_host import Request
+    from scaling.study.file import said_in
+
+    said = said_in({**study.document, "alternate": study.alternate, "time_s": study.time_s})
+    parameters = [f"--set={each}" for each in study.overrides]
+    arguments = ["--study=study.toml", *parameters, *asked.of_children]
+    return Request(arguments, files={"study.toml": tomli_w.dumps(said)})
