@@ -1,13 +1,11 @@
 """A desk with a login, a WebSocket and a stream of events, on Starlette; `create_app` makes it.
 
-A token is signed, so that any process knows it. `create_forgetful` keeps tokens in the process, and
-counts messages there. What goes wrong is said with the token, as careless applications do.
+A token is signed, so that any process knows it. `create_forgetful` keeps tokens in the process.
+What goes wrong is said with the token, as careless applications do.
 """
 
 import asyncio
 import hashlib
-import itertools
-import json
 import secrets
 from collections.abc import AsyncIterator
 
@@ -31,7 +29,6 @@ class Desk:
     def __init__(self, *, forgets: bool) -> None:
         self.known: set[str] = set()
         self.forgets = forgets
-        self.messages = itertools.count(1)
         self.opened = 0  # WebSockets
         self.asked: dict[int, list[str]] = {}  # by the port of the client
 
@@ -85,10 +82,7 @@ class Desk:
         await websocket.accept()
         self.opened += 1
         async for text in websocket.iter_text():
-            if text == "count":
-                answer: object = next(self.messages) if self.forgets else 0
-                await websocket.send_text(json.dumps({"count": answer}))
-            elif text == "silence":
+            if text == "silence":
                 await asyncio.sleep(60)
             elif text == "fail":
                 raise LookupError("no such message")

@@ -8,7 +8,7 @@ from typing import NoReturn
 def failing(code: int) -> Callable[..., NoReturn]:
     """A function that raises the `OSError` of this number, whatever it is called with."""
 
-    def fails(*_: object) -> NoReturn:
+    def fails(*_: object, **__: object) -> NoReturn:
         raise OSError(code, os.strerror(code))
 
     return fails

@@ -15,7 +15,7 @@ from scaling.run.check.one_loop import AppCheckError, answers_of
 from scaling.run.child import Child
 from scaling.run.openapi import PLACES, requests_in_schema, schema_in
 from tests.support.app_checks import APPLICATIONS, check
-from tests.support.children import environment, finish
+from tests.support.children import environment
 from tests.support.in_process import at_work
 from workers.outside import readiness as of_commands
 from workers.workloads.app import App
@@ -67,11 +67,9 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     ("name", "factory", "expected"),
     [
         ("app", False, "asgi"),
-        ("framework", False, "asgi"),
         ("wsgi", False, "wsgi"),
         ("of_aiohttp", False, "aiohttp"),
         ("create_app", True, "asgi"),
-        ("partial", True, "asgi"),
     ],
 )
 @pytest.mark.usefixtures("shop")
@@ -88,7 +86,6 @@ def test_what_an_application_is_is_found_out(name: str, factory: bool, expected:
         ("shop", False, "auto", "write it as package.module:name"),
         ("shopp:app", False, "auto", "no module 'shopp' on the path: add its folder with --path"),
         ("shop:ap", False, "auto", "shop has no 'ap'; did you mean app"),
-        ("shop:zzz", False, "auto", "shop has no 'zzz'; it has framework, wsgi"),
         ("shop:create_app", False, "auto", "if it makes the application, add --factory"),
         ("shop:framework", False, "aiohttp", "not an application for --interface aiohttp"),
         ("shop:old", False, "auto", "as ASGI 2 did"),
@@ -121,19 +118,12 @@ Add the package that has absent with --with"""
             "raise ModuleNotFoundError('renamed in version 2, see the notes', name='pytest')",
             "broken cannot be imported: ModuleNotFoundError: renamed in version 2, see the notes",
         ),
-        (
-            "raise ModuleNotFoundError('broken was renamed', name='broken')",
-            "broken cannot be imported: ModuleNotFoundError: broken was renamed",
-        ),
-        ("import json.nothing", "ModuleNotFoundError: No module named 'json.nothing'"),
         ("import aiohttp.nothing", "No module named 'aiohttp.nothing' (broken.py, line 1)"),
         ("import msgspec\nmsgspec.json.decode(b'[')", "truncated (broken.py, line 2)"),
-        ("import ast\nast.parse('1 +')", "invalid syntax (<unknown>, line 1) (broken.py, line 2)"),
         (
             "import dataclasses\n@dataclasses.dataclass\nclass A:\n    a: int\nA()",
             "missing 1 required positional argument: 'a' (broken.py, line 5)",
         ),
-        ("x = 1\n1 / 0", "cannot be imported: ZeroDivisionError: division by zero (broken.py, l"),
         ("raise SystemExit(3)", "broken cannot be imported: SystemExit: 3"),
         ("import socket\nsocket.create_server(('127.0.0.1', 8000))", "starts a server when"),
         (
@@ -154,9 +144,8 @@ def test_a_module_that_cannot_be_imported_is_named(shop: Path, code: str, says: 
 
 # uvloop closes the sockets that it makes only after an OSError.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
-def test_a_server_that_an_import_runs_is_noticed_at_once(shop: Path, loop: str) -> None:
-    code = f"""
+def test_a_server_that_an_import_runs_is_noticed_at_once(shop: Path) -> None:
+    code = """
         import asyncio
         from workers.loops import load_loop
 
@@ -164,7 +153,7 @@ def test_a_server_that_an_import_runs_is_noticed_at_once(shop: Path, loop: str) 
             server = await asyncio.get_running_loop().create_server(asyncio.Protocol, port=8_000)
             await server.serve_forever()
 
-        with asyncio.Runner(loop_factory=load_loop({loop!r})) as runner:
+        with asyncio.Runner(loop_factory=load_loop("uvloop")) as runner:
             runner.run(serve())
     """
     (shop / "broken.py").write_text(textwrap.dedent(code))
@@ -178,7 +167,6 @@ def test_a_server_that_an_import_runs_is_noticed_at_once(shop: Path, loop: str) 
     [
         ("failing", "the factory shop:failing failed: KeyError: 'DATABASE_URL' (shop.py, line "),
         ("create_later", "the factory shop:create_later is async: give a plain function"),
-        ("print", "shop has no 'print'"),
     ],
 )
 @pytest.mark.usefixtures("shop")
@@ -215,9 +203,6 @@ LIFESPAN = """
 
     starlette, taken = Starlette(lifespan=Lifespan), Starlette(lifespan=Taken)
 
-    async def raw(scope, receive, send):
-        raise ConnectionRefusedError("no database at 5432")
-
     async def connect(app):
         raise ConnectionRefusedError("no database at 5432")
 
@@ -235,8 +220,6 @@ LIFESPAN = """
     async def silent(scope, receive, send):
         if scope["type"] == "http":
             await asyncio.sleep(3600)
-
-    framework = Starlette()
 """
 
 
@@ -245,11 +228,9 @@ LIFESPAN = """
     [
         ("starlette", {}, "its lifespan failed: ConnectionRefusedError: no database at 5432"),
         ("taken", {}, "Address already in use"),
-        ("raw", {"lifespan": "on"}, "failed: ConnectionRefusedError: no database at 5432 (br"),
         ("of_aiohttp", {}, "did not start: ConnectionRefusedError: no database at 5432 (broken"),
         ("never", {"health": "/ready"}, "not ready: /ready was answered with status 503"),
         ("silent", {"health": "/ready"}, "not ready: /ready was not answered within"),
-        ("framework", {"health": "/ready"}, "not ready: /ready was answered with status 404"),
         ("waiting", {}, "its lifespan waits"),
     ],
 )
@@ -269,14 +250,7 @@ def test_an_application_that_does_not_start_says_why(
     assert says in started(application=f"broken:{name}", **parameters)
 
 
-@pytest.mark.slow
-def test_a_run_without_an_application_fails_in_one_line() -> None:
-    says = "DriverError: a served workload needs a driver that loads it: scaling run"
-    assert finish({"workload": "app"}).failure.error == says
-
-
 TOKEN = "b3c4-open-sesame"
-
 
 REPEATS = """
 async def application(scope, receive, send):

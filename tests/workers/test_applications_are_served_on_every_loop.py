@@ -66,26 +66,32 @@ def run(
 
 @pytest.mark.slow
 @each_case(
-    ("factory", "model"),
-    [(False, "threads"), (True, "threads"), (True, "processes"), (False, "forked")],
+    ("model", "name", "own_code", "whose"),
+    [
+        ("threads", "app", False, "one object shared by all loops"),
+        ("threads", "app", True, "one instance per worker"),
+        ("processes", "create_app", False, "one instance per worker"),
+        ("forked", "app", False, "one object per process"),
+    ],
 )
 def test_an_asgi_application_answers_under_every_model(
-    tmp_path: Path, model: str, factory: bool
+    tmp_path: Path, model: str, name: str, own_code: bool, whose: str
 ) -> None:
-    name = "create_app" if factory else "app"
-    # One object's lifespan is started by both loops: the second one has the state then.
-    ending = run(written(tmp_path, ASGI), f"shop:{name}", model, factory=factory)
+    """One object's lifespan is started by both loops: the second one has the state then. Where each
+    worker has its own code, each application finds only the state that it set.
+    """
+    factory = name == "create_app"
+    ending = run(written(tmp_path, ASGI), f"shop:{name}", model, own_code, factory=factory)
     record = record_of(ending)
     assert ending.load
     assert ending.load.errors == {}
-    assert [worker.errors for worker in record.workers] == [0, 0]
+    for worker in record.workers:
+        assert worker.errors == 0
+        assert model != "threads" or bool(worker.own_code) == own_code
     assert all(worker.ticks.operations[-1] for worker in record.workers)
     facts = record.facts
     assert facts["server"].startswith("uvicorn ")
     assert facts["http_parser"].startswith("httptools ")
-    whose = {True: "one instance per worker", False: "one object per process"}[factory]
-    if not factory and model == "threads":
-        whose = "one object shared by all loops"
     assert facts["application"] == whose
 
 
@@ -144,9 +150,7 @@ BUDGETS = """
 
 @pytest.mark.slow
 @pytest.mark.one_build
-@pytest.mark.parametrize(
-    ("model", "own_code"), [("threads", False), ("threads", True), ("processes", False)]
-)
+@pytest.mark.parametrize(("model", "own_code"), [("threads", True), ("processes", False)])
 def test_each_worker_gets_its_share(tmp_path: Path, model: str, own_code: bool) -> None:
     folder = written(tmp_path, BUDGETS)
     budgets = "db=5,cache=2"
@@ -156,15 +160,6 @@ def test_each_worker_gets_its_share(tmp_path: Path, model: str, own_code: bool) 
         own = ["2", str(index), share]
         at_import = ["2", None, "5"] if model == "threads" else own
         assert (tmp_path / f"own-{index}").read_text() == f"{at_import} {own} {own}\n"
-
-
-@pytest.mark.slow
-@pytest.mark.free_threaded
-def test_workers_with_code_of_their_own_share_no_application(tmp_path: Path) -> None:
-    """Both lifespans start an application of their own: each finds only the state that it set."""
-    record = record_of(run(written(tmp_path, ASGI), "shop:app", own_code=True))
-    assert record.facts["application"] == "one instance per worker"
-    assert [(worker.own_code, worker.errors) for worker in record.workers] == [(True, 0)] * 2
 
 
 @pytest.fixture
@@ -182,7 +177,9 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 def test_each_worker_has_classes_that_no_other_has(package: str) -> None:
+    """Afterwards everything is where it was."""
     shared = importlib.import_module(f"{package}.main")
+    before = dict(sys.modules)
     with imported_anew(package):
         one = importlib.import_module(f"{package}.main")
     with imported_anew(package):
@@ -190,28 +187,8 @@ def test_each_worker_has_classes_that_no_other_has(package: str) -> None:
     assert len({shared.App, one.App, two.App}) == 3
     assert len({shared.Price, one.Price, two.Price}) == 3
     assert (is_own(one.App), is_own(two.App), is_own(shared.App)) == (True, True, False)
-
-
-def test_afterwards_everything_is_where_it_was(package: str) -> None:
-    shared = importlib.import_module(f"{package}.main")
-    before = dict(sys.modules)
-    with imported_anew(package):
-        importlib.import_module(f"{package}.main")
     with pytest.raises(ModuleNotFoundError), imported_anew(package):
         importlib.import_module(f"{package}.missing")
     assert sys.modules == before
     assert sys.modules[package].main is shared
-    assert importlib.import_module(f"{package}.main") is shared
-
-
-@pytest.mark.parametrize(
-    ("path", "name"),
-    [
-        ("echo", BUILT_IN),
-        ("workers.workloads.echo:Echo", BUILT_IN),
-        ("shop.main:app", "shop"),
-        ("nap:Nap", "nap"),
-    ],
-)
-def test_a_built_in_workload_has_the_package_of_all(path: str, name: str) -> None:
-    assert package_of(path) == name
+    assert (package_of("echo"), package_of("shop.main:app")) == (BUILT_IN, "shop")

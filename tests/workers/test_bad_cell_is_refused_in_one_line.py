@@ -28,36 +28,22 @@ def test_child_refuses(document: str) -> None:
     assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("arguments", [["echo"], ["--describe", "--workload"]])
-def test_unknown_options_get_the_usage(arguments: list[str]) -> None:
-    done = ask(arguments, "")
-    assert (done.code, done.stdout) == (2, "")
-    assert done.stderr.startswith("usage: python -m workers")
-    assert done.stderr.count("\n") == 2  # one line for each use
-
-
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
         ({"workload": 7}, "workload: expected a name, got 7"),
         ({"workers": 0}, "workers: expected at least 1, got 0"),
-        ({"workers": -1}, "workers: expected at least 1, got -1"),
         ({"workers": 1.5}, "workers: expected a whole number, got 1.5"),
         ({"workers": "2"}, "workers: expected a whole number, got '2'"),
         ({"workers": True}, "workers: expected a whole number, got True"),
-        ({"ticks": 0}, "ticks: expected at least 1, got 0"),
         ({"ticks": None}, "ticks: expected a whole number, got None"),
         ({"window_s": 0}, "window_s: expected seconds above 0, got 0"),
-        ({"window_s": -1}, "window_s: expected seconds above 0, got -1"),
         ({"window_s": "1"}, "window_s: expected seconds, got '1'"),
         ({"window_s": float("nan")}, "window_s: expected seconds above 0, got nan"),
-        ({"window_s": float("inf")}, "window_s: expected seconds above 0, got inf"),
         ({"warmup_s": -0.1}, "warmup_s: expected seconds, 0 or more, got -0.1"),
         ({"warmup_s": float("inf")}, "warmup_s: expected seconds, 0 or more, got inf"),
         ({"gc": "no"}, "gc: expected true or false, got 'no'"),
         ({"parameters": []}, "parameters: expected an object, got []"),
-        ({"services": 3}, "services: expected an object, got 3"),
         ({"loop": None}, "loop: expected a name, got None"),
         ({"in_flight": "8"}, "in_flight: expected a whole number or null, got '8'"),
         ({"in_flight": 1}, "in_flight: 1 is less than one for each of 2 workers"),
@@ -93,7 +79,6 @@ def test_every_key_is_checked_and_has_a_default_but_one() -> None:
             lambda: build(Serve, {"connections": 10**6}),
             "Serve.connections: expected at most 100,000",
         ),
-        (lambda: build(Serve, {"rate_per_s": 0.001}), "Serve.rate_per_s: expected at least 0.01"),
         (lambda: build(Echo, {"connections": "8"}), "Echo.connections: expected int, got '8'"),
         (
             lambda: build(Echo, {"api": "sockets"}),
@@ -109,7 +94,11 @@ def test_what_a_cell_names_and_is_not_there_is_named(
 
 
 @pytest.mark.slow
-def test_the_run_of_such_a_cell_fails_whole() -> None:
+def test_the_run_of_such_a_cell_fails_whole_and_unknown_options_get_the_usage() -> None:
+    done = ask(["--describe", "--workload"], "")
+    assert (done.code, done.stdout) == (2, "")
+    assert done.stderr.startswith("usage: python -m workers")
+    assert done.stderr.count("\n") == 2  # one line for each use
     failure = finish({"workload": "echo", "parameters": {"conections": 8}}).failure
     assert failure.phase == "import"
     error = "ParameterError: Echo has no parameter 'conections'; it has: connections, "

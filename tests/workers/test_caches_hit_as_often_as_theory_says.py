@@ -15,14 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.children import (
-    FREE_THREADED,
-    driven,
-    each_case,
-    finish,
-    measured,
-    pss_mib,
-)
+from tests.support.children import FREE_THREADED, driven, each_case, finish, measured, pss_mib
 from workers.readback.describe import load_choices
 from workers.services.values import computed
 from workers.worker.workload import parameters_of
@@ -30,7 +23,6 @@ from workers.workloads.cache import Cache
 from workers.workloads.parts.lookups import DRAWN, MAKERS, Misses, drawn
 
 POINTS = 2.0  # of 100
-
 
 IN_USE: dict[str, Callable[[Any], Any]] = {  # of an array p T: whether each key is in the cache
     "lru_cache": lambda draws: 1 - np.exp(-draws),
@@ -61,7 +53,7 @@ def some_drawn(keys: int, exponent: float, seed: int) -> Sequence[int]:
 
 
 @pytest.mark.one_build
-@pytest.mark.parametrize(("entries", "exponent"), [(100, 0.6), (1000, 1.0), (1000, 1.2)])
+@pytest.mark.parametrize(("entries", "exponent"), [(100, 0.6), (1000, 1.2)])
 @pytest.mark.parametrize("cache", MAKERS)
 def test_hits_are_those_of_the_closed_form(cache: str, entries: int, exponent: float) -> None:
     keys = 10_000
@@ -146,17 +138,10 @@ def test_hits_of_workers_are_those_of_the_caches_that_they_have_and_the_gil_stay
 
 @pytest.mark.slow
 @pytest.mark.one_build
-def test_more_lookups_than_keys_drawn_and_fewer_entries_than_workers_are_fine() -> None:
-    many = cell("threads", lookups=DRAWN + 1, miss_us=0.0) | {"workers": 1}
-    assert all(worker.figures["hit_percent"] > 0 for worker in measured(many).workers)
-    assert finish(cell("processes", entries=1)).code == 0
-
-
-@pytest.mark.slow
-@pytest.mark.one_build
 def test_memory_of_divided_caches_is_that_of_one() -> None:
     def memory_mib(of: str) -> float:
         parameters = {"of": of, "keys": 100_000, "entries": 40_000, "zipf": 0.0, "miss_us": 0.0}
         return pss_mib(driven({**cell("processes"), "parameters": parameters}))
 
     assert memory_mib("each") - memory_mib("all") > 4
+    assert finish(cell("processes", entries=1)).code == 0  # fewer than workers are fine

@@ -38,7 +38,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.needs("servers")]
 
 KEYS, ENTRIES, CONNECTIONS = 10_000, 1_000, 3
 
-
 SIZES: dict[str, ParameterValue] = {
     "keys": KEYS,
     "rows": KEYS,
@@ -114,7 +113,7 @@ def test_it_has_memory_for_the_entries_that_are_asked(services: Services) -> Non
 def test_rows_are_read_where_a_cache_has_none_and_hits_are_those_of_theory(
     services: Services,
 ) -> None:
-    ending, used = measured(services, "threads", cache="dict", miss="postgres", window_s=0.8)
+    ending, used = measured(services, "threads", cache="dict", miss="postgres", window_s=0.6)
     record = record_of(ending)
     assert record.process.gil.seen == (not FREE_THREADED,) * 4
     found = [worker.figures["hit_percent"] for worker in record.workers]
@@ -123,13 +122,6 @@ def test_rows_are_read_where_a_cache_has_none_and_hits_are_those_of_theory(
     )
     assert used["postgres"].connections == 2 * CONNECTIONS
     assert (used["postgres"].window_cpu_s or 0) > 0
-
-
-@pytest.mark.one_build
-def test_a_server_and_a_database_together(services: Services) -> None:
-    ending, used = measured(services, "processes", cache="valkey", miss="postgres")
-    record_of(ending)
-    assert used.keys() == {"postgres", "valkey"}
 
 
 @pytest.mark.one_build
@@ -185,23 +177,24 @@ def ok_but_wrong(received: bytes) -> bytes:
     return b"".join(b"$5\r\nwrong\r\n" if each else b"+OK\r\n" for each in is_get)
 
 
+NOT_VALKEY = b"HTTP/1.1 400 Bad Request\r\n\r\n"
+
+
 @pytest.mark.one_build
-@pytest.mark.parametrize(
-    ("answer", "said"),
-    [
-        (ok_but_wrong, "RuntimeError: Valkey answered 'wrong' for the key"),
-        (
-            lambda _: b"HTTP/1.1 400 Bad Request\r\n\r\n",
-            "Protocol Error: b'HTTP/1.1",
-        ),
-    ],
-)
-def test_wrong_answers_are_a_labelled_run(
-    answer: Callable[[bytes], bytes], said: str, place: Path
-) -> None:
-    with answering(place, answer) as url:
-        asked = cell("threads", {**SIZES, "cache": "valkey"}) | {"services": {"valkey": [url]}}
-        assert said in finish(asked).failure.error
+def test_wrong_answers_and_what_does_not_fit_are_labelled_runs(place: Path) -> None:
+    def said(urls: list[str], **parameters: ParameterValue) -> str:
+        asked = cell("threads", SIZES | {"cache": "valkey", **parameters})
+        services = {"valkey": urls} if urls else {}
+        return finish({**asked, "services": services}).failure.error
+
+    with answering(place, ok_but_wrong) as url:
+        assert "RuntimeError: Valkey answered 'wrong' for the key" in said([url])
+    with answering(place, lambda _: NOT_VALKEY) as url:
+        assert "Protocol Error: b'HTTP/1.1" in said([url])
+    assert "raise entries to 1,000 or more" in said([], entries=10)
+    assert "cache needs a valkey: start" in said([])
+    rows: dict[str, ParameterValue] = {"cache": "dict", "miss": "postgres", "rows": 10}
+    assert "10,000 keys need as many rows, and 10 are asked" in said([], **rows)
 
 
 @pytest.mark.one_build
@@ -216,21 +209,6 @@ def test_a_row_of_another_key_is_no_value(monkeypatch: pytest.MonkeyPatch) -> No
 
     with pytest.raises(RuntimeError, match=r"answered \(7, 'wrong'\) for the row 7"):
         asyncio.run(look_up())
-
-
-@pytest.mark.one_build
-@pytest.mark.parametrize(
-    ("parameters", "said"),
-    [
-        ({"miss": "postgres", "rows": 10}, "10,000 keys need as many rows, and 10 are asked"),
-        ({"cache": "valkey", "entries": 10}, "raise entries to 1,000 or more"),
-        ({"cache": "valkey"}, "cache needs a valkey: start"),
-    ],
-)
-def test_what_does_not_fit_says_what_to_do(
-    parameters: dict[str, ParameterValue], said: str
-) -> None:
-    assert said in finish(cell("threads", {**SIZES, **parameters})).failure.error
 
 
 # ------------------------------------------------------------------------------ a user's server
@@ -273,10 +251,7 @@ def test_an_installed_server_that_is_none_is_refused_without_its_name(place: Pat
     with pytest.raises(ServiceError, match="try its URL with valkey-cli") as raised:
         valkey(place, **{VALKEY: f"valkey://bob:s3cret@127.0.0.1:{free_port()}/0"})
     assert not {"bob", "s3cret"} & set(str(raised.value).replace(":", " ").split())
-    with (
-        answering(place, lambda _: b"HTTP/1.1 400 Bad Request\r\n\r\n") as url,
-        pytest.raises(ServiceError, match=r"cannot be used \((ConnectionError|InvalidResponse)\)"),
-    ):
-        valkey(place, **{VALKEY: url})
-    with pytest.raises(ServiceError, match=r"cannot be used \(ValueError\)"):
-        valkey(place, **{VALKEY: "http://127.0.0.1:1"})
+    with answering(place, lambda _: NOT_VALKEY) as url:
+        for each in (url, "http://127.0.0.1:1"):
+            with pytest.raises(ServiceError, match=r"cannot be used \(\w+\)"):
+                valkey(place, **{VALKEY: each})

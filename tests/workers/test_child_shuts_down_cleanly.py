@@ -2,32 +2,24 @@
 
 import pytest
 
-from tests.support.children import FREE_THREADED, Own, finish
+from tests.support.children import Own, each_case, finish
 
 pytestmark = pytest.mark.slow
 
-WORKLOADS: list[tuple[str, dict[str, object]]] = [
-    ("compute", {}),
-    ("shared", {}),
-    ("echo", {"api": "protocol"}),
-    ("echo", {"api": "buffered"}),
-    ("echo", {"api": "streams"}),
-    ("stream", {"receiver": "streams"}),
-    ("stream", {"receiver": "protocol"}),
-]
-# Each workload in threads, on one loop on one build and on the other loop on the other; in a
-# sub-interpreter, which refuses uvloop, and in processes, one stands for all.
+# In a sub-interpreter, which refuses uvloop, and in processes, one stands for all.
+LARGE = {"payload_bytes": 300_001, "connections": 2}  # comes back whole, in many reads
 CASES = [
-    *(
-        (*each, ("asyncio", "uvloop")[(place + FREE_THREADED) % 2], "threads")
-        for place, each in enumerate(WORKLOADS)
-    ),
-    ("echo", {"api": "streams"}, "asyncio", "interpreters"),
+    ("compute", {}, "uvloop", "threads"),
+    ("shared", {}, "asyncio", "threads"),
+    ("echo", {"api": "protocol"}, "asyncio", "threads"),
+    ("echo", {"api": "buffered", **LARGE}, "asyncio", "threads"),
+    ("echo", {"api": "streams"}, "uvloop", "threads"),
+    ("stream", {"receiver": "streams"}, "asyncio", "threads"),
+    ("stream", {"receiver": "protocol"}, "uvloop", "threads"),
+    ("echo", {"api": "streams", **LARGE}, "asyncio", "interpreters"),
     ("stream", {"receiver": "protocol"}, "asyncio", "interpreters"),
-    pytest.param("echo", {"api": "protocol"}, "uvloop", "processes", marks=pytest.mark.one_build),
-    pytest.param(
-        "stream", {"receiver": "streams"}, "uvloop", "forked", marks=pytest.mark.one_build
-    ),
+    ("echo", {"api": "protocol", **LARGE}, "uvloop", "processes"),
+    ("stream", {"receiver": "streams"}, "uvloop", "forked"),
 ]
 STRICT = "error"  # a resource that is not closed, a coroutine never awaited: shown on stderr
 # Ticks that are late are taken one a turn of the loop: in so many, every workload has something to
@@ -35,7 +27,7 @@ STRICT = "error"  # a resource that is not closed, a coroutine never awaited: sh
 TURNS = 100
 
 
-@pytest.mark.parametrize(("workload", "parameters", "loop", "model"), CASES)
+@each_case(("workload", "parameters", "loop", "model"), CASES)
 def test_nothing_is_left_open_or_running(
     workload: str, parameters: dict[str, object], loop: str, model: str
 ) -> None:
@@ -55,19 +47,6 @@ def test_nothing_is_left_open_or_running(
     for worker in record.workers:
         assert worker.ticks.errors[-1] == 0, worker.error_samples
         assert worker.ticks.operations[-1] > worker.ticks.operations[0]
-
-
-@pytest.mark.one_build
-@pytest.mark.parametrize(
-    ("api", "loop"), [("protocol", "uvloop"), ("buffered", "asyncio"), ("streams", "uvloop")]
-)
-def test_payloads_of_many_reads_come_back_whole(api: str, loop: str) -> None:
-    parameters = {"api": api, "payload_bytes": 300_001, "connections": 2}
-    cell = {"workload": "echo", "parameters": parameters, "loop": loop, "ticks": TURNS}
-    done = finish(cell, PYTHONWARNINGS=STRICT)
-    assert (done.stderr, done.code) == ("", 0)
-    (worker,) = done.record.workers
-    assert worker.ticks.operations[-1] > 0
 
 
 @pytest.mark.one_build

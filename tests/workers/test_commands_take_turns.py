@@ -10,10 +10,9 @@ import pytest
 
 from scaling.analysis.table.ticks import throughputs
 from scaling.run.child import Ending
-from tests.support.children import FREE_THREADED, failure_of
-from tests.support.deployed import GRANIAN, left_of, measured
+from tests.support.children import FREE_THREADED
+from tests.support.deployed import GRANIAN, measured
 from tests.support.serving import alternated, are_apart, spans
-from tests.support.waiting import wait_until
 
 pytestmark = [
     pytest.mark.slow,
@@ -86,94 +85,6 @@ def test_servers_without_loops_are_loaded_in_turn(shop: Path) -> None:
         is_right(ending)
 
 
-SLOW = """
-    import asyncio
-
-    async def app(scope, receive, send):
-        if scope["type"] != "http":
-            return
-        await asyncio.sleep(0.02)
-        await send({"type": "http.response.start", "status": 200,
-                    "headers": [(b"content-length", b"2")]})
-        await send({"type": "http.response.body", "body": b"ok"})
-"""
-
-
-@pytest.mark.one_build
-def test_answers_that_come_in_bunches_are_counted_as_often_as_they_come(shop: Path) -> None:
-    """All are sent at once when the load goes on: slices that open after a part of the first 20 ms
-    and have no whole number of them would have a bunch too many each, of five.
-    """
-    (shop / "slow.py").write_text(textwrap.dedent(SLOW))
-    servers = ("uvicorn", "loops")
-    asked = [cell(each, "processes", "slow:app", workers=1, window_s=1.0) for each in servers]
-    endings, _ = alternated(asked, shop, connections=CONNECTIONS)
-    for rate_per_s in throughputs(list(map(measured, endings))):
-        assert 100 < rate_per_s < 1.05 * CONNECTIONS / 0.02
-
-
-DYING = """
-    import os, time
-    from shop import app as answering
-
-    asked_s = []
-
-    async def app(scope, receive, send):
-        if scope["type"] == "http":
-            asked_s.append(time.monotonic())
-            if len(asked_s) > 10 and asked_s[-1] > asked_s[9] + 0.4:  # after the warm-up
-                os._exit(5)
-        await answering(scope, receive, send)
-"""
-
-
-@pytest.mark.one_build
-def test_a_command_that_crashes_in_its_turn_leaves_the_group(shop: Path) -> None:
-    (shop / "dying.py").write_text(textwrap.dedent(DYING))
-    dying = own(f"{sys.executable} -m uvicorn dying:app --port {{port}}", workers=1)
-    other = cell("uvicorn", "processes", workers=1)
-    endings, _ = alternated([other, dying, other], shop, connections=CONNECTIONS)
-    assert [each.outcome for each in endings] == ["measured", "failed", "measured"]
-    failure = failure_of(endings[1])
-    assert failure.phase == "window"
-    assert "the command ended with exit code 5" in failure.error
-    is_right(endings[0])
-    is_right(endings[2])
-    assert left_of(shop) == []
-
-
-@pytest.mark.one_build
-def test_a_command_that_ignores_signals_is_gone_at_the_end(shop: Path) -> None:
-    """With a worker in a session of its own that has lost its parent."""
-    (shop / "deaf.py").write_text(
-        "import os, signal, time\n"
-        "from shop import app\n"
-        "if not os.fork():\n"
-        "    os.setsid()\n"
-        "    if os.fork():\n"
-        "        os._exit(0)\n"
-        "    signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
-        "    time.sleep(3600)\n"
-        "os.wait()\n"
-    )
-    (shop / "serves.py").write_text(
-        "import asyncio, signal, sys, uvicorn\n"
-        "import deaf\n"
-        "server = uvicorn.Server(uvicorn.Config(deaf.app, port=int(sys.argv[1])))\n"
-        "server.handle_exit = lambda *_: None\n"
-        "server.run()\n"
-    )
-    (shop / "sitecustomize.py").write_text(
-        "import workers.outside.tree\nworkers.outside.tree.GRACE_S = 0.5\n"
-    )
-    text = f"{sys.executable} {shop / 'serves.py'} {{port}}"
-    cells = [own(text, workers=1), cell("uvicorn", "processes")]
-    endings, _ = alternated(cells, shop, connections=CONNECTIONS)
-    for ending in endings:
-        is_right(ending)
-    wait_until(lambda: not left_of(shop))
-
-
 BUSY = """
     import threading
     from shop import app
@@ -195,6 +106,6 @@ def test_what_a_command_does_out_of_turn_is_recorded_and_counts_as_other_load(sh
     asked = cell("uvicorn", "processes", workers=1)
     busy = own(f"{sys.executable} -m uvicorn busy:app --port {{port}}", workers=1)
     (idle, never), disturbed = alternated([asked, busy], shop, connections=CONNECTIONS)
-    assert (never.out_of_turn_cpu_s or 0.0) > 0.5 * WINDOW_S
+    assert (never.out_of_turn_cpu_s or 0.0) > 0.25 * WINDOW_S
     assert (idle.out_of_turn_cpu_s or 0.0) < 0.25 * (never.out_of_turn_cpu_s or 0.0)
     assert (disturbed.other_cpu_fraction or 0.0) > 0.1

@@ -19,7 +19,6 @@ from workers.loops import LOOPS, runner_for
 
 pytestmark = pytest.mark.slow
 
-OF_LIBRARIES = [name for name, loop in LOOPS.items() if loop.made_by is None]
 # Each loop in threads, and each model with a loop of each runner; `nox -s thorough` has all pairs.
 ELSEWHERE = [
     *(("uvloop", "processes"), ("trio", "processes"), ("asyncio", "forked"), ("trio", "forked")),
@@ -30,8 +29,8 @@ ELSEWHERE = [
 def cases() -> Iterator[ParameterSet]:
     for loop, model in product(LOOPS, ["threads", "processes", "forked", "interpreters"]):
         if model == "threads" or (loop, model) in ELSEWHERE:
-            of_one = [pytest.mark.one_build] if model in ("processes", "forked") else []
-            yield pytest.param(loop, model, marks=of_one)
+            build = pytest.mark.free_threaded if model == "threads" else pytest.mark.one_build
+            yield pytest.param(loop, model, marks=build)
         elif model != "interpreters" or loop in PORTABLE_LOOPS:
             yield pytest.param(loop, model, marks=pytest.mark.thorough)
 
@@ -45,7 +44,7 @@ NAPS = """
     @dataclass
     class Theirs(Workload):
         libraries = ("asyncio", "trio", "anyio")
-        way: Literal["listens", "deaf", "ends", "raises"] = parameter("listens", "how")
+        way: Literal["listens", "deaf", "ends"] = parameter("listens", "how")
 
         async def setup(self, worker: Worker) -> None:
             self.sleep = importlib.import_module(LOOPS[worker.loop].library).sleep
@@ -56,9 +55,6 @@ NAPS = """
                 await self.sleep(3600)
             elif self.way == "ends":
                 return
-            elif self.way == "raises":
-                await self.sleep(0.001)
-                raise LookupError("no luck")
             while worker.running:  # one a turn of the loop, as late ticks are: one between any two
                 await self.sleep(0)
                 worker.operations += 1
@@ -67,7 +63,6 @@ NAPS = """
             await self.sleep(0.001)
             worker.fail("torn down")
     """
-
 
 # With traffic that does not end; a teardown has all the time that it has elsewhere, since a machine
 # may hold it up.
@@ -132,19 +127,6 @@ def test_traffic_that_does_not_listen_is_cancelled(own: Own, loop: str) -> None:
     assert worker.error_samples == ["torn down"]
 
 
-@pytest.mark.one_build
-@pytest.mark.parametrize(
-    ("way", "error"),
-    [
-        ("ends", "RuntimeError: the traffic ended before the worker was stopped"),
-        ("raises", "LookupError: no luck"),
-    ],
-)
-def test_failures_on_trio(own: Own, way: str, error: str) -> None:
-    failure = own.failure(NAPS, loop="trio", parameters={"way": way})
-    assert (failure.phase, failure.error) == ("warm-up", error)
-
-
 NURSERY = """
     import trio
     import workers.worker.session
@@ -171,7 +153,14 @@ def nursery(run: str, teardown: str = "pass", *, finite: bool = False) -> str:
 
 
 @pytest.mark.one_build
-@pytest.mark.parametrize("loop", OF_LIBRARIES)
+def test_traffic_that_ends_on_trio_is_a_failure(own: Own) -> None:
+    failure = own.failure(NAPS, loop="trio", parameters={"way": "ends"})
+    error = "RuntimeError: the traffic ended before the worker was stopped"
+    assert (failure.phase, failure.error) == ("warm-up", error)
+
+
+@pytest.mark.one_build
+@pytest.mark.parametrize("loop", ["trio", "anyio/trio"])
 def test_a_failed_nursery_reports_what_failed_in_it(own: Own, loop: str) -> None:
     failure = own.failure(
         nursery("""

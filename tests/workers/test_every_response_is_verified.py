@@ -55,17 +55,15 @@ def right(number: int) -> web.Response:
 
 
 def test_every_url_is_asked_for_once_and_counts() -> None:
+    """Each worker has URLs of its own."""
     asked: list[str] = []
+    ask(right, asked, index=1)
+    assert sorted(asked) == sorted(f"/?id={number}" for number in range(40, 80))
+    asked.clear()
     worker = ask(right, asked)
     assert sorted(asked) == sorted(f"/?id={number}" for number in range(40))
     assert (worker.operations, worker.errors, worker.bytes) == (40, 0, 40 * 1024)
     assert outcomes(worker) == {"ok_total": 40}
-
-
-def test_workers_ask_for_urls_of_their_own() -> None:
-    asked: list[str] = []
-    ask(right, asked, index=1)
-    assert sorted(asked) == sorted(f"/?id={number}" for number in range(40, 80))
 
 
 @pytest.mark.parametrize(
@@ -73,11 +71,6 @@ def test_workers_ask_for_urls_of_their_own() -> None:
     [
         (lambda: web.Response(status=503), "http_error_total", "status 503, 0 bytes"),
         (lambda: web.Response(body=bytes(1023)), "http_error_total", "status 200, 1023 bytes"),
-        (
-            lambda: web.Response(status=206, body=bytes(1024)),
-            "http_error_total",
-            "status 206, 1024 bytes",
-        ),
         (
             lambda: web.Response(status=302, headers={"Location": "/?id=0"}),
             "http_error_total",
@@ -96,24 +89,6 @@ def test_a_wrong_answer_is_an_error_of_its_class(
     assert message in worker.error_samples[0]
 
 
-def test_an_answer_that_breaks_off_is_a_client_error() -> None:
-    async def break_off(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"\r\n\r\n")
-        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1024\r\n\r\n" + bytes(1000))
-        writer.close()
-        await writer.wait_closed()
-
-    async def both() -> Worker:
-        listening = listen("127.0.0.1", 0)
-        async with await asyncio.start_server(break_off, sock=listening):
-            return await fetched(url_of(listening))
-
-    worker = asyncio.run(both())
-    assert (worker.operations, worker.errors) == (0, 40)
-    assert outcomes(worker) == {"client_error_total": 40}
-    assert "ClientPayloadError" in worker.error_samples[0]
-
-
 def test_a_server_that_takes_too_long_is_a_time_out() -> None:
     with listen("127.0.0.1", 0) as silent:  # the kernel connects, and nobody answers
         worker = asyncio.run(fetched(url_of(silent), requests=8, timeout_s=0.05))
@@ -129,9 +104,6 @@ def test_a_server_that_is_gone_is_a_client_error() -> None:
     assert (worker.operations, worker.errors) == (0, 40)
     assert outcomes(worker) == {"client_error_total": 40}
     assert "ClientConnectorError" in worker.error_samples[0]
-
-
-def test_without_a_server_it_says_how_to_start_one() -> None:
     with pytest.raises(ValueError, match=r"python -m workers\.services\.responder"):
         asyncio.run(Fetch().setup(Worker(0, 1, {})))
 
@@ -175,10 +147,10 @@ def test_it_is_the_same_under_every_model_and_loop(url: str, model: str, loop: s
 def test_latencies_are_what_littles_law_predicts() -> None:
     """At most: while the last ones are awaited, fewer are in flight than there may be.
 
-    All are in flight for a second, at least. A stall of the machine's while only the last one is
-    awaited is shorter than three.
+    All are in flight for 0.6 s, at least. A stall of the machine's while only the last one is
+    awaited is shorter than three times that. What is fewer than may be in flight is in flight.
     """
-    with running_responder("--delay-ms=200") as url:
+    with running_responder("--delay-ms=120") as url:
         workers = run(url, timed=True).workers
     for worker in workers:
         known = worker.latency
@@ -187,11 +159,7 @@ def test_latencies_are_what_littles_law_predicts() -> None:
         mean_s = sum(map(mul, known.value_ns, known.count)) / 300 / 1e9
         predicted_s = worker.figures["littles_law_s"]
         assert predicted_s / 4 < mean_s <= predicted_s
-
-
-@pytest.mark.slow
-def test_fewer_urls_than_may_be_in_flight_is_what_is_in_flight() -> None:
     began = time.monotonic()
-    worker = ask(right, requests=5, requests_in_flight=1000)
-    assert outcomes(worker) == {"ok_total": 5}
-    assert worker.figures["littles_law_s"] <= time.monotonic() - began  # all five at once
+    few = ask(right, requests=5, requests_in_flight=1000)
+    assert outcomes(few) == {"ok_total": 5}
+    assert few.figures["littles_law_s"] <= time.monotonic() - began  # all five at once

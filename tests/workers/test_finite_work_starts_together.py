@@ -2,14 +2,12 @@
 
 import asyncio
 import math
-from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
 import pytest
 
-from scaling.run.probe import Probe
-from tests.support.children import MIB, Own, each_model, record_of
+from tests.support.children import Own, each_model
 from workers import Worker, Workload
 from workers.host.channel import Channel, Message
 from workers.loops.libraries import Runner
@@ -151,25 +149,17 @@ def test_a_timer_that_fires_early_starts_nothing_before_the_release(
     assert times["started_ns"] >= released_ns
 
 
-@pytest.mark.one_build
-def test_no_work_at_all_is_finished_at_once(own: Own) -> None:
-    (worker,) = own.measured(STEPS, parameters={"steps": 0}).workers
-    assert worker.ticks.operations == [1_000, 1_000]
-
-
 FRAGILE = """
     @dataclass
     class Theirs(Workload):
         finite = True
-        where: Literal["run", "group", "exit", "cancel"] = parameter("run", "how it fails")
+        where: Literal["group", "exit", "cancel"] = parameter("group", "how it fails")
 
         async def run(self, worker: Worker) -> None:
             if worker.index == 0:
                 await asyncio.sleep(3600)
             await asyncio.sleep(0.05)
             worker.operations += 1
-            if self.where == "run":
-                raise LookupError("no luck")
             if self.where == "group":
                 async with asyncio.TaskGroup() as group:
                     group.create_task(self.fail())
@@ -186,7 +176,6 @@ FRAGILE = """
 @pytest.mark.parametrize(
     ("where", "error"),
     [
-        ("run", "LookupError: no luck"),
         ("group", "LookupError: no luck"),
         ("exit", "SystemExit: 3"),
         ("cancel", "CancelledError: "),
@@ -215,70 +204,3 @@ def test_tasks_that_are_left_and_callbacks_that_raise_are_counted(own: Own) -> N
     assert worker.pending_tasks == 3
     assert worker.ticks.errors == [0, 1]
     assert "ZeroDivisionError" in worker.error_samples[0]
-
-
-# Works until the driver has read enough.
-KEEPS = """
-    from pathlib import Path
-
-    @dataclass
-    class Theirs(Workload):
-        finite = True
-        keeps_mib: int = parameter(0, "MiB that are there when the work is done")
-
-        async def run(self, worker: Worker) -> None:
-            self.kept = b"x" * (self.keeps_mib << 20)
-            here = Path(__file__).parent
-            (here / "kept").touch()
-            while not (here / "read").exists():
-                await asyncio.sleep(0.01)
-    """
-
-
-class Readings:
-    """Lets the work end when readings that found what it keeps outnumber those that came before."""
-
-    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self._kept, self._read = folder / "kept", folder / "read"
-        self.begin()
-        sample = Probe._sample
-
-        def counted(probe: Probe) -> None:
-            kept = self._kept.exists()
-            sample(probe)
-            self._count(kept=kept)
-
-        monkeypatch.setattr(Probe, "_sample", counted)
-
-    def begin(self) -> None:
-        """Another run is to come."""
-        self._before = self._since = 0
-        self._kept.unlink(missing_ok=True)
-        self._read.unlink(missing_ok=True)
-
-    def _count(self, *, kept: bool) -> None:
-        self._since += kept
-        self._before += not kept
-        if self._since > self._before + 1:  # so that the median is theirs alone
-            self._read.touch()
-
-
-@each_model("threads", "processes")
-def test_memory_of_the_work_is_read_while_it_is_there(
-    own: Own, monkeypatch: pytest.MonkeyPatch, model: str
-) -> None:
-    readings = Readings(own.folder, monkeypatch)
-
-    def read(keeps_mib: int) -> dict[str, float]:
-        readings.begin()
-        ending = own.driven(KEEPS, parameters={"keeps_mib": keeps_mib}, model=model)
-        record_of(ending)
-        memory = ending.memory
-        assert memory.samples  # from release to finish
-        figures = (memory.rss_bytes, memory.pss_bytes, memory.uss_bytes, memory.peak_bytes)
-        names = ("rss", "pss", "uss", "peak")
-        return {name: (value or 0) / MIB for name, value in zip(names, figures, strict=True)}
-
-    without, with_it = read(0), read(50)
-    for name, value in with_it.items():
-        assert value - without[name] == pytest.approx(50, abs=8)

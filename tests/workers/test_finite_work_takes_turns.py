@@ -12,7 +12,7 @@ from scaling.analysis.table.ticks import throughputs
 from scaling.journal.record import Record
 from scaling.run import alternation
 from scaling.run.child import Ending
-from tests.support.children import Own, driven, failure_of, record_of
+from tests.support.children import Own, driven, record_of
 from tests.support.serving import alternated, are_apart, nothing, spans, true_slices
 from workers import Worker
 from workers.workloads import gather
@@ -23,11 +23,11 @@ pytestmark = [
 ]
 
 MODELS = ("threads", "processes", "forked", "interpreters")
+DONE = (101, 5_050) * 2  # fan-outs, and tasks cancelled
 CELL = {"workers": 2, "warmup_s": 0.0, "window_s": 1.0, "ticks": 1}
 LIMIT_S = 60.0
 GATHER = {"workload": "gather", "parameters": {"tasks": 10_050, "fan_out": 100}}
 CANCEL = {"workload": "cancel", "parameters": {"tasks": 5_050, "batch": 100}}
-FAN_OUTS, CANCELLED = 101, 5_050
 
 
 def together(cells: Iterable[Mapping[str, Any]], *folders: Path) -> list[Ending]:
@@ -44,20 +44,19 @@ def rounds(record: Record) -> list[tuple[int, int]]:
 
 @pytest.fixture(scope="module")
 def measured() -> list[Record]:
-    """A group of both workloads under each model."""
-    cells = [{**each, "model": model} for each in (GATHER, CANCEL) for model in MODELS]
+    """A group of all models, each with one of two workloads."""
+    workloads = (GATHER, CANCEL) * 2
+    cells = [{**each, "model": model} for each, model in zip(workloads, MODELS, strict=True)]
     return [record_of(each) for each in together(cells)]
 
 
-def test_one_works_at_a_time(measured: list[Record]) -> None:
+def test_one_works_at_a_time_and_the_rounds_together_are_all_of_the_work(
+    measured: list[Record],
+) -> None:
     assert are_apart(measured)
-    counts = {len(rounds(record)) for record in measured}
-    assert min(counts) >= 8
-    assert max(counts) == min(counts)  # each has as many
-
-
-def test_the_rounds_together_are_all_of_the_work(measured: list[Record]) -> None:
-    for record, expected in zip(measured, [FAN_OUTS] * 4 + [CANCELLED] * 4, strict=True):
+    (count,) = {len(rounds(record)) for record in measured}  # each has as many
+    assert count >= 8
+    for record, expected in zip(measured, DONE, strict=True):
         assert record.finite
         for worker in record.workers:
             done = worker.ticks.operations
@@ -84,19 +83,6 @@ def test_time_to_finish_is_that_of_all_rounds(measured: list[Record]) -> None:
             assert 0 < (worker.ticks.cpu_ns[-1] or 0) - (worker.ticks.cpu_ns[0] or 0) <= own_ns
 
 
-def test_figures_of_the_workload_are_of_all_rounds(measured: list[Record]) -> None:
-    for record in measured[:4]:
-        for worker in record.workers:
-            own_ns = worker.ticks.time_ns[-1] - worker.ticks.instant_ns[0]
-            of_tasks_ns = worker.figures["ns_per_task"] * FAN_OUTS * 100
-            assert 0 < of_tasks_ns < own_ns
-    for record in measured[4:]:
-        for worker in record.workers:
-            own_s = (worker.ticks.time_ns[-1] - worker.ticks.instant_ns[0]) / 1e9
-            assert 0 < worker.figures["settle_s"] <= worker.figures["settle_max_s"]
-            assert worker.figures["settle_s"] * 51 < own_s
-
-
 def test_a_figure_is_the_mean_over_rounds_of_different_lengths(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -118,7 +104,7 @@ def test_a_figure_is_the_mean_over_rounds_of_different_lengths(
 def test_memory_is_that_of_work_done_at_once() -> None:
     """No round has more tasks alive than there would be, nor fewer: the peak is the same."""
     cell = {"workload": "gather", "workers": 1}
-    cell |= {"parameters": {"tasks": 200_000, "fan_out": 50_000}}
+    cell |= {"parameters": {"tasks": 100_000, "fan_out": 25_000}}
     at_once = driven(CELL | cell, limit_s=LIMIT_S).memory
     (in_rounds, _) = (each.memory for each in together([cell, {**cell, "model": "processes"}]))
     assert at_once.peak_bytes is not None
@@ -126,8 +112,10 @@ def test_memory_is_that_of_work_done_at_once() -> None:
     tasks_bytes = at_once.peak_bytes - at_once.baseline_rss_bytes
     assert tasks_bytes > 10 << 20
     assert in_rounds.peak_bytes == pytest.approx(at_once.peak_bytes, abs=0.3 * tasks_bytes)
-    assert in_rounds.window_rss_bytes is not None  # read while a round lasts, not when it is over
-    assert in_rounds.window_rss_bytes > at_once.baseline_rss_bytes + 0.2 * tasks_bytes
+    for each in (at_once, in_rounds):  # read while the work lasts, not when it is over
+        assert each.samples
+        assert each.window_rss_bytes is not None
+        assert each.window_rss_bytes > at_once.baseline_rss_bytes + 0.2 * tasks_bytes
 
 
 def test_workers_may_have_parts_of_other_sizes() -> None:
@@ -150,7 +138,6 @@ SLOW = """
         turns: int = parameter(1, "", at_least=1)
         part: int = parameter(1, "", at_least=1)
         wait: float = parameter(0.0, "")
-        fails: bool = parameter(False, "")
 
         async def run(self, worker: Worker) -> None:
             for _ in range(self.turns):
@@ -158,8 +145,6 @@ SLOW = """
                 while time.monotonic() < until:
                     pass
                 worker.operations += 1
-                if self.fails and worker.operations == 20:
-                    raise ValueError("planted")
     """
 
 
@@ -174,18 +159,6 @@ def test_a_users_own_work_takes_turns_too(own: Own) -> None:
     assert len(coarse) == 8
     assert all(fine[0] < each for each in coarse[1:])
     assert coarse[-2] < fine[-1]
-
-
-def test_one_that_fails_leaves_its_group(own: Own) -> None:
-    workload = own.write(SLOW)
-    cells = [
-        {"workload": workload, "parameters": {"turns": 100, "fails": fails}, "workers": 1}
-        for fails in (False, True)
-    ]
-    good, bad = together(cells, own.folder)
-    assert len(rounds(record_of(good))) >= 8
-    failure = failure_of(bad)
-    assert (failure.phase, failure.error) == ("work", "ValueError: planted")
 
 
 def test_rounds_are_the_same_share_of_the_work_of_all() -> None:

@@ -186,34 +186,39 @@ def hosted(
     return record, stage
 
 
-@pytest.mark.parametrize("script", [WINDOWED, FINITE], ids=["windowed", "finite"])
+@pytest.mark.parametrize(("script", "unlimited"), [(WINDOWED, []), (FINITE, ["work"])])
 def test_a_run_without_failures_is_measured(
-    monkeypatch: pytest.MonkeyPatch, script: Script
+    monkeypatch: pytest.MonkeyPatch, script: Script, unlimited: list[str]
 ) -> None:
-    record, stage = hosted(monkeypatch, plays(script), plays(script))
+    """Only the driver limits how long finite work may take."""
+    limits_s: list[float] = []
+
+    def receive(
+        channels: Sequence[Channel], limit_s: float, driver: int | None, *, need_all: bool
+    ) -> dict[Channel, Message]:
+        limits_s.append(limit_s)
+        return receive_from_all(channels, limit_s, driver, need_all=need_all)
+
+    monkeypatch.setattr(hosting, "receive_from_all", receive)
+    record, stage = hosted(monkeypatch, plays(script))
     assert (record["outcome"], record["failure"]) == ("measured", None)
-    assert [worker["hung"] for worker in record["workers"]] == [False, False]
+    assert [worker["hung"] for worker in record["workers"]] == [False]
     assert stage.ended_with_stacks is None
+    without = [phase for (phase, _), s in zip(script, limits_s, strict=True) if s == math.inf]
+    assert without == unlimited
 
 
 @EACH_PHASE
+@pytest.mark.parametrize("other_hangs", [False, True])
 def test_a_failure_that_a_worker_reports_is_recorded(
-    monkeypatch: pytest.MonkeyPatch, script: Script, phase: str
-) -> None:
-    failing = plays(script, phase, {"is": "failed", "failure": FAILURE})
-    record, stage = hosted(monkeypatch, plays(script), failing)
-    assert (record["outcome"], record["failure"]) == ("failed", FAILURE)
-    assert stage.ended_with_stacks is False
-
-
-@EACH_PHASE
-def test_it_is_recorded_although_another_worker_hangs(
-    monkeypatch: pytest.MonkeyPatch, script: Script, phase: str
+    monkeypatch: pytest.MonkeyPatch, script: Script, phase: str, other_hangs: bool
 ) -> None:
     over = threading.Event()
     failing = plays(script, phase, {"is": "failed", "failure": FAILURE})
-    record, _ = hosted(monkeypatch, falls_silent(script, phase, over), failing, over=over)
-    assert record["failure"] == FAILURE
+    other = falls_silent(script, phase, over) if other_hangs else plays(script)
+    record, stage = hosted(monkeypatch, other, failing, over=over)
+    assert (record["outcome"], record["failure"]) == ("failed", FAILURE)
+    assert stage.ended_with_stacks is False
 
 
 def test_a_failure_is_read_although_its_worker_can_be_sent_no_order(
@@ -259,23 +264,6 @@ def test_a_silent_worker_is_given_up_with_its_stack(
     assert record["failure"]["phase"] == phase
     assert record["failure"]["error"].startswith("TimeoutError: 1 of 2 workers sent nothing")
     assert stage.ended_with_stacks is True
-
-
-def test_finite_work_may_take_longer_than_that(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The driver limits how long it may take."""
-    limits_s: list[float] = []
-
-    def receive(
-        channels: Sequence[Channel], limit_s: float, driver: int | None, *, need_all: bool
-    ) -> dict[Channel, Message]:
-        limits_s.append(limit_s)
-        return receive_from_all(channels, limit_s, driver, need_all=need_all)
-
-    monkeypatch.setattr(hosting, "receive_from_all", receive)
-    record, _ = hosted(monkeypatch, plays(FINITE))
-    assert record["failure"] is None
-    without = [phase for (phase, _), s in zip(FINITE, limits_s, strict=True) if s == math.inf]
-    assert without == ["work"]
 
 
 def test_a_worker_that_hangs_while_closing_loses_no_figure(monkeypatch: pytest.MonkeyPatch) -> None:

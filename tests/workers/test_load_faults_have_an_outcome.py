@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,9 +16,8 @@ import psutil
 import pytest
 
 from scaling.run import load as load_module
-from scaling.run.child import Ending
 from scaling.run.load import Generator
-from tests.support.children import ROOT, Own, environment, failure_of
+from tests.support.children import ROOT, environment, failure_of
 from tests.support.refusing import failing
 from tests.support.servers import gone
 from tests.support.serving import load_of, program, served
@@ -26,108 +25,42 @@ from tests.support.waiting import wait_until
 from workers.services.load.generator import write_line
 
 pytestmark = [pytest.mark.slow, pytest.mark.one_build]
-
-ANSWERS = """
-    from workers.workloads.parts.served import Accepting
-
-    @dataclass
-    class Theirs(Workload):
-        served = True
-        in_flight = "connections"
-        connections: int = parameter(4, "connections per worker")
-        way: str = parameter("right", "how to answer")
-
-        def client_scheme(self) -> str:
-            return "tcp"
-
-        async def setup(self, worker: Worker) -> None:
-            if self.way == "refuse":
-                worker.inbound[1].shutdown(socket.SHUT_RDWR)
-            self._accepting = Accepting(lambda: Server(worker, self.way))
-            await self._accepting.begin(worker)
-
-        async def run(self, worker: Worker) -> None:
-            await worker.stopped()
-
-        async def teardown(self, worker: Worker) -> None:
-            await self._accepting.close()
-
-    class Server(asyncio.Protocol):
-        def __init__(self, worker: Worker, way: str) -> None:
-            self.worker, self.way = worker, way
-
-        def connection_made(self, transport: asyncio.Transport) -> None:
-            self.transport = transport
-
-        def data_received(self, data: bytes) -> None:
-            self.worker.operations += 1
-            if self.way == "die" and self.worker.operations > 20:
-                os.kill(os.getpid(), signal.SIGKILL)
-            else:
-                self.transport.write(data)
-    """
+SERVE = "workers.workloads.serve:Serve"
 
 
-@pytest.fixture
-def run(own: Own) -> Callable[..., Ending]:
-    workload = own.write(ANSWERS)
-
-    def run(way: str, **other: Any) -> Ending:
-        return served(workload, own.folder, parameters={"way": way}, **other)
-
-    return run
-
-
-def why(ending: Ending) -> str:
-    """What the record of a failed run says."""
+def why(**asked: Any) -> str:
+    """What the record of a run that must fail says."""
+    ending = served(SERVE, **asked)
     assert ending.load is None
     return failure_of(ending).error
 
 
-def test_answers_are_counted(run: Callable[..., Ending]) -> None:
-    """`test_load_answers_are_labelled.py` has those that are wrong or never come."""
-    load = load_of(run("right"))
-    assert load.errors == {}
-    assert (load.worker_cpus, load.cpus) == (None, None)  # they share CPUs
-    assert 0 < load.completed <= load.offered
-    assert (load.cpu_s or 0) > 0
-    assert len(load.windows) == 4  # it follows the instants of the ticks
-    assert all(each.answered for each in load.windows)
-    assert sum(each.answered for each in load.windows) <= load.completed
+def test_a_server_that_cannot_be_reached_is_named() -> None:
+    def elsewhere(generator: Generator) -> None:
+        connect = generator.connect
 
+        async def refused(urls: Sequence[str], requests: Any) -> None:
+            await connect(["http://127.0.0.1:9"] * len(urls), requests)
 
-@pytest.mark.parametrize("model", ["threads", "processes"])
-def test_a_worker_that_dies_under_load_ends_the_run(run: Callable[..., Ending], model: str) -> None:
-    ending = run("die", model=model, workers=2, window_s=10)  # it ends long before
-    assert ending.outcome == ("crashed" if model == "threads" else "failed")
-    assert ending.load is None
+        generator.connect = refused  # type: ignore[method-assign]
 
-
-def test_a_server_that_cannot_be_reached_is_named(run: Callable[..., Ending]) -> None:
-    said = why(run("refuse"))
-    assert "the load generator ended: no server answers at 127.0.0.1:" in said
+    said = why(watch=elsewhere)
+    assert "the load generator ended: no server answers at 127.0.0.1:9" in said
     assert "Connection refused" in said
 
 
-def test_a_generator_that_cannot_be_started_is_named(
-    run: Callable[..., Ending], monkeypatch: pytest.MonkeyPatch
+def test_a_generator_that_cannot_be_started_or_ends_at_once_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    said = why(run("right", generators=program(python="/nowhere/python")))
+    said = why(generators=program(python="/nowhere/python"))
     assert said.endswith("the load generator cannot be started: No such file or directory")
-
+    (tmp_path / "argparse.py").write_text("raise SystemExit('no such thing here')")
+    said = why(generators=program(PYTHONPATH=f"{tmp_path}{os.pathsep}{ROOT}"))
+    assert said.endswith("the load generator ended: no such thing here")
     full = SimpleNamespace(TemporaryFile=failing(errno.ENOSPC))
     monkeypatch.setattr(load_module, "tempfile", full)
-    said = why(run("right"))
+    said = why()
     assert said.endswith("the load generator cannot be started: No space left on device")
-
-
-def test_a_generator_that_ends_at_once_has_its_last_words_kept(
-    run: Callable[..., Ending], tmp_path: Path
-) -> None:
-    (tmp_path / "argparse.py").write_text("raise SystemExit('no such thing here')")
-    path = f"{tmp_path}{os.pathsep}{ROOT}"
-    said = why(run("right", generators=program(PYTHONPATH=path)))
-    assert said.endswith("the load generator ended: no such thing here")
 
 
 class Watch:
@@ -149,39 +82,45 @@ class Watch:
         generator.begin = begin_and_do  # type: ignore[method-assign, assignment]
 
 
+@pytest.mark.parametrize(("model", "outcome"), [("threads", "crashed"), ("processes", "failed")])
+def test_a_worker_that_dies_under_load_ends_the_run(model: str, outcome: str) -> None:
+    def kill(members: list[psutil.Process]) -> None:
+        """One that serves: the child itself, or a process of it."""
+        (child,) = {*psutil.Process().children()} - {*members}
+        (child.children() or [child])[0].kill()
+
+    ending = served(SERVE, model=model, workers=2, window_s=60, watch=Watch(kill))
+    assert (ending.outcome, ending.load) == (outcome, None)
+
+
 @pytest.mark.parametrize(
-    ("place", "said"),
-    [(0, "it was ended by SIGKILL"), (1, "ended without a result (exit code -9)")],
+    ("killed", "stopped", "said"),
+    [(0, 1, "it was ended by SIGKILL"), (1, None, "ended without a result (exit code -9)")],
 )
-def test_a_generator_that_is_killed_is_named(
-    run: Callable[..., Ending], place: int, said: str
+def test_a_generator_that_is_killed_is_named_and_leaves_no_process(
+    killed: int, stopped: int | None, said: str
 ) -> None:
-    watch = Watch(lambda members: members[place].kill())
-    assert said in why(run("right", watch=watch, generators=program(processes=2)))
+    """Nor one that is stopped."""
+
+    def stop_and_kill(members: list[psutil.Process]) -> None:
+        if stopped is not None:
+            members[stopped].suspend()
+        members[killed].kill()
+
+    watch = Watch(stop_and_kill)
+    assert said in why(watch=watch, generators=program(processes=2))
     assert len(watch.members) == 3
     assert gone(watch.members)
 
 
-def test_a_killed_generator_leaves_no_stopped_process(run: Callable[..., Ending]) -> None:
-    def stop_and_kill(members: list[psutil.Process]) -> None:
-        members[1].suspend()
-        members[0].kill()
-
-    watch = Watch(stop_and_kill)
-    why(run("right", watch=watch))
-    assert gone(watch.members)
-
-
-def test_a_generator_that_hangs_is_waited_for_in_vain(
-    run: Callable[..., Ending], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_generator_that_hangs_is_waited_for_in_vain(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(load_module, "END_S", 0.5)
     watch = Watch(lambda members: members[0].suspend())
-    assert "the load generator printed nothing for" in why(run("right", watch=watch))
+    assert "the load generator printed nothing for" in why(watch=watch)
     assert gone(watch.members)
 
 
-def test_a_generator_process_that_is_stopped_shows_as_slip(run: Callable[..., Ending]) -> None:
+def test_a_generator_process_that_is_stopped_shows_as_slip() -> None:
     stopped_s: list[float] = []
 
     def stop_in_the_window() -> None:
@@ -195,38 +134,42 @@ def test_a_generator_process_that_is_stopped_shows_as_slip(run: Callable[..., En
 
     stopping = threading.Thread(target=stop_in_the_window)
     watch = Watch(lambda _: stopping.start())
-    load = load_of(run("right", watch=watch, window_s=1.0))
+    load = load_of(served(SERVE, watch=watch, window_s=0.7))
     stopping.join()
     assert max(load.slip.value_ns) / 1e9 > stopped_s[0] - 0.1
     assert sum(load.slip.count) == load.offered
+    assert load.errors == {}
+    assert (load.worker_cpus, load.cpus) == (None, None)  # they share CPUs
+    assert 0 < load.completed <= load.offered
+    assert (load.cpu_s or 0) > 0
+    assert len(load.windows) == 4  # it follows the instants of the ticks
+    assert sum(each.answered for each in load.windows) <= load.completed
 
 
-DRIVER = """
-import pathlib, sys
+DRIVER = f"""
 from tests.support.serving import program, served
-served("workers.workloads.serve:Serve", window_s=600, generators=program(processes=2))
+served({SERVE!r}, window_s=600, generators=program(processes=2))
 """
 
 
 def test_nothing_outlives_a_driver_that_is_killed_under_load() -> None:
     variables = environment(HOME=str(Path.home()))  # where the driver has its cache
     with subprocess.Popen([sys.executable, "-c", DRIVER], env=variables) as driver:
+
+        def started() -> list[psutil.Process]:
+            return psutil.Process(driver.pid).children(recursive=True)
+
+        def loads(each: psutil.Process) -> bool:
+            named = "workers.services.load.generator" in each.cmdline()
+            return named and bool(each.net_connections("tcp"))
+
         try:
-            wait_until(lambda: len(loading(driver.pid)) == 2)
-            members = psutil.Process(driver.pid).children(recursive=True)
+            wait_until(lambda: sum(map(loads, started())) == 2)
+            members = started()
             assert len(members) == 4  # child, coordinator, two that send
         finally:
             driver.send_signal(signal.SIGKILL)
     assert gone(members)
-
-
-def loading(pid: int) -> list[psutil.Process]:
-    """The generator's processes that have connections."""
-    return [
-        each
-        for each in psutil.Process(pid).children(recursive=True)
-        if "workers.services.load.generator" in each.cmdline() and each.net_connections("tcp")
-    ]
 
 
 def test_a_report_is_written_whole_where_the_system_takes_only_a_part(

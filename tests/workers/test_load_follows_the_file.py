@@ -61,27 +61,26 @@ def served() -> Iterator[tuple[str, Desk]]:
 def loaded(
     url: str, folder: Path, requests: Sequence[dict[str, Any]], *options: str, **variables: str
 ) -> dict[str, Any]:
-    """What the generator says of a second of these requests."""
+    """What the generator says of half a second of these requests."""
     file = folder / "requests.jsonl"
     file.write_text("\n".join(map(json.dumps, requests)))
-    asked = ("--json", "--seconds=1", "--warmup=0.2", "--connections=4", f"--requests={file}")
+    asked = ("--json", "--seconds=0.5", "--warmup=0.1", "--connections=4", f"--requests={file}")
     done = captured(generator_command(*asked, url, *options), **variables)
     assert done.stdout, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 
 
-@pytest.mark.parametrize("rate", ["max", "60"])
 @pytest.mark.parametrize(
-    ("save", "used"),
+    ("save", "used", "rate"),
     [
-        ("/data/0/token", {"headers": {"authorization": "Bearer {token}"}}),
-        ("header:x-token", {"path": "/me?token={token}"}),
-        ("cookie:session", {"headers": {"cookie": "session={token}"}}),
+        ("/data/0/token", {"headers": {"authorization": "Bearer {token}"}}, "max"),
+        ("header:x-token", {"path": "/me?token={token}"}, "100"),
+        ("cookie:session", {"headers": {"cookie": "session={token}"}}, "100"),
     ],
 )
 def test_what_follows_a_login_is_logged_in(
-    served: tuple[str, Desk], rate: str, save: str, used: dict[str, Any], tmp_path: Path
+    served: tuple[str, Desk], save: str, used: dict[str, Any], rate: str, tmp_path: Path
 ) -> None:
     url, desk = served
     login = {**LOGIN, "save": {"token": save}}
@@ -92,14 +91,6 @@ def test_what_follows_a_login_is_logged_in(
     assert len(in_order) == 4  # the list goes round on each connection
     for asked in in_order:
         assert asked == [("/login", "/me")[at % 2] for at in range(len(asked))]
-
-
-def test_due_times_are_those_of_other_requests(served: tuple[str, Desk], tmp_path: Path) -> None:
-    url, _ = served
-    options = ("--rate=80", "--seed=3")
-    in_order = loaded(url, tmp_path, [LOGIN, ME], *options)
-    alone = loaded(url, tmp_path, [{"method": "POST", "path": "/login"}], *options)
-    assert in_order["offered"] == alone["offered"]
 
 
 def test_saved_values_are_written_as_their_place_takes_them(
@@ -129,21 +120,23 @@ def test_what_follows_a_failed_request_is_not_sent(
     found = loaded(url, tmp_path, [broken, ME], "--rate=60")
     ((said, count),) = found["errors"].items()
     assert said.startswith(kind)
-    assert count > 10
+    assert count > 5
     assert not any("/me" in each for each in desk.asked.values())
 
 
 @pytest.mark.parametrize(
-    ("options", "close", "kept"),
-    [((), False, True), (("--no-keepalive",), False, False), ((), True, False)],
+    ("options", "headers", "kept"),
+    [((), {}, True), (("--no-keepalive",), {}, False), ((), {"connection": "close"}, False)],
 )
 def test_websockets_are_kept_or_opened_anew(
-    served: tuple[str, Desk], options: Sequence[str], close: bool, kept: bool, tmp_path: Path
+    served: tuple[str, Desk],
+    options: Sequence[str],
+    headers: dict[str, str],
+    kept: bool,
+    tmp_path: Path,
 ) -> None:
     url, desk = served
-    request: dict[str, Any] = {"websocket": "/ws", "send": ["a", "b"], "receive": ["A", "B"]}
-    if close:
-        request["headers"] = {"connection": "close"}
+    request = {"websocket": "/ws", "send": ["a", "b"], "receive": ["A", "B"], "headers": headers}
     found = loaded(url, tmp_path, [request], "--rate=100", *options)
     assert found["errors"] == {}
     assert found["slip_ms"]["n"] == found["offered"]
@@ -176,12 +169,8 @@ class Written(asyncio.Transport):
         self.data += data
 
 
-def no_connection(lane: Lane) -> asyncio.Future[None]:
-    raise AssertionError("it is open")
-
-
 class Greeted(Lane):
-    """Sends its second message as soon as the first is answered."""
+    """Sends its second message as soon as the first is answered; needs no connection."""
 
     def answered(self, error: str, *, reusable: bool, declined: bool = False) -> None:
         if self.connection and self.message is self._messages[0]:
@@ -194,7 +183,7 @@ def test_each_message_is_sent_once_where_a_greeting_comes_with_the_head() -> Non
     messages = [
         Message(b"", None, False, opening=opening, sends=[each]) for each in (b"one", b"two")
     ]
-    lane = Greeted(messages, no_connection, keepalive=True)
+    lane = Greeted(messages, lambda _: pytest.fail("it is open"), keepalive=True)
     lane.connection = client = WebSocketConnection(lane)
     server, written = ServerProtocol(), Written()
     client.connection_made(written)
@@ -213,20 +202,20 @@ def test_each_message_is_sent_once_where_a_greeting_comes_with_the_head() -> Non
 
 
 @pytest.mark.parametrize(
-    ("request_", "kind"),
+    ("request_", "kind", "timeout"),
     [
-        ({"websocket": "/me", "send": ["a"]}, "line 1: no WebSocket (status 403)"),
-        ({"websocket": "/ws", "send": ["a"], "receive": ["b"]}, "line 1: mismatch"),
-        ({"websocket": "/ws", "send": ["silence"]}, "timeout"),
-        ({"websocket": "/ws", "send": ["a"], "receive": 2}, "line 1: no end of the answer in time"),
-        ({"websocket": "/ws", "send": ["fail"]}, "closed"),
-        ({"path": "/forever"}, "line 1: no end of the answer in time"),
+        ({"websocket": "/me", "send": ["a"]}, "line 1: no WebSocket (status 403)", 30),
+        ({"websocket": "/ws", "send": ["a"], "receive": ["b"]}, "line 1: mismatch", 30),
+        ({"websocket": "/ws", "send": ["silence"]}, "timeout", 0.3),
+        ({"websocket": "/ws", "send": ["fail"]}, "closed", 30),
+        ({"path": "/forever"}, "line 1: no end of the answer in time", 0.3),
     ],
 )
 def test_what_goes_wrong_names_the_line(
-    served: tuple[str, Desk], request_: dict[str, Any], kind: str, tmp_path: Path
+    served: tuple[str, Desk], request_: dict[str, Any], kind: str, timeout: float, tmp_path: Path
 ) -> None:
-    found = loaded(served[0], tmp_path, [request_], "--rate=20", "--timeout=0.6", "--seconds=3")
+    options = ("--rate=20", f"--timeout={timeout}", "--seconds=1")
+    found = loaded(served[0], tmp_path, [request_], *options)
     assert set(found["errors"]) == {kind}
     assert found["completed"] == 0
 
@@ -298,13 +287,12 @@ def test_the_first_byte_is_that_of_the_body_and_the_last_ends_the_answer(
     later_s = (LAST_MS - FIRST_MS) / 1e3
     parts = ((FIRST_MS / 1e3, chunk(b"data: a\n\n")), (later_s, chunk(b"data: b\n\n") + END))
     with streaming(kind, *parts) as (url, _):
-        options = ("--rate=30", "--arrivals=constant", "--seconds=2", "--connections=16")
+        options = ("--rate=45", "--arrivals=constant", "--seconds=1", "--connections=16")
         found = loaded(url, tmp_path, [{"path": "/"}], *options)
     first, last = found["first_byte_ms"], found["latency_ms"]
     assert FIRST_MS <= first["p50"] < 2 * FIRST_MS
-    assert first["n"] == last["n"] == 60
+    assert first["n"] == last["n"] == 45
     assert found["service_ms"]["mean"] >= LAST_MS
-    assert found["latency_ms"]["max"] >= LAST_MS
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tests.benchmarks.figure import Effort
 from tests.benchmarks.queue import run
-from tests.support.simulated_load import SECOND_NS, Server, Span, simulate
+from tests.support.simulated_load import SECOND_NS, Server, simulate
 from workers.services.load.options import parser, read_options
 from workers.services.load.part import arrivals
 from workers.services.load.summary import printout, summarize
@@ -24,8 +24,6 @@ from workers.worker.handle import Histogram
 pytestmark = pytest.mark.one_build
 
 MS = 1_000_000
-
-
 BUCKET = 0.005
 
 
@@ -45,7 +43,7 @@ def lindley_ms(due_ns: list[int], service_ns: list[int]) -> NDArray[np.float64]:
     return np.add(waits, service_ns) / float(MS)
 
 
-@pytest.mark.parametrize(("load", "connections"), [(0.5, 64), (0.9, 64), (0.7, 4)])
+@pytest.mark.parametrize(("load", "connections"), [(0.9, 64), (0.7, 4)])
 def test_latency_of_a_single_server_is_that_of_the_lindley_recursion(
     load: float, connections: int
 ) -> None:
@@ -74,13 +72,15 @@ def until(seconds: int, rate: float) -> list[int]:
     raise AssertionError
 
 
-@pytest.mark.parametrize(("rate", "service_ms"), [(20, 2), (20, 35), (2_000, 0.2)])
+@pytest.mark.parametrize(("rate", "service_ms"), [(20, 35), (2_000, 0.2)])
 def test_a_server_stopped_for_a_second_delays_as_many_requests_as_it_must(
     rate: int, service_ms: float
 ) -> None:
     """Stopped 1 s of 10: a fraction f = 0.1 / (1 − ρ) waits, evenly from 0 to 1 s."""
-    server = Server(repeat(int(service_ms * MS)), (4 * SECOND_NS, 5 * SECOND_NS))
-    summary = simulate(arrivals("constant", rate, 1), [server] * 64, 10)
+    opened, closed = (
+        Server(repeat(int(service_ms * MS)), (4 * SECOND_NS, 5 * SECOND_NS)) for _ in range(2)
+    )
+    summary = simulate(arrivals("constant", rate, 1), [opened] * 64, 10)
     affected = 0.1 / (1 - rate * service_ms / 1_000)
     for q in (0.95, 0.99):
         expected_ms = 1_000 * (1 - (1 - q) / affected)
@@ -88,13 +88,9 @@ def test_a_server_stopped_for_a_second_delays_as_many_requests_as_it_must(
         assert quantile_ms(summary, q) == pytest.approx(
             expected_ms, abs=step_ms + service_ms, rel=BUCKET
         )
-
-
-def test_the_closed_loop_hides_the_same_stall() -> None:
-    server = Server(repeat(2 * MS), (4 * SECOND_NS, 5 * SECOND_NS))
-    summary = simulate(None, [server], 10)
-    assert quantile_ms(summary, 0.99) == pytest.approx(2, rel=BUCKET)
-    assert summary["latency_ms"]["max"] > 1_000
+    hidden = simulate(None, [closed], 10)  # by a closed loop
+    assert quantile_ms(hidden, 0.99) == pytest.approx(service_ms, rel=BUCKET)
+    assert hidden["latency_ms"]["max"] > 900
 
 
 def test_requests_of_a_connection_that_hangs_go_to_the_others() -> None:
@@ -161,60 +157,28 @@ def test_a_stopped_generator_shows_in_the_slip_and_makes_the_result_invalid(
 LIGHT_MS, HEAVY_MS = 1, 20
 
 
-TWENTIETH = [0] * 19 + [1]  # positions: every twentieth request is the second of the list
-
-
-COSTS_MS = [LIGHT_MS] * 19 + [HEAVY_MS]
-
-
-NEVER: Span = (0, 0)
-
-
-def mixed(rate: int | None, connections: int, *, stopped: Span = NEVER) -> dict[str, Any]:
-    """Ten seconds of light requests with 5 % heavy ones in the background, one server."""
-    server = Server((ms * MS for ms in cycle(COSTS_MS)), stopped)
+def mixed(rate: int | None, connections: int) -> dict[str, Any]:
+    """Ten seconds of light requests, of which every twentieth is a heavy one in the background."""
+    costs_ms, positions = [LIGHT_MS] * 19 + [HEAVY_MS], [0] * 19 + [1]
+    server = Server(ms * MS for ms in cycle(costs_ms))
     due_ns = None if rate is None else arrivals("constant", rate, 1)
-    return simulate(due_ns, [server] * connections, 10, positions=cycle(TWENTIETH), background=[1])
+    return simulate(due_ns, [server] * connections, 10, positions=cycle(positions), background=[1])
 
 
 def test_every_request_counts_and_only_the_others_are_timed() -> None:
-    summary = mixed(100, 64)
-    assert (summary["offered"], summary["completed"], summary["censored"]) == (1_000, 999, 1)
-    assert summary["latency_ms"]["n"] == summary["service_ms"]["n"] == 950
-    assert summary["background_ms"]["n"] == 50
-    assert summary["slip_ms"]["n"] == 1_000
-    assert summary["rate_per_s"] == pytest.approx(100, rel=0.01)
-
-
-def test_light_requests_wait_behind_heavy_ones_and_the_heavy_ones_for_themselves() -> None:
     """Due every 10 ms, served one at a time: the two behind a heavy one wait 10 ms and 1 ms."""
     summary = mixed(100, 64)
-    assert summary["latency_ms"]["max"] == pytest.approx(HEAVY_MS - 10 + LIGHT_MS, rel=0.005)
-    assert summary["latency_ms"]["p50"] == pytest.approx(LIGHT_MS, rel=0.005)
-    assert summary["background_ms"]["p50"] == pytest.approx(HEAVY_MS, rel=0.005)
-
-
-@pytest.mark.parametrize("connections", [1, 64])
-def test_what_is_unfinished_keeps_its_kind(connections: int) -> None:
-    """The server stops for good: what waits, for it or for a connection, is light or heavy."""
-    summary = mixed(100, connections, stopped=(5 * SECOND_NS, 100 * SECOND_NS))
-    assert summary["latency_ms"]["n"] + summary["background_ms"]["n"] == 1_000
-    assert summary["background_ms"]["n"] == 50
-    assert summary["background_ms"]["max"] > 4_000
-    (window,) = summary["windows"]
-    assert window["offered"] == 1_000
-    assert Distribution([window["background"]]).n == 50
-
-
-def test_a_closed_loop_has_them_too() -> None:
-    summary = mixed(None, 4)
-    assert summary["latency_ms"]["n"] == pytest.approx(19 * summary["background_ms"]["n"], rel=0.1)
-
-
-def test_the_summary_for_people_shows_them_where_there_are_any() -> None:
-    assert "background " in printout(mixed(100, 4))
-    plain = simulate(arrivals("constant", 100, 1), [Server(repeat(MS))] * 4, 10)
-    assert "background" not in printout(plain)
+    assert (summary["offered"], summary["completed"], summary["censored"]) == (1_000, 999, 1)
+    latency, background = summary["latency_ms"], summary["background_ms"]
+    assert latency["n"] == summary["service_ms"]["n"] == 950
+    assert (background["n"], summary["slip_ms"]["n"]) == (50, 1_000)
+    assert summary["rate_per_s"] == pytest.approx(100, rel=0.01)
+    assert latency["max"] == pytest.approx(HEAVY_MS - 10 + LIGHT_MS, rel=BUCKET)
+    assert latency["p50"] == pytest.approx(LIGHT_MS, rel=BUCKET)
+    assert background["p50"] == pytest.approx(HEAVY_MS, rel=BUCKET)
+    assert "background " in printout(summary)
+    closed = mixed(None, 4)
+    assert closed["latency_ms"]["n"] == pytest.approx(19 * closed["background_ms"]["n"], rel=0.1)
 
 
 def test_a_list_of_background_requests_alone_has_nothing_to_time(
@@ -226,20 +190,6 @@ def test_a_list_of_background_requests_alone_has_nothing_to_time(
         read_options(parser(), ["http://127.0.0.1:9", "--rate=1", f"--requests={file}"])
     assert ended.value.code == 2
     assert "there is no latency to measure" in capsys.readouterr().err
-
-
-def test_which_requests_are_in_the_background_does_not_depend_on_the_server() -> None:
-    """They are drawn in the order in which they are due, so every server gets the same ones."""
-
-    def heavy(cost_ms: int, connections: int) -> int:
-        draw = random.Random(7)
-        positions = iter(lambda: int(draw.random() < 0.05), None)
-        server = Server(repeat(cost_ms * MS))
-        due_ns = arrivals("poisson", 200, 3)
-        found = simulate(due_ns, [server] * connections, 10, positions=positions, background=[1])
-        return int(found["background_ms"]["n"])
-
-    assert heavy(1, 64) == heavy(1, 2) == heavy(30, 1) > 50
 
 
 def histogram(values_ms: list[float]) -> Any:
@@ -324,7 +274,6 @@ def test_processes_are_added_up_and_the_busiest_counts() -> None:
     ("slip_ms", "doubtful", "invalid"),
     [
         ([0.01] * 3_000, [], False),
-        ([0.9] * 3_000, [], False),
         ([1.1] * 3_000, ["mean", "p50", "p90", "p95", "p99", "max"], True),
         ([0.0] * 2_900 + [1.2] * 100, ["p99", "max"], True),
         ([0.0] * 2_999 + [8.0], ["max"], False),
@@ -337,11 +286,6 @@ def test_slip_is_compared_with_the_same_figure_of_the_latency(
     assert found["doubtful"] == doubtful
     assert bool(found["invalid"]) is invalid
     assert ("INVALID: the generator was late" in printout(found)) is invalid
-
-
-def test_the_time_to_wake_up_is_no_slip_that_matters() -> None:
-    assert summed(a_report([0.05] * 3_000, [0.03] * 3_000))["doubtful"] == []
-    assert "mean" in summed(a_report([0.5] * 3_000, [0.2] * 3_000))["doubtful"]
 
 
 def test_a_busy_generator_is_invalid_in_the_open_loop_alone() -> None:

@@ -47,40 +47,22 @@ def test_parts_together_are_the_whole_schedule(kind: str, seed: int, processes: 
     assert sorted(parts) == whole
 
 
-def test_constant_gaps_add_up_without_drift() -> None:
+def test_gaps_are_constant_without_drift_or_exponential_in_each_part() -> None:
+    """Mean and standard deviation of exponential gaps are equal; 3σ bounds on 40,000 gaps."""
     due = list(islice(arrivals("constant", 3, 1), 300_001))
     assert due[:4] == [0, 333_333_333, 666_666_666, 1_000_000_000]
     assert due[-1] == 100_000 * 10**9
-
-
-@pytest.mark.parametrize("processes", [1, 4])
-def test_poisson_gaps_are_exponential_in_each_part(processes: int) -> None:
-    """Mean and standard deviation of exponential gaps are equal; 3σ bounds on 40,000 gaps."""
-    part = dealt(arrivals("poisson", 1_000, 7), "poisson", 7, 0, processes)
-    gaps = [late - early for early, late in pairwise(islice(part, 40_001))]
-    mean_ns = processes * 1e6
-    assert statistics.fmean(gaps) == pytest.approx(mean_ns, rel=3 / 200)
-    assert statistics.pstdev(gaps) == pytest.approx(mean_ns, rel=6 / 200)
-
-
-@given(SEEDS)
-def test_a_seed_gives_the_same_schedule_again(seed: int) -> None:
-    one, again, other = (
-        list(islice(arrivals("poisson", 50, each), 20)) for each in (seed, seed, seed + 1)
-    )
-    assert one == again != other
-    assert one == sorted(one)
+    for processes in (1, 4):
+        part = dealt(arrivals("poisson", 1_000, 7), "poisson", 7, 0, processes)
+        gaps = [late - early for early, late in pairwise(islice(part, 40_001))]
+        mean_ns = processes * 1e6
+        assert statistics.fmean(gaps) == pytest.approx(mean_ns, rel=3 / 200)
+        assert statistics.pstdev(gaps) == pytest.approx(mean_ns, rel=6 / 200)
 
 
 SECOND_NS = 10**9
-
-
 OPENS_NS = 3 * SECOND_NS  # after a warm-up
-
-
 OVERLOAD = Overload(factor=4.0, after_s=2.0, lasts_s=5.0)
-
-
 BEGIN_NS, END_NS = OPENS_NS + 2 * SECOND_NS, OPENS_NS + 7 * SECOND_NS
 
 
@@ -95,18 +77,14 @@ def within(offsets: list[int], begin_ns: int, end_ns: int) -> int:
 
 
 def test_the_rate_is_multiplied_there_and_nowhere_else() -> None:
+    """Counts of Poisson arrivals are within four standard deviations; parts are the whole."""
     found = due("constant", 100)
     assert within(found, 0, BEGIN_NS) == 500
     assert within(found, BEGIN_NS, END_NS) == 4 * 500
     assert within(found, END_NS, 20 * SECOND_NS) == 1_000
-
-
-def test_poisson_arrivals_stay_poisson_and_parts_are_the_whole() -> None:
-    """Counts within four standard deviations; gaps in the overload have the mean of its rate."""
     found = due("poisson", 500)
     for begin, end, expected in ((0, BEGIN_NS, 2_500), (BEGIN_NS, END_NS, 10_000)):
         assert within(found, begin, end) == pytest.approx(expected, abs=4 * expected**0.5)
-    assert found == sorted(found)
     for kind in ARRIVALS:
         parts = [at for place in range(3) for at in due(kind, 200, place, 3)]
         assert sorted(parts) == due(kind, 200)
@@ -117,8 +95,6 @@ def test_poisson_arrivals_stay_poisson_and_parts_are_the_whole() -> None:
     [
         (("0", "0", "1"), "argument --overload: FACTOR: expected 0.01 to 1,000, got '0'"),
         (("4", "soon", "1"), "argument --overload: AFTER_S: expected 0 to 3,600, got 'soon'"),
-        (("4", "1", "1e9"), "argument --overload: S: expected 0 to 3,600, got '1e9'"),
-        (("4", "1"), "argument --overload: expected 3 arguments"),
         (("4", "6", "10"), "--overload ends after 16 s: --seconds must be at least 16"),
     ],
 )
@@ -141,8 +117,6 @@ def test_a_closed_loop_has_no_overload(capsys: pytest.CaptureFixture[str]) -> No
 
 
 GAP_NS = 4_000_000
-
-
 READING_NS = 1_000  # what a look at the clock takes
 
 
@@ -199,11 +173,16 @@ def lateness(early_ns: int, wakes_up_ns: int) -> list[int]:
     return lane.late_ns
 
 
-@pytest.mark.parametrize("wakes_up_ns", [0, 30_000, WAKE_UP_NS - READING_NS])
+@pytest.mark.parametrize("wakes_up_ns", [0, WAKE_UP_NS - READING_NS])
 def test_a_wake_up_in_time_costs_nothing(wakes_up_ns: int) -> None:
+    """And the waiting for it little of the time."""
     late_ns = lateness(WAKE_UP_NS, wakes_up_ns)
     assert min(late_ns) >= 0
     assert max(late_ns) <= 2 * READING_NS
+    for rate_per_s in (0.01, 20.0, 250.0, 1_000.0, 50_000.0, 1_000_000.0):
+        waits_ns = early_ns(rate_per_s)
+        assert 0 <= waits_ns <= WAKE_UP_NS
+        assert waits_ns * rate_per_s <= WAITING_MOST * 1e9
 
 
 def test_a_wake_up_that_takes_longer_or_is_not_waited_for_is_slip() -> None:
@@ -211,26 +190,13 @@ def test_a_wake_up_that_takes_longer_or_is_not_waited_for_is_slip() -> None:
     assert min(lateness(0, 30_000)) >= 30_000
 
 
-@pytest.mark.parametrize("rate_per_s", [0.01, 20.0, 250.0, 1_000.0, 50_000.0, 1_000_000.0])
-def test_waiting_takes_little_of_the_time(rate_per_s: float) -> None:
-    waits_ns = early_ns(rate_per_s)
-    assert 0 <= waits_ns <= WAKE_UP_NS
-    assert waits_ns * rate_per_s <= WAITING_MOST * 1e9
-
-
-LOOPS = pytest.mark.parametrize("factory", [asyncio.new_event_loop, new_event_loop])
-
-
-EARLY_NS = 2_000_000  # uvloop's own timers may fire early by a millisecond
-
-
 def loop_timer(call: Callable[[], object]) -> Timer:
     return LoopTimer(asyncio.get_running_loop(), call)
 
 
-@LOOPS
+@pytest.mark.parametrize("factory", [asyncio.new_event_loop, new_event_loop])
 @pytest.mark.parametrize("make", [new_timer, loop_timer])
-def test_a_timer_calls_at_each_time_it_is_set_to(
+def test_a_timer_calls_at_each_time_it_is_set_to_and_never_once_it_is_closed(
     factory: Callable[[], asyncio.AbstractEventLoop], make: Callable[..., Timer]
 ) -> None:
     async def main() -> None:
@@ -248,7 +214,12 @@ def test_a_timer_calls_at_each_time_it_is_set_to(
             due_ns.append(time.monotonic_ns() + after_ns)
             timer.set(due_ns[-1])
 
+        closed = make(lambda: called_ns.append(0))
+        closed.set(time.monotonic_ns() + 5_000_000)
+        closed.close()
         timer = make(call)
+        if make is new_timer:
+            assert timer.kind == ("timerfd" if hasattr(os, "timerfd_create") else "loop")
         due_ns.append(time.monotonic_ns() + 5_000_000)
         timer.set(due_ns[-1])
         async with asyncio.timeout(PATIENCE_S):
@@ -256,34 +227,12 @@ def test_a_timer_calls_at_each_time_it_is_set_to(
         await asyncio.sleep(0.02)
         timer.close()
         assert len(called_ns) == 6
-        early = EARLY_NS if timer.kind == "loop" else 0
+        # uvloop's own timers may fire early by a millisecond.
+        early = 2_000_000 if timer.kind == "loop" else 0
         for due, called in zip(due_ns, called_ns, strict=True):
             assert called >= due - early
 
     asyncio.run(main(), loop_factory=factory)
-
-
-@LOOPS
-def test_a_closed_timer_never_calls(factory: Callable[[], asyncio.AbstractEventLoop]) -> None:
-    async def main() -> None:
-        called: list[int] = []
-        for make in (new_timer, loop_timer):
-            timer = make(lambda: called.append(1))
-            timer.set(time.monotonic_ns() + 5_000_000)
-            timer.close()
-        await asyncio.sleep(0.03)
-        assert called == []
-
-    asyncio.run(main(), loop_factory=factory)
-
-
-def test_linux_has_the_exact_timer() -> None:
-    async def kind() -> str:
-        timer = new_timer(lambda: None)
-        timer.close()
-        return timer.kind
-
-    assert asyncio.run(kind()) == ("timerfd" if hasattr(os, "timerfd_create") else "loop")
 
 
 SLICE = """

@@ -11,7 +11,6 @@ import pytest
 from tests.support.children import captured, environment
 from workers.services.load.__main__ import main
 from workers.services.load.coordinator import checked_instants
-from workers.services.load.request import Request
 from workers.services.load.requests_list import read_requests
 from workers.services.load.sequence import filled, needs_values, saved_names
 from workers.services.load.targets import BadInputError, parse_target
@@ -35,7 +34,6 @@ def in_two_lines(code: object, out: str, said: str) -> str:
         ([HERE], "--rate"),
         ([HERE, "--rate=0"], "expected 0.01 to 1,000,000, got '0'; max is a closed loop"),
         ([HERE, "--rate=many"], "got 'many'"),
-        ([HERE, "--rate=nan"], "got 'nan'"),
         ([HERE, "--rate=1", "--seconds=1e9"], "expected 0.1 to 3,600"),
         ([HERE, "--rate=1000000", "--seconds=3600"], "more than 50,000,000 requests"),
         ([HERE, "--rate=1", "--connections=2.5"], "a whole number"),
@@ -43,7 +41,6 @@ def in_two_lines(code: object, out: str, said: str) -> str:
         ([HERE, HERE, "--rate=1", "--connections=1"], "at least as many connections"),
         ([HERE, "tcp://127.0.0.1:9", "--rate=1"], "cannot be mixed"),
         (["-", "--rate=1"], "- stands alone, and with --instants"),
-        (["-", HERE, "--rate=1", "--instants"], "- stands alone, and with --instants"),
         ([HERE, "--rate=1", "--requests=/nowhere/list"], "/nowhere/list: No such file"),
         (["http://192.0.2.1/", "--rate=1"], "not on this machine; add --remote"),
     ],
@@ -67,7 +64,6 @@ def run(url: str, *options: str, driver: str | None = None, **variables: str) ->
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("nonsense", 'expected a line {"urls": […], "requests": […]}'),
         ('{"urls": ["http://127.0.0.1:9"]}', 'expected a line {"urls": […], "requests": […]}'),
         ('{"urls": ["ftp://127.0.0.1"], "requests": []}', "ftp://127.0.0.1: expected http://"),
         (
@@ -103,10 +99,8 @@ def test_a_missing_parser_is_named(tmp_path: Path) -> None:
         ("http://", "expected http://HOST"),
         ("http://[127.0.0.1/", "Invalid IPv6 URL"),
         ("tcp://127.0.0.1", "a tcp:// URL needs a port"),
-        ("http://127.0.0.1:99999", "expected a port from 1 to 65535"),
         ("http://127.0.0.1:many", "expected a port from 1 to 65535"),
         ("http://127.0.0.1:0", "expected a port from 1 to 65535"),
-        ("http://127.0.0.1/a b", "percent-encode"),
         ("http://127.0.0.1/größe", "percent-encode"),
         ("http://me@127.0.0.1/", "user name"),
         ("http://no.such.host.invalid/", "no such host"),
@@ -118,8 +112,11 @@ def test_a_bad_url_is_refused(url: str, reason: str) -> None:
     assert reason in str(caught.value)
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "127.3.2.1", "localhost", "[::1]"])
-def test_addresses_of_this_machine_need_no_permission(host: str) -> None:
+@pytest.mark.parametrize("host", ["127.3.2.1", "localhost", "[::1]"])
+def test_addresses_of_this_machine_alone_need_no_permission(host: str) -> None:
+    with pytest.raises(BadInputError, match="not on this machine"):
+        parse_target("tcp://198.51.100.7:80", remote=False)
+    assert parse_target("tcp://198.51.100.7:80", remote=True).address == "198.51.100.7"
     try:
         target = parse_target(f"http://{host}:8000/a?b=c", remote=False)
     except BadInputError:
@@ -128,41 +125,31 @@ def test_addresses_of_this_machine_need_no_permission(host: str) -> None:
     assert (target.authority, target.port, target.path) == (f"{host}:8000", 8000, "/a?b=c")
 
 
-def test_another_machine_needs_permission() -> None:
-    with pytest.raises(BadInputError, match="not on this machine"):
-        parse_target("tcp://198.51.100.7:80", remote=False)
-    assert parse_target("tcp://198.51.100.7:80", remote=True).address == "198.51.100.7"
+GRAPHQL = {"body": "{me{name}}", "headers": {"a": "{b}"}}  # braces have no meaning
+HEADERS = {"Content-Type": "text/json"}
 
 
-def test_a_list_of_requests_is_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ('{"path": "/a", "weight": 3}\n\n{"status": 204}\n', [{"path": "/a", "weight": 3},
+            {"status": 204, "line": 3}]),
+        ('\ufeff{"path": "/a"}\r\n{"path": "/b"}\r\n', [{"path": "/a"},
+            {"path": "/b", "line": 2}]),  # as editors on Windows write it
+        ('\ufeff\r\n{"path": "/b"}\r\n', [{"path": "/b", "line": 2}]),
+        ('{"json": {"id": 1}}', [{"headers": {"content-type": "application/json"},
+            "body": '{"id": 1}'}]),
+        (json.dumps({"json": None, "headers": HEADERS}), [{"headers": HEADERS, "body": "null"}]),
+        (json.dumps(GRAPHQL), [GRAPHQL]),
+    ],
+)  # fmt: skip
+def test_a_list_of_requests_is_read(
+    text: str, read: list[dict[str, object]], tmp_path: Path
+) -> None:
     file = tmp_path / "requests.jsonl"
-    file.write_text('{"path": "/a", "weight": 3}\n\n{"method": "HEAD", "status": 204}\n')
-    assert read_requests(str(file)) == [
-        Request(path="/a", weight=3),
-        Request(method="HEAD", status=204),
-    ]
-
-
-def test_a_byte_order_mark_is_no_part_of_a_list(tmp_path: Path) -> None:
-    """As editors and shells on Windows write it."""
-    file = tmp_path / "requests.jsonl"
-    file.write_bytes(b'\xef\xbb\xbf{"path": "/a"}\r\n{"path": "/b"}\r\n')
-    assert read_requests(str(file)) == [Request(path="/a"), Request(path="/b")]
-    file.write_bytes(b'\xef\xbb\xbf\r\n{"path": "/b"}\r\n')
-    assert read_requests(str(file)) == [Request(path="/b")]
-
-
-def test_json_is_sent_as_the_body_with_its_content_type(tmp_path: Path) -> None:
-    file = tmp_path / "requests.jsonl"
-    file.write_text(
-        '{"method": "POST", "json": {"id": 1}}\n'
-        '{"method": "POST", "json": null, "headers": {"Content-Type": "text/json"}}\n'
-    )
-    assert [request.document() for request in read_requests(str(file))] == [
-        {"method": "POST", "headers": {"content-type": "application/json"}, "body": '{"id": 1}'}
-        | {"line": 1},
-        {"method": "POST", "headers": {"Content-Type": "text/json"}, "body": "null", "line": 2},
-    ]
+    file.write_bytes(text.encode())
+    found = [request.document() for request in read_requests(str(file))]
+    assert found == [{"line": 1, **each} for each in read]
 
 
 @pytest.mark.parametrize(
@@ -174,14 +161,11 @@ def test_json_is_sent_as_the_body_with_its_content_type(tmp_path: Path) -> None:
         ('{"path": 1}', "path must be a text, not 1"),
         ('{"weight": true}', "weight must be a number, not True"),
         ('{"weight": 0}', "not above 0"),
-        ('{"weight": Infinity}', "not above 0"),
         ('{"weight": 1%s}' % ("0" * 400), "too large"),
         ('{"weight": 1%s}' % ("0" * 5_000), "a number of thousands of digits"),
         ("[" * 100_000, "nested too deeply"),
         ('{"body": "\\ud800"}', "half of a surrogate pair"),
-        ('{"path": "a"}', "must begin with /"),
         ('{"path": "/a b"}', "must begin with /"),
-        ('{"path": "/\\r\\nX: y"}', "must begin with /"),
         ('{"method": "GET /"}', "not a word in capitals"),
         ('{"method": "CONNECT"}', "not supported"),
         ('{"headers": {"A": 1}}', "header A must be a text, not 1"),
@@ -191,11 +175,9 @@ def test_json_is_sent_as_the_body_with_its_content_type(tmp_path: Path) -> None:
         ('{"headers": {"Connection": "upgrade"}}', "leave it out unless it is close or keep-alive"),
         ('{"headers": {"transfer-encoding": "gzip"}}', "leave it out unless it is chunked"),
         ('{"path": "/a", "path": "/b"}', "the key 'path' is there twice"),
-        ('{"headers": {"A": "1", "B": "2", "A": "3"}}', "the key 'A' is there twice"),
         ('{"method": "POST", "json": [{"id": 1, "id": 2}]}', "the key 'id' is there twice"),
         ('{"path": "/docs#top"}', "what follows # is never sent; leave it out"),
         ('\ufeff{"path": "/"}', "not JSON"),  # a mark in the middle of a file is none
-        ('{"version": "1.0"}', "unknown key 'version'"),
         ('{"status": 99}', "not from 200 to 599"),
         ('{"body": {}}', 'body must be a text, not an object; "json" takes objects and lists'),
         ('{"body": "", "json": 1}', "body and json exclude each other"),
@@ -205,19 +187,14 @@ def test_json_is_sent_as_the_body_with_its_content_type(tmp_path: Path) -> None:
             '{"save": {"a": "x"}}',
             "a must be a JSON pointer such as /token, header:NAME or coo",
         ),
-        ('{"save": {"a": "cookie:"}}', "a must be a JSON pointer"),
-        ('{"save": {"a": 1}}', "a must be a JSON pointer"),
         ('{"send": ["a"]}', 'send needs "websocket", the path of one'),
         ('{"receive": 2}', 'receive needs "websocket", the path of one'),
         ('{"websocket": "/ws", "path": "/"}', "websocket and path exclude each other"),
         ('{"websocket": "/ws", "status": 101}', "websocket and status exclude each other"),
         ('{"websocket": "/ws", "receive": 0}', "receive must be 1 or more"),
-        ('{"websocket": "/ws", "receive": []}', "receive must be 1 or more"),
         ('{"websocket": "/ws", "receive": true}', "receive must be a whole number or a list"),
-        ('{"websocket": "ws"}', "must begin with /"),
         ('{"websocket": "/ws", "send": ["\\ud800"]}', "half of a surrogate pair"),
         ('{"path": "/items/{id}"}', "{id}: no request before it has \"save\" with 'id'"),
-        ('{"websocket": "/{room}"}', "{room}: no request before it has \"save\" with 'room'"),
         ('{"save": {"a": "/a"}, "path": "/{a}"}', '{a}: no request before it has "save"'),
         ('{"save": {"a": "/a"}, "weight": 2}', "weight: requests are sent in order where one has"),
         ('{"save": {"a": "/a"}, "background": true}', "background: requests are sent in order"),
@@ -234,13 +211,6 @@ def test_a_bad_line_is_named(tmp_path: Path, line: str, reason: str) -> None:
     assert reason in str(caught.value)
 
 
-def test_braces_have_no_meaning_where_nothing_is_saved(tmp_path: Path) -> None:
-    """As GraphQL has them; in a path they are always a name."""
-    file = tmp_path / "requests.jsonl"
-    file.write_text('{"body": "{me{name}}", "headers": {"a": "{b}"}}')
-    assert read_requests(str(file))[0].body == "{me{name}}"
-
-
 def test_in_bodies_names_that_are_saved_alone_have_a_meaning(tmp_path: Path) -> None:
     body = "{ me {id} as {token} }"
     file = tmp_path / "requests.jsonl"
@@ -254,19 +224,18 @@ def test_in_bodies_names_that_are_saved_alone_have_a_meaning(tmp_path: Path) -> 
     assert filled(requests[1], {"token": "abc"}).body == "{ me {id} as abc }"
 
 
+def test_a_list_must_hold_something(tmp_path: Path) -> None:
+    file = tmp_path / "list"
+    for data, says in ((b"\n", "no requests"), (b"\xff\xfe", "list, line 1: not UTF-8")):
+        file.write_bytes(data)
+        with pytest.raises(BadInputError, match=says):
+            read_requests(str(file))
+
+
 def test_what_follows_must_be_sent_over_http(tmp_path: Path) -> None:
     (tmp_path / "list").write_text('{"websocket": "/ws"}')
     said = run("tcp://127.0.0.1:9", "--rate=1", f"--requests={tmp_path / 'list'}")
     assert "tcp://127.0.0.1:9: websocket and save need an http:// URL" in said
-
-
-def test_a_list_must_hold_something(tmp_path: Path) -> None:
-    (tmp_path / "empty").write_text("\n")
-    with pytest.raises(BadInputError, match="no requests"):
-        read_requests(str(tmp_path / "empty"))
-    (tmp_path / "binary").write_bytes(b"\xff\xfe")
-    with pytest.raises(BadInputError, match="binary, line 1: not UTF-8"):
-        read_requests(str(tmp_path / "binary"))
 
 
 @pytest.mark.parametrize(
@@ -274,11 +243,8 @@ def test_a_list_must_hold_something(tmp_path: Path) -> None:
     [
         (b"", "expected a line"),
         (b"{}", "expected a line"),
-        (b"[]", "expected a line"),
-        (b'{"instants_ns": 5}', "expected a line"),
         (b'{"instants_ns": [5]}', "expected a line"),
         (b'{"instants_ns": [7, 5]}', "expected a line"),
-        (b'{"instants_ns": [5, 7.5]}', "expected a line"),
         (b'{"instants_ns": ["5", "7"]}', "expected a line"),
         (b'{"instants_ns": [5, 7]}', "has passed"),
     ],

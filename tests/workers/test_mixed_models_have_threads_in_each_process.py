@@ -6,22 +6,14 @@ import sys
 import pytest
 
 from scaling.journal.record import Record
-from tests.support.children import (
-    FREE_THREADED,
-    Own,
-    driven,
-    failure_of,
-    finish,
-    pss_mib,
-    record_of,
-)
+from tests.support.children import FREE_THREADED, Own, driven, failure_of, pss_mib, record_of
 from tests.support.serving import alternated, are_apart, served, spans
+from workers.cell import CellError, read_cell
 from workers.host.hosting import numbered
 from workers.host.models import refusal
 
 MODELS = ("mixed:2", "mixed-forked:2")
 TWO_BY_TWO = [(0, 0), (0, 1), (1, 0), (1, 1)]
-EACH = pytest.mark.parametrize("model", MODELS)
 
 # Each worker writes down its process, its thread, and what the module of this process has seen.
 TELLING = """
@@ -59,8 +51,29 @@ def threads(record: Record) -> list[tuple[int, int] | None]:
     return [worker.thread for worker in record.workers]
 
 
+# On each build, where it makes no difference, one of both.
+EACH = pytest.mark.parametrize(
+    "model",
+    [
+        pytest.param("mixed:2", marks=pytest.mark.free_threaded),
+        pytest.param("mixed-forked:2", marks=pytest.mark.one_build),
+    ],
+)
+
+
 @pytest.mark.slow
 @EACH
+def test_a_fault_of_one_process_fails_the_run_and_is_reported_once(own: Own, model: str) -> None:
+    ending = own.driven(TELLING, model=model, workers=4, parameters={"fault": "kill"})
+    said = failure_of(ending).error
+    assert re.fullmatch(r"ChannelClosedError: worker [23] ended without reporting why", said)
+    assert ending.exit_code == 1
+    failure = own.failure(TELLING, model=model, workers=4, parameters={"fault": "import"})
+    assert (failure.phase, failure.error) == ("import", "LookupError: planted")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", MODELS)
 def test_each_process_has_its_loops_in_threads_and_reads_itself_back(own: Own, model: str) -> None:
     record = record_of(own.driven(TELLING, model=model, workers=4))
     assert threads(record) == TWO_BY_TWO
@@ -81,21 +94,6 @@ def test_each_process_has_its_loops_in_threads_and_reads_itself_back(own: Own, m
 
 
 @pytest.mark.slow
-def test_a_killed_process_fails_the_run_and_takes_the_others_along(own: Own) -> None:
-    ending = own.driven(TELLING, model="mixed:2", workers=4, parameters={"fault": "kill"})
-    said = failure_of(ending).error
-    assert re.fullmatch(r"ChannelClosedError: worker [23] ended without reporting why", said)
-    assert ending.exit_code == 1
-
-
-@pytest.mark.slow
-@EACH
-def test_a_failed_import_is_reported_once_as_it_was(own: Own, model: str) -> None:
-    failure = own.failure(TELLING, model=model, workers=4, parameters={"fault": "import"})
-    assert (failure.phase, failure.error) == ("import", "LookupError: planted")
-
-
-@pytest.mark.slow
 @pytest.mark.needs("stops")
 def test_mixed_runs_take_turns_with_others() -> None:
     """Under a GIL the loops of a process block between slices, and open the next one together."""
@@ -111,10 +109,9 @@ def test_mixed_runs_take_turns_with_others() -> None:
 
 @pytest.mark.slow
 @EACH
-@pytest.mark.parametrize("policy", ["port", "acceptor"])
-def test_connections_are_dealt_evenly_over_all_loops(model: str, policy: str) -> None:
+def test_connections_are_dealt_evenly_over_all_loops(model: str) -> None:
     """The ledger: each loop has as many, and clients saw answers that the loops counted."""
-    asked = {"server": "aiohttp", "accept": policy}
+    asked = {"server": "aiohttp", "accept": "acceptor" if "forked" in model else "port"}
     ending = served(
         "serve", connections=8, rate_per_s=None, parameters=asked, workers=4, model=model
     )
@@ -141,32 +138,21 @@ def test_memory_of_the_tree_has_a_copy_of_the_state_for_each_process() -> None:
     assert processes - mixed > 1.6 * whole
 
 
-@pytest.mark.slow
-@pytest.mark.one_build
-def test_pinned_loops_are_threads_on_the_cpus_of_their_own() -> None:
-    cell = {
-        "workload": "compute",
-        "model": "mixed:2",
-        "workers": 4,
-        "pinning": [[0], [1], [0], [1]],
-    }
-    assert [each.cpus for each in record_of(driven(cell)).workers] == [[0], [1], [0], [1]]
-
-
 @pytest.mark.one_build
 @pytest.mark.parametrize(
-    ("model", "workers", "said"),
+    ("model", "said"),
     [
-        ("mixed:3", 4, "model: 4 workers cannot be processes of 3 threads (mixed:3)"),
-        ("mixed:1", 2, "model: 2 workers cannot be processes of 1 threads (mixed:1)"),
-        ("mixed", 2, "model: expected mixed:K with threads per process, got 'mixed'"),
-        ("threads:2", 2, "model: expected mixed:K with threads per process, got 'threads:2'"),
-        ("mixed:x", 2, "model: expected mixed:K with threads per process, got 'mixed:x'"),
+        ("mixed:3", "model: 4 workers cannot be processes of 3 threads (mixed:3)"),
+        ("mixed:1", "model: 4 workers cannot be processes of 1 threads (mixed:1)"),
+        ("mixed", "model: expected mixed:K with threads per process, got 'mixed'"),
+        ("threads:2", "model: expected mixed:K with threads per process, got 'threads:2'"),
+        ("mixed:x", "model: expected mixed:K with threads per process, got 'mixed:x'"),
     ],
 )
-def test_what_cannot_be_mixed_is_refused_in_a_line(model: str, workers: int, said: str) -> None:
-    done = finish({"workload": "echo", "model": model, "workers": workers})
-    assert (done.code, done.stderr) == (2, f"python -m workers: {said}\n")
+def test_what_cannot_be_mixed_is_refused_in_a_line(model: str, said: str) -> None:
+    with pytest.raises(CellError) as refused:
+        read_cell({"workload": "echo", "model": model, "workers": 4})
+    assert str(refused.value) == said
 
 
 @pytest.mark.one_build

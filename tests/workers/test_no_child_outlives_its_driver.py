@@ -20,7 +20,6 @@ from tests.support.waiting import end, is_gone, says, wait_until
 
 pytestmark = pytest.mark.slow
 
-
 # Says which processes it runs in, once each worker is at the point `when`.
 LONG = """
     @dataclass
@@ -49,7 +48,6 @@ LONG = """
                 time.sleep(3600)
     """
 
-
 DRIVER = """
 import json, os, sys
 from scaling.run.child import Child, Run, run_child
@@ -65,7 +63,6 @@ run_child(Run(Child(sys.executable, environment), json.loads(sys.argv[1])))
         ("threads", "traffic", False),
         ("threads", "setup", True),
         ("processes", "import", False),
-        ("processes", "setup", True),
         ("forked", "setup", True),
         ("interpreters", "traffic", False),
     ],
@@ -122,8 +119,11 @@ UVICORN = f"{sys.executable} -m uvicorn asked:app --port {{port}} --workers {{wo
 
 @pytest.mark.one_build
 @pytest.mark.skipif(sys.platform != "linux", reason="commands are measured there")
-@pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGKILL], ids=lambda each: each.name)
-@pytest.mark.parametrize("command", [UVICORN, f"sh -c 'setsid {UVICORN} & wait'"])
+@pytest.mark.parametrize(
+    ("command", "by"),
+    [(UVICORN, signal.SIGTERM), (f"sh -c 'setsid {UVICORN} & wait'", signal.SIGKILL)],
+    ids=["alone", "in a session"],
+)
 def test_a_command_under_load_ends_with_its_driver(
     shop: Path, command: str, by: signal.Signals
 ) -> None:
@@ -163,8 +163,14 @@ QUESTIONS = {
 
 @pytest.mark.one_build
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel ends it there")
-@pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGKILL], ids=lambda each: each.name)
-@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize(
+    ("question", "by"),
+    [
+        ("description", signal.SIGTERM),
+        ("interface", signal.SIGKILL),
+        ("readiness", signal.SIGKILL),
+    ],
+)
 def test_an_import_that_never_ends_does_with_the_driver(
     question: str, by: signal.Signals, tmp_path: Path
 ) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -33,39 +34,37 @@ def test_work_that_blocks_runs_in_so_many_threads_and_no_more() -> None:
     assert noted == {"pool": "3 threads per loop"}
 
 
-def test_each_loop_has_a_pool_of_its_own() -> None:
+def test_each_loop_has_a_pool_of_its_own_or_that_of_the_libraries() -> None:
     async def tokens(threads: int) -> float:
         size_pool(threads)
         return to_thread.current_default_thread_limiter().total_tokens
 
-    assert [asyncio.run(tokens(each)) for each in (1, 5)] == [1, 5]
+    assert [asyncio.run(tokens(each)) for each in (1, 5, 0)] == [1, 5, 40]
+    assert asyncio.run(pool_in_use(0)) == {}
 
 
-def test_without_a_size_the_libraries_keep_theirs() -> None:
-    async def tokens() -> tuple[float, dict[str, str]]:
-        before = to_thread.current_default_thread_limiter().total_tokens
-        size_pool(0)
-        after = to_thread.current_default_thread_limiter().total_tokens
-        return after / before, await pool_in_use(0)
-
-    assert asyncio.run(tokens()) == (1, {})
+def sets_limiter() -> None:
+    to_thread.current_default_thread_limiter().total_tokens = 100
 
 
-def test_an_application_that_sets_its_own_limiter_fails_the_run() -> None:
+def sets_executor() -> None:
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
+
+
+@pytest.mark.parametrize(
+    ("sets", "says"),
+    [
+        (sets_limiter, "sets anyio's limiter to 100 itself"),
+        (sets_executor, "sets the loop's default executor itself"),
+    ],
+)
+def test_an_application_that_sets_its_own_fails_the_run(
+    sets: Callable[[], None], says: str
+) -> None:
     async def start() -> None:
         size_pool(THREADS)
-        to_thread.current_default_thread_limiter().total_tokens = 100
+        sets()
         await pool_in_use(THREADS)
 
-    with pytest.raises(PoolError, match="sets anyio's limiter to 100 itself"):
-        asyncio.run(start())
-
-
-def test_an_application_that_sets_its_own_executor_fails_the_run() -> None:
-    async def start() -> None:
-        size_pool(THREADS)
-        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
-        await pool_in_use(THREADS)
-
-    with pytest.raises(PoolError, match="sets the loop's default executor itself"):
+    with pytest.raises(PoolError, match=says):
         asyncio.run(start())

@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 
-from tests.support.children import measured
+from tests.support.children import each_case, measured
 from workers.worker.workload import ParameterError, build, parameters_of
 from workers.workloads import primitives
 from workers.workloads.primitives import FEW_TURNS, ROWS, TURNS, UNROLLED, Primitives
 
 CALLS: list[int] = []
-CELL = {"workload": "primitives", "workers": 2}
 
 
 def test_a_row_is_a_value_of_the_parameter() -> None:
@@ -79,28 +78,19 @@ def test_a_row_runs_in_two_threads(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.free_threaded
-@pytest.mark.parametrize("name", ["attribute", "json"])  # of many turns, and of few
-def test_calls_are_counted_and_what_is_shared_is_recorded(name: str) -> None:
-    record = measured({**CELL, "parameters": {"primitive": name}})
+@each_case(
+    ("model", "name", "own_code"),  # rows of many turns, and of few
+    [("threads", "attribute", True), ("threads", "json", False), ("interpreters", "json", False)],
+)
+def test_calls_are_counted_and_what_is_shared_is_recorded(
+    model: str, name: str, own_code: bool
+) -> None:
+    cell = {"workload": "primitives", "workers": 2, "model": model, "own_code": own_code}
+    record = measured({**cell, "parameters": {"primitive": name}})
     assert record.facts == {"shares": ROWS[name].shares}
     for worker in record.workers:
+        assert model != "threads" or bool(worker.own_code) == own_code
         done = worker.ticks.operations[-1]
         assert done > 0
         assert done % (ROWS[name].turns * UNROLLED) == 0
         assert worker.ticks.errors[-1] == 0
-
-
-@pytest.mark.slow
-@pytest.mark.one_build
-def test_sub_interpreters_run_it() -> None:
-    for worker in measured({**CELL, "model": "interpreters"}).workers:
-        assert worker.ticks.operations[-1] > 0
-
-
-@pytest.mark.slow
-@pytest.mark.free_threaded
-@pytest.mark.parametrize("own", [True, False])
-def test_each_thread_may_have_code_of_its_own(own: bool) -> None:
-    record = measured({**CELL, "own_code": own})
-    assert [bool(worker.own_code) for worker in record.workers] == [own, own]

@@ -1,6 +1,7 @@
 """The shapes of the record are what a child prints, and there are no paths in it."""
 
 import json
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -23,25 +24,6 @@ def test_every_field_that_a_child_prints_is_known(model: str) -> None:
     assert unknown_keys(json.loads(printed), msgspec.to_builtins(record)) == []
 
 
-CRASHES = """
-    import email.utils, faulthandler
-
-    class Theirs(Workload):
-        async def setup(self, worker: Worker) -> None:
-            faulthandler._sigsegv()
-    """
-
-
-@pytest.mark.slow
-@pytest.mark.one_build
-def test_a_crash_is_recorded_without_folders(own: Own, tmp_path: Path) -> None:
-    said = own.driven(CRASHES).stderr
-    assert "in setup" in said
-    assert "theirs.py" in said
-    for folder in (tmp_path, ROOT, sys.prefix, sys.base_prefix, Path.home()):
-        assert f"{folder}/" not in said
-
-
 @pytest.mark.parametrize(
     ("said", "shown"),
     [
@@ -51,14 +33,9 @@ def test_a_crash_is_recorded_without_folders(own: Own, tmp_path: Path) -> None:
         ('File "<string>", line 1', 'File "<string>", line 1'),
         ("see /code/workers/session.py:7", "see workers/session.py:7"),
         ("http://127.0.0.1:8000/item?id=7 in stories/s", None),
-        ('{"class": "asyncio.unix_events", "a": [1, 2]}', None),
         ("\xff\xfe", None),
         ("/v/lib/python3.14/site-packages/p/q.py:7: UserWarning: no", "p/q.py:7: UserWarning: no"),
-        (
-            "cannot import name 'a' from 'b' (/home/x/b.py)",
-            "cannot import name 'a' from 'b' (b.py)",
-        ),
-        ("bad (/v/lib/python3.14/site-packages/c.so)", "bad (c.so)"),
+        ("cannot import 'a' from 'b' (/home/x/b.py)", "cannot import 'a' from 'b' (b.py)"),
         ("GET (/item?id=7)", None),
         ("'/code' is no file, /coder/x neither", "'.' is no file, /coder/x neither"),
         (r"gone:\n/other/list.txt", r"gone:\nlist.txt"),
@@ -77,16 +54,12 @@ def test_a_file_of_ours_keeps_its_folder_and_that_of_a_user_does_not(tmp_path: P
         assert without_paths(said, [str(folder)]) == f'File "{shown}", line 3'.encode()
 
 
-def test_users_folder_is_a_tilde(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_users_folder_is_a_tilde_however_json_writes_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/ada")
-    assert without_paths(b"no /home/ada/data/x.csv", []) == b"no ~/data/x.csv"
     assert without_paths(b"no '/home/ada', no /home/adam", []) == b"no '~', no /home/adam"
     assert without_paths(b"no /home/ada/data/x.csv", ["/home"]) == b"no ~/data/x.csv"
     monkeypatch.setenv("HOME", "/")
     assert without_paths(b"no /data/x.csv", []) == b"no /data/x.csv"
-
-
-def test_a_folder_is_known_however_json_writes_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/zoë")
     for said in ("no '/home/zoë/x.csv'", 'File "/home/zoë/y.py", line 3', "in (/home/zoë/z.so)"):
         shown = without_paths(json.dumps(said).encode(), [])
@@ -95,11 +68,15 @@ def test_a_folder_is_known_however_json_writes_it(monkeypatch: pytest.MonkeyPatc
 
 
 REPORTS = """
-    import tempfile, warnings
+    import email.utils, faulthandler, tempfile, warnings
 
     @dataclass
     class Theirs(Workload):
+        crashes: bool = parameter(False, "whether it does")
+
         async def setup(self, worker: Worker) -> None:
+            if self.crashes:
+                faulthandler._sigsegv()
             warnings.warn("old")
             folders = [sys.prefix, sys.executable, os.getcwd(), tempfile.gettempdir()]
             raise ValueError(f"{folders} {os.environ['SCALING_CACHE']}/x")
@@ -117,8 +94,10 @@ def test_nothing_that_a_child_is_made_of_is_named(
     own.variables["SCALING_CACHE"] = str(folder)
     ending = own.driven(REPORTS)
     failure = failure_of(ending)
+    crashed = own.driven(REPORTS, parameters={"crashes": True}).stderr
     assert "theirs.py:" in ending.stderr
     assert 'File "theirs.py", line' in failure.traceback
-    for said in (failure.error, failure.traceback, ending.stderr):
+    assert re.search(r'File "theirs.py", line \d+ in setup', crashed)
+    for said in (failure.error, failure.traceback, ending.stderr, crashed):
         for path in (sys.prefix, Path.cwd(), folder, tempfile.gettempdir(), tmp_path):
             assert str(path) not in said

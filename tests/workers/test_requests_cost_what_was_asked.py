@@ -49,8 +49,8 @@ async def exchange(server: str, requests: int, **parameters: Any) -> tuple[float
 @pytest.mark.one_build
 @SERVERS
 def test_a_request_waits_without_the_cpu(server: str) -> None:
-    took_s, cpu_s = asyncio.run(exchange(server, 3, wait_ms=50))
-    assert took_s >= 3 * 0.05
+    took_s, cpu_s = asyncio.run(exchange(server, 3, wait_ms=30))
+    assert took_s >= 3 * 0.03
     assert cpu_s < took_s / 2
 
 
@@ -98,14 +98,11 @@ def test_a_round_trip_of_echo_works_once(
     assert done == ([50 * TURNS_PER_US] * worker.operations if work_us else [])
 
 
-def test_garbage_can_only_be_freed_by_the_collector(no_collector: None) -> None:
-    make_garbage(0)
-    assert gc.collect() == 0
+def test_only_the_collector_frees_garbage_and_without_cost_there_is_none(
+    no_collector: None,
+) -> None:
     make_garbage(1_000)
     assert gc.collect() == 1_000
-
-
-def test_a_request_without_cost_makes_no_garbage(no_collector: None) -> None:
     PerRequest().work()
     asyncio.run(PerRequest().done())
     gc.collect()

@@ -4,7 +4,6 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from scaling.builds import uv_tool
 from scaling.builds.cpython import inspect
 from scaling.builds.environments import make_empty
 from scaling.builds.ready.examine import examine, examine_installed
-from scaling.builds.ready.package import REPLACEMENTS, Package, Readiness
+from scaling.builds.ready.package import Readiness
 from scaling.builds.ready.resolve import Required
 from tests.support.children import ROOT
 from tests.support.cli import Command
@@ -24,27 +23,7 @@ from tests.support.wheels import SUFFIX, compile_flips, extension, wheel
 pytestmark = [pytest.mark.slow, pytest.mark.free_threaded]
 
 BISECT = f"_bisect{SUFFIX}"
-TOUCHING = """
-import pathlib
-pathlib.Path(__file__).with_name("built").touch()
-def prepare_metadata_for_build_wheel(folder, settings=None):
-    about = pathlib.Path(folder, "touching-1.0.dist-info")
-    about.mkdir()
-    (about / "METADATA").write_text("Metadata-Version: 2.1\\nName: touching\\nVersion: 1.0\\n")
-    wheel = "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n"
-    (about / "WHEEL").write_text(wheel)
-    return about.name
-prepare_metadata_for_build_editable = prepare_metadata_for_build_wheel
-def build_wheel(folder, settings=None, metadata=None):
-    import zipfile
-    name = "touching-1.0-py3-none-any.whl"
-    with zipfile.ZipFile(pathlib.Path(folder, name), "w") as archive:
-        about = pathlib.Path(metadata or prepare_metadata_for_build_wheel(folder))
-        for file in about.iterdir():
-            archive.write(file, f"{about.name}/{file.name}")
-        archive.writestr(f"{about.name}/RECORD", "")
-    return name
-"""
+TOUCHING = "import pathlib\npathlib.Path(__file__).with_name('built').touch()\n"
 
 
 @pytest.fixture(autouse=True)
@@ -126,6 +105,9 @@ def test_the_application_is_imported_last_and_nothing_is_written_beside_it(
     source.mkdir()
     (source / "shop.py").write_text("import flips\n")
     required = wheel(tmp_path, "flips", {f"flips{SUFFIX}": flips})
+    said: list[str] = []
+    assert tried(required) == tried(required, said=said)  # what was found is kept
+    assert said == ["resolving for CPython 3.14t"]
     found = tried(required, application=("shop", source))
     assert found.packages[-1].blocks == "turns the GIL on: flips"
     assert [each.name for each in source.iterdir()] == ["shop.py"]
@@ -146,16 +128,6 @@ def test_an_environment_of_the_users_own_is_left_as_it_is(tmp_path: Path) -> Non
         ("plain", "pure", ""),
     ]
     assert sorted((tmp_path / "own").rglob("*")) == before
-
-
-def test_what_was_found_is_kept(tmp_path: Path) -> None:
-    speed = extension(tmp_path)
-    path = wheel(tmp_path, "sound", {"sound/__init__.py": "", f"sound/{BISECT}": speed})
-    first: list[str] = []
-    second: list[str] = []
-    assert tried(path, said=first) == tried(path, said=second)
-    assert "importing 1 extension module of 1 distribution" in first
-    assert second == ["resolving for CPython 3.14t"]
 
 
 def test_a_wheel_for_another_build_alone_is_nothing_to_install(tmp_path: Path) -> None:
@@ -183,9 +155,8 @@ def test_a_source_is_built_only_when_that_is_asked(editable: str, tmp_path: Path
         examine(required, interpreter, say=lambda _: None)
     assert not (folder / "built").exists()
     if not editable:
-        built = examine(required, interpreter, say=lambda _: None, build=True)
+        assert examine(required, interpreter, say=lambda _: None, build=True).blocking
         assert (folder / "built").exists()
-        assert not built.blocking
 
 
 def test_no_network_is_said_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -219,34 +190,20 @@ def test_the_workflow_of_a_page_guards_readiness(
     )  # fmt: skip
 
 
-# What follows asks the package index.
-AS_PEOPLE_HAVE_THEM = (
-    *("aiohttp", "brotli==1.2.1", "cryptography==45.0.1", "docopt==0.6.2", "lxml==6.1.3"),
-    *("orjson==3.13.0", "protobuf==7.36.2", "psycopg2-binary==2.9.13"),
-)
-
-
-def of_index(names: Sequence[str]) -> dict[str, Package]:
-    return {each.name: each for each in tried(*names).packages}
-
-
 def test_packages_as_people_have_them() -> None:
-    found = of_index(AS_PEOPLE_HAVE_THEM)
+    names = (
+        *("aiohttp", "brotli==1.2.1", "cryptography==45.0.1", "docopt==0.6.2", "lxml==6.1.3"),
+        *("orjson==3.13.0", "protobuf==7.36.2", "psycopg2-binary==2.9.13"),
+    )
+    found = {each.name: each for each in tried(*names).packages}
     assert {name for name, each in found.items() if each.blocks} == {
         *("brotli", "cryptography", "lxml", "orjson", "psycopg2-binary")
     }
     assert "lxml.etree" in found["lxml"].gil_on
     assert found["aiohttp"].extensions
-    assert (found["docopt"].has, found["docopt"].note) == (
-        "source",
-        "only a source, on every build",
-    )
+    docopt = found["docopt"]
+    assert (docopt.has, docopt.note) == ("source", "only a source, on every build")
     assert found["cryptography"].only_abi3
     assert found["cryptography"].first_with_wheel == "46.0.0"
     assert found["protobuf"].note.startswith("pure Python, slower than the wheel")
     assert found["aiosignal"].needed_by == ("aiohttp",)
-
-
-def test_what_is_said_to_replace_a_package_leaves_the_gil_off() -> None:
-    found = of_index(sorted({name for each in REPLACEMENTS.values() for name in each.tried}))
-    assert {name: each.blocks for name, each in found.items() if each.blocks} == {}

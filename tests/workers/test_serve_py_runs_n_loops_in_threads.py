@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from scaling.report.view.deploy import write_program
-from tests.support.children import PATIENCE_S
+from tests.support.children import FREE_THREADED, PATIENCE_S
 from tests.support.waiting import wait_until
 from workers.system import free_port
 
@@ -149,24 +149,9 @@ def test_connections_are_dealt_to_all_loops_evenly(tmp_path: Path, interface: st
 
 
 @of_each
-def test_sigterm_finishes_requests_and_lifespans(tmp_path: Path, interface: str) -> None:
-    with running(tmp_path, interface) as server:
-        server.until_ready()
-        with server.connection() as connection:
-            connection.request("GET", "/slow")
-            wait_until((tmp_path / "asked").exists)
-            server.process.terminate()
-            wait_until(lambda: not server.listens())
-            (tmp_path / "answer").touch()
-            assert connection.getresponse().read() in (b"0", b"1")
-        code, said = server.ended()
-    assert code == 0, said
-    assert {each.name for each in tmp_path.glob("ended-*")} == {"ended-0", "ended-1"}
-
-
-@pytest.mark.one_build
-@of_each
-def test_a_second_sigterm_ends_at_once(tmp_path: Path, interface: str) -> None:
+def test_sigterm_finishes_requests_and_lifespans_and_a_second_one_ends_at_once(
+    tmp_path: Path, interface: str
+) -> None:
     with running(tmp_path, interface) as server:
         server.until_ready()
         with server.connection() as connection:
@@ -175,10 +160,18 @@ def test_a_second_sigterm_ends_at_once(tmp_path: Path, interface: str) -> None:
             server.process.terminate()
             wait_until(lambda: not server.listens())
             assert server.process.poll() is None  # it waits for the request
-            server.process.terminate()
-            assert server.ended()[0] == -signal.SIGTERM
+            if not FREE_THREADED:
+                server.process.terminate()
+                assert server.ended()[0] == -signal.SIGTERM
+                return
+            (tmp_path / "answer").touch()
+            assert connection.getresponse().read() in (b"0", b"1")
+        code, said = server.ended()
+    assert code == 0, said
+    assert {each.name for each in tmp_path.glob("ended-*")} == {"ended-0", "ended-1"}
 
 
+@pytest.mark.free_threaded
 @of_each
 def test_a_loop_that_crashes_ends_the_process_with_its_error(
     tmp_path: Path, interface: str

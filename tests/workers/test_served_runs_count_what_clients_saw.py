@@ -1,16 +1,11 @@
 """A served run under every model, server and accept policy: what it counts is what clients saw."""
 
-import asyncio
 import errno
-import gc
-import json
 import os
 import socket
 import sys
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -18,137 +13,56 @@ import pytest
 
 from scaling.run.child import Ending
 from scaling.run.load import Generator
-from tests.support.children import (
-    FREE_THREADED,
-    PATIENCE_S,
-    each_case,
-    each_model,
-    environment,
-    record_of,
-)
-from tests.support.in_process import at_work
+from tests.support.children import FREE_THREADED, each_case, each_model, record_of
 from tests.support.serving import served
-from tests.support.waiting import wait_until
 from workers.host import inbound
 from workers.host.inbound import Inbound
 from workers.outside.commands import command_line
-from workers.readback.describe import Isolation, load_choices, refusals
-from workers.readback.process import Collections
-from workers.worker.workload import built_in
 from workers.workloads.mix import Mix
 from workers.workloads.parts.mixed import BODY, heavy_path, heavy_work, wsgi
-from workers.workloads.serve import Serve
-
-SERVERS = ["tcp", "aiohttp", "asgi", "fastapi"]
-
 
 POLICIES = ["port", "acceptor", "shared", "reuseport"]
-
-
 CONNECTIONS = 6
 
 
-async def load(url: str, requests: Path) -> dict[str, Any]:
-    """What a load generator counts. It has no warm-up, so it counts all that it sends."""
-    generator = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "workers.services.load", url, "--json", "--warmup=0"),
-        *(f"--connections={CONNECTIONS}", f"--requests={requests}", "--no-keepalive"),
-        *("--rate=300", "--seconds=0.4"),
-        stdout=asyncio.subprocess.PIPE,
-        env=environment(),
-    )
-    printed, _ = await asyncio.wait_for(generator.communicate(), PATIENCE_S)
-    found: dict[str, Any] = json.loads(printed)
-    return found
-
-
-@pytest.mark.slow
-@pytest.mark.one_build
-@pytest.mark.parametrize(
-    ("server", "policy"), [("tcp", "acceptor"), ("aiohttp", "port"), ("fastapi", "port")]
-)
-def test_every_answer_and_connection_is_counted_once(
-    server: str, policy: str, tmp_path: Path
-) -> None:
-    """On connections that are kept, `test_servers_answer_right.py` counts them for each server."""
-
-    async def test() -> None:
-        async with at_work(server=server, accept=policy, response_bytes=500) as made:
-            listed = tmp_path / "requests.jsonl"
-            listed.write_text("\n".join(json.dumps(each) for each in made.serve.client_requests()))
-            host, port = made.address
-            url = f"{made.serve.client_scheme()}://{host}:{port}"
-            seen: Counter[str] = Counter()
-            while not seen["completed"]:  # a busy machine may answer nothing for a while
-                found = await load(url, listed)
-                assert found["errors"] == {}
-                seen.update({name: found[name] for name in ("completed", "censored", "offered")})
-            made.worker.stop()
-            await made.serve.run(made.worker)
-            counted, errors = made.counted
-            assert errors == 0
-            assert seen["completed"] <= counted <= seen["completed"] + seen["censored"]
-            assert counted <= made.worker.figures["connections_total"] <= seen["offered"]
-
-    asyncio.run(test())
-
-
-def run(model: str, server: str, watch: Any = lambda generator: None, **asked: Any) -> Ending:
-    """One run of two workers, which must be measured."""
+def run(model: str, server: str, **asked: Any) -> Ending:
+    """One run of two workers."""
     parameters = {"server": server, **asked.pop("parameters", {})}
-    ending = served(
-        "serve",
-        model=model,
-        workers=2,
-        connections=CONNECTIONS,
-        parameters=parameters,
-        watch=watch,
-        **asked,
-    )
-    assert ending.outcome == "measured", (ending.record and ending.record.failure, ending.stderr)
-    return ending
+    asked |= {"model": model, "workers": 2, "connections": CONNECTIONS}
+    return served("serve", parameters=parameters, **asked)
 
 
-def connections(ending: Ending) -> list[float]:
-    assert ending.record
-    return [worker.figures["connections_total"] for worker in ending.record.workers]
-
-
-# Every server in threads on 3.14t; on 3.14 each other model with one or two. Sub-interpreters have
-# another HTTP parser.
 @pytest.mark.slow
 @each_case(
-    ("model", "server"),
+    ("model", "server", "parser"),
     [
-        *(("threads", server) for server in SERVERS),
-        *(("interpreters", "tcp"), ("interpreters", "aiohttp")),
-        *(("processes", "fastapi"), ("forked", "asgi")),
+        ("threads", "tcp", ""),
+        ("threads", "aiohttp", "aiohttp, C"),
+        ("threads", "asgi", "httptools"),
+        ("threads", "fastapi", "httptools"),
+        ("interpreters", "tcp", ""),
+        ("interpreters", "aiohttp", "aiohttp, pure Python"),
+        ("processes", "fastapi", "httptools"),
+        ("forked", "asgi", "httptools"),
     ],
 )
-def test_every_model_serves(model: str, server: str) -> None:
-    addresses: list[tuple[str, int]] = []
-    ending = run(model, server, note_addresses(addresses))
-    assert ending.record
-    assert ending.load
-    assert ending.load.errors == {}
-    assert sum(ending.load.latency.count) > 0
-    for worker in ending.record.workers:
+def test_every_model_serves(model: str, server: str, parser: str) -> None:
+    ending = run(model, server)
+    record, load = record_of(ending), ending.load
+    assert load
+    assert (load.errors, ending.stderr) == ({}, "")
+    answered = 0
+    for worker in record.workers:
         operations = worker.ticks.operations
-        assert operations[-1] - operations[0] > 0
+        assert operations[-1] > operations[0]
         assert (worker.errors, worker.pending_tasks) == (0, 0)
-    assert connections(ending) == [3, 3]
-    parser = {"aiohttp": "aiohttp, C", "asgi": "httptools", "fastapi": "httptools"}.get(server, "")
-    if model == "interpreters" and server == "aiohttp":
-        parser = "aiohttp, pure Python"
-    assert ending.record.facts.get("http_parser", "").startswith(parser)
-    assert ending.stderr == ""
+        assert worker.figures["connections_total"] == CONNECTIONS / 2
+        answered += operations[-1]
+    assert 0 < sum(load.latency.count) <= load.completed <= answered
+    assert record.facts.get("http_parser", "").startswith(parser)
     if model == "threads":
-        assert ending.record.process.gil.seen == (not FREE_THREADED,) * 4
-        assert ending.record.process.gil.enabled_by is None
-    assert len(addresses) == 2
-    for address in addresses:
-        with pytest.raises(ConnectionRefusedError):
-            socket.create_connection(address)
+        assert record.process.gil.seen == (not FREE_THREADED,) * 4
+        assert record.process.gil.enabled_by is None
 
 
 def note_addresses(found: list[tuple[str, int]]) -> Any:
@@ -173,11 +87,11 @@ def note_addresses(found: list[tuple[str, int]]) -> Any:
     ("policy", "loop"), list(zip(POLICIES, ["uvloop", "asyncio"] * 2, strict=True))
 )
 def test_every_policy_brings_all_connections(policy: str, loop: str) -> None:
-    """`test_servers_answer_right.py` has each on both loops."""
+    """And nobody listens afterwards."""
     addresses: list[tuple[str, int]] = []
-    asked = {"accept": policy}
-    ending = run("threads", "asgi", note_addresses(addresses), parameters=asked, loop=loop)
-    made = connections(ending)
+    watch = note_addresses(addresses)
+    ending = run("threads", "asgi", watch=watch, parameters={"accept": policy}, loop=loop)
+    made = [worker.figures["connections_total"] for worker in record_of(ending).workers]
     assert sum(made) == CONNECTIONS
     if policy in ("port", "acceptor"):
         assert made == [CONNECTIONS / 2] * 2
@@ -185,30 +99,6 @@ def test_every_policy_brings_all_connections(policy: str, loop: str) -> None:
     for address in addresses:
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection(address)
-
-
-@pytest.mark.slow
-@pytest.mark.one_build
-def test_what_cannot_serve_says_why() -> None:
-    path = built_in()["serve"]
-    loops = ["asyncio", "uvloop", "rloop", "trio"]
-    with Isolation(["asyncio", "uvloop"]) as isolation:
-        found = refusals(path, Serve, loops, load_choices(Serve), isolation)
-    reasons = {
-        (each["model"], each["loop"], *each["parameters"].items()): each["reason"] for each in found
-    }
-    isolated = {
-        name: reason for name, reason in reasons.items() if name[:2] == ("interpreters", "asyncio")
-    }
-    assert set(isolated) == {
-        ("interpreters", "asyncio", ("server", "asgi")),
-        ("interpreters", "asyncio", ("server", "fastapi")),
-    }
-    assert all("subinterpreters" in reason for reason in isolated.values())
-    assert "uvloop" in reasons["interpreters", "uvloop"]
-    assert reasons["threads", "trio"] == "runs only on asyncio's loops"
-    assert "accepted" in reasons["threads", "rloop", ("accept", "acceptor")]
-    assert not [name for name in reasons if name[:2] == ("threads", "asyncio")]
 
 
 class Listening:
@@ -233,21 +123,6 @@ def test_a_connection_that_cannot_be_accepted_does_not_end_it(fault: int) -> Non
         _, found, _, _ = socket.recv_fds(ends[1], 1, 1)
         assert len(found) == 1
         os.close(found[0])
-
-
-def test_it_ends_with_its_socket(monkeypatch: pytest.MonkeyPatch) -> None:
-    ended: list[None] = []
-    deal = inbound._deal
-
-    def dealt(*given: Any) -> None:
-        deal(*given)
-        ended.append(None)
-
-    monkeypatch.setattr(inbound, "_deal", dealt)
-    made = Inbound("acceptor", 2)
-    made.start()
-    made.close()
-    wait_until(lambda: ended == [None])
 
 
 def test_addresses_are_in_the_order_of_the_workers() -> None:
@@ -315,34 +190,12 @@ def test_a_heavy_request_says_how_much_work_it_is() -> None:
     assert (light["weight"], heavy["weight"], heavy["background"]) == (95, 5, True)
 
 
-@pytest.mark.parametrize("path", ["/", "/python", "/python/x", "/python/-1", "/other/5", ""])
-def test_any_other_path_is_not_found(path: str) -> None:
-    said: list[str] = []
-    body = wsgi({"PATH_INFO": path}, lambda status, _headers: said.append(status))
-    assert (said, list(body)) == (["404 Not Found"], [])
-
-
 def test_the_wsgi_application_answers_light_and_heavy_requests_alike() -> None:
-    for path in ("/light", heavy_path("python", 0.01), heavy_path("native", 0.01)):
+    """Any other path is not found."""
+    paths = ("/light", heavy_path("python", 0.01), heavy_path("native", 0.01))
+    wrong = ("/", "/python", "/python/x", "/python/-1", "/other/5", "")
+    for path in (*paths, *wrong):
         said: list[str] = []
         body = wsgi({"PATH_INFO": path}, lambda status, _headers, said=said: said.append(status))
-        assert (said, list(body)) == (["200 OK"], [BODY])
-
-
-@pytest.fixture
-def noted() -> Iterator[Collections]:
-    found = Collections()
-    found.install()
-    yield found
-    gc.callbacks.pop()
-
-
-def test_only_collections_of_the_window_count(noted: Collections) -> None:
-    gc.collect()
-    noted.begin(2**62)
-    gc.collect()
-    assert (noted.count, noted.pause_ns) == (0, 0)
-    noted.begin(0)
-    gc.collect()
-    assert noted.count >= 1
-    assert noted.pause_ns > 0
+        right = path in paths
+        assert (said, list(body)) == (["200 OK" if right else "404 Not Found"], [BODY] * right)

@@ -2,11 +2,10 @@
 
 import asyncio
 import errno
-import os
+import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import cast
@@ -42,21 +41,18 @@ def children() -> set[int]:
 
 
 @pytest.mark.slow
-def test_a_site_is_shared_by_runs_that_need_the_same(services: Services) -> None:
+def test_a_run_gets_the_urls_of_its_services_and_what_they_used(services: Services) -> None:
+    """Runs that need the same share them."""
     urls = services.need("site", SMALL)
-    assert fetch(f"{urls[0]}/news")[2] == list_page(News(1, 2), 1)
     assert services.need("site", SMALL | {"parser": "stdlib", "stories_in_flight": 1}) == urls
     other = services.need("site", SMALL | {"seed": 2})
     assert other != urls
     assert fetch(f"{other[0]}/news")[2] == list_page(News(2, 2), 1)
-
-
-def test_a_run_gets_the_urls_of_its_services_and_what_they_used(services: Services) -> None:
     with services.during(["site"], SMALL) as usage:
-        assert usage.urls == {"site": services.need("site", SMALL)}
+        assert usage.urls == {"site": urls}
         first = usage.cpu_s()
         for _ in range(200):
-            fetch(f"{usage.urls['site'][0]}/news")
+            assert fetch(f"{urls[0]}/news")[2] == list_page(News(1, 2), 1)
         assert usage.cpu_s() > first
     used = usage.use()["site"]
     assert (used.rss_bytes or 0) > 10_000_000
@@ -99,32 +95,6 @@ class AtWork:
 
     def pids(self) -> list[int]:
         return [*self.cpu_s()]
-
-
-@pytest.mark.needs("stops")
-def test_in_turn_the_slices_count_and_nothing_in_between() -> None:
-    """The service is this process, which works all the time; its run has two slices."""
-    at_work = AtWork(lambda: {os.getpid(): time.process_time()})
-    usage = ServiceUsage({"site": cast(ServiceProcess, at_work)}, in_slices=True)
-
-    async def do() -> float:
-        began_s, opens_ns = time.process_time(), time.monotonic_ns()
-        for number in range(2):
-            usage.at(Phase("resume"))
-            slice_ns = [opens_ns + (1 + 4 * number + each) * 50_000_000 for each in range(3)]
-            usage.at(Phase("load", {"instants_ns": slice_ns}))
-            while time.monotonic_ns() < slice_ns[-1] + 50_000_000:  # noqa: ASYNC110 - it works
-                await asyncio.sleep(0)
-        return time.process_time() - began_s
-
-    usage.read()
-    worked_s = asyncio.run(do())
-    usage.read()
-    used = usage.use()["site"]
-    assert (used.cpu_s or 0) >= worked_s
-    # A half of it, were the machine quiet.
-    assert 0 < (used.window_cpu_s or 0) < 0.75 * worked_s
-    assert 0 < (used.busy_fraction or 0) < 1.2
 
 
 @pytest.mark.parametrize("idle_processes", [0, 3])
@@ -176,7 +146,7 @@ def test_in_slices_a_busy_process_is_not_hidden_by_others(monkeypatch: pytest.Mo
 @pytest.mark.slow
 def test_what_it_can_deliver_is_measured_without_a_delay_of_its_own(services: Services) -> None:
     """32 connections get no more than 64 answers a second from a server that waits for 500 ms."""
-    ceiling = services.ceiling("site", SMALL | {"delay_ms": 500}, seconds=1.0)
+    ceiling = services.ceiling("site", SMALL | {"delay_ms": 500}, seconds=0.5)
     assert (ceiling.service, ceiling.processes) == ("site", 1)
     assert ceiling.parameters == {"pages": 2, "seed": 1, "delay_ms": 500}
     assert ceiling.requests_per_s
@@ -187,35 +157,28 @@ def test_what_it_can_deliver_is_measured_without_a_delay_of_its_own(services: Se
 
 
 @pytest.mark.slow
-def test_one_that_died_is_started_again() -> None:
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+def test_one_that_died_or_was_stopped_is_started_again(
+    number: signal.Signals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scaling.run.service_process.END_S", 0.1)  # it never ends by itself
     with Services(sys.executable, environment()) as services:
         urls = services.need("site", SMALL)
         with services.during(["site"], SMALL) as usage:
             (pid,) = (child for child in children() if served_by(child, urls[0]))
-            psutil.Process(pid).kill()
-            psutil.wait_procs([psutil.Process(pid)], timeout=PATIENCE_S)
-        used = usage.use()["site"]
-        assert used == ServiceUse(ended=used.ended)
-        assert used.ended
+            process = psutil.Process(pid)
+            process.send_signal(number)
+            if number == signal.SIGKILL:
+                psutil.wait_procs([process], timeout=PATIENCE_S)
+            else:
+                wait_until(lambda: process.status() == psutil.STATUS_STOPPED)
+        if number == signal.SIGKILL:
+            used = usage.use()["site"]
+            assert used == ServiceUse(ended=used.ended)
+            assert used.ended
         again = services.need("site", SMALL)
-        assert fetch(f"{again[0]}/news")[0] == 200
-
-
-@pytest.mark.slow
-def test_one_that_a_signal_stopped_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scaling.run.service_process.END_S", 0.1)  # it never ends by itself
-    with Services(sys.executable, environment()) as services:
-        urls = services.need("site", SMALL)
-        (pid,) = (child for child in children() if served_by(child, urls[0]))
-        psutil.Process(pid).suspend()
-        wait_until(lambda: psutil.Process(pid).status() == psutil.STATUS_STOPPED)
-        again = services.need("site", SMALL)
-        assert again != urls
         assert fetch(f"{again[0]}/news")[0] == 200
         assert not psutil.pid_exists(pid)
-
-
-def test_what_it_said_last_is_known_once_it_is_closed() -> None:
     says = """echo '{"urls": ["http://127.0.0.1:1"]}'; echo no >&2; exit 3"""
     service = ServiceProcess("site", ["/bin/sh", "-c", says], {})
     assert service.last_words() == "no"
@@ -244,23 +207,21 @@ def test_leaving_the_block_ends_them_all() -> None:
         ("import sys; sys.exit('no aiohttp here')", "no aiohttp here"),
         ("print('hello')", "exit code 0"),
         ("import os; os.kill(os.getpid(), 9)", "ended by SIGKILL"),
+        ("import sys; sys.stdin.read()", r"not ready after 0\.5 s"),
     ],
 )
-def test_one_that_does_not_start_says_why(code: str, why: str) -> None:
+def test_one_that_does_not_start_says_why(
+    code: str, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if "ready" in why:
+        monkeypatch.setattr("scaling.run.service_process.READY_S", 0.5)
     before = children()
     with pytest.raises(ServiceError, match=why):
         ServiceProcess("site", [sys.executable, "-c", code], environment())
     assert children() <= before
-
-
-def test_one_that_stays_silent_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = children()
-    monkeypatch.setattr("scaling.run.service_process.READY_S", 0.1)
-    with pytest.raises(ServiceError, match=r"not ready after 0\.1 s"):
-        ServiceProcess(
-            "site", [sys.executable, "-c", "import sys; sys.stdin.read()"], environment()
-        )
-    assert children() <= before
+    monkeypatch.setattr("tempfile.TemporaryFile", failing(errno.ENOSPC))
+    with pytest.raises(ServiceError, match=r"'site' cannot be started: .*No space left on device"):
+        ServiceProcess("site", ["true"], {})
 
 
 @pytest.mark.slow
@@ -305,13 +266,6 @@ def test_a_client_at_the_port_of_a_service_on_another_address_is_no_connection_t
                 opened = open_connections()
     assert opened is not None
     assert (opened[f"127.0.0.1:{port}"], opened[f"127.0.0.2:{port}"]) == (1, 1)
-
-
-@pytest.mark.one_build
-def test_a_service_that_a_full_disk_prevents_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tempfile.TemporaryFile", failing(errno.ENOSPC))
-    with pytest.raises(ServiceError, match=r"'site' cannot be started: .*No space left on device"):
-        ServiceProcess("site", ["true"], {})
 
 
 class Unreadable:

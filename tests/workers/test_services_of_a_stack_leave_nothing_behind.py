@@ -32,7 +32,6 @@ from workers.services.native import (
     serving,
 )
 from workers.services.nginx import require_proof
-from workers.services.pgbouncer import ends_by
 from workers.services.values import fill, letters
 
 pytestmark = pytest.mark.one_build
@@ -216,25 +215,21 @@ def test_one_that_refuses_its_configuration_says_why(
 
 @pytest.mark.needs("servers")
 @pytest.mark.parametrize(
-    ("printed", "last"),
+    "printed",
     [
-        (
-            "nginx: [emerg] bind() to 127.0.0.1:80 failed (98: Address already in use)",
-            "nginx: [emerg] still could not bind()",
-        ),
-        (
-            'LOG:  could not bind IPv4 address "127.0.0.1": Address already in use',
-            "FATAL:  could not create any TCP/IP sockets",
-        ),
+        ["nginx: [emerg] bind() to 127.0.0.1:80 failed (98: Address already in use)",
+         "nginx: [emerg] still could not bind()"],
+        ['LOG:  could not bind IPv4 address "127.0.0.1": Address already in use',
+         "FATAL:  could not create any TCP/IP sockets"],
     ],
-)
-def test_one_whose_port_is_taken_gets_another(printed: str, last: str, tmp_path: Path) -> None:
-    said = f"echo '{printed}'; echo '{last}'; exit 1"
+)  # fmt: skip
+def test_one_whose_port_is_taken_gets_another(printed: list[str], tmp_path: Path) -> None:
+    said = "".join(f"echo '{line}'; " for line in printed)
     ports: list[int] = []
 
     def command(port: int) -> list[str]:
         ports.append(port)
-        return ["sleep", "9"] if len(ports) > 1 else ["sh", "-c", said]
+        return ["sleep", "9"] if len(ports) > 1 else ["sh", "-c", f"{said} exit 1"]
 
     async def answers(port: int) -> None:
         if len(ports) < 2:
@@ -246,13 +241,6 @@ def test_one_whose_port_is_taken_gets_another(printed: str, last: str, tmp_path:
 
     with own_folder(str(tmp_path)) as folder:
         assert asyncio.run(port_of_server(folder)) == ports[1]
-
-
-@pytest.mark.parametrize(
-    ("version", "by"), [("1.18.0", "SIGTERM"), ("1.22.1", "SIGTERM"), ("1.23.0", "SIGQUIT")]
-)
-def test_a_pooler_ends_at_once_whatever_its_version(version: str, by: str) -> None:
-    assert ends_by(version).name == by
 
 
 def test_the_answer_of_another_server_is_not_taken_for_that_of_nginx() -> None:
@@ -270,16 +258,10 @@ def test_the_answer_of_another_server_is_not_taken_for_that_of_nginx() -> None:
         asyncio.run(asked(b"anything else"))
 
 
-def test_a_folder_needs_a_file_system_with_locks(
+def test_a_folder_is_removed_when_nobody_has_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fcntl.flock", failing(errno.ENOSYS))
-    with pytest.raises(OSError, match=os.strerror(errno.ENOSYS)), own_folder(str(tmp_path)):
-        pass
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_folder_is_removed_when_nobody_has_it(tmp_path: Path) -> None:
+    """It needs a file system with locks."""
     with own_folder(str(tmp_path)) as folder:
         remove_abandoned(str(tmp_path))
         assert Path(folder.path).is_dir()
@@ -287,15 +269,10 @@ def test_a_folder_is_removed_when_nobody_has_it(tmp_path: Path) -> None:
         (tmp_path / "somebody-elses").mkdir()
         remove_abandoned(str(tmp_path))
         assert sorted(tmp_path.iterdir()) == [Path(folder.path), tmp_path / "somebody-elses"]
+    monkeypatch.setattr("fcntl.flock", failing(errno.ENOSYS))
+    with pytest.raises(OSError, match=os.strerror(errno.ENOSYS)), own_folder(str(tmp_path)):
+        pass
     assert list(tmp_path.iterdir()) == [tmp_path / "somebody-elses"]
-
-
-def test_letters_follow_from_the_key_alone() -> None:
-    assert letters(1) == letters(1)
-    assert len({letters(key) for key in range(1, 1_000)}) == 999
-    assert letters(1).isascii()
-    assert letters(1).isalpha()
-    assert len(letters(10**8)) == 20
 
 
 class Interrupted:
@@ -330,13 +307,8 @@ def test_a_table_is_there_with_its_index_or_not_at_all() -> None:
 def test_root_without_a_user_namespace_reads_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def forbidden(flags: int) -> None:
-        raise PermissionError(flags)
-
     monkeypatch.setattr("os.geteuid", lambda: 0)
-    monkeypatch.setattr("os.unshare", forbidden)
-    with (
-        own_folder(str(tmp_path)) as folder,
-        pytest.raises(NativeError, match="run as another user"),
-    ):
+    monkeypatch.setattr("os.unshare", failing(errno.EPERM))
+    says = pytest.raises(NativeError, match="run as another user")
+    with own_folder(str(tmp_path)) as folder, says:
         asyncio.run(done(["true"], folder))

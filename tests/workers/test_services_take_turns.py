@@ -61,13 +61,6 @@ def test_clients_have_a_site_each(services: Services) -> None:
         assert ending.out_of_turn_cpu_s < site.cpu_s  # no more than what is in flight
 
 
-def stack(model: str, **parameters: str | bool) -> dict[str, Any]:
-    """A cell of the full stack."""
-    asked = {"rows": 1_000, "db_connections": 4, "keep_alive": True, **parameters}
-    workload = "workers.workloads.web:Web"
-    return {"workload": workload, "model": model, "parameters": asked, "in_flight": CONNECTIONS}
-
-
 def is_right(done: Done) -> None:
     ending, used = done
     load = load_of(ending)
@@ -84,32 +77,23 @@ def is_right(done: Done) -> None:
 
 @pytest.mark.needs("servers", "nginx", "pgbouncer")
 def test_stacks_are_loaded_in_turn(services: Services) -> None:
-    around = {"stack": "starlette/loops", "proxy": "nginx", "pooler": "pgbouncer"}
+    """Once with a connection for each request."""
+    rows = {"workload": "workers.workloads.web:Web", "in_flight": CONNECTIONS}
+    asked = {"rows": 1_000, "db_connections": 4, "keep_alive": True}
+    around = {**asked, "stack": "starlette/loops", "proxy": "nginx", "pooler": "pgbouncer"}
     cells = [
-        stack("threads", **around),
-        stack("processes", **around),
-        stack("threads", stack="flask/gunicorn-gthread"),
+        {**rows, "model": "threads", "parameters": around},
+        {**rows, "model": "processes", "parameters": {**around, "keep_alive": False}},
+        {**rows, "model": "threads", "parameters": {**asked, "stack": "flask/gunicorn-gthread"}},
     ]
     done = together(services, cells, Web.services)
     for each in done:
         is_right(each)
     whole = {"postgres", "nginx", "pgbouncer"}
     assert [{*used} for _, used in done] == [whole, whole, {"postgres"}]
+    assert [load_of(ending).keep_alive for ending, _ in done] == [True, False, True]
     assert record_of(done[2][0]).facts["driver"].startswith("psycopg ")
     for _, used in done:  # nobody else's
         connections = used["postgres"].connections
         assert connections is not None
         assert 0 < connections <= 4
-
-
-@pytest.mark.needs("servers")
-def test_connections_of_one_request_are_made_in_turn(services: Services) -> None:
-    once = [
-        stack(model, stack="starlette/loops", keep_alive=False)
-        for model in ("threads", "processes")
-    ]
-    for done in together(services, once, Web.services):
-        is_right(done)
-        load = load_of(done[0])
-        assert not load.keep_alive
-        assert load.completed > 3 * CONNECTIONS

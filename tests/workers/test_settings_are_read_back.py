@@ -1,6 +1,5 @@
 """Every setting, and the GIL, is read back from inside every process that it applies to."""
 
-import asyncio
 import json
 import mmap
 import os
@@ -86,8 +85,6 @@ def test_the_ambient_context_has_what_imports_leave_in_it(
 
 
 SWITCH = "asyncio.events._USE_NEW_SCHEDULER"
-
-
 VARIABLE = "PYTHONASYNCIOUSEIOURING"
 
 
@@ -115,50 +112,30 @@ def test_every_setting_arrives(model: str) -> None:
 
 
 @pytest.mark.one_build
-def test_the_c_librarys_allocator_and_hashes_that_are_not_random_arrive() -> None:
-    process = measured(cell("threads"), PYTHONMALLOC="malloc", PYTHONHASHSEED="0").process
-    assert (process.allocator, process.hash_seed) == ("malloc", "0")
-
-
-@pytest.mark.one_build
-def test_cpython_itself_reads_neither_switch() -> None:
-    sources = [path.read_text() for path in Path(asyncio.__file__).parent.glob("*.py")]
-    assert any("PYTHONASYNCIODEBUG" in source for source in sources)
-    assert not any(VARIABLE in source for source in sources)
-
-
-@pytest.mark.one_build
-def test_a_switch_that_did_not_arrive_is_reported() -> None:
+def test_a_switch_that_did_not_arrive_is_reported_and_one_of_no_module_ends_the_run() -> None:
     there = "asyncio.constants.LOG_THRESHOLD_FOR_CONNLOST_WRITES"
-    record = measured(cell("threads", switches={VARIABLE: "1", there: True}))
-    assert record.process.switches == (
+    asked = cell("threads", switches={VARIABLE: "1", there: True})
+    process = measured(asked, PYTHONMALLOC="malloc", PYTHONHASHSEED="0").process
+    assert (process.allocator, process.hash_seed) == ("malloc", "0")
+    assert process.switches == (
         Switch(name=VARIABLE, value=None),
         Switch(name=there, value=True, was_there=True),
     )
-
-
-def test_a_library_in_place_of_another_is_read_from_what_is_loaded() -> None:
-    """An allocator that is preloaded is one of them; asked for and not there, it is not."""
-    loaded, missing = "libc.so.6", "libjemalloc.so.2"
-    for library, value in ((loaded, loaded), (missing, None)):
-        (found,) = Switches({"LD_PRELOAD": library}).read_back()
-        assert found == {"name": "LD_PRELOAD", "value": value, "was_there": None}
-
-
-def test_the_file_of_a_library_may_have_a_longer_version(tmp_path: Path) -> None:
-    file = tmp_path / "libown.so.4.5.10"
-    file.write_bytes(bytes(mmap.PAGESIZE))
-    with file.open("r+b") as opened, mmap.mmap(opened.fileno(), 0):
-        for library, value in (("libown.so.4", "libown.so.4"), ("libown.so.40", None)):
-            (found,) = Switches({"LD_PRELOAD": library}).read_back()
-            assert found["value"] == value
-
-
-@pytest.mark.one_build
-def test_a_switch_of_no_module_ends_the_run() -> None:
     failure = finish(cell("threads", switches={"no_such_module.switch": True})).failure
     assert failure.phase == "import"
     assert "no_such_module" in failure.error
+
+
+@pytest.mark.one_build
+def test_a_library_in_place_of_another_is_read_from_what_is_loaded(tmp_path: Path) -> None:
+    """As a preloaded allocator is; its file may have a longer version."""
+    file = tmp_path / "libown.so.4.5.10"
+    file.write_bytes(bytes(mmap.PAGESIZE))
+    with file.open("r+b") as opened, mmap.mmap(opened.fileno(), 0):
+        for library, loaded in (("libown.so.4", True), ("libown.so.40", False)):
+            (found,) = Switches({"LD_PRELOAD": library}).read_back()
+            value = library if loaded else None
+            assert found == {"name": "LD_PRELOAD", "value": value, "was_there": None}
 
 
 DESCRIBES = (
@@ -200,11 +177,7 @@ def test_the_url_of_a_service_has_no_name_for_which_clients_would_need_threads()
 
 
 ALWAYS_ON = GilStates(started=True, imported=True, opened=True, closed=True)
-
-
 ALWAYS_OFF = GilStates(started=False, imported=False, opened=False, closed=False)
-
-
 FLIPPED = GilStates(started=False, imported=True, opened=True, closed=True, enabled_by="flips")
 
 
@@ -232,30 +205,19 @@ def test_extension_that_turns_it_on_is_named_in_every_process(
 
 @pytest.mark.free_threaded
 @pytest.mark.needs("cc")
-def test_extension_loaded_late_is_named_too(flips: Path, own: Own) -> None:
-    late = own.write("""
-        from workers.workloads.compute import Compute
-        @dataclass
-        class Theirs(Compute):
-            async def setup(self, worker: Worker) -> None:
-                import flips
-        """)
-    gil = measured({"workload": late}, own.folder, flips).process.gil
-    assert gil == msgspec.structs.replace(FLIPPED, imported=False)
-
-
-@pytest.mark.free_threaded
-@pytest.mark.needs("cc")
-def test_extension_loaded_inside_the_window_is_seen_at_its_end(flips: Path, own: Own) -> None:
-    inside = own.write("""
+@pytest.mark.parametrize("method", ["setup", "run"])
+def test_extension_loaded_late_is_seen(flips: Path, own: Own, method: str) -> None:
+    """Before the window, and at the end of one in which it is loaded."""
+    late = own.write(f"""
         @dataclass
         class Theirs(Workload):
             finite = True
-            async def run(self, worker: Worker) -> None:
+            async def run(self, worker: Worker) -> None: ...
+            async def {method}(self, worker: Worker) -> None:
                 import flips
         """)
-    gil = measured({"workload": inside}, own.folder, flips).process.gil
-    assert gil == msgspec.structs.replace(FLIPPED, imported=False, opened=False)
+    gil = measured({"workload": late}, own.folder, flips).process.gil
+    assert gil == msgspec.structs.replace(FLIPPED, imported=False, opened=method == "setup")
 
 
 @pytest.mark.one_build

@@ -27,13 +27,13 @@ from tests.support.servers import (
 )
 from workers.services.responder.__main__ import HEAD_MOST_BYTES, answer_with, serving
 from workers.services.serving import listen, new_event_loop
-from workers.services.site.pages import Shelf, at_least, item_page, list_page
+from workers.services.site.pages import Shelf, item_page, list_page
 from workers.services.site.stories import FIRST_ID, News
 
 pytestmark = pytest.mark.one_build
 
 NEWS = News(seed=1, pages=2)
-LOOPS = pytest.mark.parametrize("factory", [asyncio.new_event_loop, new_event_loop])
+HTML = "text/html; charset=utf-8"
 
 
 @pytest.fixture(scope="module")
@@ -61,68 +61,43 @@ def test_it_says_ready_when_it_answers_and_not_before_and_ends_with_its_input() 
 
 
 def test_pages_are_found_however_they_are_asked_for(url: str) -> None:
+    """On one connection; a missing page is a page."""
     first, second = list_page(NEWS, 1), list_page(NEWS, 2)
     story = NEWS.story(59)
-    for address, expected in {
-        "/": first,
-        "/news": first,
-        "/news?p=1": first,
-        "/?p=2": second,
-        "/news?p=2": second,
-        f"/item?id={story.id}": item_page(NEWS, story),
-        f"/item?id={story.id}&p=2": item_page(NEWS, story),
-    }.items():
-        status, _, body = fetch(url + address)
-        assert (status, body == expected) == (200, True), address
-        assert Shelf(NEWS).find(address) == (body, "text/html; charset=utf-8")  # not kept yet
+    thread = item_page(NEWS, story)
+    found = {
+        **dict.fromkeys(("/", "/news", "/news?p=1"), first),
+        **dict.fromkeys(("/?p=2", "/news?p=2"), second),
+        **dict.fromkeys((f"/item?id={story.id}", f"/item?id={story.id}&p=2"), thread),
+    }
+    site = http.client.HTTPConnection(urlsplit(url).netloc, timeout=PATIENCE_S)
+    with contextlib.closing(site):
+        site.connect()
+        kept = site.sock
+        for address, expected in found.items():
+            site.request("GET", address)
+            answer = site.getresponse()
+            assert (answer.status, answer.read() == expected) == (200, True), address
+            assert Shelf(NEWS).find(address) == (expected, HTML)  # not kept yet
+        assert site.sock is kept
     assert fetch(f"{url}/news", "HEAD")[2] == b""
     assert fetch(f"{url}/s.gif")[2].startswith(b"GIF89a")
+    status, headers, body = fetch(f"{url}/user?id=ada")
+    assert (status, headers["Content-Type"]) == (404, HTML)
+    assert b"No such page" in body
+    assert fetch(f"{url}/news", "POST")[0] == 405
 
 
 @pytest.mark.parametrize(
     "address",
     [
         *("/news?p=0", "/news?p=3", "/news?p=-1", "/news?p=x", "/news?p=1.0", "/news?p=²"),
-        *("/item", "/item?id=", "/item?id=1", f"/item?id={FIRST_ID + 1}", "/item?id=" + "9" * 999),
-        *("/user?id=ada", "/favicon.ico", "/../etc/passwd", "//news", "/news/"),
+        *("/item", "/item?id=", f"/item?id={FIRST_ID + 1}", "/item?id=" + "9" * 999),
+        *("/favicon.ico", "/../etc/passwd", "//news", "/news/"),
     ],
 )
 def test_nothing_else_is_found(address: str) -> None:
     assert Shelf(NEWS).find(address) is None
-
-
-def test_a_missing_page_is_a_page(url: str) -> None:
-    status, headers, body = fetch(f"{url}/user?id=ada")
-    assert (status, headers["Content-Type"]) == (404, "text/html; charset=utf-8")
-    assert b"No such page" in body
-    assert body.endswith(b"</html>\n")
-    assert fetch(f"{url}/news", "POST")[0] == 405
-
-
-def test_a_connection_serves_many_requests(url: str) -> None:
-    site = http.client.HTTPConnection(urlsplit(url).netloc, timeout=PATIENCE_S)
-    with contextlib.closing(site):
-        site.connect()
-        kept = site.sock
-        for _ in range(3):
-            site.request("GET", "/news")
-            assert site.getresponse().read() == list_page(NEWS, 1)
-        assert site.sock is kept
-
-
-@LOOPS
-def test_a_timer_that_fires_early_does_not_shorten_the_delay(
-    factory: "type[asyncio.AbstractEventLoop]",
-) -> None:
-    async def shortest_s() -> float:
-        async def once() -> float:
-            begun = time.monotonic()
-            await at_least(0.0014)  # uvloop's clock counts whole milliseconds
-            return time.monotonic() - begun
-
-        return min(await asyncio.gather(*(once() for _ in range(200))))
-
-    assert asyncio.run(shortest_s(), loop_factory=factory) >= 0.0014
 
 
 @pytest.mark.slow
@@ -142,10 +117,8 @@ def test_the_earlier_name_of_the_site_still_serves_it_and_the_summary_says_where
 
 
 ASK = b"GET /?id=%d HTTP/1.1\r\nHost: here\r\n\r\n"
-
-
 ANSWER = answer_with(bytes(100))
-
+LOOPS = pytest.mark.parametrize("factory", [asyncio.new_event_loop, new_event_loop])
 
 type Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
@@ -166,35 +139,26 @@ async def connected(delay_s: float, connections: int = 1) -> AsyncIterator[list[
 
 
 @pytest.mark.slow
-def test_an_answer_is_whole_and_says_how_long_it_is() -> None:
-    with running_responder("--body-bytes=1000", "--processes=2") as url:
-        status, headers, body = fetch(f"{url}/anything?id=7")
-        assert (status, headers["Content-Length"], len(body)) == (200, "1000", 1000)
-        assert fetch(url, "POST")[0] == 405
-
-
-@pytest.mark.slow
-def test_a_ceiling_is_what_a_client_gets_that_only_counts() -> None:
+def test_a_ceiling_is_what_a_client_gets_that_only_counts(url: str) -> None:
     """And not of a delay: `test_services_are_there_for_a_run.py` measures that of the site."""
-    with running_responder("--body-bytes=1000") as url:
-        done = ceiling("responder", url)
+
+    def ceiling(program: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
+        command = [sys.executable, "-W", "error", "-m", f"workers.services.{program}.ceiling"]
+        return captured([*command, *arguments])
+
+    with running_responder("--body-bytes=1000", "--processes=2") as responder:
+        status, headers, body = fetch(f"{responder}/anything?id=7")
+        assert (status, headers["Content-Length"], len(body)) == (200, "1000", 1000)
+        assert fetch(responder, "POST")[0] == 405
+        done = ceiling("responder", responder)
     assert done.stderr == ""
     figures = json.loads(done.stdout)
     answered = figures["mbytes_per_s"] * 1e6 / figures["requests_per_s"]
     assert answered == pytest.approx(1_000, rel=0.5)
-
-
-@pytest.mark.slow
-def test_a_ceiling_of_pages_that_are_not_there_is_an_error(url: str) -> None:
     beyond = ceiling("site", url, "--pages=9")
     assert (beyond.returncode, beyond.stdout) == (1, "")
     assert "404" in beyond.stderr
     assert "Traceback" not in beyond.stderr
-
-
-def ceiling(program: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-W", "error", "-m", f"workers.services.{program}.ceiling"]
-    return captured([*command, *arguments])
 
 
 @pytest.mark.slow
@@ -226,6 +190,8 @@ def test_no_answer_comes_early_and_none_waits_for_another(
 def test_requests_in_pieces_and_several_in_one(
     factory: Callable[[], asyncio.AbstractEventLoop],
 ) -> None:
+    """A head without an end is not collected for ever."""
+
     async def in_pieces() -> None:
         async with connected(0.002) as [(reader, writer)]:
             writer.write((ASK % 1)[:-3])
@@ -234,15 +200,9 @@ def test_requests_in_pieces_and_several_in_one(
             whole = await reader.readexactly(2 * len(ANSWER))
             assert whole == 2 * ANSWER
             assert (await reader.readline()).startswith(b"HTTP/1.1 405 ")
-
-    asyncio.run(in_pieces(), loop_factory=factory)
-
-
-def test_a_head_without_end_is_not_collected_for_ever() -> None:
-    async def endless() -> None:
         async with connected(0.0) as [(reader, writer)]:
             writer.write(b"GET /" + b"x" * 2 * HEAD_MOST_BYTES)
             with contextlib.suppress(ConnectionResetError):
                 assert await reader.read() == b""
 
-    asyncio.run(endless())
+    asyncio.run(in_pieces(), loop_factory=factory)

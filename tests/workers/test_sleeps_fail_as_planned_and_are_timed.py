@@ -11,7 +11,6 @@ import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.children import measured
 from tests.support.in_process import ALL_LOOPS, run_alone
 from workers.loops.libraries import Begin
 from workers.loops.on_asyncio import Asyncio
@@ -21,15 +20,13 @@ from workers.workloads.sleep import Lateness, Operation, Pauses, Sleep, Tasks, e
 pytestmark = pytest.mark.one_build
 
 EVERY_LOOP = pytest.mark.parametrize("loop", ALL_LOOPS)
-
-
 EACH_WAY = pytest.mark.parametrize("tasks", get_args(Tasks))
 
 
 @EACH_WAY
 @pytest.mark.parametrize(
     ("sleeps", "in_flight", "fail_every", "planned"),
-    [(1, 1, 1, 1), (99, 10, 100, 0), (100, 7, 3, 33), (10, 50, 2, 5), (10, 3, 0, 0)],
+    [(1, 1, 1, 1), (100, 7, 3, 33), (10, 50, 2, 5), (10, 3, 0, 0)],
 )
 def test_shares_that_are_uneven_fail_as_many(
     monkeypatch: pytest.MonkeyPatch,
@@ -49,20 +46,12 @@ def test_shares_that_are_uneven_fail_as_many(
     assert sum((worker.latencies() or {})["count"]) == sleeps  # of planned failures, too
 
 
-@given(sleeps=st.integers(1, 200), in_flight=st.integers(1, 300))
-def test_each_operation_is_dealt_out_once_and_evenly(sleeps: int, in_flight: int) -> None:
-    shares = [*Sleep(sleeps, sleeps_in_flight=in_flight)._shares()]
-    assert [*chain(*shares)] == [*range(sleeps)]
-    assert len(shares) == min(sleeps, in_flight)
-    sizes = {len(share) for share in shares}
-    assert max(sizes) - min(sizes) <= 1
-
-
 @EACH_WAY
 @EVERY_LOOP
 def test_no_more_are_in_flight_than_planned_and_each_can_have_its_own_task(
     monkeypatch: pytest.MonkeyPatch, loop: str, tasks: Tasks
 ) -> None:
+    """Timed ones have a latency each."""
     asleep = most = 0
     done: list[int] = []
     seen: set[object] = set()
@@ -88,79 +77,55 @@ def test_no_more_are_in_flight_than_planned_and_each_can_have_its_own_task(
         return noted
 
     monkeypatch.setattr(Sleep, "_operation", watched)
-    for sleeps, in_flight in ((1, 1), (5, 9), (60, 7)):
-        asleep = most = 0
-        done.clear()
-        seen.clear()
-        run_alone(Sleep(sleeps, in_flight, pause_ms=0.1, fail_every=3, tasks=tasks), loop)
-        assert sorted(done) == [*range(sleeps)]
-        assert most == min(sleeps, in_flight)
-        assert len(seen) == (sleeps if tasks == "each" else most)
+    asked: Any = {"pause_ms": 0.5, "pauses": "exponential", "fail_every": 3, "timed": True}
+    sleep = Sleep(60, 7, tasks=tasks, **asked)
+    worker = run_alone(sleep, loop)
+    assert sorted(done) == [*range(60)]
+    assert most == 7
+    assert len(seen) == (60 if tasks == "each" else 7)
+    assert worker.operations == sum((worker.latencies() or {})["count"]) == 60
+    figures = worker.figures
+    assert figures["late_max_s"] >= figures["late_mean_s"]
+    assert 0 <= figures["early_total"] <= (0 if loop == "asyncio" else 60)
 
 
 def test_any_other_count_of_failures_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that was not planned ends the run."""
     whole = Asyncio.join
 
     async def all_but_first(self: Asyncio, begins: Iterable[Begin]) -> None:
         await whole(self, islice(begins, 1, None))
 
-    monkeypatch.setattr(Asyncio, "join", all_but_first)
-    worker = run_alone(Sleep(20, sleeps_in_flight=10, pause_ms=0, fail_every=2))
-    assert worker.operations == 18
-    assert worker.error_samples == ["9 operations finished and 9 failed, instead of 10 and 10"]
-
-
-def test_a_failure_that_was_not_planned_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(count: int) -> int:
         raise LookupError("no such turn")
 
+    with monkeypatch.context() as patch:
+        patch.setattr(Asyncio, "join", all_but_first)
+        worker = run_alone(Sleep(20, sleeps_in_flight=10, pause_ms=0, fail_every=2))
+    assert worker.operations == 18
+    assert worker.error_samples == ["9 operations finished and 9 failed, instead of 10 and 10"]
     monkeypatch.setattr("workers.workloads.sleep.turns", broken)
     for tasks in get_args(Tasks):
         with pytest.RaisesGroup(LookupError):
             run_alone(Sleep(2, sleeps_in_flight=1, pause_ms=0, work_us=1, tasks=tasks))
 
 
-@pytest.mark.slow
-def test_overhead_is_what_is_left_above_the_timers() -> None:
-    parameters = {"sleeps": 500, "sleeps_in_flight": 100, "pause_ms": 2}
-    (worker,) = measured({"workload": "sleep", "parameters": parameters}).workers
-    above_ns = worker.figures["overhead_ns_per_op"] * 500
-    # Five pauses of 2 ms one after the other; asyncio never ends one early.
-    assert 0 < above_ns <= (worker.finished_ns or 0) - (worker.started_ns or 0) - 5 * 2e6
-    assert worker.latency is None  # it is not timed
-    assert {*worker.figures} == {"planned_failures_total", "overhead_ns_per_op"}
-
-
-def test_the_longest_share_is_the_ideal_or_the_next_begins_as_soon_as_one_ends() -> None:
-    for sleeps, longest in [(100, 10), (101, 11), (2, 1)]:
-        pauses = Pauses(0.002, [])
-        assert pauses.shared_s(Sleep(sleeps, 10)._shares()) == pytest.approx(longest * 0.002)
-        assert pauses.relayed_s(sleeps, 10) == pytest.approx(longest * 0.002)
-    drawn = Pauses(0.2, [0.1, 0.2, 0.3, 0.25, 0.4])
-    assert drawn.shared_s(Sleep(5, 3)._shares()) == pytest.approx(0.3 + 0.25)
-    drawn = Pauses(0.2, [0.3, 0.1, 0.1, 0.25])
-    assert drawn.relayed_s(4, 2) == pytest.approx(0.45)  # of 0.3, and 0.1 + 0.1 + 0.25
-    assert drawn.relayed_s(4, 9) == pytest.approx(0.3)
-
-
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=30), st.integers(1, 40))
-def test_no_deal_is_better_than_what_all_ask_for(drawn_s: list[float], in_flight: int) -> None:
+@given(st.lists(st.floats(0.01, 1), min_size=1, max_size=200), st.integers(1, 300))
+def test_shares_are_even_and_the_longest_is_the_ideal(drawn_s: list[float], in_flight: int) -> None:
+    """Or the next begins as soon as one ends: none is better than what all ask for."""
     pauses, count = Pauses(0.5, drawn_s), len(drawn_s)
+    shares = [*Sleep(count, sleeps_in_flight=in_flight)._shares()]
+    assert [*chain(*shares)] == [*range(count)]
+    assert len(shares) == min(count, in_flight)
+    sizes = {len(share) for share in shares}
+    assert max(sizes) - min(sizes) <= 1
     least = max(*drawn_s, sum(drawn_s) / in_flight)
-    assert pauses.relayed_s(count, in_flight) >= least * (1 - 1e-9)
-    assert pauses.shared_s(Sleep(count, in_flight)._shares()) >= least * (1 - 1e-9)
-
-
-@EACH_WAY
-@EVERY_LOOP
-def test_timed_sleeps_have_a_latency_each(loop: str, tasks: Tasks) -> None:
-    # 400 operations of 5 ms on average, 80 at a time.
-    sleep = Sleep(400, 80, pause_ms=5, pauses="exponential", timed=True, tasks=tasks)
-    worker = run_alone(sleep, loop)
-    assert worker.operations == sum((worker.latencies() or {})["count"]) == 400
-    figures = worker.figures
-    assert figures["late_max_s"] >= figures["late_mean_s"]
-    assert 0 <= figures["early_total"] <= (0 if loop == "asyncio" else 400)
+    longest = max(sum(drawn_s[number] for number in share) for share in shares)
+    assert pauses.shared_s(shares) == pytest.approx(longest)
+    assert least * (1 - 1e-9) <= pauses.relayed_s(count, in_flight) <= least + max(drawn_s)
+    alike = Pauses(0.002, []), -(-count // in_flight) * 0.002
+    assert alike[0].shared_s(shares) == pytest.approx(alike[1])
+    assert alike[0].relayed_s(count, in_flight) == pytest.approx(alike[1])
 
 
 def test_pauses_are_exponential_and_drawn_by_each_worker_for_itself() -> None:

@@ -54,19 +54,11 @@ def by_no_chance(monkeypatch: pytest.MonkeyPatch) -> None:
     ("name", "requests", "models", "words"),
     [
         (
-            *("wsgi.dictionary", ADDED, ("processes",)),
-            "In fresh processes `GET /rows/a` is answered 404, not 200: this state lives in one p",
-        ),
-        (
             *("asgi.raising", ADDED, ("forked",)),
             r"is answered 500, not 200: .*; KeyError: 'a' \(kept_in_process.py, line \d+",
         ),
-        ("asgi.session", LOGGED_IN, ("forked",), "`GET /me` is answered 401, not 200"),
-        ("asgi.counter", [{}], ("forked",), "`GET /` is answered with body 1, not 2"),
         ("asgi.counter", [{}], ("mixed:2",), "In fresh processes of 2 threads `GET /` is answered"),
-        ("asgi.limit", [{"path": "/a"}], ("forked",), "`GET /a` is answered 200, not 429"),
         ("asgi.cached", PRICES, ("forked",), '`GET /price` is answered with body "(1|2)", not'),
-        ("asgi.in_memory", ADDED, ("forked",), "`GET /rows/a` is answered 404, not 200"),
     ],
 )
 def test_what_one_process_keeps_is_found(
@@ -94,8 +86,8 @@ def test_a_key_that_is_made_at_import_breaks_fresh_processes_alone(folder: dict[
 
 @pytest.mark.usefixtures("by_no_chance")
 def test_threads_keep_it_and_have_no_finding(folder: dict[str, str]) -> None:
-    asked = {"workers": (2,), "together_s": 0.1, "firsts": 1}
-    result = checked("kept_in_process:asgi.dictionary", ADDED, folder, **asked)
+    asked = {"workers": (2,), "together_s": 0.1, "firsts": 1, "alone": 1}
+    result = checked("kept_in_process:wsgi.dictionary", ADDED, folder, **asked)
     (found,) = result.findings
     assert found.kind == "state-in-process"
     assert found.message == (
@@ -116,9 +108,9 @@ def test_what_each_loop_keeps_is_lost_by_threads_too(folder: dict[str, str]) -> 
     assert "this state lives in one worker" in found.message
 
 
-@pytest.mark.parametrize("interface", ["asgi", "wsgi"])
-def test_what_all_processes_have_is_no_finding(interface: str, folder: dict[str, str]) -> None:
-    sound(interface, folder)
+def test_what_all_processes_have_is_no_finding(folder: dict[str, str]) -> None:
+    """Of ASGI, too, in `test_a_check_follows_sequences.py`."""
+    sound("wsgi", folder)
 
 
 @pytest.mark.thorough
@@ -130,7 +122,7 @@ def test_twenty_checks_of_what_all_processes_have_find_nothing(
 
 
 def sound(interface: str, folder: dict[str, str]) -> None:
-    asked = {"workers": (2,), "together_s": 0.3}
+    asked = {"workers": (2,), "together_s": 0.3, "firsts": 1}
     result = checked(f"kept_outside:{interface}.every", EVERY, folder, **asked)
     assert result.findings == []
     assert result.models == ("threads", "processes", "forked")

@@ -6,15 +6,7 @@ from typing import Any, get_args, get_type_hints
 
 import pytest
 
-from tests.support.children import (
-    FREE_THREADED,
-    Own,
-    driven,
-    each_case,
-    finish,
-    measured,
-    pss_mib,
-)
+from tests.support.children import FREE_THREADED, Own, driven, each_case, finish, measured, pss_mib
 from workers.readback.describe import load_choices
 from workers.worker.workload import build, parameters_of
 from workers.workloads.parts.lookups import DRAWN, drawn, part_of
@@ -38,27 +30,25 @@ def test_every_object_is_another_one_and_what_is_read_is_what_was_made(kind: str
         assert len({id(each) for each in objects}) == OBJECTS
 
 
-def test_every_kind_is_declared_once() -> None:
+def test_every_kind_is_declared_once_and_described_without_its_objects(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(OnState, "_make", lambda _: pytest.fail("made"))
+    tried = load_choices(State).items()
+    refused = {values: each.refused for values, each in tried if each.refused is not None}
+    assert all("--with pandas" in why for why in refused.values())
+    assert set(refused) <= {(("kind", "frame"),)}
     assert list(KINDS) == parameters_of(State)["kind"]["choices"]
     assert list(get_args(get_type_hints(OnState)["kind"])) == list(KINDS)
     assert State.holds
     assert State.holds.bytes_each.keys() == KINDS.keys()
 
 
-@pytest.mark.one_build
-def test_a_description_makes_no_objects(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(OnState, "_make", lambda _: pytest.fail("made"))
-    tried = load_choices(State).items()
-    refused = {values: each.refused for values, each in tried if each.refused is not None}
-    assert all("--with pandas" in why for why in refused.values())
-    assert set(refused) <= {(("kind", "frame"),)}
-
-
 # ------------------------------------------------------------------------------ which keys are read
 
 
 @pytest.mark.one_build
-@pytest.mark.parametrize("percent", [0.0, 1.0, 10.0, 100.0])
+@pytest.mark.parametrize("percent", [0.0, 1.0, 100.0])
 def test_a_part_has_its_share_of_the_keys_scattered_over_all(percent: float) -> None:
     objects = 100_000
     part = part_of(objects, percent)
@@ -71,7 +61,7 @@ def test_a_part_has_its_share_of_the_keys_scattered_over_all(percent: float) -> 
 
 
 @pytest.mark.one_build
-@pytest.mark.parametrize("exponent", [0.0, 0.8, 1.0, 1.3])
+@pytest.mark.parametrize("exponent", [0.0, 1.0])
 def test_keys_are_as_hot_as_a_zipf_law_says(exponent: float) -> None:
     objects = 50
     counts = [0] * objects
@@ -87,18 +77,20 @@ def test_keys_are_as_hot_as_a_zipf_law_says(exponent: float) -> None:
 
 @pytest.mark.slow
 @each_case(
-    ("workload", "model", "kind"),
+    ("workload", "model", "asked"),
     [
-        ("state", "threads", "dicts"),
-        ("state-pass", "threads", "array"),
-        ("state", "processes", "array"),
-        ("state-pass", "forked", "dicts"),
-        ("state", "interpreters", "array"),
-        ("state-pass", "interpreters", "dicts"),
+        ("state", "threads", {"kind": "dicts", "reads": DRAWN + 1}),
+        ("state-pass", "threads", {"kind": "array"}),
+        ("state", "processes", {"kind": "array", "read_percent": 0.0}),
+        ("state-pass", "forked", {"kind": "dicts"}),
+        ("state", "interpreters", {"kind": "array", "objects": 3, "reads": 50}),
     ],
 )
-def test_every_model_reads_all_of_it_without_an_error(workload: str, model: str, kind: str) -> None:
-    parameters = {"kind": kind, "objects": OBJECTS}
+def test_every_model_reads_all_of_it_without_an_error(
+    workload: str, model: str, asked: dict[str, Any]
+) -> None:
+    """However many there are, and if nothing is read."""
+    parameters = {"objects": OBJECTS, **asked}
     record = measured(
         {"workload": workload, "workers": 2, "model": model, "parameters": parameters}
     )
@@ -127,14 +119,6 @@ def test_a_state_that_is_not_the_one_that_was_made_is_found(own: Own) -> None:
 
 @pytest.mark.slow
 @pytest.mark.one_build
-def test_reads_do_not_matter_where_nothing_is_read_or_more_than_there_are() -> None:
-    for values in ({"read_percent": 0.0}, {"objects": 3, "reads": 50}, {"reads": DRAWN + 1}):
-        cell = {"workload": "state", "workers": 2, "parameters": {"objects": OBJECTS} | values}
-        assert all(worker.ticks.operations[-1] > 0 for worker in measured(cell).workers)
-
-
-@pytest.mark.slow
-@pytest.mark.one_build
 def test_memory_of_an_extra_worker_depends_on_who_shares_the_objects_and_who_has_read_them() -> (
     None
 ):
@@ -154,7 +138,6 @@ def test_memory_of_an_extra_worker_depends_on_who_shares_the_objects_and_who_has
     assert whole > 20
     assert extra_mib("threads") < 0.3 * whole
     assert extra_mib("processes") > 0.9 * whole
-    assert extra_mib("threads", made_by="loop") > 0.8 * whole
     after_fork, after_reading = (
         extra_mib("forked", read_percent=percent) for percent in (0.0, 100.0)
     )

@@ -1,7 +1,6 @@
 """`shared` has every way of sharing, and `handoff` counts each callback once and times timers."""
 
 import asyncio
-import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import get_args
@@ -12,22 +11,20 @@ from scaling.journal.record import Record
 from tests.support.children import finish, measured
 from workers import Worker
 from workers.readback.describe import load_choices, refusals
-from workers.worker.shared import Barrier, Meeting
+from workers.worker.shared import Meeting
 from workers.worker.workload import built_in, load_workload
 from workers.workloads.handoff import Handoff, Sender, Timekeeper
 from workers.workloads.shared import OF_ONE_LOOP, RUNGS, OfOneLoop, Rung, Shared
 
 
-def handed_over(workers: int, own_code: bool = False, **parameters: object) -> Record:
+def handed_over(workers: int, **cell: object) -> Record:
     # A worker waits for another, which a machine may stall for longer than a short window is open.
-    cell = {
-        "workload": "handoff",
-        "workers": workers,
-        "own_code": own_code,
-        "window_s": 1.2,
-        "parameters": parameters,
-    }
-    return measured(cell)
+    asked = {"workload": "handoff", "workers": workers, "window_s": 0.8}
+    record = measured(asked | cell)
+    for worker in record.workers:
+        assert worker.errors == 0, worker.error_samples
+        assert (worker.pending_tasks, worker.hung) == (0, False)
+    return record
 
 
 def has_timers(record: Record) -> list[bool]:
@@ -36,79 +33,45 @@ def has_timers(record: Record) -> list[bool]:
     return [bool(worker.figures) for worker in record.workers]
 
 
-def clean(record: Record) -> None:
-    for worker in record.workers:
-        assert worker.errors == 0, worker.error_samples
-        assert worker.pending_tasks == 0
-        assert not worker.hung
-
-
 @pytest.mark.slow
 @pytest.mark.free_threaded
-def test_all_others_send_to_the_first() -> None:
-    record = handed_over(3)
-    clean(record)
+def test_all_others_send_to_the_first_who_has_nothing_on_the_way() -> None:
+    """A share of what all have would be missing."""
+    record = handed_over(3, in_flight=12)
     first, *others = record.workers
-    assert first.serves
-    assert first.ticks.operations[-1] == 0
+    assert (first.serves, first.ticks.operations[-1], first.in_flight) == (True, 0, None)
+    assert [worker.in_flight for worker in others] == [4, 4]
     assert all(worker.ticks.operations[-1] > worker.ticks.operations[0] for worker in others)
     assert not any(worker.serves for worker in others)
     assert has_timers(record) == [True, False, False]
-
-
-@pytest.mark.slow
-@pytest.mark.one_build
-def test_who_sends_nothing_has_nothing_on_the_way() -> None:
-    first, *others = measured({"workload": "handoff", "workers": 3, "in_flight": 12}).workers
-    assert first.in_flight is None
-    assert [worker.in_flight for worker in others] == [4, 4]
-
-
-def test_a_share_of_what_all_have_on_the_way_would_be_kept_where_all_send_to_one() -> None:
     assert "its share would be missing" in str(Handoff().uneven())
     assert Handoff(pattern="ring").uneven() is None
 
 
 @pytest.mark.slow
-@pytest.mark.free_threaded
-@pytest.mark.parametrize("own_code", [False, True])
-def test_in_a_ring_each_sends_to_the_next(own_code: bool) -> None:
-    record = handed_over(3, own_code, pattern="ring", on_the_way=7)
-    clean(record)
-    assert not any(worker.serves for worker in record.workers)
-    assert all(worker.ticks.operations[-1] > 0 for worker in record.workers)
-    assert has_timers(record) == [True] * 3
-
-
-@pytest.mark.slow
-@pytest.mark.one_build
-def test_one_alone_sends_to_itself() -> None:
-    record = handed_over(1, on_the_way=1)
-    clean(record)
-    (worker,) = record.workers
-    assert worker.ticks.operations[-1] > 0
-    assert not worker.serves
-    assert has_timers(record) == [True]
-
-
-@pytest.mark.slow
-@pytest.mark.one_build
 @pytest.mark.parametrize(
-    ("workload", "model", "says"),
+    ("workers", "own_code"),
     [
-        ("handoff", "processes", "only inside one interpreter"),
-        (
-            "shared",
-            "interpreters",
-            "only threads do",
-        ),
+        pytest.param(3, True, marks=pytest.mark.free_threaded),
+        pytest.param(1, False, marks=pytest.mark.one_build),
     ],
 )
-def test_other_models_are_refused(workload: str, model: str, says: str) -> None:
-    assert says in finish({"workload": workload, "model": model, "workers": 2}).failure.error
-    for each in ("processes", "interpreters", "threads"):
-        reason = load_workload(workload)().refuses(each, "asyncio")
-        assert (reason is None) == (each == "threads")
+def test_in_a_ring_each_sends_to_the_next(workers: int, own_code: bool) -> None:
+    """One alone sends to itself."""
+    parameters = {"pattern": "ring", "on_the_way": 7}
+    record = handed_over(workers, own_code=own_code, parameters=parameters)
+    assert not any(worker.serves for worker in record.workers)
+    assert all(worker.ticks.operations[-1] > 0 for worker in record.workers)
+    assert has_timers(record) == [True] * workers
+
+
+def test_other_models_are_refused() -> None:
+    why = {"handoff": "only inside one interpreter", "shared": "only threads do"}
+    for workload, says in why.items():
+        asked = load_workload(workload)()
+        assert says in (asked.refuses("processes", "asyncio") or "")
+        assert asked.refuses("interpreters", "asyncio")
+        assert asked.refuses("threads", "asyncio") is None
 
 
 class Receiver:
@@ -125,35 +88,29 @@ class Receiver:
             self.waiting.pop(0)()
 
 
-async def sending(on_the_way: int) -> tuple[Worker, Receiver, Sender]:
-    worker, receiver = Worker(0, 2, {}), Receiver()
-    sender = Sender(worker, receiver)  # type: ignore[arg-type]
-    sender.begin(on_the_way)
-    return worker, receiver, sender
-
-
 async def heard() -> None:
     """Let the sender's loop run what has been sent back to it."""
     for _ in range(3):
         await asyncio.sleep(0)
 
 
-@pytest.mark.parametrize("on_the_way", [1, 2, 7, 64])
-def test_no_more_than_that_is_on_the_way(on_the_way: int) -> None:
-    async def look() -> None:
-        worker, receiver, _ = await sending(on_the_way)
-        for _ in range(5 * on_the_way):
-            assert len(receiver.waiting) <= on_the_way
-            receiver.run(1)
-            await heard()
-        assert worker.operations + len(receiver.waiting) >= 5 * on_the_way
-        assert worker.errors == 0
-
-    asyncio.run(look())
-
-
 def test_callbacks_count_when_they_are_known_to_have_run_and_all_have_at_the_end() -> None:
+    """No more than that are on the way."""
+
+    async def sending(on_the_way: int) -> tuple[Worker, Receiver, Sender]:
+        worker, receiver = Worker(0, 2, {}), Receiver()
+        sender = Sender(worker, receiver)  # type: ignore[arg-type]
+        sender.begin(on_the_way)
+        return worker, receiver, sender
+
     async def look() -> None:
+        for on_the_way in (1, 2, 7, 64):
+            worker, receiver, _ = await sending(on_the_way)
+            for _ in range(5 * on_the_way):
+                assert len(receiver.waiting) <= on_the_way
+                receiver.run(1)
+                await heard()
+            assert worker.operations + len(receiver.waiting) >= 5 * on_the_way
         worker, receiver, sender = await sending(8)
         receiver.run(3)
         await heard()
@@ -183,33 +140,21 @@ def test_loops_find_each_other_and_leave_together() -> None:
     meeting = Meeting(3)
     found: dict[int, list[asyncio.AbstractEventLoop]] = {}
     gone: list[int] = []
-    told = threading.Event()
 
     async def come_and_go(index: int) -> None:
-        loops = await meeting.join(index)
-        assert loops[index] is asyncio.get_running_loop()
-        found[index] = loops
-        if index == 2:
-            told.wait()
-            assert gone == []
+        found[index] = await meeting.join(index)
+        assert found[index][index] is asyncio.get_running_loop()
+        while index == 2 and len(meeting._left._waiting) < 2:  # noqa: ASYNC110 - of other loops
+            await asyncio.sleep(0)
+        assert gone == []
         await meeting.leave()
         gone.append(index)
 
-    threads = [threading.Thread(target=lambda k=k: asyncio.run(come_and_go(k))) for k in range(3)]
-    for thread in threads:
-        thread.start()
-    while len(waiting(meeting._left)) < 2:  # both others want to leave
-        pass
-    told.set()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(3) as threads:
+        [*threads.map(lambda index: asyncio.run(come_and_go(index)), range(3))]
     assert sorted(gone) == [0, 1, 2]
     assert found[0] == found[1] == found[2]
     assert len(set(map(id, found[0]))) == 3
-
-
-def waiting(barrier: Barrier) -> list[object]:
-    return list(barrier._waiting)
 
 
 PERIOD_S = 0.010
@@ -269,22 +214,14 @@ def test_lateness_counts_from_when_a_timer_was_due(
     assert figures["timer_late_mean_s"] == pytest.approx(mean_s)
     assert figures["timer_late_max_s"] == pytest.approx(max_s)
     assert clock.callback is None
-
-
-def test_the_schedule_does_not_drift_and_one_without_its_turn_counts(clock: Clock) -> None:
+    began_s = clock.now_s
     Timekeeper(PERIOD_S)
     for _ in range(100):
         clock.fire(0.004)
-    assert clock.due_s == pytest.approx(100.0 + 101 * PERIOD_S)
+    assert clock.due_s == pytest.approx(began_s + 101 * PERIOD_S)  # it does not drift
     kept = Timekeeper(PERIOD_S)
     clock.now_s += 0.510
-    assert kept.stop()["timer_late_max_s"] == pytest.approx(0.5)
-
-
-def test_every_choice_has_a_rung() -> None:
-    assert set(RUNGS) == set(get_args(Rung))
-    assert set(OF_ONE_LOOP) == set(get_args(OfOneLoop))
-    assert Shared().sharing == "attribute-write"
+    assert kept.stop()["timer_late_max_s"] == pytest.approx(0.5)  # it had no turn, and counts
 
 
 @pytest.mark.parametrize("sharing", RUNGS)
@@ -324,12 +261,6 @@ def test_rung_does_something_for_every_turn(sharing: str, monkeypatch: pytest.Mo
     assert touched == expected[sharing]
 
 
-@pytest.mark.parametrize("sharing", RUNGS)
-def test_rung_runs_in_two_threads(sharing: str) -> None:
-    with ThreadPoolExecutor(2) as both:
-        assert [*both.map(RUNGS[sharing], [1_000] * 2)] == [None, None]
-
-
 @pytest.mark.slow
 @pytest.mark.one_build
 def test_what_is_of_one_loop_is_refused_in_the_plan_with_the_reason() -> None:
@@ -342,25 +273,7 @@ def test_what_is_of_one_loop_is_refused_in_the_plan_with_the_reason() -> None:
     for sharing, (name, instead) in OF_ONE_LOOP.items():
         assert reasons[sharing].startswith(f"an {name} is for the tasks of one loop")
         assert reasons[sharing].endswith(f"Use {instead}")
+    assert set(RUNGS) == set(get_args(Rung))
+    assert set(OF_ONE_LOOP) == set(get_args(OfOneLoop))
     asked = {"workload": "shared", "workers": 2, "parameters": {"sharing": "asyncio-lock"}}
     assert finish(asked).failure.error == f"RefusedError: {reasons['asyncio-lock']}"
-
-
-def test_the_reason_is_true() -> None:
-    """A second loop that must wait for an asyncio primitive of the first gets a RuntimeError."""
-    lock, event = asyncio.Lock(), asyncio.Event()
-    queue: asyncio.Queue[None] = asyncio.Queue()
-
-    async def wait_in_vain() -> None:
-        await lock.acquire()
-        for waiting in (lock.acquire(), event.wait(), queue.get()):
-            with pytest.raises(TimeoutError):
-                await asyncio.wait_for(waiting, 0.001)
-
-    async def wait_on_another_loop() -> None:
-        for waiting in (lock.acquire(), event.wait(), queue.get()):
-            with pytest.raises(RuntimeError, match="bound to a different event loop"):
-                await waiting
-
-    asyncio.run(wait_in_vain())
-    asyncio.run(wait_on_another_loop())

@@ -5,12 +5,13 @@ import contextlib
 import os
 import ssl
 from collections.abc import AsyncIterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.children import FREE_THREADED, PATIENCE_S, ROOT, Own, each_case, finish, measured
+from tests.support.children import FREE_THREADED, PATIENCE_S, ROOT, Own, each_case, finish
 from workers import Worker
 from workers.cell import SHARING
 from workers.host.models import MODELS
@@ -19,16 +20,6 @@ from workers.workloads.echo import Echo, Ends
 from workers.workloads.parts import tls
 
 pytestmark = pytest.mark.slow
-
-APIS = pytest.mark.parametrize("api", ["protocol", "buffered", "streams"])
-
-
-PAYLOAD = (bytes(range(256)) * 4)[:1024]
-
-
-# Ticks that are late are taken one a turn of the loop: in so many, there are round trips to count,
-# even if a machine stands still for the whole window.
-TURNS = 100
 
 
 @contextlib.asynccontextmanager
@@ -50,41 +41,34 @@ def ends_of(echo: Echo) -> Ends:
     return echo._ends
 
 
-async def exchange(address: tuple[str, int], sent: bytes) -> bytes:
-    """What an end without TLS gets back for some bytes."""
-    reader, writer = await asyncio.open_connection(*address)
-    try:
-        writer.write(sent)
-        with contextlib.suppress(ConnectionResetError):
-            return await reader.read(65_536)
-        return b""
-    finally:
-        writer.close()
-        with contextlib.suppress(ConnectionError):
-            await writer.wait_closed()
+PAYLOAD = (bytes(range(256)) * 4)[:1024]
 
 
 @pytest.mark.one_build
-@APIS
+@pytest.mark.parametrize("api", ["protocol", "buffered", "streams"])
 @pytest.mark.parametrize("way", ["off", "per-worker"])
 def test_who_does_not_speak_tls_gets_an_echo_only_where_it_is_off(api: str, way: str) -> None:
     async def talk() -> bytes:
-        async with at_work(api=api, tls=way) as (echo, _):
-            return await exchange(ends_of(echo).address, PAYLOAD)
-
-    async def main() -> bytes:
         asyncio.get_running_loop().set_exception_handler(lambda *_: None)  # a handshake that failed
-        return await talk()
+        async with at_work(api=api, tls=way) as (echo, _):
+            reader, writer = await asyncio.open_connection(*ends_of(echo).address)
+            writer.write(PAYLOAD)
+            answer = b""
+            with contextlib.suppress(ConnectionError):
+                answer = await reader.read(65_536)
+            writer.close()
+            with contextlib.suppress(ConnectionError):
+                await writer.wait_closed()
+            return answer
 
-    answer = asyncio.run(main())
-    assert (answer == PAYLOAD) == (way == "off")
-    assert PAYLOAD[:16] in answer if way == "off" else PAYLOAD[:16] not in answer
+    answer = asyncio.run(talk())
+    assert (answer == PAYLOAD) == (PAYLOAD[:16] in answer) == (way == "off")
 
 
 @pytest.mark.one_build
 def test_nothing_older_is_spoken_and_no_other_certificate_trusted() -> None:
     contexts, others = tls.new_contexts(), ssl.create_default_context()
-    old = ssl.create_default_context(cadata=tls.certificate()[0])
+    old, trusting = (ssl.create_default_context(cadata=tls.certificate()[0]) for _ in range(2))
     old.maximum_version = ssl.TLSVersion.TLSv1_2
     assert contexts.client.verify_mode is ssl.CERT_REQUIRED
     assert contexts.client.check_hostname
@@ -92,15 +76,13 @@ def test_nothing_older_is_spoken_and_no_other_certificate_trusted() -> None:
     async def refused(client: ssl.SSLContext, name: str) -> str:
         async with at_work(tls="per-worker") as (echo, _):
             asyncio.get_running_loop().set_exception_handler(lambda *_: None)
+            address = ends_of(echo).address
             with pytest.raises((ssl.SSLError, ConnectionResetError)) as error:
-                await asyncio.open_connection(
-                    *ends_of(echo).address, ssl=client, server_hostname=name
-                )
+                await asyncio.open_connection(*address, ssl=client, server_hostname=name)
             return str(error.value)
 
     asyncio.run(refused(old, "127.0.0.1"))
     assert "certificate verify failed" in asyncio.run(refused(others, "127.0.0.1"))
-    trusting = ssl.create_default_context(cadata=tls.certificate()[0])
     assert "IP address mismatch" in asyncio.run(refused(trusting, "127.0.0.2"))
 
 
@@ -119,24 +101,24 @@ def test_contexts_are_each_workers_own_or_one_for_all() -> None:
     assert one.server not in {each.server for each in own}
 
 
-# Each API with each loop, each way with each model, and what interacts: a sub-interpreter's loop.
 @each_case(
     ("way", "api", "loop", "model"),
     [
         ("shared", "protocol", "asyncio", "threads"),
-        ("shared", "buffered", "uvloop", "threads"),
-        ("per-worker", "streams", "asyncio", "interpreters"),
-        ("per-worker", "buffered", "asyncio", "threads"),
+        ("per-worker", "buffered", "uvloop", "threads"),
         ("per-worker", "streams", "uvloop", "threads"),
+        ("per-worker", "streams", "asyncio", "interpreters"),
         ("per-worker", "protocol", "uvloop", "processes"),
     ],
 )
 def test_it_runs_everywhere_and_leaves_nothing_behind(
     way: str, api: str, loop: str, model: str
 ) -> None:
-    cell = {"workload": "echo", "loop": loop, "model": model, "workers": 2, "ticks": TURNS}
-    parameters = {"tls": way, "api": api, "connections": 2}
-    done = finish({**cell, "parameters": parameters}, PYTHONWARNINGS="error")
+    """Payloads of many records come back whole."""
+    parameters = {"tls": way, "api": api, "connections": 2, "payload_bytes": 300_001}
+    # Ticks that are late are taken one a turn of the loop: in so many, there is something to count.
+    cell = {"loop": loop, "model": model, "workers": 2, "ticks": 100, "parameters": parameters}
+    done = finish({"workload": "echo", **cell}, PYTHONWARNINGS="error")
     assert (done.code, done.stderr) == (0, "")
     record = done.record
     assert record.facts["tls"].startswith("TLSv1.3 TLS_")
@@ -144,15 +126,7 @@ def test_it_runs_everywhere_and_leaves_nothing_behind(
         assert worker.ticks.operations[-1] > worker.ticks.operations[0]
         assert (worker.errors, worker.pending_tasks) == (0, 0)
         process = worker.process or record.process
-        assert process.gil.seen.count(not FREE_THREADED) == len(process.gil.seen)
-
-
-@pytest.mark.one_build
-def test_payloads_of_many_records_come_back_whole() -> None:
-    parameters = {"tls": "per-worker", "payload_bytes": 300_001, "connections": 2}
-    cell = {"workload": "echo", "parameters": parameters, "ticks": TURNS}
-    (worker,) = measured(cell).workers
-    assert worker.ticks.operations[-1] > 0
+        assert process.gil.seen == (not FREE_THREADED,) * 4
 
 
 @pytest.mark.one_build
@@ -173,42 +147,29 @@ def test_without_tls_nothing_of_it_is_imported_and_what_makes_a_certificate_neve
     assert not {"trustme", "cryptography"} & set(brought.split())
 
 
-def refused(**parameters: str) -> dict[tuple[str, str], str]:
-    """Why a plan refuses echo with these parameters, by model and loop."""
-    loops = ["asyncio", "uvloop", "rloop"]
-    with Isolation(["asyncio"]) as isolation:
-        found = refusals("workers.workloads.echo:Echo", Echo, loops, load_choices(Echo), isolation)
-    return {
-        (each["model"], each["loop"]): each["reason"]
-        for each in found
-        if each["parameters"] == parameters
-    }
-
-
 @pytest.mark.one_build
-def test_the_plan_knows_who_cannot_share_a_context_and_which_loop_has_no_tls() -> None:
-    unshared = "workers of this model share nothing; only threads do"
-    rloop = {(model, "rloop"): "rloop has no TLS" for model in MODELS}
-    assert refused(tls="per-worker") == rloop
-    assert refused(tls="shared") == rloop | {
-        (model, loop): unshared
-        for model in MODELS
-        if model not in SHARING
-        for loop in ("asyncio", "uvloop")
-    }
-
-
-@pytest.mark.one_build
-def test_the_plan_knows_where_no_certificate_can_be_made(
+def test_the_plan_knows_who_cannot_share_a_context_and_which_loop_has_no_tls(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """And where no certificate can be made."""
+
+    def refused(**parameters: str) -> dict[tuple[str, str], str]:
+        loops, path = ["asyncio", "uvloop", "rloop"], "workers.workloads.echo:Echo"
+        with Isolation(["asyncio"]) as isolation:
+            found = refusals(path, Echo, loops, load_choices(Echo), isolation)
+        asked = [each for each in found if each["parameters"] == parameters]
+        return {(each["model"], each["loop"]): each["reason"] for each in asked}
+
+    unshared = "workers of this model share nothing; only threads do"
+    others = product((model for model in MODELS if model not in SHARING), ("asyncio", "uvloop"))
+    rloop = {(model, "rloop"): "rloop has no TLS" for model in MODELS}
+    assert refused(tls="per-worker") == rloop
+    assert refused(tls="shared") == rloop | dict.fromkeys(others, unshared)
     (tmp_path / "trustme.py").write_text("raise ModuleNotFoundError('no trustme here')")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(str, (tmp_path, ROOT))))
     tls.certificate.cache_clear()
     why = "no certificate could be made: ModuleNotFoundError: no trustme here"
     found = refused(tls="per-worker")
-    assert (
-        found["threads", "asyncio"] == found["processes", "asyncio"] == f"CertificateError: {why}"
-    )
+    assert found["threads", "asyncio"] == f"CertificateError: {why}"
     assert found["interpreters", "asyncio"] == f"does not load in a sub-interpreter: {why}"
     assert refused() == {}

@@ -6,6 +6,7 @@ Real runs with PostgreSQL, pgbouncer and nginx are in `test_services_take_turns.
 
 import asyncio
 import json
+import signal
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -18,7 +19,6 @@ import pytest
 from scaling.run.services import Services
 from tests.support.children import FREE_THREADED, record_of
 from tests.support.serving import ANNOUNCED_S, beside_services, load_asked, load_of
-from workers import Worker
 from workers.cell import LOOPS, Cell
 from workers.outside.commands import SERVERS, command_line
 from workers.services import pgbouncer
@@ -27,19 +27,14 @@ from workers.services.postgres import INSTALLED
 from workers.services.values import letters
 from workers.worker.workload import build
 from workers.workloads.parts.applications import read_budgets, share_variables
-from workers.workloads.parts.first_request import FirstAnswer, first_answer
-from workers.workloads.parts.servers import BaseServer
+from workers.workloads.parts.first_request import FirstAnswer
 from workers.workloads.parts.stack import APPLICATIONS, NOT_HERE
 from workers.workloads.parts.stack.rows import AsyncRows, Database
 from workers.workloads.parts.where import service_variables
 from workers.workloads.web import Web, check
 
 STACKS = get_args(get_type_hints(Web)["stack"])
-
-
 ROWS = 1_000
-
-
 DATABASE = "postgresql://scaling@127.0.0.1:5432/scaling"
 
 
@@ -99,31 +94,31 @@ def test_a_pooler_that_loses_statements_gets_none() -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "keeps"), [("1.20.1", False), ("1.21.0", True), ("1.100.0", True)]
+    ("version", "keeps", "ends"),
+    [
+        ("1.20.1", False, signal.SIGTERM),
+        ("1.21.0", True, signal.SIGTERM),
+        ("1.100.0", True, signal.SIGQUIT),
+    ],
 )
-def test_a_pooler_is_said_to_lose_statements_before_its_version_1_21(
-    version: str, keeps: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_a_pooler_loses_statements_before_its_version_1_21_and_ends_at_once(
+    version: str, keeps: bool, ends: signal.Signals, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     said = SimpleNamespace(stdout=f"PgBouncer {version}\nlibevent 2.1.12-stable\n")
     monkeypatch.setattr("subprocess.run", lambda *_, **__: said)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setenv(INSTALLED, DATABASE)
-    urls: list[str] = []
     configured: list[str] = []
-
-    def configure(program: Program) -> None:
-        *_, file = program.command(6432)
-        configured.append(Path(file).read_text())
 
     @asynccontextmanager
     async def serving(program: Program, folder: Folder) -> AsyncIterator[SimpleNamespace]:
-        configure(program)
+        configured.append(await asyncio.to_thread(Path(program.command(6432)[-1]).read_text))
         yield SimpleNamespace(port=6432)
 
     def run(_: object, *, until_eof: bool, running: Running) -> int:
         async def announce() -> None:
             async with running() as announced:
-                urls.extend(announced.urls)
+                configured.extend(announced.urls)
 
         asyncio.run(announce())
         return 0
@@ -131,32 +126,9 @@ def test_a_pooler_is_said_to_lose_statements_before_its_version_1_21(
     monkeypatch.setattr(pgbouncer, "serving", serving)
     monkeypatch.setattr(pgbouncer, "run", run)
     assert pgbouncer.main([]) == 0
-    assert [pgbouncer.STATEMENTS in each for each in configured] == [keeps]
-    assert [each.endswith(pgbouncer.FORGETS) for each in urls] == [not keeps]
-
-
-class InChunks(asyncio.Protocol):
-    """Answers in chunks that come one after the other."""
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.Transport, transport)
-
-    def data_received(self, data: bytes) -> None:
-        head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-        for delay_s, part in enumerate((head, b"3;x=1\r\nabc\r\n", b"2\r\nde\r\n0\r\n\r\n")):
-            loop = asyncio.get_running_loop()
-            loop.call_later(0.001 * delay_s, self._transport.write, part)
-
-
-def test_an_answer_in_chunks_is_read_whole() -> None:
-    class Server(BaseServer):
-        def protocol(self) -> asyncio.Protocol:
-            return InChunks()
-
-    async def ask() -> FirstAnswer:
-        return await first_answer(Server(Worker(0, 1, {})), "http", {"path": "/"})
-
-    assert asyncio.run(ask()).body == b"abcde"
+    text, url = configured
+    assert (pgbouncer.STATEMENTS in text, url.endswith(pgbouncer.FORGETS)) == (keeps, not keeps)
+    assert pgbouncer.ends_by(version) == ends
 
 
 class LocalPool:

@@ -13,7 +13,7 @@ from scaling.base.errors import UsageError
 from scaling.machine.topology import Topology, cpu_order, pinning
 from scaling.study.file import study_from
 from scaling.study.plan.cells import Plan, make_plan
-from tests.support.children import Own, finish, measured
+from tests.support.children import Own, finish
 from tests.support.descriptions import description
 from tests.support.machines import TWO_NODES
 from tests.support.plans import flagged
@@ -23,13 +23,6 @@ from workers.host.models import MODELS, refusal
 pytestmark = pytest.mark.one_build
 
 CPUS = sorted(os.sched_getaffinity(0))
-
-
-def test_cores_come_first_node_by_node_then_their_siblings() -> None:
-    assert pinning((0, 2, 1), 5) == ((0,), (2,), (1,), (0,), (2,))  # it begins again
-    assert cpu_order(replace(TWO_NODES, affinity=(3, 4, 5, 7))) == (4, 5, 3, 7)
-    assert cpu_order(Topology(logical_cpus=3, affinity=(0, 1, 2))) == (0, 1, 2)  # unknown cores
-    assert cpu_order(TWO_NODES) == (0, 2, 1, 3, 4, 6, 5, 7)
 
 
 @given(st.integers(1, 40), st.sets(st.integers(0, 7), min_size=1))
@@ -52,51 +45,41 @@ def planned(*, pin: bool, affinity: tuple[int, ...] | None = (0, 1)) -> Plan:
     return make_plan(study, {"3.14t": description()}, where)
 
 
-def test_a_plan_pins_only_if_asked_to() -> None:
+def test_a_plan_pins_only_if_asked_to_and_the_child_receives_its_cpus() -> None:
     loose, pinned = planned(pin=False), planned(pin=True)
     for workers in (1, 3):
         assert pinned.placement(workers).pinning == ((0,), (1,), (0,))[:workers]
         assert loose.placement(workers).pinning is None
-    assert loose.study.document["pin"] is False
-    assert pinned.study.document["pin"] is True
-
-
-def test_the_child_receives_its_cpus() -> None:
-    plan = planned(pin=True)
-    sent = [json.dumps(plan.document(cell, ticks=10)) for cell in plan.cells]
+    assert (loose.study.document["pin"], pinned.study.document["pin"]) == (False, True)
+    sent = [json.dumps(pinned.document(cell, ticks=10)) for cell in pinned.cells]
     received = [read_cell(json.loads(line)).pinning for line in sent]
-    assert received == [[[0], [1], [0]][: cell.workers] for cell in plan.cells]
-
-
-def test_where_nothing_can_be_pinned_the_plan_says_so() -> None:
+    assert received == [[[0], [1], [0]][: cell.workers] for cell in pinned.cells]
     with pytest.raises(UsageError, match="does not let a program choose its CPUs"):
         planned(pin=True, affinity=None)
     assert planned(pin=False, affinity=None).cells
 
 
+MOVES = f"""
+    from workers.workloads.compute import Compute
+    class Theirs(Compute):
+        async def setup(self, worker: Worker) -> None:
+            worker.fail(f"{{sorted(os.sched_getaffinity(os.getpid()))}}")
+            if worker.index == 1:
+                os.sched_setaffinity(0, {CPUS})
+    """
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("model", [model for model in MODELS if refusal(model) is None])
-def test_real_workers_are_found_on_the_cpus_that_they_were_given(model: str) -> None:
+def test_real_workers_are_found_on_the_cpus_that_they_were_given(own: Own, model: str) -> None:
+    """One moves itself, and is found where it is. The host is not moved."""
     asked = [[CPUS[-1]], [CPUS[0]], CPUS[:2], [CPUS[0]]]
     named = f"{model}:2" if model in MIXED else model
-    cell = {"workload": "compute", "model": named, "workers": 4, "pinning": asked}
-    record = measured(cell)
-    assert [worker.cpus for worker in record.workers] == asked
+    workers = own.measured(MOVES, model=named, workers=4, pinning=asked).workers
+    assert [worker.cpus for worker in workers] == [asked[0], CPUS, *asked[2:]]
     if model == "threads":
-        loose = measured({"workload": "compute", "workers": 1})
-        assert [worker.cpus for worker in loose.workers] == [None]
-
-
-@pytest.mark.slow
-def test_a_workload_that_moves_its_worker_is_found_out(own: Own) -> None:
-    moves = f"""
-        from workers.workloads.compute import Compute
-        class Theirs(Compute):
-            async def setup(self, worker: Worker) -> None:
-                os.sched_setaffinity(0, {CPUS})
-        """
-    (worker,) = own.measured(moves, pinning=[CPUS[:1]]).workers
-    assert worker.cpus == CPUS
+        assert {worker.error_samples[0] for worker in workers} == {str(CPUS)}
+        assert [worker.cpus for worker in own.measured(MOVES, workers=1).workers] == [None]
 
 
 @pytest.mark.slow
@@ -108,53 +91,24 @@ def test_a_cpu_that_is_not_there_fails_the_run_and_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong",
-    [
-        [],
-        [[0]],
-        [[0], []],
-        [[0], [1], [0]],
-        [[0], 1],
-        [[0], ["1"]],
-        [[0], [-1]],
-        [[0], [True]],
-        "0",
-    ],
-    ids=str,
+    "wrong", [[], [[0]], [[0], []], [[0], 1], [[0], ["1"]], [[0], [-1]], [[0], [True]]], ids=str
 )
-def test_a_pinning_that_makes_no_sense_is_refused(wrong: Any) -> None:
+def test_a_pinning_that_makes_no_sense_is_refused(
+    wrong: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cell = {"workload": "compute", "workers": 2}
     with pytest.raises(CellError, match=r"^pinning: expected"):
-        read_cell({"workload": "compute", "workers": 2, "pinning": wrong})
-
-
-def test_a_child_that_cannot_pin_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+        read_cell({**cell, "pinning": wrong})
     monkeypatch.delattr(os, "sched_setaffinity")
     with pytest.raises(CellError, match="cannot pin threads to CPUs"):
-        read_cell({"workload": "compute", "pinning": [[0]]})
-
-
-# On a machine with one CPU the two share it, which is reported in the same way.
-PINNING = [[CPUS[0]], [CPUS[-1]]]
-
-
-REPORTS = """
-    from workers.workloads.compute import Compute
-    class Theirs(Compute):
-        async def setup(self, worker: Worker) -> None:
-            worker.fail(f"{sorted(os.sched_getaffinity(os.getpid()))}")
-    """
-
-
-@pytest.mark.slow
-def test_host_is_not_moved(own: Own) -> None:
-    for worker in own.measured(REPORTS, workers=2, pinning=PINNING).workers:
-        assert worker.error_samples == [str(CPUS)]  # of the main thread, where the host is
+        read_cell({**cell, "pinning": [[0], [0]]})
 
 
 COUNTS_CONNECTIONS = """
     from workers.workloads.echo import Echo
     class Theirs(Echo):
         async def setup(self, worker: Worker) -> None:
+            self.connections += worker.index
             await super().setup(worker)
             worker.fail(f"{len(self._ends.clients)} connections")
     """
@@ -172,35 +126,13 @@ def test_even_shares(total: int | None, workers: int, shares: list[int | None]) 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("model", "total", "shares"), [("threads", 5, [3, 2]), ("processes", None, [8, 8])]
+    ("model", "total", "found"), [("threads", 5, [3, 3]), ("processes", None, [8, 9])]
 )
-def test_each_worker_has_its_share(
-    own: Own, model: str, total: int | None, shares: list[int]
+def test_each_worker_has_its_share_and_the_record_what_is_really_in_flight(
+    own: Own, model: str, total: int | None, found: list[int]
 ) -> None:
+    """The second one has a connection more than its share."""
     workers = own.measured(COUNTS_CONNECTIONS, workers=2, model=model, in_flight=total).workers
-    assert [worker.in_flight for worker in workers] == shares
-    assert [worker.error_samples for worker in workers] == [
-        [f"{share} connections"] for share in shares
-    ]
-
-
-HAS_OTHERS = """
-    from workers.workloads.echo import Echo
-    class Theirs(Echo):
-        async def setup(self, worker: Worker) -> None:
-            self.connections += worker.index
-            await super().setup(worker)
-    """
-
-
-@pytest.mark.slow
-def test_the_record_has_what_is_in_flight_and_not_what_was_asked(own: Own) -> None:
-    workers = own.measured(HAS_OTHERS, workers=2, in_flight=6).workers
-    assert [worker.in_flight for worker in workers] == [3, 4]
-
-
-@pytest.mark.slow
-def test_workload_that_has_no_such_parameter_is_left_alone() -> None:
-    workers = measured({"workload": "compute", "workers": 2, "in_flight": 4}).workers
-    assert [worker.in_flight for worker in workers] == [None, None]
-    assert [worker.ticks.operations[-1] > 0 for worker in workers] == [True, True]
+    assert [worker.in_flight for worker in workers] == found
+    said = [worker.error_samples for worker in workers]
+    assert said == [[f"{each} connections"] for each in found]

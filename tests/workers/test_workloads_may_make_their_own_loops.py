@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Coroutine
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 
@@ -86,21 +86,6 @@ def test_work_that_raises_fails_the_run(own: Own) -> None:
     assert (failure.phase, failure.worker, failure.error) == ("work", 1, "LookupError: no luck")
 
 
-@pytest.mark.slow
-def test_one_that_would_have_to_be_stopped_is_no_workload() -> None:
-    with pytest.raises(TypeError, match=r"^Endless: a workload that makes loops is finite$"):
-        type("Endless", (Workload,), {"makes_loops": True})
-
-
-@pytest.mark.slow
-def test_trio_makes_no_loop_of_asyncios_kind() -> None:
-    with pytest.raises(UnknownLoopError, match=r"^trio runs on trio, which has no asyncio loop"):
-        _ = Worker(0, 1, {}, "trio").loop_factory
-
-
-type Way = Literal["run", "runner"]
-
-
 class Factory:
     """Makes loops and keeps them."""
 
@@ -112,7 +97,7 @@ class Factory:
         return self.made[-1]
 
 
-def worked(monkeypatch: pytest.MonkeyPatch, way: Way, factory: Factory, runs: int = 4) -> Worker:
+def worked(monkeypatch: pytest.MonkeyPatch, way: Any, factory: Factory, runs: int = 4) -> Worker:
     monkeypatch.setattr(Worker, "loop_factory", factory)
     worker = Worker(0, 1, {})
     Lifecycle(way=way, runs=runs, pause_s=0).work(worker)
@@ -121,7 +106,7 @@ def worked(monkeypatch: pytest.MonkeyPatch, way: Way, factory: Factory, runs: in
 
 @pytest.mark.parametrize(("way", "loops"), [("run", 4), ("runner", 1)])
 def test_loops_are_made_by_the_cells_factory_and_closed(
-    way: Way, loops: int, monkeypatch: pytest.MonkeyPatch
+    way: Any, loops: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     factory = Factory()
     worker = worked(monkeypatch, way, factory)
@@ -131,33 +116,32 @@ def test_loops_are_made_by_the_cells_factory_and_closed(
     assert all(loop.is_closed() for loop in factory.made)
 
 
-def test_a_loop_that_is_used_again_is_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    loop = asyncio.new_event_loop()
+def test_a_loop_that_is_used_again_or_changes_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    other, own = asyncio.new_event_loop(), asyncio.Runner.get_loop
 
     def run(main: Coroutine[Any, Any, Any], *, loop_factory: object) -> Any:
-        return loop.run_until_complete(main)
-
-    monkeypatch.setattr(asyncio, "run", run)
-    worker = worked(monkeypatch, "run", Factory())
-    loop.close()
-    assert worker.operations == 0
-    assert worker.errors == 4
-    assert worker.error_samples[0] == "asyncio.run did not create a new loop and close it"
-
-
-def test_a_runner_that_changes_its_loop_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    own = asyncio.Runner.get_loop
+        return other.run_until_complete(main)
 
     def another(runner: asyncio.Runner) -> asyncio.AbstractEventLoop:
         own(runner)
         return other
 
-    other = asyncio.new_event_loop()
+    monkeypatch.setattr(asyncio, "run", run)
+    again = worked(monkeypatch, "run", Factory())
     monkeypatch.setattr(asyncio.Runner, "get_loop", another)
-    worker = worked(monkeypatch, "runner", Factory())
+    changes = worked(monkeypatch, "runner", Factory())
     other.close()
-    assert worker.operations == 0
-    assert worker.error_samples[0] == "asyncio.Runner changed its loop"
+    assert (again.operations, again.errors, changes.operations) == (0, 4, 0)
+    assert again.error_samples[0] == "asyncio.run did not create a new loop and close it"
+    assert changes.error_samples[0] == "asyncio.Runner changed its loop"
+
+
+def test_what_cannot_make_loops_of_asyncios_kind_says_so() -> None:
+    """A workload that would have to be stopped, and a loop of another library."""
+    with pytest.raises(TypeError, match=r"^Endless: a workload that makes loops is finite$"):
+        type("Endless", (Workload,), {"makes_loops": True})
+    with pytest.raises(UnknownLoopError, match=r"^trio runs on trio, which has no asyncio loop"):
+        _ = Worker(0, 1, {}, "trio").loop_factory
 
 
 @pytest.mark.slow

@@ -36,8 +36,8 @@ class Private(Workload):
         turns(TURNS)
 
     def operate_alone(self) -> None:
-        """One operation at N = 1."""
-        self.operate()
+        """One operation at N = 1, where nothing is planted."""
+        turns(TURNS)
 
 
 @dataclass
@@ -52,14 +52,7 @@ class Needs(Private):
         """One operation."""
         turns(round(TURNS * self.factor))
 
-
-@dataclass
-class _OnlyOfSeveral(Private):
-    """At N = 1 nothing is planted."""
-
-    def operate_alone(self) -> None:
-        """Nothing but the work."""
-        turns(TURNS)
+    operate_alone = operate
 
 
 LOCK = threading.Lock()
@@ -83,6 +76,8 @@ class Lock(Private):
         with LOCK:
             turns(round(TURNS * HELD))
 
+    operate_alone = operate
+
 
 class Common:
     """What all workers write to."""
@@ -103,9 +98,11 @@ class Attribute(Private):
         for k in range(TURNS // 10):
             common.value = k
 
+    operate_alone = operate
+
 
 @dataclass
-class Collect(_OnlyOfSeveral):
+class Collect(Private):
     """Each worker runs a full collection after each operation, with some objects alive."""
 
     async def setup(self, worker: Worker) -> None:
@@ -119,7 +116,7 @@ class Collect(_OnlyOfSeveral):
 
 
 @dataclass
-class Sleep(_OnlyOfSeveral):
+class Sleep(Private):
     """A callback sleeps for half a millisecond, and with it the loop."""
 
     def operate(self) -> None:

@@ -3,7 +3,6 @@
 import hashlib
 import hmac
 import secrets
-import sqlite3
 from collections import Counter
 from functools import lru_cache
 from pathlib import Path
@@ -12,12 +11,8 @@ from .kept_outside import FOLDER
 from .replies import Asked, Reply, applications
 
 items: dict[str, int] = {}
-sessions: dict[str, str] = {}
 counts: Counter[str] = Counter()
-LIMIT = 3  # requests
 KEY = secrets.token_bytes(16)  # each process that imports this has its own
-rows = sqlite3.connect(":memory:", check_same_thread=False)
-rows.execute("CREATE TABLE items (name TEXT PRIMARY KEY)")
 
 
 def dictionary(asked: Asked) -> Reply:
@@ -36,26 +31,10 @@ def raising(asked: Asked) -> Reply:
     return Reply(200, items[asked.name])
 
 
-def session(asked: Asked) -> Reply:
-    """A log-in that this process remembers."""
-    if asked.method == "POST":
-        sid = secrets.token_hex(8)
-        sessions[sid] = asked.name
-        return Reply(200, "welcome", f"sid={sid}; Path=/; Secure; HttpOnly")
-    user = sessions.get(asked.cookies.get("sid", ""))
-    return Reply(200, user) if user else Reply(401)
-
-
 def counter(asked: Asked) -> Reply:
     """How often this process was asked."""
     counts[asked.path] += 1
     return Reply(200, counts[asked.path])
-
-
-def limit(asked: Asked) -> Reply:
-    """So many requests, and no more."""
-    counts[asked.path] += 1
-    return Reply(429 if counts[asked.path] > LIMIT else 200)
 
 
 def signed(asked: Asked) -> Reply:
@@ -82,13 +61,4 @@ def cached(asked: Asked) -> Reply:
     return Reply(200, price(file))
 
 
-def in_memory(asked: Asked) -> Reply:
-    """Rows of a database in the memory of this process."""
-    if asked.method == "POST":
-        rows.execute("INSERT OR REPLACE INTO items VALUES (?)", [asked.name])
-        return Reply(201)
-    query = "SELECT name FROM items WHERE name = ?"
-    return Reply(200) if rows.execute(query, [asked.name]).fetchone() else Reply(404)
-
-
-asgi, wsgi = applications(dictionary, raising, session, counter, limit, signed, cached, in_memory)
+asgi, wsgi = applications(dictionary, raising, counter, signed, cached)
