@@ -6,7 +6,7 @@ Before it, interpreters and environments are made, and asked what they can run.
 import os
 import sys
 import sysconfig
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -64,7 +64,7 @@ from scaling.run.redaction import without_own_paths
 from scaling.run.services import Services
 from scaling.run.session import Execute, drive, is_complete
 from scaling.run.time_left import ExtraTime, quiet_on
-from scaling.study.definition import Options
+from scaling.study.definition import Options, Study
 from scaling.study.file import StudyFile, study_from
 from scaling.study.load import CALIBRATION_WINDOW_S
 from scaling.study.plan.budget import fitted
@@ -216,18 +216,6 @@ class Prepared:
     def first_line(self) -> StudyLine:
         """That of its journal, if it begins now: the study, the machine and the builds."""
         plan, study = self.plan, self.plan.study
-        records = {
-            name: ArmRecord(
-                build=prepared.arm.build.name,
-                settings=list(prepared.arm.settings),
-                origin=prepared.origin,
-                runtime=prepared.runtime,
-                description=_described(prepared) if prepared.is_python else None,
-                expected=prepared.arm.expected,
-            )
-            for name, prepared in self.arms.items()
-            if prepared.is_there
-        }
         line = StudyLine(
             schema=SCHEMA,
             name=study.name,
@@ -238,7 +226,7 @@ class Prepared:
             runs_per_block=len(plan.slots),
             headline_runs=plan.headline_runs,
             order=plan.order,
-            arms=records,
+            arms={name: _record_of(arm) for name, arm in self.arms.items() if arm.is_there},
             workloads={
                 name: msgspec.convert(facts, WorkloadNote, from_attributes=True)
                 for name, facts in plan.workloads.items()
@@ -256,14 +244,40 @@ class Prepared:
         return msgspec.structs.replace(line, fingerprint=identity_of(line).fingerprint)
 
 
-def _described(arm: PreparedArm) -> Environment:
-    return Environment(python=arm.description.python, packages=arm.description.packages)
+def _record_of(prepared: PreparedArm) -> ArmRecord:
+    arm, facts = prepared.arm, prepared.description
+    described = Environment(python=facts.python, packages=facts.packages)
+    return ArmRecord(
+        build=arm.build.name,
+        settings=list(arm.settings),
+        origin=prepared.origin,
+        runtime=prepared.runtime,
+        description=described if prepared.is_python else None,
+        expected=arm.expected,
+    )
 
 
 def running_build() -> str:
     """The build that this very process runs on: what a study is about if nothing names an arm."""
     suffix = "t" if sysconfig.get_config_var("Py_GIL_DISABLED") else ""
     return f"{sys.version_info.major}.{sys.version_info.minor}{suffix}"
+
+
+def _planner(arms: Mapping[str, PreparedArm], topology: Topology) -> Callable[[Study], Plan]:
+    """What makes plans that these arms, and this machine as it is now, can run."""
+    limit_bytes, memory = memory_limit_bytes(), psutil.virtual_memory()
+    return partial(
+        make_plan,
+        descriptions={name: arm.description for name, arm in arms.items()},
+        topology=topology,
+        limits=Limits(
+            open_files=open_files_limit(),
+            ports=local_ports(),
+            memory_bytes=min(memory.total, limit_bytes),
+        ),
+        free_bytes=MOST_MEMORY * min(memory.available, limit_bytes),
+        alone=CANNOT_STOP,
+    )
 
 
 @contextmanager
@@ -284,19 +298,7 @@ def prepared(
         wanted = replace(wanted, group=group_for(study))
         arms = prepare_arms(study.arms, wanted, str(path), own, say)
         topology = read_topology()
-        limit_bytes = memory_limit_bytes()
-        make = partial(
-            make_plan,
-            descriptions={name: arm.description for name, arm in arms.items()},
-            topology=topology,
-            limits=Limits(
-                open_files=open_files_limit(),
-                ports=local_ports(),
-                memory_bytes=min(psutil.virtual_memory().total, limit_bytes),
-            ),
-            free_bytes=MOST_MEMORY * min(psutil.virtual_memory().available, limit_bytes),
-            alone=CANNOT_STOP,
-        )
+        make = _planner(arms, topology)
         plan = make(study) if study.time_s is None else fitted(study, study.time_s, topology, make)
         plan.require_cells()
         yield Prepared(
