@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from scaling.analysis.tables.study import Study
 from scaling.base.console import new_console
 from scaling.report.compare import compare, finish_several
 from scaling.report.view.across import MACHINES, conclusions
@@ -32,38 +31,20 @@ def study(machine: str, speeds: Mapping[str, float], **asked: Any) -> FakeStudy:
     return FakeStudy(**{**usual, **asked}, head=head)
 
 
-def holds(**machines: Study) -> dict[str, dict[str, str]]:
-    """Of throughput over processes the word on each machine, and whether it holds everywhere."""
-    found = conclusions(machines)
-    found = found[found["question"] == "over processes"]
-    return {
-        str(holds): dict(zip(part["study"], part["word"], strict=True))
-        for holds, part in found.groupby("holds")
-    }
-
-
 def test_a_word_holds_where_every_machine_says_the_same() -> None:
-    found = holds(**{name: study(name, SCALES).study for name in "abc"})
-    assert found == {"everywhere": dict.fromkeys("abc", "faster")}
-
-
-def test_it_does_not_where_one_says_another() -> None:
-    found = holds(a=study("a", SCALES).study, b=study("b", DOES_NOT).study)
-    assert found == {"not everywhere": {"a": "faster", "b": "slower"}}
-
-
-def test_it_is_undecided_where_one_has_too_few_blocks() -> None:
+    same, other = study("a", SCALES).study, study("b", DOES_NOT).study
     few = study("few", SCALES, blocks=2).study
-    assert list(holds(a=study("a", SCALES).study, b=few)) == ["undecided"]
-
-
-def test_machines_are_shown_with_their_words() -> None:
-    several = {"a": study("a", SCALES).study, "b": study("b", DOES_NOT).study}
-    (grid,) = MACHINES.grids(several["a"], conclusions(several))
-    rows = [[str(cell) for cell in row] for row in grid.rows]
-    over = [row for row in rows if row[-1] == "not everywhere"]
-    assert len(over) == 2
-    assert {"faster" in " ".join(row) for row in over} == {True, False}
+    for with_it, words, holds in (
+        (study("b", SCALES).study, {"faster"}, "everywhere"),
+        (other, {"faster", "slower"}, "not everywhere"),
+        (few, {"faster", ""}, "undecided"),
+    ):
+        found = conclusions({"a": same, "b": with_it})
+        found = found[found["question"] == "over processes"]
+        assert (set(found["word"]), set(found["holds"])) == (words, {holds})
+    (grid,) = MACHINES.grids(same, conclusions({"a": same, "b": other}))
+    rows = [" ".join(map(str, row)) for row in grid.rows if str(row[-1]) == "not everywhere"]
+    assert {"faster" in row for row in rows} == {True, False}
 
 
 def test_a_machine_without_a_run_does_not_cost_the_answer_of_the_others(

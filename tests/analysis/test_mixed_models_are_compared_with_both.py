@@ -14,7 +14,7 @@ from scaling.journal.record import RunLine, ThreadUse
 from scaling.run.progress import run_in_words
 from scaling.study.questions import CPU, MEMORY, OVER_PROCESSES, OVER_THREADS, THROUGHPUT
 from tests.support.runs import with_
-from tests.support.studies import FakeStudy, one
+from tests.support.studies import FakeStudy, one, where
 from tests.support.terms import IDEAL, Terms, plus
 
 
@@ -47,35 +47,26 @@ MIXED = planned(
 @pytest.mark.parametrize(
     ("question", "arm", "over", "times"),
     [
-        (OVER_PROCESSES, "3.14t", "processes", 3.0 / 2.5),
-        (OVER_THREADS, "3.14t", "threads", 3.0 / 2.0),
-        (OVER_PROCESSES, "3.14", "processes", None),  # threads under a GIL in each process
+        (OVER_PROCESSES, "3.14t", ("processes", 4), 3.0 / 2.5),
+        (OVER_THREADS, "3.14t", ("threads", 4), 3.0 / 2.0),
+        ("gain", "3.14t", ("threads", 1), 3.0 / 0.97),
+        (OVER_PROCESSES, "3.14", ("processes", 4), None),  # threads under a GIL in each process
     ],
 )
-def test_ratios_are_over_the_best_processes_and_over_threads(
-    question: str, arm: str, over: str, times: float | None
+def test_ratios_are_over_the_best_processes_over_threads_and_over_one_thread(
+    question: str, arm: str, over: tuple[str, int], times: float | None
 ) -> None:
-    asked = {"question": question, "arm": arm, "model": "mixed:2"}
-    found = one(MIXED.study.ratios, measure=THROUGHPUT, **asked)
-    assert (found["workers"], found["over_workers"], found["over_model"]) == (4, 4, over)
+    rows = where(MIXED.study.ratios, question=question, arm=arm, model="mixed:2")
+    found = one(rows, measure=THROUGHPUT)
+    assert (found["workers"], found["over_model"], found["over_workers"]) == (4, *over)
     if times:
-        assert found["ratio"] == pytest.approx(times, rel=0.02)
-        assert found["word"] == "faster"
-    measures = set(MIXED.study.ratios.query("question == @question")["measure"])
-    assert {THROUGHPUT, CPU, MEMORY} <= measures
-
-
-def test_what_more_workers_gain_is_over_one_thread() -> None:
-    asked = {"question": "gain", "arm": "3.14t", "model": "mixed:2"}
-    found = one(MIXED.study.ratios, measure=THROUGHPUT, **asked)
-    assert (found["workers"], found["over_workers"], found["over_model"]) == (4, 1, "threads")
-    assert found["ratio"] == pytest.approx(3.0 / 0.97, rel=0.03)
+        assert found["ratio"] == pytest.approx(times, rel=0.03)
+    if question != "gain":
+        assert {THROUGHPUT, CPU, MEMORY} <= set(rows["measure"])
 
 
 def test_runs_name_them_as_what_they_are() -> None:
-    cell = next(
-        each for each in MIXED.every_cell if each.model == "mixed-forked:2" and each.workers == 4
-    )
+    (cell,) = changed(0).every_cell
     assert run_in_words(cell).endswith(" · 4 threads in 2 forked processes")
     assert workers_in_words("mixed:4", 16) == "16 threads in 4 processes"
 
@@ -115,10 +106,9 @@ def changed(index: int, **fields: object) -> FakeStudy:
         (1, {"thread": None}, ""),  # of an older journal
         (
             3,
-            {"thread": (2, 0)},
+            {"thread": (1, 0)},
             "1, 1 is its place: the cell asks for 4 threads in 2 forked processes",
         ),
-        (3, {"thread": (1, 0)}, "worker 3 ran in process 1, thread 0, and 1, 1 is its place"),
         (2, {"process": None}, "worker 2 did not report its process, which the first of each has"),
         (2, {"process__gc_frozen": False}, "worker 2 was not forked after gc.freeze()"),
     ],
@@ -147,8 +137,6 @@ def test_a_process_for_two_threads_counts_its_cpu_time_once() -> None:
     ("given", "said"),
     [
         ("mixed:1", "mixed:1 has one thread in each process: ask for processes"),
-        ("mixed-forked:1", "mixed-forked:1 has one thread in each process: ask for forked"),
-        ("mixed:0", "expected mixed:K with K threads per process, 2 or more"),
         ("mixed:two", "got 'mixed:two'"),
         ("threads:2", "threads has no number of threads per process: leave out :2"),
         ("mixd:2", "unknown model 'mixd:2'"),

@@ -9,12 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scaling.base.errors import ScalingError
-from scaling.machine.topology import Topology
 from scaling.study.definition import OPTIONS
 from scaling.study.file import built_in_studies, built_in_text, read_study, study_from
 from scaling.study.plan.cells import make_plan
 from tests.support.descriptions import description
-from tests.support.plans import flagged
+from tests.support.plans import TWO_CORES, flagged
 from workers.services.load.requests_list import read_requests
 from workers.services.load.targets import BadInputError
 
@@ -44,18 +43,12 @@ ODD = [
 ]
 
 
-def plan(text: str) -> None:
-    """Plan a study of this file."""
-    file = read_study(text, "mine.toml")
-    study = study_from(flagged(study="mine"), running_build="3.14t", file=file)
-    arms = dict.fromkeys(study.arms, description())
-    make_plan(study, arms, Topology(logical_cpus=2, physical_cores=2))
-
-
 def refusal(text: str) -> str:
     """What is wrong with a study of this file; empty if it is planned."""
     try:
-        plan(text)
+        file = read_study(text, "mine.toml")
+        study = study_from(flagged(study="mine"), running_build="3.14t", file=file)
+        make_plan(study, dict.fromkeys(study.arms, description()), TWO_CORES)
     except ScalingError as error:
         return str(error)
     return ""

@@ -37,22 +37,19 @@ SCHEMA = study_schema()
 PUBLISHED = sorted((ROOT / "results" / "published").rglob("study.toml"))
 
 
-@pytest.mark.parametrize(
-    ("command", "options"),
-    [
-        ("plan", OPTIONS | OF_COMMAND_LINE),
-        ("run", OPTIONS | OF_COMMAND_LINE),
-        ("app", declared(AppAsked)),
-    ],
-)
-def test_every_option_has_its_flag_with_its_help(command: str, options: dict[str, Any]) -> None:
-    for each in filter(lambda each: each.flag, options.values()):
-        assert offered(command)[each.flag].parameter.help == each.help
-
-
-@pytest.mark.parametrize("command", ["plan", "run", "app", "remedies"])
-def test_what_measures_has_a_budget_of_time(command: str) -> None:
-    assert "--time" in offered(command)
+def test_every_option_has_its_flag_with_its_help_and_every_command_a_file() -> None:
+    of_study = OPTIONS | OF_COMMAND_LINE
+    for command, options in {"plan": of_study, "run": of_study, "app": declared(AppAsked)}.items():
+        for each in filter(lambda each: each.flag, options.values()):
+            assert offered(command)[each.flag].parameter.help == each.help
+    for command in ("plan", "run", "app", "remedies"):
+        assert "--time" in offered(command)
+    files = (ROOT / "scaling" / "cli" / "commands").glob("[a-z]*.py")
+    assert set(COMMANDS) == {each.stem for each in files}
+    assert all(app[name].help for name in COMMANDS)
+    shown = [app[name].assemble_argument_collection(parse_docstring=True) for name in COMMANDS]
+    flags_shown = [each for every in shown for each in every.filter_by(show=True)]
+    assert [each.name for each in flags_shown if not each.parameter.help] == []
 
 
 def test_every_option_is_a_field_of_the_study_and_a_key_of_its_file() -> None:
@@ -82,27 +79,9 @@ def test_a_field_is_all_that_an_option_needs() -> None:
         program(["--shift", "10"])
 
 
-def test_every_command_is_a_file_and_is_listed_in_order() -> None:
-    folder = ROOT / "scaling" / "cli" / "commands"
-    assert set(COMMANDS) == {each.stem for each in folder.glob("[a-z]*.py")}
-    assert COMMANDS[:3] == ("doctor", "interpreters", "ready")
-    assert COMMANDS[-2:] == ("gate", "publish")
-    assert all(app[name].help for name in COMMANDS)
-    shown = [app[name].assemble_argument_collection(parse_docstring=True) for name in COMMANDS]
-    assert [
-        each.name
-        for every in shown
-        for each in every.filter_by(show=True)
-        if not each.parameter.help
-    ] == []
-
-
-def test_version_and_schema_are_printed(command: Command) -> None:
+def test_built_in_studies_are_listed_printed_and_fit_the_schema(command: Command) -> None:
     assert command("--version").stdout == f"scaling {__version__}\n"
     assert json.loads(command("study", "--schema").stdout) == SCHEMA
-
-
-def test_built_in_studies_are_listed_printed_and_fit_the_schema(command: Command) -> None:
     listed = command("study").stdout.splitlines()
     for name in built_in_studies():
         text = built_in_text(name)
@@ -126,18 +105,16 @@ def asked_of(*arguments: str) -> Asked:
     return asked
 
 
-def test_options_that_are_not_given_are_absent() -> None:
-    assert asked_of() == Asked()
+def test_flags_arrive_under_the_keys_of_the_options(tmp_path: Path) -> None:
+    assert asked_of() == Asked()  # what is not given is absent
     assert Asked().options == Options()
-
-
-def test_flags_arrive_under_the_keys_of_the_options() -> None:
     asked = asked_of(
         *("--workload", "echo", "--workload", "stream,scrape", "--set", "echo.api=streams"),
         *("--seconds", "0.5", "--blocks", "9", "--blocks", "4", "--no-controls", "--aa-pairs"),
         *("--arm", "3.14", "--arm", "3.14t,3.14", "--time", "30min", "--margin", "3%"),
+        *("--path", str(tmp_path), "--with", "my-package", "--pgo"),
     )
-    options = asked.options
+    options, wanted = asked.options, asked.wanted
     assert options.workload == ("echo", "stream", "scrape")
     assert [str(each) for each in options.set] == ["echo.api=streams"]
     assert options.said == {
@@ -149,6 +126,10 @@ def test_flags_arrive_under_the_keys_of_the_options() -> None:
         "time_s": 1800.0,
         "margin": 0.03,
     }
+    assert wanted.paths == [str(tmp_path)]
+    assert (wanted.requirements, wanted.pgo) == (("my-package",), True)
+    with pytest.raises(UsageError, match="no such folder"):
+        _ = asked_of("--path", str(tmp_path / "nowhere")).wanted
 
 
 @given(st.data())
@@ -166,12 +147,3 @@ def test_numbers_that_are_refused_do_not_fit_the_schema_and_others_do(
         assert faults(value, kind.schema)
     else:
         assert faults(value, kind.schema) == []
-
-
-def test_what_has_to_be_prepared_is_kept_separate(tmp_path: Path) -> None:
-    wanted = asked_of("--path", str(tmp_path), "--with", "my-package", "--pgo").wanted
-    assert (wanted.paths, wanted.requirements, wanted.pgo) == (
-        [str(tmp_path)], ("my-package",), True
-    )  # fmt: skip
-    with pytest.raises(UsageError, match="no such folder"):
-        _ = asked_of("--path", str(tmp_path / "nowhere")).wanted

@@ -20,16 +20,7 @@ from tests.support.noise import (
     scatters,
 )
 
-BLOCKS = 40
 OF_THE_MACHINE = Noise(machine=20.0, process=1.0, inside=0.1)
-
-
-def pair_over_gain(noise: Noise, levels: Levels) -> float:
-    """The scatter of A/A pairs over that of gains, in the study `compare`."""
-    design = replace(AFTER, levels=levels)
-    found = [scatters(compare_slots(), BLOCKS, design, noise, seed) for seed in range(10)]
-    pairs, gains = np.sqrt(np.mean(np.square(found), axis=0))
-    return float(pairs / gains)
 
 
 def geometric_mean(values: list[float]) -> float:
@@ -37,8 +28,16 @@ def geometric_mean(values: list[float]) -> float:
 
 
 def test_a_machine_that_changes_inside_a_block_shows_in_pairs_as_in_gains() -> None:
-    assert pair_over_gain(OF_THE_MACHINE, LEVELS) == pytest.approx(1.0, abs=0.1)
-    assert pair_over_gain(OF_THE_MACHINE, BESIDE) < 0.85, "beside its cell a pair would hide it"
+    """The scatter of A/A pairs is that of gains, in the study `compare`."""
+
+    def pair_over_gain(levels: Levels) -> float:
+        design = replace(AFTER, levels=levels)
+        found = [scatters(compare_slots(), 40, design, OF_THE_MACHINE, seed) for seed in range(10)]
+        pairs, gains = np.sqrt(np.mean(np.square(found), axis=0))
+        return float(pairs / gains)
+
+    assert pair_over_gain(LEVELS) == pytest.approx(1.0, abs=0.1)
+    assert pair_over_gain(BESIDE) < 0.85, "beside its cell a pair would hide it"
 
 
 def test_half_widths_are_at_most_six_tenths_of_those_of_long_runs() -> None:

@@ -18,11 +18,9 @@ MADE = FakeStudy(workers=(1, 2), blocks=8)
 
 
 def slow(run: RunLine) -> RunLine:
-    """The run at N = 1 of one block does half of its work."""
-    return with_speed(run, 0.5) if (run.block, run.cell.workers) == (3, 1) else run
-
-
-SLOWED = replace(MADE, change=slow)
+    """The run at N = 1 of one block does half of its work; that of another is invalid besides."""
+    slowed = with_speed(run, 0.5) if run.cell.workers == 1 and run.block in (3, 5) else run
+    return throttled(slowed) if slowed is not run and run.block == 5 else slowed
 
 
 def test_the_rule_is_hyperfines() -> None:
@@ -31,30 +29,20 @@ def test_the_rule_is_hyperfines() -> None:
     assert pytest.approx(14.826) == THRESHOLD
     assert not outliers(np.array(drawn)).any()
     assert outliers(np.array([*drawn, 20.0, -500.0])).tolist() == [False] * 10 + [True] * 2
-    assert outliers(np.array([10.0] * 7 + [100.0] * 2)).tolist() == [False] * 7 + [True] * 2
+    # Within the margin of identical runs is none.
+    assert not outliers(np.array([100.0] * 7 + [101.9])).any()
+    assert outliers(np.array([100.0] * 7 + [102.1])).tolist() == [False] * 7 + [True]
 
 
-def test_an_outlier_is_labelled_and_stays_in_its_cells_figure() -> None:
-    (row,) = SLOWED.frame[SLOWED.frame["outlier"]].to_dict("records")
+def test_an_outlier_is_labelled_said_and_stays_in_its_cells_figure_unless_it_is_invalid() -> None:
+    slowed = replace(MADE, change=slow)
+    (row,) = slowed.frame[slowed.frame["outlier"]].to_dict("records")
     assert (row["block"], row["workers"], row["valid"]) == (3, 1, True)
-    assert SLOWED.study.cells["runs"].tolist() == [8, 8]
-
-
-def test_tables_say_so_in_a_line() -> None:
+    assert slowed.study.cells["runs"].tolist() == [7, 8]
     text = "1 run is an outlier of its cell"
-    assert text in note(SLOWED.study)
-    assert text in tables_markdown(SLOWED.study)
+    assert text in note(slowed.study)
+    assert text in tables_markdown(slowed.study)
     assert note(MADE.study) == ""
-
-
-def test_an_invalid_run_is_no_outlier() -> None:
-    def invalid(run: RunLine) -> RunLine:
-        slowed = slow(run)
-        return run if slowed is run else throttled(slowed)
-
-    frame = replace(MADE, change=invalid).frame
-    assert not frame["outlier"].any()
-    assert frame["valid"].sum() == len(frame) - 1
 
 
 def test_chance_alone_seldom_makes_one() -> None:
@@ -70,8 +58,3 @@ def test_any_values_are_taken(values: list[float]) -> None:
     assert found.shape == (len(values),)
     assert not found[~np.isfinite(values)].any() if values else True
     assert found.sum() <= len(values) / 2
-
-
-def test_what_is_within_the_margin_of_identical_runs_is_none() -> None:
-    assert not outliers(np.array([100.0] * 7 + [101.9])).any()
-    assert outliers(np.array([100.0] * 7 + [102.1])).tolist() == [False] * 7 + [True]

@@ -21,21 +21,11 @@ error: No solution found when resolving dependencies
          and orjson<=2.0.6 has no wheels with a matching Python ABI tag, we can conclude that
          orjson<2.0.7
          cannot be used.
-         And because orjson>=2.0.7 has no usable wheels and you require orjson, we can conclude \
-that your requirements are unsatisfiable.
-
-hint: Wheels are required for `orjson` because building from source is disabled for all packages
 """
-CARGO = """\
+BACKEND_FAILED = "  cause: The build backend returned an error\n\n         [stderr]\n"
+CARGO = f"""\
 error: Failed to build `orjson==3.13.0`
-  cause: The build backend returned an error
-  cause: Call to `maturin.build_wheel` failed (exit status: 1)
-
-         [stdout]
-         Running `maturin pep517 build-wheel`
-
-         [stderr]
-         🍹 Building a mixed python/rust project
+{BACKEND_FAILED}\
             Compiling orjson v3.13.0 (/src)
          error: failed to run custom build command for `orjson v3.13.0 (/src)`
 
@@ -43,61 +33,34 @@ error: Failed to build `orjson==3.13.0`
            process didn't exit successfully: `/src/build-script-build` (exit status: 1)
            --- stderr
 
-
            orjson v3.13.0 does not support free-threaded Python
-
 
          warning: build failed, waiting for other jobs to finish...
          💥 maturin failed
-         Error: command ['maturin', 'pep517'] returned non-zero exit status 1
 
 hint: Build failures usually indicate a problem with the package or the build environment
 """
-HEADER = """\
+HEADER = f"""\
 error: Failed to build `cext @ file:///home/me/cext`
-  cause: The build backend returned an error
-
-         [stdout]
-         gcc -c cext.c -o cext.o
-
-         [stderr]
+{BACKEND_FAILED}\
          cext.c: In function 'x':
          cext.c:2:20: warning: implicit declaration of function 'PyUnicode_READY2'
          cext.c:2:10: fatal error: nowhere.h: No such file or directory
          compilation terminated.
          error: Command '['gcc', '-c', 'cext.c']' returned non-zero exit status 1.
-
-hint: This error likely indicates that you need to install a library that provides `nowhere.h`
 """
-RAISES = """\
+RAISES = f"""\
 error: Failed to build `needs_gil==2.1`
-  cause: The build backend returned an error
-
-         [stderr]
+{BACKEND_FAILED}\
          Traceback (most recent call last):
            File "<string>", line 1, in <module>
          RuntimeError: needs_gil needs the GIL
-"""
-RUST = """\
-error: Failed to build `rusty==1.0`
-  cause: The build backend returned an error
-
-         [stderr]
-         error[E0432]: unresolved import `pyo3::ffi::PyList_GET_ITEM`
-         error: could not compile `rusty` (lib) due to 1 previous error
 """
 BACKEND = """\
 error: Failed to build `nob==1.0`
   cause: Failed to resolve requirements from `build-system.requires`
   cause: Because no-such-backend was not found in the package registry, we can \
 conclude that your requirements are unsatisfiable.
-"""
-WORDS = """\
-error: Failed to build `pgc==1.0`
-  cause: The build backend returned an error
-
-         [stderr]
-         pg_config is required to build
 """
 
 
@@ -107,9 +70,7 @@ error: Failed to build `pgc==1.0`
         (CARGO, "orjson 3.13.0", "orjson v3.13.0 does not support free-threaded Python"),
         (HEADER, "cext", "cext.c:2:10: fatal error: nowhere.h: No such file or directory"),
         (RAISES, "needs-gil 2.1", "RuntimeError: needs_gil needs the GIL"),
-        (RUST, "rusty 1.0", "error[E0432]: unresolved import `pyo3::ffi::PyList_GET_ITEM`"),
         (BACKEND, "nob 1.0", "Because no-such-backend was not found in the package registry"),
-        (WORDS, "pgc 1.0", "pg_config is required to build"),
     ],
 )  # fmt: skip
 def test_the_reason_is_the_line_that_says_most(printed: str, package: str, reason: str) -> None:
@@ -124,12 +85,6 @@ def test_a_reason_is_one_short_line() -> None:
     assert build_failure("error: No solution found") is None
 
 
-@pytest.fixture
-def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    monkeypatch.setenv("SCALING_CACHE", str(tmp_path))
-    return tmp_path
-
-
 def refused(name: str, no_wheel: str, then: str) -> tuple[str, list[str]]:
     said: list[str] = []
     pretended = Uv(
@@ -141,40 +96,35 @@ def refused(name: str, no_wheel: str, then: str) -> tuple[str, list[str]]:
     return str(error.value), said
 
 
-def test_the_log_is_named_and_has_all(cache: Path) -> None:
+def test_the_log_is_named_and_has_all(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SCALING_CACHE", str(tmp_path))
     message, said = refused("orjson", NO_WHEEL_OF_ORJSON, CARGO)
-    log = cache / "logs/build-orjson-3.13.0-3.14t.log"
+    log = tmp_path / "logs/build-orjson-3.13.0-3.14t.log"
     first, second = message.splitlines()
     assert first == (
         "orjson 3.13.0 has no wheel for 3.14t, and its source does not build: "
         "orjson v3.13.0 does not support free-threaded Python"
     )
-    assert second == (
-        f"Leave it out, or ask for a version that has a wheel. All that the build printed: {log}"
-    )
+    assert second.endswith(f"that has a wheel. All that the build printed: {log}")
     assert log.read_text() == CARGO
     assert said == ["  orjson has no wheel for 3.14t: it is built from its source"]
 
 
-def of_psycopg() -> str:
-    """uv says it of each version: 25,000 characters."""
-    return "error: No solution found when resolving dependencies\n  cause: " + "\n".join(
-        f"Because psycopg-binary{{implementation_name != 'pypy'}}==3.0.{each} has no wheels with a "
-        f"free-threading compatible ABI tag and psycopg[binary]==3.0.{each} depends on "
-        f"psycopg-binary==3.0.{each}, we can conclude that it cannot be used."
-        for each in range(100)
-    )
+# uv says it of each version: 25,000 characters.
+OF_PSYCOPG = "error: No solution found when resolving dependencies\n  cause: " + "\n".join(
+    f"Because psycopg-binary{{implementation_name != 'pypy'}}==3.0.{each} has no wheels with a "
+    f"free-threading compatible ABI tag and psycopg[binary]==3.0.{each} depends on "
+    f"psycopg-binary==3.0.{each}, we can conclude that it cannot be used."
+    for each in range(100)
+)
 
 
-def test_a_package_without_wheel_and_source_is_named() -> None:
-    message, _ = refused("psycopg[binary,pool]", of_psycopg(), of_psycopg())
+def test_what_has_neither_wheel_nor_source_or_cannot_be_resolved_is_said_in_a_line() -> None:
+    message, _ = refused("psycopg[binary,pool]", OF_PSYCOPG, OF_PSYCOPG)
     assert message == (
         "psycopg[binary,pool]: psycopg-binary has neither a wheel for 3.14t nor a source. "
         "Ask for a version that has one, or leave it out"
     )
-
-
-def test_what_cannot_be_resolved_is_said_in_a_line() -> None:
     message, _ = refused("nowhere", "error: no", "error: No solution found when resolving "
                          "dependencies\n  cause: Because nowhere was not found in the package "
                          "registry and you require nowhere, we can conclude that no.")  # fmt: skip
@@ -189,13 +139,11 @@ def test_what_cannot_be_resolved_is_said_in_a_line() -> None:
     ("printed", "name"),
     [
         (NO_WHEEL_OF_ORJSON, "orjson"),
-        (NO_WHEEL_OF_ORJSON.partition("hint")[0], "orjson"),
-        (of_psycopg(), "psycopg-binary"),
+        (OF_PSYCOPG, "psycopg-binary"),
         ("Because docopt==0.6.2 has no usable wheels and you require docopt==0.6.2", "docopt"),
         ("Because foo_bar2>=1.0,<2 has no wheels with a matching platform tag", "foo_bar2"),
         ("Package `member` can't be installed because it is marked as `--no-build`", "member"),
         ("Because 2.0.6 has no wheel", None),
-        ("error: not found", None),
     ],
 )
 def test_a_version_is_not_taken_for_a_name(printed: str, name: str | None) -> None:

@@ -19,7 +19,7 @@ from scaling.report.study_file import study_file
 from scaling.report.view.view import view_of
 from scaling.study.file import read_study, study_from
 from tests.support.cli import Command
-from tests.support.html_outline import Element, Outline
+from tests.support.html_outline import Outline
 from tests.support.plans import flagged
 from tests.support.published import FOLDERS, PUBLISHED, study_of
 from tests.support.runs import crashed, with_, with_speed
@@ -40,17 +40,17 @@ def with_controls_that_fail(run: RunLine) -> RunLine:
 
 STUDIES: dict[str, FakeStudy] = {
     "ladder": FakeStudy(
-        arms=("3.14", "3.14+mimalloc", "3.14t+gil", "3.14t"),
+        arms=("3.14", "3.14t+gil", "3.14t"),
         models=("threads", "processes"),
         workers=(1, 2),
         blocks=8,
         ticks=4,
         aa_pairs=True,
     ),
-    "three-ns": FakeStudy(models=("threads", "processes"), blocks=6),
-    "one-worker": FakeStudy(workers=(1,), blocks=1),
+    "curve": FakeStudy(blocks=1),
     "void": FakeStudy(
-        variants={"echo": [{}], **CONTROLS},
+        name=HOSTILE,
+        variants={f"own:{HOSTILE}": [{HOSTILE: HOSTILE}, {HOSTILE: "$x$"}], **CONTROLS},
         workers=(1, 2),
         blocks=6,
         change=with_controls_that_fail,
@@ -58,9 +58,6 @@ STUDIES: dict[str, FakeStudy] = {
     "all-invalid": FakeStudy(
         workers=(1, 2),
         change=lambda run: with_(crashed(run), signal=11, exit_code=-11, stderr=f"{HOSTILE}\n"),
-    ),
-    "hostile": FakeStudy(
-        name=HOSTILE, variants={f"own:{HOSTILE}": [{HOSTILE: HOSTILE}, {HOSTILE: "$x$"}]}
     ),
 }
 
@@ -73,10 +70,6 @@ def html(name: str) -> str:
 @cache
 def outline(name: str) -> Outline:
     return Outline(html(name))
-
-
-def answer_of(name: str) -> Element:
-    return outline(name).all("section")[0]
 
 
 @pytest.mark.parametrize("name", STUDIES)
@@ -96,13 +89,17 @@ def test_it_is_well_made_and_can_be_walked_through_without_eyes_or_mouse(name: s
             assert {"aria-label", "aria-labelledby"} & each.attributes.keys()
     for figure in shown.all("figure"):
         assert len(figure.all("figcaption")[0].words) > 60  # says what is seen
+    assert ("VOID" in shown.all("header")[0].words) == (name == "void")
 
 
 def test_the_answer_is_a_sentence_a_plot_and_the_rows_of_the_terminal() -> None:
-    study, answer = STUDIES["ladder"].study, answer_of("ladder")
+    study, answer = STUDIES["ladder"].study, outline("ladder").all("section")[0]
     view = view_of(study)
     assert answer.all("p")[0].words == view.sentence(study)
-    assert len(answer.all("svg")) == 1
+    (drawing,) = answer.all("svg")
+    assert drawing.attributes["aria-label"].startswith("N workers over the best")
+    (drawing,) = outline("curve").all("section")[0].all("svg")  # where there are three Ns
+    assert drawing.attributes["aria-label"].startswith("throughput · echo")
     (grid,) = view.answers(study)
     (table,) = answer.all("table")
     rows = [row.words for row in table.all("tbody")[0].all("tr")]
@@ -112,63 +109,39 @@ def test_the_answer_is_a_sentence_a_plot_and_the_rows_of_the_terminal() -> None:
     assert [each.words for each in answer.all("li")] == view.said(study)
 
 
-@pytest.mark.parametrize(
-    ("name", "title"), [("three-ns", "throughput · echo"), ("ladder", "N workers over the best")]
-)
-def test_with_three_ns_the_plot_is_the_curve_else_the_ratios(name: str, title: str) -> None:
-    (drawing,) = answer_of(name).all("svg")
-    assert drawing.attributes["aria-label"].startswith(title)
-
-
 def test_everything_else_is_folded_in_the_order_of_the_questions() -> None:
-    main = outline("ladder").all("main")[0]
-    tables = main.all("section")[-1]
+    """Every ratio and every table of the Markdown is there."""
+    study, words = STUDIES["ladder"].study, outline("ladder").root.words
+    tables = outline("ladder").all("main")[0].all("section")[-1]
     titles = [each.words for each in tables.all("summary")]
     asked = ["What more workers gain", "What freed the speed: ", "Threads, or processes", "Figures"]
     places = [next(at for at, each in enumerate(titles) if each.startswith(t)) for t in asked]
     assert places == sorted(places)
     assert len(tables.all("details")) == len(titles) >= len(tables.all("table"))
-
-
-def test_every_ratio_and_every_table_of_markdown_is_there() -> None:
-    study = STUDIES["ladder"].study
-    words = outline("ladder").root.words
-    missing = [said for said in study.ratios["said"] if said and said not in words]
-    assert missing == []
-    titles = re.findall(r"^### (.+)$", tables_markdown(study), re.MULTILINE)
-    assert [title for title in titles if title not in words] == []
-
-
-def test_a_void_study_says_so_before_all_else() -> None:
-    header = outline("void").all("header")[0]
-    assert "VOID" in header.words
-    assert "VOID" not in html("ladder")
+    assert [said for said in study.ratios["said"] if said and said not in words] == []
+    of_markdown = re.findall(r"^### (.+)$", tables_markdown(study), re.MULTILINE)
+    assert [title for title in of_markdown if title not in words] == []
 
 
 def test_what_users_name_stays_text() -> None:
     """Also in plots, and where the template engine might take it for its own."""
-    shown = outline("hostile")
-    assert shown.all("script") == []
+    shown = outline("void")
+    assert shown.all("script") == outline("all-invalid").all("script") == []
     assert HOSTILE in shown.root.text
     assert HOSTILE in "".join(each.text for each in shown.all("svg"))
-    assert outline("all-invalid").all("script") == []
 
 
-def test_no_valid_run_is_no_figure() -> None:
+def test_no_valid_run_is_no_figure_and_the_same_journal_gives_the_same_page() -> None:
     assert outline("all-invalid").all("figure") == []
     assert "crashed" in outline("all-invalid").root.text
-
-
-def test_the_same_journal_gives_the_same_page() -> None:
-    assert page(replace(STUDIES["one-worker"]).study) == html("one-worker")
+    assert page(replace(STUDIES["curve"]).study) == html("curve")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["compare", "app-fastapi", "primitives"])
-def test_without_its_plots_a_page_is_small(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scaling.report.view.plots.svg", lambda *_: "<svg></svg>")
-    shown = page(study_of(PUBLISHED / "epyc-2-cores-3" / name))
-    assert len(shown.encode()) <= 400_000
+@pytest.mark.usefixtures("unrendered")
+@pytest.mark.parametrize("name", ["app-fastapi", "primitives"])
+def test_without_its_plots_a_page_is_small(name: str) -> None:
+    assert len(page(study_of(PUBLISHED / "epyc-2-cores-3" / name)).encode()) <= 400_000
 
 
 def first_line(folder: Path) -> StudyLine:
@@ -191,17 +164,14 @@ def test_the_study_file_asks_for_the_same_study(tmp_path: Path) -> None:
                 assert document[key] == value, key
         kept = [{k: v for k, v in e.items() if v is not None} for e in document["workloads"]]
         assert kept == asked.study["workloads"]
-
-
-def test_the_study_file_of_a_scaled_study_is_not_scaled_again() -> None:
-    asked = first_line(FOLDERS[0])
-    scaled = with_(asked, study=asked.study | {"scale": 0.01, "primary": None})
-    assert "scale" not in tomllib.loads(study_file(scaled))
+    first = first_line(FOLDERS[0])
+    scaled = with_(first, study=first.study | {"scale": 0.01, "primary": None})
+    assert "scale" not in tomllib.loads(study_file(scaled)), "it would be scaled again"
 
 
 @pytest.mark.usefixtures("unrendered")
 def test_it_is_written_beside_the_journal(tmp_path: Path, command: Command) -> None:
-    STUDIES["one-worker"].write(tmp_path)
+    FakeStudy(workers=(1,), blocks=1).write(tmp_path)
     done = command("report", ".")
     assert (done.returncode, done.stderr) == (0, "")
     assert "made from it: tables.md, summary.csv, report.html" in done.stdout

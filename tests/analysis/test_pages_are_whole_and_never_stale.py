@@ -25,7 +25,7 @@ SECTIONS = [
 ]
 LISTED = TEXTS["results/README.md"].partition("## For maintainers\n")[2].partition("\n## ")[0]
 FINDINGS = [f"results/{each}" for each in re.findall(r"\]\((findings/[\w-]+\.md)\)", LISTED)]
-REPRODUCERS = sorted((ROOT / "results" / "reproducers").glob("*.py"))
+REPRODUCERS = ROOT / "results" / "reproducers"
 LEAST_LINES_OF_A_FINDING, MOST_LINES_OF_A_FINDING = 25, 70
 
 each_page = pytest.mark.parametrize("name", TEXTS)
@@ -42,14 +42,17 @@ def headings(text: str, marks: str = "#+") -> list[str]:
     return [anchor(each) for each in found]
 
 
-def test_each_folder_has_a_page() -> None:
+def test_each_folder_has_a_page_and_each_part_is_on_one() -> None:
     assert {"README.md", "CHANGELOG.md", "results/machines.md"} < TEXTS.keys()
     for folder in ("scaling", "workers", "results", "tests", "notebooks"):
         assert f"{folder}/README.md" in TEXTS
+    there = [found[2] for text in TEXTS.values() for found in PART.finditer(text)]
+    assert sorted(there) == sorted(PARTS)
 
 
 @each_page
 def test_every_link_picture_and_path_leads_to_what_is_there(name: str) -> None:
+    """And parts that registries make are what they say."""
     page = ROOT / name
     for target in set(LINK.findall(FENCED.sub("", TEXTS[name]))):
         path, _, heading = target.partition("#")
@@ -60,6 +63,7 @@ def test_every_link_picture_and_path_leads_to_what_is_there(name: str) -> None:
     if name != "CHANGELOG.md":  # which also has what is gone
         for path in set(re.findall(r"`((?:scaling|workers|tests)/[\w./]*)`", TEXTS[name])):
             assert (ROOT / path).exists(), path
+    assert rewritten(TEXTS[name]) == TEXTS[name], "`nox -s quotes` writes it"
 
 
 @each_page
@@ -78,34 +82,16 @@ def test_a_page_is_short_and_begins_with_its_contents(name: str) -> None:
     assert linked == sections
 
 
-@each_page
-def test_generated_parts_are_what_the_registries_say(name: str) -> None:
-    assert rewritten(TEXTS[name]) == TEXTS[name], "`nox -s quotes` writes it"
-
-
-def test_each_part_is_on_one_page() -> None:
-    there = [found[2] for text in TEXTS.values() for found in PART.finditer(text)]
-    assert sorted(there) == sorted(PARTS)
-
-
 # --- the first page ------------------------------------------------------------------------------
 
 QUESTIONS = tomllib.loads((ROOT / "tests" / "first_reader.toml").read_text("utf-8"))["questions"]
 MOST_LINES_OF_THE_FIRST = 120
 
 
-def plain(text: str) -> str:
-    """The words alone: without comments, emphasis, and the targets of links."""
-    text = re.sub(r"<!--.*?-->|[*`]", "", text)
-    return " ".join(re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", text).split())
-
-
-@pytest.mark.parametrize("question", QUESTIONS, ids=lambda each: each["ask"][:40])
-def test_the_words_that_answer_a_first_reader_are_there(question: dict[str, str]) -> None:
-    assert question["said"] in plain(TEXTS["README.md"]), question["answer"]
-
-
-def test_one_reading_is_short() -> None:
+def test_the_words_that_answer_a_first_reader_are_on_the_first_page() -> None:
+    text = re.sub(r"<!--.*?-->|[*`]", "", TEXTS["README.md"])
+    words = " ".join(re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", text).split())
+    assert [each["answer"] for each in QUESTIONS if each["said"] not in words] == []
     assert len(QUESTIONS) == 10
     assert len(TEXTS["README.md"].splitlines()) <= MOST_LINES_OF_THE_FIRST
 
@@ -114,38 +100,29 @@ def test_one_reading_is_short() -> None:
 
 
 @each_finding
-def test_a_finding_has_every_section_and_is_short(page: str) -> None:
+def test_a_finding_is_short_and_shows_what_its_reproducer_says(page: str) -> None:
     text = TEXTS[page]
     assert headings(text, "##") == [anchor(each) for each in SECTIONS]
     assert LEAST_LINES_OF_A_FINDING <= len(text.splitlines()) <= MOST_LINES_OF_A_FINDING
-
-
-def test_every_page_of_that_form_is_listed() -> None:
-    assert len(FINDINGS) == len(set(FINDINGS))
-    assert set(FINDINGS) == {page for page, text in TEXTS.items() if "## Counterfactual\n" in text}
-
-
-@each_finding
-def test_commands_and_what_they_show_are_what_the_reproducer_says(page: str) -> None:
-    section = TEXTS[page].partition("## Reproducer\n")[2].partition("\n## ")[0]
+    section = text.partition("## Reproducer\n")[2].partition("\n## ")[0]
     said = [
         line.strip()
         for name in re.findall(r"\(\.\./reproducers/(\w+\.py)\)", section)
-        for line in (ast.get_docstring(_tree(name)) or "").splitlines()
+        for line in (ast.get_docstring(ast.parse((REPRODUCERS / name).read_text())) or "").split(
+            "\n"
+        )
     ]
     shown = "\n".join(re.findall(r"```\n(.*?)```", section, re.DOTALL)).splitlines()
     assert shown
     assert not [line for line in shown if line and line not in said]
 
 
-def _tree(name: str) -> ast.Module:
-    return ast.parse((ROOT / "results" / "reproducers" / name).read_text(encoding="utf-8"))
-
-
-@pytest.mark.parametrize("program", REPRODUCERS, ids=lambda each: each.stem)
-def test_every_reproducer_belongs_to_a_finding(program: Path) -> None:
-    pages = [page for page in TEXTS if page.startswith("results/findings/")]
-    assert any(f"../reproducers/{program.name}" in TEXTS[page] for page in pages)
+def test_every_finding_is_listed_and_every_reproducer_belongs_to_one() -> None:
+    assert len(FINDINGS) == len(set(FINDINGS))
+    assert set(FINDINGS) == {page for page, text in TEXTS.items() if "## Counterfactual\n" in text}
+    pages = "".join(TEXTS[page] for page in TEXTS if page.startswith("results/findings/"))
+    for program in REPRODUCERS.glob("*.py"):
+        assert f"../reproducers/{program.name}" in pages
 
 
 # --- what sources cite ---------------------------------------------------------------------------

@@ -5,7 +5,7 @@ import pytest
 
 from scaling.base.errors import UsageError
 from scaling.base.formats import duration
-from scaling.journal.record import Refusal, Uneven, WorkloadFacts
+from scaling.journal.record import ParameterValue, Refusal, Uneven, WorkloadFacts
 from scaling.study.plan.cells import EXPECTED_OVERHEAD_S, Plan
 from scaling.study.plan.table import cost_of, plan_rows
 from tests.support.descriptions import ECHO, GATEWAY, WORKLOADS, description
@@ -36,45 +36,34 @@ def test_a_workload_refuses_one_model_on_one_loop_and_keeps_the_rest() -> None:
     }
 
 
-def test_strong_sizing_is_refused_where_work_in_flight_cannot_be_dealt_out_evenly() -> None:
-    uneven = Uneven(reason="one worker keeps it", parameters={"api": "streams"})
-    picky = msgspec.structs.replace(ECHO, uneven=[uneven])
-    made = planned(
-        "sizing = ['weak', 'strong']\nworkers = [2]\n[[workloads]]\nname = 'echo'\n"
-        "parameters = { api = ['protocol', 'streams'] }",
-        workloads={"echo": picky},
-    )
-    assert refusals(made) == {
-        ("echo", "asyncio", "3.14t", "threads", "strong"): (
-            "api=streams: strong sizing divides work in flight, and one worker keeps it"
-        )
-    }
-    assert [(cell.sizing, cell.parameters["api"]) for cell in made.cells] == [
-        ("weak", "protocol"),
-        ("weak", "streams"),
-        ("strong", "protocol"),
-    ]
-
-
 def test_one_value_of_a_parameter_is_refused_and_the_others_run() -> None:
-    refused = Refusal(
-        model="interpreters", loop="asyncio", reason="no module", parameters={"api": "protocol"}
+    """For a model, and for strong sizing where work in flight cannot be dealt out evenly."""
+    of_api: dict[str, ParameterValue] = {"api": "streams"}
+    picky = msgspec.structs.replace(
+        ECHO,
+        uneven=[Uneven(reason="one worker keeps it", parameters=of_api)],
+        refusals=[
+            Refusal(model="interpreters", loop="asyncio", reason="no module", parameters=of_api)
+        ],
     )
-    picky = msgspec.structs.replace(ECHO, refusals=[refused])
     made = planned(
-        "models = ['threads', 'interpreters']\nworkers = [1]\n[[workloads]]\nname = 'echo'\n"
-        "parameters = { api = ['protocol', 'streams'] }",
+        "sizing = ['weak', 'strong']\nmodels = ['threads', 'interpreters']\nworkers = [2]\n"
+        "[[workloads]]\nname = 'echo'\nparameters = { api = ['protocol', 'streams'] }",
         workloads={"echo": picky},
     )
-    assert list(refusals(made).values()) == ["api=protocol: no module"]
-    assert [(cell.model, cell.parameters["api"]) for cell in made.cells] == [
-        ("threads", "protocol"),
-        ("threads", "streams"),
-        ("interpreters", "streams"),
+    strong = "api=streams: strong sizing divides work in flight, and one worker keeps it"
+    assert set(refusals(made).values()) == {"api=streams: no module", strong}
+    assert [(cell.model, cell.sizing, cell.parameters["api"]) for cell in made.cells] == [
+        ("threads", "weak", "protocol"),
+        ("threads", "weak", "streams"),
+        ("threads", "strong", "protocol"),
+        ("interpreters", "weak", "protocol"),
+        ("interpreters", "strong", "protocol"),
     ]
 
 
-def test_a_loop_or_model_missing_in_one_arm_is_refused_there_alone() -> None:
+def test_what_is_missing_in_one_arm_is_refused_there_alone() -> None:
+    """A loop, a model, or a workload whose import fails."""
     older = description(
         refused_loops={"uvloop": "no wheel for 3.13t"},
         refused_models={"interpreters": "needs Python 3.14"},
@@ -86,9 +75,6 @@ def test_a_loop_or_model_missing_in_one_arm_is_refused_there_alone() -> None:
         ("echo", "uvloop", "3.13t", "interpreters", "weak"): "needs Python 3.14",
     }
     assert {cell.arm for cell in made.cells} == {"3.13t", "3.14t"}
-
-
-def test_a_workload_whose_import_fails_in_one_arm_is_refused_there_alone() -> None:
     broken = WorkloadFacts(path=ECHO.path, refused="ModuleNotFoundError: No module named 'x'")
     lacking = description(workloads=WORKLOADS | {"echo": broken})
     text = "workers = [1]\n[[workloads]]\nname = 'echo'"
@@ -97,38 +83,16 @@ def test_a_workload_whose_import_fails_in_one_arm_is_refused_there_alone() -> No
     assert [(cell.arm, cell.parameters["connections"]) for cell in made.cells] == [("3.14t", 8)]
 
 
-def test_strong_sizing_is_refused_where_there_is_no_work_in_flight_to_deal_out() -> None:
-    text = "sizing = ['weak', 'strong']\nworkers = [1]\n" + "".join(
-        f"[[workloads]]\nname = '{name}'\n" for name in ("compute", "echo")
-    )
-    made = planned(text)
-    assert [(cell.workload, cell.sizing) for cell in made.cells] == [
-        ("compute", "weak"),
-        ("echo", "weak"),
-        ("echo", "strong"),
-    ]
-    (refused,) = made.refused
-    assert (refused.workload, refused.sizing) == ("compute", "strong")
-    assert "no parameter for it" in refused.reason
-
-
 def test_a_plan_of_refusals_only_cannot_be_run_and_says_why() -> None:
-    made = planned("sizing = ['strong']\n[[workloads]]\nname = 'compute'")
-    assert made.cells == ()
-    with pytest.raises(UsageError, match=r"run here: compute: .*no parameter for it"):
-        made.require_cells()
-    planned(ECHO_EVERYWHERE).require_cells()
-
-
-def test_of_many_reasons_two_are_named_and_the_others_counted() -> None:
+    """Of many reasons two are named and the others counted."""
     names = ("compute", "scrape", "echo")
     entries = "".join(f"[[workloads]]\nname = '{name}'\n" for name in names)
     made = planned(f"sizing = ['strong']\nmodels = ['interpreters']\nloops = ['uvloop']\n{entries}")
-    with pytest.raises(UsageError) as caught:
+    assert made.cells == ()
+    words = r"run here: compute: .*no parameter for it.*scrape: .*; 1 more \(`scaling plan` prints"
+    with pytest.raises(UsageError, match=words):
         made.require_cells()
-    assert "compute: " in str(caught.value)
-    assert "scrape: " in str(caught.value)
-    assert str(caught.value).endswith("; 1 more (`scaling plan` prints them)")
+    planned(ECHO_EVERYWHERE).require_cells()
 
 
 @pytest.mark.parametrize(
@@ -148,14 +112,15 @@ def test_an_overload_ends_within_the_window(asked: str, needed: int) -> None:
     assert plan(needed).cells
 
 
-@pytest.mark.parametrize("rate", ["", "rate_per_s = 0, ", "rate_per_s = [0, 100], "])
-def test_a_closed_loop_has_no_rate_to_overload(rate: str) -> None:
-    text = f"window_s = 60\n[[workloads]]\nname = 'gateway'\nparameters = {{ {rate}%s }}"
+def test_a_closed_loop_has_no_rate_to_overload() -> None:
+    text = (
+        "window_s = 60\n[[workloads]]\nname = 'gateway'\nparameters = {{ {}overload_factor = {} }}"
+    )
     words = r"^gateway: overload_factor=4 needs an open loop, .*: set rate_per_s, or overload_f"
-    with pytest.raises(UsageError, match=words) as caught:
-        planned(text % "overload_factor = 4", workloads={"gateway": GATEWAY})
-    assert caught.value.exit_code == 2
-    assert planned(text % "overload_factor = 0", workloads={"gateway": GATEWAY}).cells
+    for rate in ("", "rate_per_s = [0, 100], "):
+        with pytest.raises(UsageError, match=words):
+            planned(text.format(rate, 4), workloads={"gateway": GATEWAY})
+        assert planned(text.format(rate, 0), workloads={"gateway": GATEWAY}).cells
 
 
 def test_the_table_adds_up_and_lists_the_refusals_once_per_arm() -> None:

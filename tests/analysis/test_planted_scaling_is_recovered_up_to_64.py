@@ -5,7 +5,6 @@ Nothing here was measured: runs are drawn in the order of a study, with noise th
 """
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -23,9 +22,9 @@ from tests.support.words import worded
 pytestmark = [pytest.mark.slow, pytest.mark.one_build]
 
 NS = (1, 2, 4, 8, 16, 32, 64)
-BLOCKS, STUDIES = 12, 60
-# Contention and coherency: threads that lose little, much, and those that get worse beyond 23.
-PLANTED = {"little": (0.002, 0.00002), "much": (0.05, 0.0002), "retrograde": (0.06, 0.0018)}
+BLOCKS, STUDIES = 12, 40
+# Contention and coherency: of threads that lose little, and those that get worse beyond 23.
+PLANTED = (0.002, 0.00002), (0.06, 0.0018)
 MODELS = ("threads", "processes")
 CELLS = [
     Cell(workload="echo", loop="asyncio", arm="3.14t", model=model, workers=n)
@@ -51,31 +50,22 @@ def runs_of(
     return found
 
 
-def studies(
-    threads: tuple[float, float], processes: tuple[float, float]
-) -> Iterator[dict[str, Floats]]:
+@pytest.mark.parametrize("planted", PLANTED)
+def test_intervals_hold_what_was_planted(planted: tuple[float, float]) -> None:
+    held = np.zeros(2)
     for seed in range(STUDIES):
-        yield runs_of(threads, processes, seed)
-
-
-@pytest.mark.parametrize("name", PLANTED)
-def test_intervals_hold_what_was_planted(name: str) -> None:
-    alpha, beta = PLANTED[name]
-    held = {"alpha": 0, "beta": 0}
-    for found in studies((alpha, beta), (0.0, 0.0)):
-        blocks = [fit(np.array(NS, float), block, USL, block) for block in found["threads"]]
-        known = medians(np.array(blocks))
-        for at, (parameter, value) in enumerate((("alpha", alpha), ("beta", beta)), start=1):
-            held[parameter] += bool(known.low[at] <= value <= known.high[at])
-    assert min(held.values()) / STUDIES >= 1 - ALLOWED, held
+        found = runs_of(planted, (0.0, 0.0), seed)["threads"]
+        known = medians(np.array([fit(np.array(NS, float), each, USL, each) for each in found]))
+        held += (known.low[1:3] <= planted) & (planted <= known.high[1:3])
+    assert held.min() / STUDIES >= 1 - ALLOWED, held
 
 
 def test_planted_contention_is_found_where_it_is_and_not_where_it_is_not() -> None:
     """Threads lose a third to processes at N = 64, and nothing that could be seen at N = 2."""
     slower = np.zeros(len(NS))
-    for found in studies((0.01, 0.0), (0.002, 0.0)):
+    for seed in range(STUDIES):
+        found = runs_of((0.01, 0.0), (0.002, 0.0), seed)
         slower += worded(found["threads"], found["processes"])["word"] == RATE.worse
     rate = dict(zip(NS, slower / STUDIES, strict=True))
-    assert rate[1] <= ALLOWED
-    assert rate[2] <= ALLOWED
+    assert max(rate[1], rate[2]) <= ALLOWED
     assert rate[64] >= 0.95

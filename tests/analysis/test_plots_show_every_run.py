@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection
 from matplotlib.container import ErrorbarContainer
 
-from scaling.analysis.tables.study import Study
+from scaling.analysis.arrays import Floats
 from scaling.base.formats import number
 from scaling.report.render.style import COLORBLIND, MARKERS, arm_colours
 from scaling.report.render.svg import VARIABLES
@@ -26,7 +26,7 @@ from tests.support.terms import plus
 
 HOSTILE = "<script>alert(1)</script>&\"'{{ 7 * 7 }} $x$"
 MADE = FakeStudy(
-    arms=("3.14", "3.14+mimalloc", "3.14t+gil", "3.14t"),
+    arms=("3.14", "3.14+mimalloc", "3.14t"),
     models=("threads", "processes"),
     loops=("asyncio", "uvloop"),
     workers=(1, 2, 4),
@@ -35,7 +35,11 @@ MADE = FakeStudy(
     aa_pairs=True,
     terms=lambda _arm, model, n: plus(blocked=900.0 * n) if model == "threads" else plus(user=9.0),
 )
-SWEPT = FakeStudy(variants={"echo": [{"bytes": 2**n} for n in (0, 4, 8)]}, workers=(1, 2), blocks=6)
+SWEPT = FakeStudy(
+    variants={f"own:{HOSTILE}": [{"bytes": 2**n, HOSTILE: HOSTILE} for n in (0, 4, 8)]},
+    workers=(1, 2),
+    blocks=6,
+)
 OPEN = FakeServedStudy(
     configurations=(("3.14t", "threads"), ("3.14", "processes")),
     rates=(500.0, 800.0, 1280.0),
@@ -43,18 +47,12 @@ OPEN = FakeServedStudy(
     window_s=4.0,
     options={"slo": ["p99<20ms"]},
 )
-NAMED = FakeStudy(variants={f"own:{HOSTILE}": [{HOSTILE: HOSTILE}]}, workers=(1, 2), blocks=6)
-STUDIES = {"made": MADE, "swept": SWEPT, "open": OPEN, "named": NAMED}
-
-
-@cache
-def study(name: str) -> Study:
-    return STUDIES[name].study
+STUDIES = {"made": MADE, "swept": SWEPT, "open": OPEN}
 
 
 @cache
 def drawn(name: str) -> dict[str, Drawn]:
-    return {each.name: each for each in drawings(study(name))}
+    return {each.name: each for each in drawings(STUDIES[name].study)}
 
 
 @cache
@@ -68,14 +66,15 @@ def panels(plot: Drawn) -> list[Axes]:
     return [axes for axes in plot.figure.axes if axes.axison]
 
 
-def runs_in(plot: Drawn) -> list[float]:
-    dots = [
-        each
-        for axes in panels(plot)
-        for each in axes.collections
-        if isinstance(each, PathCollection)
-    ]
-    return sorted(float(y) for each in dots for _, y in np.asarray(each.get_offsets()))
+def dots_in(plot: Drawn) -> Floats:
+    """The places of all dots, shape (dots, 2)."""
+    every = [each for axes in panels(plot) for each in axes.collections]
+    return np.vstack([each.get_offsets() for each in every if isinstance(each, PathCollection)])
+
+
+def bars_in(plot: Drawn) -> list[ErrorbarContainer]:
+    every = [each for axes in panels(plot) for each in axes.containers]
+    return [each for each in every if isinstance(each, ErrorbarContainer)]
 
 
 def test_every_plot_has_a_study_that_shows_it() -> None:
@@ -83,19 +82,15 @@ def test_every_plot_has_a_study_that_shows_it() -> None:
     assert {plot.name.split("-")[0] for plot in PLOTS} - seen <= {"versions", "settings"}
 
 
-def test_every_valid_run_is_a_dot_and_every_cell_a_bar() -> None:
-    plot, frame = drawn("made")["throughput-echo"], study("made").runs
-    valid = frame[frame["valid"] & ~frame["twin"]]
-    np.testing.assert_allclose(runs_in(plot), sorted(valid[THROUGHPUT]))
-    bars = [
-        each
-        for axes in panels(plot)
-        for each in axes.containers
-        if isinstance(each, ErrorbarContainer)
-    ]
-    cells = study("made").estimates.query(f"measure == '{THROUGHPUT}' and not twin")
-    heights = sorted(float(y) for each in bars for y in np.asarray(each[0].get_ydata()))
+def test_every_valid_run_is_a_dot_and_every_cell_a_bar_whose_median_is_said() -> None:
+    plot, study = drawn("made")["throughput-echo"], MADE.study
+    runs = study.runs[study.runs["valid"] & ~study.runs["twin"]]
+    np.testing.assert_allclose(sorted(dots_in(plot)[:, 1]), sorted(runs[THROUGHPUT]))
+    cells = study.estimates.query(f"measure == '{THROUGHPUT}' and not twin")
+    heights = sorted(float(y) for each in bars_in(plot) for y in np.asarray(each[0].get_ydata()))
     np.testing.assert_allclose(heights, sorted(cells["point"]))
+    first = cells.query("loop == 'asyncio' and model == 'threads' and workers == 2")
+    assert all(f"{number(point)} at 2" in plot.description for point in first["point"])
 
 
 def test_a_panel_for_each_loop_and_model_with_ideal_band_ceiling_and_regions() -> None:
@@ -117,23 +112,17 @@ def test_an_arm_has_one_colour_and_a_loop_one_marker() -> None:
     colours = arm_colours(MADE.arms)
     for name, plot in drawn("made").items():
         if name.startswith(("throughput", "memory", "efficiency", "trade")):
-            for axes in panels(plot):
-                for bars in axes.containers:
-                    assert isinstance(bars, ErrorbarContainer)
-                    assert bars[0].get_color() in colours.values()
-                    assert bars[0].get_marker() in (MARKERS["asyncio"], MARKERS["uvloop"])
+            for bars in bars_in(plot):
+                assert bars[0].get_color() in colours.values()
+                assert bars[0].get_marker() in (MARKERS["asyncio"], MARKERS["uvloop"])
 
 
 def test_ratios_are_those_of_the_headline_n_with_their_words() -> None:
     plot = drawn("made")["over-processes"]
-    found = study("made").ratios.query(
+    found = MADE.study.ratios.query(
         f"question == 'over processes' and measure == '{THROUGHPUT}' and main"
     )
-    ((dots,),) = [
-        [each for each in axes.collections if isinstance(each, PathCollection)]
-        for axes in plot.figure.axes
-    ]
-    shown = sorted(float(x) for x, _ in np.asarray(dots.get_offsets()))
+    shown = sorted(dots_in(plot)[:, 0])
     np.testing.assert_allclose(shown, sorted(found["ratio"]))
     assert len(shown) <= MOST_ROWS
     (beside,) = plot.figure.axes[0].child_axes
@@ -157,47 +146,27 @@ def test_latencies_are_over_rates_with_their_objective() -> None:
         assert any(list(np.asarray(each)) == [20.0, 20.0] for each in levels)
 
 
-def test_a_parameter_that_varies_has_a_curve_over_its_values() -> None:
-    (axes,) = panels(drawn("swept")["sweep-echo-by-bytes"])
-    assert axes.get_xlabel() == "bytes"
-    assert [each.get_text() for each in axes.get_xticklabels()] == ["1", "16", "256"]
-
-
 @pytest.mark.parametrize("name", STUDIES)
-def test_each_is_valid_small_and_says_its_figures(name: str) -> None:
+def test_each_is_valid_small_in_colours_of_the_page_and_says_its_figures(name: str) -> None:
+    """No two share an id or a class."""
+    seen: set[str] = set()
     for plot, text in marked_up(name).items():
         root = ET.fromstring(text)
         assert root.attrib["role"] == "img"
         assert root.attrib["aria-label"] == drawn(name)[plot].title
         assert len(text) < 200_000, plot
         assert len(re.findall(r"\d", drawn(name)[plot].description)) > 3, plot
-    assert "<script" not in "".join(marked_up(name).values())
-
-
-def test_a_description_has_the_medians() -> None:
-    said = drawn("made")["throughput-echo"].description
-    cells = study("made").estimates.query(f"measure == '{THROUGHPUT}' and not twin")
-    first = cells.query("loop == 'asyncio' and model == 'threads' and workers == 2")
-    assert all(f"{number(point)} at 2" in said for point in first["point"])
-
-
-def test_figures_in_texts_are_not_rounded_with_coordinates() -> None:
-    assert "3.14+mimalloc" in marked_up("made")["throughput-echo"]
-    assert "Linux 6.1" in marked_up("made")["throughput-echo"]
-
-
-def test_no_two_share_an_id_or_a_class_and_the_same_study_gives_the_same() -> None:
-    seen: set[str] = set()
-    for text in marked_up("made").values():
-        own = set(re.findall(r'(?:\bid|class)="([^"]+)"', text))
-        assert own.isdisjoint(seen)
-        seen |= own
-    again = {each.name: each.svg for each in drawings(replace(SWEPT).study)}
-    assert again == marked_up("swept")
-
-
-def test_what_is_no_arms_colour_is_a_variable_of_the_page() -> None:
-    for text in marked_up("made").values():
         plain = set(re.findall(r"(?<!, )#[0-9a-f]{6}\b", text))
         assert plain.isdisjoint(VARIABLES)
         assert plain <= {*COLORBLIND, "#946200"}
+        own = set(re.findall(r'(?:\bid|class)="([^"]+)"', text))
+        assert own.isdisjoint(seen)
+        seen |= own
+    assert "<script" not in "".join(marked_up(name).values())
+
+
+def test_figures_in_texts_are_not_rounded_and_the_same_study_gives_the_same() -> None:
+    assert "3.14+mimalloc" in marked_up("made")["throughput-echo"]
+    assert "Linux 6.1" in marked_up("made")["throughput-echo"]
+    again = {each.name: each.svg for each in drawings(replace(SWEPT).study)}
+    assert again == marked_up("swept")

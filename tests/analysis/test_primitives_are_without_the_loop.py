@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from scaling.analysis.tables.ratios import GAIN
@@ -48,21 +49,25 @@ def study() -> Study:
     return made(aa_pairs=True).study
 
 
-@pytest.mark.parametrize("name", CALLS_PER_S)
-@pytest.mark.parametrize("n", [1, 2])
-def test_what_is_left_is_what_the_calls_take(study: Study, name: str, n: int) -> None:
+def test_what_is_left_is_what_the_calls_take(study: Study) -> None:
     frame = study.runs
-    ours = frame[frame["parameters"].astype(str).str.contains(name) & (frame["workers"] == n)]
-    threads = ours[ours["model"] == "threads"]
-    assert len(threads) >= 12  # two arms in six blocks, and the second runs of A/A pairs
-    np.testing.assert_allclose(threads[THROUGHPUT], CALLS_PER_S[name][n], rtol=0.01)
     busy = frame["cpu_busy"].iloc[0] / frame["workers"].iloc[0]
-    np.testing.assert_allclose(threads[CPU], busy * n / CALLS_PER_S[name][n], rtol=0.02)
+    for name, calls in CALLS_PER_S.items():
+        for n, per_s in calls.items():
+            threads = of(frame, name, n)
+            threads = threads[threads["model"] == "threads"]
+            assert len(threads) >= 12  # two arms in six blocks, and second runs of A/A pairs
+            np.testing.assert_allclose(threads[THROUGHPUT], per_s, rtol=0.01)
+            np.testing.assert_allclose(threads[CPU], busy * n / per_s, rtol=0.02)
+    for n in (1, 2):  # the loop itself is as measured
+        np.testing.assert_allclose(of(frame, "nothing", n)[THROUGHPUT], LOOP_PER_S * n, rtol=0.01)
+    (plot,) = drawings(study, "gains")
+    assert all(each in plot.description for each in ("json", "lock", "nothing", *ARMS))
 
 
-def test_the_loop_itself_is_as_measured(study: Study) -> None:
-    loops = study.runs[study.runs["parameters"].astype(str).str.contains("nothing")]
-    np.testing.assert_allclose(loops[THROUGHPUT], LOOP_PER_S * loops["workers"], rtol=0.01)
+def of(frame: pd.DataFrame, name: str, n: int) -> pd.DataFrame:
+    """The runs of a primitive."""
+    return frame[frame["parameters"].astype(str).str.contains(name) & (frame["workers"] == n)]
 
 
 def test_gains_and_ratios_to_processes_are_those_of_the_calls(study: Study) -> None:
@@ -78,23 +83,17 @@ def test_gains_and_ratios_to_processes_are_those_of_the_calls(study: Study) -> N
             assert set(over["word"]) == {"slower"}
 
 
-def test_a_block_without_the_loop_has_that_of_the_others() -> None:
+def test_a_block_without_the_loop_has_that_of_the_others_and_a_study_without_has_none() -> None:
     def failing(run: RunLine) -> RunLine:
         if run.block == 0 and run.cell.parameters["primitive"] == "nothing":
             return crashed(run)
         return planted(run)
 
-    frame = made(change=failing).frame
-    locks = frame[frame["parameters"].astype(str).str.contains("lock") & (frame["workers"] == 1)]
+    locks = of(made(change=failing).frame, "lock", 1)
     assert 0 in set(locks["block"])
     np.testing.assert_allclose(locks[THROUGHPUT], CALLS_PER_S["lock"][1], rtol=0.01)
-
-
-def test_without_its_row_nothing_is_subtracted() -> None:
-    alone = made(variants={"primitives": [{"primitive": "lock"}]})
-    frame = alone.frame
-    one = frame[frame["workers"] == 1]
-    np.testing.assert_allclose(one[THROUGHPUT], 1 / (1 / 500 + 1 / LOOP_PER_S), rtol=0.01)
+    alone = of(made(variants={"primitives": [{"primitive": "lock"}]}).frame, "lock", 1)
+    np.testing.assert_allclose(alone[THROUGHPUT], 1 / (1 / 500 + 1 / LOOP_PER_S), rtol=0.01)
 
 
 def test_a_row_that_is_no_slower_than_the_loop_in_one_block_has_no_values() -> None:
@@ -103,13 +102,10 @@ def test_a_row_that_is_no_slower_than_the_loop_in_one_block_has_no_values() -> N
         return run if is_lock and run.block == 0 and run.cell.workers == 2 else planted(run)
 
     frame = made(tick_noise=0.001, change=lucky).frame
-    locks = frame[frame["parameters"].astype(str).str.contains("lock")]
-    assert locks.loc[locks["workers"] == 1, THROUGHPUT].notna().all()
+    assert of(frame, "lock", 1)[THROUGHPUT].notna().all()
     # Where its luck was to be faster than the loop, all of its blocks are without a value.
-    lacking = [
-        of_cell[THROUGHPUT].isna()
-        for _, of_cell in locks[locks["workers"] == 2].groupby(["arm", "model"], observed=True)
-    ]
+    cells = of(frame, "lock", 2).groupby(["arm", "model"], observed=True)
+    lacking = [cell[THROUGHPUT].isna() for _, cell in cells]
     assert all(each.all() or not each.any() for each in lacking)
     assert any(each.all() for each in lacking)
 
@@ -121,18 +117,9 @@ def test_an_invalid_run_that_is_no_slower_than_the_loop_takes_no_value_from_othe
             return planted(run)
         return with_(with_speed(run, 2), record__process__gil__closed=True)
 
-    frame = made(change=disturbed).frame
-    locks = frame[frame["parameters"].astype(str).str.contains("lock") & (frame["workers"] == 2)]
+    locks = of(made(change=disturbed).frame, "lock", 2)
     is_disturbed = locks["block"] == 0
     assert not locks.loc[is_disturbed, "valid"].any()
     assert locks.loc[is_disturbed, THROUGHPUT].isna().all()
     threads = locks[~is_disturbed & (locks["model"] == "threads")]
     np.testing.assert_allclose(threads[THROUGHPUT], CALLS_PER_S["lock"][2], rtol=0.01)
-
-
-def test_one_plot_has_the_gain_of_every_primitive_on_every_build(study: Study) -> None:
-    (plot,) = drawings(study, "gains")
-    for name in ("json", "lock", "nothing"):
-        for arm in ARMS:
-            assert name in plot.description
-            assert arm in plot.description

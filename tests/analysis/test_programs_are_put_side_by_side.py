@@ -21,20 +21,15 @@ def app(name: str, speed: float = 1.0, **more: Any) -> FakeAppStudy:
     return FakeAppStudy(**{**usual, **more})
 
 
-def test_each_has_a_row_for_each_aim() -> None:
-    several = {"shop": app("shop", 1.5).study, "inn": app("inn", 0.7).study}
-    found = programs(several)
+def test_each_has_a_row_for_each_aim_and_one_without_threads_none() -> None:
+    without = app("other", configurations=(("3.14", "processes"), ("3.14", "forked")))
+    studies = {"shop": app("shop", 1.5), "inn": app("inn", 0.7), "other": without}
+    found = programs({name: each.study for name, each in studies.items()})
     at_peak = found[found["measure"] == "throughput_per_s"].set_index("program")
     assert at_peak["word"].to_dict() == {"shop": "faster", "inn": "slower"}
     assert at_peak.loc["shop", "ship"] == "3.14t threads"
     assert str(at_peak.loc["inn", "ship"]).endswith((" processes", " forked"))
     assert found.groupby("program")["aim"].nunique().to_dict() == {"shop": 3, "inn": 3}
-
-
-def test_a_program_without_threads_is_left_out() -> None:
-    only = app("shop", configurations=(("3.14", "processes"), ("3.14", "forked")))
-    found = programs({"shop": only.study, "inn": app("inn").study})
-    assert set(found["program"]) == {"inn"}
 
 
 def test_compare_puts_studies_of_several_applications_side_by_side(

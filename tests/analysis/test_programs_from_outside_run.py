@@ -2,15 +2,12 @@
 
 import json
 import shlex
-import subprocess
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 
 from scaling.analysis.table.load import read_journal
-from scaling.builds import environments, interpreters
-from scaling.builds.own_requirements import OwnRequirements
 from scaling.run.app_requests import read_requests_file
 from tests.analysis.test_reference_studies_are_made_once import STUDIES
 from tests.support.children import ROOT
@@ -40,41 +37,16 @@ def of_command(command: str) -> pytest.MarkDecorator:
 
 
 @pytest.mark.one_build
+@pytest.mark.slow
 @every_folder
-def test_each_is_one_package_at_one_version(folder: Path) -> None:
+def test_each_is_one_package_at_one_version_with_requests_that_can_be_sent(folder: Path) -> None:
     (line,) = (folder / "requirements.txt").read_text().splitlines()
     (version,) = Requirement(line).specifier
     assert version.operator == "=="
     assert "*" not in version.version
-
-
-@pytest.mark.one_build
-@pytest.mark.slow
-@every_folder
-def test_each_has_requests_of_several_kinds_that_can_be_sent(folder: Path) -> None:
     requests, sent = read_requests_file(folder / "requests.jsonl")
     assert sent.count == len({json.dumps(each) for each in requests}) >= 4
     assert {each.get("status", 200) < 400 for each in requests} == {True, False}
-
-
-@pytest.mark.thorough
-@pytest.mark.one_build
-def test_the_start_project_is_as_django_makes_it(tmp_path: Path) -> None:
-    ours = PROGRAMS / "django"
-    found = interpreters.ensure(["3.14"], pgo=False, say=print)["3.14"]
-    own = OwnRequirements(files=[str(ours / "requirements.txt")])
-    python = environments.ensure(found, group="serve", own=own, say=print)
-    command = [str(python), "-m", "django", "startproject", "mysite", str(tmp_path)]
-    subprocess.run(command, check=True)
-    made = {each.relative_to(tmp_path) for each in tmp_path.rglob("*.py")}
-    assert len(made) == 6
-    for name in made:
-        assert without_key(tmp_path / name) == without_key(ours / name)
-
-
-def without_key(file: Path) -> list[str]:
-    """The lines of a file but for the key, which is a new one each time."""
-    return [each for each in file.read_text().splitlines() if not each.startswith("SECRET_KEY")]
 
 
 @pytest.fixture

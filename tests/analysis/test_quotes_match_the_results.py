@@ -12,7 +12,6 @@ KEYS = """
 ["machine/made".comparison]
 gain = { row = { workload = "echo", workers = 2 } }
 noise = { form = "noise", row = { workload = "echo", workers = 2 } }
-point = { form = "point", row = { workload = "echo", workers = 2 } }
 both = { row = { workload = "echo" } }
 none = { row = { workload = "echo", workers = 8 } }
 typo = { row = { wrkload = "echo" } }
@@ -66,16 +65,12 @@ def figures(tmp_path_factory: pytest.TempPathFactory) -> Figures:
     [
         ("gain", "1.94 (1.92–1.97)"),
         ("gain.word", "faster"),
-        ("gain.workers", "2"),
-        ("point", "1.94"),
         ("noise", "96.9 %"),
         ("small", "0.900 (0.850–0.950)"),
         ("cpu", "7,810 (7,700–8,000)"),
         ("late", "2.95 % (0.167–15.2 %)"),
         ("one", "6.00"),
         ("made.runs", "1,025"),
-        ("made.minutes", "11"),
-        ("made.date", "2026-11-20"),
         ("slower", "4"),  # of both machines
         ("gains", "5"),  # of one
     ],
@@ -91,17 +86,14 @@ def test_a_key_stands_for_a_column_of_one_row_or_the_number_of_rows(
 
 @pytest.mark.parametrize(
     "before",
-    ["?", "1.23", "1.23 (1.11–1.35)", "1.23 (-1.1 to 2)", "4\n(3–5)", "12 %", "1 % (0–2 %)"],
+    ["?", "1.23 (-1.1 to 2)", "4\n(3–5)", "1 % (0–2 %)"],
 )
 def test_a_wrong_figure_is_written_anew(before: str, figures: Figures) -> None:
     text = "Two do {}<!-- gain --> times, 3 (4) things.\n"
     assert corrected(text.format(before), figures) == text.format("1.94 (1.92–1.97)")
-
-
-def test_a_right_figure_stays_as_it_is_over_two_lines(figures: Figures) -> None:
-    text = "Two do 1.94\n(1.92–1.97)<!--\n  gain --> times (faster<!-- gain.word -->).\n"
-    assert corrected(text, figures) == text
-    assert corrected(text.replace("(faster", "(slower"), figures) == text
+    right = "Two do 1.94\n(1.92–1.97)<!--\n  gain --> times (faster<!-- gain.word -->).\n"
+    assert corrected(right, figures) == right  # over two lines
+    assert corrected(right.replace("(faster", "(slower"), figures) == right
 
 
 @pytest.mark.parametrize(
@@ -109,10 +101,7 @@ def test_a_right_figure_stays_as_it_is_over_two_lines(figures: Figures) -> None:
     [
         ("gian", "unknown key 'gian'. Did you mean 'gain'"),
         ("gain.wrd", "unknown column 'wrd'. Did you mean 'word'"),
-        (
-            "none",
-            "machine/made/comparison: no row has workload=echo workers=8; the nearest has work",
-        ),
+        ("none", "machine/made/comparison: no row has workload=echo workers=8; the nearest has"),
         ("both", "2 rows have workload=echo; name workers$"),
         ("pages", "2 rows have workload=scrape; name pages$"),
         ("typo", "unknown column 'wrkload'. Did you mean 'workload'"),
@@ -123,40 +112,34 @@ def test_what_is_not_one_row_is_an_error(key: str, message: str, figures: Figure
     with pytest.raises(UsageError, match=message) as caught:
         corrected(f"2<!-- {key} -->", figures)
     assert "\n" not in str(caught.value)
-
-
-def test_a_key_without_a_figure_is_an_error(figures: Figures) -> None:
     with pytest.raises(UsageError, match="gain: there is no figure before it; write"):
         corrected("Two do <!-- gain --> times", figures)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
+def test_a_bad_file_of_keys_is_refused(tmp_path: Path) -> None:
+    for text, message in (
         ("two = ", "Invalid value"),
         ('[a.b]\ntwo = { rows = "x" }', "unknown field `rows`"),
         ('[a.b]\ntwo = { form = "pont" }', "`pont`|'pont'"),
         ("[a.b]\ntwo = {}\n[a.c]\ntwo = {}", "two is there twice"),
-    ],
-)
-def test_a_bad_file_of_keys_is_refused(text: str, message: str, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=message):
-        keys(text, tmp_path)
+    ):
+        with pytest.raises(UsageError, match=message):
+            keys(text, tmp_path)
 
 
-def test_what_stands_in_code_is_nobodys_figure(figures: Figures) -> None:
+def test_what_stands_in_code_or_before_another_comment_is_nobodys_figure(figures: Figures) -> None:
     quote = "1.2 (1.1–1.3)<!-- such -->"
     text = f"```md\n{quote}\n```\n\n`1.2 (1.1–1.3)` and `{quote}`\n"
     assert corrected(text, figures) == text
     assert bare_in(text) == []
+    text = "<!-- prettier-ignore -->\n2 <!-- https://example.org -->\n2<!-- printed by a.py -->"
+    assert corrected(text, figures) == text
 
 
 @pytest.mark.parametrize(
     ("text", "bare"),
     [
         ("does 1.94 (1.92–1.97) times", 1),
-        ("**0.01 (-0.02 to 0.03)** and 65,300 (64,100–66,000)", 2),
-        ("86.6 % (83.0–89.3 %)", 1),
         ("- it does 1.94\n  (1.92–1.97) times", 1),
         ("1.94 (1.92–1.97)<!-- key -->", 0),
         ("**1.94 (1.92–1.97)**<!-- printed by something -->", 0),
@@ -165,8 +148,3 @@ def test_what_stands_in_code_is_nobodys_figure(figures: Figures) -> None:
 )
 def test_a_figure_with_an_interval_has_a_source(text: str, bare: int) -> None:
     assert len(bare_in(text)) == bare
-
-
-def test_other_comments_are_left_alone(figures: Figures) -> None:
-    text = "<!-- prettier-ignore -->\n2 <!-- https://example.org -->\n2<!-- printed by a.py -->"
-    assert corrected(text, figures) == text

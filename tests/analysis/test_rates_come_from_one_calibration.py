@@ -2,7 +2,7 @@
 
 import contextlib
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -17,7 +17,6 @@ from scaling.base.console import new_console
 from scaling.base.errors import ScalingError, UsageError
 from scaling.builds.arms import parse_arm
 from scaling.builds.prepared_arm import PreparedArm
-from scaling.journal.file import FILE_NAME, JournalFile
 from scaling.journal.record import (
     Calibration,
     Cell,
@@ -41,6 +40,7 @@ from scaling.study.presets import GRID_RATES
 from tests.support import driving, plans
 from tests.support.descriptions import description
 from tests.support.driving import Told
+from tests.support.studies import place
 
 SERVE = WorkloadFacts(
     path="workers.workloads.serve:Serve",
@@ -148,13 +148,9 @@ def test_the_plan_counts_rates_and_calibration_without_measuring() -> None:
     assert "processes on 3.14+mimalloc, N = 2" in said
     assert "3.14t" not in said
     assert "in 2 blocks" in one_line(made)
-
-
-def test_numbers_and_closed_loops_need_none() -> None:
-    for rate in ("0.0", "[100, 2000]"):
+    for rate in ("0.0", "[100, 2000]"):  # numbers and closed loops need none
         made = planned(STUDY.replace('"grid"', rate))
-        assert made.calibrations == []
-        assert list(reservations(made)) == []
+        assert (made.calibrations, list(reservations(made))) == ([], [])
         assert Peaks(made, Pretended(made), Told().note).steps == []
 
 
@@ -162,48 +158,47 @@ def test_the_peak_is_the_median_of_the_better_baseline_and_rates_are_one_for_all
     asked, told = planned(), Told()
     pretended = Pretended(asked)
     (made,) = calibrated(asked, pretended, told)
-    tried = [(cell.arm, cell.model, cell.workers) for cell in pretended.calibrated]
+    tried = [place(cell) for cell in pretended.calibrated]
     assert tried == [("3.14", "processes", 2), ("3.14+mimalloc", "processes", 2)] * ROUNDS
     assert made.baseline.arm == "3.14+mimalloc"
     assert made.peak_per_s == 5_210
     assert max(made.runs_per_s) == pytest.approx(1.5 * 5_210)
     plan = asked.at_rates([made])
-    rates = grid(5_210, GRID_RATES)
-    configurations = {(cell.arm, cell.model, cell.workers) for cell in plan.cells}
-    for each in configurations:
-        had = [
-            cell.parameters["rate_per_s"]
-            for cell in plan.cells
-            if (cell.arm, cell.model, cell.workers) == each
-        ]
-        assert had == rates
-    assert (len(configurations), plan.calibrations) == (18, [])
-    assert plan.asked == len(plan.cells)
-    assert all(isinstance(cell.parameters["rate_per_s"], float) for cell, _ in plan.slots)
+    had: dict[object, list[object]] = {}
+    for cell in plan.cells:
+        had.setdefault(place(cell), []).append(cell.parameters["rate_per_s"])
+    assert list(had.values()) == [grid(5_210, GRID_RATES)] * 18
+    assert (plan.asked, plan.calibrations) == (len(plan.cells), [])
     (said,) = told.notes
     assert "3.14+mimalloc · 2 processes: 5,210 requests/s (5,110–7,820); rates: " in said
 
 
-def test_a_share_is_of_the_peak_and_mixes_with_numbers() -> None:
-    asked = planned(STUDY.replace('"grid"', '["50%", 1000, " 12.5 % "]'))
-    plan = asked.at_rates(calibrated(asked, Pretended(asked)))
-    rates = dict.fromkeys(cell.parameters["rate_per_s"] for cell in plan.cells)
-    assert list(rates) == [2_600.0, 1_000.0, 651.0]
+@pytest.mark.parametrize(
+    ("asked", "rates", "expected"),
+    [
+        ('["50%", 1000, " 12.5 % "]', None, [2_600.0, 1_000.0, 651.0]),
+        ('"grid"', 4, grid(5_210, 4)),  # fewer are spread over the same range
+    ],
+)
+def test_a_share_is_of_the_peak_and_mixes_with_numbers(
+    asked: str, rates: int | None, expected: list[float]
+) -> None:
+    made = planned(STUDY.replace('"grid"', asked), rates=rates)
+    plan = made.at_rates(calibrated(made, Pretended(made)))
+    assert list(dict.fromkeys(cell.parameters["rate_per_s"] for cell in plan.cells)) == expected
 
 
 def test_a_window_that_is_too_short_for_p99_is_told_with_the_rates() -> None:
     """One request in twenty is a background request, and has no part in P99."""
-    found = {}
-    for window_s in (3.0, 5.0):
-        rates = STUDY.replace('"grid"', '["10%", "50%"]')
-        asked, told = planned(f"window_s = {window_s}\n{rates}"), Told()
-        calibrated(asked, Pretended(asked, seen=SEEN), told)
-        found[window_s] = told.notes[1:]
     said = (
         "P99 takes 2,000 requests besides background requests, 2,105 with them. At 521/s a window "
         "of 3 s may have fewer, and then there is no P99: use --seconds 5"
     )
-    assert found == {3.0: [said], 5.0: []}
+    for window_s, notes in ((3.0, [said]), (5.0, [])):
+        rates = STUDY.replace('"grid"', '["10%", "50%"]')
+        asked, told = planned(f"window_s = {window_s}\n{rates}"), Told()
+        calibrated(asked, Pretended(asked, seen=SEEN), told)
+        assert told.notes[1:] == notes
 
 
 def test_each_server_has_its_own_and_what_is_compared_at_one_rate_shares_the_heaviest() -> None:
@@ -224,37 +219,20 @@ def test_each_server_has_its_own_and_what_is_compared_at_one_rate_shares_the_hea
 
 
 @pytest.mark.parametrize(
-    ("options", "tried"),
+    ("arms", "models", "workers", "tried"),
     [
-        ({"arm": ("3.14t",)}, [("3.14t", "processes", 2)]),
-        (
-            {"model": ("threads,processes,forked",), "arm": ("3.14",)},
-            [("3.14", "processes", 2), ("3.14", "forked", 2)],
-        ),
-        (
-            {"model": ("threads",), "arm": ("3.14,3.14t",)},
-            [("3.14", "threads", 2), ("3.14t", "threads", 2)],
-        ),
-        (
-            {"workers": ("4,8",), "arm": ("3.14",), "model": ("processes",)},
-            [("3.14", "processes", 4)],
-        ),
+        ("3.14t", "threads,processes", "1,2,4", [("3.14t", "processes", 2)]),
+        ("3.14", "threads,processes,forked", "1,2,4",
+         [("3.14", "processes", 2), ("3.14", "forked", 2)]),
+        ("3.14,3.14t", "threads", "1,2,4", [("3.14", "threads", 2), ("3.14t", "threads", 2)]),
+        ("3.14", "processes", "4,8", [("3.14", "processes", 4)]),
     ],
-)
+)  # fmt: skip
 def test_without_the_baseline_the_best_there_is_takes_its_place(
-    options: Mapping[str, Any], tried: list[tuple[str, str, int]]
+    arms: str, models: str, workers: str, tried: list[tuple[str, str, int]]
 ) -> None:
-    (needed,) = planned(**options).calibrations
-    assert [(cell.arm, cell.model, cell.workers) for cell in needed.candidates] == tried
-
-
-def test_fewer_rates_are_spread_over_the_same_range() -> None:
-    asked = planned(rates=4)
-    (needed,) = asked.calibrations
-    plan = asked.at_rates(calibrated(asked, Pretended(asked)))
-    rates = dict.fromkeys(cell.parameters["rate_per_s"] for cell in plan.cells)
-    assert len(needed.names) == 4
-    assert list(rates) == grid(5_210, 4)
+    (needed,) = planned(arm=(arms,), model=(models,), workers=(workers,)).calibrations
+    assert [place(cell) for cell in needed.candidates] == tried
 
 
 def test_a_baseline_that_cannot_be_measured_says_what_to_do() -> None:
@@ -265,22 +243,15 @@ def test_a_baseline_that_cannot_be_measured_says_what_to_do() -> None:
         calibrated(planned(), crash)
 
 
-@pytest.mark.parametrize("rate", ["fast", "-5%", "0%", "%", "grid 3 of 8"])
-def test_any_other_text_is_bad_usage(rate: str) -> None:
+@pytest.mark.parametrize("rate", ["fast", "-5%", "0%", "%", "grid 3 of 8", 0.001, 2_000_000.0])
+def test_any_other_text_or_rate_is_bad_usage(rate: str | float) -> None:
     said = 'rate_per_s: expected a number, "grid" or a share'
+    if isinstance(rate, float):
+        said = r"rate_per_s: expected a number from 0\.01 to 1,000,000 or 0"
     with pytest.raises(UsageError, match=said):
-        planned(STUDY.replace('"grid"', f'"{rate}"'))
+        planned(STUDY.replace('"grid"', f'"{rate}"' if isinstance(rate, str) else str(rate)))
     with pytest.raises(UsageError, match=said):
         planned(set=(f"serve.rate_per_s={rate}",))
-
-
-@pytest.mark.parametrize("rate", [0.001, 2_000_000.0])
-def test_a_rate_that_the_generator_does_not_take_is_bad_usage(rate: float) -> None:
-    said = r"rate_per_s: expected a number from 0\.01 to 1,000,000 or 0"
-    with pytest.raises(UsageError, match=said):
-        planned(STUDY.replace('"grid"', str(rate)))
-    with pytest.raises(UsageError, match=said):
-        planned(set=(f"serve.rate_per_s=100,{rate}",))
 
 
 def test_a_rate_is_never_measured_as_a_closed_loop_before_it_is_known() -> None:
@@ -319,46 +290,35 @@ def measured(
 
 
 @pytest.mark.slow
-def test_a_resumed_study_keeps_its_rates_and_never_calibrates_again(
+def test_a_study_keeps_its_rates_and_is_calibrated_once(
     ready: Prepared,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
+    """Stopped during its calibration it calibrates again; resumed later, it goes on."""
     out = tmp_path / "study"
+    stopped, _ = measured(ready, out, monkeypatch, stop_at=4)
+    assert (len(stopped.calibrated), stopped.measured) == (4, [])
+    assert read_runs(out, pytest.fail).head.calibrations == []
     before = measured(ready, out, monkeypatch, stop_at=7)
     assert sum(len(each.calibrated) for each in before) == 6
     assert sum(len(each.measured) for each in before) == 7
     begun = read_runs(out, pytest.fail).head
     (calibration,) = begun.calibrations
-    assert calibration.rates == dict(
-        zip(["grid 1 of 2", "grid 2 of 2"], grid(5_210, 2), strict=True)
-    )
+    names = ["grid 1 of 2", "grid 2 of 2"]
+    assert calibration.rates == dict(zip(names, grid(5_210, 2), strict=True))
     # The peak would be another now: the machine has become twice as fast.
     idle, after = measured(ready, out, monkeypatch, factor=2.0)
     assert "resuming" in capsys.readouterr().err
     assert idle.calibrated == after.calibrated == []
     rates = {run.cell.parameters["rate_per_s"] for run in after.measured}
     assert rates <= {0.0, *calibration.rates.values()}
-    with JournalFile(out / FILE_NAME) as journal:
-        assert len(journal.runs) == len(ready.plan.runs)
-        assert journal.head == begun
-    work = work_in(read_runs(out, pytest.fail), ready, same=False)
-    assert (work.total("valid") + work.total("lost"), work.total("to_do")) == (
-        len(ready.plan.runs), 0,
-    )  # fmt: skip
-
-
-def test_a_study_stopped_during_its_calibration_calibrates_again(
-    ready: Prepared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    out = tmp_path / "study"
-    stopped, _ = measured(ready, out, monkeypatch, stop_at=4)
-    assert (len(stopped.calibrated), stopped.measured) == (4, [])
-    assert read_runs(out, pytest.fail).head.calibrations == []
-    calibrating, _, measuring = measured(ready, out, monkeypatch)
-    assert len(calibrating.calibrated) == 6
-    assert len(measuring.measured) == len(ready.plan.runs)
+    found = read_runs(out, pytest.fail)
+    assert found.head == begun
+    work = work_in(found, ready, same=False)
+    done = work.total("valid") + work.total("lost")
+    assert (done, work.total("to_do")) == (len(ready.plan.runs), 0)
 
 
 def test_calibrations_are_spread_between_the_first_runs_whose_rates_are_known(

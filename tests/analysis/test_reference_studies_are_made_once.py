@@ -58,19 +58,21 @@ class Session:
 
 
 class Recorded(Session):
-    """Its commands are only written down; what measures leaves a journal."""
+    """Its commands are only written down. What measures leaves a journal, and a newer one beside,
+    as where a study was begun anew because its builds were others.
+    """
 
-    pgo: str
-    output: tuple[str, str]
+    pgo = ""
 
     def run(self, *command: str, env: dict[str, str] | None = None, **_: Any) -> None:
         self.commands.append(list(command[3:]))
         if "--output" in command:
             self.pgo = (env or {})["SCALING_PGO"]
-            self.output = ("--output", command[command.index("--output") + 1])
-            journal = self.folder / self.output[1] / "journal.jsonl"
-            journal.parent.mkdir(parents=True, exist_ok=True)
-            journal.touch()
+            output = self.folder / command[command.index("--output") + 1]
+            for folder, at in ((output, 0), (output.with_name(f"{output.name}-2"), 1)):
+                folder.mkdir(parents=True)
+                (folder / "journal.jsonl").touch()
+                os.utime(folder / "journal.jsonl", (at, at))
 
 
 @pytest.fixture(autouse=True)
@@ -114,27 +116,6 @@ def test_each_is_measured_and_published_once_and_one_that_fails_is_tried_again(c
     assert again.commands == []
 
 
-def test_a_study_that_was_begun_anew_is_the_one_published(clone: Path) -> None:
-    """The first could not be resumed: its builds were others."""
-    list_studies(SMALL)
-    session = Recorded(clone)
-    newer = clone / "results/reference/this-machine/echo-2/journal.jsonl"
-
-    def run(*command: str, **named: Any) -> None:
-        Recorded.run(session, *command, **named)
-        newer.parent.mkdir(exist_ok=True)
-        newer.touch()
-        os.utime(session.folder / session.output[1] / newer.name, (0, 0))
-
-    session.run = run  # type: ignore[method-assign]
-    noxfile.reference(session)
-    assert session.commands[-1] == [
-        "publish",
-        "results/reference/this-machine/echo-2",
-        "results/published/this-machine/echo",
-    ]
-
-
 @pytest.mark.parametrize(
     ("options", "asked", "pgo"),
     [
@@ -144,22 +125,28 @@ def test_a_study_that_was_begun_anew_is_the_one_published(clone: Path) -> None:
     ],
     ids=["PGO", "no PGO", "every version, with Ns of its own"],
 )
-def test_each_is_asked_for_with_its_builds_and_workers(
+def test_each_is_asked_for_with_its_builds_and_workers_and_the_newest_is_published(
     clone: Path, options: list[str], asked: list[str], pgo: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(interpreters, "available", lambda *_, **__: ["3.12", "3.15t"])
     own = 'command = "run --study versions"\nevery_version = true\nown_workers = true\npgo = false'
-    list_studies('name = "scale"\ncommand = "run --study scale"\nbatch = 1')
-    with noxfile.REFERENCE.open("a") as file:
-        file.write(f'[[studies]]\nname = "versions"\nbatch = 2\n{own}')
+    list_studies(
+        'name = "scale"\ncommand = "run --study scale"\nbatch = 1',
+        f'name = "versions"\nbatch = 2\n{own}',
+    )
     session = Recorded(clone, [*options, "--workers", "1,8"])
     noxfile.reference(session)
-    measuring, _ = session.commands
-    assert [word for word in measuring if word not in session.output] == asked
+    measuring, publishing = session.commands
+    place = measuring.index("--output")
+    assert measuring[:place] + measuring[place + 2 :] == asked
     assert session.pgo == pgo
+    results = measuring[place + 1]
+    assert publishing == ["publish", f"{results}-2", results.replace("reference", "published")]
 
 
-def test_the_list_is_printed_with_minutes(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_list_is_printed_with_minutes_and_what_is_not_in_it_refused(
+    clone: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     list_studies(NO_STUDY, SMALL)
     noxfile.reference(Recorded(clone, ["--list"]))
     assert capsys.readouterr().out.splitlines() == [
@@ -167,17 +154,11 @@ def test_the_list_is_printed_with_minutes(clone: Path, capsys: pytest.CaptureFix
         "batch 1    1 min  echo",
         "0.0 h with one worker and two",
     ]
-
-
-@pytest.mark.parametrize("options", [["--only", "ecko"], ["--batch", "9"], ["--hours", "3"]])
-def test_what_is_not_in_the_list_is_refused(
-    options: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    list_studies(SMALL)
-    with pytest.raises(SystemExit) as ended:
-        noxfile.reference_studies(options)
-    assert ended.value.code == 2
-    assert "nox -s reference --: error: " in capsys.readouterr().err
+    for options in (["--only", "ecko"], ["--batch", "9"], ["--hours", "3"]):
+        with pytest.raises(SystemExit) as ended:
+            noxfile.reference_studies(options)
+        assert ended.value.code == 2
+        assert "nox -s reference --: error: " in capsys.readouterr().err
 
 
 # ---------------------------------------------------------------------------------------- the list

@@ -13,6 +13,7 @@ from tests.support.cli import BUILD, Command
 
 def test_rates_are_those_of_the_arm_without_a_remedy() -> None:
     """A calibration of every arm would take longer than the study."""
+    at_half = {"rate_per_s": "50%"}
     cells = [
         Cell(
             workload="serve",
@@ -20,7 +21,7 @@ def test_rates_are_those_of_the_arm_without_a_remedy() -> None:
             arm=arm,
             model="threads",
             workers=2,
-            parameters={"rate_per_s": "50%"},
+            parameters=at_half,
         )
         for arm in ("3.14t", "3.14t+recv64k", "3.14t+nogc")
     ]
@@ -37,7 +38,6 @@ def test_rates_are_those_of_the_arm_without_a_remedy() -> None:
         (("--workload", "echo", "--arm", "3.14t,3.14t+recv32k"), "Did you mean 'recv64k'"),
         (("--workload", "echo", "--remedy", "eager"), "--remedy is gone since 2.0. Instead: --arm"),
         (("--workload", "echo", "--with-requirements", "a.txt"), "it is for an application"),
-        (("--workload", "echo", "--requests", "a.jsonl"), "it is for an application"),
         (("--app", "shop:app", "--with-requirements", "a.txt"), "a.txt: there is no such file"),
     ],
 )

@@ -19,7 +19,7 @@ from scaling.journal.record import RunLine
 from scaling.machine.disturbance import crowding
 from scaling.report.output import finish
 from scaling.run.progress import LiveLine, PlainLines
-from scaling.run.session import RETRIES, InterruptedStudyError, Replay, is_complete
+from scaling.run.session import InterruptedStudyError, Replay, is_complete
 from scaling.run.time_left import MOST_WAIT_S, SHARE
 from scaling.study.plan.cells import Plan
 from scaling.study.plan.order import PlannedRun
@@ -57,32 +57,28 @@ def one_run(**changes: object) -> RunLine:
 
 
 def test_the_second_attempt_comes_next_and_the_first_stays(plan: Plan, tmp_path: Path) -> None:
-    runs, told = driven(plan, tmp_path, extra=Machine({1}).extra())
+    """One that is disturbed, too, is kept."""
+    runs, told = driven(plan, tmp_path, extra=Machine({1, 2}).extra())
     assert runs.done == [*plan.runs[:2], plan.runs[1], *plan.runs[2:]]
     assert runs.attempts[:4] == [1, 1, 2, 1]
-    assert told.busy_runs == [(WHY_BUSY, True)]
+    assert told.busy_runs == [(WHY_BUSY, True), (WHY_BUSY, False)]
     assert [block for block, _ in told.blocks] == [0]
     with opened(tmp_path / FILE_NAME) as written:
         assert len(written.runs) == len(runs.done)
 
 
-def test_a_block_is_done_when_its_last_run_has_been_made_again(plan: Plan, tmp_path: Path) -> None:
-    runs, done_at = Pretended(), []
-
-    class Counting(Told):
-        def block_done(self, block: int, text: str) -> None:
-            done_at.append((block, len(runs.done)))
-
-    in_a_block = len(plan.slots)
-    driven(plan, tmp_path, runs, told=Counting(), extra=Machine({in_a_block - 1}).extra())
-    assert runs.attempts[in_a_block] == 2
-    assert done_at == [(0, in_a_block + 1)]
-
-
-def test_a_second_attempt_that_is_disturbed_too_is_kept(plan: Plan, tmp_path: Path) -> None:
-    runs, told = driven(plan, tmp_path, extra=Machine({0, 1}).extra())
-    assert runs.attempts.count(2) == 1
-    assert told.busy_runs == [(WHY_BUSY, True), (WHY_BUSY, False)]
+@pytest.mark.parametrize("failing", [1, 2])
+def test_a_run_that_is_disturbed_and_invalid_is_made_again_once(
+    failing: int, plan: Plan, tmp_path: Path
+) -> None:
+    """At once, while the cause is known. Of two attempts one that is valid is in the figures."""
+    first = plan.runs[0]
+    judge = doubts((first, failing))
+    runs, told = driven(plan, tmp_path, judge=judge, extra=Machine({0}).extra())
+    assert runs.done.count(first) == 2
+    assert runs.attempts[:2] == [1, 2]
+    assert told.busy_runs == [(WHY_BUSY, True)]
+    assert told.invalids == []
 
 
 def test_the_extra_time_is_bounded(plan: Plan, tmp_path: Path) -> None:
@@ -97,28 +93,17 @@ def test_the_extra_time_is_bounded(plan: Plan, tmp_path: Path) -> None:
     assert (WHY_BUSY, False) in told.busy_runs
 
 
-def test_a_run_that_is_invalid_too_is_made_again_once(plan: Plan, tmp_path: Path) -> None:
-    """At once, while the cause is known, and not at the end of the study besides."""
-    first = plan.runs[0]
-    runs, _ = driven(plan, tmp_path, judge=doubts((first, 1)), extra=Machine({0}).extra())
-    assert [n for run, n in zip(runs.done, runs.attempts, strict=True) if run == first] == [1, 2]
-    assert runs.attempts[:2] == [1, 2]
-
-
-def test_a_second_attempt_that_fails_excludes_nothing(plan: Plan, tmp_path: Path) -> None:
-    """The first, valid though disturbed, is in the figures."""
-    judge = doubts((plan.runs[0], 2))
-    _, told = driven(plan, tmp_path, judge=judge, extra=Machine({0}).extra())
-    assert told.busy_runs == [(WHY_BUSY, True)]
-    assert told.invalids == []
-
-
-def test_the_judge_names_what_others_took() -> None:
-    judge = busy_judge_of(FakeStudy(workers=(2,), blocks=1).first_line)
-    assert judge(one_run()) is None
-    assert judge(one_run(disturbance__other_cpu_fraction=0.6)) == WHY_BUSY
-    stolen = judge(one_run(disturbance__steal_fraction=0.3))
-    assert stolen == "the hypervisor took 30.0% of the CPUs"
+def test_judges_name_what_others_took_and_why_a_run_is_invalid() -> None:
+    head = FakeStudy(workers=(2,), blocks=1).first_line
+    busy, judge = busy_judge_of(head), judge_of(head)
+    assert busy(one_run()) is judge(one_run()) is None
+    assert busy(one_run(disturbance__other_cpu_fraction=0.6)) == WHY_BUSY
+    stolen = one_run(disturbance__steal_fraction=0.3)
+    assert busy(stolen) == "the hypervisor took 30.0% of the CPUs"
+    assert judge(stolen) is None  # suspect, and kept
+    why = judge(one_run(disturbance__throttled_s=0.5))
+    assert why == "throttled (a CPU quota throttled the run for 0.50 s)"
+    assert "crashed" in str(judge(one_run(outcome="crashed", record=None, signal=11)))
 
 
 def test_quiet_means_a_cpu_for_each_worker() -> None:
@@ -136,39 +121,24 @@ def test_quiet_means_a_cpu_for_each_worker() -> None:
 # --- invalid: at the end ------------------------------------------------------------------------
 
 
-def test_an_invalid_run_is_done_again_after_all_others(plan: Plan, tmp_path: Path) -> None:
-    unlucky = plan.runs[1]
-    runs, told = driven(plan, tmp_path, judge=doubts((unlucky, 1)))
-    assert runs.done == [*plan.runs, unlucky]
-    assert runs.attempts == [1] * len(plan.runs) + [2]
-    assert told.invalids == [("throttled", True)]
-
-
-def test_a_run_that_is_never_valid_is_given_up(plan: Plan, tmp_path: Path) -> None:
-    hopeless = doubts(*[(plan.runs[0], attempt) for attempt in range(1, 9)])
-    runs, told = driven(plan, tmp_path, judge=hopeless)
-    with opened(tmp_path / FILE_NAME) as written:
-        assert Replay.of(written.runs, hopeless).remaining(plan.together(plan.runs)) == []
-    assert runs.attempts.count(2) == RETRIES == 1
-    assert told.invalids == [("throttled", True), ("throttled", False)]
-
-
-def test_attempts_left_over_are_counted_when_a_study_goes_on(plan: Plan, tmp_path: Path) -> None:
-    count, judge = len(plan.runs), doubts((plan.runs[0], 1))
+def test_an_invalid_run_is_done_again_after_all_others_and_then_given_up(
+    plan: Plan, tmp_path: Path
+) -> None:
+    """Wherever the study was interrupted. Of what is run again progress has the count."""
+    first, count = plan.runs[0], len(plan.runs)
+    hopeless = doubts(*[(first, attempt) for attempt in range(1, 9)])
     with pytest.raises(InterruptedStudyError, match=f"{count} of {count + 1} runs"):
-        driven(plan, tmp_path, Pretended(stop_at=count), judge)
-    runs, told = driven(plan, tmp_path, judge=judge)
+        driven(plan, tmp_path, Pretended(stop_at=count), hopeless)
+    runs, told = driven(plan, tmp_path, judge=hopeless)
     assert told.began == (count + 1, count)
-    assert (runs.done, runs.attempts) == ([plan.runs[0]], [2])
-
-
-def test_the_judge_of_a_study_says_why() -> None:
-    judge = judge_of(FakeStudy(workers=(2,), blocks=1).first_line)
-    assert judge(one_run()) is None
-    assert judge(one_run(disturbance__steal_fraction=0.3)) is None  # suspect, and kept
-    why = judge(one_run(disturbance__throttled_s=0.5))
-    assert why == "throttled (a CPU quota throttled the run for 0.50 s)"
-    assert "crashed" in str(judge(one_run(outcome="crashed", record=None, signal=11)))
+    assert (runs.done, runs.attempts) == ([first], [2])
+    assert told.invalids == [("throttled", False)]
+    with opened(tmp_path / FILE_NAME) as written:
+        assert [run.attempt for run in written.runs] == [1] * count + [2]
+        assert Replay.of(written.runs, hopeless).remaining(plan.together(plan.runs)) == []
+    printed = io.StringIO()
+    driven(plan, tmp_path, judge=hopeless, told=PlainLines(Console(file=printed, width=200)))
+    assert f"[{count + 1}/{count + 1}, 1 of them again] runs measured" in printed.getvalue()
 
 
 def test_the_last_valid_attempt_is_the_one_that_counts(tmp_path: Path) -> None:
@@ -185,12 +155,11 @@ def test_the_last_valid_attempt_is_the_one_that_counts(tmp_path: Path) -> None:
 # --- what is said meanwhile ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("live", [False, True])
 @pytest.mark.parametrize(
-    ("invalid", "busy", "says"),
+    ("invalid", "busy", "says", "live"),
     [
-        (True, (), "to be run again at the end: throttled"),
-        (False, (1,), f"machine busy ({WHY_BUSY}): run again when it is quiet"),
+        (True, (), "to be run again at the end: throttled", False),
+        (False, (1,), f"machine busy ({WHY_BUSY}): run again when it is quiet", True),
     ],
     ids=["invalid", "disturbed"],
 )
@@ -209,17 +178,6 @@ def test_progress_says_what_is_run_again_and_counts_it(
         first, _, last = text.splitlines()
         assert "] block 1 of 2 done" in first
         assert last.startswith(f"[{count}/{count}, 1 of them again] runs measured")
-
-
-def test_progress_of_a_resumed_study_counts_what_was_run_again_before(
-    plan: Plan, tmp_path: Path
-) -> None:
-    judge, count = doubts(*[(run, 1) for run in plan.runs[:2]]), len(plan.runs)
-    with pytest.raises(InterruptedStudyError):
-        driven(plan, tmp_path, Pretended(stop_at=count + 1), judge)
-    printed = io.StringIO()
-    driven(plan, tmp_path, judge=judge, told=PlainLines(Console(file=printed, width=200)))
-    assert f"[{count + 2}/{count + 2}, 2 of them again] runs measured" in printed.getvalue()
 
 
 # --- always failing: given up -------------------------------------------------------------------
@@ -278,22 +236,12 @@ def test_it_is_run_in_two_blocks_and_no_more(tmp_path: Path) -> None:
     assert told.added == [-left_out]
     written = read_journal(tmp_path)
     assert incomplete(written.frame, written.study) == ""  # complete without it
+    alone = Crashing()
+    tried(1, tmp_path / "one", alone)
+    assert alone.failing == [(0, 1)] * each
 
 
-def test_a_study_of_one_block_does_not_make_it_again(tmp_path: Path) -> None:
-    runs = Crashing()
-    plan, _ = tried(1, tmp_path, runs)
-    assert runs.failing == [(0, 1)] * echoes(plan)
-
-
-def test_one_run_that_worked_is_reason_to_try_all_others_again(tmp_path: Path) -> None:
-    runs = Crashing(2)
-    plan, _ = tried(3, tmp_path, runs)
-    assert runs.failing.count((2, 1)) == echoes(plan)
-    assert sum(attempt == 2 for _, attempt in runs.failing) == 3 * echoes(plan) - 1
-
-
-@pytest.mark.parametrize("stop_at", [1, 6, 11])
+@pytest.mark.parametrize("stop_at", [6, 11])
 def test_it_is_given_up_wherever_the_study_was_interrupted(stop_at: int, tmp_path: Path) -> None:
     whole, first, second = Crashing(), Crashing(stop_at=stop_at), Crashing()
     tried(4, tmp_path / "whole", whole)
@@ -306,9 +254,12 @@ def test_it_is_given_up_wherever_the_study_was_interrupted(stop_at: int, tmp_pat
 
 @pytest.mark.usefixtures("undrawn")
 def test_the_command_ends_with_exit_code_1_and_names_it(tmp_path: Path) -> None:
+    """One run that worked is reason to try all others again."""
     tried(2, tmp_path, Crashing())
     with pytest.raises(ScalingError, match="no run of echo is valid, so there is no figure") as e:
         finish(tmp_path, new_console(quiet=True))
     assert e.value.exit_code == 1
-    tried(2, tmp_path / "worked", Crashing(2))
+    runs = Crashing(2)
+    plan, _ = tried(2, tmp_path / "worked", runs)
     finish(tmp_path / "worked", new_console(quiet=True))
+    assert sum(attempt == 2 for _, attempt in runs.failing) == 2 * echoes(plan) - 1

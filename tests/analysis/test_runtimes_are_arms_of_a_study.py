@@ -8,7 +8,6 @@ from scaling.analysis.builds import build_differences
 from scaling.base.errors import UsageError
 from scaling.builds.arms import parse_arm
 from scaling.builds.cache import Say
-from scaling.builds.cpython import Build
 from scaling.builds.prepared_arm import PreparedArm, prepare_runtime
 from scaling.builds.runtimes import AbsentRuntimeError, Runtime
 from scaling.journal.record import (
@@ -19,10 +18,9 @@ from scaling.journal.record import (
     RunLine,
 )
 from scaling.report.view.tables import builds
-from scaling.run.measure import ChildNeeds, Prepared, prepare_arms
+from scaling.run.measure import ChildNeeds, Prepared, prepare_arms, services_of
 from scaling.study.plan.cells import Plan
 from scaling.study.settle import group_for
-from tests.support.descriptions import description
 from tests.support.fake_builds import say_nothing
 from tests.support.plans import TWO_CORES, asked, planned
 from tests.support.runs import changing, with_
@@ -70,6 +68,7 @@ def with_runtimes() -> Plan:
 
 
 def test_it_is_planned_beside_pythons_and_what_is_absent_is_listed() -> None:
+    """With the parameters of Python's; no control is asked of it."""
     made = with_runtimes()
     spawned = {(c.arm, c.loop, c.workers) for c in made.cells if c.workload == "spawn"}
     assert spawned == {
@@ -77,39 +76,29 @@ def test_it_is_planned_beside_pythons_and_what_is_absent_is_listed() -> None:
     }
     (refused,) = {(each.arms, each.reason) for each in made.refused}
     assert refused == (("bun",), "bun is not on PATH")
-
-
-def test_its_cells_have_the_parameters_of_pythons_and_no_control_is_asked_of_it() -> None:
-    cells = with_runtimes().cells
-    assert len({c.parameters for c in cells if c.workload == "spawn"}) == 1
-    assert {c.arm for c in cells if c.workload != "spawn"} == {"3.14t"}
+    assert len({c.parameters for c in made.cells if c.workload == "spawn"}) == 1
+    assert {c.arm for c in made.cells if c.workload != "spawn"} == {"3.14t"}
     assert group_for(asked(STUDY)) == "child"  # its loop is in no package index
 
 
-def test_the_journal_lists_what_is_there() -> None:
-    line = Prepared(with_runtimes(), arms(), TWO_CORES, "", "").first_line()
-    assert list(line.arms) == ["3.14t", "go"]
-    go = line.arms["go"]
-    assert go == ArmRecord(
+def test_the_journal_lists_what_is_there_and_helpers_run_on_a_python() -> None:
+    several = dict(reversed(arms().items()))
+    prepared = Prepared(with_runtimes(), several, TWO_CORES, "", "")
+    listed = prepared.first_line().arms
+    assert sorted(listed) == ["3.14t", "go"]
+    assert listed["go"] == ArmRecord(
         build="go",
         origin="PATH, program abc",
         runtime="go9.99",
         expected=ReadBack(loop_class="goroutines"),
     )
-    assert line.arms["3.14t"].runtime is None
+    assert listed["3.14t"].runtime is None
+    assert services_of(prepared)._python == "python3.14t"
 
 
 def test_it_is_compared_with_a_python() -> None:
     with pytest.raises(UsageError, match="go: add a CPython arm as the baseline"):
         prepare_arms(["go"], ChildNeeds(), "workers", [], say_nothing)
-
-
-def test_helpers_run_on_a_python() -> None:
-    from scaling.run import measure
-
-    several = dict(reversed(arms().items()))
-    services = measure.services_of(Prepared(with_runtimes(), several, TWO_CORES, "", ""))
-    assert services._python == "python3.14t"
 
 
 def without_python(run: RunLine) -> RunLine:
@@ -126,37 +115,18 @@ MEASURED = FakeStudy(
 )
 
 
-def test_its_runs_are_believed() -> None:
+def test_its_runs_are_believed_unless_a_python_says_that_they_are_its_own() -> None:
     frame = MEASURED.frame
     assert set(frame["arm"]) == {"3.14t", "go"}
     assert frame["reasons"].map(len).max() == 0
-    assert frame["valid"].all()
-    gos = frame[frame["arm"] == "go"]
-    assert gos["gil_enabled"].isna().all()
-
-
-def test_what_a_python_says_is_no_word_of_a_runtime() -> None:
-    """A run of a Python must not pass under its name."""
+    assert frame.loc[frame["arm"] == "go", "gil_enabled"].isna().all()
     facts = ProcessFacts(gil=GilStates(started=False), allocator="mimalloc", gc_enabled=True)
     frame = replace(MEASURED, change=changing(record__process=facts)).frame
     assert set(frame[frame["arm"] == "go"]["reasons"]) == {("settings-lost",)}
 
 
-def test_its_version_is_among_the_builds() -> None:
+def test_its_version_is_among_the_builds_and_no_warning() -> None:
     facts = builds(MEASURED.study).set_index(["arm", "fact"])["value"]
     assert facts["go", "version"] == "go9.99"
-
-
-def test_that_it_is_another_build_is_no_warning() -> None:
-    study = MEASURED.first_line
-    assert not build_differences(study)
+    assert not build_differences(MEASURED.first_line)
     assert "go" not in MEASURED.study.soundness.text.split()
-
-
-def test_only_its_loop_can_be_read_back_from_it() -> None:
-    assert runtime("go", "go9.99").expected == ReadBack(loop_class="goroutines")
-    assert not isinstance(parse_arm("go").build, Build)
-    assert (
-        description().loops.keys()
-        < prepare_runtime(parse_arm("go"), LIKE, say_nothing).description.loops.keys()
-    )

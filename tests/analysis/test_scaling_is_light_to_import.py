@@ -29,26 +29,11 @@ def test_help_waits_for_no_pandas_tables_for_no_plots_and_the_page_for_no_seabor
     subprocess.run([sys.executable, "-c", IMPORTS], check=True, cwd=ROOT)
 
 
-def test_load_is_there_when_asked_for() -> None:
-    from scaling.analysis.table import load
-
-    assert scaling.load is load.load
-
-
-@pytest.mark.parametrize("name", scaling.__all__)
-def test_every_public_name_is_there(name: str) -> None:
-    assert getattr(scaling, name) is not None
-    assert name in dir(scaling)
-
-
-def test_nothing_else_is() -> None:
+def test_every_public_name_is_there_and_nothing_else() -> None:
+    for name in scaling.__all__:
+        assert getattr(scaling, name) is not None
+        assert name in dir(scaling)
     with pytest.raises(AttributeError, match="no attribute 'lode'"):
         scaling.lode  # noqa: B018
-
-
-def test_its_version_is_one() -> None:
     assert re.fullmatch(r"\d+\.\d+\.\d+", scaling.__version__)
-
-
-def test_wrong_use_ends_with_another_code_than_a_failure() -> None:
-    assert (ScalingError.exit_code, UsageError.exit_code) == (1, 2)
+    assert (ScalingError.exit_code, UsageError.exit_code) == (1, 2)  # of wrong use another one

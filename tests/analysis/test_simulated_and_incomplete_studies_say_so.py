@@ -9,20 +9,19 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-import scaling
 from scaling.analysis.extent import incomplete
-from scaling.analysis.table.load import Journal, read_journal
+from scaling.analysis.table.load import read_journal
 from scaling.analysis.tables.study import Study
 from scaling.base.console import new_console
-from scaling.journal.record import encode_line
+from scaling.journal.record import Line, encode_line
 from scaling.report.compare import compare
 from scaling.report.environment import environment_text
 from scaling.report.explain import explain
 from scaling.report.exports import FORMATS, export
 from scaling.report.files import write_plots, write_tables
 from scaling.report.gate import Bounds, gate
-from scaling.report.page import page, tables_markdown
-from scaling.report.show import print_answer, show
+from scaling.report.page import page, tables_markdown, write_page
+from scaling.report.show import show
 from scaling.report.view.plots import drawings
 from tests.support.cli import Command
 from tests.support.printing import printed_by
@@ -31,63 +30,65 @@ from tests.support.studies import FakeStudy, in_memory
 
 QUIET = new_console(quiet=True)
 MEASURED = FakeStudy(workers=(1, 2, 8), cores=8, logical=8, blocks=2, ticks=4, change=with_readings)
-SIMULATED = replace(MEASURED, head={"simulated": True})
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory) -> Journal:
-    return SIMULATED.read(tmp_path_factory.mktemp("simulated"))
+def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    simulated = replace(MEASURED, head={"simulated": True})
+    return Study.of(simulated.read(tmp_path_factory.mktemp("simulated")))
 
 
-type Output = Callable[[Journal, Console], object]
+@pytest.fixture
+def folder(study: Study) -> Path:
+    assert study.path
+    return study.path.parent
+
+
+type Output = Callable[[Path, Console], object]
 
 PRINTED: dict[str, Output] = {
-    "run": lambda study, to: print_answer(Study.of(study), to),
-    "show": lambda study, to: show(study.path, to, details=True),
-    "explain": lambda study, to: explain(study.path, to),
-    "explain --json": lambda study, to: explain(study.path, to, json_to=to),
-    "gate": lambda study, to: gate(study.path, Bounds(min_efficiency=0.5), {}, to, environment={}),
-    "page": lambda study, to: to.print(page(Study.of(study))),
-    "environment": lambda study, to: to.print(environment_text(Study.of(study))),
+    "show": show,
+    "show --details": lambda at, to: show(at, to, details=True),
+    "explain": explain,
+    "explain --json": lambda at, to: explain(at, to, json_to=to),
+    "gate": lambda at, to: gate(at, Bounds(min_efficiency=0.5), {}, to, environment={}),
 }
 
 
-@pytest.mark.usefixtures("unrendered")
 @pytest.mark.parametrize("name", PRINTED)
-def test_what_is_printed_of_a_simulated_study_says_it(name: str, study: Journal) -> None:
-    assert "simulated" in printed_by(lambda to: PRINTED[name](study, to)).lower()
-
-
-def test_compared_with_a_measured_study_it_is_named(study: Journal, tmp_path: Path) -> None:
-    MEASURED.write(tmp_path)
-    text = printed_by(lambda to: compare([tmp_path, study.path], None, to))
-    assert "Simulated: nothing was measured" in " ".join(text.split())
-
-
-@pytest.mark.parametrize("to", FORMATS)
-def test_what_is_exported_says_it(to: str, study: Journal, tmp_path: Path) -> None:
-    export(study.path, [to], tmp_path, QUIET)
-    assert all(b"simulated" in (tmp_path / each).read_bytes().lower() for each in FORMATS[to])
+def test_what_is_printed_of_a_simulated_study_says_it(name: str, folder: Path) -> None:
+    assert "simulated" in printed_by(lambda to: PRINTED[name](folder, to)).lower()
 
 
 @pytest.mark.slow
-def test_tables_files_and_every_plot_say_it(study: Journal, tmp_path: Path) -> None:
-    of = Study.of(study)
-    files = write_tables(of, tmp_path) + write_plots(drawings(of), tmp_path, ["svg"])
+def test_page_tables_files_and_every_plot_say_it(study: Study, tmp_path: Path) -> None:
+    drawn = list(drawings(study))
+    write_page(study, tmp_path / "report.html", drawn)
+    (tmp_path / "environment.json").write_text(environment_text(study))
+    files = write_tables(study, tmp_path) + write_plots(drawn, tmp_path, ["svg"])
     assert {file.suffix for file in files} == {".md", ".csv", ".svg"}
-    silent = [file.name for file in files if "simulated" not in file.read_text().lower()]
+    silent = [
+        each.name for each in tmp_path.iterdir() if "simulated" not in each.read_text().lower()
+    ]
     assert silent == []
+    assert study.runs["simulated"].all()
 
 
-def test_the_frame_has_it(study: Journal) -> None:
-    assert scaling.load(study.path)["simulated"].all()
+@pytest.mark.parametrize("to", FORMATS)
+def test_what_is_exported_says_it(to: str, folder: Path, tmp_path: Path) -> None:
+    export(folder, [to], tmp_path, QUIET)
+    assert all(b"simulated" in (tmp_path / each).read_bytes().lower() for each in FORMATS[to])
 
 
-def test_a_measured_study_does_not_say_it(tmp_path: Path) -> None:
-    MEASURED.write(tmp_path)
-    journal = read_journal(tmp_path)
-    text = environment_text(Study.of(journal)) + tables_markdown(Study.of(journal))
+def test_a_measured_study_does_not_say_it_unless_it_is_compared_with_one_that_does(
+    folder: Path, tmp_path: Path
+) -> None:
+    measured = MEASURED.study
+    text = environment_text(measured) + tables_markdown(measured)
     assert "simulated" not in text.lower()
+    MEASURED.write(tmp_path)
+    text = printed_by(lambda to: compare([tmp_path, folder], None, to))
+    assert "Simulated: nothing was measured" in " ".join(text.split())
 
 
 WHOLE = FakeStudy(blocks=6, ticks=4)  # 18 runs
@@ -118,18 +119,12 @@ def write_lines(lines: Sequence[bytes], folder: Path) -> Path:
     return folder
 
 
-@pytest.fixture
-def interrupted(tmp_path: Path) -> Path:
-    """An interrupted study beside a whole one."""
-    write_lines(LINES, tmp_path / "whole")
-    return write_lines(DAMAGED["interrupted"][0], tmp_path / "study")
-
-
-@pytest.mark.usefixtures("interrupted")
 @pytest.mark.parametrize("name", COMMANDS)
 def test_commands_begin_with_what_is_missing_and_long_ones_end_with_it(
-    name: str, command: Command
+    name: str, command: Command, tmp_path: Path
 ) -> None:
+    write_lines(LINES, tmp_path / "whole")
+    write_lines(DAMAGED["interrupted"][0], tmp_path / "study")
     printed = command(*COMMANDS[name]).stdout.replace("OLD: ", "").replace("RESULTS: ", "")
     assert printed.startswith(f"{INTERRUPTED} in study/journal.jsonl\n")
     is_short = name.startswith("gate")
@@ -137,33 +132,28 @@ def test_commands_begin_with_what_is_missing_and_long_ones_end_with_it(
 
 
 @pytest.mark.usefixtures("unrendered")
-@pytest.mark.parametrize("kind", DAMAGED)
-def test_whatever_happened_to_the_journal(kind: str, tmp_path: Path, command: Command) -> None:
+def test_whatever_happened_to_the_journal(tmp_path: Path) -> None:
     """It is the first and the last of the page, too."""
-    lines, said = DAMAGED[kind]
-    folder = write_lines(lines, tmp_path / "study")
-    assert command("show", "study", "--details").stdout.count(said) == 2
-    html = page(Study.of(read_journal(folder))).lower()
+    for lines, said in DAMAGED.values():
+        study = Study.of(read_journal(write_lines(lines, tmp_path / "study")))
+        assert study.incomplete.startswith(said)
+    lines, said = DAMAGED["unreadable"]
+    html = page(Study.of(read_journal(write_lines(lines, tmp_path / "study")))).lower()
     assert html.index(said) < html.index("<main>") < html.rindex(said.partition(",")[0])
 
 
-def missing_of(study: FakeStudy, lost: int = 0) -> str:
-    found = in_memory(study.lines[: len(study.lines) - lost])
-    return incomplete(found.frame, found.study)
-
-
 def test_what_belongs_to_a_study_is_what_it_was_asked_and_what_1_x_added() -> None:
-    """The first line of one that ended in its first block says how many runs a block has."""
-    assert missing_of(WHOLE) == ""
+    """The first line of one that ended in its first block says how many runs a block has. A run
+    that was made again is one run.
+    """
+
+    def missing_of(study: FakeStudy, lost: int = 0, *more: Line) -> str:
+        found = in_memory([*study.lines[: len(study.lines) - lost], *more])
+        return incomplete(found.frame, found.study)
+
+    assert missing_of(WHOLE) == missing_of(WHOLE, 0, with_(WHOLE.runs[-1], attempt=2)) == ""
     first = replace(WHOLE, head={"runs_per_block": 3})
     assert missing_of(first, lost=17) == "incomplete: 1 of 18 runs"
     more = replace(WHOLE, blocks=7, head={"blocks": 6})
     assert missing_of(more) == ""
     assert missing_of(more, lost=1) == "incomplete: 20 of 21 runs"
-
-
-def test_a_run_that_was_made_again_is_one_run() -> None:
-    *lines, last = WHOLE.lines
-    found = in_memory([*lines, last, with_(last, attempt=2)])
-    assert len(found.frame) == 19
-    assert incomplete(found.frame, found.study) == ""

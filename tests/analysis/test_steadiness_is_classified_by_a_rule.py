@@ -50,27 +50,17 @@ RISES = {
 
 
 @pytest.mark.parametrize("rise", RISES)
-def test_a_warm_up_of_ten_per_cent_is_found(rise: str) -> None:
+def test_a_warm_up_of_ten_per_cent_is_found_and_the_same_backwards_is_slowing(rise: str) -> None:
     assert shares(noisy(RISES[rise], 0.01))["warming"] >= 0.99
     assert shares(noisy(RISES[rise], 0.02))["warming"] >= 0.90
-
-
-@pytest.mark.parametrize("rise", RISES)
-def test_the_same_backwards_is_slowing(rise: str) -> None:
     assert shares(noisy(RISES[rise][::-1], 0.01))["slowing"] >= 0.99
 
 
-def test_there_and_back_again_is_unsteady() -> None:
+def test_there_and_back_is_unsteady_and_what_is_too_small_or_short_is_not() -> None:
     dip = np.where((PLACE > 0.25) & (PLACE < 0.5), 0.85, 1.0)
     assert shares(noisy(dip, 0.01))["unsteady"] >= 0.99
-
-
-def test_what_is_too_small_to_matter_is_level_however_sure() -> None:
     slight = np.linspace(1 - LEAST_CHANGE / 2, 1, COUNT)
-    assert shares(noisy(slight, 1e-6)) == {"level": 1.0}
-
-
-def test_too_few_sub_windows_are_inconclusive() -> None:
+    assert shares(noisy(slight, 1e-6)) == {"level": 1.0}  # however sure
     assert shares(np.ones((3, 7))) == {None: 1.0}
     assert np.isnan(late_rise(np.ones((3, 7)))).all()
 

@@ -50,8 +50,15 @@ def test_it_leaves_journal_tables_and_plots(measured: Path) -> None:
 
 
 def test_every_run_is_measured_as_it_should_be(measured: Path) -> None:
-    frame = package.load(measured / "out")
+    """Pinned and with its controls if nothing else is said."""
+    journal = read_journal(measured / "out")
+    frame = journal.frame
     assert len(first_attempts(frame)) == RUNS
+    assert journal.study.study["pin"] is True
+    assert '"pinning":[[' in (measured / "out" / "journal.jsonl").read_text()
+    assert "Controls left out" not in (measured / "printed").read_text()
+    ran = set(zip(frame["workload"], frame["workers"], strict=True))
+    assert ran == {(name, n) for name in ("echo", "compute", "shared") for n in (1, 2)}
     frame = frame[frame["valid"]]
     assert (frame["operations"] > 0).all()
     assert (frame["errors"] == 0).all()
@@ -59,6 +66,10 @@ def test_every_run_is_measured_as_it_should_be(measured: Path) -> None:
     assert set(frame["gil_enabled"]) == {not BUILD.endswith("t")}
     assert (frame["rss_bytes"] > frame["baseline_rss_bytes"] * 0.9).all()
     assert (frame["peak_bytes"] >= frame["rss_bytes"]).all()
+    losses = pd.read_csv(measured / "out" / "losses.csv")
+    for _, cell in losses.groupby(["workload", "parameters", "arm", "model", "workers"]):
+        by_term = cell.set_index("term")["loss_ns"]
+        assert by_term.drop("all").sum() == pytest.approx(by_term["all"], rel=1e-3, abs=1)
 
 
 def test_a_line_is_printed_for_each_block_where_there_is_no_terminal(measured: Path) -> None:
@@ -79,25 +90,9 @@ def test_every_derived_file_is_made_again_from_the_journal_alone(
     done = command("report", str(out), "--output", "again")
     assert done.returncode == 0, done.stderr
     said = done.stdout.partition("made from it: ")[2]
-    for name in ("tables.md", "summary.csv"):
+    for name in ("tables.md", "summary.csv", "report.html"):
         assert (again / name).read_bytes() == (out / name).read_bytes()
         assert name in said
     drawn = {path.name: path.read_bytes() for path in (again / "plots").glob("*.svg")}
     assert drawn == {path.name: path.read_bytes() for path in (out / "plots").glob("*.svg")}
     assert f"{len(drawn)} plots" in said
-
-
-def test_what_is_lost_adds_up(measured: Path) -> None:
-    losses = pd.read_csv(measured / "out" / "losses.csv")
-    for _, cell in losses.groupby(["workload", "parameters", "arm", "model", "workers"]):
-        by_term = cell.set_index("term")["loss_ns"]
-        assert by_term.drop("all").sum() == pytest.approx(by_term["all"], rel=1e-3, abs=1)
-
-
-def test_it_is_pinned_and_has_its_controls_if_nothing_else_is_said(measured: Path) -> None:
-    assert "Controls left out" not in (measured / "printed").read_text()
-    journal = read_journal(measured / "out")
-    assert journal.study.study["pin"] is True
-    ran = set(zip(journal.frame["workload"], journal.frame["workers"], strict=True))
-    assert ran == {(name, n) for name in ("echo", "compute", "shared") for n in (1, 2)}
-    assert '"pinning":[[' in (measured / "out" / "journal.jsonl").read_text()

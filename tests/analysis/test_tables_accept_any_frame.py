@@ -60,11 +60,10 @@ def test_every_estimate_is_the_median_of_its_runs_and_whatever_there_is_is_compa
         assert ratios["ratio"].notna().all()
 
 
-@pytest.mark.parametrize("workers", [[1, 2, 4], [4, 1, 2], [2, 4]])
-def test_slopes_are_those_of_a_straight_line(workers: list[int]) -> None:
-    """Against numpy's polyfit, a block with a run missing and one with nothing but one N too."""
+def test_slopes_are_those_of_a_straight_line() -> None:
+    """Against numpy's polyfit, in any order; also with a run missing, or nothing but one N."""
     frame = of_threads()
-    frame = pd.concat([frame[frame["workers"] == n] for n in workers])
+    frame = pd.concat([frame[frame["workers"] == n] for n in (4, 1, 2)])
     lost = (frame["block"] == 1) & (frame["workers"] == 4)
     lost |= (frame["block"] == 2) & (frame["workers"] != 2)
     frame = frame[~lost].assign(region="cores")

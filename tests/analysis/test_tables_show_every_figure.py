@@ -8,13 +8,12 @@ import pandas as pd
 import pytest
 
 from scaling.base.formats import number
-from scaling.journal.record import RefusedCells, StudyLine, decode_line, encode_line
+from scaling.journal.record import RefusedCells, RunLine, StudyLine, decode_line, encode_line
 from scaling.report.files import COMPARISON, SUMMARY, write_tables
 from scaling.report.page import page, tables_markdown
-from scaling.report.show import print_answer, show
+from scaling.report.show import show
 from scaling.report.view.tables import FIGURES, OTHER_FIGURES, TIME
 from scaling.run.measure import Prepared
-from scaling.study.plan.cells import Plan
 from tests.support.plans import TWO_CORES, planned
 from tests.support.printing import printed_by
 from tests.support.runs import changing, crashed, throttled, with_
@@ -42,30 +41,31 @@ def test_every_estimate_is_in_a_table_with_its_spread() -> None:
             assert [each for each in shown if each not in every] == [], measure
 
 
-def test_invalid_runs_are_in_no_figure_and_their_reasons_are_said_once(tmp_path: Path) -> None:
-    made = FakeStudy(change=lambda run: throttled(run) if run.block == 1 else run)
+def test_invalid_runs_are_in_no_figure_and_suspect_ones_are_used_and_counted(
+    tmp_path: Path,
+) -> None:
+    """The reasons are said once; text from outside does not break a table."""
+
+    def change(run: RunLine) -> RunLine:
+        if run.block == 1:
+            return throttled(run)
+        if (run.block, run.cell.workers) == (2, 1):
+            return with_(crashed(run), stderr="a | b [red] c")
+        return stolen(run) if run.cell.workers == 2 else run
+
+    made = FakeStudy(change=change)
     made.write(tmp_path)
-    text = printed_by(lambda to: show(tmp_path, to, details=True), 160)
+    text = printed_by(lambda to: show(tmp_path, to, details=True), 200)
     assert "throttled the run for 0.50 s" in text
     assert "throttled" not in text[text.index("Figures") : text.index("Suspect and invalid runs")]
-    assert "Left out, invalid: 3 of 9 runs, held back by a CPU quota." in text
-    assert set(made.study.estimates.query("measure == 'throughput_per_s'")["n"]) == {2}
-
-
-def test_suspect_runs_are_used_counted_and_named() -> None:
-    study = FakeStudy(
-        workers=(1, 2), change=lambda run: stolen(run) if run.cell.workers == 2 else run
-    ).study
-    printed = printed_by(lambda to: print_answer(study, to))
-    assert "Disturbed by other load, used: 3 runs." in " ".join(printed.split())
-    assert "other load on the machine" in tables_markdown(study)
-
-
-def test_text_from_outside_does_not_break_a_table(tmp_path: Path) -> None:
-    dying = FakeStudy(blocks=1, change=lambda run: with_(crashed(run), stderr="a | b [red] c"))
-    dying.write(tmp_path)
-    assert r"a \| b [red] c" in tables_markdown(dying.study)
-    assert "a | b [red] c" in printed_by(lambda to: show(tmp_path, to, details=True), 200)
+    assert "Left out, invalid: 4 of 9 runs" in text
+    assert "Disturbed by other load, used: 2 runs." in " ".join(text.split())
+    assert "a | b [red] c" in text
+    markdown = tables_markdown(made.study)
+    assert r"a \| b [red] c" in markdown
+    assert "other load on the machine" in markdown
+    rates = made.study.estimates.query("measure == 'throughput_per_s'")
+    assert dict(zip(rates["workers"], rates["n"], strict=True)) == {1: 1, 2: 2, 4: 2}
 
 
 def test_every_csv_file_has_the_same_columns_for_a_figure(tmp_path: Path) -> None:
@@ -103,24 +103,18 @@ MEINHELD = RefusedCells(
 )
 
 
-def first_line(plan: Plan) -> StudyLine:
-    return Prepared(plan, {}, TWO_CORES, "", "").first_line()
-
-
 def test_a_journal_begins_with_what_cannot_be_run_without_a_path_of_the_user(
     tmp_path: Path,
 ) -> None:
     plan = planned(UNFIT)
-    line = first_line(plan)
-    assert line.refused == [UVLOOP]
+    line = Prepared(plan, {}, TWO_CORES, "", "").first_line()
     read = decode_line(encode_line(line))
     assert isinstance(read, StudyLine)
-    assert read.refused == [UVLOOP]
+    assert read.refused == line.refused == [UVLOOP]
     (refused,) = plan.refused
-    named = msgspec.structs.replace(
-        refused, reason=f"ImportError: no name 'x' in 'y' ({tmp_path}/y.py)"
-    )
-    (each,) = first_line(replace(plan, refused=(named,))).refused
+    told = f"ImportError: no name 'x' in 'y' ({tmp_path}/y.py)"
+    named = replace(plan, refused=(msgspec.structs.replace(refused, reason=told),))
+    (each,) = Prepared(named, {}, TWO_CORES, "", "").first_line().refused
     assert each.reason == "ImportError: no name 'x' in 'y' (y.py)"
 
 

@@ -15,7 +15,7 @@ from scaling.analysis.tables.derived import EXTRA_WORKER
 from scaling.journal.record import RunLine
 from scaling.report.csv import comparison
 from scaling.study.questions import CPU, MEMORY, OVER_PROCESSES, THROUGHPUT
-from tests.support.runs import changing_ticks, throttled, with_
+from tests.support.runs import throttled, with_
 from tests.support.studies import FakeStudy, one, where
 
 ARMS = ("3.14", "3.14+mimalloc", "3.14t")
@@ -60,56 +60,29 @@ def test_the_better_processes_are_taken_at_each_n() -> None:
     assert over(cpu) == over(second)
     assert cpu["ratio"] == pytest.approx(1.6 / 1.76, rel=2e-3)
 
+    def invalid(run: RunLine) -> RunLine:
+        is_better = (run.cell.arm, run.cell.model) == ("3.14+mimalloc", "processes")
+        return throttled(run) if is_better else run
 
-def test_what_is_fastest_may_need_more_cpu_time_and_memory() -> None:
-    """Two processes on 3.14+mimalloc are the fastest; those on 3.14 need less of all else."""
-
-    def change(run: RunLine) -> RunLine:
-        if (run.cell.arm, run.cell.model) != ("3.14+mimalloc", "processes"):
-            return run
-        twice = changing_ticks(
-            lambda its: with_(its, cpu_ns=[2 * (ns or 0) for ns in its.cpu_ns or ()])
-        )
-        return with_(twice(run), memory__pss_bytes=2 * (run.memory.pss_bytes or 0))
-
-    made = replace(exact(), change=change)
-    rate, cpu, memory = (
-        one(over_processes(made, measure), workers=2) for measure in (THROUGHPUT, CPU, MEMORY)
-    )
-    assert over(rate) == ("3.14+mimalloc", "processes", 2)
-    assert over(cpu) == over(memory) == ("3.14", "processes", 2)
-    assert cpu["ratio"] == pytest.approx(1.5 / 1.76, rel=2e-3)
-
-
-def test_invalid_runs_choose_nothing() -> None:
-    def change(run: RunLine) -> RunLine:
-        better = (run.cell.arm, run.cell.model) == ("3.14+mimalloc", "processes")
-        return throttled(run) if better else run
-
-    found = one(over_processes(replace(exact(), change=change), THROUGHPUT), workers=2)
+    found = one(over_processes(replace(exact(), change=invalid), THROUGHPUT), workers=2)
     assert (over(found), found["candidates"]) == (("3.14", "processes", 2), 1)
+    made = FakeStudy(arms=("3.14t",), models=BOTH, workers=(1, 2))  # an arm is its own baseline
+    assert over(one(over_processes(made, THROUGHPUT), workers=1)) == ("3.14t", "processes", 1)
 
 
 @pytest.mark.parametrize("blank", ["threads", "processes"])
 def test_memory_is_of_one_kind_on_both_sides(blank: str) -> None:
-    """PSS is 0.9 of RSS in what is fabricated: PSS over RSS would show."""
+    """PSS is 0.9 of RSS in what is fabricated: PSS over RSS would show. The kernel's PSS of old
+    journals divides a page by all programs of the machine that map it.
+    """
 
     def change(run: RunLine) -> RunLine:
         return with_(run, memory__pss_bytes=None) if run.cell.model == blank else run
 
-    pss, rss = (
-        one(over_processes(study, MEMORY), workers=2)
-        for study in (exact(), replace(exact(), change=change))
-    )
-    assert (pss["memory_kind"], rss["memory_kind"]) == ("PSS", "RSS")
+    studies = exact(), replace(exact(), change=change), exact(head={"scaling": KERNELS_PSS})
+    pss, rss, old = (one(over_processes(study, MEMORY), workers=2) for study in studies)
+    assert (pss["memory_kind"], rss["memory_kind"], old["memory_kind"]) == ("PSS", "RSS", "RSS")
     assert rss["ratio"] == pytest.approx(pss["ratio"], rel=1e-3)
-
-
-def test_the_kernels_pss_of_old_journals_is_not_compared() -> None:
-    """It divides a page by all programs of the machine that map it."""
-    made = exact(head={"scaling": KERNELS_PSS})
-    assert made.frame["pss_bytes"].isna().all()
-    assert set(over_processes(made, MEMORY)["memory_kind"]) == {"RSS"}
 
 
 def test_interpreters_are_compared_with_processes_too() -> None:
@@ -123,11 +96,6 @@ def test_interpreters_are_compared_with_processes_too() -> None:
     assert {over(row) for row in found.to_dict("records")} == {("3.14+mimalloc", "processes", 2)}
 
 
-def test_without_the_gil_builds_an_arm_is_its_own_baseline() -> None:
-    made = FakeStudy(arms=("3.14t",), models=BOTH, workers=(1, 2))
-    assert over(one(over_processes(made, THROUGHPUT), workers=1)) == ("3.14t", "processes", 1)
-
-
 def test_break_even_is_over_the_best_single_worker() -> None:
     ratios = exact(blocks=8, noise=0.005).study.ratios
     found = where(ratios, question="break-even").to_dict("records")
@@ -135,11 +103,8 @@ def test_break_even_is_over_the_best_single_worker() -> None:
     assert {row["candidates"] for row in found} == {4}
     assert found[0]["ratio"] == pytest.approx(0.9 / 1.05, rel=0.02)
     assert [row["word"] for row in found] == ["slower", "faster"]
-
-
-@pytest.mark.parametrize("lacking", [{"workers": (2,)}, {"arms": ("3.14t",)}])
-def test_there_is_none_without_a_single_worker(lacking: dict[str, Any]) -> None:
-    assert where(exact(**lacking).study.ratios, question="break-even").empty
+    for lacking in ({"workers": (2,)}, {"arms": ("3.14t",)}):
+        assert where(exact(**lacking).study.ratios, question="break-even").empty
 
 
 # Per extra worker 1.3 MiB for threads, 6 for forked processes, 21 for fresh ones.
@@ -158,15 +123,14 @@ THREE_KINDS = FakeStudy(
 )
 
 
-def with_mimalloc_takes_more(run: RunLine) -> RunLine:
-    """The fastest fresh processes are not those that need the least memory."""
-    if run.cell.arm != "3.14+mimalloc":
-        return run
-    return with_(run, memory__pss_bytes=round(1.05 * (run.memory.pss_bytes or 0)))
-
-
 def test_memory_is_over_those_of_each_kind_that_need_the_least() -> None:
-    made = replace(THREE_KINDS, change=with_mimalloc_takes_more)
+    def more(run: RunLine) -> RunLine:
+        """The fastest fresh processes are not those that need the least memory."""
+        if run.cell.arm != "3.14+mimalloc":
+            return run
+        return with_(run, memory__pss_bytes=round(1.05 * (run.memory.pss_bytes or 0)))
+
+    made = replace(THREE_KINDS, change=more)
     rate = one(over_processes(made, THROUGHPUT), workers=2)
     assert (over(rate), rate["candidates"]) == (("3.14", "forked", 2), 4)
     assert rate["ratio"] == pytest.approx(1.75 / 1.8, rel=0.03)
@@ -180,8 +144,3 @@ def test_memory_is_over_those_of_each_kind_that_need_the_least() -> None:
     assert dict(zip(slopes["model"], slopes["point"], strict=True)) == pytest.approx(
         {"threads": 1.3 * 0.9, "forked": 6 * 0.9, "processes": 21 * 0.9}, rel=0.3
     )
-
-
-def test_a_study_without_forked_processes_has_the_ratios_that_it_had() -> None:
-    found = over_processes(replace(THREE_KINDS, models=BOTH), MEMORY)
-    assert found["workers"].tolist() == [1, 2]

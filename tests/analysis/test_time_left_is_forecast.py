@@ -10,7 +10,7 @@ from scaling.run.session import Done, InterruptedStudyError
 from scaling.run.time_left import Left, TimeLeft
 from scaling.study.plan.cells import EXPECTED_OVERHEAD_S, Plan
 from scaling.study.plan.order import PlannedRun
-from tests.support.driving import RUN_S, Measured, Pretended, driven, small_plan
+from tests.support.driving import RUN_S, Pretended, driven, small_plan
 
 EXPECTED_S = 3.0
 
@@ -57,19 +57,14 @@ def test_a_finite_run_takes_what_runs_of_its_cell_took_and_before_that_nobody_kn
     assert time.left == Left(0.0, unknown=4)
     time.learn(took(cell("sleep"), 40.0))
     time.learn(took(cell("sleep"), 60.0))
+    time.learn(took(cell("sleep"), None))  # teaches nothing
     assert time.left == Left(100.0, unknown=2)
     time.learn(took(cell("sleep", 2), 20.0))
     assert time.left == Left(140.0)
 
 
-def test_a_run_of_unknown_length_teaches_nothing() -> None:
-    time = account(cell("echo"), cell("sleep"))
-    time.learn(took(cell("echo"), None))
-    time.learn(took(cell("sleep"), None))
-    assert time.left == Left(EXPECTED_S, unknown=1)
-
-
 def test_it_counts_down_with_the_runs(plan: Plan, tmp_path: Path) -> None:
+    """A line comes after every block but the last."""
     _, told = driven(plan, tmp_path)
     runs = len(plan.runs)
     planned_s = plan.study.warmup_s + plan.study.window_s + EXPECTED_OVERHEAD_S
@@ -77,6 +72,8 @@ def test_it_counts_down_with_the_runs(plan: Plan, tmp_path: Path) -> None:
     known_s = [left.seconds for left in told.left[1:]]  # after the first run
     assert known_s == pytest.approx([RUN_S * (runs - done) for done in range(1, runs)])
     assert not any(left.unknown for left in told.left)
+    left_s = len(plan.slots) * RUN_S
+    assert told.blocks == [(0, f"block 1 of 2 done · {left_s:.0f} s left")]
 
 
 def test_a_study_that_goes_on_has_learnt_already(plan: Plan, tmp_path: Path) -> None:
@@ -92,33 +89,13 @@ def test_a_study_that_goes_on_has_learnt_already(plan: Plan, tmp_path: Path) -> 
     assert told.left[0] == pytest.approx(Left(RUN_S * len(plan.slots)))
 
 
-@pytest.mark.parametrize(
-    ("left", "words"),
-    [
+def test_times_are_printed_in_fitting_units_and_what_is_not_known_is_said() -> None:
+    for left, words in (
         (Left(200), "3 min 20 s left"),
         (Left(200, 3), "over 3 min 20 s left"),
         (Left(0, 3), "time left not known yet"),
         (Left(0), "0 s left"),
-    ],
-)
-def test_what_is_not_known_is_said(left: Left, words: str) -> None:
-    assert str(left) == words
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [(-1, "0 s"), (59.4, "59 s"), (59.6, "1 min 00 s"), (200, "3 min 20 s"), (7500, "2 h 05 min")],
-)
-def test_durations_are_printed_in_fitting_units(seconds: float, words: str) -> None:
-    assert duration(seconds) == words
-
-
-# --- the line -----------------------------------------------------------------------------------
-
-
-def test_it_comes_after_every_block_but_the_last(plan: Plan, tmp_path: Path) -> None:
-    _, told = driven(plan, tmp_path, Measured())
-    ((block, text),) = told.blocks  # of two
-    assert block == 0
-    in_a_block = len(plan.slots)
-    assert text == f"block 1 of 2 done · {in_a_block * RUN_S:.0f} s left"
+    ):
+        assert str(left) == words
+    for seconds, words in ((-1, "0 s"), (59.4, "59 s"), (59.6, "1 min 00 s"), (7500, "2 h 05 min")):
+        assert duration(seconds) == words

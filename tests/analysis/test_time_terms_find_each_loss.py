@@ -29,7 +29,6 @@ OPERATIONS = 1_000  # of each worker
 SAMPLES = 200
 NAMES = [term.name for term in TERMS]
 US_PER_OP = 1e6 / OPERATIONS  # of one second of one worker, where all do as much
-BUSY: dict[str, Any] = {"user_s": 0.8, "system_s": 0.2}
 
 
 def worker(
@@ -87,12 +86,6 @@ def terms_of(
     return {name.removesuffix("_s_per_op"): float(rows[name][0] * 1e6) for name in numbers}
 
 
-def found(name: str, waiting_s: float) -> dict[str, int]:
-    """Samples of a worker that spends that part of its second in that call."""
-    waits = round(SAMPLES * waiting_s)
-    return {name: waits, "running": SAMPLES - waits}
-
-
 def assert_only(terms: Mapping[str, float], **us: float) -> None:
     """These terms are as stated, every other is 0, and all together are the workers' time."""
     expected = dict.fromkeys(NAMES, 0.0) | us
@@ -100,32 +93,34 @@ def assert_only(terms: Mapping[str, float], **us: float) -> None:
     assert sum(terms[name] for name in NAMES) == pytest.approx(terms["worker"], rel=1e-12)
 
 
-def test_the_ideal_has_cpu_time_alone() -> None:
-    terms = terms_of(worker(**BUSY), worker(**BUSY))
-    assert_only(terms, user=800, system=200)
-    assert terms["worker"] == pytest.approx(US_PER_OP)
-    assert terms["other_threads"] == 0
+def found(name: str, waiting_s: float) -> dict[str, int]:
+    """Samples of a worker that spends that part of its second in that call."""
+    waits = round(SAMPLES * waiting_s)
+    return {name: waits, "running": SAMPLES - waits}
+
+
+RUNS = {"running": SAMPLES}
 
 
 @pytest.mark.parametrize(
     ("one", "call", "expected"),
     [
+        (worker(user_s=0.8, system_s=0.2), RUNS, {"user": 800, "system": 200}),  # the ideal
         (worker(user_s=0.7), found("futex", 0.3), {"user": 700, "blocked": 300}),
         (worker(user_s=0.7), found("poll", 0.3), {"user": 700, "blocked": 300}),
         (worker(user_s=0.7), found("call 999", 0.3), {"user": 700, "blocked": 300}),
-        (worker(user_s=0.6, run_queue_s=0.4), {"running": 200}, {"user": 600, "run_queue": 400}),
-        (worker(user_s=1.0, collector_s=0.25), {"running": 200}, {"user": 750, "collector": 250}),
+        (worker(user_s=0.6, run_queue_s=0.4), RUNS, {"user": 600, "run_queue": 400}),
+        (worker(user_s=1.0, collector_s=0.25), RUNS, {"user": 750, "collector": 250}),
+        # A collector in the kernel is counted once.
         (
             worker(user_s=0.1, system_s=0.9, collector_s=0.4),
-            {"running": 200},
-            {"user": 0, "system": 600, "collector": 400},
+            RUNS,
+            {"system": 600, "collector": 400},
         ),
-        (worker(user_s=0.5, system_s=0.5), {"running": 200}, {"user": 500, "system": 500}),
         (worker(user_s=0.5), found("epoll_wait", 0.5), {"user": 500, "idle": 500}),
-        (worker(user_s=0.5), found("epoll_pwait", 0.5), {"user": 500, "idle": 500}),
         (worker(user_s=0.5), found("epoll_pwait2", 0.5), {"user": 500, "idle": 500}),
         (worker(user_s=0.5), found("io_uring_enter", 0.5), {"user": 500, "idle": 500}),
-        (worker(user_s=0.6), {"running": 200}, {"user": 600, "rest": 400}),
+        (worker(user_s=0.6), RUNS, {"user": 600, "rest": 400}),  # a hypervisor
         (worker(user_s=0.6), found("page fault", 0.4), {"user": 600, "rest": 400}),
         (
             worker(user_s=0.6),
@@ -133,32 +128,43 @@ def test_the_ideal_has_cpu_time_alone() -> None:
             {"user": 600, "blocked": 100, "idle": 300},
         ),
     ],
-    ids=[
-        *("a lock", "a call that is no poll", "an unknown call", "a busy machine"),
-        *("a collector", "a collector in the kernel, counted once", "the kernel"),
-        *("epoll_wait", "epoll_pwait", "epoll_pwait2", "io_uring", "a hypervisor"),
-        *("a page fault that sleeps", "waits of both kinds, as the samples have them"),
-    ],
 )
 def test_a_loss_is_in_its_own_term(
     one: WorkerRecord, call: dict[str, int], expected: dict[str, float]
 ) -> None:
-    assert_only(terms_of(one, one, calls=[call] * 2), **expected)
-
-
-def test_one_idle_worker_is_imbalance() -> None:
-    terms = terms_of(
-        worker(user_s=1.0),
-        worker(user_s=0.4),
-        calls=[{"running": SAMPLES}, found("epoll_wait", 0.6)],
-    )
-    assert_only(terms, user=700, imbalance=300)
+    terms = terms_of(one, one, calls=[call] * 2)
+    assert_only(terms, **expected)
+    assert terms["worker"] == pytest.approx(US_PER_OP)
+    assert terms["other_threads"] == 0
 
 
 def test_idle_beyond_that_of_the_least_idle_is_imbalance() -> None:
-    calls = [found("epoll_wait", 0.2), found("epoll_wait", 0.6)]
-    terms = terms_of(worker(user_s=0.8), worker(user_s=0.4), calls=calls)
-    assert_only(terms, user=600, idle=200, imbalance=200)
+    for first_s, user, idle, imbalance in ((1.0, 700, 0, 300), (0.8, 600, 200, 200)):
+        calls = [found("epoll_wait", 1 - first_s), found("epoll_wait", 0.6)]
+        terms = terms_of(worker(user_s=first_s), worker(user_s=0.4), calls=calls)
+        assert_only(terms, user=user, idle=idle, imbalance=imbalance)
+    # So is finite work that ends late on one worker.
+    terms = terms_of(worker(user_s=0.5, window_s=0.5), worker(user_s=1.0), finite=True)
+    assert_only(terms, user=750, imbalance=250)
+    assert terms["worker"] == pytest.approx(US_PER_OP)
+
+
+@pytest.mark.parametrize(
+    ("model", "others_s", "us"),
+    [
+        ("processes", 0.3, 300),
+        # Both workers have read the CPU time of the same process: 0.5 s each, 0.2 s of others.
+        ("threads", 0.7, 100),
+        ("interpreters", 0.7, 100),
+    ],
+)
+def test_threads_without_a_loop_stand_beside_the_sum(
+    model: str, others_s: float, us: float
+) -> None:
+    pooled = worker(user_s=0.5, others_s=others_s)
+    terms = terms_of(pooled, pooled, calls=[found("epoll_wait", 0.5)] * 2, model=model)
+    assert terms["other_threads"] == pytest.approx(us)
+    assert_only(terms, user=500, idle=500)
 
 
 def test_many_workers_that_are_idle_alike_have_no_imbalance() -> None:
@@ -176,42 +182,14 @@ def test_time_that_no_sample_explains_is_the_rest() -> None:
     assert 0.1 < most < 0.16
 
 
-def test_finite_work_that_ends_late_on_one_worker_is_imbalance() -> None:
-    terms = terms_of(worker(user_s=0.5, window_s=0.5), worker(user_s=1.0), finite=True)
-    assert_only(terms, user=750, imbalance=250)
-    assert terms["worker"] == pytest.approx(US_PER_OP)
-
-
-def test_threads_without_a_loop_stand_beside_the_sum() -> None:
-    pooled = worker(user_s=0.5, others_s=0.3)
-    samples = [found("epoll_wait", 0.5)]
-    terms = terms_of(pooled, pooled, calls=samples * 2)
-    assert terms["other_threads"] == pytest.approx(300)
-    assert_only(terms, user=500, idle=500)
-
-
-def test_threads_of_one_process_are_counted_once() -> None:
-    """Both workers have read the CPU time of the same process: 0.5 s each, and 0.2 s of others."""
-    one = worker(user_s=0.5, others_s=0.7)
-    calls = [found("epoll_wait", 0.5)] * 2
-    for model in ("threads", "interpreters"):
-        terms = terms_of(one, one, calls=calls, model=model)
-        assert terms["other_threads"] == pytest.approx(100)
-
-
 def test_where_calls_cannot_be_sampled_blocked_idle_and_rest_are_one_term() -> None:
-    terms = terms_of(worker(user_s=0.9), worker(user_s=0.5), calls=[])
-    assert math.isnan(terms["blocked"])
-    assert math.isnan(terms["rest"])
-    assert terms["idle"] == pytest.approx(100)
-    assert terms["imbalance"] == pytest.approx(200)
-    assert terms["worker"] == pytest.approx(terms["user"] + terms["idle"] + terms["imbalance"])
-
-
-def test_a_worker_without_a_sample_in_its_window_leaves_one_term() -> None:
-    terms = terms_of(worker(user_s=0.9), worker(user_s=0.5), calls=[found("futex", 0.1), {}])
-    assert math.isnan(terms["blocked"])
-    assert terms["idle"] == pytest.approx(100)
+    for calls in ([], [found("futex", 0.1), {}]):  # or a worker has no sample in its window
+        terms = terms_of(worker(user_s=0.9), worker(user_s=0.5), calls=calls)
+        assert math.isnan(terms["blocked"])
+        assert math.isnan(terms["rest"])
+        assert terms["idle"] == pytest.approx(100)
+        assert terms["imbalance"] == pytest.approx(200)
+        assert terms["worker"] == pytest.approx(terms["user"] + terms["idle"] + terms["imbalance"])
 
 
 def test_runs_that_lack_a_reading_have_no_terms() -> None:

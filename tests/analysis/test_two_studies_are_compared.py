@@ -27,10 +27,6 @@ def about(now: FakeStudy, then: FakeStudy) -> str:
     return " ".join(about_two(now.study, then.study))
 
 
-def with_options(**options: Any) -> FakeStudy:
-    return replace(STUDY, options=options)
-
-
 def test_each_cell_of_both_is_over_itself() -> None:
     speeds = {("3.14t", "threads", n): float(n) for n in (1, 2, 4)}
     quick: Mapping[Any, float] = {place: 1.2 * speed for place, speed in speeds.items()}
@@ -47,17 +43,11 @@ def test_each_cell_of_both_is_over_itself() -> None:
     assert "were not made side by side" in told
     assert "Only in OLD, and not compared: 1 cell." in told
     assert "Not in OLD, and not compared with it: 2 cells." in told
-
-
-def test_few_blocks_have_no_word_and_the_margin_is_the_studys() -> None:
-    assert set(across(STUDY.study, STUDY.study)["word"]) == {""}
-    then = FakeStudy(blocks=8, noise=0.002)
-    now = replace(then, speeds={("3.14t", "threads", n): 1.04 for n in (1, 2, 4)})
-    usual, wider = (
-        one(across(each.study, replace(each, speeds={}).study), measure=THROUGHPUT, workers=1)
-        for each in (now, replace(now, margin=0.1))
-    )
-    assert (usual["word"], wider["word"]) == ("faster", "same")
+    # The margin is the study's.
+    wider = across(replace(now, margin=0.1, noise=0.002).study, then.study)
+    little = across(replace(now, margin=0.1, speeds=then.speeds).study, then.study)
+    assert set(where(wider, measure=THROUGHPUT)["word"]) == {"faster"}
+    assert set(where(little, measure=THROUGHPUT)["word"]) == {"same"}
 
 
 def test_a_cell_without_a_valid_run_on_one_side_has_no_ratio() -> None:
@@ -73,51 +63,43 @@ def test_a_cell_without_a_valid_run_on_one_side_has_no_ratio() -> None:
 def test_memory_of_two_kinds_has_no_ratio() -> None:
     now = FakeStudy(models=("processes",))
     then = replace(now, change=changing(memory__pss_bytes=None))
-    assert set(across(now.study, then.study)["measure"]) == {THROUGHPUT, CPU}
+    found = across(now.study, then.study)
+    assert set(found["measure"]) == {THROUGHPUT, CPU}
+    assert set(found["word"]) == {""}  # of few blocks
     assert "Memory is not compared where one study has PSS and the other RSS." in about(now, then)
     assert "Memory" not in about(now, now)
 
 
-@pytest.mark.parametrize(("began", "warned"), [("2026-11-20T19:00:00Z", True), ("2026", False)])
-def test_studies_named_in_the_wrong_order_are_reported(began: str, warned: bool) -> None:
-    then = replace(STUDY, head={"started_at": began})
-    assert ("are they the wrong way round?" in about(STUDY, then)) is warned
-
-
 def test_what_is_not_the_same_in_both_is_said() -> None:
-    then = FakeStudy(blocks=1)
+    then = FakeStudy(arms=("3.14",), workers=(1, 2), blocks=1)
     assert differences_of(then.study, then.study) == ()
-    told = about(replace(then, logical=4, head={"pins": "other"}, options={"window_s": 5.0}), then)
+    other = replace(then, logical=4, head={"pins": "other"}, options={"window_s": 5.0})
+    told = about(replace(other, change=keeping_memory), then)
     assert "the machine (logical_cpus, usable_cpus)" in told
     assert "the pinned packages" in told
     assert "the study (window_s)" in told
+    assert "In another allocator state than in OLD: 2 cells." in told
+    for began, is_warned in (("2026-11-20T19:00:00Z", True), ("2026", False)):
+        told = about(then, replace(then, head={"started_at": began}))
+        assert ("are they the wrong way round?" in told) is is_warned
 
 
 def test_what_changes_no_cell_is_no_difference() -> None:
+    def differences(now: dict[str, Any], then: dict[str, Any]) -> tuple[str, ...]:
+        studies = (replace(STUDY, options=options).study for options in (now, then))
+        return differences_of(*studies)
+
     entry = {"name": "echo", "sizing": ["weak"], "workers": [1, 2]}
     more = {"name": "echo", "sizing": ["weak", "strong"], "workers": [1, 2, 4]}
-    then = with_options(workers=[1, 2], models=["threads"], workloads=[entry])
-    other = with_options(
-        workers=[1],
-        models=["processes"],
-        loops=["uvloop"],
-        workloads=[entry | {"workers": [1]}],
-    )
-    assert differences_of(other.study, then.study) == ()
-    without, now = with_options(aa_pairs=False), with_options(aa_pairs=True)
-    assert differences_of(now.study, without.study) == ()
-    strong = with_options(sizing=["strong"], workloads=[more])
-    fewer = with_options(workloads=[more | {"workers": [1, 2]}])
-    assert differences_of(strong.study, fewer.study) == ("the study (workers)",)
-
-
-def test_another_allocator_state_is_reported() -> None:
-    def keeping(run: RunLine) -> RunLine:
-        return keeping_memory(run) if run.cell.workers == 2 else run
-
-    then = FakeStudy(arms=("3.14",), workers=(1, 2))
-    told = about(replace(then, change=keeping), then)
-    assert "In another allocator state than in OLD: 1 cell." in told
+    other = {"workers": [1], "models": ["processes"], "loops": ["uvloop"]}
+    assert differences(
+        other | {"workloads": [entry | {"workers": [1]}]},
+        {"workers": [1, 2], "models": ["threads"], "workloads": [entry]},
+    ) == ()  # fmt: skip
+    assert differences({"aa_pairs": True}, {"aa_pairs": False}) == ()
+    strong = {"sizing": ["strong"], "workloads": [more]}
+    fewer = {"workloads": [more | {"workers": [1, 2]}]}
+    assert differences(strong, fewer) == ("the study (workers)",)
 
 
 ONE = (("3.14t", "threads"),)
@@ -161,9 +143,3 @@ def test_void_studies_are_said_to_be_void_and_none_is_named_twice(tmp_path: Path
     assert (out / "comparison.md").read_text().startswith("# here-study and there-study\n\n**here")
     with pytest.raises(UsageError, match="named twice"):
         compare([both[0], both[0] / "journal.jsonl"], None, new_console(quiet=True))
-
-
-def test_one_configuration_has_nothing_to_compare(tmp_path: Path) -> None:
-    FakeStudy(workers=(1,), blocks=1).write(tmp_path)
-    text = printed_by(lambda console: compare([tmp_path], None, console))
-    assert text.startswith("Nothing to compare: the study has one arm, one model and one loop")

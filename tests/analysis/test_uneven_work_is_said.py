@@ -4,7 +4,6 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pandas as pd
-import pytest
 from msgspec.structs import replace
 
 from scaling.analysis.tables.study import Study
@@ -20,19 +19,19 @@ CELL = Cell(
 )
 
 
-@pytest.mark.parametrize(
-    ("total", "workers", "said"),
-    [
+def test_the_shares_of_workers_and_of_servers() -> None:
+    facts = WorkloadFacts(path="workers.workloads.echo:Echo", in_flight="connections")
+    for total, workers, said in (
         (3, 2, "2 or 1 connections"),
         (49, 8, "7 or 6 connections"),
         (48, 8, ""),
         (1, 1, ""),
         (None, 4, ""),
-    ],
-)
-def test_the_shares_of_workers(total: int | None, workers: int, said: str) -> None:
-    facts = WorkloadFacts(path="workers.workloads.echo:Echo", in_flight="connections")
-    assert uneven_shares(facts, replace(CELL, workers=workers), total) == said
+    ):
+        assert uneven_shares(facts, replace(CELL, workers=workers), total) == said
+    # The load generator says it of servers.
+    assert dealt(49, 8) == "49 connections: 7 or 6 to each of 8 servers"
+    assert dealt(64, 8) == dealt(5, 1) == dealt(5, 0) == ""
 
 
 def test_the_row_of_a_plan_says_so() -> None:
@@ -43,35 +42,20 @@ def test_the_row_of_a_plan_says_so() -> None:
     assert all((sizing == "strong") is ("or" in text) for (_, sizing), text in counts.items())
 
 
-def study(each: int, *workers: int) -> Study:
-    facts = WorkloadFacts(path="", in_flight="connections")
-    cells = [
-        replace(CELL, workers=count, parameters={"connections": each}, sizing=sizing)
-        for count in workers
-        for sizing in ("strong", "weak")
-    ]
-    entry: dict[str, Any] = {"name": "echo", "workers": list(workers)}
-    line = SimpleNamespace(study={"workloads": [entry]}, workloads={"echo": facts})
-    return cast(Study, SimpleNamespace(line=line, cells=pd.DataFrame({"cell": cells})))
-
-
 def test_a_note_of_the_results_says_so() -> None:
-    assert uneven(study(1, 1, 2, 4)) == ""
-    assert uneven(study(1, 1, 2, 3)) == (
+    def note(each: int, *workers: int) -> str:
+        facts = WorkloadFacts(path="", in_flight="connections")
+        cells = [
+            replace(CELL, workers=count, parameters={"connections": each}, sizing=sizing)
+            for count in workers
+            for sizing in ("strong", "weak")
+        ]
+        entry: dict[str, Any] = {"name": "echo", "workers": list(workers)}
+        line = SimpleNamespace(study={"workloads": [entry]}, workloads={"echo": facts})
+        return uneven(cast(Study, SimpleNamespace(line=line, cells=pd.DataFrame({"cell": cells}))))
+
+    assert note(1, 1, 2, 4) == ""
+    assert note(1, 1, 2, 3) == (
         "Not the same for all workers: 2 or 1 connections each at N = 2 (echo)."
     )
-    assert uneven(study(7, 2, 3, 4, 7)).count(" each at N = ") == 3
-
-
-@pytest.mark.parametrize(
-    ("connections", "servers", "said"),
-    [
-        (3, 2, "3 connections: 2 or 1 to each of 2 servers"),
-        (49, 8, "49 connections: 7 or 6 to each of 8 servers"),
-        (64, 8, ""),
-        (5, 1, ""),
-        (5, 0, ""),
-    ],
-)
-def test_the_load_generator_says_so(connections: int, servers: int, said: str) -> None:
-    assert dealt(connections, servers) == said
+    assert note(7, 2, 3, 4, 7).count(" each at N = ") == 3

@@ -9,42 +9,25 @@ from scaling.builds import uv_tool
 from scaling.builds.uv_tool import from_pip, pip_files
 
 
-@pytest.fixture
-def files(tmp_path: Path) -> list[Path]:
+def test_the_last_file_wins_then_variables_of_pip_and_then_what_uv_was_configured_with(
+    tmp_path: Path,
+) -> None:
     machine, user = tmp_path / "machine", tmp_path / "user"
     machine.write_text("[global]\nindex-url = https://machine.example/simple\ncert = /ca.pem\n")
     user.write_text("[global]\nindex-url = https://user.example/simple?a=%20b\n")
-    return [machine, user]
-
-
-def test_the_last_file_wins_and_the_rest_stays(files: list[Path]) -> None:
+    files = [machine, user]
     assert from_pip({}, files) == {
         "UV_DEFAULT_INDEX": "https://user.example/simple?a=%20b",
         "SSL_CERT_FILE": "/ca.pem",
     }
-
-
-def test_a_variable_of_pip_wins_over_its_files(files: list[Path]) -> None:
     given = {"PIP_INDEX_URL": "https://here.example/simple"}
     assert from_pip(given, files)["UV_DEFAULT_INDEX"] == "https://here.example/simple"
-
-
-@pytest.mark.parametrize("name", ["UV_DEFAULT_INDEX", "UV_INDEX_URL"])
-def test_what_uv_was_configured_with_is_kept(files: list[Path], name: str) -> None:
-    assert set(from_pip({name: "https://own.example"}, files)) == {"SSL_CERT_FILE"}
-
-
-def test_several_indexes_on_several_lines(tmp_path: Path) -> None:
-    (tmp_path / "pip.conf").write_text(
-        "[install]\nextra-index-url =\n    https://a\n    https://b\n"
-    )
-    assert from_pip({}, [tmp_path / "pip.conf"]) == {"UV_INDEX": "https://a https://b"}
-
-
-def test_nothing_to_say(tmp_path: Path) -> None:
-    (tmp_path / "broken").write_text("no section = x")
-    assert from_pip({}, [tmp_path / "gone"]) == {}
-    assert from_pip({}, [tmp_path / "broken"]) == {}
+    for name in ("UV_DEFAULT_INDEX", "UV_INDEX_URL"):
+        assert set(from_pip({name: "https://own.example"}, files)) == {"SSL_CERT_FILE"}
+    machine.write_text("[install]\nextra-index-url =\n    https://a\n    https://b\n")
+    assert from_pip({}, [machine]) == {"UV_INDEX": "https://a https://b"}
+    machine.write_text("no section = x")
+    assert from_pip({}, [machine]) == from_pip({}, [tmp_path / "gone"]) == {}
 
 
 def test_a_file_that_pip_was_given_comes_last(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,6 @@
 """What a ratio is called: by which rule, of which measure, and how it is said."""
 
 import math
-from dataclasses import replace
 from random import Random
 
 import numpy as np
@@ -31,7 +30,6 @@ from scaling.analysis.tables.words import (
     words,
 )
 from scaling.study.questions import CAPACITY, CPU, MEMORY, P99, THROUGHPUT
-from tests.support.served_studies import FakeServedStudy
 from tests.support.studies import FakeStudy
 from tests.support.words import statements, worded
 
@@ -41,16 +39,9 @@ def ends(
 ) -> pd.DataFrame:
     """The ends of an interval of 90 %, of one of 95 % that is wider, and of `sure`."""
     low_95, high_95 = low_90 - wider, high_90 + wider
-    return pd.DataFrame(
-        {
-            "low_90": [low_90],
-            "high_90": [high_90],
-            "low_95": [low_95],
-            "high_95": [high_95],
-            "high_sure": [high_95 if sure is None else sure],
-            "why": [""],
-        }
-    )
+    high_sure = high_95 if sure is None else sure
+    names = ("low_90", "high_90", "low_95", "high_95", "high_sure", "why")
+    return pd.DataFrame([[low_90, high_90, low_95, high_95, high_sure, ""]], columns=list(names))
 
 
 def word(row: pd.DataFrame, scale: Scale = RATE) -> str:
@@ -107,34 +98,26 @@ def test_costs_mirror_the_rule_and_latencies_have_wider_tiers() -> None:
     assert said(longer, LATENCY) == "35 to 49 % longer"
 
 
-def test_a_measure_has_the_scale_of_its_kind() -> None:
+def test_a_measure_has_the_scale_of_its_kind_with_words_of_a_closed_list() -> None:
     assert scale_of(THROUGHPUT) == scale_of(CAPACITY.format("p99<20ms")) == RATE
     assert scale_of(CPU) == scale_of(MEMORY) == COST
     assert scale_of(P99, 0.04) == LATENCY
     assert scale_of(THROUGHPUT, 0.04).tiers == (0.04, 0.05, 0.10)
     assert scale_of(THROUGHPUT, 0.2).tiers == (0.2, 0.2, 0.2)
-
-
-def test_words_are_a_closed_list_without_figures() -> None:
     every = [each for scale in SCALES for each in scale.words]
     assert not any(character.isdigit() for each in every for character in each)
     assert len(RATE.words) == len({*RATE.words}) == 11
     assert {*statements()} | {OPEN} == {*RATE.words}
 
 
-@pytest.mark.parametrize(
-    ("end", "text"), [(0.03005, "3.1 %"), (0.03, "3.0 %"), (0.030001, "3.1 %"), (1e-9, "0.1 %")]
-)
-def test_what_is_at_most_is_rounded_up(end: float, text: str) -> None:
-    row = ends(math.log1p(-end), 0.01).assign(word="at most slightly slower").iloc[0].to_dict()
-    assert said(row, RATE) == f"at most {text} slower, if at all"
-
-
-def test_the_bound_is_a_column_of_its_own() -> None:
+def test_the_bound_is_a_column_of_its_own_and_rounded_up() -> None:
     lows = np.array([math.log(0.966), math.log(1.02), -FARTHEST])
     assert at_most_percent(lows, RATE)[:2] == pytest.approx([3.4, -2.0])
     assert at_most_percent(-np.log([1.034, 0.98]), COST) == pytest.approx([3.4, -2.0])
     assert math.isnan(at_most_percent(lows, RATE)[2])
+    for end, text in ((0.03005, "3.1 %"), (0.03, "3.0 %"), (0.030001, "3.1 %"), (1e-9, "0.1 %")):
+        row = ends(math.log1p(-end), 0.01).assign(word="at most slightly slower").iloc[0].to_dict()
+        assert said(row, RATE) == f"at most {text} slower, if at all"
 
 
 def test_what_is_open_says_how_many_blocks_would_decide_unless_they_are_too_many() -> None:
@@ -226,12 +209,15 @@ def test_a_factor_of_a_block_and_the_order_of_blocks_change_nothing(
 # ----------------------------------------------------------------------------------- without a word
 
 
-@pytest.mark.parametrize("blocks", [1, 5])
-def test_few_blocks_have_no_word_and_say_how_many_there_are(blocks: int) -> None:
-    (row,) = worded(np.full((blocks, 1), 7.0)).to_dict("records")
-    assert (row["word"], row["why"]) == ("", f"{FEW} ({blocks} of 6)")
-    assert said(row, RATE) == f"no word, {FEW} ({blocks} of 6)"
-    assert math.isnan(row["at_most_percent"])
+def test_few_blocks_have_no_word_and_say_how_many_there_are() -> None:
+    for blocks in (1, 5):
+        (row,) = worded(np.full((blocks, 1), 7.0)).to_dict("records")
+        assert (row["word"], row["why"]) == ("", f"{FEW} ({blocks} of 6)")
+        assert said(row, RATE) == f"no word, {FEW} ({blocks} of 6)"
+        assert math.isnan(row["at_most_percent"])
+    for blocks in (6, 20):  # constant ratios have one
+        found = worded(np.tile([1.0, 1.5, 0.5], (blocks, 1)))
+        assert found["word"].tolist() == [SAME, "faster", "slower"]
 
 
 def test_two_states_have_no_word_unless_they_are_nearer_than_the_margin() -> None:
@@ -241,12 +227,6 @@ def test_two_states_have_no_word_unless_they_are_nearer_than_the_margin() -> Non
     found = worded(np.hstack([ratios, nearer, outlier]))
     assert found["why"].tolist() == [STATES, "", ""]
     assert found["word"].tolist() == ["", SAME, "faster"]
-
-
-@pytest.mark.parametrize(("value", "expected"), [(1.0, SAME), (1.5, "faster"), (0.5, "slower")])
-def test_constant_ratios_have_a_word(value: float, expected: str) -> None:
-    for blocks in (6, 8, 20):
-        assert worded(np.full((blocks, 1), value))["word"].tolist() == [expected]
 
 
 def test_what_is_wrong_with_other_candidates_is_said_beside() -> None:
@@ -268,31 +248,6 @@ def test_with_several_candidates_slower_rests_on_a_wider_interval() -> None:
     assert several["word"].tolist() == ["slightly slower"]
     few = worded(ratios[:7], np.ones((7, 1)), np.full((7, 1), 0.5))
     assert few["high_sure"].tolist() == few["high_95"].tolist()
-
-
-BOTH = (("3.14t", "threads"), ("3.14", "processes"))
-
-
-def test_a_bound_on_a_latency_has_a_word_only_for_what_is_beyond_it() -> None:
-    """Threads fell behind at 1,200/s, so their P99 is a lower bound; processes did at 1,600/s."""
-    made = FakeServedStudy(
-        configurations=BOTH,
-        answers_per_s={BOTH[0]: 1_000.0, BOTH[1]: 1_500.0},
-        workers=(1,),
-        rates=(1200.0,),
-        blocks=6,
-        window_s=6.0,
-    )
-    threads, processes = (
-        replace(made, answers_per_s=dict(zip(BOTH, speeds, strict=True))).study.ratios
-        for speeds in ((1_000.0, 1_500.0), (1_500.0, 1_000.0))
-    )
-    for ratios, expected, bound in ((threads, "longer", 1), (processes, "shorter", -1)):
-        (row,) = ratios[ratios["measure"] == P99].to_dict("records")
-        assert (row["word"], row["bound"]) == (expected, bound)
-        assert row["said"].startswith("at least ")
-    neither = replace(made, answers_per_s=dict.fromkeys(BOTH, 1_000.0)).study.ratios
-    assert P99 not in set(neither["measure"])
 
 
 def test_a_gain_is_a_factor_and_a_share_of_n() -> None:

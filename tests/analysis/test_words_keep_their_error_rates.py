@@ -16,9 +16,17 @@ from tests.support.words import worded, wrong
 SEED = 20261120
 MARGIN, INNER, OUTER = map(float, np.log1p(RATE.tiers))
 EPSILON = 1e-6
-STUDIES = [1_000, pytest.param(4_000, marks=pytest.mark.thorough)]
-
-each_size = pytest.mark.parametrize("studies", STUDIES)
+each_case = pytest.mark.parametrize(
+    ("shape", "blocks", "studies"),
+    [
+        *(("normal", 6, 500), ("normal", 8, 500), ("normal", 20, 500), ("t3", 8, 500)),
+        *(
+            pytest.param(shape, blocks, 4_000, marks=pytest.mark.thorough)
+            for shape in ("normal", "t3")
+            for blocks in (6, 8, 12, 20)
+        ),
+    ],
+)
 
 
 def allowed(studies: int, rate: float = 0.05) -> float:
@@ -51,9 +59,7 @@ TRUTHS = [side * border + sign * EPSILON for border in (0.0, MARGIN, INNER, OUTE
           for side in (-1, 1) for sign in (-1, 1)]  # fmt: skip
 
 
-@each_size
-@pytest.mark.parametrize("shape", ["normal", "t3"])
-@pytest.mark.parametrize("blocks", [6, 8, 12, 20])
+@each_case
 def test_no_word_is_wrong_in_more_than_5_of_100_studies(
     shape: str, blocks: int, studies: int
 ) -> None:
@@ -70,9 +76,7 @@ def test_no_word_is_wrong_in_more_than_5_of_100_studies(
             assert each.max() <= allowed(studies, level), (word, scatter)
 
 
-@each_size
-@pytest.mark.parametrize("shape", ["normal", "t3"])
-@pytest.mark.parametrize("blocks", [6, 8, 12, 20])
+@each_case
 def test_the_best_of_several_candidates_may_be_chosen_on_the_same_data(
     shape: str, blocks: int, studies: int
 ) -> None:
@@ -123,7 +127,7 @@ def noise_of_two(shape: str, blocks: int, studies: int) -> Floats:
         late = 3 / blocks / 8 * rng.choice((-1, 1), size)
         return late + drawn(rng, "normal", size)
     if shape == "machine":  # neighbours correlate by 0.35, as in the published journals
-        return np.hstack([paired_runs(seed, blocks) for seed in range(60)])
+        return np.hstack([paired_runs(seed, blocks) for seed in range(30)])
     return (drawn(rng, shape, size) - drawn(rng, shape, size)) / math.sqrt(2)
 
 
