@@ -197,10 +197,12 @@ def readings(record: Record | None) -> Readings | None:
     shape = None if record is None else _shape(record)
     if record is None or shape is None:
         return None
-    # Packing fails for None at a tick between the ends, and for a number beyond 64 bits.
-    for each in (shape, Shape(*shape[:-1], cpu_known=False)):
-        with suppress(struct.error):
-            return Readings(each, _pack(record, each))
+    try:
+        return Readings(shape, _pack(record, shape))
+    except struct.error:  # None at a tick between the ends, or a number beyond 64 bits
+        without_cpu = Shape(*shape[:-1], cpu_known=False)
+    with suppress(struct.error):
+        return Readings(without_cpu, _pack(record, without_cpu))
     return None
 
 

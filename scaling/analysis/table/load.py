@@ -190,6 +190,8 @@ def _read_at_once(file: Path, parts: Sequence[range]) -> Gathered:
     from concurrent.futures import ProcessPoolExecutor  # slow to import
     from concurrent.futures.process import BrokenProcessPool
 
+    import scipy.special  # noqa: F401  # once, and not by each process
+
     at_ctrl_c = (signal.SIGINT, signal.SIG_DFL)  # it ends them without a word
     fork = get_context("fork")
     with ProcessPoolExecutor(len(parts) - 1, fork, signal.signal, at_ctrl_c) as processes:

@@ -6,6 +6,7 @@ import math
 
 from scaling.analysis.column import COUNT, FLAG, OBJECT, WORD, Column, Noise, Rows, Shown
 from scaling.analysis.validity import judge, validity
+from scaling.analysis.validity.finding import reported
 from scaling.journal.record import Parameters, Record, RunLine
 
 KERNELS_PSS = "0.1.0"  # of journals with the kernel's PSS, which other programs lower
@@ -238,6 +239,12 @@ OWN_FIGURES = {
 # Columns of what was found against a run.
 
 JUDGED = {
+    "reported": Column(
+        read=reported,
+        dtype=COUNT,
+        definition="runs that report the same of their processes have the same number",
+        in_frame=False,
+    ),
     "findings": Column(
         read=judge,
         dtype=OBJECT,

@@ -140,14 +140,19 @@ def _averaged(table: pd.DataFrame, runs: pd.DataFrame, found: Integers) -> Integ
 def _with_counts(
     table: pd.DataFrame, runs: pd.DataFrame, place: Integers, counts: Flags
 ) -> pd.DataFrame:
-    """The cells with how many runs each has, of which kinds, and their allocator state."""
+    """The cells with how many runs each has, of which kinds, and the allocator state that most of
+    these had; mimalloc has none.
+    """
 
     def count(which: Flags) -> Integers:
         return np.bincount(place[which], minlength=len(table))
 
     used = runs[counts]
     states = used["allocator_state"].astype(object).mask(used["allocator"] == "mimalloc")
-    most = pd.Series(states.to_numpy()).groupby(place[counts]).agg(_most_common)
+    of_cell = pd.DataFrame({"cell": place[counts], "state": states.to_numpy()}).dropna()
+    often = of_cell.groupby(["cell", "state"], sort=False).size()
+    ranked = often.sort_values(ascending=False, kind="stable").index.to_frame()
+    most = ranked.drop_duplicates("cell").set_index("cell")["state"]
     return table.assign(
         runs=count(counts),
         suspect=count(counts & (runs["validity"] == "suspect").to_numpy()),
@@ -155,12 +160,6 @@ def _with_counts(
         left_out=count(~runs["valid"].to_numpy(bool)),
         allocator_state=most.reindex(table.index),
     )
-
-
-def _most_common(states: "pd.Series[str]") -> str | None:
-    """The allocator state of a cell; mimalloc has none."""
-    counts = states.value_counts()
-    return None if counts.empty else str(counts.index[0])
 
 
 def _rated(table: pd.DataFrame) -> pd.DataFrame:

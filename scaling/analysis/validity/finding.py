@@ -71,11 +71,18 @@ def _reported(run: RunLine) -> tuple[object, ...]:
     )
 
 
+def reported(rows: Rows) -> list[int]:
+    """A number for each run; runs that report the same have the same one."""
+    numbers: dict[object, int] = {}
+    return [numbers.setdefault(_reported(run), len(numbers)) for run in rows.runs]
+
+
 def alike(rows: Rows) -> list[list[int]]:
     """The places of the measured runs, together with those that report the same."""
-    found: dict[object, list[int]] = {}
+    found: dict[int, list[int]] = {}
+    numbers = rows["reported"].tolist()
     for row in rows.where(rows.measured):
-        found.setdefault(_reported(rows.runs[row]), []).append(row)
+        found.setdefault(numbers[row], []).append(row)
     return list(found.values())
 
 

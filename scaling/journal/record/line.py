@@ -310,8 +310,10 @@ def decode_line(data: bytes | str) -> Line | None:
             places = _places(text[: text.find(b',"outcome"')])
         except msgspec.DecodeError:
             places = _places(text.rstrip().removesuffix(b"}"))
-        for name, value in zip(("cell", "placement", "repeat"), places, strict=True):
-            msgspec.structs.force_setattr(line, name, value)
+        cell, placement, repeat = places
+        msgspec.structs.force_setattr(line, "cell", cell)
+        msgspec.structs.force_setattr(line, "placement", placement)
+        msgspec.structs.force_setattr(line, "repeat", repeat)
     return line
 
 

@@ -19,18 +19,28 @@ _encoder = msgspec.json.Encoder(order="sorted")
 
 
 class Parameters(Mapping[str, ParameterValue]):
-    """The parameters of a workload in the order of their names: a mapping that is never changed."""
+    """The parameters of a workload in the order of their names: a mapping that is never changed.
 
-    __slots__ = ("_text", "_values")
+    They are sorted when they are first looked at: most cells of a journal are read and not used.
+    """
+
+    __slots__ = ("_given", "_sorted", "_text")
 
     def __init__(self, values: Mapping[str, ParameterValue]) -> None:
-        self._values = dict(sorted(values.items()))
+        self._given = dict(values)
+        self._sorted: dict[str, ParameterValue] | None = None
         self._text = ""
+
+    @property
+    def _values(self) -> dict[str, ParameterValue]:
+        if self._sorted is None:
+            self._sorted = dict(sorted(self._given.items()))
+        return self._sorted
 
     @classmethod
     def of(cls, values: Mapping[str, ParameterValue]) -> "Parameters":
         """The parameters with these values."""
-        return values if isinstance(values, Parameters) else cls(values)
+        return values if type(values) is Parameters else cls(values)
 
     @classmethod
     def read(cls, text: str) -> "Parameters":
