@@ -24,7 +24,6 @@ from tests.support.served_studies import FakeServedStudy
 from tests.support.studies import FakeStudy
 
 WIDTH = 80
-HOSTILE = "[red]:boom:|`\u202e日本語" * 6
 COUNTED = "more rows with --details"
 NAMES = ("compare", "scale", "serve", "app-fastapi", "slo")
 ORDINARY = [each for each in FOLDERS if each.name in NAMES]
@@ -80,17 +79,6 @@ def test_of_too_many_rows_the_last_are_left_out_and_counted() -> None:
     (counted,) = [line for line in lines if COUNTED in line]
     shown = sum("payload_bytes=" in line for line in lines)
     assert shown + int(counted.split()[0]) == 2 * len(payloads)
-
-
-def test_it_has_as_many_lines_on_the_narrowest_terminal() -> None:
-    study = FakeStudy(
-        name=HOSTILE,
-        variants={f"own:{HOSTILE}": [{HOSTILE: HOSTILE}, {HOSTILE: 1}]},
-        loops=("asyncio", "uvloop"),
-        workers=(1, 2, 4),
-    ).study
-    for width in (40, 79, 200):
-        assert len(printed_by(lambda to: answered(study, Path("x"), to), width).splitlines()) <= 24
 
 
 def test_an_open_loop_ends_with_latencies() -> None:

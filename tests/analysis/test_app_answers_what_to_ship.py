@@ -12,15 +12,17 @@ import pytest
 
 from scaling.analysis.table.groups import counting_lines
 from scaling.analysis.tables.study import Study
+from scaling.base.errors import UsageError
 from scaling.journal.beside import AppCheck, Finding, write_check
 from scaling.journal.file import FILE_NAME
 from scaling.journal.record import Cell, RunLine
 from scaling.report.output import answered
 from scaling.report.page import page
 from scaling.report.view import deploy
-from scaling.report.view.deploy import deploy_commands
+from scaling.report.view.deploy import deploy_commands, write_program
 from scaling.report.view.shipped import NOT_DECIDED, shipped
 from scaling.study.questions import MEMORY, P99, THROUGHPUT
+from tests.support.cli import Command
 from tests.support.printing import printed_by
 from tests.support.runs import with_
 from tests.support.served_studies import CONFIGURATIONS, FakeAppStudy
@@ -197,7 +199,7 @@ def test_what_may_be_shipped_has_the_command_that_serves_it(
     assert deploy.command(of, interface, asked) == expected
 
 
-@pytest.mark.usefixtures("unrendered")
+@pytest.mark.usefixtures("undrawn")
 def test_what_won_is_deployed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     facts = {"server": "uvicorn 0.54.0"}
     asked = {"application": "shop:app", "server": "loops"}
@@ -210,3 +212,15 @@ def test_what_won_is_deployed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     study = Study.of(FASTER.read(tmp_path))
     assert "python3.14t serve.py --workers 2" in deploy_commands(study).values()
     assert "How to deploy it" in page(study)
+
+
+def test_a_program_is_written_to_a_new_file_or_nothing_is(tmp_path: Path, command: Command) -> None:
+    """That it runs is tested in `tests/workers/test_serve_py_runs_n_loops_in_threads.py`."""
+    file = tmp_path / "serve.py"
+    file.write_text("mine")
+    done = command("app", "shop:app", "--write", str(file))
+    assert (done.returncode, file.read_text()) == (2, "mine")
+    assert "the file exists" in done.stderr
+    with pytest.raises(UsageError, match="gunicorn --worker-class gthread"):
+        write_program(tmp_path / "new.py", "wsgi", "shop:app", factory=False)
+    assert not (tmp_path / "new.py").exists()

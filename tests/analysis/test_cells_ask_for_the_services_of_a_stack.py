@@ -160,6 +160,8 @@ def test_what_each_of_them_costs_per_request_is_a_column() -> None:
         )
         assert stack[f"{role}_bytes"] == used.memory_bytes
     assert (stack["pooler_connections"], stack["database_connections"]) == (8, 4)
+    total = sum(used.window_cpu_s or 0.0 for used in USED.values()) / stack["operations"]
+    assert stack["stack_cpu_s_per_op"] == pytest.approx(stack["cpu_s_per_op"] + total)
     # What services take of the cores bounds what workers can gain.
     assert stack["gain_bound"] <= plain["gain_bound"]
 

@@ -22,7 +22,6 @@ from scaling.cli import app_steps, program
 from scaling.journal.beside import AppCheck, Finding, read_check
 from tests.support.children import ROOT
 from tests.support.cli import BUILD, Command, environment
-from tests.support.cli import scaling as run_scaling
 from tests.support.served_studies import FakeAppStudy
 from tests.support.studies import FakeStudy
 
@@ -81,14 +80,6 @@ def test_what_2_0_does_not_have_says_what_to_use(command: Command) -> None:
         done = command(*(["run", name] if name.startswith("--") else [name, "study"]))
         assert done.returncode == 2
         assert done.stderr == f"scaling: {name} is gone since 2.0. Instead: {instead}\n"
-
-
-def test_the_program_says_it_as_the_command_line_does(tmp_path: Path) -> None:
-    done = run_scaling("plan", "--arm", f"{BUILD}+mimaloc", state=tmp_path)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "Did you mean 'mimalloc'?" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert len(done.stderr.strip().splitlines()) <= 2
 
 
 def test_ctrl_c_while_the_program_starts_ends_it_in_silence(
