@@ -86,7 +86,9 @@ def example_of(command: str) -> str:
 
 def offered(command: str) -> dict[str, Any]:
     """What a command's `--help` lists, by its flags: `--pin/--no-pin`."""
-    listed = app[command].assemble_argument_collection(default_parameter=app.default_parameter)
+    listed = app[command].assemble_argument_collection(
+        default_parameter=app.default_parameter, parse_docstring=True
+    )
     return {"/".join(each.names): each for each in listed if each.show}
 
 
