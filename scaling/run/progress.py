@@ -6,7 +6,8 @@ cores that are being measured.
 
 import math
 from collections import Counter
-from typing import override
+from collections.abc import Callable
+from typing import NamedTuple, override
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
@@ -73,38 +74,42 @@ def _cause(line: RunLine) -> str:
 # ----------------------------------------------------------------------------------------- progress
 
 
+class Counts(NamedTuple):
+    """How many of a study's runs are done; `again` of all are made once more."""
+
+    done: int = 0
+    total: int = 0
+    again: int = 0
+
+    def __str__(self) -> str:
+        """`12/40, 2 of them again`: those are beside the runs of the plan."""
+        return f"{self.done}/{self.total}{f', {self.again:,} of them again' if self.again else ''}"
+
+
 class Display:
-    """What a session reports while it works. It counts the runs; kinds of it show something."""
+    """What a session reports while it works; kinds of it show something."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._total = self._done = self._again = 0
+        self._counts: Callable[[], Counts] = Counts
 
-    def begin(self, total: int, done: int, again: int = 0) -> None:
-        """Of `total` runs `done` are measured already; `again` of all are made once more."""
-        self._total, self._done, self._again = total, done, again
-
-    def more(self, runs: int, again: int = 0) -> None:
-        """So many runs are added, `again` of them made once more; negative if they are left out."""
-        self._total += runs
-        self._again += again
+    def begin(self, counts: Callable[[], Counts]) -> None:
+        """Runs are measured; `counts` are their numbers at any time."""
+        self._counts = counts
 
     def running(self, run: str, left: Left) -> None:
         """A run starts; `left` is how long the study will still take."""
 
     def finished(self, run: str, figure: str, left: Left) -> None:
         """A run has ended with this figure."""
-        self._done += 1
 
     def invalid(self, reason: str, *, again: bool) -> None:
         """The run just finished is invalid; `again`: it will be run once more."""
-        self.more(again, again)
         outcome = "invalid, to be run again at the end" if again else "still invalid, excluded"
         self.issue(f"{outcome}: {reason}")
 
     def busy(self, reason: str, *, again: bool) -> None:
         """Other load disturbed the run just finished; `again`: it is made again at once."""
-        self.more(again, again)
         then = "run again when it is quiet" if again else "kept, marked suspect"
         self.issue(f"machine busy ({reason}): {then}", now=True)
 
@@ -120,12 +125,6 @@ class Display:
 
     def end(self) -> None:
         """No more runs."""
-
-    @property
-    def counts(self) -> str:
-        """`12/40, 2 of them again`: those are beside the runs of the plan."""
-        again = f", {self._again:,} of them again" if self._again else ""
-        return f"{self._done}/{self._total}{again}"
 
 
 def display(console: Console) -> Display:
@@ -144,7 +143,6 @@ class PlainLines(Display):
 
     @override
     def finished(self, run: str, figure: str, left: Left) -> None:
-        super().finished(run, figure, left)
         self._last = f", the last one {run}: {figure}"
 
     @override
@@ -156,12 +154,12 @@ class PlainLines(Display):
     @override
     def block_done(self, block: int, text: str) -> None:
         if block < 8 or (block + 1).bit_count() == 1:  # then 16, 32, and so on
-            self.note(f"[{self.counts}] {text}")
+            self.note(f"[{self._counts()}] {text}")
             self._print_issues()
 
     @override
     def end(self) -> None:
-        self.note(f"[{self.counts}] runs measured{self._last}")
+        self.note(f"[{self._counts()}] runs measured{self._last}")
         self._print_issues()
 
     def _print_issues(self) -> None:
@@ -193,8 +191,8 @@ class LiveLine(Display):
         self._task = self._progress.add_task("", visible=False, counts="")
 
     @override
-    def begin(self, total: int, done: int, again: int = 0) -> None:
-        super().begin(total, done, again)
+    def begin(self, counts: Callable[[], Counts]) -> None:
+        super().begin(counts)
         self._progress.update(self._task, visible=True)
         self._progress.start()
         self._show("")
@@ -205,7 +203,6 @@ class LiveLine(Display):
 
     @override
     def finished(self, run: str, figure: str, left: Left) -> None:
-        super().finished(run, figure, left)
         self._last = f" · last: {figure}"
         self._show(f"{left} · {run}: {figure}")
 
@@ -223,11 +220,12 @@ class LiveLine(Display):
 
     def _show(self, text: str | None = None) -> None:
         """Draw the line, with another text if there is one."""
+        counts = self._counts()
         self._progress.update(
             self._task,
             description=text,
-            total=self._total,
-            completed=self._done,
-            counts=self.counts,
+            total=counts.total,
+            completed=counts.done,
+            counts=str(counts),
         )
         self._progress.refresh()

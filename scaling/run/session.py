@@ -20,7 +20,7 @@ from scaling.base.errors import INTERRUPTED, ScalingError
 from scaling.base.formats import plural
 from scaling.journal.file import JournalFile
 from scaling.journal.record import Key, RunLine
-from scaling.run.progress import Display, figure_of, run_in_words
+from scaling.run.progress import Counts, Display, figure_of, run_in_words
 from scaling.run.time_left import ExtraTime, Left, TimeLeft
 from scaling.study.load import is_known
 from scaling.study.plan.cells import Plan
@@ -133,8 +133,7 @@ def drive(
         work.learn(line, judge(line))
     # Of a workload that is given up now, a run that is left may yet succeed.
     work.add(work.replay.missing(plan.together(plan.runs)))
-    done = len(journal.runs)
-    display.begin(done + work.runs_to_do, done, work.replay.made_again + _again_in(work.to_do))
+    display.begin(work.counts)
     if extra is not None:
         extra.grant(work.left.seconds)
     try:
@@ -180,6 +179,12 @@ class _Work:
     def runs_to_do(self) -> int:
         """How many runs are to be done."""
         return sum(map(len, self.to_do))
+
+    def counts(self) -> Counts:
+        """The numbers of the runs that are done, and of all."""
+        done = len(self._journal.runs)
+        again = sum(run.attempt > 1 for batch in self.to_do for run in batch)
+        return Counts(done, done + self.runs_to_do, self.replay.made_again + again)
 
     @property
     def left(self) -> Left:
@@ -235,12 +240,10 @@ class _Work:
     def go_on_with(self, plan: Plan, execute: Execute) -> None:
         """Do what is missing of this plan, whose rates are known."""
         self._plan, self._execute = plan, execute
-        before = self.runs_to_do
         for run in chain.from_iterable(self.to_do):
             self._time.done(run.cell)
         self.to_do.clear()
         self.add(self.replay.missing(plan.together(plan.runs)))
-        self._display.more(self.runs_to_do - before)
 
     def _give_up(self, workload: str) -> None:
         """Leave out what is still to do of a workload that always fails."""
@@ -252,7 +255,6 @@ class _Work:
             else:
                 self.to_do.append(batch)
         dropped = sum(map(len, every)) - self.runs_to_do
-        self._display.more(-dropped, _again_in(self.to_do) - _again_in(every))
         runs = plural(dropped, "more run")
         self._display.note(f"{workload}: every run failed; {runs} of it will not be made")
 
@@ -283,13 +285,9 @@ class _Work:
         again = _may_be_made_again(batch)
         if again:
             self.add([_again(batch)])
-        to_count = len(batch) if again else 0
         for run, reason in zip(batch, reasons, strict=True):
             if reason is not None and run.key not in self._valid_though_busy:
                 self._display.invalid(reason, again=again)
-                to_count -= again
-        if to_count > 0 and len(batch) > 1:
-            self._display.more(to_count, to_count)
 
     def _made_again_at_once(
         self, batch: Batch, lines: Sequence[RunLine], reasons: Sequence[str | None]
@@ -302,18 +300,16 @@ class _Work:
             return False
         took_s = sum(line.elapsed_s or 0.0 for line in lines)
         again = _may_be_made_again(batch) and self._extra.allows(took_s)
+        if again:
+            runs = zip(batch, reasons, strict=True)
+            self._valid_though_busy |= {run.key for run, reason in runs if reason is None}
+            self.to_do.appendleft(_again(batch))
+            self._expect(batch)
         if again or not self._was_busy:
             self._display.busy(why, again=again)
         self._was_busy = not again  # reported once, not for every run on a machine that stays busy
         if again:
-            for run, reason in zip(batch, reasons, strict=True):
-                if reason is None:
-                    self._valid_though_busy.add(run.key)
-            if len(batch) > 1:
-                self._display.more(len(batch) - 1, len(batch) - 1)
             self._extra.wait(batch[0].cell.workers)
-            self.to_do.appendleft(_again(batch))
-            self._expect(batch)
         return again
 
     def _another_comes_after(self, block: int) -> bool:
@@ -336,11 +332,6 @@ class _Work:
 
 def _may_be_made_again(batch: Batch) -> bool:
     return all(run.attempt <= RETRIES for run in batch)
-
-
-def _again_in(batches: Iterable[Batch]) -> int:
-    """How many runs of these are made once more."""
-    return sum(run.attempt > 1 for batch in batches for run in batch)
 
 
 def _again(batch: Batch) -> Batch:

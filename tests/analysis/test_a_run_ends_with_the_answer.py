@@ -15,7 +15,7 @@ from scaling.base.errors import ScalingError
 from scaling.report.output import answered, finish
 from scaling.report.render.terminal import LINES
 from scaling.report.view.view import view_of
-from scaling.run.progress import PlainLines
+from scaling.run.progress import Counts, PlainLines
 from scaling.run.time_left import Left
 from tests.support.printing import printed_by
 from tests.support.published import FOLDERS, name_of, study_of
@@ -105,7 +105,7 @@ def test_a_study_without_a_valid_run_fails(tmp_path: Path) -> None:
 def test_progress_in_a_log_is_short_however_many_blocks() -> None:
     file = io.StringIO()
     shown = PlainLines(Console(file=file, width=WIDTH))
-    shown.begin(3000, 0)
+    shown.begin(lambda: Counts(3000, 3000))
     for block in range(1000):
         for run in range(3):
             shown.finished(f"echo {run}", "9/s", Left(9))

@@ -27,7 +27,7 @@ from scaling.report.explain import explain
 from scaling.report.gate import Bounds, gate
 from scaling.report.interpreters import interpreters_table
 from scaling.report.show import print_answer, show
-from scaling.run.progress import LiveLine, PlainLines
+from scaling.run.progress import Counts, LiveLine, PlainLines
 from scaling.run.time_left import Left
 from scaling.study.plan.table import plan_view
 from tests.support.children import ROOT
@@ -206,7 +206,7 @@ def test_progress_prints_names_as_they_are(kind: type[PlainLines] | type[LiveLin
     console = new_console(file=file)
     console._force_terminal = console.is_interactive = kind is LiveLine
     shown = kind(console)
-    shown.begin(2, 0)
+    shown.begin(lambda: Counts(0, 2))
     shown.running(f"{WORKLOAD} [b]", Left(3.0))
     shown.finished(f"{WORKLOAD} [b]", "1 :dog:/s", Left(2.0))
     shown.invalid(":bomb:", again=True)

@@ -1,13 +1,13 @@
 """Studies that are driven through all their runs without measuring anything."""
 
 import random
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
 from scaling.journal.file import JournalFile
 from scaling.journal.record import Key, Memory, RunLine
-from scaling.run.progress import Display
+from scaling.run.progress import Counts, Display
 from scaling.run.session import Done, Judge, drive
 from scaling.run.time_left import ExtraTime, Left
 from scaling.study.plan.cells import Plan
@@ -25,22 +25,18 @@ class Told(Display):
 
     def __init__(self) -> None:
         self.began: tuple[int, int] | None = None
-        self.again = 0
+        self.counts: Callable[[], Counts] = Counts
         self.figures: list[str] = []
         self.left: list[Left] = []
         self.invalids: list[tuple[str, bool]] = []
         self.busy_runs: list[tuple[str, bool]] = []
         self.blocks: list[tuple[int, str]] = []
-        self.added: list[int] = []
         self.notes: list[str] = []
         self.ended = False
 
-    def begin(self, total: int, done: int, again: int = 0) -> None:
-        self.began = (total, done)
-        self.again = again
-
-    def more(self, runs: int, again: int = 0) -> None:
-        self.added.append(runs)
+    def begin(self, counts: Callable[[], Counts]) -> None:
+        done, total, _ = counts()
+        self.began, self.counts = (total, done), counts
 
     def running(self, run: str, left: Left) -> None:
         self.left.append(left)
