@@ -14,7 +14,7 @@ from rich.console import Console
 
 from scaling.base.errors import UsageError
 from scaling.builds.cpython import Interpreter
-from scaling.builds.ready.examine import _extension_modules
+from scaling.builds.ready.imports import extension_modules
 from scaling.builds.ready.package import (
     OTHERWISE,
     REPLACEMENTS,
@@ -201,8 +201,8 @@ def test_abi3t_is_no_abi3() -> None:
     """PEP 803: `abi3t` is made for free-threaded builds, alone or together with `abi3`."""
     files = ["a/x.abi3t.so", "a/y.abi3.so", "a/z.cpython-315t-x86_64-linux-gnu.so", "a/lib.so.1"]
     suffixes = [".cpython-315t-x86_64-linux-gnu.so", ".abi3t.so", ".abi3.so", ".so"]
-    assert _extension_modules(files, suffixes) == {"a.x": False, "a.y": True, "a.z": False}
-    assert _extension_modules(files[:1], [".cpython-314t-x86_64-linux-gnu.so", ".so"]) == {}
+    assert extension_modules(files, suffixes) == {"a.x": False, "a.y": True, "a.z": False}
+    assert extension_modules(files[:1], [".cpython-314t-x86_64-linux-gnu.so", ".so"]) == {}
 
 
 RACING = Package(name="multidict", version="6.7.1", has="wheel", extensions=1)

@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from scaling.builds.ready.examine import IMPORT_EACH
+from scaling.builds.ready.imports import IMPORT_EACH
 from scaling.run.application_trial import FIND_OUT
 from tests.support.children import PATIENCE_S, Own, each_case, environment
 from tests.support.waiting import end, is_gone, says, wait_until

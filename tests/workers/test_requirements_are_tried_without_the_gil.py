@@ -76,7 +76,7 @@ def test_each_package_is_judged_by_itself(
     for name, (code, _) in SAYS.items():
         files[name] = {f"{name}/__init__.py": code, f"{name}/{BISECT}": speed}
     monkeypatch.setenv("PYTHON_GIL", "0")  # would hide it
-    monkeypatch.setattr("scaling.builds.ready.examine.IMPORT_LIMIT_S", 2)
+    monkeypatch.setattr("scaling.builds.ready.imports.IMPORT_LIMIT_S", 2)
     result = tried(*(wheel(tmp_path, name, each) for name, each in files.items()))
     found = {each.name: each for each in result.packages}
     assert {each.name for each in result.blocking} == {"gilly", "stable", *SAYS}
