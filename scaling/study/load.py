@@ -252,15 +252,17 @@ def rate_in_words(rate: ParameterValue) -> ParameterValue:
 def at_rates(cells: Iterable[Cell], calibrations: Iterable[Calibration]) -> tuple[Cell, ...]:
     """The cells with their rates as numbers, each once."""
     known = {(each.workload, Parameters.of(each.parameters)): each.rates for each in calibrations}
-    found = [_with_rate(cell, known.get(_subject(cell), {})) for cell in cells]
-    return tuple(dict.fromkeys(found))
 
+    def rated(cell: Cell) -> Cell:
+        rate = cell.parameters.get(RATE)
+        rates = known.get(_subject(cell), {}) if isinstance(rate, str) else {}
+        return (
+            replace(cell, parameters={**cell.parameters, RATE: rates[rate]})
+            if rate in rates
+            else cell
+        )
 
-def _with_rate(cell: Cell, rates: Mapping[Name, float]) -> Cell:
-    rate = cell.parameters.get(RATE)
-    if not isinstance(rate, str) or rate not in rates:
-        return cell
-    return replace(cell, parameters={**cell.parameters, RATE: rates[rate]})
+    return tuple(dict.fromkeys(map(rated, cells)))
 
 
 def _subject(cell: Cell) -> Subject:

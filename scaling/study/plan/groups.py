@@ -161,7 +161,9 @@ def memory_bytes(cell: Cell, facts: WorkloadFacts, held: int = 0) -> int:
 
     `held` are the bytes of data that it keeps, which workers and imports come on top of.
     """
-    mib = _processes(cell, facts) * PROCESS_MIB + cell.workers * LOOP_MIB
+    # The host, its worker processes, and of a command the process that starts these.
+    processes = 1 + _is_command(cell, facts) + processes_of(cell.model, cell.workers)
+    mib = processes * PROCESS_MIB + cell.workers * LOOP_MIB
     if facts.rounds:
         held += cell.workers * TASK_BYTES * _value(cell, facts, facts.rounds.part)
     mib += sum(SERVICES[name].most_mib for name in _services(cell, facts))
@@ -177,14 +179,12 @@ def _services(cell: Cell, facts: WorkloadFacts) -> Iterator[str]:
         yield name
 
 
-def _processes(cell: Cell, facts: WorkloadFacts) -> int:
-    """The host, its worker processes, and of a command the process that starts these."""
-    return 1 + is_command(cell, facts) + processes_of(cell.model, cell.workers)
-
-
-def is_command(cell: Cell, facts: WorkloadFacts) -> bool:
-    """Whether its workers belong to a command that people deploy with."""
-    return facts.path in COMMANDS and _served_by(cell) != OWN_SERVER
+def _is_command(cell: Cell, facts: WorkloadFacts) -> bool:
+    """Whether its workers belong to a command that people deploy with: its server, or the second
+    half of its stack.
+    """
+    asked = cell.parameters.get("server") or cell.parameters.get("stack") or OWN_SERVER
+    return facts.path in COMMANDS and str(asked).rpartition("/")[2] != OWN_SERVER
 
 
 def alternation_blocker(cell: Cell, facts: WorkloadFacts, cpus: float) -> str | None:
@@ -225,12 +225,6 @@ def _blockers_of_finite(cell: Cell, facts: WorkloadFacts, rounds: Rounds) -> Ite
 def _value(cell: Cell, facts: WorkloadFacts, name: str) -> int:
     """What a parameter that is a number is, rounded up."""
     return math.ceil(float(cell.parameters.get(name, facts.parameters[name].default) or 0))
-
-
-def _served_by(cell: Cell) -> str:
-    """The server, or the second half of a stack."""
-    asked = cell.parameters.get("server") or cell.parameters.get("stack") or OWN_SERVER
-    return str(asked).rpartition("/")[2]
 
 
 # -------------------------------------------------------------------------------------------- edges
