@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from scaling.analysis.table.columns import columns_markdown
+from scaling.analysis.table.columns import COLUMNS
 from scaling.base.errors import UsageError
 from scaling.builds.settings import SETTINGS
 from scaling.builds.settings.setting import Setting
@@ -37,7 +37,7 @@ TEXTS = {file.relative_to(ROOT).as_posix(): file.read_text(encoding="utf-8") for
 PART = re.compile(r"(<!-- generated (\w+) -->\n).*?(<!-- end of \2 -->)", re.DOTALL)
 
 type Rows = Iterator[Sequence[str]]
-PARTS: dict[str, Callable[[], str]] = {"columns": columns_markdown}
+PARTS: dict[str, Callable[[], str]] = {}
 
 
 def rewritten(text: str) -> str:
@@ -69,6 +69,12 @@ def _summary(doc: str | None) -> str:
 
 def _summary_of(file: Path) -> str:
     return _summary(ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))))
+
+
+@part("column", "dtype", "unit", "better", "what it is")
+def columns() -> Rows:
+    for name, each in COLUMNS.items():
+        yield _code(name), each.dtype, each.unit, each.better, each.definition
 
 
 @part("command", "what it does", "example")

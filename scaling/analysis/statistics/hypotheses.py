@@ -1,7 +1,5 @@
 """Two tests: of values for two states, where no word holds; of many words for those to count."""
 
-import math
-
 import numpy as np
 
 from scaling.analysis.arrays import Flags, Floats, Integers
@@ -98,9 +96,3 @@ def discoveries(p_values: Floats) -> Flags:
     found = np.zeros(len(order), np.bool_)
     found[order[: below[-1] + 1 if len(below) else 0]] = True
     return found
-
-
-# The variance of a median over that of a mean of normal values: of the ordinary one, and
-# of Hodges and Lehmann's (E. L. Lehmann, Nonparametrics: Statistical Methods Based on Ranks (1975),
-# 2.4).
-OF_MEDIAN, OF_HODGES_LEHMANN = math.pi / 2, math.pi / 3

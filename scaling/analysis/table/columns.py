@@ -72,14 +72,3 @@ SHOWN = {
     )
     if column.shown
 }
-
-
-def columns_markdown() -> str:
-    """The table above as Markdown."""
-    rows = (
-        f"| `{name}` | {column.dtype} | {column.unit or '–'} | {column.better or '–'} | "
-        f"{column.definition} |"
-        for name, column in COLUMNS.items()
-    )
-    head = "| column | dtype | unit | better | what it is |"
-    return "\n".join((head, "| --- | --- | --- | --- | --- |", *rows))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from scaling.analysis.arrays import Flags, Floats
+from scaling.analysis.arrays import Flags, Floats, Integers
 from scaling.analysis.table.groups import CELL
 from scaling.analysis.table.processes import MAPPING_FAULTS, allocator_state
 from scaling.analysis.validity.finding import TOLERANCE, Finding, Severity
@@ -47,16 +47,19 @@ def outliers(values: Floats) -> Flags:
 def label_outliers(frame: pd.DataFrame) -> Flags:
     """The same for every valid run of a frame, cell by cell; shape: (rows,)."""
     labelled = np.zeros(len(frame), np.bool_)
-    valid = np.flatnonzero(frame["valid"].to_numpy())
-    if len(valid) < FEWEST:
-        return labelled
     throughput = frame["throughput_per_s"].to_numpy()
-    of_cells = frame[list(CELL)].iloc[valid]  # not all hundred columns
-    cells = of_cells.groupby(list(CELL), observed=True, sort=False).ngroup().to_numpy()
-    order = np.argsort(cells, kind="stable")
-    for rows in np.split(valid[order], np.flatnonzero(np.diff(cells[order])) + 1):
+    for rows in _by_cell(frame, frame["valid"].to_numpy()):
         labelled[rows] = outliers(throughput[rows])
     return labelled
+
+
+def _by_cell(frame: pd.DataFrame, chosen: Flags) -> list[Integers]:
+    """The rows of each cell, of those chosen, by position."""
+    rows = np.flatnonzero(chosen)
+    of_cells = frame[list(CELL)].iloc[rows]  # not all hundred columns
+    number = of_cells.groupby(list(CELL), observed=True, sort=False).ngroup().to_numpy()
+    order = np.argsort(number, kind="stable")
+    return np.split(rows[order], np.flatnonzero(np.diff(number[order])) + 1)
 
 
 # ------------------------------------------------------------------------------------------- mixing
@@ -100,11 +103,9 @@ def mixed_states(frame: pd.DataFrame) -> dict[int, Finding]:
     known = faults[suspects & np.isfinite(faults)]
     if not len(known) or known.max() - known.min() < MAPPING_FAULTS:
         return {}  # no cell can have two states: grouping takes longer than all else here
-    positions = pd.Series(np.arange(len(frame)), index=frame.index)[suspects]
     found = {}
-    for rows in positions.groupby([frame[name][suspects] for name in CELL], observed=True):
-        places = rows[1].to_numpy()
-        for row in places[odd_ones(faults[places])]:
+    for rows in _by_cell(frame, suspects):
+        for row in rows[odd_ones(faults[rows])]:
             state = allocator_state(float(faults[row]))
             rate = f"{faults[row]:.2f} minor faults per operation ({state})"
             detail = f"{rate}, unlike most runs of its cell"

@@ -25,12 +25,7 @@ import numpy as np
 import pandas as pd
 
 from scaling.analysis.arrays import Flags, Floats
-from scaling.analysis.statistics.hypotheses import (
-    OF_HODGES_LEHMANN,
-    OF_MEDIAN,
-    discoveries,
-    p_above,
-)
+from scaling.analysis.statistics.hypotheses import discoveries, p_above
 from scaling.analysis.statistics.intervals import FEWEST_FOR_RANKS
 from scaling.analysis.table.columns import MEASURES
 from scaling.analysis.table.latency import LATENCY_PREFIX
@@ -199,6 +194,7 @@ def at_most_percent(low: Floats, scale: Scale) -> Floats:
 # blocks on, with d the distance to the border. Scatter that is known from a few blocks makes this
 # a rough figure.
 
+OF_MEDIAN, OF_HODGES_LEHMANN = math.pi / 2, math.pi / 3  # e
 MOST_BLOCKS = 100  # nobody waits for so many
 POWER_Z, Z_90, Z_95 = 0.8416, 1.6449, 1.9600
 
