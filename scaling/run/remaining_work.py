@@ -100,8 +100,6 @@ def work_in(measured: Measured, ready: Prepared, *, same: bool) -> Work:
         if reason is None:
             used.add(key)
     remaining = [run for batch in replay.remaining(plan.together(plan.runs)) for run in batch]
-    for run in remaining:
-        time.expect(run.cell)
     still = {run.key: "again" if run.attempt > 1 else "to_do" for run in remaining}
     rows: defaultdict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
     for run in plan.runs:
@@ -112,7 +110,7 @@ def work_in(measured: Measured, ready: Prepared, *, same: bool) -> Work:
         rows=rows,
         blocks=plan.study.every_block,
         complete_blocks=plan.study.every_block - len({block for block, *_ in still}),
-        left=time.left,
+        left=time.left(run.cell for run in remaining),
         reasons=Counter(latest[key] or "" for key, state in still.items() if state == "again"),
         obstacles=obstacles,
     )

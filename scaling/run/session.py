@@ -132,7 +132,7 @@ def drive(
     for line in journal.runs:  # each is read from the journal and judged once
         work.learn(line, judge(line))
     # Of a workload that is given up now, a run that is left may yet succeed.
-    work.add(work.replay.missing(plan.together(plan.runs)))
+    work.to_do.extend(work.replay.missing(plan.together(plan.runs)))
     display.begin(work.counts)
     if extra is not None:
         extra.grant(work.left.seconds)
@@ -189,17 +189,7 @@ class _Work:
     @property
     def left(self) -> Left:
         """What the runs to do will take."""
-        return self._time.left
-
-    def add(self, batches: Iterable[Batch]) -> None:
-        """Do these after all others."""
-        for batch in batches:
-            self.to_do.append(batch)
-            self._expect(batch)
-
-    def _expect(self, batch: Batch) -> None:
-        for run in batch:
-            self._time.expect(run.cell)
+        return self._time.left(run.cell for run in chain.from_iterable(self.to_do))
 
     def learn(self, line: RunLine, reason: str | None) -> None:
         """Learn from a measured run what it took; `reason` is why it is invalid."""
@@ -224,7 +214,7 @@ class _Work:
         while (first := self._first) or left:
             if left and len(left) * every >= len(first) * len(steps):  # none is done too late
                 words, do = left.popleft()
-                self._display.running(words, self._time.left)
+                self._display.running(words, self.left)
                 do()
             else:
                 self.to_do.remove(first[0])
@@ -240,19 +230,13 @@ class _Work:
     def go_on_with(self, plan: Plan, execute: Execute) -> None:
         """Do what is missing of this plan, whose rates are known."""
         self._plan, self._execute = plan, execute
-        for run in chain.from_iterable(self.to_do):
-            self._time.done(run.cell)
-        self.to_do.clear()
-        self.add(self.replay.missing(plan.together(plan.runs)))
+        self.to_do = deque(self.replay.missing(plan.together(plan.runs)))
 
     def _give_up(self, workload: str) -> None:
         """Leave out what is still to do of a workload that always fails."""
         every, self.to_do = self.to_do, deque()
         for batch in every:
-            if batch[0].cell.workload == workload and self.replay.gives_up(batch):
-                for run in batch:
-                    self._time.done(run.cell)
-            else:
+            if not (batch[0].cell.workload == workload and self.replay.gives_up(batch)):
                 self.to_do.append(batch)
         dropped = sum(map(len, every)) - self.runs_to_do
         runs = plural(dropped, "more run")
@@ -261,18 +245,17 @@ class _Work:
     def _do(self, batch: Batch) -> None:
         words = [run_in_words(run.cell) for run in batch]
         more = f" in turn with {len(batch) - 1} more" if len(batch) > 1 else ""
-        self._display.running(f"{words[0]}{more}", self._time.left)
+        self._display.running(f"{words[0]}{more}", self.left)
         done = self._execute(batch)
         for line, record in done:
             self._journal.append(line, record)
         self.to_do.popleft()
         reasons = []
         for run, (line, _), word in zip(batch, done, words, strict=True):
-            self._time.done(run.cell)
             reasons.append(self._judge(line))
             self.learn(line, reasons[-1])
             figure = figure_of(line, self._plan.workloads[run.cell.workload])
-            self._display.finished(word, figure, self._time.left)
+            self._display.finished(word, figure, self.left)
         lines = [line for line, _ in done]
         if not self._made_again_at_once(batch, lines, reasons) and any(reasons):
             self._make_again_at_the_end(batch, reasons)
@@ -284,7 +267,7 @@ class _Work:
         """
         again = _may_be_made_again(batch)
         if again:
-            self.add([_again(batch)])
+            self.to_do.append(_again(batch))
         for run, reason in zip(batch, reasons, strict=True):
             if reason is not None and run.key not in self._valid_though_busy:
                 self._display.invalid(reason, again=again)
@@ -304,7 +287,6 @@ class _Work:
             runs = zip(batch, reasons, strict=True)
             self._valid_though_busy |= {run.key for run, reason in runs if reason is None}
             self.to_do.appendleft(_again(batch))
-            self._expect(batch)
         if again or not self._was_busy:
             self._display.busy(why, again=again)
         self._was_busy = not again  # reported once, not for every run on a machine that stays busy
@@ -326,7 +308,7 @@ class _Work:
     def _show_block(self, block: int) -> None:
         planned = self._plan.study.every_block
         if block + 1 < planned:
-            text = f"block {block + 1} of {planned} done · {self._time.left}"
+            text = f"block {block + 1} of {planned} done · {self.left}"
             self._display.block_done(block, text)
 
 

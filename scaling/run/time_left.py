@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from statistics import fmean
 from typing import NamedTuple
@@ -26,7 +26,7 @@ class Left(NamedTuple):
 
 
 class TimeLeft:
-    """Keeps the account of the runs to come.
+    """How long runs to come take, by the plan and by those that were measured.
 
     A windowed run takes what the plan expects, corrected by how much longer the runs measured so
     far took on average. A finite run takes what runs of its cell took on average; before the first,
@@ -36,17 +36,8 @@ class TimeLeft:
     def __init__(self, expected_s: Callable[[Cell], float | None]) -> None:
         """`expected_s` are the seconds that the plan expects of a run; None where it is finite."""
         self._expected_s = cache(expected_s)
-        self._to_come: Counter[Cell] = Counter()
         self._longer_s: list[float] = []
         self._took_s: defaultdict[Cell, list[float]] = defaultdict(list)
-
-    def expect(self, cell: Cell) -> None:
-        """A run of this cell is to come."""
-        self._to_come[cell] += 1
-
-    def done(self, cell: Cell) -> None:
-        """A run that was to come has been made."""
-        self._to_come[cell] -= 1
 
     def learn(self, line: RunLine) -> None:
         """Learn from what a run took."""
@@ -59,12 +50,11 @@ class TimeLeft:
         else:
             self._longer_s.append(line.elapsed_s - expected_s)
 
-    @property
-    def left(self) -> Left:
-        """What all runs to come will take."""
+    def left(self, to_come: Iterable[Cell]) -> Left:
+        """What runs of these cells will take."""
         longer_s = fmean(self._longer_s) if self._longer_s else 0.0
         seconds, unknown = 0.0, 0
-        for cell, runs in self._to_come.items():
+        for cell, runs in Counter(to_come).items():
             expected_s = self._expected_s(cell)
             if expected_s is not None:
                 seconds += runs * (expected_s + longer_s)

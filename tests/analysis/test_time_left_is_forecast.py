@@ -35,32 +35,23 @@ def took(which: Cell, seconds: float | None) -> RunLine:
     return RunLine(cell=which, outcome="measured", block=0, position=0, elapsed_s=seconds)
 
 
-def account(*to_come: Cell) -> TimeLeft:
-    time = TimeLeft(expected_s)
-    for each in to_come:
-        time.expect(each)
-    return time
-
-
 def test_before_the_first_run_it_is_the_plans_and_then_what_runs_really_take() -> None:
-    time = account(*[cell("echo")] * 10)
-    assert time.left == Left(10 * EXPECTED_S)
+    time, to_come = TimeLeft(expected_s), [cell("echo")] * 10
+    assert time.left(to_come) == Left(10 * EXPECTED_S)
     time.learn(took(cell("echo"), 2.4))
     time.learn(took(cell("echo", 2), 2.6))
-    assert time.left == pytest.approx(Left(10 * 2.5))
-    time.done(cell("echo"))
-    assert time.left == pytest.approx(Left(9 * 2.5))
+    assert time.left(to_come) == pytest.approx(Left(10 * 2.5))
 
 
 def test_a_finite_run_takes_what_runs_of_its_cell_took_and_before_that_nobody_knows() -> None:
-    time = account(*[cell("sleep")] * 2, *[cell("sleep", 2)] * 2)
-    assert time.left == Left(0.0, unknown=4)
+    time, to_come = TimeLeft(expected_s), [cell("sleep"), cell("sleep", 2)] * 2
+    assert time.left(to_come) == Left(0.0, unknown=4)
     time.learn(took(cell("sleep"), 40.0))
     time.learn(took(cell("sleep"), 60.0))
     time.learn(took(cell("sleep"), None))  # teaches nothing
-    assert time.left == Left(100.0, unknown=2)
+    assert time.left(to_come) == Left(100.0, unknown=2)
     time.learn(took(cell("sleep", 2), 20.0))
-    assert time.left == Left(140.0)
+    assert time.left(to_come) == Left(140.0)
 
 
 def test_it_counts_down_with_the_runs(plan: Plan, tmp_path: Path) -> None:
