@@ -9,7 +9,6 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +28,7 @@ from scaling.study.definition import (
 from scaling.study.kinds import NAME, TEXT
 from scaling.study.presets import DEFAULT_PRESET, PRESETS
 
+BUILT_IN = Path(__file__).with_name("builtin")
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 ABOUT = "A study of how asyncio scales, for: scaling run --study FILE.toml"
 
@@ -56,14 +56,12 @@ PRESET = {key: option for key, option in OPTIONS.items() if key not in ("name", 
 
 def built_in_studies() -> tuple[str, ...]:
     """Names of the studies that come with the project."""
-    folder = resources.files("scaling.study") / "builtin"
-    names = (Path(entry.name) for entry in folder.iterdir())
-    return tuple(sorted(path.stem for path in names if path.suffix == ".toml"))
+    return tuple(sorted(path.stem for path in BUILT_IN.glob("*.toml")))
 
 
 def built_in_text(name: str) -> str:
     """The study file of a built-in study."""
-    return (resources.files("scaling.study") / "builtin" / f"{name}.toml").read_text("utf-8")
+    return (BUILT_IN / f"{name}.toml").read_text("utf-8")
 
 
 def built_in_summary(name: str) -> str:
