@@ -30,7 +30,6 @@ from scaling.report.show import print_answer, show
 from scaling.run.progress import Counts, LiveLine, PlainLines
 from scaling.run.time_left import Left
 from scaling.study.plan.table import plan_view
-from tests.support.children import ROOT
 from tests.support.cli import Command
 from tests.support.fake_builds import interpreter
 from tests.support.once import made_once
@@ -188,16 +187,6 @@ def test_a_terminal_has_colours_unless_it_wants_none(monkeypatch: pytest.MonkeyP
     assert COLOUR.search(printed(PRINTED["show --details"], 80))
     monkeypatch.setenv("NO_COLOR", "1")
     assert not COLOUR.search(printed(PRINTED["show --details"], 80))
-
-
-def test_consoles_are_made_in_one_place() -> None:
-    made = {
-        file.relative_to(ROOT).as_posix()
-        for folder in ("scaling", "workers")
-        for file in (ROOT / folder).rglob("*.py")  # tests make their own
-        if re.search(r"\bConsole\(|from_markup|rich import print", file.read_text("utf-8"))
-    }
-    assert made == {"scaling/base/console.py"}
 
 
 @pytest.mark.parametrize("kind", [PlainLines, LiveLine])

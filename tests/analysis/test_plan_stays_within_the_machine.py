@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from scaling.journal.record import (
     Cell,
-    Description,
     Holds,
     ParameterFacts,
     ParameterValue,
@@ -272,16 +271,6 @@ def test_a_helper_raises_its_own_limit() -> None:
         ready(responder)
         assert resource.prlimit(responder.pid, resource.RLIMIT_NOFILE) == (HARD, HARD)
         responder.communicate(timeout=PATIENCE_S)
-
-
-@pytest.mark.slow
-def test_workloads_say_what_they_hold_open(described_here: Description) -> None:
-    workloads = described_here.workloads
-    holding = {name: facts.descriptors for name, facts in workloads.items() if facts.descriptors}
-    served = ("serve", "serve-cache", "serve-state", "mix", "app", "web", "broadcast")
-    one = dict.fromkeys(("scrape", "fetch", *served), 1)
-    assert holding == {"echo": 2, "stream": 2, "gateway": 2, **one}
-    assert workloads["fetch"].in_flight == "requests_in_flight"
 
 
 # --- both, from the machine ---------------------------------------------------------------------

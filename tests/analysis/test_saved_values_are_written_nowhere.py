@@ -120,7 +120,7 @@ REQUESTS = [
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("hurried")
+@pytest.mark.usefixtures("hurried", "unrendered")
 def test_a_planted_token_is_in_no_file_and_in_no_line(
     tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -132,7 +132,7 @@ def test_a_planted_token_is_in_no_file_and_in_no_line(
     done = command(
         *("app", "live:app", "--path", str(APPLICATIONS), "--lifespan", "off"),
         *("--requests", str(requests), "--rate", "100", "--workers", "1"),
-        *("--blocks", "1", "--seconds", "0.5", "--output", "out"),
+        *("--blocks", "1", "--seconds", "0.2", "--output", "out"),
     )
     assert done.returncode == 0, done.stderr
     files = [each for each in (tmp_path / "out").rglob("*") if each.is_file()]

@@ -70,7 +70,8 @@ FAULTS: list[tuple[str, str, FakeServedStudy, Change | None, str]] = [
      "workers shared 1"),
     ("uneven-load", "suspect", ONE, lambda run: of_workers(run, 20.0, 12.0), "1.25 times the mean"),
     # What the kernel's dealing does is a result, not a fault that ends all comparison.
-    ("uneven-load", "suspect", ONE, lambda run: of_workers(run, 0.0, 32.0, first_idle=True), "2"),
+    ("uneven-load", "suspect", ONE, lambda run: of_workers(run, 0.0, 32.0, first_idle=True),
+     "2.00 times"),
     ("not-all-busy", "invalid", ONE, lambda run: of_workers(run, 16.0, 16.0, first_idle=True), ""),
     ("rate-missed", "suspect", ONE, changing(load__rate_per_s=900.0), "requests/s of 900 that"),
     ("saturated", "suspect", replace(ONE, rates=(2200.0,)), None, "latencies are lower bounds"),

@@ -35,7 +35,7 @@ def frame_of(picked: list[tuple[int, float, bool]]) -> pd.DataFrame:
     return frame.assign(throughput_per_s=rates, valid=valid)
 
 
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(PICKED)
 def test_every_estimate_is_the_median_of_its_runs_and_whatever_there_is_is_compared(
     picked: list[tuple[int, float, bool]],
