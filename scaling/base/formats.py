@@ -12,17 +12,9 @@ DIGITS = 3  # the noise of a run never justifies more
 SMALLEST = 1e-4  # below, leading zeros are hard to count
 
 # Each unit in terms of the first of its kind.
-SECONDS_IN = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "us": 1e-6, "ns": 1e-9}
-BYTES_IN = {
-    "B": 1.0,
-    "KiB": 2.0**10,
-    "MiB": 2.0**20,
-    "GiB": 2.0**30,
-    "KB": 1e3,
-    "MB": 1e6,
-    "GB": 1e9,
-}
-KINDS = (SECONDS_IN, BYTES_IN)
+TIMES = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "us": 1e-6, "ns": 1e-9}
+SIZES = {"B": 1.0, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30, "KB": 1e3, "MB": 1e6, "GB": 1e9}
+KINDS = (TIMES, SIZES)
 UNITS = [name for kind in KINDS for name in kind]
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from scaling.base.errors import UsageError, unknown
-from scaling.base.formats import BYTES_IN, duration
+from scaling.base.formats import SIZES, duration
 from scaling.base.models import PATTERN, checked_model
 from scaling.base.vocabulary import COUNT_WORDS
 
@@ -227,7 +227,7 @@ TIME = replace(
 BYTES = Kind(
     of=float,
     above=0,
-    number_in=_in_units(BYTES_IN),
+    number_in=_in_units(SIZES),
     noun="an amount of memory",
     example="2GiB or 512MiB",
     metavar="AMOUNT",
