@@ -19,7 +19,7 @@ import noxfile
 from scaling.builds import interpreters
 from scaling.study.app_options import AppAsked
 from scaling.study.application import application_study
-from scaling.study.file import built_in_studies, load_study_file
+from scaling.study.file import built_in_studies
 from tests.support.children import PATIENCE_S, ROOT
 from tests.support.cli import BUILD, environment
 from tests.support.pages import parsed
@@ -185,17 +185,3 @@ def test_batches_are_no_longer_than_an_afternoon_and_fit_into_a_job() -> None:
     for batch in {study["batch"] for study in STUDIES}:
         minutes = sum(study["minutes"] for study in STUDIES if study["batch"] == batch)
         assert minutes <= BATCH_MINUTES
-
-
-def test_a_larger_machine_takes_as_long() -> None:
-    """A study whose Ns follow from the machine is fitted to its minutes, but for one of few Ns."""
-    fitted = set()
-    for study in STUDIES:
-        command, *rest = shlex.split(study["command"])
-        if command == "run" and rest[0] == "--study" and "--workers" not in rest:
-            counts = load_study_file(rest[1]).values.get("workers", ["1..cores"])
-            if any(isinstance(n, str) for n in counts) and study["name"] != "primitives":
-                assert rest[rest.index("--time") + 1] == f"{study['minutes']:.0f}min"
-                assert study["own_workers"]
-                fitted.add(study["name"])
-    assert fitted == {"compare", "keep-up", "quansight", "scale", "sharing", "tls"}

@@ -143,3 +143,6 @@ def test_void_studies_are_said_to_be_void_and_none_is_named_twice(tmp_path: Path
     assert (out / "comparison.md").read_text().startswith("# here-study and there-study\n\n**here")
     with pytest.raises(UsageError, match="named twice"):
         compare([both[0], both[0] / "journal.jsonl"], None, new_console(quiet=True))
+    FakeStudy(workers=(1,), blocks=1).write(tmp_path)
+    text = printed_by(lambda console: compare([tmp_path], None, console))
+    assert text.startswith("Nothing to compare: the study has one arm, one model and one loop")
