@@ -81,8 +81,9 @@ def test_answers_that_are_errors_are_counted(sound: RunLine) -> None:
 
 
 def test_each_build_is_tried_once_with_one_worker() -> None:
-    def cell(arm: str, model: str, workers: int, rate: float) -> Cell:
-        return Cell(
+    threads, *others = (("3.14t", "threads"), ("3.14", "processes"), ("3.14", "forked"))
+    cells = [
+        Cell(
             workload="app",
             loop="uvloop",
             arm=arm,
@@ -90,20 +91,12 @@ def test_each_build_is_tried_once_with_one_worker() -> None:
             workers=workers,
             parameters={"rate_per_s": rate, "server": "loops"},
         )
-
-    cells = [
-        cell(arm, model, workers, rate)
-        for arm, model in (
-            ("3.14t", "threads"),
-            ("3.14", "processes"),
-            ("3.14", "forked"),
-            ("3.14+mimalloc", "processes"),
-        )
+        for arm, model in (threads, *others, ("3.14+mimalloc", "processes"))
         for workers in (1, 2, 4)
         for rate in (0.0, 400.0)
     ]
     tried = [(each.arm, each.model, each.workers) for each in trial_cells(cells)]
-    assert tried == [("3.14t", "threads", 1), ("3.14", "processes", 1)]
+    assert tried == [(*threads, 1), ("3.14", "processes", 1)]
 
 
 # --- loaded --------------------------------------------------------------------------------------

@@ -152,7 +152,7 @@ def test_an_application_with_findings_fails_the_check_and_can_be_measured(
     found = AppCheck(ok=False, findings=[CRASH])
 
     def measured(*_: object, **__: object) -> Path:
-        return FakeAppStudy().write(tmp_path / "out").parent
+        return FakeAppStudy(blocks=2, window_s=2.0).write(tmp_path / "out").parent
 
     monkeypatch.setattr(app_steps.AppSteps, "known", lambda self: self)
     monkeypatch.setattr(app_steps.AppSteps, "ready", lambda self: Ready())
