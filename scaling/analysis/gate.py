@@ -81,20 +81,18 @@ def efficiency(study: Study, cells: pd.DataFrame, least: float) -> pd.DataFrame:
     Raises:
         UsageError: a cell has no N above 1, or none of one worker that it could be over.
     """
-    for row in cells.to_dict("records"):
+    gains = _asked(study.ratios, cells, GAIN)
+    for place, row in zip(cells.index, cells.to_dict("records"), strict=True):
+        name = cell_name(row)
         if row["workers"] == 1:
             raise UsageError("gate: efficiency is 1 at N = 1; choose an N above 1 with --at")
         if row["one"] == NONE:
-            name = cell_name(row)
             raise UsageError(f"gate: {name}: efficiency needs N = 1, which was not measured")
-    gains = _asked(study.ratios, cells, GAIN)
-    without = cells[~cells.index.isin(gains["of"])]
-    for row in without.to_dict("records"):
-        # Not open: a cell that always crashes would pass for ever.
-        raise UsageError(
-            f"gate: no valid runs for efficiency of {cell_name(row)}. "
-            "`scaling show RESULTS --details` lists the reasons"
-        )
+        if place not in gains["of"].to_numpy():  # not open: a cell that always crashes would pass
+            raise UsageError(
+                f"gate: no valid runs for efficiency of {name}. "
+                "`scaling show RESULTS --details` lists the reasons"
+            )
     n = gains["workers"]
     shares = {name: gains[name] / n for name in ("ratio", "low", "high")}
     ends = {name: gains[name] - np.log(n) for name in ("low_90", "high_95")}

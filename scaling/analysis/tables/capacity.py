@@ -47,12 +47,8 @@ def capacity(values: Values, objective: Objective) -> Measure:
         values.placed(fell_behind(values.runs).astype(np.float64))
     ]
     is_sound = ~(np.array(faults) > 0).any(axis=0)
-    found = Measure(
-        np.full(shape, np.nan),
-        np.zeros(shape, np.int64),
-        np.full(shape, np.nan),
-        np.full(shape, np.nan),
-    )
+    value, least, most = (np.full(shape, np.nan) for _ in range(3))
+    bound = np.zeros(shape, np.int64)
     loaded = table[~table["twin"] & table["cell"].map(lambda cell: is_open_loop(cell.parameters))]
     of = loaded["cell"].map(without_rate)
     for place in np.flatnonzero(table["rated"]):
@@ -62,10 +58,10 @@ def capacity(values: Values, objective: Objective) -> Measure:
             rates, sound = rate[at].to_numpy(), is_sound[block, at]
             kept, side = crossing(rates, latency.value[block, at], sound, objective.limit_s)
             late, beyond = crossing(rates, latency.least[block, at], sound, objective.limit_s)
-            found.value[block, place], found.bound[block, place] = kept, side
-            found.least[block, place] = 0.0 if side < 0 else kept
-            found.most[block, place] = np.inf if beyond > 0 else late
-    return found
+            value[block, place], bound[block, place] = kept, side
+            least[block, place] = 0.0 if side < 0 else kept
+            most[block, place] = np.inf if beyond > 0 else late
+    return Measure(value, bound, least, most)
 
 
 def crossing(
