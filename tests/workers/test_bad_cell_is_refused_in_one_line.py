@@ -103,3 +103,5 @@ def test_the_run_of_such_a_cell_fails_whole_and_unknown_options_get_the_usage() 
     assert failure.phase == "import"
     error = "ParameterError: Echo has no parameter 'conections'; it has: connections, "
     assert failure.error.startswith(error)
+    says = "DriverError: a served workload needs a driver that loads it: scaling run"
+    assert finish({"workload": "app"}).failure.error == says
