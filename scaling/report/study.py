@@ -53,7 +53,4 @@ def read(folder: str | os.PathLike[str]) -> ShownStudy:
     Raises:
         UsageError: no journal is there, an empty one, one without runs, or one of a newer version.
     """
-    journal = read_journal(Path(folder))
-    return ShownStudy(
-        journal.study, journal.frame, journal.ceilings, journal.notes, path=journal.path
-    )
+    return ShownStudy.of(read_journal(Path(folder)))

@@ -21,13 +21,12 @@ from scaling.analysis.tables.ratios import (
     OTHER_STUDY,
     doubts_of,
     nothing,
-    records,
     with_words,
     withheld,
 )
 from scaling.analysis.tables.study import Study
 from scaling.analysis.tables.values import Measure
-from scaling.analysis.tables.words import FARTHEST, OPEN, Scale, blocks_to_decide, said, scale_of
+from scaling.analysis.tables.words import FARTHEST, OPEN, Scale, blocks_to_decide, scale_of
 from scaling.journal.identity import Identity, identity_of
 from scaling.journal.record import StudyLine
 from scaling.study.presets import FEWEST_FOR_INTERVAL
@@ -67,9 +66,7 @@ def across(now: Study, then: Study) -> pd.DataFrame:
     ]
     found = pd.concat(parts).sort_index().assign(why_not_in_turn=OTHER_STUDY, headline=False)
     doubts = [each for study in (now, then) for each in doubts_of(study.ratios, study.cells)]
-    found = withheld(found, now.cells, doubts)
-    scales = [scale_of(str(name), now.margin) for name in found["measure"]]
-    found["said"] = [said(row, scale) for row, scale in zip(records(found), scales, strict=True)]
+    found = withheld(found, now.cells, doubts, now.margin)
     found["blocks_to_decide"] = found["blocks_to_decide"].where(found["word"] == OPEN)
     return found.join(now.cells[[*ABOUT, *OF_CELL]], on="of")
 

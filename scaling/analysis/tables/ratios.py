@@ -91,8 +91,7 @@ def ratios(values: Values, margin: float = MARGIN) -> pd.DataFrame:
     found = pd.concat([found, split], ignore_index=True)
     is_gain = found["question"] == GAIN
     found.loc[is_gain, ["word", "why"]] = NO_WORD
-    found = withheld(found, values.table, doubts_of(found, values.table))
-    found["said"] = [said(row, scale_of(str(row["measure"]), margin)) for row in records(found)]
+    found = withheld(found, values.table, doubts_of(found, values.table), margin)
     share = found["ratio"] / values.table["workers"].to_numpy()[found["of"]]
     found.loc[is_gain, "said"] = [f"efficiency {percent(each)}" for each in share[is_gain]]
     found["why_not_in_turn"] = why_apart(values, found["of"], found["over"])
@@ -131,12 +130,6 @@ def _of_pairs(values: Values, pairs: pd.DataFrame, margin: float) -> pd.DataFram
     if not parts:
         return pd.DataFrame()
     return pd.concat(parts).sort_values("asked", ignore_index=True)
-
-
-def records(found: pd.DataFrame) -> list[dict[str, object]]:
-    """The columns that `said` needs, a record for each row."""
-    names = ["measure", "word", "why", "low_90", "high_90", "low_95", "high_95"]
-    return [{str(k): v for k, v in row.items()} for row in found[names].to_dict("records")]
 
 
 def of_measure(
@@ -289,12 +282,20 @@ def with_words(found: pd.DataFrame, scale: Scale) -> pd.DataFrame:
     )
 
 
-def withheld(found: pd.DataFrame, table: pd.DataFrame, doubts: Collection[str]) -> pd.DataFrame:
-    """The ratios without words on what is in doubt; `table` is that of the cells they are of."""
+def withheld(
+    found: pd.DataFrame, table: pd.DataFrame, doubts: Collection[str], margin: float
+) -> pd.DataFrame:
+    """The ratios without words on what is in doubt, and with what is `said` of each.
+
+    `table` is that of the cells they are of.
+    """
     doubted = _about(found, table).isin(doubts) & (found["question"] != EQUAL_CELLS)
     found.loc[doubted & (found["why"] == ""), ["word", "why"]] = NO_WORD, EQUAL_DIFFER
     figures = found.columns.intersection(["p", "at_most_percent", "blocks_to_decide"])
     found.loc[found["word"] == NO_WORD, figures] = np.nan
+    names = ["measure", "word", "why", "low_90", "high_90", "low_95", "high_95"]
+    rows = found[names].to_dict("records")
+    found["said"] = [said(row, scale_of(str(row["measure"]), margin)) for row in rows]
     return found
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pandas as pd
 
@@ -41,7 +41,7 @@ class Study:
     path: Path | None = None
 
     @classmethod
-    def of(cls, journal: Journal) -> "Study":
+    def of(cls, journal: Journal) -> Self:
         """The study of a journal that was read."""
         return cls(journal.study, journal.frame, journal.ceilings, journal.notes, path=journal.path)
 
