@@ -180,11 +180,7 @@ def command(
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands that run in this process draw no plots and write empty pages: both take seconds."""
     monkeypatch.setattr("scaling.report.view.plots.drawings", lambda *_: [])
-    for user in ("output", "publish"):
-        monkeypatch.setattr(
-            f"scaling.report.{user}.write_page",
-            lambda _, file, *_args, **_named: file.write_text(""),
-        )
+    monkeypatch.setattr("scaling.report.output.page", lambda *_: "")
 
 
 @pytest.fixture
@@ -205,7 +201,7 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def unrendered(monkeypatch: pytest.MonkeyPatch) -> None:
     """For tests that look at words: no figure is rendered."""
-    monkeypatch.setattr("scaling.report.view.plots.svg", lambda *_: SVG)
+    monkeypatch.setattr("scaling.report.render.svg.svg", lambda *_: SVG)
 
 
 @pytest.fixture(scope="session")

@@ -8,35 +8,116 @@ applications, are put side by side instead.
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+import pandas as pd
 from rich.console import Console
-from rich.text import Text
 
-from scaling.analysis.tables.across import across
+from scaling.analysis.tables.across import across, alone, common, differences_of, is_backwards
+from scaling.analysis.tables.derived import memory_kinds
 from scaling.analysis.tables.study import Study
+from scaling.analysis.tables.words import SAME, side_of
 from scaling.base.console import new_console, say
 from scaling.base.errors import ScalingError, UsageError
-from scaling.base.formats import listed
+from scaling.base.formats import listed, plural
 from scaling.journal.protected_write import write_text
 from scaling.report.files import read, say_incomplete
 from scaling.report.output import without_figure, write_all
 from scaling.report.page import FILE_NAME as PAGE
 from scaling.report.render.document import Document, html, markdown
-from scaling.report.render.grid import Grid
-from scaling.report.render.terminal import table
-from scaling.report.view.across import (
-    CHANGES,
-    MACHINES,
-    PROGRAMS,
-    about_two,
-    conclusions,
-    programs,
-)
+from scaling.report.render.grid import Grid, Heading
+from scaling.report.render.terminal import print_document
+from scaling.report.view.application import shipped
+from scaling.report.view.declare import RATIO, Table, fact
 from scaling.report.view.notes import machine_text, warnings
-from scaling.report.view.tables import RATIOS
+from scaling.report.view.tables import OF, RATIOS
+from scaling.study.questions import P99, THROUGHPUT
 
 FILE_NAME, MACHINES_FILE = "comparison.md", "machines.md"
 AGAIN = "scaling compare"
 NOTHING = "Nothing to compare: the study has one arm, one model and one loop."
+
+# -------------------------------------------------------------------------------------- two studies
+
+CHANGES = Table(
+    "What changed: RESULTS over OLD",
+    rows=OF | {"measure": ("measure",)},
+    columns=(*RATIO, fact(Heading("blocks to\ndecide"), "blocks_to_decide")),
+)
+
+
+def about_two(now: Study, then: Study) -> Iterator[str]:
+    """Other differences of two studies, any of which may cause a ratio."""
+    yield "The two studies were not made side by side: what changed on the machine is in the ratio."
+    if is_backwards(now, then):
+        yield "OLD was begun after RESULTS: are they the wrong way round?"
+    if differences := differences_of(now, then):
+        yield f"Not the same in both: {'; '.join(differences)}."
+    for one, other, absent in (
+        (now, then, "Not in OLD, and not compared with it"),
+        (then, now, "Only in OLD, and not compared"),
+    ):
+        if count := alone(one, other):
+            yield f"{absent}: {plural(count, 'cell')}."
+    both = zip((now, then), common(now, then), strict=True)
+    ours, theirs = (_facts(study, places) for study, places in both)
+    differ = (ours != theirs) & ours.notna() & theirs.notna()
+    if differ["memory"].any():
+        yield "Memory is not compared where one study has PSS and the other RSS."
+    if count := int(differ["state"].sum()):
+        yield f"In another allocator state than in OLD: {plural(count, 'cell')}."
+
+
+def _facts(study: Study, places: list[int]) -> pd.DataFrame:
+    """The kind of memory of some cells, and their allocator states."""
+    facts = {"memory": memory_kinds(study.measures), "state": study.cells["allocator_state"]}
+    return pd.DataFrame(facts, dtype=object).loc[places].reset_index(drop=True)
+
+
+PLACE = ["question", "measure", "step", "name", "loop", "arm", "model", "workers"]
+
+
+def conclusions(studies: Mapping[str, Study]) -> pd.DataFrame:
+    """The headline ratios of throughput, or of P99, on each machine, and whether they agree.
+
+    Machines are not averaged. That a word holds on all is an intersection–union test (R. L. Berger,
+    Technometrics 24 (1982)): each machine must show it at the level of a single test.
+    """
+    parts = [each.ratios.assign(study=name) for name, each in studies.items()]
+    ratios = pd.concat(parts, ignore_index=True)
+    asked = ratios[ratios["main"] & ~ratios["control"] & ratios["measure"].isin([THROUGHPUT, P99])]
+    together = asked.groupby(PLACE, sort=False, dropna=False)
+    holds = together["word"].transform(lambda words: _holds(words, len(studies)))
+    return asked.assign(holds=holds, place=together.ngroup()).sort_values("place", kind="stable")
+
+
+def _holds(words: "pd.Series[str]", machines: int) -> str:
+    """Whether all machines say better, all worse or the same, or two of them differ."""
+    said = {word if word == SAME else side_of(word) for word in words}
+    if len(said - {0}) > 1:
+        return "not everywhere"
+    return "undecided" if 0 in said or len(words) < machines else "everywhere"
+
+
+MACHINES = Table(
+    "Every machine's own ratio, and whether they agree",
+    rows={"": tuple(PLACE), "machine": ("study",)},
+    columns=(*RATIO, fact(Heading("holds", left=True), "holds")),
+)
+
+
+def programs(studies: Mapping[str, Study]) -> pd.DataFrame:
+    """The configuration of each program to ship, a row for each aim."""
+    parts = [shipped(each).assign(program=name) for name, each in studies.items()]
+    return pd.concat(parts, ignore_index=True)
+
+
+PROGRAMS = Table(
+    "Programs side by side: N threads over the best processes",
+    rows={"program": ("program",), "": ("aim",), "N": ("workers",)},
+    columns=(*RATIO, fact(Heading("ship", left=True), "ship")),
+)
+
+
+# ---------------------------------------------------------------------------------------- command
 
 
 def compare(results: Sequence[Path], output: Path | None, console: Console) -> None:
@@ -51,31 +132,20 @@ def compare(results: Sequence[Path], output: Path | None, console: Console) -> N
     if len(set(paths)) < len(paths):
         raise UsageError("a study was named twice; it cannot be compared with itself")
     studies = dict(zip(_names(found), found, strict=True))
+    grids = list(_grids(studies))
     document = Document(
         " and ".join(studies),
-        NOTHING if _is_alone(studies) else "",
+        "" if grids or len(studies) > 1 else NOTHING,
         warnings=list(_warnings(studies)),
-        answer=list(_grids(studies)),
+        answer=grids,
         notes=list(_notes(studies)),
     )
-    for text in document.warnings:
-        console.print(Text(text))
-    for grid in document.answer:
-        console.print(table(grid, console))
-        console.print()
-    for text in filter(None, (document.sentence, *document.notes)):
-        console.print(Text(text))
+    print_document(document, console)
     if output is not None:
         write_text(output / FILE_NAME, markdown(document), AGAIN)
         say(console, f"written: {output / FILE_NAME}")
     for study in found:
         say_incomplete(study, console)
-
-
-def _is_alone(studies: Mapping[str, Study]) -> bool:
-    """Whether it is one study in which nothing is compared."""
-    (first, *others) = studies.values()
-    return not others and not any(list(each.grids(first)) for each in RATIOS)
 
 
 def _warnings(studies: Mapping[str, Study]) -> Iterator[str]:
@@ -92,9 +162,8 @@ def _notes(studies: Mapping[str, Study]) -> Iterator[str]:
         return
     (_, first), *later = studies.items()
     for name, study in later:
-        yield from (
-            f"{name}: {text}" if len(later) > 1 else text for text in about_two(study, first)
-        )
+        for text in about_two(study, first):
+            yield f"{name}: {text}" if len(later) > 1 else text
 
 
 def _grids(studies: Mapping[str, Study]) -> Iterator[Grid]:
@@ -117,13 +186,9 @@ def _are_machines(studies: Mapping[str, Study]) -> bool:
 
 def _are_programs(studies: Mapping[str, Study]) -> bool:
     """Whether each study is of another application."""
-    names = {application_of(each) for each in studies.values()}
+    cells = (each.cells["cell"].iloc[0] for each in studies.values())
+    names = {cell.parameters.get("application", "") for cell in cells}
     return "" not in names and len(names) > 1
-
-
-def application_of(study: Study) -> str:
-    """The application of a study, `package.module:name`; empty of anything else."""
-    return str(study.cells["cell"].iloc[0].parameters.get("application", ""))
 
 
 def _names(studies: Sequence[Study]) -> list[str]:
@@ -166,11 +231,10 @@ def finish_several(folders: Mapping[str, Path], console: Console) -> None:
             machines[label] = study
     if not machines:
         raise ScalingError("no host has a valid run, so there is no figure")
-    grids = list(MACHINES.grids(next(iter(machines.values())), conclusions(machines)))
     about = [f"{label}: {machine_text(each.line.machine)}" for label, each in machines.items()]
+    grids = list(MACHINES.grids(None, conclusions(machines)))
     document = Document("One study on several machines", "", about=about, answer=grids)
-    for grid in grids:
-        console.print(table(grid, console))
+    print_document(document, console)
     above = next(iter(folders.values())).parent
     write_text(above / MACHINES_FILE, markdown(document), AGAIN)
     write_text(above / PAGE, html(document), AGAIN)

@@ -1,21 +1,41 @@
-"""`environment.json`: the machine and builds of a study, without unpacking its journal.
+"""What a study was measured on, and the file that asks for it again, without its journal.
 
-All of it is in the journal's first line; here it has names that explain themselves. What the
-machine does not report is null.
+All of it is in the journal's first line; in `environment.json` it has names that explain
+themselves. What the machine does not report is null.
 """
 
 import json
 from typing import Any
 
 import msgspec
+import tomli_w
 
 from scaling.analysis.extent import extent
 from scaling.analysis.tables.study import Study
-from scaling.journal.record import ArmRecord, Machine
-from scaling.report.study_file import command, study_file
+from scaling.journal.record import ArmRecord, Machine, StudyLine
+from scaling.study.file import said_in
 
-FILE_NAME = "environment.json"
+FILE_NAME, STUDY_FILE = "environment.json", "study.toml"
 SCHEMA = 1
+
+
+def command(study: StudyLine) -> str:
+    """The command for the study in a file; with `--pgo` if all its builds had that."""
+    known = [arm.description.python.pgo for arm in study.arms.values() if arm.description]
+    pgo = " --pgo" if known and all(known) else ""
+    return f"scaling run --study {STUDY_FILE}{pgo}"
+
+
+def study_file(study: StudyLine) -> str:
+    """The settled study as a study file, which gives the same cells; empty where it is not known.
+
+    Its amounts are those that were run, so it has no scale.
+    """
+    if not study.study.get("workloads"):
+        return ""
+    return tomli_w.dumps(
+        {key: value for key, value in said_in(study.study).items() if key != "scale"}
+    )
 
 
 def about(of: Study) -> dict[str, str]:

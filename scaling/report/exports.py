@@ -15,13 +15,13 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
 from rich.console import Console
 
 from scaling.analysis.column import OBJECT
-from scaling.analysis.table.columns import COLUMNS, MEASURES
+from scaling.analysis.table.columns import COLUMNS
 from scaling.analysis.tables.derived import SPEEDUP
 from scaling.analysis.tables.study import Study
 from scaling.base.console import say
@@ -33,19 +33,16 @@ from scaling.report.files import read
 from scaling.study.presets import FEWEST_FOR_INTERVAL
 from scaling.study.questions import CPU, MEMORY, P99, THROUGHPUT
 
-type Better = Literal["more", "less"]
 type Write = Callable[[Study, Path], object]
 
-# The measures on trend pages, with their names there.
+# The measures on trend pages: their names there, which of them is better, and the unit.
 FOLLOWED = {
-    THROUGHPUT: "throughput",
-    SPEEDUP: "speedup",
-    CPU: "cpu-time-per-operation",
-    MEMORY: "memory",
-    P99: "latency-p99",
+    THROUGHPUT: ("throughput", "more", "operations/s"),
+    SPEEDUP: ("speedup", "more", "×"),
+    CPU: ("cpu-time-per-operation", "less", "s"),
+    MEMORY: ("memory", "less", "MiB"),
+    P99: ("latency-p99", "less", "s"),
 }
-BETTER: dict[str, Better] = {SPEEDUP: "more", MEMORY: "less"}  # measures that are no column
-UNITS = {SPEEDUP: "×", MEMORY: "MiB"}
 
 
 def export(results: Path, formats: Sequence[str], output: Path | None, console: Console) -> None:
@@ -121,7 +118,7 @@ def write_bencher(study: Study, file: Path) -> None:
     _write_json(found, file)
 
 
-def write_benchmark_list(study: Study, file: Path, better: Better) -> None:
+def write_benchmark_list(study: Study, file: Path, better: str) -> None:
     """Write the figures of which more, or less, is better as a JSON list: a tool takes one kind.
 
     Raises `UsageError` without a valid run, `OSError`.
@@ -152,15 +149,9 @@ def trends(study: Study) -> pd.DataFrame:
     rows = rows[~at_a_rate & ~((rows["measure"] == SPEEDUP) & (rows["workers"] == 1))]
     if rows.empty:
         raise UsageError(f"{study.path}: holds no valid run, and so no figure to follow")
-    columns = [MEASURES.get(str(measure)) for measure in rows["measure"]]
-    kinds = [(each.better or "more", each.unit) if each else ("", "") for each in columns]
-    better, unit = zip(*kinds, strict=True)
-    return rows.assign(
-        cell=[_label(row) for row in rows.to_dict("records")],
-        figure=rows["measure"].map(FOLLOWED),
-        better=rows["measure"].map(BETTER).fillna(pd.Series(better, rows.index)),
-        unit=rows["measure"].map(UNITS).fillna(pd.Series(unit, rows.index)),
-    )
+    figure, better, unit = zip(*(FOLLOWED[str(each)] for each in rows["measure"]), strict=True)
+    cell = [_label(row) for row in rows.to_dict("records")]
+    return rows.assign(cell=cell, figure=figure, better=better, unit=unit)
 
 
 def _label(row: Mapping[Any, Any]) -> str:

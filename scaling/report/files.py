@@ -5,7 +5,7 @@ computed differently.
 """
 
 import gc
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,12 +15,12 @@ from rich.console import Console
 from scaling.analysis.table.load import read_journal
 from scaling.analysis.tables.study import Study
 from scaling.base.console import say
-from scaling.journal.protected_write import try_writing, write_file
+from scaling.journal.protected_write import try_writing, write_file, write_text
 from scaling.report import csv
 from scaling.report.page import tables_markdown
 
 if TYPE_CHECKING:
-    from scaling.report.view.plots import Drawn
+    from scaling.report.render.svg import Drawing
 
 TABLES, SUMMARY, COMPARISON, LOSSES = "tables.md", "summary.csv", "comparison.csv", "losses.csv"
 PLOTS = "plots"
@@ -63,41 +63,26 @@ def write_tables(study: Study, folder: Path) -> list[Path]:
     Raises:
         ScalingError: something cannot be written.
     """
-    files: dict[str, Callable[[Path], object]] = {
-        TABLES: lambda file: file.write_text(tables_markdown(study), encoding="utf-8"),
-        SUMMARY: partial(csv.write, csv.summary(study)),
-    }
-    for name, rows in {COMPARISON: csv.comparison(study), LOSSES: csv.losses(study)}.items():
-        if len(rows):
-            files[name] = partial(csv.write, rows)
-    for name, write in files.items():
-        write_file(folder / name, write, AGAIN)
-    return [folder / name for name in files]
+    write_text(folder / TABLES, tables_markdown(study), AGAIN)
+    tables = {SUMMARY: csv.summary, COMPARISON: csv.comparison, LOSSES: csv.losses}
+    made = {folder / name: rows for name, of in tables.items() if len(rows := of(study))}
+    for file, rows in made.items():
+        write_file(file, partial(csv.write, rows), AGAIN)
+    return [folder / TABLES, *made]
 
 
-def write_plots(
-    drawn: "Iterable[Drawn]", folder: Path, formats: Sequence[str] = ("svg", "png")
-) -> list[Path]:
+def write_plots(drawn: "Iterable[Drawing]", folder: Path, formats: Sequence[str]) -> list[Path]:
     """Write plots in these formats into `folder`, which is made; return these files.
 
     Raises:
         ScalingError: something cannot be written.
     """
-    return try_writing(folder, lambda: list(_written(drawn, folder, formats)), AGAIN)
+    files = {folder / f"{each.name}.{kind}": each for each in drawn for kind in formats}
 
+    def write() -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        for file, drawing in files.items():
+            drawing.write(file)
 
-def _written(drawn: "Iterable[Drawn]", folder: Path, formats: Sequence[str]) -> Iterator[Path]:
-    from matplotlib import rc_context  # tables do without
-
-    from scaling.report.render.style import PNG_DPI, RC
-
-    folder.mkdir(parents=True, exist_ok=True)
-    for drawing in drawn:
-        for kind in formats:
-            file = folder / f"{drawing.name}.{kind}"
-            if kind == "svg":
-                file.write_text(drawing.svg, "utf-8")
-            else:
-                with rc_context(RC):
-                    drawing.figure.savefig(file, dpi=PNG_DPI)
-            yield file
+    try_writing(folder, write, AGAIN)
+    return list(files)

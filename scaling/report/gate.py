@@ -2,13 +2,15 @@
 
 import json
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
 from rich.console import Console
-from rich.text import Text as RichText
+from rich.text import Text
 
 from scaling.analysis.gate import Choice, chosen, efficiency, largest, loss, regression
 from scaling.analysis.tables.across import across
@@ -17,32 +19,31 @@ from scaling.base.console import say
 from scaling.base.errors import UsageError
 from scaling.base.formats import plural
 from scaling.base.models import THREADS
+from scaling.report.compare import CHANGES, about_two
 from scaling.report.files import read
 from scaling.report.render.document import Document, markdown
-from scaling.report.render.grid import Heading
-from scaling.report.render.terminal import table
-from scaling.report.view.across import CHANGES, about_two
-from scaling.report.view.declare import Field, Ratio, Table, plain_records
+from scaling.report.render.grid import Heading, Tone
+from scaling.report.render.terminal import print_document
+from scaling.report.view.application import shipped
+from scaling.report.view.declare import Table, fact, plain, ratio
 from scaling.report.view.next_step import more_than_measured, time_of, with_blocks
 from scaling.report.view.notes import warnings
-from scaling.report.view.shipped import shipped
 from scaling.study.questions import THROUGHPUT
 
 PASS, FAIL, OPEN = 0, 1, 3  # exit codes
 SCHEMA = 2  # of the JSON; increase it when a key changes its meaning
 JOB_SUMMARY = "GITHUB_STEP_SUMMARY"
+# The bounds, with the value of each that nothing could fail.
+USELESS = {"min_efficiency": 0.0, "max_loss": 1.0, "max_regression": 1.0}
+TONES: dict[str, Tone] = {"holds": "good", "fails": "bad", "open": "open"}
 
 CHECKS = Table(
     "Bounds",
     rows={"": ("cell", "what")},
     columns=(
-        Field(Heading("at least"), "least"),
-        Ratio(Heading("measured")),
-        Field(
-            Heading("outcome", left=True),
-            "outcome",
-            {"holds": "good", "fails": "bad", "open": "open"},
-        ),
+        fact(Heading("at least"), "least"),
+        ratio(Heading("measured")),
+        fact(Heading("outcome", left=True), "outcome", TONES),
     ),
 )
 
@@ -62,18 +63,23 @@ class Bounds:
 
     def __post_init__(self) -> None:
         """Check that there is a bound, and that it can fail."""
-        if {self.min_efficiency, self.max_loss, self.max_regression, self.against} == {None}:
+        if not self.stated and self.against is None:
             raise UsageError(
                 "gate: no bound given: use --max-loss 5%, --min-efficiency 0.8, or --against OLD "
                 "--max-regression 5%"
             )
         if self.max_regression is not None and self.against is None:
             raise UsageError("gate: --max-regression needs a study to compare with: --against OLD")
-        useless = {"min_efficiency": 0.0, "max_loss": 1.0, "max_regression": 1.0}
-        for name, value in useless.items():
-            if getattr(self, name) == value:
+        for name, bound in self.stated.items():
+            if bound == USELESS[name]:
                 flag = f"--{name.replace('_', '-')}"
-                raise UsageError(f"gate: {flag}: a bound of {value:.0%} can never fail")
+                raise UsageError(f"gate: {flag}: a bound of {bound:.0%} can never fail")
+
+    @property
+    def stated(self) -> dict[str, float]:
+        """The bounds that there are, by name; none where a study is only compared with another."""
+        bounds = {name: getattr(self, name) for name in USELESS}
+        return {name: bound for name, bound in bounds.items() if bound is not None}
 
     def checks(self, now: Study, then: Study | None, choice: Choice) -> pd.DataFrame:
         """Every chosen cell against every bound: a row each (`scaling.analysis.gate`).
@@ -81,22 +87,16 @@ class Bounds:
         Raises:
             UsageError: no cell can be compared with a bound.
         """
-        if not self.is_stated:
+        if not self.stated:
             return pd.DataFrame()
         cells = largest(chosen(now.cells, choice), choice)
-        found = []
-        if self.min_efficiency is not None:
-            found.append(efficiency(now, cells, self.min_efficiency))
-        if self.max_loss is not None:
-            found.append(loss(now, cells, self.max_loss))
-        if self.max_regression is not None and then is not None:
-            found.append(regression(now, then, cells, self.max_regression))
+        check = {
+            "min_efficiency": partial(efficiency, now, cells),
+            "max_loss": partial(loss, now, cells),
+            "max_regression": partial(regression, now, then or now, cells),
+        }
+        found = [check[name](bound) for name, bound in self.stated.items()]
         return pd.concat(found, ignore_index=True)
-
-    @property
-    def is_stated(self) -> bool:
-        """Whether there is a bound, and not only a study to compare with."""
-        return {self.min_efficiency, self.max_loss, self.max_regression} != {None}
 
 
 def gate(
@@ -125,36 +125,19 @@ def gate(
     then = read(bounds.against, console) if bounds.against else None
     studies = {"RESULTS": now} | ({"OLD": then} if then else {})
     checks = bounds.checks(now, then, choice)
-    void = "; ".join(
-        f"{name} is void ({', '.join(each.soundness.reasons)})"
-        for name, each in studies.items()
-        if each.soundness.status == "void"
-    )
-    is_void = bool(void) and not allow_void
-    code = FAIL if is_void else _code(checks, allow_open=allow_open)
+    code = _code(checks, allow_open=allow_open)
     outcome = _sentence("gate", checks, code)
-    if is_void:
-        outcome = f"gate: FAILS: {void}. --allow-void lets it pass."
-    notes = [
-        f"{name}: {text}"
-        for name, each in studies.items()
-        for text in (warnings(each), each.soundness.text)
-        if text
-    ]
-    notes += list(_more_blocks(checks, now))
-    grids = list(CHECKS.grids(now, checks))
-    if then is not None:
-        grids += list(CHANGES.grids(now, _of_choice(across(now, then), choice)))
-        notes += list(about_two(now, then))
+    if (void := _void(studies)) and not allow_void:
+        code, outcome = FAIL, f"gate: FAILS: {void}. --allow-void lets it pass."
+    found = _document(outcome, checks, now, then, choice)
     if json_to is not None:
-        say(json_to, json.dumps(_record(outcome, code, checks), ensure_ascii=False, indent=2))
+        rows = [plain(row) for row in checks.to_dict("records")]
+        record = {"schema": SCHEMA, "outcome": outcome, "exit_code": code, "checks": rows}
+        say(json_to, json.dumps(record, ensure_ascii=False, indent=2))
     else:
-        for grid in grids:
-            console.print(table(grid, console))
-        for line in (*notes, outcome):
-            console.print(RichText(line))
+        print_document(found, console)
     if file := summary or environment.get(JOB_SUMMARY):
-        _append(Path(file), markdown(Document("Scaling gate", outcome, answer=grids, notes=notes)))
+        _append(Path(file), markdown(found))
     return code
 
 
@@ -170,8 +153,16 @@ def tolerated(study: Study, share: float, console: Console) -> int:
     checks = loss(study, study.cells.loc[found.loc[threads, "of"]], share)
     code = _code(checks, allow_open=False)
     for line in (*_more_blocks(checks, study), _sentence("--tolerate", checks, code)):
-        console.print(RichText(line))
+        console.print(Text(line))
     return code
+
+
+def _void(studies: Mapping[str, Study]) -> str:
+    return "; ".join(
+        f"{name} is void ({', '.join(each.soundness.reasons)})"
+        for name, each in studies.items()
+        if each.soundness.status == "void"
+    )
 
 
 def _code(checks: pd.DataFrame, *, allow_open: bool) -> int:
@@ -185,19 +176,36 @@ def _sentence(who: str, checks: pd.DataFrame, code: int) -> str:
     """The outcome in one line: `gate: FAILS: of 3 checks 1 fails.`."""
     if checks.empty:
         return f"{who}: passes: no bound was stated; --max-loss 5% states one."
-    counts = checks["outcome"].value_counts()
-    said = {
-        "fails": ("fails", "fail"),
-        "open": ("is open", "are open"),
-        "holds": ("holds", "hold"),
-    }
+    counts = Counter(checks["outcome"])
+    said = {"fails": ("fails", "fail"), "open": ("is open", "are open"), "holds": ("holds", "hold")}
     parts = [
-        f"{counts[outcome]} {one if counts[outcome] == 1 else several}"
-        for outcome, (one, several) in said.items()
+        f"{counts[outcome]} {verbs[counts[outcome] > 1]}"
+        for outcome, verbs in said.items()
         if outcome in counts
     ]
     state = {PASS: "passes", FAIL: "FAILS", OPEN: "is open"}[code]
     return f"{who}: {state}: of {plural(len(checks), 'check')} {', '.join(parts)}."
+
+
+def _document(
+    outcome: str, checks: pd.DataFrame, now: Study, then: Study | None, choice: Choice
+) -> Document:
+    """The checks and what changed, with what must be known of both studies."""
+    notes = [*_about("RESULTS", now), *(_about("OLD", then) if then else ())]
+    notes += _more_blocks(checks, now)
+    grids = list(CHECKS.grids(now, checks))
+    if then is not None:
+        changed = across(now, then)
+        changed = changed if "workload" in choice else changed[~changed["control"]]
+        for column, values in choice.items():
+            changed = changed[changed[column].isin(list(values))]
+        grids += CHANGES.grids(now, changed)
+        notes += about_two(now, then)
+    return Document("Scaling gate", outcome, answer=grids, notes=notes)
+
+
+def _about(name: str, study: Study) -> list[str]:
+    return [f"{name}: {text}" for text in (warnings(study), study.soundness.text) if text]
 
 
 def _more_blocks(checks: pd.DataFrame, study: Study) -> Iterator[str]:
@@ -209,23 +217,6 @@ def _more_blocks(checks: pd.DataFrame, study: Study) -> Iterator[str]:
             f"{blocks} blocks would decide what is open, in about {time_of(study, blocks)}: "
             f"{with_blocks(study, blocks)}"
         )
-
-
-def _of_choice(found: pd.DataFrame, choice: Choice) -> pd.DataFrame:
-    """The changes of the cells that are chosen; of open loops, too."""
-    wanted = found if "workload" in choice else found[~found["control"]]
-    for column, values in choice.items():
-        wanted = wanted[wanted[column].isin(list(values))]
-    return wanted
-
-
-def _record(outcome: str, code: int, checks: pd.DataFrame) -> dict[str, object]:
-    return {
-        "schema": SCHEMA,
-        "outcome": outcome,
-        "exit_code": code,
-        "checks": plain_records(checks),
-    }
 
 
 def _append(file: Path, text: str) -> None:

@@ -6,8 +6,9 @@ its word, `environment.json` what it was measured on. No journal is analysed ane
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import pandas as pd
@@ -17,7 +18,7 @@ from scaling.analysis.tables.cells import names
 from scaling.analysis.tables.words import as_counted
 from scaling.base.errors import UsageError
 from scaling.base.files import text_in
-from scaling.base.formats import number, plural, span
+from scaling.base.formats import plural
 from scaling.base.models import THREADS
 from scaling.journal.protected_write import write_text
 from scaling.journal.reading import published_in
@@ -26,10 +27,13 @@ from scaling.report.environment import FILE_NAME as ENVIRONMENT
 from scaling.report.files import COMPARISON
 from scaling.report.publish import PAGE
 from scaling.report.render.document import Document, html
-from scaling.report.render.grid import Grid, Heading, Text
-from scaling.report.view.declare import TIMES, tone
+from scaling.report.render.grid import Grid, Heading
+from scaling.report.view.declare import RATIO, Row, Table, fact, tone
 from scaling.study.controls import is_control
 from scaling.study.questions import CPU, MEMORY, OVER_PROCESSES, OVER_SERVER, P99
+
+if TYPE_CHECKING:
+    from scaling.report.render.sheet import Picture
 
 TITLE = "Published studies"
 QUESTION = (
@@ -54,14 +58,44 @@ TEXTS = (
     *("workload", "parameters", "sizing", "loop", "question", "measure", "arm", "model"),
     *("over_arm", "over_model", "word", "said"),
 )
-NUMBERS = ("workers", "ratio", "ratio_low", "ratio_high", "ratio_n", "p")
+NUMBERS = ("ratio", "ratio_low", "ratio_high", "ratio_n", "p")
+FIGURES = {"ratio_low": "low", "ratio_high": "high", "ratio_n": "n"}  # as tables name them
+
+COUNTS = Table(
+    "The words, counted",
+    rows={"N threads": ("heading",)},
+    columns=(fact(Heading("cases"), "cases"), fact(Heading("words", left=True), "words")),
+)
+OF_HEADING = Table(
+    "",
+    rows={
+        "study": ("place",),
+        "program": ("name", "loop"),
+        "": ("arm",),
+        "N": ("workers",),
+        "over": ("over_arm", "over_model"),
+    },
+    columns=RATIO,
+    link="page",
+)
+STUDIES = Table(
+    "Every study",
+    rows={"study": ("place",)},
+    columns=(
+        fact(Heading("date", left=True), "date"),
+        fact(Heading("controls", left=True), "controls"),
+        fact(Heading("blocks"), "blocks"),
+        fact(Heading("runs"), "runs"),
+    ),
+    link="page",
+)
 
 
 def environment_of(folder: Path) -> dict[str, Any]:
     """The environment of a published study.
 
     Raises:
-        UsageError: that cannot be read.
+        UsageError: it cannot be read.
     """
     file = folder / ENVIRONMENT
     try:
@@ -71,70 +105,80 @@ def environment_of(folder: Path) -> dict[str, Any]:
     return known
 
 
+def studies(published: Path) -> pd.DataFrame:
+    """The studies in `published`/MACHINE/STUDY, a row each.
+
+    Columns: its `folder`, `machine`, `study`, `place` (both), the address of its `page`, `date`,
+    `controls`, `blocks`, `runs`; the arms without the GIL (`free`), and whether it `counts`.
+
+    Raises:
+        UsageError: the environment of a study cannot be read.
+    """
+    rows = []
+    for folder in sorted(published_in(published)):
+        known, place = environment_of(folder), f"{folder.parent.name}/{folder.name}"
+        pythons = {name: arm.get("python") or {} for name, arm in known["arms"].items()}
+        about = {"folder": folder, "machine": folder.parent.name, "study": folder.name}
+        about |= {"place": place, "page": quote(f"{place}/{PAGE}")}
+        about |= {name: known[name] or "" for name in ("date", "controls", "blocks", "runs")}
+        about["free"] = [name for name, each in pythons.items() if each.get("free_threaded")]
+        about["counts"] = known["controls"] != "void" and not known.get("simulated")
+        rows.append(about)
+    return pd.DataFrame(rows)
+
+
 def ratios(published: Path) -> pd.DataFrame:
     """The headline ratios of the studies in `published`/MACHINE/STUDY, a row each.
 
     They are those of threads without the GIL. Controls are left out, and studies that are void or
-    simulated. Columns are those of `comparison.csv`; `machine`, `study`, `date`, `page`; `name` of
-    the workload on its study's page; `heading`.
+    simulated. Columns are those of `comparison.csv`, the interval as `low`, `high`, `n`; those of
+    `studies`; `name` of the workload on its study's page; `heading`.
 
     Raises:
         UsageError: a file of a study cannot be read.
     """
-    every = pd.concat(map(_ratios_of, sorted(published_in(published))), ignore_index=True)
+    known = studies(published).to_dict("records")
+    there = [row for row in known if (row["folder"] / COMPARISON).exists()]
+    every = pd.concat(map(_ratios_of, there), ignore_index=True)
     measure = every["measure"].str.replace(" at .*", "", regex=True)
     over = every["over_model"].where(measure == MEMORY, "")
     keys = pd.Series([*zip(every["question"], measure, over, strict=True)], dtype=object)
     return every.assign(heading=keys.map(HEADINGS)).dropna(subset="heading")
 
 
-def _ratios_of(folder: Path) -> pd.DataFrame:
-    """The ratios of threads without the GIL in one study that can be trusted, but for controls."""
-    known, file = environment_of(folder), folder / COMPARISON
-    page = quote(f"{folder.parent.name}/{folder.name}/{PAGE}")
-    about = {"machine": folder.parent.name, "study": folder.name, "page": page}
-    about["date"] = known.get("date") or ""
-    if not file.exists():
-        return pd.DataFrame(columns=[*TEXTS, *NUMBERS, *about, "name"])
-    found = _read(file)
-    pythons = {name: arm.get("python") or {} for name, arm in known["arms"].items()}
-    free = [name for name, python in pythons.items() if python.get("free_threaded")]
-    is_ours = (found["model"] == THREADS) & found["arm"].isin(free) & found["headline"]
+def _ratios_of(study: Row) -> pd.DataFrame:
+    """The ratios of threads without the GIL in one study if it counts, but for controls."""
+    found = _read(study["folder"] / COMPARISON)
+    is_ours = (found["model"] == THREADS) & found["arm"].isin(study["free"]) & found["headline"]
     parameters = found["parameters"].map(Parameters.read)
     pairs = zip(found["workload"], parameters, strict=True)
     is_program = pd.Series([not is_control(*each) for each in pairs], found.index, dtype=bool)
-    is_sound = known["controls"] != "void" and not known.get("simulated")
-    return found.assign(name=names(found), **about)[is_ours & is_program & is_sound]
+    about = {name: study[name] for name in ("machine", "study", "place", "page", "date")}
+    counted = is_ours & is_program & bool(study["counts"])
+    return found.assign(name=names(found), **about)[counted]
 
 
 def _read(comparison: Path) -> pd.DataFrame:
     """The columns that are used here. An arm such as 3.10 is a word, and so is an empty text."""
+    kinds: dict[str, type] = dict.fromkeys(TEXTS, str) | dict.fromkeys(NUMBERS, float)
+    kinds |= {"workers": int, "headline": bool}
+    blank = {name: [""] for name in NUMBERS}
     try:
-        return pd.read_csv(
-            comparison,
-            usecols=[*TEXTS, *NUMBERS, "headline"],
-            dtype=dict.fromkeys(TEXTS, str) | dict.fromkeys(NUMBERS, float) | {"headline": bool},
-            keep_default_na=False,
-            na_values={name: [""] for name in NUMBERS},
+        found = pd.read_csv(
+            comparison, usecols=list(kinds), dtype=kinds, keep_default_na=False, na_values=blank
         )
     except ValueError as error:
         raise UsageError(f"{comparison}: {error}. Publish that study again") from None
+    return found.rename(columns=FIGURES)
 
 
-def counts(published: Path) -> pd.DataFrame:
+def counts(shown: pd.DataFrame) -> pd.DataFrame:
     """The number of these ratios with each word: a row for each heading, in the page's order.
 
     They are corrected for how many there are (`scaling.analysis.tables.words.as_counted`). Columns
     are `heading`, `cases`, and one for each word. No program consists of primitives, so these are
     not counted.
-
-    Raises:
-        UsageError: a file of a study cannot be read.
     """
-    return _counts(ratios(published))
-
-
-def _counts(shown: pd.DataFrame) -> pd.DataFrame:
     of_programs = shown[shown["workload"] != PRIMITIVES]
     parts = {
         heading: as_counted(part).value_counts() for heading, part in of_programs.groupby("heading")
@@ -155,72 +199,66 @@ def index_page(published: Path) -> str:
         UsageError: a file of a study cannot be read.
     """
     shown = ratios(published)
+    counted = counts(shown)
+    of_words = counted.drop(columns=["heading", "cases"]).to_dict("records")
     return html(
         Document(
             TITLE,
             QUESTION,
             about=[f"{plural(shown['page'].nunique(), 'study')}."],
-            answer=[_counts_grid(_counts(shown))],
-            details=[*_grids(shown), _studies(published)],
+            answer=list(COUNTS.grids(None, counted.assign(words=[*map(_in_words, of_words)]))),
+            details=[*_grids(shown), *STUDIES.grids(None, studies(published))],
         )
     )
 
 
-def _counts_grid(counts: pd.DataFrame) -> Grid:
-    """A row for each heading: how many cases it has, and the words from the most frequent on."""
-    rows = []
-    for heading, cases, *_ in counts.itertuples(index=False):
-        of_words = counts.loc[counts["heading"] == heading].iloc[0, 2:]
-        known = of_words[of_words > 0].sort_values(ascending=False, kind="stable")
-        words = ", ".join(f"{word} in {count}" for word, count in known.items())
-        rows.append([Text(heading), Text(str(cases)), Text(words)])
-    headings = [Heading("N threads", left=True), Heading("cases"), Heading("words", left=True)]
-    return Grid("The words, counted", headings, rows)
+def _in_words(counts: Row) -> str:
+    """`slower in 12, same in 3`: the words from the most frequent on."""
+    known = sorted(counts.items(), key=lambda each: -each[1])
+    return ", ".join(f"{word} in {count}" for word, count in known if count)
 
 
 def _grids(shown: pd.DataFrame) -> Iterator[Grid]:
     """A table for each heading: a row for each ratio, which leads to the page of its study."""
-    headings = [
-        Heading("study", left=True),
-        Heading("program", left=True, wrap=True),
-        Heading("over", left=True),
-        Heading("ratio"),
-        Heading("", left=True, wrap=True),
-    ]
     for heading in HEADINGS.values():
         own = shown[shown["heading"] == heading].sort_values("workload", kind="stable")
-        if len(own):
-            yield Grid(heading, headings, [_row(each) for each in own.to_dict("records")])
+        yield from replace(OF_HEADING, title=heading).grids(None, own.drop(columns="parameters"))
 
 
-def _row(row: dict[Any, Any]) -> list[Text]:
-    ends = (number(row["ratio_low"]), number(row["ratio_high"]))
-    program = (row["name"], row["loop"], row["arm"], f"N = {row['workers']:.0f}")
-    return [
-        Text(f"{row['machine']}/{row['study']}", link=row["page"]),
-        Text(" · ".join(program)),
-        Text(f"{row['over_arm']} {row['over_model']}"),
-        Text(f"{number(row['ratio'])}{TIMES}", span(*ends) if row["ratio_n"] > 1 else ""),
-        Text(row["said"], tone=tone(row["word"])),
-    ]
+# ---------------------------------------------------------------------------- programs at a glance
+
+FILE_NAME = "programs.svg"
+PROGRAMS = "N threads over the best N processes: every program that was published"
+PANELS = {"throughput": "throughput", MEMORY: "memory", CPU: "CPU time"}
+PREFIXES = ("app-", "outside-")
 
 
-def _studies(published: Path) -> Grid:
-    rows = []
-    for folder in sorted(published_in(published)):
-        known = environment_of(folder)
-        page = quote(f"{folder.parent.name}/{folder.name}/{PAGE}")
-        facts = (known["date"] or "", known["controls"] or "", known["blocks"], known["runs"])
-        name = Text(f"{folder.parent.name}/{folder.name}", link=page)
-        rows.append([name, *(Text(str(each)) for each in facts)])
-    headings = [
-        Heading("study", left=True),
-        Heading("date", left=True),
-        Heading("controls", left=True),
-        Heading("blocks"),
-        Heading("runs"),
-    ]
-    return Grid("Every study", headings, rows)
+def programs(found: pd.DataFrame) -> "Picture":
+    """The plot of some of these ratios, one program below the other.
+
+    A study of an application is a program; elsewhere a workload is one, in studies without other
+    variants of it, which are about something else. Of a program that was measured several times
+    the latest is shown, of memory the processes that take least.
+    """
+    from scaling.report.render import draw  # with Matplotlib
+
+    asked = found[(found["question"] == OVER_PROCESSES) & found["measure"].isin(PANELS)]
+    is_program = asked["study"].str.startswith(PREFIXES)
+    asked = asked[is_program | (asked["name"] == asked["workload"])]
+    named = asked["study"].str.replace("|".join(f"^{each}" for each in PREFIXES), "", regex=True)
+    rows = asked.assign(
+        name=named.where(is_program, asked["name"].astype(str) + " · " + asked["loop"].astype(str)),
+        panel=asked["measure"].map(PANELS),
+        tone=asked["word"].map(tone),
+        is_other=~is_program,
+        place=asked["measure"].map(list(PANELS).index),
+    )
+    rows = rows.sort_values(["date", "ratio"]).drop_duplicates(["name", "panel"], keep="last")
+    rows = rows.sort_values(["place", "is_other", "name"])
+    days = sorted(set(rows["date"]) - {""})
+    machines = ", ".join(sorted(set(rows["machine"])))
+    caption = f"{machines} · {' to '.join(dict.fromkeys([days[0], days[-1]]))}" if days else ""
+    return draw.ratios(PROGRAMS, caption, rows, {})
 
 
 # ------------------------------------------------------------------------------------------- write
@@ -239,3 +277,11 @@ def write_index(published: Path) -> None:
         ScalingError: the disk is full or fails.
     """
     write_text(published / PAGE, index_page(published), again="scaling publish")
+
+
+def write_programs(published: Path) -> None:
+    """Draw the plot of all programs beside that page. Raises as `write_index` does."""
+    from scaling.report.render.svg import svg  # with Matplotlib
+
+    drawn = svg(programs(ratios(published)).figure, FILE_NAME, PROGRAMS)
+    write_text(published / FILE_NAME, drawn, again="nox -s quotes")

@@ -1,6 +1,7 @@
 """Output of commands: the answer of a study, and the files made from its journal."""
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -9,8 +10,9 @@ from scaling.analysis.tables.study import Study
 from scaling.base.console import say
 from scaling.base.errors import ScalingError
 from scaling.base.formats import listed, plural
-from scaling.report.files import PLOTS, TABLES, read, write_plots, write_tables
-from scaling.report.page import FILE_NAME, write_page
+from scaling.journal.protected_write import write_text
+from scaling.report.files import AGAIN, PLOTS, TABLES, read, write_plots, write_tables
+from scaling.report.page import FILE_NAME, page
 from scaling.report.render.terminal import LINES
 from scaling.report.show import answer_json, print_answer
 from scaling.report.view.next_step import next_command
@@ -37,19 +39,26 @@ def finish(folder: Path, console: Console, *, json_to: Console | None = None) ->
     return study
 
 
-def write_all(study: Study, folder: Path) -> list[Path]:
+def write_all(
+    study: Study,
+    folder: Path,
+    page_name: str = FILE_NAME,
+    formats: Sequence[str] = ("svg", "png"),
+    plots: str = "",
+) -> list[Path]:
     """Write every derived file of a study into `folder`; return these files.
+
+    The page has the plots in it, or names them as files of the folder `plots`.
 
     Raises:
         ScalingError: something cannot be written.
     """
     from scaling.report.view.plots import drawings  # with Matplotlib: an answer does without
 
-    files = write_tables(study, folder)
     drawn = list(drawings(study))
-    files += write_plots(drawn, folder / PLOTS)
-    write_page(study, folder / FILE_NAME, drawn)
-    return [*files, folder / FILE_NAME]
+    files = [*write_tables(study, folder), *write_plots(drawn, folder / PLOTS, formats)]
+    write_text(folder / page_name, page(study, drawn, plots), AGAIN)
+    return [*files, folder / page_name]
 
 
 def answered(study: Study, folder: Path, console: Console) -> None:

@@ -1,31 +1,33 @@
 """A study as a page and as Markdown: what its view shows, put into a document."""
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scaling.analysis.tables.study import Study
 from scaling.base.formats import plural
-from scaling.journal.protected_write import write_text
-from scaling.report.render.document import Code, Document, Drawing, html, markdown
-from scaling.report.study_file import command, study_file
+from scaling.report.environment import command, study_file
+from scaling.report.render.document import Document, html, markdown
 from scaling.report.view.notes import machine_text
 from scaling.report.view.view import view_of
 
 if TYPE_CHECKING:
-    from scaling.report.view.plots import Drawn
+    from scaling.report.render.svg import Drawing
 
 FILE_NAME = "report.html"
 COLUMNS = 6  # of figures in a table: more are not read on a laptop, and not printed
 
 
-def page(study: Study, drawn: "Sequence[Drawn] | None" = None, plots: str = "") -> str:
+def page(study: Study, drawn: "Sequence[Drawing] | None" = None, plots: str = "") -> str:
     """The HTML of a study; the same study gives the same page.
 
     `drawn` are its plots, where they were drawn before. They are inside the page, or in the folder
     `plots` beside it.
     """
-    return html(_document(study, list(_drawings(study, drawn, plots))))
+    if drawn is None:
+        from scaling.report.view.plots import drawings  # with Matplotlib: tables do without
+
+        drawn = list(drawings(study))
+    return html(_document(study, _ranked(study, drawn), plots))
 
 
 def tables_markdown(study: Study) -> str:
@@ -33,31 +35,22 @@ def tables_markdown(study: Study) -> str:
     return markdown(_document(study, []))
 
 
-def write_page(
-    study: Study, file: Path, drawn: "Sequence[Drawn] | None" = None, plots: str = ""
-) -> None:
-    """Write the page (`page`).
-
-    Raises:
-        ScalingError: it cannot be written.
-    """
-    write_text(file, page(study, drawn, plots), again="scaling report")
-
-
-def _document(study: Study, drawn: list[Drawing]) -> Document:
-    view, status = view_of(study), study.soundness
+def _document(study: Study, drawn: "Sequence[Drawing]", plots: str = "") -> Document:
+    view, status, document = view_of(study), study.soundness, study_file(study.line)
     warnings = [status.text] if status.status in ("void", "undecided") else []
     warnings += [study.incomplete] if study.incomplete else []
+    again = f"# {command(study.line)}\n\n{document}"
     return Document(
         title=study.line.name,
         sentence=view.sentence(study),
         about=list(_about(study)),
         warnings=warnings,
         drawings=drawn,
+        plots=plots,
         answer=view.answers(study),
         notes=view.said(study),
         details=[part for grid in view.more(study, wide=True) for part in grid.parts(COLUMNS)],
-        codes=list(_codes(study)),
+        codes={"How to measure it again": again} if document else {},
     )
 
 
@@ -71,22 +64,8 @@ def _about(study: Study) -> Iterator[str]:
     yield machine_text(line.machine)
 
 
-def _drawings(study: Study, drawn: "Sequence[Drawn] | None", plots: str) -> Iterator[Drawing]:
-    from scaling.report.view.plots import drawings  # with Matplotlib: tables do without
-
-    for each in _ranked(study, list(drawings(study)) if drawn is None else drawn):
-        address = f"{plots}/{each.name}.svg" if plots else ""
-        yield Drawing(each.title, each.description, "" if plots else each.svg, address)
-
-
-def _ranked(study: Study, every: "Sequence[Drawn]") -> "list[Drawn]":
+def _ranked(study: Study, every: "Sequence[Drawing]") -> "list[Drawing]":
     """The plot of the answer first: curves of three Ns or more, else ratios with their words."""
-    is_curve = int(study.runs["workers"].max()) > 2 and study.runs["workers"].nunique() > 2
+    is_curve = study.runs["workers"].nunique() > 2
     first = ("throughput",) if is_curve else ("over-processes", "p99-over-processes", "gains")
     return sorted(every, key=lambda each: not each.name.startswith(first))
-
-
-def _codes(study: Study) -> Iterator[Code]:
-    document = study_file(study.line)
-    if document:
-        yield Code("How to measure it again", f"# {command(study.line)}\n\n{document}")

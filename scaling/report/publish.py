@@ -25,20 +25,9 @@ from scaling.journal.beside import NAMES as BESIDE
 from scaling.journal.protected_write import try_writing
 from scaling.journal.reading import PUBLISHED_NAME
 from scaling.report.environment import FILE_NAME as ENVIRONMENT
-from scaling.report.environment import environment_text
-from scaling.report.files import (
-    COMPARISON,
-    LOSSES,
-    PLOTS,
-    SUMMARY,
-    TABLES,
-    read,
-    write_plots,
-    write_tables,
-)
-from scaling.report.page import write_page
-from scaling.report.study_file import FILE_NAME as STUDY_FILE
-from scaling.report.study_file import study_file
+from scaling.report.environment import STUDY_FILE, environment_text, study_file
+from scaling.report.files import COMPARISON, LOSSES, PLOTS, SUMMARY, TABLES, read
+from scaling.report.output import write_all
 
 PAGE = "index.html"  # report.html is a page that stands alone
 PUBLISHED = (
@@ -68,7 +57,8 @@ def publish(results: Path, folder: Path, console: Console, *, replace: bool = Fa
         with TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as made:
             _copy(journal, folder, Path(made))
             _refuse_names(Path(made))
-            _render(study, Path(made))
+            write_descriptions(study, Path(made))
+            write_all(study, Path(made), PAGE, ["svg"], PLOTS)
             _refuse_names(Path(made))
             _take_its_place(Path(made), folder)
 
@@ -90,17 +80,6 @@ def _copy(journal: Path, folder: Path, made: Path) -> None:
     for name in BESIDE:
         if (journal.parent / name).is_file():
             shutil.copyfile(journal.parent / name, made / name)
-
-
-def _render(study: Study, made: Path) -> None:
-    """Write all that is made from the journal: descriptions, tables, plots, page."""
-    from scaling.report.view.plots import drawings  # with Matplotlib
-
-    write_descriptions(study, made)
-    write_tables(study, made)
-    drawn = list(drawings(study))
-    write_plots(drawn, made / PLOTS, ["svg"])
-    write_page(study, made / PAGE, drawn, plots=PLOTS)
 
 
 def write_descriptions(study: Study, folder: Path) -> None:

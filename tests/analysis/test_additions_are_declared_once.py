@@ -10,7 +10,7 @@ from scaling.report.page import page, tables_markdown
 from scaling.report.render.grid import Heading
 from scaling.report.show import print_answer
 from scaling.report.view import plots, view
-from scaling.report.view.declare import Figure, Remark, Table
+from scaling.report.view.declare import Remark, Table, figure
 from scaling.report.view.notes import NOTES
 from scaling.report.view.tables import of_question
 from scaling.study.questions import QUESTIONS, THROUGHPUT, Asked
@@ -54,7 +54,7 @@ def test_a_table_and_a_note_are_in_terminal_page_and_markdown(
         "estimates",
         where="not twin",
         rows={"": ("model",), "N": ("workers",)},
-        columns=(Figure(Heading("round trips/s"), THROUGHPUT),),
+        columns=(figure(Heading("round trips/s"), THROUGHPUT),),
     )
     brief = Remark(lambda study: f"It has {len(study.runs)} runs.")
     long = Remark(lambda study: "Many words.", brief=False)

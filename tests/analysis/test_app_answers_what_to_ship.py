@@ -19,8 +19,8 @@ from scaling.journal.record import Cell, RunLine
 from scaling.report.output import answered
 from scaling.report.page import page
 from scaling.report.view import deploy
+from scaling.report.view.application import NOT_DECIDED, shipped
 from scaling.report.view.deploy import deploy_commands, write_program
-from scaling.report.view.shipped import NOT_DECIDED, shipped
 from scaling.study.questions import MEMORY, P99, THROUGHPUT
 from tests.support.cli import Command
 from tests.support.printing import printed_by

@@ -12,8 +12,7 @@ import pytest
 from scaling.analysis.table.time_terms import TERMS
 from scaling.base.console import new_console
 from scaling.base.errors import UsageError
-from scaling.report.explain import MOST_EXPLAINED, explain
-from scaling.report.view.time import lost, terms_grids
+from scaling.report.explain import MOST_EXPLAINED, explain, lost, terms_grids
 from tests.support.printing import printed_by
 from tests.support.studies import FakeStudy
 from tests.support.terms import IDEAL, Terms, plus

@@ -16,7 +16,7 @@ from scaling.analysis.tables.derived import (
     merged,
 )
 from scaling.analysis.tables.study import Study
-from scaling.report.view.time import largest_loss, lost, record, sentences
+from scaling.report.explain import largest_loss, lost, record, sentences
 from tests.support.served_studies import FakeServedStudy
 from tests.support.studies import FakeStudy, one
 from tests.support.terms import IDEAL, Terms, TermsOf, plus

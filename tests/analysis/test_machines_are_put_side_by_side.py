@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from scaling.base.console import new_console
-from scaling.report.compare import compare, finish_several
-from scaling.report.view.across import MACHINES, conclusions
+from scaling.report.compare import MACHINES, compare, conclusions, finish_several
 from tests.support.studies import FakeStudy
 
 pytestmark = pytest.mark.one_build

@@ -13,9 +13,9 @@ from scaling.base.console import new_console
 from scaling.base.errors import UsageError
 from scaling.journal.reading import find_journal, read_lines
 from scaling.journal.record import RunLine, StudyLine
+from scaling.report.environment import study_file
 from scaling.report.output import write_again
 from scaling.report.page import page, tables_markdown
-from scaling.report.study_file import study_file
 from scaling.report.view.view import view_of
 from scaling.study.file import read_study, study_from
 from tests.support.cli import Command

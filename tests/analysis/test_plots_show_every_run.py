@@ -17,8 +17,8 @@ from matplotlib.container import ErrorbarContainer
 from scaling.analysis.arrays import Floats
 from scaling.base.formats import number
 from scaling.report.render.style import COLORBLIND, MARKERS, arm_colours
-from scaling.report.render.svg import VARIABLES
-from scaling.report.view.plots import MOST_ROWS, PLOTS, Drawn, drawings
+from scaling.report.render.svg import VARIABLES, Drawing
+from scaling.report.view.plots import MOST_ROWS, PLOTS, drawings
 from scaling.study.questions import THROUGHPUT
 from tests.support.served_studies import FakeServedStudy
 from tests.support.studies import FakeStudy
@@ -51,7 +51,7 @@ STUDIES = {"made": MADE, "swept": SWEPT, "open": OPEN}
 
 
 @cache
-def drawn(name: str) -> dict[str, Drawn]:
+def drawn(name: str) -> dict[str, Drawing]:
     return {each.name: each for each in drawings(STUDIES[name].study)}
 
 
@@ -62,17 +62,17 @@ def marked_up(name: str) -> dict[str, str]:
         return {each.name: each.svg for each in drawn(name).values()}
 
 
-def panels(plot: Drawn) -> list[Axes]:
+def panels(plot: Drawing) -> list[Axes]:
     return [axes for axes in plot.figure.axes if axes.axison]
 
 
-def dots_in(plot: Drawn) -> Floats:
+def dots_in(plot: Drawing) -> Floats:
     """The places of all dots, shape (dots, 2)."""
     every = [each for axes in panels(plot) for each in axes.collections]
     return np.vstack([each.get_offsets() for each in every if isinstance(each, PathCollection)])
 
 
-def bars_in(plot: Drawn) -> list[ErrorbarContainer]:
+def bars_in(plot: Drawing) -> list[ErrorbarContainer]:
     every = [each for axes in panels(plot) for each in axes.containers]
     return [each for each in every if isinstance(each, ErrorbarContainer)]
 

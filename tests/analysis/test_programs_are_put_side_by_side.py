@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from scaling.base.console import new_console
-from scaling.report.compare import compare
-from scaling.report.view.across import programs
+from scaling.report.compare import compare, programs
 from tests.support.served_studies import FakeAppStudy
 
 pytestmark = pytest.mark.one_build

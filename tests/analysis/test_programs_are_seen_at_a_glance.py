@@ -8,7 +8,7 @@ from matplotlib.collections import PathCollection
 
 from scaling.analysis.tables.cells import names
 from scaling.report.csv import comparison
-from scaling.report.programs import PANELS, programs
+from scaling.report.index import FIGURES, PANELS, programs
 from scaling.report.render.svg import svg
 from tests.support.studies import FakeStudy
 
@@ -17,7 +17,7 @@ def published(study: str, date: str, **changes: object) -> pd.DataFrame:
     """The rows of a study as the index reads them."""
     usual = {"arms": ("3.14", "3.14t"), "models": ("threads", "processes"), "workers": (1, 2)}
     made = FakeStudy(**{**usual, "blocks": 6, **changes}).study  # type: ignore[arg-type]
-    rows = comparison(made)
+    rows = comparison(made).rename(columns=FIGURES)
     rows = rows[rows["headline"] & (rows["model"] == "threads") & (rows["arm"] == "3.14t")]
     return rows.assign(machine="a-machine", study=study, date=date, name=names(rows))
 

@@ -19,10 +19,8 @@ import pytest
 from scaling.analysis.tables.words import SCALES
 from scaling.journal.beside import NAMES as BESIDE
 from scaling.report.files import PLOTS, TABLES, write_tables
-from scaling.report.index import ratios
-from scaling.report.page import tables_markdown, write_page
-from scaling.report.programs import FILE_NAME, programs
-from scaling.report.programs import TITLE as TITLE_OF_ALL
+from scaling.report.index import FILE_NAME, PROGRAMS, programs, ratios
+from scaling.report.page import page, tables_markdown
 from scaling.report.publish import PAGE, PUBLISHED, write_descriptions
 from scaling.report.render.svg import svg
 from scaling.report.view.plots import drawings
@@ -107,7 +105,7 @@ def test_figures_and_descriptions_are_made_of_the_journal(
 def test_tables_and_page_are_made_of_the_journal(folder: Path, tmp_path: Path) -> None:
     study = study_of(folder)
     (tmp_path / TABLES).write_text(tables_markdown(study), encoding="utf-8")
-    write_page(study, tmp_path / PAGE, plots=PLOTS)
+    (tmp_path / PAGE).write_text(page(study, plots=PLOTS), encoding="utf-8")
     for name in (TABLES, PAGE):
         require_same(tmp_path / name, folder / name)
 
@@ -167,7 +165,7 @@ def test_every_plot_of_a_text_is_what_its_journal_draws_now(picture: str, tmp_pa
 @of_all
 def test_the_picture_of_all_programs_is_that_of_the_tables(folder: Path, tmp_path: Path) -> None:
     drawn = tmp_path / FILE_NAME
-    drawn.write_text(svg(programs(ratios(folder)).figure, FILE_NAME, TITLE_OF_ALL))
+    drawn.write_text(svg(programs(ratios(folder)).figure, FILE_NAME, PROGRAMS))
     assert alike(_seen(drawn), _seen(folder / FILE_NAME), by=0.0, to=POINTS), "nox -s quotes"
 
 

@@ -20,7 +20,7 @@ from scaling.report.explain import explain
 from scaling.report.exports import FORMATS, export
 from scaling.report.files import write_plots, write_tables
 from scaling.report.gate import Bounds, gate
-from scaling.report.page import page, tables_markdown, write_page
+from scaling.report.page import page, tables_markdown
 from scaling.report.show import show
 from scaling.report.view.plots import drawings
 from tests.support.cli import Command
@@ -63,7 +63,7 @@ def test_what_is_printed_of_a_simulated_study_says_it(name: str, folder: Path) -
 @pytest.mark.slow
 def test_page_tables_files_and_every_plot_say_it(study: Study, tmp_path: Path) -> None:
     drawn = list(drawings(study))
-    write_page(study, tmp_path / "report.html", drawn)
+    (tmp_path / "report.html").write_text(page(study, drawn), encoding="utf-8")
     (tmp_path / "environment.json").write_text(environment_text(study))
     files = write_tables(study, tmp_path) + write_plots(drawn, tmp_path, ["svg"])
     assert {file.suffix for file in files} == {".md", ".csv", ".svg"}

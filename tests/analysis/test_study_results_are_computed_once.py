@@ -39,7 +39,7 @@ def test_everything_is_worked_out_once(
         counts[name] += 1
         return '<svg role="img" aria-label="a plot"></svg>'
 
-    monkeypatch.setattr("scaling.report.view.plots.svg", rendered)
+    monkeypatch.setattr("scaling.report.render.svg.svg", rendered)
     monkeypatch.setattr(Figure, "savefig", lambda *_, **__: None)
     STUDY.write(tmp_path)
     if output == "run":

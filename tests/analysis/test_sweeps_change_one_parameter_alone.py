@@ -34,8 +34,8 @@ def test_one_parameter_is_one_sweep_over_numbers_or_words() -> None:
 def test_of_two_parameters_each_is_swept_at_every_value_of_the_other() -> None:
     found = swept({"gather": [{"fan_out": n, "join": join} for n in NS for join in JOINS]})
     assert sorted(found) == sorted(
-        [f"gather join={join} by fan_out" for join in JOINS]
-        + [f"gather fan_out={n:,} by join" for n in NS]
+        [f"gather · join={join} by fan_out" for join in JOINS]
+        + [f"gather · fan_out={n} by join" for n in NS]
     )
 
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -12,11 +13,12 @@ from scaling.journal.record import RefusedCells, RunLine, StudyLine, decode_line
 from scaling.report.files import COMPARISON, SUMMARY, write_tables
 from scaling.report.page import page, tables_markdown
 from scaling.report.show import show
-from scaling.report.view.tables import FIGURES, OTHER_FIGURES, TIME
+from scaling.report.view.tables import FIGURES, FIRST_BYTES, OTHER_FIGURES, TIME
 from scaling.run.measure import Prepared
 from tests.support.plans import TWO_CORES, planned
 from tests.support.printing import printed_by
 from tests.support.runs import changing, crashed, throttled, with_
+from tests.support.served_studies import FakeServedStudy, histogram
 from tests.support.studies import FakeStudy
 from tests.support.terms import plus
 
@@ -39,6 +41,17 @@ def test_every_estimate_is_in_a_table_with_its_spread() -> None:
         shown = [number(factor * point) for point in rows["point"]]
         if not str(measure).startswith("factor"):  # what a factor is of is in `explain`
             assert [each for each in shown if each not in every] == [], measure
+
+
+def test_first_bytes_have_a_table_where_a_study_timed_them() -> None:
+    timed = changing(load__first_byte=histogram(np.full(4_000, 0.05)))
+    study = FakeServedStudy(workers=(1,), rates=(400.0,), blocks=2, change=timed).study
+    (grid,) = FIRST_BYTES.grids(study)
+    assert [heading.text for heading in grid.headings[-2:]] == ["P50", "P99"]
+    shown = [float(text.text) for row in grid.rows for text in row[-2:]]
+    assert shown == pytest.approx([50.0] * len(shown), rel=0.005)
+    assert grid.title in tables_markdown(study)
+    assert not list(FIRST_BYTES.grids(FakeServedStudy(workers=(1,), rates=(400.0,)).study))
 
 
 def test_invalid_runs_are_in_no_figure_and_suspect_ones_are_used_and_counted(

@@ -12,8 +12,7 @@ from scaling.analysis.tables.ratios import OTHER_STUDY
 from scaling.base.console import new_console
 from scaling.base.errors import UsageError
 from scaling.journal.record import RunLine
-from scaling.report.compare import compare
-from scaling.report.view.across import about_two
+from scaling.report.compare import about_two, compare
 from scaling.study.questions import CPU, MEMORY, P99, THROUGHPUT
 from tests.support.printing import printed_by
 from tests.support.runs import changing, keeping_memory, throttled

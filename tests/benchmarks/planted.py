@@ -17,7 +17,7 @@ from typing import NamedTuple
 from scaling.analysis.table.time_terms import RUN_QUEUE, TERMS
 from scaling.analysis.tables.derived import LOSS
 from scaling.analysis.tables.study import Study, read
-from scaling.report.view.time import largest_loss, lost, sentences
+from scaling.report.explain import largest_loss, lost, sentences
 from scaling.study.presets import FEWEST_FOR_INTERVAL
 from tests.benchmarks.figure import Effort, Figure
 from tests.support.children import ROOT

@@ -55,7 +55,7 @@ def count_table(folder: Path) -> pd.DataFrame:
     `better` and `worse` are proven, of `bounded` the most is known that they are worse, and of
     those that are `undecided` nothing is.
     """
-    found = counts(folder)
+    found = counts(ratios(folder))
     said = {word: KINDS[side_of(word)] for scale in SCALES for word in scale.words}
     kinds = found.drop(columns=["heading", "cases"]).rename(columns={**said, **UNDECIDED}).T
     sums = kinds.groupby(level=0).sum().T

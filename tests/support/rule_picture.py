@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 
 from scaling.analysis.tables.words import RATE, said, words
-from scaling.report.render.draw import Picture, ratios
+from scaling.report.render.draw import ratios
+from scaling.report.render.sheet import Picture
 from scaling.report.render.svg import svg
 from scaling.report.view.declare import tone
 
@@ -34,7 +35,7 @@ def rule_picture() -> Picture:
     """The plot: a line for each interval, the best first."""
     better, error = (np.array(each) / 100 for each in zip(*INTERVALS, strict=True))
     ends = pd.DataFrame({name: np.log1p(better) + z * error for name, z in ENDS.items()})
-    rows = ends.assign(word=words(ends, RATE), why="", arm="")
+    rows = ends.assign(word=words(ends, RATE), why="", arm="", panel="")
     rows = rows.assign(
         name=rows["word"],
         said=[said(row, RATE) for row in rows.to_dict("records")],

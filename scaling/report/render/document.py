@@ -1,7 +1,7 @@
 """A page and its Markdown: a title, a sentence, drawings, grids, notes. Jinja knows no study."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,40 +11,29 @@ from scaling.report.render.grid import Grid
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+    from scaling.report.render.svg import Drawing
+
 TEMPLATES = Path(__file__).parent / "templates"
 
 
 @dataclass(frozen=True, slots=True)
-class Drawing:
-    """A plot on a page: its SVG, or the `address` of the file; `description` says what is seen."""
-
-    title: str
-    description: str
-    svg: str = ""
-    address: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Code:
-    """A file or a command to be copied."""
-
-    title: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class Document:
-    """All that a page shows, in its order."""
+    """All that a page shows, in its order.
+
+    `drawings` are inside it, or files in the folder `plots` beside it. `codes` are texts to be
+    copied, by title.
+    """
 
     title: str
     sentence: str
     about: Sequence[str] = ()
     warnings: Sequence[str] = ()
-    drawings: Sequence[Drawing] = ()
+    drawings: "Sequence[Drawing]" = ()
+    plots: str = ""
     answer: Sequence[Grid] = ()
     notes: Sequence[str] = ()
     details: Sequence[Grid] = ()
-    codes: Sequence[Code] = ()
+    codes: Mapping[str, str] = field(default_factory=dict)
 
 
 def html(document: Document) -> str:

@@ -66,20 +66,12 @@ LINES: dict[str, Any] = {
     "mixed-forked": (0, (3.4, 1.2, 1.2, 1.2)),
 }
 IDEAL_LINE = (0, (5, 4))
-# Behind a label among lines. An outline of its letters would turn them into paths.
 BAND_ALPHA = 0.17  # of the A/A band, so that six of them still leave the panel readable
 
 # An upright bar with caps, for the key: as errorbar draws it.
 BAR_MARKER = Outline(
     [(-0.5, 1), (0.5, 1), (0, 1), (0, -1), (-0.5, -1), (0.5, -1)],
-    [
-        Outline.MOVETO,
-        Outline.LINETO,
-        Outline.MOVETO,
-        Outline.LINETO,
-        Outline.MOVETO,
-        Outline.LINETO,
-    ],
+    [Outline.MOVETO, Outline.LINETO] * 3,
 )
 
 # Matplotlib's own defaults first: what a user has in a matplotlibrc is for the user's figures.

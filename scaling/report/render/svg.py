@@ -1,14 +1,26 @@
 """A figure as SVG: two thirds of Matplotlib's bytes, in the colours of the page where it stands."""
 
 import re
+from dataclasses import dataclass
+from functools import cached_property
 from html import escape
 from io import StringIO
+from pathlib import Path
 from zlib import crc32
 
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from scaling.report.render.style import BORDER, CEILING, FAINT, INK, QUIET, RC, REGION_SHADES
+from scaling.report.render.style import (
+    BORDER,
+    CEILING,
+    FAINT,
+    INK,
+    PNG_DPI,
+    QUIET,
+    RC,
+    REGION_SHADES,
+)
 
 # Variables of the page's style sheet; alone, a drawing has these colours.
 VARIABLES = {
@@ -32,6 +44,29 @@ ID = re.compile(r'\bid="|href="#|url\(#')
 STYLE = re.compile(r'style="([^"]*)"')
 TAG = re.compile(r"<[^>]+>")
 METADATA = re.compile(r"<metadata>.*?</metadata>", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A plot: the name of its file, its title, the figure, and what is seen on it in words."""
+
+    name: str
+    title: str
+    figure: Figure
+    description: str
+
+    @cached_property
+    def svg(self) -> str:
+        """The figure as an element of a page, which is a file, too."""
+        return svg(self.figure, self.name, self.title)
+
+    def write(self, file: Path) -> None:
+        """Write it as SVG, or as PNG, by the end of the file's name. Raises `OSError`."""
+        if file.suffix == ".svg":
+            file.write_text(self.svg, encoding="utf-8")
+        else:
+            with rc_context(RC):
+                self.figure.savefig(file, dpi=PNG_DPI)
 
 
 def svg(figure: Figure, name: str, title: str) -> str:

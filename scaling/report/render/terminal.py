@@ -80,6 +80,17 @@ def _cell(text: Text, place: str) -> RichText:
     return found.append(f"{place}{text.beside}", "dim") if text.beside else found
 
 
+def print_document(found: Document, console: Console) -> None:
+    """Print warnings, tables, notes, and last the sentence."""
+    for text in found.warnings:
+        console.print(RichText(text))
+    for grid in found.answer:
+        console.print(table(grid, console))
+        console.print()
+    for text in filter(None, (*found.notes, found.sentence)):
+        console.print(RichText(text))
+
+
 def print_answer(answer: Document, console: Console, most: int | None = None) -> None:
     """Print an answer. Of more than `most` lines the last rows of its longest tables are left out,
     then the last lines, and how many is said.

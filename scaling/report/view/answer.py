@@ -1,6 +1,7 @@
 """The answer of a study: one selection, a line for each workload and loop."""
 
 from collections.abc import Iterator
+from typing import Literal
 
 import pandas as pd
 
@@ -12,10 +13,20 @@ from scaling.base.formats import listed, number
 from scaling.base.models import THREADS
 from scaling.builds.arms import free_arms
 from scaling.report.render.grid import Heading
-from scaling.report.view.declare import MEASURES, OF_PEAK, Figure, Ratio, Table, Words
+from scaling.report.view.declare import (
+    MEASURES,
+    OF_PEAK,
+    RATIO,
+    Column,
+    Table,
+    figure,
+    ratio,
+    words,
+)
+from scaling.report.view.tables import OF, OVER
 from scaling.study.questions import CAPACITY, CPU, OVER_PROCESSES, OVER_SERVER, P99, THROUGHPUT
 
-LINE = {"": ("subject", "loop", "arm", "model"), "N": ("workers",)}
+PROCESSES = Heading("processes", left=True, wrap=True)
 
 
 def of_threads(ratios: pd.DataFrame) -> pd.DataFrame:
@@ -34,31 +45,23 @@ def throughputs(study: Study) -> pd.DataFrame:
     return found.assign(gain_alone=~is_over).sort_values("gain_alone", kind="stable")
 
 
+def added(text: str, name: str, end: Literal["of", "over"]) -> Column:
+    """The memory that each further worker adds, of one of the two that are compared."""
+    heading = Heading(text, name=name)
+    return figure(heading, EXTRA_WORKER, end, OVER_PROCESSES, THROUGHPUT, interval=False)
+
+
 THROUGHPUTS = Table(
     "Throughput",
     throughputs,
-    rows=LINE,
+    rows={"": ("subject", "loop", "arm", "model"), "N": ("workers",)},
     columns=(
-        Ratio(Heading("over 1", name="over_one"), THROUGHPUT, GAIN),
-        Ratio(Heading("over N", name="throughput"), THROUGHPUT, OVER_PROCESSES, interval=False),
-        Words(Heading("processes", left=True, wrap=True), THROUGHPUT, OVER_PROCESSES),
-        Ratio(Heading("CPU over\nprocesses", name="cpu_time"), CPU, OVER_PROCESSES),
-        Figure(
-            Heading("MiB per\nthread", name="mib_per_thread"),
-            EXTRA_WORKER,
-            "of",
-            OVER_PROCESSES,
-            THROUGHPUT,
-            interval=False,
-        ),
-        Figure(
-            Heading("per\nprocess", name="mib_per_process"),
-            EXTRA_WORKER,
-            "over",
-            OVER_PROCESSES,
-            THROUGHPUT,
-            interval=False,
-        ),
+        ratio(Heading("over 1", name="over_one"), THROUGHPUT, GAIN),
+        ratio(Heading("over N", name="throughput"), THROUGHPUT, OVER_PROCESSES, interval=False),
+        words(PROCESSES, THROUGHPUT, OVER_PROCESSES),
+        ratio(Heading("CPU over\nprocesses", name="cpu_time"), CPU, OVER_PROCESSES),
+        added("MiB per\nthread", "mib_per_thread", "of"),
+        added("per\nprocess", "mib_per_process", "over"),
     ),
 )
 
@@ -69,12 +72,12 @@ def over(question: str, measure: str, title: str, heading: str) -> Table:
         title,
         "ratios",
         where=f"headline and question == '{question}' and measure == '{measure}'",
-        rows={"": ("name", "loop", "arm", "model"), "N": ("workers",)},
+        rows=OF,
         columns=(
-            Figure(Heading("threads", name="threads"), measure, "of"),
-            Figure(Heading(heading, name="other"), measure, "over"),
-            Ratio(Heading("ratio", name="ratio"), measure, question, interval=False),
-            Words(Heading("", left=True, wrap=True), measure, question),
+            figure(Heading("threads", name="threads"), measure, "of"),
+            figure(Heading(heading, name="other"), measure, "over"),
+            ratio(interval=False),
+            words(),
             OF_PEAK,
         ),
     )
@@ -88,24 +91,26 @@ CAPACITIES = Table(
     where=f"headline and question == '{OVER_PROCESSES}' "
     f"and measure.str.startswith('{CAPACITY.format('')}')",
     rows={"": ("measure", "name", "loop", "arm", "model"), "N": ("workers",)},
-    columns=(
-        Ratio(Heading("over N", name="capacity"), "", OVER_PROCESSES),
-        Words(Heading("processes", left=True, wrap=True), "", OVER_PROCESSES),
-    ),
+    columns=(ratio(Heading("over N", name="capacity")), words(PROCESSES)),
 )
 OTHERS = Table(
     "Ratios",
     "ratios",
     where="headline and not control",
-    rows={
-        "": ("name", "loop", "arm", "model", "workers"),
-        "over": ("over_name", "over_loop", "over_arm", "over_model", "over_workers"),
-        "of": ("question", "measure"),
-    },
-    columns=(Ratio(Heading("ratio")), Words(Heading("", left=True, wrap=True))),
+    rows={"": ("name", "loop", "arm", "model", "workers"), **OVER, "of": ("question", "measure")},
+    columns=RATIO,
 )
 
 ANSWER = (THROUGHPUTS, CAPACITIES, LATENCIES, SERVERS)
+
+# ------------------------------------------------------------------------------------ in a sentence
+
+NOTHING = "No headline ratio: a gain needs valid runs at more than one N."
+SENTENCES = {
+    GAIN: "{who} do {times} the work of one.",
+    OVER_PROCESSES: "Over processes{measure}: {times} ({words}).",
+    OVER_SERVER: "Over processes with a server{measure}: {times} ({words}).",
+}
 
 
 def sentence(study: Study) -> str:
@@ -119,28 +124,15 @@ def _sentences(main: pd.DataFrame) -> Iterator[str]:
     for question, text in SENTENCES.items():
         for measure, rows in main[main["question"] == question].groupby("measure", sort=False):
             name = MEASURES.get(str(measure), str(measure))
-            said = "" if question == GAIN else f" ({_counted(rows)})"
-            name = "" if measure == THROUGHPUT else f", {name}"
-            yield text.format(who=_who(rows), times=_times(rows), measure=name) + f"{said}."
-
-
-NOTHING = "No headline ratio: a gain needs valid runs at more than one N."
-SENTENCES = {
-    GAIN: "{who} do {times} the work of one",
-    OVER_PROCESSES: "Over processes{measure}: {times}",
-    OVER_SERVER: "Over processes with a server{measure}: {times}",
-}
-
-
-def _who(rows: pd.DataFrame) -> str:
-    """`2 threads on 3.14t`."""
-    counts = rows["workers"].unique()
-    return f"{counts[0] if len(counts) == 1 else 'N'} threads on {listed(rows['arm'].unique())}"
-
-
-def _times(rows: pd.DataFrame) -> str:
-    ends = (rows["ratio"].min(), rows["ratio"].max())
-    return " to ".join(dict.fromkeys(f"{number(end)}×" for end in ends))
+            counts = rows["workers"].unique()
+            ends = (f"{number(end)}×" for end in (rows["ratio"].min(), rows["ratio"].max()))
+            yield text.format(
+                who=f"{counts[0] if len(counts) == 1 else 'N'} threads on "
+                f"{listed(rows['arm'].unique())}",
+                times=" to ".join(dict.fromkeys(ends)),
+                measure="" if measure == THROUGHPUT else f", {name}",
+                words="" if question == GAIN else _counted(rows),
+            )
 
 
 def _counted(rows: pd.DataFrame) -> str:

@@ -1,7 +1,8 @@
 """The answer of `scaling app`: what to ship for each aim, why, and every configuration."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,50 +11,194 @@ from scaling.analysis.tables.derived import EXTRA_WORKER
 from scaling.analysis.tables.pairs import BUILD, SHARING
 from scaling.analysis.tables.study import Study
 from scaling.analysis.tables.values import MIB
-from scaling.base.formats import number, span
+from scaling.analysis.tables.words import SAME, side_of
+from scaling.base.formats import number, percent, span
+from scaling.base.models import THREADS, is_mixed
+from scaling.journal.record import StudyLine
 from scaling.report.check import findings
 from scaling.report.render.grid import Heading
-from scaling.report.view.declare import OF_PEAK, Field, Figure, Ratio, Table, Words
-from scaling.report.view.deploy import deployments
-from scaling.report.view.shipped import shipped
+from scaling.report.view.declare import OF_PEAK, RATIO, Table, fact, figure, ratio
+from scaling.report.view.tables import OF
 from scaling.study.application import WORKLOAD
+from scaling.study.load import RATE, middle
 from scaling.study.questions import (
+    CAPACITY,
     CPU,
     MEMORY,
     OVER_PROCESSES,
     OVER_SMALLEST_POOL,
+    OVER_THREADS,
     P99,
     THROUGHPUT,
 )
 
+NOT_DECIDED = "not decided"
+AIMS = {THROUGHPUT: "requests/s at peak", MEMORY: "memory, MiB", CPU: "CPU µs a request"}
 GIB = 2.0**30
+
+# --------------------------------------------------------------------------------- what to ship
+
+
+def shipped(study: Study) -> pd.DataFrame:
+    """A row of `ratios` for each aim: N threads over the processes that are best at it; and one for
+    the best mixed model, where the study has any.
+
+    Columns besides: `aim`; `mixed`, the mixed model, if it is one; `shared_cpus`, whether there are
+    fewer CPUs than workers; `ship`, the configuration to ship, or that it is not decided; `places`
+    of the cells that may be shipped. Memory is compared with the processes that take least. What is
+    compared is on the first loop that the study names, at its headline N, or the largest N that is
+    mixed; latency is at the rate that the study states, the one in the middle of several.
+    """
+    ratios, loops = study.ratios, study.line.study.get("loops")
+    first_loop = str((loops or study.cells["loop"].astype(str).tolist())[0])
+    own = ratios[(ratios["workload"] == WORKLOAD) & (ratios["loop"] == first_loop)]
+    found = _at_aims(study, own[own["question"] == OVER_PROCESSES])
+    between = own[own["question"] == OVER_THREADS]
+    left = {}
+    for measure, rows in found.groupby("measure", sort=False):
+        both = between["of"].isin(rows["of"]) & between["over"].isin(rows["of"])
+        others = between[both & (between["measure"] == measure)]
+        left[measure] = _left([*rows.to_dict("records"), *others.to_dict("records")])
+    names = [list(left[measure].values()) for measure in found["measure"]]
+    compared = [tuple(row) for row in found[["of", "over"]].itertuples(index=False)]
+    places = [tuple(left[measure]) for measure in found["measure"]]
+    places = [some or both for some, both in zip(places, compared, strict=True)]
+    return found.assign(
+        aim=[_aim(row) for row in found.to_dict("records")],
+        mixed=found["model"].astype(str).where(_are_mixed(found), ""),
+        shared_cpus=found["region"].eq("oversubscribed").map({True: "shared", False: ""}),
+        ship=[each[0] if len(each) == 1 else NOT_DECIDED for each in names],
+        places=pd.Series(places, found.index, object),
+    )
+
+
+def _at_aims(study: Study, over_processes: pd.DataFrame) -> pd.DataFrame:
+    """The ratios over processes that decide: a row for threads at each aim, and one for the best
+    mixed model.
+    """
+    mixed = _are_mixed(over_processes)
+    asked = over_processes[mixed | (over_processes["model"] == THREADS)]
+    is_main = asked["main"] & (asked["model"] == THREADS)
+    if mixed.any():
+        is_main = asked["workers"] == _largest_n(over_processes[mixed])
+    is_aim = is_main & asked["measure"].isin([THROUGHPUT, MEMORY]) & (asked["rate"] == 0)
+    at_n = asked["workers"].isin(asked.loc[is_main, "workers"])
+    is_load = at_n & (asked["measure"] == P99) & (asked["rate"] == _rate(study, asked["rate"]))
+    is_capacity = is_main & asked["measure"].str.startswith(CAPACITY.format(""))
+    found = asked[is_aim | is_load | is_capacity]
+    # Of memory over fresh and over forked processes the one that is worse for threads.
+    found = found.sort_values("ratio", ascending=False, kind="stable")
+    return _best_mixed(found.drop_duplicates(["measure", "of"])).sort_index()
+
+
+def _are_mixed(found: pd.DataFrame) -> "pd.Series[bool]":
+    return found["model"].astype(str).map(is_mixed).astype(bool)
+
+
+def _largest_n(rows: pd.DataFrame) -> int:
+    """The largest N with a core for each worker, else the largest."""
+    on_cores = rows[rows["region"] == "cores"]
+    return int((rows if on_cores.empty else on_cores)["workers"].max())
+
+
+def _best_mixed(found: pd.DataFrame) -> pd.DataFrame:
+    """Of the rows of mixed models at each aim the best one; and all of threads."""
+    mixed = _are_mixed(found)
+    rows = found[mixed]
+    more = rows["measure"].eq(THROUGHPUT) | rows["measure"].str.startswith(CAPACITY.format(""))
+    ranked = rows.assign(rank=rows["ratio"].where(~more, -rows["ratio"])).sort_values("rank")
+    best = ranked.drop_duplicates("measure").index
+    return found[~mixed | found.index.isin(best)]
+
+
+def _rate(study: Study, rates: "pd.Series[float]") -> float:
+    """The rate that latencies are at, in requests/s; NaN without one."""
+    loaded = sorted(set(rates) - {0.0})
+    stated = [each for each in loaded if each in _stated_rates(study.line)]
+    return middle(stated or loaded) if loaded else math.nan
+
+
+def _stated_rates(study: StudyLine) -> set[float]:
+    """The rates in requests/s that the study names one by one, those of its grid left out."""
+    known = {name: rate for each in study.calibrations for name, rate in each.rates.items()}
+    asked = [
+        rate
+        for entry in study.study.get("workloads") or ()
+        for rate in entry.get("parameters", {}).get(RATE, ())
+    ]
+    named = (known.get(str(each), each) for each in asked)
+    return {float(each) for each in named if isinstance(each, int | float) and each > 0}
+
+
+def _aim(row: Mapping[Any, Any]) -> str:
+    measure, share = str(row["measure"]), row["of_peak"]
+    if measure != P99:
+        return AIMS.get(measure, measure)
+    loaded = "" if math.isnan(share) else f" ({percent(round(share, 2))} of the peak)"
+    return f"P99 at {number(row['rate'])}/s{loaded}, ms"
+
+
+def _left(rows: list[dict[Any, Any]]) -> dict[int, str]:
+    """The cells of some ratios that may be shipped, place and name: those that answer rightly and
+    that no other one beats.
+
+    Of two that are the same the second is left, which is simpler: nothing has to be changed for
+    processes, and less for threads.
+    """
+    names: dict[int, str] = {}
+    out: set[int] = set()
+    for row in rows:
+        ends = {row["of"]: "", row["over"]: "over_"}
+        names |= {place: f"{row[f'{end}arm']} {row[f'{end}model']}" for place, end in ends.items()}
+        wrong = {place for place, end in ends.items() if row[f"{end}wrong"]}
+        side = side_of(str(row["word"]))
+        out |= wrong
+        if not wrong and side > 0:
+            out.add(row["over"])
+        elif not wrong and (side < 0 or row["word"] == SAME):
+            out.add(row["of"])
+    return {place: name for place, name in names.items() if place not in out}
+
 
 SHIP = Table(
     "What to ship: N threads, or the processes that are best",
     shipped,
     rows={"": ("aim", "mixed"), "N": ("workers",)},
     columns=(
-        Ratio(Heading("ratio", name="ratio")),
-        Words(Heading("", left=True, wrap=True)),
-        Field(Heading("ship", left=True), "ship"),
-        Field(Heading("over", left=True), "over_model"),
-        Field(Heading("CPUs", left=True), "shared_cpus"),
-        Field(Heading("other candidates", left=True, wrap=True), "beside"),
+        *RATIO,
+        fact(Heading("ship", left=True), "ship"),
+        fact(Heading("over", left=True), "over_model"),
+        fact(Heading("CPUs", left=True), "shared_cpus"),
+        fact(Heading("other candidates", left=True, wrap=True), "beside"),
     ),
 )
 
 
+def trade(study: Study) -> str:
+    """`Threads: at most 3 % fewer requests for 45 % less memory.`; empty without both ratios."""
+    found = shipped(study).query("model == 'threads'").drop_duplicates("measure")
+    known = {row["measure"]: row for row in found.to_dict("records")}
+    if not {THROUGHPUT, MEMORY} <= known.keys():
+        return ""
+    bound, memory = known[THROUGHPUT]["at_most_percent"], known[MEMORY]["ratio"]
+    if not math.isfinite(bound):
+        return ""
+    fewer = f"at most {math.ceil(bound)} %" if bound > 0 else "no"  # it is said to be the most
+    word = "less" if memory < 1 else "more"
+    return f"Threads: {fewer} fewer requests for {100 * abs(1 - memory):.0f} % {word} memory."
+
+
+# ------------------------------------------------------------------------------------------- why
+
+
 def reasons(study: Study) -> pd.DataFrame:
     """The ratios of throughput and of CPU time of what is shipped, with their two factors."""
-    ratios = study.ratios
-    found = shipped(study)
+    ratios, found = study.ratios, shipped(study)
     of = found.loc[found["measure"] == THROUGHPUT, "of"]
-    ones = study.cells["one"].iloc[of]
-    asked = ratios["measure"].isin([THROUGHPUT, CPU])
+    aims = ratios["measure"].map({THROUGHPUT: "throughput", CPU: "CPU time"})
     whole = ratios["of"].isin(of) & ratios["question"].isin([OVER_PROCESSES, SHARING])
-    build = ratios["of"].isin(ones) & (ratios["question"] == BUILD)
-    rows = ratios[asked & (whole | build)]
-    return rows.assign(aim=rows["measure"].map({THROUGHPUT: "throughput", CPU: "CPU time"}))
+    build = ratios["of"].isin(study.cells["one"].iloc[of]) & (ratios["question"] == BUILD)
+    return ratios.assign(aim=aims)[aims.notna() & (whole | build)]
 
 
 WHY = Table(
@@ -61,9 +206,9 @@ WHY = Table(
     reasons,
     rows={"": ("aim",)},
     columns=(
-        Ratio(Heading("threads over\nprocesses", name="whole"), "", OVER_PROCESSES),
-        Ratio(Heading("the build,\none loop", name="build"), "", BUILD),
-        Ratio(Heading("sharing one\nprocess", name="sharing"), "", SHARING),
+        ratio(Heading("threads over\nprocesses", name="whole"), "", OVER_PROCESSES),
+        ratio(Heading("the build,\none loop", name="build"), "", BUILD),
+        ratio(Heading("sharing one\nprocess", name="sharing"), "", SHARING),
     ),
 )
 
@@ -71,35 +216,26 @@ CONFIGURATIONS = Table(
     "Every configuration",
     "estimates",
     where=f"workload == {WORKLOAD!r} and not twin and not rated",
-    rows={"": ("name", "loop", "arm", "model"), "N": ("workers",)},
+    rows=OF,
     columns=(
-        Figure(Heading("requests/s", name="throughput_per_s"), THROUGHPUT),
-        Figure(Heading("P50 ms", name="p50_ms"), "latency_p50_s"),
-        Figure(Heading("P99 ms", name="p99_ms"), P99),
+        figure(Heading("requests/s", name="throughput_per_s"), THROUGHPUT),
+        figure(Heading("P50 ms", name="p50_ms"), "latency_p50_s"),
+        figure(Heading("P99 ms", name="p99_ms"), P99),
         OF_PEAK,
-        Figure(Heading("CPU µs", name="cpu_us_per_request"), CPU),
-        Figure(Heading("MiB", name="memory_mib"), MEMORY),
-        Figure(Heading("MiB a worker", name="mib_per_extra_worker"), EXTRA_WORKER),
+        figure(Heading("CPU µs", name="cpu_us_per_request"), CPU),
+        figure(Heading("MiB", name="memory_mib"), MEMORY),
+        figure(Heading("MiB a worker", name="mib_per_extra_worker"), EXTRA_WORKER),
     ),
 )
-
-
-DEPLOY = Table(
-    "How to deploy it: for each aim what was decided, else both that were compared",
-    deployments,
-    rows={"": ("configuration",)},
-    columns=(Field(Heading("command", left=True, wrap=True), "command"),),
-)
-
 
 FINDINGS = Table(
     "What the check found wrong",
     findings,
     rows={"finding": ("finding",), "where": ("where",)},
     columns=(
-        Field(Heading("first request", left=True), "request"),
-        Field(Heading("what happens", left=True, wrap=True), "message"),
-        Field(Heading("what to do", left=True, wrap=True), "remedy"),
+        fact(Heading("first request", left=True), "request"),
+        fact(Heading("what happens", left=True, wrap=True), "message"),
+        fact(Heading("what to do", left=True, wrap=True), "remedy"),
     ),
 )
 
@@ -107,32 +243,11 @@ POOLS = Table(
     "How many threads each loop's pool should have: over the smallest pool",
     "ratios",
     where=f"question == {OVER_SMALLEST_POOL!r} and workload == {WORKLOAD!r} and model == 'threads'",
-    rows={"": ("name", "loop", "arm"), "N": ("workers",), "measure": ("measure",)},
-    columns=(Ratio(Heading("ratio")), Words(Heading("", left=True, wrap=True))),
+    rows=OF | {"measure": ("measure",)},
+    columns=RATIO,
 )
 
-
-def trade(study: Study) -> str:
-    """`Threads: at most 3 % fewer requests for 45 % less memory.`; empty without both ratios."""
-    found = shipped(study).query("model == 'threads'").set_index("measure")
-    parts = list(_parts(found))
-    return f"Threads: {' for '.join(parts)}." if len(parts) > 1 else ""
-
-
-def _parts(found: pd.DataFrame) -> Iterator[str]:
-    if THROUGHPUT in found.index:
-        bound = found.loc[[THROUGHPUT], "at_most_percent"].iloc[0]
-        if math.isfinite(bound):
-            most = math.ceil(bound)  # it is said to be the most
-            yield f"at most {most} % fewer requests" if bound > 0 else "no fewer requests"
-    if MEMORY in found.index:
-        ratio = float(found.loc[[MEMORY], "ratio"].iloc[0])
-        word = "less" if ratio < 1 else "more"
-        yield f"{100 * abs(1 - ratio):.0f} % {word} memory"
-
-
 APPLICATION = (SHIP, WHY, POOLS, FINDINGS)
-
 
 # ------------------------------------------------------------------------------------------ memory
 
@@ -140,8 +255,8 @@ MANY_TIMES = 4  # as many workers as were measured: how memory grows
 
 
 def _memory(study: Study) -> pd.DataFrame:
-    """The configurations at the peak by place: `name`, `workers`, `model`, memory in MiB with one
-    worker (`first`), and what each further one adds (`extra`, with its interval).
+    """The configurations at the peak by place: those of `cells`, memory in MiB with one worker
+    (`first`) and with all (`held`), and what each further one adds (`extra`, `least` to `most`).
     """
     cells = study.cells
     own = cells[(cells["workload"] == WORKLOAD) & (cells["rate"] == 0) & ~cells["twin"]]
@@ -150,9 +265,9 @@ def _memory(study: Study) -> pd.DataFrame:
         for measure in (MEMORY, EXTRA_WORKER)
     )
     held, added = memory["point"], extra[["point", "low", "high"]]
+    added = added.set_axis(["extra", "least", "most"], axis=1)
     found = own.assign(first=held.reindex(own["one"]).to_numpy(), held=held.reindex(own.index))
-    found = found.join(added.set_axis(["extra", "least", "most"], axis=1))
-    rows: pd.DataFrame = found[found["workers"] == found["workers"].max()]
+    rows: pd.DataFrame = found.join(added)[own["workers"] == own["workers"].max()]
     return rows
 
 
@@ -165,11 +280,9 @@ def fitting(study: Study, memory_bytes: float) -> str:
     known = []
     rows = _memory(study)
     for row in rows[rows["least"] > 0].to_dict("records"):
-        room = memory_bytes / MIB - row["first"]
-        few, many = (
-            1 + math.floor(room / row[end]) if room > 0 else 0 for end in ("most", "least")
-        )
-        count = f"{few:,}" if few == many else span(f"{few:,}", f"{many:,}")
+        room = max(0.0, memory_bytes / MIB - row["first"])
+        few, many = (f"{bool(room) + math.floor(room / row[end]):,}" for end in ("most", "least"))
+        count = few if few == many else span(few, many)
         known.append(f"{row['arm']} {row['model']} {count}")
     if not known:
         return f"{start}: not known."

@@ -15,7 +15,9 @@ from scaling.base.models import is_mixed, model_of, processes_of, workers_each
 from scaling.builds.arms import settings_of
 from scaling.builds.settings.setting import GTHREAD
 from scaling.journal.record import Cell, RunLine
-from scaling.report.view.shipped import shipped
+from scaling.report.render.grid import Heading
+from scaling.report.view.application import shipped
+from scaling.report.view.declare import Table, fact
 from scaling.study.application import WORKLOAD, WSGI
 from scaling.study.sections import without_rate
 
@@ -37,12 +39,11 @@ def deploy_commands(study: Study) -> dict[Cell, str]:
     found = shipped(study)
     if found.empty or study.path is None:
         return {}
-    runs = study.runs[study.runs["workload"] == WORKLOAD]
-    lines = counting_lines(study.path, runs)
+    lines = counting_lines(study.path, study.runs[study.runs["workload"] == WORKLOAD])
     shown = ((interface, line.cell) for line in lines if (interface := _interface(line)))
-    interface, cell = next(shown, ("", None))
-    if cell is None:
+    if (first := next(shown, None)) is None:
         return {}
+    interface, cell = first
     places = dict.fromkeys(place for some in found["places"] for place in some)
     cells = dict.fromkeys(without_rate(study.cells["cell"].iloc[place]) for place in places)
     return {each: command(each, interface, cell.parameters) for each in cells}
@@ -96,6 +97,14 @@ def deployments(study: Study) -> pd.DataFrame:
             for cell, text in commands.items()
         ]
     )
+
+
+DEPLOY = Table(
+    "How to deploy it: for each aim what was decided, else both that were compared",
+    deployments,
+    rows={"": ("configuration",)},
+    columns=(fact(Heading("command", left=True, wrap=True), "command"),),
+)
 
 
 def require_new(file: Path) -> None:

@@ -1,10 +1,12 @@
 """Notes beside a study's figures, in order of weight.
 
-A note is a function of the study that returns a sentence, or an empty text where there is nothing
-to say. To add one, write it and put it into `NOTES`, which says whether a terminal has it, too.
+To add one, write a function of the study that yields what there is to say, and register it with
+`@note`.
 """
 
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from functools import wraps
 
 import numpy as np
 import pandas as pd
@@ -20,7 +22,7 @@ from scaling.base.formats import listed, number, percent, plural, spread
 from scaling.builds.arms import build_of, switched
 from scaling.builds.settings import SETTINGS
 from scaling.journal.record import Machine
-from scaling.report.view.declare import MEASURES, SEPARATOR, Remark, parts_of
+from scaling.report.view.declare import MEASURES, SEPARATOR, Note, Remark, parts_of
 from scaling.study.plan.refusals import in_flight, uneven_shares
 from scaling.study.presets import FEWEST_FOR_INTERVAL
 from scaling.study.questions import CPU, P99, THROUGHPUT
@@ -51,6 +53,28 @@ REASONS = {
     "one-process": "one process served nearly all",
 }
 
+NOTES: list[Remark] = []
+
+
+def note(
+    text: str = "", *, brief: bool = True
+) -> Callable[[Callable[[Study], Iterable[str]]], Note]:
+    """Register a note: the sentences that a function yields, or `text` with what it yields, listed.
+
+    A `brief` one is in the answer of a terminal, too.
+    """
+
+    def register(parts: Callable[[Study], Iterable[str]]) -> Note:
+        @wraps(parts)
+        def said(study: Study) -> str:
+            found = list(filter(None, parts(study)))
+            return text.format(listed(found)) if text and found else " ".join(found)
+
+        NOTES.append(Remark(said, brief))
+        return said
+
+    return register
+
 
 def reasons_text(words: tuple[str, ...]) -> str:
     """`requests failed, timed out` of `load-errors` and `timed-out`."""
@@ -60,85 +84,110 @@ def reasons_text(words: tuple[str, ...]) -> str:
 # ------------------------------------------------------------------------------------------- trust
 
 
-def warnings(study: Study) -> str:
+@note()
+def warnings(study: Study) -> Iterable[str]:
     """A warning of a study that is simulated or scaled down."""
-    return " ".join(caveats(study.line))
+    return caveats(study.line)
 
 
-def controls(study: Study) -> str:
+@note()
+def controls(study: Study) -> Iterator[str]:
     """The outcome of the controls."""
     if study.soundness.status == "sound":
-        return "Controls hold."
-    text = study.soundness.text
-    return f"{text.rstrip('.')}." if text else ""
+        yield "Controls hold."
+    elif text := study.soundness.text:
+        yield f"{text.rstrip('.')}."
 
 
-def controls_that_help(study: Study) -> str:
+@note("In doubt: {} is a control, which must not help, and is faster than none.")
+def controls_that_help(study: Study) -> Iterator[str]:
     """Settings that must not help and do: what else is faster here is in doubt, too."""
-    ratios = study.ratios[
-        (study.ratios["question"] == "setting") & (study.ratios["measure"] == THROUGHPUT)
-    ]
-    better = ratios[ratios["word"].map(side_of).astype(int) > 0]
-    # The question leaves out the last setting.
-    added = {arm: str(arm).rpartition("+")[2] for arm in better["arm"].unique()}
-    arms = [arm for arm, name in added.items() if name in SETTINGS and SETTINGS[name].control]
-    if not arms:
-        return ""
-    return f"In doubt: {listed(arms)} is a control, which must not help, and is faster than none."
+    ratios = study.ratios
+    of_settings = (ratios["question"] == "setting") & (ratios["measure"] == THROUGHPUT)
+    better = ratios.loc[of_settings & (ratios["word"].map(side_of).astype(int) > 0), "arm"]
+    for arm in map(str, better.unique()):
+        added = SETTINGS.get(arm.rpartition("+")[2])  # the question leaves out the last setting
+        if added and added.control:
+            yield arm
 
 
-def withheld(study: Study) -> str:
+@note("No words on {}: equal cells differ.")
+def withheld(study: Study) -> Iterator[str]:
     """The measures and workloads without words, because equal cells differ in them."""
     rows = study.ratios[study.ratios["why"] == EQUAL_DIFFER]
-    parts = [
-        f"{MEASURES.get(str(measure), str(measure))} ({listed(dict.fromkeys(part['name']))})"
-        for measure, part in rows.groupby("measure", sort=False)
-    ]
-    return f"No words on {listed(parts)}: equal cells differ." if parts else ""
+    for measure, part in rows.groupby("measure", sort=False):
+        name = MEASURES.get(str(measure), str(measure))
+        yield f"{name} ({listed(dict.fromkeys(part['name']))})"
 
 
-def left_out(study: Study) -> str:
+@note()
+def left_out(study: Study) -> Iterator[str]:
     """The number of runs that were left out, and the most frequent reason."""
     runs = study.runs
-    invalid = runs[~runs["valid"]]
-    if invalid.empty:
-        return ""
-    reasons = Counter(map(tuple, invalid["reasons"]))
-    ((most, _),) = reasons.most_common(1)
-    mostly = "mostly: " if len(reasons) > 1 else ""
-    return (
-        f"Left out, invalid: {len(invalid):,} of {plural(len(runs), 'run')}, "
-        f"{mostly}{reasons_text(most)}."
-    )
+    reasons = Counter(map(tuple, runs.loc[~runs["valid"], "reasons"]))
+    if reasons:
+        ((most, _),) = reasons.most_common(1)
+        mostly = "mostly: " if len(reasons) > 1 else ""
+        yield (
+            f"Left out, invalid: {reasons.total():,} of {plural(len(runs), 'run')}, "
+            f"{mostly}{reasons_text(most)}."
+        )
 
 
-def missing(study: Study) -> str:
+@note()
+def missing(study: Study) -> Iterator[str]:
     """The runs that are missing, and the lines of the journal that were skipped."""
-    parts = [study.incomplete, *study.skipped]
-    return " ".join(f"{part[0].upper()}{part[1:]}." for part in parts if part)
+    for part in filter(None, (study.incomplete, *study.skipped)):
+        yield f"{part[0].upper()}{part[1:]}."
 
 
-def disturbed(study: Study) -> str:
+@note()
+def disturbed(study: Study) -> Iterator[str]:
     """The number of disturbed runs, and of those with latencies that are upper bounds."""
     used = study.runs.loc[study.runs["valid"], "reasons"]
     busy, late = (sum(reason in reasons for reasons in used) for reason in (BUSY, LATE))
-    parts = [f"Disturbed by other load, used: {plural(busy, 'run')}."] if busy else []
+    if busy:
+        yield f"Disturbed by other load, used: {plural(busy, 'run')}."
     if late:
-        late_runs = plural(late, "run")
-        parts.append(f"Latencies are upper bounds (load generator late): {late_runs}.")
-    return " ".join(parts)
+        yield f"Latencies are upper bounds (load generator late): {plural(late, 'run')}."
 
 
-def shared_cores(study: Study) -> str:
+@note("Shared cores: N workers gain at most {}.")
+def shared_cores(study: Study) -> Iterator[str]:
     """The most that N workers can gain where they share the cores with the load generator."""
     runs = study.runs[study.runs["valid"] & ~study.runs["twin"] & study.runs["shared_cores"]]
     cell = ["workload", "parameters", "loop", "arm", "model", "workers"]
     bounds = runs.groupby(cell, observed=True)["gain_bound"].median().groupby("workers").max()
-    parts = [f"{number(bound)}× at N = {n}" for n, bound in bounds.items() if int(str(n)) > 1]
-    return f"Shared cores: N workers gain at most {listed(parts)}." if parts else ""
+    for n, bound in bounds.items():
+        if int(str(n)) > 1:
+            yield f"{number(bound)}× at N = {n}"
 
 
-def uneven(study: Study) -> str:
+@note("Noise of equal cells (A/A pairs): {}.")
+def noise(study: Study) -> Iterator[str]:
+    """The differences of equal cells: in throughput, or in P99 at a rate."""
+    ratios = study.ratios
+    pairs = ratios[
+        (ratios["question"] == EQUAL_CELLS)
+        & (ratios["measure"] == np.where(ratios["rate"] > 0, P99, THROUGHPUT))
+        & ~ratios["control"]
+        & (ratios["n"] >= FEWEST_FOR_INTERVAL)
+        & (ratios["low"] > 0)
+    ]
+    for (workload, measure), part in pairs.groupby(["workload", "measure"], sort=False):
+        about = f"{workload}{', P99' if measure == P99 else ''}"
+        yield f"{spread(np.maximum(part['high'], 1 / part['low']) - 1)} ({about})"
+
+
+@note()
+def without_pairs(study: Study) -> Iterator[str]:
+    """A warning of a study without A/A pairs."""
+    if not study.cells["twin"].any():
+        yield "No A/A pairs were run, so nothing checks the words."
+
+
+@note("Not the same for all workers: {}.")
+def uneven(study: Study) -> Iterable[str]:
     """The cells whose work in flight does not divide evenly among the workers."""
     entries = study.line.study.get("workloads", ())
     counts = {each["name"]: each.get("workers") or () for each in entries}
@@ -149,136 +198,11 @@ def uneven(study: Study) -> str:
             total = in_flight(facts, cell, max(counts.get(cell.workload, ()), default=0))
             if shares := uneven_shares(facts, cell, total):
                 parts[f"{shares} each at N = {cell.workers} ({cell.workload})"] = None
-    return f"Not the same for all workers: {listed(parts)}." if parts else ""
+    return parts
 
 
-def noise(study: Study) -> str:
-    """The differences of equal cells: in throughput, or in P99 at a rate."""
-    ratios = study.ratios
-    measured = np.where(ratios["rate"] > 0, P99, THROUGHPUT)
-    pairs = ratios[
-        (ratios["question"] == EQUAL_CELLS)
-        & (ratios["measure"] == measured)
-        & ~ratios["control"]
-        & (ratios["n"] >= FEWEST_FOR_INTERVAL)
-        & (ratios["low"] > 0)
-    ]
-    parts = [
-        f"{spread(np.maximum(part['high'], 1 / part['low']) - 1)} "
-        f"({workload}{', P99' if measure == P99 else ''})"
-        for (workload, measure), part in pairs.groupby(["workload", "measure"], sort=False)
-    ]
-    return f"Noise of equal cells (A/A pairs): {listed(parts)}." if parts else ""
-
-
-def without_pairs(study: Study) -> str:
-    """A warning of a study without A/A pairs."""
-    has_pairs = study.cells["twin"].any()
-    return "" if has_pairs else "No A/A pairs were run, so nothing checks the words."
-
-
-# ------------------------------------------------------------------------------------- how measured
-
-
-def turns(study: Study) -> str:
-    """The questions whose cells were measured in turn, and reasons for the others."""
-    ratios = study.ratios[study.ratios["question"] != EQUAL_CELLS]
-    reasons = dict(iter(ratios.groupby("why_not_in_turn", sort=False)["question"]))
-    if reasons.keys() <= {NO_TURNS, OTHER_N}:
-        return ""
-    in_turn = reasons.pop("", pd.Series(dtype=object))
-    parts = [f"Measured in turn: {listed(in_turn.unique()) if len(in_turn) else 'nothing'}"]
-    parts += [f"not: {listed(asked.unique())} ({why})" for why, asked in reasons.items()]
-    return f"{'; '.join(parts)}."
-
-
-def layout(study: Study) -> str:
-    """A warning of small differences of two builds, which the layout of code may cause."""
-    rows = study.ratios[study.ratios["measure"].isin([THROUGHPUT, CPU])]
-    close = rows[rows["ratio"].between(1 / (1 + LAYOUT), 1 + LAYOUT)]
-    builds = (close[name].astype(str).map(build_of) for name in ("arm", "over_arm"))
-    of, over = builds
-    if not (of != over).any():
-        return ""
-    return (
-        f"A ratio of two builds within {percent(LAYOUT)} of 1 holds for these binaries only: the "
-        "layout of their code alone may make as much difference."
-    )
-
-
-def builds(study: Study) -> str:
-    """The facts in which the builds of the arms differ and should not."""
-    differences = build_differences(study.line).items()
-    found = [f"{fact}: {values}" for fact, values in differences]
-    return f"The builds differ in more than is compared: {listed(found)}." if found else ""
-
-
-def refused(study: Study) -> str:
-    """The number of combinations that cannot be run."""
-    count = len(study.line.refused)
-    return f"{plural(count, 'combination')} cannot be run: see the page." if count else ""
-
-
-def switches(study: Study) -> str:
-    """The meaning of the arms' switches."""
-    return " ".join(switched(map(str, study.cells["arm"].unique())))
-
-
-def drift(study: Study) -> str:
-    """The drift of the machine's speed during the study."""
-    from scaling.analysis.statistics.drift import drift as drift_of
-
-    found = drift_of(study.runs)
-    changes = []
-    for period, row in found[found["word"].isin(["faster", "slower"])].iterrows():
-        low, high = sorted((abs(row["low"]), abs(row["high"])))
-        bounds = f"{number(100 * low)}–{number(100 * high)} %"
-        amount = number(100 * abs(row["point"]))
-        changes.append(f"{amount} % {row['word']} ({bounds}) from {period}")
-    if not changes:
-        return ""
-    return (
-        f"The study drifted: runs became {', and '.join(changes)}. Ratios are paired inside "
-        "blocks and not affected; absolute figures vary more."
-    )
-
-
-def outliers(study: Study) -> str:
-    """The number of runs that are outliers of their cells."""
-    count = int((study.runs["outlier"] & study.runs["valid"]).sum())
-    if not count:
-        return ""
-    are = "is an outlier of its cell" if count == 1 else "are outliers of their cells"
-    return f"{plural(count, 'run')} {are}: labelled, and kept in every figure."
-
-
-def again(study: Study) -> str:
-    """The number of runs that are second attempts."""
-    count = int(study.cells["again"].sum())
-    if not count:
-        return ""
-    return f"{plural(count, 'run')} made again: invalid or disturbed at first."
-
-
-def collections(study: Study) -> str:
-    """The cells in which the collector ran too rarely to show what it costs."""
-    cells = study.cells[~study.cells["twin"] & ~study.cells["rated"]]
-    if not any(cell.parameters.get(name) for cell in cells["cell"] for name in GARBAGE):
-        return ""
-    counts = study.measures.column("gc_collections")[:, cells.index]
-    with np.errstate(invalid="ignore"):
-        known = np.isfinite(counts).any(axis=0)
-        few = np.where(known, np.nanmedian(np.where(known, counts, 0), axis=0), np.inf)
-    arms = study.line.arms
-    names = {
-        f"{row.workers} {row.model} on {row.arm}"
-        for row, count in zip(cells.itertuples(), few, strict=True)
-        if count < FEWEST_COLLECTIONS and "nogc" not in arms[str(row.arm)].settings
-    }
-    return f"Fewer than 10 collections in a window: {listed(sorted(names))}." if names else ""
-
-
-def allocator_states(study: Study) -> str:
+@note("Ratios across allocator states, which they include: {}.")
+def allocator_states(study: Study) -> list[str]:
     """The ratios of two cells whose runs were in different allocator states."""
     cells, ratios = study.cells, study.ratios
     states = cells["allocator_state"]
@@ -293,7 +217,106 @@ def allocator_states(study: Study) -> str:
     names = [f"{named[of]} over {named[over]}" for of, over in ends]
     if len(names) > MOST_NAMED:
         names[MOST_NAMED:] = [f"{len(names) - MOST_NAMED} more"]
-    return f"Ratios across allocator states, which they include: {listed(names)}." if names else ""
+    return names
+
+
+# ------------------------------------------------------------------------------------- how measured
+
+
+@note(brief=False)
+def turns(study: Study) -> Iterator[str]:
+    """The questions whose cells were measured in turn, and reasons for the others."""
+    ratios = study.ratios[study.ratios["question"] != EQUAL_CELLS]
+    reasons = dict(iter(ratios.groupby("why_not_in_turn", sort=False)["question"]))
+    if reasons.keys() <= {NO_TURNS, OTHER_N}:
+        return
+    in_turn = reasons.pop("", pd.Series(dtype=object))
+    parts = [f"Measured in turn: {listed(in_turn.unique()) if len(in_turn) else 'nothing'}"]
+    parts += [f"not: {listed(asked.unique())} ({why})" for why, asked in reasons.items()]
+    yield f"{'; '.join(parts)}."
+
+
+@note("The builds differ in more than is compared: {}.", brief=False)
+def builds(study: Study) -> Iterator[str]:
+    """The facts in which the builds of the arms differ and should not."""
+    for fact, values in build_differences(study.line).items():
+        yield f"{fact}: {values}"
+
+
+@note(brief=False)
+def layout(study: Study) -> Iterator[str]:
+    """A warning of small differences of two builds, which the layout of code may cause."""
+    rows = study.ratios[study.ratios["measure"].isin([THROUGHPUT, CPU])]
+    close = rows[rows["ratio"].between(1 / (1 + LAYOUT), 1 + LAYOUT)]
+    of, over = (close[name].astype(str).map(build_of) for name in ("arm", "over_arm"))
+    if (of != over).any():
+        yield (
+            f"A ratio of two builds within {percent(LAYOUT)} of 1 holds for these binaries only: "
+            "the layout of their code alone may make as much difference."
+        )
+
+
+@note(
+    "The study drifted: runs became {}. Ratios are paired inside blocks and not affected; absolute "
+    "figures vary more.",
+    brief=False,
+)
+def drift(study: Study) -> Iterator[str]:
+    """The drift of the machine's speed during the study."""
+    from scaling.analysis.statistics.drift import drift as drift_of  # with SciPy
+
+    found = drift_of(study.runs)
+    for period, row in found[found["word"].isin(["faster", "slower"])].iterrows():
+        low, high = sorted((abs(row["low"]), abs(row["high"])))
+        bounds = f"{number(100 * low)}–{number(100 * high)} %"
+        yield f"{number(100 * abs(row['point']))} % {row['word']} ({bounds}) from {period}"
+
+
+@note("Fewer than 10 collections in a window: {}.", brief=False)
+def collections(study: Study) -> list[str]:
+    """The cells in which the collector ran too rarely to show what it costs."""
+    cells = study.cells[~study.cells["twin"] & ~study.cells["rated"]]
+    if not any(cell.parameters.get(name) for cell in cells["cell"] for name in GARBAGE):
+        return []
+    counts = study.measures.column("gc_collections")[:, cells.index]
+    with np.errstate(invalid="ignore"):
+        known = np.isfinite(counts).any(axis=0)
+        few = np.where(known, np.nanmedian(np.where(known, counts, 0), axis=0), np.inf)
+    arms = study.line.arms
+    names = {
+        f"{row.workers} {row.model} on {row.arm}"
+        for row, count in zip(cells.itertuples(), few, strict=True)
+        if count < FEWEST_COLLECTIONS and "nogc" not in arms[str(row.arm)].settings
+    }
+    return sorted(names)
+
+
+@note(brief=False)
+def outliers(study: Study) -> Iterator[str]:
+    """The number of runs that are outliers of their cells."""
+    if count := int((study.runs["outlier"] & study.runs["valid"]).sum()):
+        are = "is an outlier of its cell" if count == 1 else "are outliers of their cells"
+        yield f"{plural(count, 'run')} {are}: labelled, and kept in every figure."
+
+
+@note(brief=False)
+def again(study: Study) -> Iterator[str]:
+    """The number of runs that are second attempts."""
+    if count := int(study.cells["again"].sum()):
+        yield f"{plural(count, 'run')} made again: invalid or disturbed at first."
+
+
+@note(brief=False)
+def refused(study: Study) -> Iterator[str]:
+    """The number of combinations that cannot be run."""
+    if count := len(study.line.refused):
+        yield f"{plural(count, 'combination')} cannot be run: see the page."
+
+
+@note(brief=False)
+def switches(study: Study) -> Iterable[str]:
+    """The meaning of the arms' switches."""
+    return switched(map(str, study.cells["arm"].unique()))
 
 
 def machine_text(machine: Machine) -> str:
@@ -315,28 +338,3 @@ def machine_text(machine: Machine) -> str:
         machine.kernel or "",
     ]
     return f"{', '.join(part for part in parts if part)}."
-
-
-NOTES = (
-    Remark(warnings),
-    Remark(controls),
-    Remark(controls_that_help),
-    Remark(withheld),
-    Remark(left_out),
-    Remark(missing),
-    Remark(disturbed),
-    Remark(shared_cores),
-    Remark(noise),
-    Remark(without_pairs),
-    Remark(uneven),
-    Remark(allocator_states),
-    Remark(turns, brief=False),
-    Remark(builds, brief=False),
-    Remark(layout, brief=False),
-    Remark(drift, brief=False),
-    Remark(collections, brief=False),
-    Remark(outliers, brief=False),
-    Remark(again, brief=False),
-    Remark(refused, brief=False),
-    Remark(switches, brief=False),
-)

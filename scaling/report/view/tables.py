@@ -1,4 +1,6 @@
-"""All tables of a study, in the order of the questions. To add one, declare it here."""
+"""All tables of a study, in the order of the questions. To add one, declare it in `DETAILS`."""
+
+from dataclasses import replace
 
 import pandas as pd
 
@@ -16,7 +18,7 @@ from scaling.analysis.tables.pairs import EQUAL_CELLS
 from scaling.analysis.tables.study import Study
 from scaling.base.formats import parameter
 from scaling.report.render.grid import Heading
-from scaling.report.view.declare import OF_PEAK, Field, Figure, Ratio, Table, Words
+from scaling.report.view.declare import OF_PEAK, RATIO, Column, Table, fact, figure
 from scaling.report.view.notes import again, layout, reasons_text, turns
 from scaling.study.questions import CPU, MEMORY, P99, THROUGHPUT
 
@@ -25,24 +27,7 @@ OF = {"": ("name", "loop", "arm", "model"), "N": ("workers",)}
 OVER = {"over": ("over_name", "over_loop", "over_arm", "over_model", "over_workers")}
 OF_MEASURE = {"measure": ("step", "measure", "memory_kind")}
 
-# The questions as the ratios name them, with the titles of their tables.
-TITLES = {
-    "gain": "What more workers gain: N over one",
-    "headline": "What freed the speed: allocator, build and GIL together",
-    "step": "What freed the speed, step by step",
-    "over processes": "Threads, or processes: over the processes that are best",
-    "build": "Threads over processes: what the build costs one loop",
-    "sharing": "Threads over processes: what sharing one process costs",
-    "over a server": "Shared in memory, or in a server",
-    "pool": "How many threads each loop's pool should have",
-    "break-even": "From how many threads on: over the best single worker with the GIL",
-    "version": "What the versions of Python changed",
-    "setting": "What a setting changes",
-    "loop": "Which loop: over asyncio",
-    "runtime": "Other runtimes, over Python",
-    EQUAL_CELLS: "Noise: the same cell twice in a block (A/A pairs)",
-}
-
+# ------------------------------------------------------------------------------------------ ratios
 
 OTHER_LIBRARIES = ("trio", "anyio")  # than asyncio, as the names of their loops begin
 
@@ -77,82 +62,94 @@ def of_question(question: str, title: str) -> Table:
         where=f"question == {question!r}",
         rows=OF | OVER | OF_MEASURE,
         columns=(
-            Ratio(Heading("ratio")),
-            Words(Heading("", left=True, wrap=True)),
+            *RATIO,
             OF_PEAK,
-            Field(Heading("blocks"), "n"),
-            Field(Heading("not in turn", left=True, wrap=True), "why_not_in_turn"),
-            Field(Heading("other candidates", left=True, wrap=True), "beside"),
+            fact(Heading("blocks"), "n"),
+            fact(Heading("not in turn", left=True, wrap=True), "why_not_in_turn"),
+            fact(Heading("other candidates", left=True, wrap=True), "beside"),
         ),
         notes=NOTES_OF.get(question, ()),
     )
 
 
-SETTINGS = Table(
-    "What each setting changes",
-    "ratios",
-    where="question == 'setting' and main",
-    rows=OF | OVER | OF_MEASURE,
-    columns=(Ratio(Heading("ratio")), Words(Heading("", left=True, wrap=True))),
-)
+# The questions as the ratios name them, with the titles of their tables.
+TITLES = {
+    "gain": "What more workers gain: N over one",
+    "headline": "What freed the speed: allocator, build and GIL together",
+    "step": "What freed the speed, step by step",
+    "over processes": "Threads, or processes: over the processes that are best",
+    "build": "Threads over processes: what the build costs one loop",
+    "sharing": "Threads over processes: what sharing one process costs",
+    "over a server": "Shared in memory, or in a server",
+    "pool": "How many threads each loop's pool should have",
+    "break-even": "From how many threads on: over the best single worker with the GIL",
+    "version": "What the versions of Python changed",
+    "setting": "What a setting changes",
+    "loop": "Which loop: over asyncio",
+    "runtime": "Other runtimes, over Python",
+    EQUAL_CELLS: "Noise: the same cell twice in a block (A/A pairs)",
+}
 RATIOS = tuple(of_question(name, title) for name, title in TITLES.items())
-
-MAIN_FIGURES = (
-    Figure(Heading("operations/s"), THROUGHPUT),
-    Figure(Heading("speed-up"), SPEEDUP),
-    Figure(Heading("efficiency"), EFFICIENCY),
-    Figure(Heading("CPU µs"), CPU),
-    Figure(Heading("P50 ms"), "latency_p50_s"),
-    Figure(Heading("P99 ms"), P99),
-    OF_PEAK,
-    Figure(Heading("MiB"), MEMORY),
-    Figure(Heading("MiB a worker"), EXTRA_WORKER),
+SETTINGS = replace(
+    of_question("setting", "What each setting changes"),
+    where="question == 'setting' and main",
+    columns=RATIO,
 )
 
-FIGURES = Table(
-    "Figures",
-    "estimates",
-    where="not twin",
-    each="name",
-    rows=CONFIGURATION,
-    columns=MAIN_FIGURES,
+# --------------------------------------------------------------------------------------- estimates
+
+
+def of_cells(title: str, *columns: Column, where: str = "", wide: bool = False) -> Table:
+    """A table for each workload: a line per configuration, a column for each measure."""
+    where = " and ".join(filter(None, ("not twin", where)))
+    return Table(
+        title, "estimates", where=where, each="name", rows=CONFIGURATION, columns=columns, wide=wide
+    )
+
+
+FIGURES = replace(
+    of_cells(
+        "Figures",
+        figure(Heading("operations/s"), THROUGHPUT),
+        figure(Heading("speed-up"), SPEEDUP),
+        figure(Heading("efficiency"), EFFICIENCY),
+        figure(Heading("CPU µs"), CPU),
+        figure(Heading("P50 ms"), "latency_p50_s"),
+        figure(Heading("P99 ms"), P99),
+        OF_PEAK,
+        figure(Heading("MiB"), MEMORY),
+        figure(Heading("MiB a worker"), EXTRA_WORKER),
+    ),
     notes=(again,),
 )
-
-MAIN_MEASURES = [each.measure for each in MAIN_FIGURES if isinstance(each, Figure)]
-OTHER_FIGURES = Table(
-    "All other figures",
-    "estimates",
-    where=f"not twin and measure not in {MAIN_MEASURES} "
-    f"and measure not in {[*LOSSES, *FACTORS, MACHINE, SHARING]}",
-    each="name",
-    rows=CONFIGURATION,
-    wide=True,
+FIRST_BYTES = of_cells(
+    "First byte of an answer, ms from when the request was due",
+    figure(Heading("P50"), "first_byte_p50_s"),
+    figure(Heading("P99"), "first_byte_p99_s"),
+    where="measure in ['first_byte_p50_s', 'first_byte_p99_s']",
 )
-
-TIME = Table(
+SHOWN = [each.measure for each in (*FIGURES.columns, *FIRST_BYTES.columns)]
+IN_TIME = [*LOSSES, MACHINE, SHARING]
+OTHER_FIGURES = of_cells(
+    "All other figures", where=f"measure not in {[*SHOWN, *IN_TIME, *FACTORS]}", wide=True
+)
+TIME = of_cells(
     "Where the time goes: growth from one worker to N, ns of worker time per operation",
-    "estimates",
-    where=f"not twin and measure in {[*LOSSES, MACHINE, SHARING]}",
-    each="name",
-    rows=CONFIGURATION,
+    where=f"measure in {IN_TIME}",
     wide=True,
 )
-
-
 LAWS = Table(
     "Laws of scaling, inside one region of the machine",
     laws,
     rows={"": ("name", "loop", "arm", "model", "region"), "N": ("workers",), "law": ("law",)},
     columns=(
-        Figure(Heading("γ: operations/s of one", name="gamma"), "gamma"),
-        Figure(Heading("α: contention", name="alpha"), "alpha"),
-        Figure(Heading("β: coherency", name="beta"), "beta"),
-        Figure(Heading("N of the peak", name="peak"), "peak"),
-        Field(Heading("blocks"), "n"),
+        figure(Heading("γ: operations/s of one", name="gamma"), "gamma"),
+        figure(Heading("α: contention", name="alpha"), "alpha"),
+        figure(Heading("β: coherency", name="beta"), "beta"),
+        figure(Heading("N of the peak", name="peak"), "peak"),
+        fact(Heading("blocks"), "n"),
     ),
 )
-
 
 # ------------------------------------------------------------------------------------------ runs
 
@@ -162,20 +159,17 @@ def issues(study: Study) -> pd.DataFrame:
 
     `detail` is that of the first. The second of an A/A pair is named as one.
     """
-    of = ["workload", "parameters", "sizing", "loop", "arm", "model", "workers", "twin"]
-    columns = [*of, "validity", "reasons", "details"]
-    runs = study.runs.loc[study.runs["validity"] != "valid", columns]
-    key = ["validity", "name", "loop", "arm", "model", "workers", "reasons"]
-    named = study.cells.drop_duplicates(["workload", "parameters", "sizing"])
-    about = runs.merge(
-        named[["workload", "parameters", "sizing", "name"]].astype(str),
-        on=["workload", "parameters", "sizing"],
-        how="left",
-    )
+    variant = ["workload", "parameters", "sizing"]
+    cell = [*variant, "loop", "arm", "model", "workers", "twin"]
+    is_doubtful = study.runs["validity"] != "valid"
+    runs = study.runs.loc[is_doubtful, [*cell, "validity", "reasons", "details"]]
+    known = study.cells.drop_duplicates(variant)[[*variant, "name"]].astype(str)
+    about = runs.merge(known, on=variant, how="left")
     about["name"] += about["twin"].map({True: " · A/A pair", False: ""})
     about["reasons"] = [reasons_text(tuple(each)) for each in about["reasons"]]
     about["detail"] = ["; ".join(each) for each in about["details"]]
-    found = about.groupby(key, sort=True, observed=True)["detail"].agg(["size", "first"])
+    key = ["validity", "name", "loop", "arm", "model", "workers", "reasons"]
+    found = about.groupby(key, observed=True)["detail"].agg(["size", "first"])
     return found.rename(columns={"size": "count", "first": "detail"}).reset_index()
 
 
@@ -188,38 +182,23 @@ ISSUES = Table(
         "reason": ("reasons",),
     },
     columns=(
-        Field(Heading("runs"), "count"),
-        Field(Heading("of the first", left=True, wrap=True), "detail"),
+        fact(Heading("runs"), "count"),
+        fact(Heading("of the first", left=True, wrap=True), "detail"),
     ),
 )
-
 
 # ------------------------------------------------------------------------------ what was asked
 
 
 def refused(study: Study) -> pd.DataFrame:
     """The cells that the study asked for and could not run, a row for each reason."""
+    names = ("workload", "loop", "model", "sizing", "reason")
     return pd.DataFrame(
         [
-            {
-                "workload": each.workload,
-                "loop": each.loop,
-                "arms": ", ".join(each.arms),
-                "model": each.model,
-                "sizing": each.sizing,
-                "reason": each.reason,
-            }
+            {name: getattr(each, name) for name in names} | {"arms": ", ".join(each.arms)}
             for each in study.line.refused
         ]
     )
-
-
-REFUSED = Table(
-    "What cannot be run",
-    refused,
-    rows={"workload": ("workload",), "where": ("loop", "arms", "model", "sizing")},
-    columns=(Field(Heading("reason", left=True, wrap=True), "reason"),),
-)
 
 
 def parameters(study: Study) -> pd.DataFrame:
@@ -230,14 +209,6 @@ def parameters(study: Study) -> pd.DataFrame:
         for name, value in row["cell"].parameters.items()
     ]
     return pd.DataFrame(rows)
-
-
-PARAMETERS = Table(
-    "Parameters of the workloads",
-    parameters,
-    rows={"workload": ("name",), "parameter": ("parameter",)},
-    columns=(Field(Heading("value", left=True, wrap=True), "value"),),
-)
 
 
 def builds(study: Study) -> pd.DataFrame:
@@ -263,11 +234,26 @@ def builds(study: Study) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-BUILDS = Table(
-    "The arms and their builds",
-    builds,
-    rows={"arm": ("arm",), "fact": ("fact",)},
-    columns=(Field(Heading("value", left=True, wrap=True), "value"),),
+VALUE = fact(Heading("value", left=True, wrap=True), "value")
+ASKED = (
+    Table(
+        "What cannot be run",
+        refused,
+        rows={"workload": ("workload",), "where": ("loop", "arms", "model", "sizing")},
+        columns=(fact(Heading("reason", left=True, wrap=True), "reason"),),
+    ),
+    Table(
+        "Parameters of the workloads",
+        parameters,
+        rows={"workload": ("name",), "parameter": ("parameter",)},
+        columns=(VALUE,),
+    ),
+    Table(
+        "The arms and their builds",
+        builds,
+        rows={"arm": ("arm",), "fact": ("fact",)},
+        columns=(VALUE,),
+    ),
 )
 
-DETAILS = (*RATIOS, FIGURES, OTHER_FIGURES, LAWS, TIME, ISSUES, REFUSED, PARAMETERS, BUILDS)
+DETAILS = (*RATIOS, FIGURES, FIRST_BYTES, OTHER_FIGURES, LAWS, TIME, ISSUES, *ASKED)

@@ -14,12 +14,12 @@ from scaling.report.view.answer import ANSWER, OTHERS, sentence
 from scaling.report.view.application import (
     APPLICATION,
     CONFIGURATIONS,
-    DEPLOY,
     FINDINGS,
     copied_on_write,
     trade,
 )
 from scaling.report.view.declare import Note, Remark, Table
+from scaling.report.view.deploy import DEPLOY
 from scaling.report.view.notes import NOTES
 from scaling.report.view.tables import DETAILS, SETTINGS
 
@@ -34,7 +34,7 @@ class View:
     answer: tuple[Table, ...]
     otherwise: tuple[Table, ...]
     details: tuple[Table, ...]
-    notes: tuple[Remark, ...] = NOTES
+    notes: tuple[Remark, ...] = tuple(NOTES)
 
     def answers(self, study: Study) -> list[Grid]:
         """The tables of the answer."""
