@@ -20,7 +20,6 @@ from scaling.run.time_left import Left
 from tests.support.printing import printed_by
 from tests.support.published import FOLDERS, name_of, study_of
 from tests.support.runs import crashed
-from tests.support.served_studies import FakeServedStudy
 from tests.support.studies import FakeStudy
 
 WIDTH = 80
@@ -79,18 +78,6 @@ def test_of_too_many_rows_the_last_are_left_out_and_counted() -> None:
     (counted,) = [line for line in lines if COUNTED in line]
     shown = sum("payload_bytes=" in line for line in lines)
     assert shown + int(counted.split()[0]) == 2 * len(payloads)
-
-
-def test_an_open_loop_ends_with_latencies() -> None:
-    study = FakeServedStudy(
-        configurations=(("3.14t", "threads"), ("3.14", "processes")),
-        rates=(500.0, 800.0, 1280.0),
-        blocks=6,
-        window_s=4.0,
-    ).study
-    assert any(line.startswith("P99, ms: ") for line in ended(study))
-    (row,) = view_of(study).record(study)["tables"]["P99, ms"]
-    assert row["threads"]["measure"] == row["other"]["measure"] == "latency_p99_ms"
 
 
 @pytest.mark.usefixtures("undrawn")

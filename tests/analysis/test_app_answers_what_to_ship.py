@@ -2,7 +2,6 @@
 differ.
 """
 
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -10,21 +9,18 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from scaling.analysis.table.groups import counting_lines
 from scaling.analysis.tables.study import Study
 from scaling.base.errors import UsageError
 from scaling.journal.beside import AppCheck, Finding, write_check
 from scaling.journal.file import FILE_NAME
-from scaling.journal.record import Cell, RunLine
+from scaling.journal.record import Cell
 from scaling.report.output import answered
-from scaling.report.page import page
 from scaling.report.view import deploy
 from scaling.report.view.application import NOT_DECIDED, shipped
-from scaling.report.view.deploy import deploy_commands, write_program
+from scaling.report.view.deploy import write_program
 from scaling.study.questions import MEMORY, P99, THROUGHPUT
 from tests.support.cli import Command
 from tests.support.printing import printed_by
-from tests.support.runs import with_
 from tests.support.served_studies import CONFIGURATIONS, FakeAppStudy
 
 FASTER = FakeAppStudy(answers_per_s={("3.14t", "threads"): 1_600.0})
@@ -197,21 +193,6 @@ def test_what_may_be_shipped_has_the_command_that_serves_it(
     of = Cell(workload="app", loop="asyncio", arm=arm, model=model, workers=4)
     asked = {"application": "shop:make", "factory": True}
     assert deploy.command(of, interface, asked) == expected
-
-
-@pytest.mark.usefixtures("undrawn")
-def test_what_won_is_deployed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    facts = {"server": "uvicorn 0.54.0"}
-    asked = {"application": "shop:app", "server": "loops"}
-
-    def lines(path: Path, runs: pd.DataFrame) -> Iterator[RunLine]:
-        for line in counting_lines(path, runs):
-            yield with_(line, record__facts=facts, cell__parameters=asked)
-
-    monkeypatch.setattr(deploy, "counting_lines", lines)
-    study = Study.of(FASTER.read(tmp_path))
-    assert "python3.14t serve.py --workers 2" in deploy_commands(study).values()
-    assert "How to deploy it" in page(study)
 
 
 def test_a_program_is_written_to_a_new_file_or_nothing_is(tmp_path: Path, command: Command) -> None:

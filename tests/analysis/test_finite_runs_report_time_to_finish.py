@@ -1,6 +1,4 @@
-"""A finite run is measured from the release to the last finish, without a window; its cell has
-the time to finish, its latencies, and a workload's own figures.
-"""
+"""A finite run is measured from the release to the last finish, without a window."""
 
 import math
 from collections.abc import Sequence
@@ -12,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scaling.analysis.table.ticks import BUSY, COUNTED, FAIRNESS, FAULTS, LAG
-from scaling.analysis.tables.study import Study
-from scaling.journal.record import Latency, Record, RunLine, Ticks, WorkerRecord
-from tests.support.runs import RELEASED_NS, finite, with_
+from scaling.journal.record import Record, RunLine, Ticks, WorkerRecord
+from tests.support.runs import RELEASED_NS, with_
 from tests.support.studies import FakeStudy, figures_of
 
 S = 1_000_000_000
@@ -165,45 +162,3 @@ def test_figures_are_consistent_whatever_workers_do(each: list[tuple[int, float,
     assert found["finish_s"] == pytest.approx(max(took_s for _, took_s, _ in rated), rel=1e-3)
     assert 0 <= found["finish_gap"] < 1
     assert found["idle_workers"] == sum(count == 0 for count, *_ in rated)
-
-
-FIGURES_OF_ITS_OWN = {
-    "ok_total": 996.0,
-    "timeout_total": 3.0,
-    "littles_law_s": 0.21,
-    "overhead_ns_per_op": 840.0,
-}
-# 1,980 operations of 134 ms and 20 of 268 ms: P99 is that of the 1,980th.
-LATENCY = Latency(value_ns=[2**27, 2**28], count=[1980, 20])
-
-
-def took_s(run: RunLine) -> float:
-    """2 s in block 0, 3 s in block 1, 4 s in block 2, whatever N is."""
-    return 2.0 + run.block
-
-
-STUDY = FakeStudy(
-    variants={"fetch": [{}]},
-    workers=(1, 2),
-    change=finite(took_s, figures=lambda _: FIGURES_OF_ITS_OWN, latency=LATENCY),
-)
-
-
-def figures_at(study: Study, workers: int) -> dict[str, tuple[float, float, float]]:
-    """Point and ends of each measure of the cell with so many workers."""
-    rows = study.estimates[study.estimates["workers"] == workers]
-    ends = zip(rows["point"], rows["low"], rows["high"], strict=True)
-    return dict(zip(rows["measure"], ends, strict=True))
-
-
-def test_a_cell_has_the_time_to_finish_and_the_workload_s_own_figures() -> None:
-    one, two = (figures_at(STUDY.study, n) for n in (1, 2))
-    for figures_ in (one, two):
-        assert figures_["finish_s"] == pytest.approx((3, 2, 4))
-        assert not figures_.keys() & {"lag_p50_s", "lag_max_s"}
-        assert figures_["latency_p99_s"][0] == pytest.approx(0.1345, rel=5e-3)
-        assert figures_["latency_mean_s"][0] == pytest.approx(0.1358, rel=5e-3)
-    assert (one["ok_total"][0], two["ok_total"][0]) == (996, 2 * 996)
-    assert two["littles_law_s"][0] == pytest.approx(0.21)
-    assert two["throughput_per_s"][0] == pytest.approx(2 * one["throughput_per_s"][0])
-    assert STUDY.study.shown("overhead_ns_per_op").heading == "overhead ns/op"
