@@ -168,5 +168,6 @@ def test_each_is_valid_small_in_colours_of_the_page_and_says_its_figures(name: s
 def test_figures_in_texts_are_not_rounded_and_the_same_study_gives_the_same() -> None:
     assert "3.14+mimalloc" in marked_up("made")["throughput-echo"]
     assert "Linux 6.1" in marked_up("made")["throughput-echo"]
-    again = {each.name: each.svg for each in drawings(replace(SWEPT).study)}
-    assert again == marked_up("swept")
+    again = {each.name: each.svg for each in drawings(replace(SWEPT).study, "sweep")}
+    assert again
+    assert again.items() <= marked_up("swept").items()
