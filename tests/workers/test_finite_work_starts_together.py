@@ -11,7 +11,8 @@ from tests.support.children import Own, each_model
 from workers import Worker, Workload
 from workers.host.channel import Channel, Message
 from workers.loops.libraries import Runner
-from workers.worker.session import Session, measure_finite, measure_without_loop
+from workers.worker.finite import measure_finite, measure_without_loop
+from workers.worker.session import Session
 
 pytestmark = pytest.mark.slow
 
@@ -130,7 +131,7 @@ def test_a_timer_that_fires_early_starts_nothing_before_the_release(
     on_loop: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock, released_ns = Early(), 20_000_000
-    monkeypatch.setattr("workers.worker.session.time", clock)
+    monkeypatch.setattr("workers.worker.finite.time", clock)
     work: Message = {"do": "work", "released_ns": released_ns, "share_done": 1.0}
     orders = iter([work, {"do": "stop"}])
     pretended = SimpleNamespace(

@@ -103,7 +103,7 @@ def test_nothing_else_is_found(address: str) -> None:
 @pytest.mark.slow
 def test_the_earlier_name_of_the_site_still_serves_it_and_the_summary_says_where() -> None:
     def earlier(*options: str) -> list[str]:
-        return [sys.executable, *STRICT, "-m", "workers.site", "--pages=1", *options]
+        return [sys.executable, *STRICT, "-m", "workers.services.site", "--pages=1", *options]
 
     with start(command=earlier) as site:
         url = ready(site)["urls"][0]

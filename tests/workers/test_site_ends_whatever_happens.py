@@ -39,14 +39,14 @@ def test_a_signal_ends_it(number: signal.Signals, killed: int, code: int) -> Non
     [
         (site, "--pages=0", "at least 1"),
         (site, "--pages=many", "--pages"),
-        (site, "--delay-ms=nan", "0 to 60000"),
-        (site, "--port=65536", "0 to 65535"),
+        (site, "--delay-ms=nan", "0 to 60,000"),
+        (site, "--port=65536", "0 to 65,535"),
         (site, "--seed=x", "--seed"),
         (site, "--sed=1", "--sed"),
         (site, "--port=65535 --processes=2", "2 ports from there end above 65535"),
         (site, "--host=256.256.256.256", "cannot listen on 256.256.256.256"),
         (responder, "--body-bytes=-1", "0 to"),
-        (responder, "--delay-ms=-1", "0 to 60000"),
+        (responder, "--delay-ms=-1", "0 to 60,000"),
         (responder, "--pages=1", "--pages"),
     ],
 )

@@ -14,7 +14,7 @@ from functools import partial
 from typing import cast
 from urllib.parse import urlsplit
 
-from workers.services.serving import delay, new_event_loop
+from workers.services.serving import DELAY_MS, new_event_loop
 from workers.system import raise_limit
 
 CONNECTIONS = 32  # per URL, plus as many as the server's delay keeps waiting
@@ -149,12 +149,8 @@ def ceiling_parser(module: str, description: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=f"python -m {module}", description=description)
     parser.add_argument("urls", nargs="+", metavar="URL", help="URL of the server")
     parser.add_argument("--seconds", type=float, default=1.0, help="seconds to count (1)")
-    parser.add_argument(
-        "--delay-ms",
-        type=delay,
-        default=0.0,
-        help="the delay that the server was started with, ms (0)",
-    )
+    delay_help = "the delay that the server was started with, ms (0)"
+    parser.add_argument("--delay-ms", type=DELAY_MS, default=0.0, help=delay_help)
     return parser
 
 

@@ -7,7 +7,6 @@ The package's server has its defaults but for `CONFIGURATION`, a file in the fol
 There is no password: it listens on the loopback interface only, for the time of a study.
 """
 
-import argparse
 import contextlib
 import ctypes
 import importlib.util
@@ -36,6 +35,7 @@ from workers.services.native import (
     say,
     serving,
 )
+from workers.services.serving import between
 from workers.services.values import SEED, fill, is_complete
 
 INSTALLED = "SCALING_POSTGRES"
@@ -299,16 +299,11 @@ ROWS = 1_000_000
 ROWS_MOST = 100_000_000
 
 
-def _rows(text: str) -> int:
-    if not 1 <= (number := int(text)) <= ROWS_MOST:
-        raise argparse.ArgumentTypeError(f"expected 1 to {ROWS_MOST:,}, got {text}")
-    return number
-
-
 def main(arguments: Sequence[str]) -> int:
     """Serve until asked to stop; return the exit code (2: bad option, 1: failed)."""
     parser = native_parser("workers.services.postgres", "Has a table in PostgreSQL.")
-    parser.add_argument("--rows", type=_rows, default=ROWS, help=f"rows of the table ({ROWS:,})")
+    rows = between(int, 1, ROWS_MOST)
+    parser.add_argument("--rows", type=rows, default=ROWS, help=f"rows of the table ({ROWS:,})")
     parser.add_argument("--cache", metavar="DIR", help="where data are kept for the next time")
     options = parser.parse_args(arguments)
     require(parser, "asyncpg")

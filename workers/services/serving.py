@@ -5,6 +5,7 @@ import asyncio
 import contextlib
 import importlib
 import json
+import math
 import os
 import signal
 import socket
@@ -109,8 +110,6 @@ def _wait_for_eof(loop: asyncio.AbstractEventLoop, requested: asyncio.Event) -> 
 # The command-line options that every service has.
 
 PORT_MOST = 65_535
-DELAY_MOST_MS = 60_000
-BODY_MOST_BYTES = 1 << 30
 
 
 def server_parser(
@@ -126,12 +125,11 @@ def server_parser(
     add = parser.add_argument
     if delay_ms is not None:
         delay_help = f"delay before an answer, ms ({delay_ms:g})"
-        add("--delay-ms", type=delay, default=delay_ms, help=delay_help)
+        add("--delay-ms", type=DELAY_MS, default=delay_ms, help=delay_help)
     add("--host", default=LOOPBACK, help=f"address to listen on ({LOOPBACK})")
-    add("--port", type=_port, default=0, help="port; 0: any free one (0)")
-    add(
-        "--processes", type=count, default=1, help="number of processes, each with its own port (1)"
-    )
+    add("--port", type=between(int, 0, PORT_MOST), default=0, help="port; 0: any free one (0)")
+    processes_help = "number of processes, each with its own port (1)"
+    add("--processes", type=COUNT, default=1, help=processes_help)
     add("--until-eof", action="store_true", help="end when standard input ends")
     return parser
 
@@ -146,31 +144,28 @@ def read_options(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> a
     return options
 
 
-def count(text: str) -> int:
-    """Parse a number, at least 1."""
-    if (number := int(text)) < 1:
-        raise argparse.ArgumentTypeError(f"expected at least 1, got {text}")
-    return number
+def between[T: (int, float)](
+    kind: Callable[[str], T], least: float, most: float = math.inf
+) -> Callable[[str], T]:
+    """A parser of an option that is a number of that kind, within bounds (nan never is)."""
+
+    def read(text: str) -> T:
+        try:
+            number = kind(text)
+        except ValueError:
+            expected = "a whole number" if kind is int else "a number"
+        else:
+            if least <= number <= most:
+                return number
+            expected = f"at least {least:g}" if most == math.inf else f"{least:g} to {most:,.0f}"
+        raise argparse.ArgumentTypeError(f"expected {expected}, got {text!r}")
+
+    return read
 
 
-def body_bytes(text: str) -> int:
-    """Parse the size of an answer's body."""
-    if not 0 <= (number := int(text)) <= BODY_MOST_BYTES:
-        raise argparse.ArgumentTypeError(f"expected 0 to {BODY_MOST_BYTES}, got {text}")
-    return number
-
-
-def delay(text: str) -> float:
-    """Parse a delay in ms."""
-    if not 0 <= (number := float(text)) <= DELAY_MOST_MS:  # also refuses nan
-        raise argparse.ArgumentTypeError(f"expected 0 to {DELAY_MOST_MS} ms, got {text}")
-    return number
-
-
-def _port(text: str) -> int:
-    if not 0 <= (number := int(text)) <= PORT_MOST:
-        raise argparse.ArgumentTypeError(f"expected 0 to {PORT_MOST}, got {text}")
-    return number
+COUNT = between(int, 1)
+BODY_BYTES = between(int, 0, 1 << 30)  # of an answer
+DELAY_MS = between(float, 0, 60_000)
 
 
 # ------------------------------------------------------------------------------------------- family

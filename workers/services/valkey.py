@@ -28,7 +28,7 @@ from workers.services.native import (
     run_program,
     serving,
 )
-from workers.services.serving import count
+from workers.services.serving import COUNT
 from workers.services.values import AT_ONCE, VALUES
 
 INSTALLED = "SCALING_VALKEY"
@@ -187,10 +187,10 @@ def main(arguments: Sequence[str]) -> int:
     """Serve until asked to stop; return the exit code (2: bad option, 1: failed)."""
     parser = native_parser("workers.services.valkey", "Has a cache in Valkey.")
     add = parser.add_argument
-    add("--entries", type=count, default=ENTRIES, help=f"that it has memory for ({ENTRIES:,})")
+    add("--entries", type=COUNT, default=ENTRIES, help=f"that it has memory for ({ENTRIES:,})")
     add("--miss", choices=list(VALUES), default="cpu", help="what values are from (cpu)")
-    add("--workers", type=count, default=1, help="that look up (1)")
-    add("--connections", type=count, default=CONNECTIONS, help=f"of each ({CONNECTIONS})")
+    add("--workers", type=COUNT, default=1, help="that look up (1)")
+    add("--connections", type=COUNT, default=CONNECTIONS, help=f"of each ({CONNECTIONS})")
     options = parser.parse_args(arguments)
     require(parser, "valkey.asyncio")
 

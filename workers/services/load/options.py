@@ -1,16 +1,16 @@
 """The command line of the load generator, checked before anything is sent."""
 
 import argparse
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
 
 from workers.limits import CONNECTIONS_MOST, MESSAGE_BYTES_MOST, RATE_LEAST, RATE_MOST
 from workers.services.load.part import ARRIVALS, Load, Overload
 from workers.services.load.request import Request
 from workers.services.load.requests_list import TYPES, read_requests
 from workers.services.load.targets import ROOMS, BadInputError, Target, parse_target
+from workers.services.serving import between
 
 SECONDS_MOST = 3_600
 PROCESSES_MOST = 64
@@ -55,23 +55,23 @@ def parser() -> argparse.ArgumentParser:
         "--instants: read a line "
         '{"urls": […], "requests": […]} from standard input first',
     )
-    add("--rate", type=_rate, required=True, metavar="N|max", help="requests/s; max: closed loop")
+    rate_help = "requests/s; max: closed loop"
+    add("--rate", type=_rate, required=True, metavar="N|max", dest="rate_per_s", help=rate_help)
     add("--arrivals", choices=ARRIVALS, default="poisson", help="gaps between requests (poisson)")
-    add(
-        "--overload",
-        action=_ReadOverload,
-        nargs=len(OVERLOAD),
-        metavar=tuple(OVERLOAD),
-        help="from AFTER_S seconds on, S seconds with FACTOR times the rate",
-    )
-    add("--seconds", type=_seconds, default=10.0, help="length of the measurement (10)")
-    add("--warmup", type=_warmup, default=1.0, metavar="S", help="load before it (1)")
-    add("--connections", type=_connections, default=64, metavar="C", help="at most in use (64)")
-    add("--processes", type=_processes, default=1, metavar="K", help="generator processes (1)")
+    overload_help = "from AFTER_S seconds on, S seconds with FACTOR times the rate"
+    add("--overload", nargs=len(OVERLOAD), metavar=tuple(OVERLOAD), help=overload_help)
+    seconds_help = "length of the measurement (10)"
+    seconds = partial(between, float, most=SECONDS_MOST)
+    count = partial(between, int, 1)
+    add("--seconds", type=seconds(0.1), default=10.0, help=seconds_help)
+    add("--warmup", type=seconds(0), default=1.0, dest="warmup_s", help="load before it (1)")
+    connections, processes = count(CONNECTIONS_MOST), count(PROCESSES_MOST)
+    add("--connections", type=connections, default=64, metavar="C", help="at most in use (64)")
+    add("--processes", type=processes, default=1, metavar="K", help="generator processes (1)")
     add("--seed", type=int, default=1, help="of arrivals and of the choice of requests (1)")
     add("--requests", metavar="FILE", help=REQUESTS)
-    add("--no-keepalive", action="store_true", help="a connection per request")
-    add("--timeout", type=_timeout, default=10.0, metavar="S", help="for an answer (10)")
+    add("--no-keepalive", action="store_false", dest="keepalive", help="a connection per request")
+    add("--timeout", type=seconds(0.01), default=10.0, dest="timeout_s", help="of an answer (10)")
     add(
         "--slices",
         action="store_true",
@@ -96,37 +96,22 @@ def read_options(made: argparse.ArgumentParser, arguments: Sequence[str]) -> Opt
     result = made.parse_args(arguments)
     if result.processes > result.connections:
         made.error(f"{result.processes} processes cannot share {result.connections} connections")
-    if result.rate and result.rate * (result.seconds + result.warmup) > REQUESTS_MOST:
+    if result.rate_per_s and result.rate_per_s * (result.seconds + result.warmup_s) > REQUESTS_MOST:
         made.error(f"more than {REQUESTS_MOST:,} requests; lower --rate or --seconds")
-    if result.overload and not result.rate:
+    if result.overload:
+        result.overload = _overload(made, result.overload)
+    if result.overload and not result.rate_per_s:
         made.error("--overload needs a --rate: in a closed loop nothing is due")
     if result.overload and not result.instants and result.overload.ends_s > result.seconds:
         ends_s = f"{result.overload.ends_s:g}"
         made.error(f"--overload ends after {ends_s} s: --seconds must be at least {ends_s}")
-    if result.slices and (result.rate or not result.instants):
+    if result.slices and (result.rate_per_s or not result.instants):
         made.error("--slices needs --instants and --rate max")
     if LATER in result.urls and not (result.instants and len(result.urls) == 1):
         made.error(f"{LATER} stands alone, and with --instants")
-    options = Options(
-        targets=(),
-        requests=(),
-        rate_per_s=result.rate,
-        overload=result.overload,
-        arrivals=result.arrivals,
-        seconds=result.seconds,
-        warmup_s=result.warmup,
-        connections=result.connections,
-        processes=result.processes,
-        seed=result.seed,
-        keepalive=not result.no_keepalive,
-        timeout_s=result.timeout,
-        json=result.json,
-        histograms=result.histograms,
-        instants=result.instants,
-        slices=result.slices,
-        until_eof=result.until_eof or result.instants,
-        remote=result.remote,
-    )
+    asked = {name: value for name, value in vars(result).items() if name != "urls"}
+    asked["until_eof"] = result.until_eof or result.instants
+    options = Options(targets=(), **{**asked, "requests": ()})
     if result.urls == [LATER]:
         return options
     try:
@@ -188,66 +173,21 @@ def _to_rooms(requests: Sequence[Request], target: Target, options: Options) -> 
     return replace(message, path=(message.path or target.path).rstrip("/"))
 
 
-class _ReadOverload(argparse.Action):
-    """Reads the numbers of an overload, each within its own limits."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: str | Sequence[Any] | None,
-        option_string: str | None = None,
-    ) -> None:
-        numbers = []
-        for (name, limits), text in zip(OVERLOAD.items(), values or (), strict=True):
-            try:
-                numbers.append(_between(*limits, text))
-            except argparse.ArgumentTypeError as error:
-                raise argparse.ArgumentError(self, f"{name}: {error}") from None
-        setattr(namespace, self.dest, Overload(*numbers))
-
-
-def _between(least: float, most: float, text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not least <= number <= most:  # nan is refused too
-        raise argparse.ArgumentTypeError(f"expected {least:g} to {most:,.0f}, got {text!r}")
-    return number
-
-
-def _whole(most: int, text: str) -> int:
-    number = _between(1, most, text)
-    if number != int(number):
-        raise argparse.ArgumentTypeError(f"expected a whole number, got {text!r}")
-    return int(number)
+def _overload(made: argparse.ArgumentParser, texts: Sequence[str]) -> Overload:
+    """The overload of these numbers, each within its own limits; others end the program."""
+    numbers = []
+    for (name, limits), text in zip(OVERLOAD.items(), texts, strict=True):
+        try:
+            numbers.append(between(float, *limits)(text))
+        except argparse.ArgumentTypeError as error:
+            made.error(f"argument --overload: {name}: {error}")
+    return Overload(*numbers)
 
 
 def _rate(text: str) -> float | None:
     if text == "max":
         return None
     try:
-        return _between(RATE_LEAST, RATE_MOST, text)
+        return between(float, RATE_LEAST, RATE_MOST)(text)
     except argparse.ArgumentTypeError as error:
         raise argparse.ArgumentTypeError(f"{error}; max is a closed loop") from None
-
-
-def _seconds(text: str) -> float:
-    return _between(0.1, SECONDS_MOST, text)
-
-
-def _warmup(text: str) -> float:
-    return _between(0, SECONDS_MOST, text)
-
-
-def _timeout(text: str) -> float:
-    return _between(0.01, SECONDS_MOST, text)
-
-
-def _connections(text: str) -> int:
-    return _whole(CONNECTIONS_MOST, text)
-
-
-def _processes(text: str) -> int:
-    return _whole(PROCESSES_MOST, text)

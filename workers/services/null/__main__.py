@@ -9,7 +9,7 @@ from typing import cast
 
 from workers.services.serving import (
     BACKLOG,
-    body_bytes,
+    BODY_BYTES,
     read_options,
     run_program,
     serve,
@@ -82,7 +82,7 @@ def main(arguments: Sequence[str]) -> int:
     add = parser.add_argument
     add("--server", default="http", help=f"{TCP}: length-prefixed TCP; anything else: HTTP (http)")
     size_help = f"bytes in the body of each answer ({MESSAGE_BYTES})"
-    add("--response-bytes", type=body_bytes, default=MESSAGE_BYTES, help=size_help)
+    add("--response-bytes", type=BODY_BYTES, default=MESSAGE_BYTES, help=size_help)
     options = read_options(parser, arguments)
     on_tcp = options.server == TCP
     answer = (tcp_message if on_tcp else http_answer)(options.response_bytes)

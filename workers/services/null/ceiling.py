@@ -16,7 +16,7 @@ from workers.services.load.options import parser, read_options
 from workers.services.load.request import Request
 from workers.services.load.summary import summarize
 from workers.services.null.__main__ import MESSAGE_BYTES, TCP
-from workers.services.serving import body_bytes
+from workers.services.serving import BODY_BYTES
 
 WARMUP_S = 0.2
 
@@ -32,7 +32,7 @@ def main(arguments: Sequence[str]) -> int:
     add("url", metavar="URL", help="URL of the null server")
     add("--connections", type=int, default=64, help="connections, each with a request (64)")
     add("--keep-alive", choices=("True", "False"), default="True", help="keep connections open")
-    add("--response-bytes", type=body_bytes, default=MESSAGE_BYTES, help="as the server's (256)")
+    add("--response-bytes", type=BODY_BYTES, default=MESSAGE_BYTES, help="as the server's (256)")
     add("--seconds", type=float, default=1.0, help="seconds to count (1)")
     asked = made.parse_args(arguments)
     options = read_options(

@@ -1,6 +1,5 @@
 """`python -m workers.services.responder`: serve answers, for a study or to try it."""
 
-import argparse
 import asyncio
 import contextlib
 import random
@@ -13,7 +12,8 @@ from typing import cast
 
 from workers.services.serving import (
     BACKLOG,
-    body_bytes,
+    BODY_BYTES,
+    between,
     read_options,
     run_program,
     serve,
@@ -181,38 +181,27 @@ async def _check(listening: socket.socket, answer: bytes) -> None:
 # ------------------------------------------------------------------------------------------ program
 # Its options, and serving until asked to stop.
 
-BODY_BYTES = 1_024
+ANSWER_BYTES = 1_024
 DELAY_MS = 10.0
 SPREAD_MOST = 3.0
 
 
-def _spread(text: str) -> float:
-    if not 0 <= (number := float(text)) <= SPREAD_MOST:  # also refuses nan
-        raise argparse.ArgumentTypeError(f"expected 0 to {SPREAD_MOST:g}, got {text}")
-    return number
-
-
 def main(arguments: Sequence[str]) -> int:
     """Serve until asked to stop; return the exit code (2: bad option, 1: failed)."""
-    parser = server_parser(
-        "workers.services.responder",
-        "Answers every GET after a delay.",
-        delay_ms=DELAY_MS,
-    )
-    size_help = f"bytes in the body of each answer ({BODY_BYTES:,})"
-    parser.add_argument("--body-bytes", type=body_bytes, default=BODY_BYTES, help=size_help)
+    module = "workers.services.responder"
+    parser = server_parser(module, "Answers every GET after a delay.", delay_ms=DELAY_MS)
+    size_help = f"bytes in the body of each answer ({ANSWER_BYTES:,})"
+    parser.add_argument("--body-bytes", type=BODY_BYTES, default=ANSWER_BYTES, help=size_help)
     spread_help = (
         "standard deviation of the delay's logarithm: delays are log-normal, --delay-ms is "
         "their median; 0: all are equal (0)"
     )
-    parser.add_argument("--delay-spread", type=_spread, default=0.0, help=spread_help)
-    options = read_options(parser, arguments)
-    serving_it = partial(
-        serving,
-        bytes(options.body_bytes),
-        delay_s=options.delay_ms / 1_000,
-        spread=options.delay_spread,
+    parser.add_argument(
+        "--delay-spread", type=between(float, 0, SPREAD_MOST), default=0.0, help=spread_help
     )
+    options = read_options(parser, arguments)
+    delays = {"delay_s": options.delay_ms / 1_000, "spread": options.delay_spread}
+    serving_it = partial(serving, bytes(options.body_bytes), **delays)
     own, welcome = ("body_bytes", "delay_spread"), "Serving at {}"
     return serve(parser, options, lambda: serving_it, own=own, welcome=welcome)
 

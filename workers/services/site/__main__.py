@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from functools import partial
 
 from workers.services.serving import (
+    COUNT,
     Serving,
-    count,
     read_options,
     run_program,
     serve,
@@ -21,11 +21,10 @@ def main(arguments: Sequence[str]) -> int:
         "A deterministic news site with the structure of Hacker News, for scraping.",
         delay_ms=0.0,
     )
-    parser.add_argument(
-        "--seed", type=int, default=1, help="seed that the pages are generated from (1)"
-    )
+    seed_help = "seed that the pages are generated from (1)"
+    parser.add_argument("--seed", type=int, default=1, help=seed_help)
     pages_help = f"number of list pages, 30 stories each ({PAGES})"
-    parser.add_argument("--pages", type=count, default=PAGES, help=pages_help)
+    parser.add_argument("--pages", type=COUNT, default=PAGES, help=pages_help)
     options = read_options(parser, arguments)
 
     def make() -> Serving:

@@ -6,7 +6,7 @@ from functools import partial
 from itertools import count
 
 from workers.services.ceiling import ceiling_parser, print_ceiling
-from workers.services.serving import count as positive
+from workers.services.serving import COUNT
 from workers.services.site.stories import FIRST_ID, ID_STEP, PAGES, STORIES_PER_PAGE
 
 PAGES_PER_S = 20_000  # twice what one process delivers on machines of 2026
@@ -34,7 +34,7 @@ def main(arguments: Sequence[str]) -> int:
         "workers.services.site.ceiling", "Measures the most that the site can deliver."
     )
     pages_help = f"number of list pages of the site ({PAGES})"
-    parser.add_argument("--pages", type=positive, default=PAGES, help=pages_help)
+    parser.add_argument("--pages", type=COUNT, default=PAGES, help=pages_help)
     options = parser.parse_args(arguments)
     every = tuple(addresses(options.pages))
     return print_ceiling(parser, options, partial(from_place, every), per_s=PAGES_PER_S)
