@@ -6,8 +6,7 @@ vary.
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Callable, Iterable, Mapping
 from zlib import crc32
 
 import numpy as np
@@ -18,22 +17,12 @@ from scaling.analysis.validity.served import LATE
 from scaling.base.errors import UsageError
 from scaling.base.models import MODELS, kind_of
 from scaling.base.vocabulary import SIZINGS
-from scaling.journal.reading import read_lines
-from scaling.journal.record import Cell, Parameters, ParameterValue, RunLine, StudyLine
+from scaling.journal.record import Cell, Parameters, ParameterValue, StudyLine
 from scaling.study.load import CLOSED, RATE, open_loop_rate
 
 CURVE = ("study", "workload", "parameters", "sizing", "loop", "arm", "model")
 CELL = (*CURVE, "workers")
 P99_LEAVES_OUT = 0.01  # of the requests, the slowest
-
-
-def which_count(frame: pd.DataFrame) -> Flags:
-    """Flags of the runs that are in figures: valid ones, the last attempt at each cell in a block,
-    without the second ones of A/A pairs.
-    """
-    found: Flags = frame["valid"].to_numpy(np.bool_) & ~frame["twin"].to_numpy(np.bool_)
-    found[found] = ~frame.loc[found, [*CELL, "block"]].duplicated(keep="last").to_numpy()
-    return found
 
 
 def require_one_study(frame: pd.DataFrame) -> None:
@@ -78,15 +67,6 @@ def in_open_loop(frame: pd.DataFrame) -> Flags:
     places, texts = pd.factorize(frame["parameters"])
     has_rate = [open_loop_rate(Parameters.read(str(text))) is not None for text in texts]
     return np.asarray(np.array(has_rate, np.bool_)[places] & loaded)
-
-
-def counting_lines(path: Path, runs: pd.DataFrame) -> Iterator[RunLine]:
-    """Those runs (rows of a journal's frame) that count, as the journal at `path` has them."""
-    these = runs.loc[which_count(runs), ["block", "position", "attempt"]]
-    counting = set(these.itertuples(index=False, name=None))
-    for line in read_lines(path, lambda _: None):
-        if isinstance(line, RunLine) and (line.block, line.position, line.attempt) in counting:
-            yield line
 
 
 def in_order(study: StudyLine) -> Callable[[Cell], tuple[object, ...]]:

@@ -1,6 +1,6 @@
 """One study as five tables: `cells`, `runs`, `values`, `estimates`, `ratios`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,13 +13,14 @@ from scaling.analysis.extent import incomplete
 from scaling.analysis.statistics.intervals import Estimates, geometric_means, means, medians
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.analysis.tables.capacity import capacities, objectives_of
-from scaling.analysis.tables.cells import Cells, cells_of
+from scaling.analysis.tables.cells import NONE, Cells, cells_of
 from scaling.analysis.tables.controls import Soundness, soundness
 from scaling.analysis.tables.derived import DERIVED
 from scaling.analysis.tables.ratios import ratios
 from scaling.analysis.tables.values import Estimator, Values
 from scaling.journal.beside import read_check
-from scaling.journal.record import CeilingLine, StudyLine
+from scaling.journal.reading import read_lines
+from scaling.journal.record import CeilingLine, RunLine, StudyLine
 from scaling.study.kinds import Objective
 from scaling.study.presets import MARGIN
 
@@ -134,6 +135,17 @@ class Study:
     def soundness(self) -> Soundness:
         """The outcome of the controls: can the figures be trusted?"""
         return soundness(self.ratios, self.line)
+
+
+def counting_lines(study: Study, workload: str) -> Iterator[RunLine]:
+    """The runs of a workload that count, as the study's journal has them."""
+    places = study.measures.places
+    counts = study.runs.iloc[places[places != NONE]]
+    ours = counts.loc[counts["workload"] == workload, ["block", "position", "attempt"]]
+    keys = set(ours.itertuples(index=False, name=None))
+    for line in read_lines(study.path, lambda _: None) if study.path else ():
+        if isinstance(line, RunLine) and (line.block, line.position, line.attempt) in keys:
+            yield line
 
 
 def read(folder: Path) -> Study:

@@ -7,8 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from scaling.analysis.table.groups import counting_lines
-from scaling.analysis.tables.study import Study
+from scaling.analysis.tables.study import Study, counting_lines
 from scaling.base.errors import UsageError
 from scaling.base.files import refusal
 from scaling.base.models import is_mixed, model_of, processes_of, workers_each
@@ -39,7 +38,7 @@ def deploy_commands(study: Study) -> dict[Cell, str]:
     found = shipped(study)
     if found.empty or study.path is None:
         return {}
-    lines = counting_lines(study.path, study.runs[study.runs["workload"] == WORKLOAD])
+    lines = counting_lines(study, WORKLOAD)
     shown = ((interface, line.cell) for line in lines if (interface := _interface(line)))
     if (first := next(shown, None)) is None:
         return {}
