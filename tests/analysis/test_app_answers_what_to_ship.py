@@ -13,7 +13,7 @@ from scaling.analysis.tables.study import Study
 from scaling.base.errors import UsageError
 from scaling.journal.beside import AppCheck, Finding, write_check
 from scaling.journal.file import FILE_NAME
-from scaling.journal.record import Cell
+from scaling.journal.record import Calibration, Cell
 from scaling.report.output import answered
 from scaling.report.view import deploy
 from scaling.report.view.application import NOT_DECIDED, shipped
@@ -52,6 +52,24 @@ def test_nothing_is_shipped_on_too_few_blocks() -> None:
     found = by_aim(replace(FASTER, blocks=2).study)
     assert set(found["word"]) == {""}
     assert set(found["ship"]) == {NOT_DECIDED}
+
+
+def test_latencies_are_at_the_stated_rate_and_not_at_one_of_the_grid() -> None:
+    entry = {"name": "app", "parameters": {"rate_per_s": [0.0, "half", "grid"]}}
+    half = Calibration(
+        workload="app",
+        baseline=Cell(workload="app", loop="asyncio", arm="3.14", model="forked", workers=2),
+        peak_per_s=1_600.0,
+        rates={"half": 800.0, "grid 1 of 2": 200.0, "grid 2 of 2": 400.0},
+    )
+    study = replace(
+        FASTER,
+        rates=(0.0, 200.0, 400.0, 800.0),
+        blocks=2,
+        options={**FASTER.options, "workloads": [entry]},
+        head={"calibrations": [half]},
+    )
+    assert by_aim(study.study).at[P99, "rate"] == 800.0
 
 
 # ----------------------------------------------------------------------------- what the check found
