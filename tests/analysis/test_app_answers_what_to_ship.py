@@ -13,15 +13,16 @@ from scaling.analysis.tables.study import Study
 from scaling.base.errors import UsageError
 from scaling.journal.beside import AppCheck, Finding, write_check
 from scaling.journal.file import FILE_NAME
-from scaling.journal.record import Calibration, Cell
+from scaling.journal.record import Calibration, Cell, ParameterValue
 from scaling.report.output import answered
 from scaling.report.view import deploy
-from scaling.report.view.application import NOT_DECIDED, shipped
+from scaling.report.view.application import NOT_DECIDED, POOLS, fitting, shipped
 from scaling.report.view.deploy import write_program
 from scaling.study.questions import MEMORY, P99, THROUGHPUT
 from tests.support.cli import Command
 from tests.support.printing import printed_by
 from tests.support.served_studies import CONFIGURATIONS, FakeAppStudy
+from tests.support.studies import in_memory
 
 FASTER = FakeAppStudy(answers_per_s={("3.14t", "threads"): 1_600.0})
 """Threads answer 1.6 times as many requests as processes."""
@@ -70,6 +71,40 @@ def test_latencies_are_at_the_stated_rate_and_not_at_one_of_the_grid() -> None:
         head={"calibrations": [half]},
     )
     assert by_aim(study.study).at[P99, "rate"] == 800.0
+
+
+def test_threads_of_wsgi_are_compared_with_processes_of_the_same_server() -> None:
+    wsgi = replace(
+        FASTER,
+        configurations=(*CONFIGURATIONS, ("3.14", "threads")),
+        parameters={"server": "gunicorn-gthread"},
+        answers_per_s={**FASTER.answers_per_s, ("3.14", "processes"): 1_200.0},
+        rates=(0.0,),
+    )
+    found = shipped(wsgi.study).query("measure == @THROUGHPUT and arm == '3.14t'").iloc[0]
+    assert (found["over_arm"], found["over_model"]) == ("3.14", "processes")
+    assert found["word"] == "faster"
+
+
+def test_pools_are_compared_with_the_smallest() -> None:
+    """Of threads without the GIL, by the size of each loop's pool."""
+    head, runs = ALIKE.first_line, []
+    for size, speed in ((1, 800.0), (4, 1_600.0), (40, 1_300.0)):
+        parameters: dict[str, ParameterValue] = {"server": "loops", "pool": size}
+        speeds = {("3.14t", "threads"): speed}
+        made = FakeAppStudy(parameters=parameters, answers_per_s=speeds, rates=(0.0,))
+        runs += made.runs
+    rows = POOLS.selected(Study.of(in_memory([head, *runs])))
+    at_peak = rows[(rows["measure"] == THROUGHPUT) & (rows["workers"] == 2)]
+    sizes = [cell.parameters["pool"] for cell in at_peak["cell"]]
+    assert dict(zip(sizes, at_peak["word"], strict=True)) == {4: "faster", 40: "faster"}
+
+
+def test_workers_that_fit_are_counted_from_one_and_the_slope() -> None:
+    few, many = (fitting(FASTER.study, gib * 2.0**30) for gib in (0.001, 2))
+    assert "3.14t threads 0" in few
+    assert many.startswith("Workers in 2.00 GiB, extrapolated from N ≤ 2: ")
+    assert "3.14t threads " in many
 
 
 # ----------------------------------------------------------------------------- what the check found

@@ -12,7 +12,7 @@ import pytest
 from scaling.analysis.table.time_terms import TERMS
 from scaling.base.console import new_console
 from scaling.base.errors import UsageError
-from scaling.report.explain import explain, lost, terms_grids
+from scaling.report.explain import MOST_EXPLAINED, explain, lost, terms_grids
 from tests.support.printing import printed_by
 from tests.support.studies import FakeStudy
 from tests.support.terms import IDEAL, Terms, plus
@@ -62,6 +62,21 @@ def test_what_a_study_is_about_and_loses_most_comes_first() -> None:
     assert text.index("16 threads on 3.14t do") < text.index("2 threads on 3.14t do")
     assert "The largest part is user CPU" in " ".join(text.split())
     assert "sharing a process costs" in " ".join(text.split())
+
+
+def test_more_workers_than_cpus_come_last_and_others_have_a_row() -> None:
+    study = replace(
+        SMALL,
+        variants={"echo": [{"payload_bytes": size} for size in (64, 256, 1024, 4096, 16384)]},
+        arms=("3.14", "3.14t"),
+        models=("threads", "processes"),
+        workers=(1, 2, 8),
+    )
+    lines = explained(study).splitlines()
+    assert sum("the work of one" in line for line in lines) == MOST_EXPLAINED
+    assert all(line.startswith("2 threads on 3.14t") for line in lines if "work of one" in line)
+    others = lines[next(at for at, line in enumerate(lines) if "Other cells" in line) :]
+    assert not any("N = 8" in line for line in others)
 
 
 @pytest.mark.parametrize(

@@ -61,3 +61,12 @@ def test_a_block_that_lacks_a_run_does_not_count() -> None:
 
     found = parameters_of(replace(STUDY, change=without_one))
     assert found["alpha"]["n"] == 7
+
+
+def test_a_row_of_the_table_has_every_parameter_with_its_interval() -> None:
+    (grid,) = LAWS.grids(STUDY.study)
+    (row,) = grid.rows
+    alpha = row[[heading.name for heading in grid.headings].index("alpha")]
+    assert alpha.text.startswith("0.05")
+    assert "–" in alpha.beside
+    assert "1–8" in grid.title

@@ -9,6 +9,7 @@ import pytest
 
 from scaling.journal.record import ProcessFacts, RunLine
 from scaling.report.csv import comparison
+from scaling.report.view.tables import of_question
 from scaling.study.questions import CPU, OVER_PROCESSES, THROUGHPUT
 from tests.support.runs import LOOP_FACTORS, crashed, of_workers, with_, with_speed
 from tests.support.studies import FakeStudy, one, runtime, where
@@ -142,3 +143,12 @@ def test_runtimes_are_no_loops_and_decide_nothing_between_pythons() -> None:
     assert not go["headline"]
     assert set(where(ratios, question=OVER_PROCESSES)["over_arm"]) == {"3.14"}
     assert where(ratios, question="runtime").empty
+
+
+def test_a_ratio_of_two_libraries_or_runtimes_is_said_to_be_of_more_than_these() -> None:
+    for study, question, note in (
+        (ARMS, "loop", "With trio or anyio the program is written for that library"),
+        (studied("3.14t"), "runtime", "Runtimes differ in everything"),
+    ):
+        (grid,) = of_question(question, "").grids(study.study)
+        assert grid.notes[0].startswith(note)
