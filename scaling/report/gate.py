@@ -4,7 +4,6 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -48,86 +47,54 @@ CHECKS = Table(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Bounds:
-    """The bounds on a study: shares of 1, and an earlier study `against` which to compare.
+def _require_bound(bounds: Mapping[str, float], against: Path | None) -> None:
+    """Refuse to check nothing, half of a bound, or one that nothing could fail.
 
     Raises:
-        UsageError: no bound, or half of one, or one that nothing could fail.
+        UsageError: that is asked for.
     """
-
-    min_efficiency: float | None = None
-    max_loss: float | None = None
-    max_regression: float | None = None
-    against: Path | None = None
-
-    def __post_init__(self) -> None:
-        """Check that there is a bound, and that it can fail."""
-        if not self.stated and self.against is None:
-            raise UsageError(
-                "gate: no bound given: use --max-loss 5%, --min-efficiency 0.8, or --against OLD "
-                "--max-regression 5%"
-            )
-        if self.max_regression is not None and self.against is None:
-            raise UsageError("gate: --max-regression needs a study to compare with: --against OLD")
-        for name, bound in self.stated.items():
-            if bound == USELESS[name]:
-                flag = f"--{name.replace('_', '-')}"
-                raise UsageError(f"gate: {flag}: a bound of {bound:.0%} can never fail")
-
-    @property
-    def stated(self) -> dict[str, float]:
-        """The bounds that there are, by name; none where a study is only compared with another."""
-        bounds = {name: getattr(self, name) for name in USELESS}
-        return {name: bound for name, bound in bounds.items() if bound is not None}
-
-    def checks(self, now: Study, then: Study | None, choice: Choice) -> pd.DataFrame:
-        """Every chosen cell against every bound: a row each (`scaling.analysis.gate`).
-
-        Raises:
-            UsageError: no cell can be compared with a bound.
-        """
-        if not self.stated:
-            return pd.DataFrame()
-        cells = largest(chosen(now.cells, choice), choice)
-        check = {
-            "min_efficiency": partial(efficiency, now, cells),
-            "max_loss": partial(loss, now, cells),
-            "max_regression": partial(regression, now, then or now, cells),
-        }
-        found = [check[name](bound) for name, bound in self.stated.items()]
-        return pd.concat(found, ignore_index=True)
+    if not bounds and against is None:
+        raise UsageError(
+            "gate: no bound given: use --max-loss 5%, --min-efficiency 0.8, or --against OLD "
+            "--max-regression 5%"
+        )
+    if "max_regression" in bounds and against is None:
+        raise UsageError("gate: --max-regression needs a study to compare with: --against OLD")
+    for name, bound in bounds.items():
+        if bound == USELESS[name]:
+            flag = f"--{name.replace('_', '-')}"
+            raise UsageError(f"gate: {flag}: a bound of {bound:.0%} can never fail")
 
 
 def gate(
     results: Path,
-    bounds: Bounds,
+    bounds: Mapping[str, float],
     choice: Choice,
     console: Console,
     *,
+    against: Path | None = None,
     allow_open: bool = False,
     allow_void: bool = False,
     json_to: Console | None = None,
     summary: Path | None = None,
     environment: Mapping[str, str] = os.environ,
 ) -> int:
-    """Print the checks of a study, and what changed since a baseline; return the exit code.
+    """Print the checks of a study, and what changed since the one `against`; return the exit code.
 
-    0 where every bound is kept, 1 where one is proven to be broken or a study is void, 3 where one
-    is open. What changed without a bound informs only. A Markdown summary is added to the end of
-    `summary`, by default of the file that GitHub Actions names.
+    `bounds` are shares, by the names in `USELESS`. The code is 0 where each is kept, 1 where one is
+    proven to be broken or a study is void, 3 where one is open. A Markdown summary is added to the
+    end of `summary`, by default of the file that GitHub Actions names.
 
     Raises:
-        UsageError: a journal cannot be read, it has nothing that could be checked, or the summary
-            cannot be written: an exit code of 1 is for what is proven.
+        UsageError: nothing could be read, checked or written: a code of 1 is for what is proven.
     """
+    _require_bound(bounds, against)
     now = read(results, console)
-    then = read(bounds.against, console) if bounds.against else None
-    studies = {"RESULTS": now} | ({"OLD": then} if then else {})
-    checks = bounds.checks(now, then, choice)
+    then = read(against, console) if against else None
+    checks = _checks(bounds, now, then, choice)
     code = _code(checks, allow_open=allow_open)
     outcome = _sentence("gate", checks, code)
-    if (void := _void(studies)) and not allow_void:
+    if (void := _void(now, then)) and not allow_void:
         code, outcome = FAIL, f"gate: FAILS: {void}. --allow-void lets it pass."
     found = _document(outcome, checks, now, then, choice)
     if json_to is not None:
@@ -157,11 +124,27 @@ def tolerated(study: Study, share: float, console: Console) -> int:
     return code
 
 
-def _void(studies: Mapping[str, Study]) -> str:
+def _checks(
+    bounds: Mapping[str, float], now: Study, then: Study | None, choice: Choice
+) -> pd.DataFrame:
+    """Every chosen cell against every bound: a row each (`scaling.analysis.gate`)."""
+    if not bounds:
+        return pd.DataFrame()
+    cells = largest(chosen(now.cells, choice), choice)
+    check = {
+        "min_efficiency": partial(efficiency, now, cells),
+        "max_loss": partial(loss, now, cells),
+        "max_regression": partial(regression, now, then or now, cells),
+    }
+    found = [check[name](bound) for name, bound in bounds.items()]
+    return pd.concat(found, ignore_index=True)
+
+
+def _void(now: Study, then: Study | None) -> str:
     return "; ".join(
         f"{name} is void ({', '.join(each.soundness.reasons)})"
-        for name, each in studies.items()
-        if each.soundness.status == "void"
+        for name, each in {"RESULTS": now, "OLD": then}.items()
+        if each is not None and each.soundness.status == "void"
     )
 
 

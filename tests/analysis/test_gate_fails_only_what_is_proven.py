@@ -18,7 +18,7 @@ from scaling.analysis.tables.across import across
 from scaling.base.errors import UsageError
 from scaling.cli.commands.gate import SHARE
 from scaling.journal.record import RunLine
-from scaling.report.gate import FAIL, OPEN, PASS, Bounds, gate, tolerated
+from scaling.report.gate import FAIL, OPEN, PASS, gate, tolerated
 from scaling.study.questions import CPU, P99, THROUGHPUT
 from tests.support.cli import Command
 from tests.support.runs import crashed
@@ -53,11 +53,10 @@ def told(tmp_path: Path) -> Told:
         **asked: Any,
     ) -> tuple[int, str]:
         old = against.write(tmp_path / "old").parent if against else None
-        shares = {name: asked.pop(name) for name in list(asked) if name.startswith(("min", "max"))}
-        bounds = Bounds(against=old, **shares)
+        bounds = {name: asked.pop(name) for name in list(asked) if name.startswith(("min", "max"))}
         console = Console(width=width, file=StringIO(), record=True)
         folder = new.write(tmp_path / "new").parent
-        code = gate(folder, bounds, choice or {}, console, environment={}, **asked)
+        code = gate(folder, bounds, choice or {}, console, against=old, environment={}, **asked)
         return code, console.export_text()
 
     return tell

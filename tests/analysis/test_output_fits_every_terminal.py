@@ -24,7 +24,7 @@ from scaling.machine import snapshot as machine
 from scaling.machine.doctor import examine, report
 from scaling.report.compare import compare
 from scaling.report.explain import explain
-from scaling.report.gate import Bounds, gate
+from scaling.report.gate import gate
 from scaling.report.interpreters import interpreters_table
 from scaling.report.show import print_answer, show
 from scaling.run.progress import Counts, LiveLine, PlainLines
@@ -130,8 +130,8 @@ def print_plan(to: Console) -> None:
 
 
 def print_gate(to: Console) -> None:
-    bounds = Bounds(against=Path("ladder"), max_regression=0.1, min_efficiency=0.5)
-    gate(Path("later"), bounds, {}, to, environment={})
+    bounds = {"min_efficiency": 0.5, "max_regression": 0.1}
+    gate(Path("later"), bounds, {}, to, against=Path("ladder"), environment={})
 
 
 type Print = Callable[[Console], object]

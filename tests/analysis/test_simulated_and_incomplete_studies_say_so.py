@@ -19,7 +19,7 @@ from scaling.report.environment import environment_text
 from scaling.report.explain import explain
 from scaling.report.exports import FORMATS, export
 from scaling.report.files import write_plots, write_tables
-from scaling.report.gate import Bounds, gate
+from scaling.report.gate import gate
 from scaling.report.page import page, tables_markdown
 from scaling.report.show import show
 from scaling.report.view.plots import drawings
@@ -51,7 +51,7 @@ PRINTED: dict[str, Output] = {
     "show --details": lambda at, to: show(at, to, details=True),
     "explain": explain,
     "explain --json": lambda at, to: explain(at, to, json_to=to),
-    "gate": lambda at, to: gate(at, Bounds(min_efficiency=0.5), {}, to, environment={}),
+    "gate": lambda at, to: gate(at, {"min_efficiency": 0.5}, {}, to, environment={}),
 }
 
 

@@ -76,19 +76,15 @@ def gate(
     Args:
         summary: Append a Markdown summary to this file ($GITHUB_STEP_SUMMARY).
     """
-    from scaling.report.gate import Bounds, gate
+    from scaling.report.gate import USELESS, gate
 
-    bounds = Bounds(
-        min_efficiency=asked.min_efficiency,
-        max_loss=asked.max_loss,
-        max_regression=asked.max_regression,
-        against=asked.against,
-    )
+    bounds = {name: getattr(asked, name) for name in USELESS}
     code = gate(
         results,
-        bounds,
+        {name: bound for name, bound in bounds.items() if bound is not None},
         asked.choice,
         new_console(stderr=as_json),
+        against=asked.against,
         allow_open=asked.allow_open,
         allow_void=asked.allow_void,
         json_to=new_console() if as_json else None,
