@@ -227,6 +227,24 @@ def test_a_gain_has_an_a_a_pair_whose_runs_are_in_different_groups() -> None:
     assert in_groups(plan, twin) not in ([], in_groups(plan, twin, 1))
 
 
+def test_a_gain_of_threads_alone_has_one_more_and_one_that_is_not_in_turn_has_none() -> None:
+    """The other pair is in turn with the arms that threads are compared with."""
+    plan = made(model=("threads",), arm=("3.14,3.14t",))
+    in_turn, apart = plan.repeats
+    assert in_groups(plan, in_turn, 1) == in_groups(plan, in_turn) != []
+    assert in_groups(plan, apart, 1) == in_groups(plan, in_turn)
+    assert in_groups(plan, apart) not in ([], in_groups(plan, apart, 1))
+    alone: list[tuple[dict[str, Any], int]] = [
+        ({"workers": ("2",)}, 2),
+        ({"alternate": False}, 2),
+        ({"model": ("threads",)}, 1),
+    ]
+    for options, pairs in alone:
+        plan = made(**options)
+        assert len(plan.repeats) == pairs
+        assert all(in_groups(plan, cell, 1) == in_groups(plan, cell) for cell in plan.repeats)
+
+
 def test_finite_work_takes_turns_by_rounds_if_it_can_be_divided() -> None:
     numbers = {
         name: ParameterFacts(type="int", default=default)

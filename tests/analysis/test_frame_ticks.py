@@ -80,6 +80,12 @@ def test_throughput_goes_by_the_ticks_own_times_not_by_the_schedule() -> None:
     assert found["lag_p50_s"] == 0
 
 
+def test_a_tick_before_its_instant_is_early_and_not_negative_lag() -> None:
+    found = figures(worker(100, late_ns=-1_000_000))
+    assert found["early_max_s"] == pytest.approx(0.001)
+    assert found["lag_p50_s"] == found["lag_max_s"] == 0
+
+
 def stalling(rate: float, stall: range, **changes: Any) -> WorkerRecord:
     """As `worker`, in 20 sub-windows, of which those in `stall` go without operations."""
     operations = [0]
