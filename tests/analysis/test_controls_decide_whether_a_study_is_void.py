@@ -151,6 +151,12 @@ def test_an_arm_whose_gil_is_switched_on_must_not_scale() -> None:
     assert judged({}, with_gil).status == "sound"
 
 
+def test_another_rung_of_shared_is_no_control() -> None:
+    rungs: Variants = {"compute": [{"iterations": 1}], "shared": [{"sharing": "value"}]}
+    found = judged(GOOD | {("shared", "3.14t", 2): 1.9}, replace(ONE_ARM, variants=rungs))
+    assert (found.status, found.reasons) == ("missing", ("shared on 3.14t",))
+
+
 def test_a_study_that_names_its_own_controls_says_on_which_arms() -> None:
     study = replace(ONE_ARM, arms=("3.14t", "3.14t+nogc"), change=scaled(GOOD))
     kept = study.frame[study.frame["arm"] == "3.14t"].reset_index(drop=True)
