@@ -48,12 +48,10 @@ class Fetcher(asyncio.BufferedProtocol):
         self._transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep the transport."""
         self._transport = cast("asyncio.Transport", transport)  # uvloop's is no subclass of it
 
     def get_buffer(self, sizehint: int) -> memoryview:
         """Return the buffer: bodies overwrite each other, only an incomplete head is kept."""
-        del sizehint
         return memoryview(self._buffer)[self._head_bytes :]
 
     def buffer_updated(self, nbytes: int) -> None:

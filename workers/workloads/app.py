@@ -80,7 +80,6 @@ class App(Served, _Which):
         self._budgets: dict[str, int] = {}
 
     def client_requests(self) -> list[dict[str, Any]]:
-        """What is sent unless the study has requests of its own."""
         return [{"path": "/"}]
 
     def refuses(self, model: str, loop: str) -> str | None:

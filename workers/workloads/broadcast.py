@@ -68,7 +68,6 @@ class Broadcast(Served):
     stalled: int = parameter(0, "members that stop reading", at_least=0)
 
     def __post_init__(self) -> None:
-        """Begin with nothing that would have to be closed."""
         super().__post_init__()
         self._rooms: Rooms | None = None
 
@@ -81,16 +80,13 @@ class Broadcast(Served):
         return super().refuses(model, loop)
 
     def client_scheme(self) -> str:
-        """WebSocket, or server-sent events."""
         return SCHEMES[self.protocol]
 
     def client_requests(self) -> list[dict[str, Any]]:
-        """What is published, and who receives it."""
         size = {"room": self.room, "stalled": self.stalled}
         return [{"path": PATH, "body": "x" * self.message_bytes, **size}]
 
     def load(self) -> None:
-        """Import the server, and the broker's client."""
         self._kind = importlib.import_module(f"workers.workloads.parts.servers.rooms_{self.server}")
         if self.through == "broker":
             importlib.import_module("valkey.asyncio")
@@ -285,7 +281,6 @@ class LoopRooms(Rooms):
         _of_process[worker.index] = self
 
     async def open(self) -> None:
-        """Wait for the loops of all workers."""
         own = self._worker.index
         loops = await self._meeting.join(own)
         self._others = [(loop, _of_process[n]) for n, loop in enumerate(loops) if n != own]
@@ -330,11 +325,9 @@ class BrokerRooms(Rooms):
             self.deliver(heard["channel"].removeprefix(CHANNEL), heard["data"])
 
     async def publish(self, name: str, message: str) -> None:
-        """Publish on the channel of the room."""
         await self._client.publish(f"{CHANNEL}{name}", message)
 
     async def until(self, stopped: Awaitable[object]) -> None:
-        """Wait for the end of the run, or of the broker."""
         assert self._hearing
         ended = asyncio.ensure_future(stopped)
         await asyncio.wait([ended, self._hearing], return_when=asyncio.FIRST_COMPLETED)

@@ -106,7 +106,6 @@ class Cache(Workload):
             )
 
     def refuses(self, model: str, loop: str) -> str | None:
-        """Sub-interpreters do not load asyncpg."""
         if model == "interpreters" and self.miss == POSTGRES:
             return "asyncpg, which reads rows, does not load there"
         return super().refuses(model, loop)
@@ -157,7 +156,6 @@ class Cache(Workload):
         self._misses.free = False
 
     async def run(self, worker: Worker) -> None:
-        """Look up keys until stopped; count the misses."""
         with self.counting_hits(worker):
             if self._look_ups:
                 await self._run_tasks(worker, self.waiting(self._look_ups))
@@ -227,7 +225,6 @@ class Cache(Workload):
         return self._misses(key)
 
     async def teardown(self, worker: Worker) -> None:
-        """Close the connections."""
         if self._look_ups:
             await self._look_ups.close()
         if self._rows:

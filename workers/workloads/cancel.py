@@ -46,12 +46,10 @@ class Cancel(Workload):
     )
 
     async def setup(self, worker: Worker) -> None:
-        """Look up the library that runs on this loop."""
         self._library = library(worker.loop)
         self._settled_ns: list[int] = []  # each batch of all rounds
 
     async def run(self, worker: Worker) -> None:
-        """Cancel batch after batch; the last one may be smaller."""
         settled_ns = self._settled_ns
         for first in range(0, self.tasks, self.batch):
             settled_ns.append(await self._cancel(worker, min(self.batch, self.tasks - first)))

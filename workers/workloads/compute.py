@@ -21,5 +21,4 @@ class Compute(Workload):
     iterations: int = parameter(1_000, "turns of a pure-Python loop per callback", at_least=1)
 
     async def run(self, worker: Worker) -> None:
-        """Schedule one callback after another until stopped."""
         await call_back(worker, partial(turns, self.iterations))

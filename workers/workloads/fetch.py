@@ -51,7 +51,6 @@ class Fetch(Workload):
     timed: bool = parameter(False, "record the latency of every request, whatever its outcome")
 
     def facts(self) -> dict[str, str]:
-        """The HTTP client in use."""
         return client_facts()
 
     async def setup(self, worker: Worker) -> None:
@@ -65,7 +64,6 @@ class Fetch(Workload):
         )
 
     async def run(self, worker: Worker) -> None:
-        """Fetch each of this worker's URLs once, and count the outcomes."""
         first = worker.index * self.requests
         numbers = iter(
             range(first, first + self.requests)
@@ -82,7 +80,6 @@ class Fetch(Workload):
 
     async def teardown(self, worker: Worker) -> None:
         """Close the session; its sockets are closed in the loop's next iteration."""
-        del worker
         if self._session:
             await self._session.close()
             await asyncio.sleep(0)

@@ -42,6 +42,7 @@ class Gateway(Served):
     descriptors = 2  # the client's connection, and one to the service downstream
     services = ("postgres", "responder")
     alone = "its services answer after a delay"
+    no_interpreters = WITHOUT_HTTPTOOLS
 
     connections: int = parameter(
         512, "connections per worker", at_least=1, at_most=CONNECTIONS_MOST
@@ -68,21 +69,12 @@ class Gateway(Served):
     overload_s: float = parameter(10.0, "s that the overload lasts", at_least=0)
 
     def client_requests(self) -> list[dict[str, Any]]:
-        """One request; what is given up or refused is no error."""
         return [{"path": "/", "status": OK, "declined": [REFUSED, MISSED]}]
 
-    def refuses(self, model: str, loop: str) -> str | None:
-        """Sub-interpreters load neither httptools nor asyncpg."""
-        if model == "interpreters":
-            return WITHOUT_HTTPTOOLS
-        return super().refuses(model, loop)
-
     def load(self) -> None:
-        """Import the application."""
         import workers.workloads.parts.servers.gateway  # noqa: F401 - before threads, and a fork
 
     async def start(self, worker: Worker) -> BaseServer:
-        """Start the application, and try it with one request."""
         from workers.workloads.parts.servers.gateway import Budget, Counts, make
         from workers.workloads.parts.where import service_url
 
@@ -103,7 +95,6 @@ class Gateway(Served):
         return server
 
     async def run(self, worker: Worker) -> None:
-        """Answer until stopped."""
         await super().run(worker)
         worker.figures |= self._counts.figures()
 

@@ -85,12 +85,10 @@ class Gather(Workload):
     pause_ms: float = parameter(0.0, "how long each task sleeps, ms", at_least=0)
 
     async def setup(self, worker: Worker) -> None:
-        """Make the results expected of a fan-out."""
         self._expected = list(range(self.fan_out))
         self._tasks = self._took_ns = 0  # of all rounds
 
     async def run(self, worker: Worker) -> None:
-        """Run fan-outs one after the other until all tasks are done."""
         task = self._pause if self.pause_ms else self._answer
         join, fan_out = JOINS[self.join], self.fan_out
         fan_outs = -(-self.tasks // fan_out)

@@ -40,7 +40,6 @@ class Handoff(Workload):
 
     @classmethod
     def refuses(cls, model: str, loop: str) -> str | None:
-        """Only threads can call into each other's loops."""
         del loop
         if model == "threads":
             return None

@@ -65,11 +65,9 @@ class Mix(Served):
 
     @property
     def threads(self) -> int:
-        """Threads of each worker of a server without loops."""
         return self.connections
 
     def client_requests(self) -> list[dict[str, Any]]:
-        """Light and heavy requests by their shares; none of a kind that has no share."""
         every = [
             {"path": LIGHT, "weight": 100 - self.heavy_percent, "status": 200},
             {**self._heavy, "weight": self.heavy_percent, "background": True},
@@ -81,7 +79,6 @@ class Mix(Served):
         return {"path": heavy_path(self.heavy, self.heavy_ms), "status": 200}
 
     def refuses(self, model: str, loop: str) -> str | None:
-        """Sub-interpreters load neither httptools nor uvloop."""
         if model == "interpreters":
             return WITHOUT_HTTPTOOLS
         if self.pool and (self.server != LOOPS or self.heavy_in != "thread"):
@@ -93,7 +90,6 @@ class Mix(Served):
         return super().refuses(model, loop)
 
     def load(self) -> None:
-        """Import the server."""
         if self.server == LOOPS:
             preload("asgi")
         else:
@@ -102,7 +98,6 @@ class Mix(Served):
             require(self.server)
 
     async def start(self, worker: Worker) -> BaseServer:
-        """Start the server, and try it with one heavy request, which shows where it is done."""
         application = Mixed(in_thread=self.heavy_in == "thread")
         size_pool(self.pool)
         server = server_of("asgi", worker, application, lifespan="on")

@@ -255,10 +255,8 @@ class Primitives(Workload):
     primitive: Primitive = parameter("attribute", "what every call touches")
 
     def facts(self) -> dict[str, str]:
-        """What all threads share."""
         return {"shares": ROWS[self.primitive].shares}
 
     async def run(self, worker: Worker) -> None:
-        """Schedule one callback after another until stopped."""
         _, turns, loop = ROWS[self.primitive]
         await call_back(worker, partial(loop, turns), operations=turns * UNROLLED)

@@ -50,15 +50,12 @@ class Scrape(Workload):
     seed: int = parameter(1, "seed that the site's pages are generated from")
 
     def load(self) -> None:
-        """Import the parser."""
         self._parser: Parser = load_parser(self.parser)
 
     def facts(self) -> dict[str, str]:
-        """The HTTP client and parsers in use."""
         return {**client_facts(), "html_parser": self._parser.VERSION}
 
     async def setup(self, worker: Worker) -> None:
-        """Open the worker's own session."""
         self._session: aiohttp.ClientSession | None = None
         self._url = service_url(worker, "site", "scrape")
         self._news = News(self.seed, self.pages)
@@ -85,7 +82,6 @@ class Scrape(Workload):
 
     async def teardown(self, worker: Worker) -> None:
         """Close the session; its sockets are closed in the loop's next iteration."""
-        del worker
         if self._session:
             await self._session.close()
             await asyncio.sleep(0)

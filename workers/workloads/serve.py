@@ -46,15 +46,12 @@ class Serve(Served):
     )
 
     def client_scheme(self) -> str:
-        """TCP for the echo, else HTTP."""
         return "tcp" if self.server == "tcp" else "http"
 
     def client_requests(self) -> list[dict[str, Any]]:
-        """What the server's clients send."""
         return self._kind.requests(self.response_bytes)
 
     def load(self) -> None:
-        """Import the server."""
         self._kind = load_server(self.server)
 
     async def start(self, worker: Worker) -> BaseServer:
@@ -71,7 +68,6 @@ class Serve(Served):
         return server
 
     async def run(self, worker: Worker) -> None:
-        """Answer until stopped."""
         await super().run(worker)
         if self._heap:
             worker.figures["heap_objects_total"] = len(self._heap)

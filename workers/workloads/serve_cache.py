@@ -19,7 +19,6 @@ class ServeCache(OnAsgi, Cache):
     """
 
     async def prepare(self, worker: Worker) -> Callable[[], Awaitable[None]]:
-        """Fill the cache; return what looks up the next keys."""
         await Cache.setup(self, worker)
         if self._look_ups:
             return self.waiting(self._look_ups)
@@ -31,11 +30,9 @@ class ServeCache(OnAsgi, Cache):
         return look_up
 
     async def run(self, worker: Worker) -> None:
-        """Answer until stopped; count the misses."""
         with self.counting_hits(worker):
             await OnAsgi.run(self, worker)
 
     async def teardown(self, worker: Worker) -> None:
-        """Close the server, then the connections to what it asks."""
         await OnAsgi.teardown(self, worker)
         await Cache.teardown(self, worker)

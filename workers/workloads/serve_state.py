@@ -19,7 +19,6 @@ class ServeState(OnAsgi, State):
     """
 
     async def prepare(self, worker: Worker) -> Callable[[], Awaitable[None]]:
-        """Read the part once; return what reads the next objects."""
         await State.setup(self, worker)
         read_next = self.reading(worker)
 

@@ -57,7 +57,6 @@ class Shared(Workload):
         CPython reports that only when a second loop has to wait ("is bound to a different event
         loop"). Until then both loops run on, without any protection from each other.
         """
-        del loop
         if model != "threads":
             return "not all workers of this model share an object; only threads do"
         if self.sharing in OF_ONE_LOOP:
@@ -69,7 +68,6 @@ class Shared(Workload):
         return None
 
     async def run(self, worker: Worker) -> None:
-        """Schedule one callback after another until stopped."""
         await call_back(worker, partial(RUNGS[self.sharing], self.iterations))
 
 

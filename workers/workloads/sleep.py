@@ -86,7 +86,6 @@ class Sleep(Workload):
             self._relayed_s = self._pauses.relayed_s(self.sleeps, self.sleeps_in_flight)
 
     async def run(self, worker: Worker) -> None:
-        """Do all operations, and compare the counts with the plan."""
         operation, lateness = self._operation(), Lateness()
         if self.timed:
             operation = self._timed(operation, worker, lateness)

@@ -45,14 +45,12 @@ class Spawn(Workload):
     pause_ms: float = parameter(0.0, "how long each task sleeps, ms", at_least=0)
 
     def refuses(self, model: str, loop: str) -> str | None:
-        """Only asyncio has eager tasks and lists of tasks."""
         name = known_loop(loop).library
         if name == "asyncio" or (self.factory, self.join) == ("lazy", "TaskGroup"):
             return None
         return f"{name} has only lazy tasks that are joined in groups"
 
     async def setup(self, worker: Worker) -> None:
-        """Look up how tasks are created and joined on this loop."""
         tasks = library(worker.loop)
         self._sleep, self._join = tasks.sleep, tasks.join
         self._tasks_begin: AbstractContextManager[None] = nullcontext()
@@ -62,7 +60,6 @@ class Spawn(Workload):
             self._tasks_begin = eagerly()
 
     async def run(self, worker: Worker) -> None:
-        """Create all tasks, wait for all, and compare the count."""
         ran = 0
         sleep, pause_s = self._sleep, self.pause_ms / 1e3
 

@@ -298,7 +298,6 @@ class State(OnState):
         return read_next
 
     async def run(self, worker: Worker) -> None:
-        """Read in one callback after another until stopped."""
         await call_back(worker, self.reading(worker))
 
 

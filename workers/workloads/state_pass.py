@@ -31,7 +31,6 @@ class StatePass(OnState):
             self._read(0)
 
     async def run(self, worker: Worker) -> None:
-        """Read every object, and compare the sum."""
         total = self._read(self.objects * worker.index // worker.workers)
         if total != KINDS[self.kind].expected(range(self.objects)):
             worker.fail("the state that was read is not the one that was made")

@@ -31,7 +31,6 @@ class Stream(Workload):
     )
 
     async def setup(self, worker: Worker) -> None:
-        """Start the worker's own server and connect to it."""
         self._writers: list[asyncio.StreamWriter] = []
         self._server: asyncio.Server | None = None
         self._sink = Sink(worker)
@@ -48,7 +47,6 @@ class Stream(Workload):
             self._writers.append(writer)
 
     async def run(self, worker: Worker) -> None:
-        """Write and drain on every connection until stopped."""
         await asyncio.gather(*(self._write(worker, writer) for writer in self._writers))
 
     async def _write(self, worker: Worker, writer: asyncio.StreamWriter) -> None:
@@ -98,5 +96,4 @@ class Drop(asyncio.Protocol):
         self._sink = sink
 
     def data_received(self, data: bytes) -> None:
-        """Count and drop."""
         self._sink.arrived(len(data))

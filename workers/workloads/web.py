@@ -91,17 +91,14 @@ class Web(Served):
 
     @property
     def application(self) -> str:
-        """The factory of the application."""
         return self._application.path
 
     @property
     def interface(self) -> str:
-        """What it makes."""
         return self._application.interface
 
     @property
     def budgets(self) -> str:
-        """The database connections of all workers."""
         return f"db={self._connections}"
 
     @property
@@ -118,7 +115,6 @@ class Web(Served):
         return self.pool_per_worker * self._workers or self.db_connections
 
     def client_requests(self) -> list[dict[str, Any]]:
-        """A GET of a row."""
         return [{"path": ROW, "status": 200}]
 
     def refuses(self, model: str, loop: str) -> str | None:

@@ -48,7 +48,6 @@ class HttpConnection(Reporting):
         self._body: list[bytes] = []
 
     def send(self, message: Message) -> None:
-        """Send a request; nothing is in flight."""
         self._message = message
         self._keeps = message.kept
         super().send(message)
@@ -82,7 +81,6 @@ class HttpConnection(Reporting):
             self._begun -= 1
 
     def on_body(self, data: bytes) -> None:
-        """A part of the body."""
         if not self._lane.first_ns:
             self._lane.first_ns = time.monotonic_ns()
         if self._keeps:
@@ -100,7 +98,6 @@ class HttpConnection(Reporting):
             self._reusable = self._parser.should_keep_alive()
 
     def buffer_updated(self, nbytes: int) -> None:
-        """Read what has come."""
         message = self._message
         try:
             self._parser.feed_data(BUFFER[:nbytes])

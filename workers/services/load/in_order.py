@@ -42,7 +42,6 @@ class InOrder(Lane):
         self._values: dict[str, str] = {}
 
     def send(self, position: int, due_ns: int, window: Window) -> None:
-        """Send the next request; the lane is idle."""
         request = self._requests[self._next]
         self._messages = [
             self._ready[self._next]

@@ -294,13 +294,11 @@ class EchoConnection(Reporting):
         self._left = b""  # of the answer that is to come
 
     def send(self, message: Message) -> None:
-        """Send a message; nothing is in flight."""
         self._left = message.data
         self._begun = 0
         super().send(message)
 
     def buffer_updated(self, nbytes: int) -> None:
-        """Compare what has come with what was sent."""
         came = BUFFER[:nbytes]
         if self._left[:nbytes] != came:  # also where more came than was sent
             self.fail("mismatch")

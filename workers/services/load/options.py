@@ -99,12 +99,7 @@ def read_options(made: argparse.ArgumentParser, arguments: Sequence[str]) -> Opt
     if result.rate_per_s and result.rate_per_s * (result.seconds + result.warmup_s) > REQUESTS_MOST:
         made.error(f"more than {REQUESTS_MOST:,} requests; lower --rate or --seconds")
     if result.overload:
-        result.overload = _overload(made, result.overload)
-    if result.overload and not result.rate_per_s:
-        made.error("--overload needs a --rate: in a closed loop nothing is due")
-    if result.overload and not result.instants and result.overload.ends_s > result.seconds:
-        ends_s = f"{result.overload.ends_s:g}"
-        made.error(f"--overload ends after {ends_s} s: --seconds must be at least {ends_s}")
+        result.overload = _overload(made, result)
     if result.slices and (result.rate_per_s or not result.instants):
         made.error("--slices needs --instants and --rate max")
     if LATER in result.urls and not (result.instants and len(result.urls) == 1):
@@ -173,15 +168,21 @@ def _to_rooms(requests: Sequence[Request], target: Target, options: Options) -> 
     return replace(message, path=(message.path or target.path).rstrip("/"))
 
 
-def _overload(made: argparse.ArgumentParser, texts: Sequence[str]) -> Overload:
-    """The overload of these numbers, each within its own limits; others end the program."""
+def _overload(made: argparse.ArgumentParser, result: argparse.Namespace) -> Overload:
+    """The overload that is asked for, each number within its own limits."""
     numbers = []
-    for (name, limits), text in zip(OVERLOAD.items(), texts, strict=True):
+    for (name, limits), text in zip(OVERLOAD.items(), result.overload, strict=True):
         try:
             numbers.append(between(float, *limits)(text))
         except argparse.ArgumentTypeError as error:
             made.error(f"argument --overload: {name}: {error}")
-    return Overload(*numbers)
+    overload = Overload(*numbers)
+    ends_s = overload.after_s + overload.lasts_s
+    if not result.rate_per_s:
+        made.error("--overload needs a --rate: in a closed loop nothing is due")
+    if ends_s > result.seconds and not result.instants:
+        made.error(f"--overload ends after {ends_s:g} s: --seconds must be at least {ends_s:g}")
+    return overload
 
 
 def _rate(text: str) -> float | None:

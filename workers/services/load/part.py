@@ -28,11 +28,6 @@ class Overload(NamedTuple):
     after_s: float
     lasts_s: float
 
-    @property
-    def ends_s(self) -> float:
-        """From the start of the measurement."""
-        return self.after_s + self.lasts_s
-
 
 def arrivals(kind: str, rate_per_s: float, seed: int) -> Iterator[int]:
     """Offsets at which requests are due, without end.

@@ -131,7 +131,6 @@ class Room:
 
     def send(self, position: int, due_ns: int, window: Window | None) -> None:
         """Publish a message."""
-        del position
         assert self.publisher
         sent = Sent(due_ns, window, len(self.members))
         self.sent.append(sent)

@@ -45,7 +45,6 @@ class LoopTimer:
         self._handle: asyncio.Handle | None = None
 
     def set(self, at_ns: int) -> None:
-        """Replace what was set before."""
         self.close()
         wait_ns = at_ns - time.monotonic_ns()
         if wait_ns > 0:
@@ -54,7 +53,6 @@ class LoopTimer:
             self._handle = self._loop.call_soon(self._call)
 
     def close(self) -> None:
-        """Cancel what is set."""
         if self._handle:
             self._handle.cancel()
 
@@ -77,7 +75,6 @@ if sys.version_info >= (3, 13):
             os.timerfd_settime_ns(self._fd, flags=os.TFD_TIMER_ABSTIME, initial=max(1, at_ns))
 
         def close(self) -> None:
-            """Close the file, once."""
             if self._fd >= 0:
                 self._loop.remove_reader(self._fd)
                 os.close(self._fd)

@@ -72,7 +72,6 @@ class Subscriber(asyncio.BufferedProtocol):
         self.joined: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Ask for messages."""
         self._transport = cast("asyncio.Transport", transport)  # uvloop's is no subclass of it
         self._transport.set_write_buffer_limits(high=0)
         self.subscribe(self._transport)
@@ -82,14 +81,12 @@ class Subscriber(asyncio.BufferedProtocol):
         raise NotImplementedError
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        """Where to read to."""
         return BUFFER
 
     def eof_received(self) -> None:
         """The server has closed its side; the loop then closes ours."""
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Nothing more comes."""
         self._fail("closed" if exc is None else "reset")
 
     def stall(self) -> None:
@@ -98,7 +95,6 @@ class Subscriber(asyncio.BufferedProtocol):
             self._transport.pause_reading()
 
     def abort(self) -> None:
-        """Close at once."""
         self._lost = lambda _: None
         if self._transport:
             self._transport.abort()
@@ -123,12 +119,10 @@ class WebSocket(Subscriber):
     """A WebSocket with a text for each message; what it sends goes to its room."""
 
     def subscribe(self, transport: asyncio.Transport) -> None:
-        """Send the request to become a WebSocket."""
         self._frames = Frames(self.target.authority, self._path)
         self._flush()
 
     def buffer_updated(self, nbytes: int) -> None:
-        """Take every whole message, and answer pings."""
         try:
             for message in self._frames.received(bytes(BUFFER[:nbytes])):
                 self._take(message)
@@ -154,32 +148,27 @@ class EventStream(Subscriber):
     """An answer that does not end, with an event for each message."""
 
     def subscribe(self, transport: asyncio.Transport) -> None:
-        """Send the request for events."""
         self._parser = httptools.HttpResponseParser(self)
         self._received = b""
         request = Request(path=self._path, headers={"Accept": "text/event-stream"})
         transport.write(request.on_http(self.target.authority, self._path, keepalive=True))
 
     def buffer_updated(self, nbytes: int) -> None:
-        """Take every whole event."""
         try:
             self._parser.feed_data(BUFFER[:nbytes])
         except httptools.HttpParserError:
             self._fail("malformed")
 
     def on_headers_complete(self) -> None:
-        """The status is known (httptools calls this and the next two)."""
         if (status := self._parser.get_status_code()) != FOUND:
             self._fail(f"status {status}")
 
     def on_body(self, data: bytes) -> None:
-        """A part of the stream: whole events, or not."""
         *events, self._received = (self._received + data).split(EVENT_END)
         for event in events:
             self._take(event.removeprefix(DATA))
 
     def on_message_complete(self) -> None:
-        """The stream has an end."""
         self._fail("closed")
 
 
@@ -219,7 +208,6 @@ class Posts(Lane):
             published.error = kind
 
     def abort(self) -> None:
-        """Close at once."""
         if self.connection:
             self.connection.abort()
 

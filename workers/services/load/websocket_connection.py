@@ -105,7 +105,6 @@ class WebSocketConnection(Reporting):
         self._came: list[bytes] = []
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Ask the server for a WebSocket."""
         super().connection_made(transport)
         self._flush()
 
@@ -120,7 +119,6 @@ class WebSocketConnection(Reporting):
         self._flush()
 
     def buffer_updated(self, nbytes: int) -> None:
-        """Take every whole message, and answer pings."""
         self._take_all(bytes(BUFFER[:nbytes]))
 
     def connection_lost(self, exc: Exception | None) -> None:

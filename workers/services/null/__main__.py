@@ -46,11 +46,9 @@ class Constant(asyncio.Protocol):
         self._received_bytes = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep the transport."""
         self._transport = cast(asyncio.Transport, transport)  # uvloop's is no subclass of it
 
     def data_received(self, data: bytes) -> None:
-        """Answer a request that is complete."""
         self._received_bytes += len(data)
         if self._received_bytes >= self._request_bytes:
             self._received_bytes = 0

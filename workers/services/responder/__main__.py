@@ -114,13 +114,10 @@ class Answering(asyncio.Protocol):
         self._begun = b""  # the part received of an incomplete request
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep the transport."""
         self._transport = cast(asyncio.Transport, transport)  # uvloop's is no subclass of it
         self._open_ones.add(self._transport)
 
     def connection_lost(self, error: Exception | None) -> None:
-        """Forget the transport."""
-        del error
         self._open_ones.discard(self._transport)
 
     def data_received(self, data: bytes) -> None:

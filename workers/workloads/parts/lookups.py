@@ -204,12 +204,10 @@ class InMemory(LookUps):
         self._places = places
 
     async def fill(self, keys: Sequence[int]) -> None:
-        """Look up keys; what is not there costs nothing."""
         for key in keys:
             self._places(key).value = self._value(key)
 
     async def __call__(self, key: int) -> str:
-        """The value of a key."""
         place = self._places(key)
         if (found := place.value) is None:
             self.missed += 1
@@ -260,5 +258,4 @@ class InValkey(LookUps):
         return found
 
     async def close(self) -> None:
-        """Close its connections."""
         await self._client.aclose()

@@ -213,6 +213,7 @@ class Served(Workload):
     served = True
     alone: ClassVar[str | None] = None
     settle_s = 0.05  # from the first request of a slice
+    no_interpreters: ClassVar[str | None] = None  # reason that sub-interpreters cannot run it
 
     connections: int = parameter(16, "connections per worker", at_least=1, at_most=CONNECTIONS_MOST)
     rate_per_s: float = parameter(
@@ -236,6 +237,8 @@ class Served(Workload):
 
     def refuses(self, model: str, loop: str) -> str | None:
         """Refuse an acceptor with rloop: rloop 0.5 takes no connection that others accepted."""
+        if model == "interpreters" and self.no_interpreters:
+            return self.no_interpreters
         if self.accept == "acceptor" and loop == "rloop":
             return "rloop cannot take a connection that another thread has accepted"
         return super().refuses(model, loop)
@@ -301,19 +304,13 @@ class OnAsgi(Served):
     They are answered by a small ASGI application on uvicorn with httptools.
     """
 
-    def refuses(self, model: str, loop: str) -> str | None:
-        """Sub-interpreters do not load httptools."""
-        if model == "interpreters":
-            return WITHOUT_HTTPTOOLS
-        return super().refuses(model, loop)
+    no_interpreters = WITHOUT_HTTPTOOLS
 
     def load(self) -> None:
-        """Import the server."""
         super().load()
         self._asgi = load_server("asgi")
 
     def client_requests(self) -> list[dict[str, Any]]:
-        """A GET of the one route."""
         return self._asgi.requests(BODY_BYTES)
 
     async def prepare(self, worker: Worker) -> Callable[[], Awaitable[None]]:
@@ -321,7 +318,6 @@ class OnAsgi(Served):
         raise NotImplementedError(f"{type(self).__name__} has no prepare()")
 
     async def start(self, worker: Worker) -> BaseServer:
-        """Prepare, start the server, and try it with one request."""
         per_request = Awaited(await self.prepare(worker))
         server = self._asgi.make(worker, per_request, BODY_BYTES)
         (request,) = self.client_requests()

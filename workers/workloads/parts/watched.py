@@ -82,7 +82,6 @@ class WatchedApp(App):
         return facts
 
     async def setup(self, worker: Worker) -> None:
-        """Start the application, watched."""
         _starting.add(threading.get_ident())
         with _lock:
             _Stack.loops = self._loops

@@ -90,7 +90,6 @@ class Awaited(PerRequest):
         self._something = something
 
     async def done(self) -> None:
-        """Do it."""
         await self._something()
 
 

@@ -42,7 +42,6 @@ class Connection(web.RequestHandler):
         self._counted.worker.operations += operations
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        """Note a connection without a request."""
         self._counted.unused += not self._request_count
         super().connection_lost(exc)
 
@@ -124,17 +123,14 @@ class OnAiohttp(BaseServer):
             ) from error
 
     def protocol(self) -> asyncio.Protocol:
-        """The protocol of a new connection."""
         assert self._runner.server
         return Connection(self._runner.server, self)
 
     def facts(self, protocol: asyncio.Protocol) -> dict[str, str]:
-        """What is in use, read from a connection."""
         assert isinstance(protocol, Connection)
         return {"server": f"aiohttp {aiohttp.__version__}", **protocol.facts()}
 
     async def close(self) -> None:
-        """Close all connections, then the application."""
         await self._runner.cleanup()
 
 

@@ -96,12 +96,10 @@ class Connection(httptools_impl.HttpToolsProtocol):
         self.logger = cast(logging.Logger, ErrorLog(self.logger, counted.worker))
 
     def on_response_complete(self) -> None:
-        """Count an answer."""
         self._counted.worker.operations += 1
         COMPLETE(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Note a connection without a request."""
         self._counted.unused += self.cycle is None
         super().connection_lost(exc)
 
@@ -156,7 +154,6 @@ class OnUvicorn(BaseServer):
             await asyncio.sleep(STARTING_S)
 
     def protocol(self) -> asyncio.Protocol:
-        """The protocol of a new connection, as uvicorn makes it."""
         return Connection(self._server, self)
 
     def websocket(self, **arguments: Any) -> asyncio.Protocol:
@@ -169,7 +166,6 @@ class OnUvicorn(BaseServer):
         return CountedWebSocket(self.worker, self.answering, **arguments)
 
     def facts(self, protocol: asyncio.Protocol) -> dict[str, str]:
-        """What is in use, read from a connection."""
         assert isinstance(protocol, Connection)
         return {
             "server": f"uvicorn {uvicorn.__version__}",
@@ -181,7 +177,6 @@ class OnUvicorn(BaseServer):
         }
 
     async def close(self) -> None:
-        """Close all connections, then the application."""
         if self._serving and self._server.started:
             self._server.should_exit = True
             await self._serving

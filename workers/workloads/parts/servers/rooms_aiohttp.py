@@ -22,7 +22,6 @@ class Lasting(Connection):
     async def finish_response(
         self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
     ) -> tuple[web.StreamResponse, bool]:
-        """Write the answer."""
         return await web.RequestHandler.finish_response(self, request, resp, start_time)
 
 
@@ -33,13 +32,11 @@ class RoomsServer(OnAiohttp):
         super().__init__(worker, lambda: application(rooms, path), handler_cancellation=True)
 
     def protocol(self) -> asyncio.Protocol:
-        """The protocol of a new connection."""
         assert self._runner.server
         return Lasting(self._runner.server, self)
 
     @property
     def buffered_bytes(self) -> int:
-        """What waits to be written on one connection, at most."""
         assert self._runner.server
         transports = [each.transport for each in self._runner.server.connections]
         return max((each.get_write_buffer_size() for each in transports if each), default=0)

@@ -23,7 +23,6 @@ class Lasting(Connection):
     """A connection whose answers are no operations: the messages on it are."""
 
     def on_response_complete(self) -> None:
-        """Count nothing."""
         COMPLETE(self)
 
 
@@ -38,18 +37,15 @@ class RoomsServer(OnUvicorn):
         )
 
     def protocol(self) -> asyncio.Protocol:
-        """The protocol of a new connection, as uvicorn makes it."""
         return Lasting(self._server, self)
 
     def websocket(self, **arguments: Any) -> asyncio.Protocol:
-        """The protocol of a connection that has become a WebSocket, as uvicorn makes it."""
         made = WebSocketsSansIOProtocol(**arguments)
         made.app = self.answering
         return made
 
     @property
     def buffered_bytes(self) -> int:
-        """What waits to be written on one connection, at most."""
         connections = self._server.server_state.connections
         return max((each.transport.get_write_buffer_size() for each in connections), default=0)
 

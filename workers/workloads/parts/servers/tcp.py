@@ -21,12 +21,10 @@ class Connection(asyncio.Protocol):
         self.transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep the transport."""
         self.transport = cast(asyncio.Transport, transport)
         self._server.connections.add(self)
 
     def data_received(self, data: bytes) -> None:
-        """Take every whole message."""
         self._used = True
         received = self._received
         received += data
@@ -42,8 +40,6 @@ class Connection(asyncio.Protocol):
             self._take(message)
 
     def connection_lost(self, error: Exception | None) -> None:
-        """Forget the transport."""
-        del error
         self.transport = None
         self._server.connections.discard(self)
         self._server.unused += not self._used
@@ -78,7 +74,6 @@ class EchoServer(BaseServer):
         self.connections: set[Connection] = set()
 
     def protocol(self) -> asyncio.Protocol:
-        """The protocol of a new connection."""
         return Connection(self)
 
     def facts(self, protocol: asyncio.Protocol) -> dict[str, str]:
@@ -86,7 +81,6 @@ class EchoServer(BaseServer):
         return {"server": "echo, asyncio protocol"}
 
     async def close(self) -> None:
-        """Close all connections."""
         for connection in self.connections:
             if connection.transport:
                 connection.transport.abort()

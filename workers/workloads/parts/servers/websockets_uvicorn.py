@@ -18,7 +18,6 @@ class CountedWebSocket(WebSocketsSansIOProtocol):
         self._sent = 0
 
     async def send(self, message: Any) -> None:
-        """Send what the application sends."""
         await super().send(message)
         if message["type"] == "websocket.send":
             self._sent += 1

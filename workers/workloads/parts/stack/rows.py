@@ -123,17 +123,14 @@ class AsyncpgPool:
         )
 
     async def open(self) -> None:
-        """Make its connections."""
         await self._pool
 
     async def fetch(self, key: int) -> tuple[int, str]:
-        """The row of that key."""
         async with self._pool.acquire(timeout=WAIT_S) as connection:
             row: tuple[int, str] = await connection.fetchrow(self.QUERY, key)
             return row
 
     async def close(self) -> None:
-        """Close them."""
         await self._pool.close()
 
 
@@ -154,11 +151,9 @@ class PsycopgPool:
         )
 
     async def open(self) -> None:
-        """Make its connections."""
         await self._pool.open(wait=True)
 
     async def fetch(self, key: int) -> tuple[int, str]:
-        """The row of that key."""
         async with self._pool.connection() as connection:
             found = await connection.execute(QUERY, [key])
             row = await found.fetchone()
@@ -166,7 +161,6 @@ class PsycopgPool:
         return row[0], row[1]
 
     async def close(self) -> None:
-        """Close them."""
         await self._pool.close()
 
 
