@@ -229,7 +229,11 @@ def _grids(shown: pd.DataFrame) -> Iterator[Grid]:
 
 FILE_NAME = "programs.svg"
 PROGRAMS = "N threads over the best N processes: every program that was published"
-PANELS = {"throughput": "throughput", MEMORY: "memory", CPU: "CPU time"}
+PANELS = {
+    "throughput": "throughput: more is better",
+    MEMORY: "memory: less is better",
+    CPU: "CPU time: less is better",
+}
 PREFIXES = ("app-", "outside-")
 
 

@@ -69,6 +69,7 @@ LINES = [
     (ends(-0.034, 0.08), "at most slightly slower", "at most 3.4 % slower, if at all"),
     (ends(-0.07, 0.08), "at most moderately slower", "at most 6.8 % slower, if at all"),
     (ends(-0.13, 0.08), "open", "open: between 12 % slower and 8 % faster"),
+    (ends(-0.14, -0.02, sure=0.01), "open", "open: 2 to 13 % slower, not proven"),
     (ends(0.99, 1.16), "faster", "2.69 to 3.19 times as fast"),
     (ends(-FARTHEST, -0.2), "slower", "at least 18 % slower"),
     (ends(0.2, FARTHEST), "faster", "at least 22 % faster"),

@@ -228,6 +228,8 @@ def said(row: Mapping[Any, Any], scale: Scale) -> str:
     word = str(row["word"])
     if word == NO_WORD:
         return f"no word, {row['why']}" if row["why"] else ""
+    if word == OPEN and row["low_90"] * row["high_90"] > 0:
+        return f"open: {_amount(row['low_90'], row['high_90'], scale)}, not proven"
     return BY_WORD[word].said.format(
         better=scale.better,
         worse=scale.worse,
