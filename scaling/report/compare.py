@@ -132,13 +132,13 @@ def compare(results: Sequence[Path], output: Path | None, console: Console) -> N
     if len(set(paths)) < len(paths):
         raise UsageError("a study was named twice; it cannot be compared with itself")
     studies = dict(zip(_names(found), found, strict=True))
-    grids = list(_grids(studies))
+    grids, notes = _compared(studies)
     document = Document(
         " and ".join(studies),
         "" if grids or len(studies) > 1 else NOTHING,
         warnings=list(_warnings(studies)),
         answer=grids,
-        notes=list(_notes(studies)),
+        notes=notes,
     )
     print_document(document, console)
     if output is not None:
@@ -156,28 +156,23 @@ def _warnings(studies: Mapping[str, Study]) -> Iterator[str]:
             yield f"{name}: {study.soundness.text}"
 
 
-def _notes(studies: Mapping[str, Study]) -> Iterator[str]:
-    """Other differences of studies that are compared with the first."""
-    if _are_machines(studies) or _are_programs(studies):
-        return
+def _compared(studies: Mapping[str, Study]) -> tuple[list[Grid], list[str]]:
+    """Tables of the studies, and other differences of those that are compared with the first."""
     (_, first), *later = studies.items()
-    for name, study in later:
-        for text in about_two(study, first):
-            yield f"{name}: {text}" if len(later) > 1 else text
-
-
-def _grids(studies: Mapping[str, Study]) -> Iterator[Grid]:
-    first, *later = studies.values()
     if _are_machines(studies):
-        yield from MACHINES.grids(first, conclusions(studies))
-    elif _are_programs(studies):
-        yield from PROGRAMS.grids(first, programs(studies))
-    elif later:
-        for study in later:
-            yield from CHANGES.grids(study, across(study, first))
-    else:
-        for each in RATIOS:
-            yield from each.grids(first)
+        return list(MACHINES.grids(first, conclusions(studies))), []
+    if _are_programs(studies):
+        return list(PROGRAMS.grids(first, programs(studies))), []
+    if not later:
+        return [grid for each in RATIOS for grid in each.grids(first)], []
+    grids = [grid for _, each in later for grid in CHANGES.grids(each, across(each, first))]
+    names = [f"{name}: " if len(later) > 1 else "" for name, _ in later]
+    notes = [
+        f"{name}{text}"
+        for name, (_, each) in zip(names, later, strict=True)
+        for text in about_two(each, first)
+    ]
+    return grids, notes
 
 
 def _are_machines(studies: Mapping[str, Study]) -> bool:
