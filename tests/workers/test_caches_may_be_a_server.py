@@ -204,7 +204,7 @@ def test_a_row_of_another_key_is_no_value(monkeypatch: pytest.MonkeyPatch) -> No
 
     async def look_up() -> str:
         rows = Rows("postgresql://127.0.0.1:1/none", KEYS, 1)
-        monkeypatch.setattr(rows, "_pool", type("Pool", (), {"fetch": staticmethod(wrong)}))
+        monkeypatch.setattr(rows, "fetch", wrong)
         return await rows(6)
 
     with pytest.raises(RuntimeError, match=r"answered \(7, 'wrong'\) for the row 7"):

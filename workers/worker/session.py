@@ -74,7 +74,11 @@ def run_workers(descriptors: Sequence[int], inherited: Readback | None = None) -
     """
     channels = [Channel(socket.socket(fileno=each)) for each in descriptors]
     try:
-        sessions = [_assigned(each) for each in channels]
+        orders = [each.receive() for each in channels]
+        sessions = [
+            Session(channel, Cell(**order["cell"]), order["index"])
+            for channel, order in zip(channels, orders, strict=True)
+        ]
         first, *others = sessions
         first.reads_back(inherited)
         if not others:
@@ -91,12 +95,6 @@ def run_workers(descriptors: Sequence[int], inherited: Readback | None = None) -
     finally:
         for each in channels:
             each.close()
-
-
-def _assigned(channel: Channel) -> Session:
-    """The session that the host assigns by a channel."""
-    assigned = channel.receive()
-    return Session(channel, Cell(**assigned["cell"]), assigned["index"])
 
 
 def _in_threads(sessions: Sequence[Session]) -> None:
@@ -179,8 +177,7 @@ class Session:
     def fail(self, error: BaseException, index: int) -> None:
         """Report the failure of worker `index`, unless the host itself is gone."""
         with contextlib.suppress(ConnectionError):
-            failure = failure_of(error, self.phase, index)
-            self.channel.send({"is": "failed", "failure": failure})
+            self.channel.send({"is": "failed", "failure": failure_of(error, self.phase, index)})
 
     def run(self) -> Message:
         """Run from import to the closed loop; return what is known of the worker only then.
@@ -243,7 +240,7 @@ class Session:
             else:
                 times = await measure_window(self, runner, GRACE_S)
             worker.stop()
-            self._report(times, _loop_in_use(runner))
+            self._report(times, await _loop_in_use(runner))
         except BaseException as error:
             worker.stop()
             try:
@@ -260,18 +257,16 @@ class Session:
         self.phase = "setup"
         times = measure_without_loop(self)
         runner = runner_for(self.cell.loop)
-
-        async def look() -> Message:
-            return _loop_in_use(runner)
-
-        self._report(times, runner.run(look))
+        self._report(times, runner.run(lambda: _loop_in_use(runner)))
         return 0
 
     def _report(self, times: Message, loop: Message) -> None:
-        cell, worker = self.cell, self.worker
+        cell, worker, name = self.cell, self.worker, self.workload.in_flight
+        whole = cell.model != "interpreters"
+        in_flight = None if worker.serves or name is None else getattr(self.workload, name)
         report = {
             "index": self.index,
-            "in_flight": None if worker.serves else self._in_flight(),
+            "in_flight": in_flight,
             "serves": worker.serves,
             "cpus": None if cell.pinning is None else sorted(os.sched_getaffinity(0)),
             "loop_version": loop_version(cell.loop),
@@ -281,7 +276,8 @@ class Session:
             "use": self.meter.use,
             "figures": worker.finite_figures(),
             "latency": worker.latencies(),
-            "process": self._read_back(debug=loop["debug"]),
+            "process": self._readback
+            and self._readback.result(debug=loop["debug"], whole_process=whole),
             **self._errors(),
             **loop,
             **times,
@@ -311,21 +307,8 @@ class Session:
         takes_slices = self.cell.alternating and not self.workload.served
         return takes_slices and self.cell.kind in SHARING and gil_enabled()
 
-    def _in_flight(self) -> int | None:
-        """How much work the workload really has in flight; None where it has no such parameter."""
-        name = self.workload.in_flight
-        return None if name is None else getattr(self.workload, name)
-
     def _errors(self) -> Message:
         return {"errors": self.worker.errors, "error_samples": self.worker.error_samples}
-
-    def _read_back(self, *, debug: bool) -> dict[str, Any] | None:
-        if self._readback is None:
-            return None
-        return self._readback.result(
-            debug=debug,
-            whole_process=self.cell.model != "interpreters",
-        )
 
 
 def _kind_of(workload: Workload) -> Message:
@@ -342,7 +325,7 @@ def _kind_of(workload: Workload) -> Message:
     }
 
 
-def _loop_in_use(runner: Runner) -> Message:
+async def _loop_in_use(runner: Runner) -> Message:
     return {
         "loop_class": runner.loop_class(),
         "debug": runner.debug(),

@@ -135,15 +135,11 @@ MAKERS: dict[str, Callable[[Cache[Any], int], Cache[Any]]] = {
 # ------------------------------------------------------------------------------------------ lookups
 
 
-class Rows:
-    """Values are rows of PostgreSQL, with a pool of connections for each worker."""
+class Rows(AsyncpgPool):
+    """The values of keys as rows of PostgreSQL, with connections for each worker."""
 
     def __init__(self, url: str, rows: int, connections: int) -> None:
-        self._pool = AsyncpgPool(Database(url, rows, connections, 1, int(STATEMENTS), "asyncpg"))
-
-    async def open(self) -> None:
-        """Make the connections."""
-        await self._pool.open()
+        super().__init__(Database(url, rows, connections, 1, int(STATEMENTS), "asyncpg"))
 
     async def __call__(self, key: int) -> str:
         """Read a row; they count from 1.
@@ -151,14 +147,10 @@ class Rows:
         Raises:
             RuntimeError: it is another one.
         """
-        row, value = await self._pool.fetch(key + 1)
+        row, value = await self.fetch(key + 1)
         if value != letters(key + 1):
             raise RuntimeError(f"PostgreSQL answered {(row, value)} for the row {key + 1}")
         return value
-
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._pool.close()
 
 
 class LookUps(ABC):
