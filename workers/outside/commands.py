@@ -81,8 +81,7 @@ class Server:
     interfaces: tuple[str, ...] = ("asgi", "wsgi")
 
 
-def _uvicorn(app: Hosted, workers: int, loop: str, model: str) -> str:
-    del model
+def _uvicorn(app: Hosted, workers: int, loop: str, _model: str) -> str:
     options = f"--host {LOOPBACK} --port {{port}} --workers {workers} --loop {loop}"
     quiet = "--http httptools --ws none --no-access-log --log-level warning"
     kind = "wsgi" if app.interface == "wsgi" else "auto"
@@ -91,8 +90,7 @@ def _uvicorn(app: Hosted, workers: int, loop: str, model: str) -> str:
     return f"{PYTHON} -m uvicorn {app.application} {options} {quiet} {more}{factory}"
 
 
-def _granian(app: Hosted, workers: int, loop: str, model: str) -> str:
-    del model
+def _granian(app: Hosted, workers: int, loop: str, _model: str) -> str:
     kind = "wsgi" if app.interface == "wsgi" else "asgi"
     if kind == "asgi" and app.lifespan == "off":
         kind = "asginl"
@@ -104,13 +102,12 @@ def _granian(app: Hosted, workers: int, loop: str, model: str) -> str:
     return f"{PYTHON} -m granian {app.application} {options} {more}{factory}"
 
 
-def _gunicorn(app: Hosted, workers: int, loop: str, model: str) -> str:
+def _gunicorn(app: Hosted, workers: int, _loop: str, model: str) -> str:
     """Workers in threads are those of one process; forked ones find the application imported.
 
     All processes accept from one listener, and the first to wake up might take every connection. So
     each takes no more than its share, and one that it may close (it keeps `--threads` fewer idle).
     """
-    del loop
     cell = Cell("", model=model, workers=workers)
     each = cell.loops_each
     count = f"--workers {cell.interpreters} --threads {each * app.threads}"
@@ -127,38 +124,33 @@ def _called(app: Hosted) -> str:
     return shlex.quote(f"{app.application}()" if app.factory else app.application)
 
 
-def _gunicorn_sync(app: Hosted, workers: int, loop: str, model: str) -> str:
+def _gunicorn_sync(app: Hosted, workers: int, _loop: str, _model: str) -> str:
     """One request at a time in each worker, on a connection that is closed after it."""
-    del loop, model
     options = f"--bind {LOOPBACK}:{{port}} --worker-class sync --workers {workers}"
     return f"{PYTHON} -m gunicorn {_called(app)} {options} --no-control-socket --log-level warning"
 
 
-def _gunicorn_aiohttp(app: Hosted, workers: int, loop: str, model: str) -> str:
+def _gunicorn_aiohttp(app: Hosted, workers: int, _loop: str, _model: str) -> str:
     """Workers of aiohttp's own: a loop each."""
-    del loop, model
     options = f"--bind {LOOPBACK}:{{port}} --worker-class aiohttp.GunicornWebWorker"
     more = f"--workers {workers} --keep-alive {IDLE_S} --no-control-socket --log-level warning"
     return f"{PYTHON} -m gunicorn {_called(app)} {options} {more}"
 
 
-def _daphne(app: Hosted, workers: int, loop: str, model: str) -> str:
+def _daphne(app: Hosted, workers: int, _loop: str, _model: str) -> str:
     """A program of ours starts its workers: daphne has none of its own."""
-    del loop, model
     options = f"--host {LOOPBACK} --port {{port}} --workers {workers}"
     factory = " --factory" if app.factory else ""
     return f"{PYTHON} -m workers.outside.on_daphne {app.application} {options}{factory}"
 
 
-def _sanic(app: Hosted, workers: int, loop: str, model: str) -> str:
-    del loop, model
+def _sanic(app: Hosted, workers: int, _loop: str, _model: str) -> str:
     options = f"--host {LOOPBACK} --port {{port}} --workers {workers} --no-access-logs --no-motd"
     factory = " --factory" if app.factory else ""
     return f"{PYTHON} -m sanic {app.application}{factory} {options}"
 
 
-def _own(app: Hosted, workers: int, loop: str, model: str) -> str:
-    del loop, model
+def _own(app: Hosted, workers: int, _loop: str, _model: str) -> str:
     return app.command.replace("{workers}", str(workers))
 
 

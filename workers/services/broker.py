@@ -15,8 +15,8 @@ from workers.services.native import (
     own_folder,
     require,
     run,
-    run_program,
 )
+from workers.services.serving import run_program
 from workers.services.valkey import INSTALLED, connected, running, version_in
 
 

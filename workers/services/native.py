@@ -15,7 +15,6 @@ import pwd
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 from asyncio.subprocess import DEVNULL, STDOUT, Process
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
@@ -388,11 +387,3 @@ def _stop_requested(*, until_eof: bool) -> asyncio.Event:
         except OSError:  # a file, which cannot be waited for
             requested.set()
     return requested
-
-
-def run_program(main: Callable[[Sequence[str]], int]) -> None:
-    """Call a service's `main`, and end the process with its exit code."""
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except BrokenPipeError:  # whoever started it is gone
-        os._exit(1)

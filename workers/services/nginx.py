@@ -18,9 +18,9 @@ from workers.services.native import (
     native_parser,
     own_folder,
     run,
-    run_program,
     serving,
 )
+from workers.services.serving import run_program
 
 PLACE = "/.scaling/proof"  # answered with a proof: another process may have the port
 ANSWER_S = 1.0  # limit

@@ -17,10 +17,10 @@ from workers.services.native import (
     native_parser,
     own_folder,
     run,
-    run_program,
     serving,
 )
 from workers.services.postgres import INSTALLED
+from workers.services.serving import run_program
 
 NAME = "scaling"
 POOL = 20  # pgbouncer's default

@@ -31,11 +31,10 @@ from workers.services.native import (
     own_folder,
     require,
     run,
-    run_program,
     say,
     serving,
 )
-from workers.services.serving import between
+from workers.services.serving import between, run_program
 from workers.services.values import SEED, fill, is_complete
 
 INSTALLED = "SCALING_POSTGRES"

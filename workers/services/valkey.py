@@ -25,10 +25,9 @@ from workers.services.native import (
     own_folder,
     require,
     run,
-    run_program,
     serving,
 )
-from workers.services.serving import COUNT
+from workers.services.serving import COUNT, run_program
 from workers.services.values import AT_ONCE, VALUES
 
 INSTALLED = "SCALING_VALKEY"

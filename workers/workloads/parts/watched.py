@@ -365,8 +365,7 @@ def pause_at_first() -> None:
     _FirstLines.left_s = FIRST_MOST_S
 
 
-def _start(code: CodeType, offset: int) -> Any:
-    del offset
+def _start(code: CodeType, _offset: int) -> Any:
     if not code.co_filename.startswith(NOT_THE_USERS):
         sys.monitoring.set_local_events(TOOL, code, sys.monitoring.events.LINE)
     return sys.monitoring.DISABLE

@@ -58,9 +58,8 @@ def receipt(order: Order, text: str) -> Receipt:
     )
 
 
-def requests(response_bytes: int) -> list[dict[str, Any]]:
+def requests(_response_bytes: int) -> list[dict[str, Any]]:
     """One order."""
-    del response_bytes
     sent = {"content-type": "application/json"}
     body = ORDER.model_dump_json(exclude_none=True)
     return [{"method": "POST", "path": PATH, "headers": sent, "body": body, "status": 200}]

@@ -138,9 +138,8 @@ class OnAiohttp(BaseServer):
 # A small application: one route, answered with a body of constant length.
 
 
-def requests(response_bytes: int) -> list[dict[str, Any]]:
+def requests(_response_bytes: int) -> list[dict[str, Any]]:
     """A GET of the one route."""
-    del response_bytes
     return [{"path": "/", "status": 200}]
 
 

@@ -198,9 +198,8 @@ class OnUvicorn(BaseServer):
 TEXT = (b"content-type", b"text/plain; charset=utf-8")
 
 
-def requests(response_bytes: int) -> list[dict[str, Any]]:
+def requests(_response_bytes: int) -> list[dict[str, Any]]:
     """A GET of the one route."""
-    del response_bytes
     return [{"path": "/", "status": 200}]
 
 

@@ -92,7 +92,6 @@ def requests(response_bytes: int) -> list[dict[str, Any]]:
     return [{"body": "x" * response_bytes}]
 
 
-def make(worker: Worker, per_request: PerRequest, response_bytes: int) -> BaseServer:
+def make(worker: Worker, per_request: PerRequest, _response_bytes: int) -> BaseServer:
     """Make the echo of one worker; how long its answers are is up to the clients."""
-    del response_bytes
     return EchoServer(worker, per_request)
