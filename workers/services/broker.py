@@ -11,18 +11,17 @@ from contextlib import asynccontextmanager
 from workers.services.native import (
     Announced,
     NativeError,
-    native_parser,
     own_folder,
     require,
     run,
 )
-from workers.services.serving import run_program
+from workers.services.serving import program_parser, run_program
 from workers.services.valkey import INSTALLED, connected, running, version_in
 
 
 def main(arguments: Sequence[str]) -> int:
     """Serve until asked to stop; return the exit code (2: bad option, 1: failed)."""
-    parser = native_parser("workers.services.broker", "Passes on messages with Valkey.")
+    parser = program_parser("workers.services.broker", "Passes on messages with Valkey.")
     options = parser.parse_args(arguments)
     require(parser, "valkey.asyncio")
 

@@ -309,15 +309,6 @@ class Announced:
 type Running = Callable[[], AbstractAsyncContextManager[Announced]]
 
 
-def native_parser(module: str, description: str) -> argparse.ArgumentParser:
-    """Make the parser of `python -m MODULE`; a service adds its own options."""
-    parser = argparse.ArgumentParser(
-        prog=f"python -m {module}", description=description, allow_abbrev=False
-    )
-    parser.add_argument("--until-eof", action="store_true", help="end when standard input ends")
-    return parser
-
-
 def require(parser: argparse.ArgumentParser, module: str) -> None:
     """Import a client before anything is started; end with exit code 1 if it is missing."""
     try:

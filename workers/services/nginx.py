@@ -15,12 +15,11 @@ from workers.cell import LOOPBACK
 from workers.services.native import (
     Announced,
     Program,
-    native_parser,
     own_folder,
     run,
     serving,
 )
-from workers.services.serving import run_program
+from workers.services.serving import program_parser, run_program
 
 PLACE = "/.scaling/proof"  # answered with a proof: another process may have the port
 ANSWER_S = 1.0  # limit
@@ -62,7 +61,7 @@ REUSED = '            proxy_http_version 1.1;\n            proxy_set_header Conn
 
 def main(arguments: Sequence[str]) -> int:
     """Serve until asked to stop; return the exit code (2: bad option, 1: failed)."""
-    parser = native_parser("workers.services.nginx", "Passes requests on to servers.")
+    parser = program_parser("workers.services.nginx", "Passes requests on to servers.")
     add = parser.add_argument
     add("servers", nargs="+", metavar="URL", help="where requests go, in turn")
     add("--program", default="nginx", help="the program, if it is not on PATH")

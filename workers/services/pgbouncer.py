@@ -14,13 +14,12 @@ from workers.cell import LOOPBACK
 from workers.services.native import (
     Announced,
     Program,
-    native_parser,
     own_folder,
     run,
     serving,
 )
 from workers.services.postgres import INSTALLED
-from workers.services.serving import run_program
+from workers.services.serving import program_parser, run_program
 
 NAME = "scaling"
 POOL = 20  # pgbouncer's default
@@ -48,7 +47,7 @@ FORGETS = "?prepared=0"  # at the end of the URL: clients must not prepare any
 
 def main(arguments: Sequence[str]) -> int:
     """Serve until asked to stop; return the exit code (2: bad option, 1: failed)."""
-    parser = native_parser("workers.services.pgbouncer", "Pools connections to PostgreSQL.")
+    parser = program_parser("workers.services.pgbouncer", "Pools connections to PostgreSQL.")
     add = parser.add_argument
     add("--program", default="pgbouncer", help="the program, if it is not on PATH")
     add("--db-connections", type=int, default=0, help=f"to the server; 0: pgbouncer's {POOL}")

@@ -27,14 +27,13 @@ from workers.services.native import (
     Program,
     Server,
     done,
-    native_parser,
     own_folder,
     require,
     run,
     say,
     serving,
 )
-from workers.services.serving import between, run_program
+from workers.services.serving import between, program_parser, run_program
 from workers.services.values import SEED, fill, is_complete
 
 INSTALLED = "SCALING_POSTGRES"
@@ -300,7 +299,7 @@ ROWS_MOST = 100_000_000
 
 def main(arguments: Sequence[str]) -> int:
     """Serve until asked to stop; return the exit code (2: bad option, 1: failed)."""
-    parser = native_parser("workers.services.postgres", "Has a table in PostgreSQL.")
+    parser = program_parser("workers.services.postgres", "Has a table in PostgreSQL.")
     rows = between(int, 1, ROWS_MOST)
     parser.add_argument("--rows", type=rows, default=ROWS, help=f"rows of the table ({ROWS:,})")
     parser.add_argument("--cache", metavar="DIR", help="where data are kept for the next time")

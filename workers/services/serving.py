@@ -112,16 +112,20 @@ def _wait_for_eof(loop: asyncio.AbstractEventLoop, requested: asyncio.Event) -> 
 PORT_MOST = 65_535
 
 
-def server_parser(
-    module: str, description: str, *, delay_ms: float | None
-) -> argparse.ArgumentParser:
-    """Make the parser of `python -m MODULE`; a service adds its own options.
-
-    `delay_ms` is the default of its delay; None: it never waits.
-    """
+def program_parser(module: str, description: str) -> argparse.ArgumentParser:
+    """The parser of `python -m MODULE`, to which a service adds options."""
     parser = argparse.ArgumentParser(
         prog=f"python -m {module}", description=description, allow_abbrev=False
     )
+    parser.add_argument("--until-eof", action="store_true", help="end when standard input ends")
+    return parser
+
+
+def server_parser(
+    module: str, description: str, *, delay_ms: float | None
+) -> argparse.ArgumentParser:
+    """The parser of a service in Python; `delay_ms` is its default delay, None: it never waits."""
+    parser = program_parser(module, description)
     add = parser.add_argument
     if delay_ms is not None:
         delay_help = f"delay before an answer, ms ({delay_ms:g})"
@@ -130,7 +134,6 @@ def server_parser(
     add("--port", type=between(int, 0, PORT_MOST), default=0, help="port; 0: any free one (0)")
     processes_help = "number of processes, each with its own port (1)"
     add("--processes", type=COUNT, default=1, help=processes_help)
-    add("--until-eof", action="store_true", help="end when standard input ends")
     return parser
 
 

@@ -21,13 +21,12 @@ from workers.services.native import (
     NativeError,
     Program,
     Server,
-    native_parser,
     own_folder,
     require,
     run,
     serving,
 )
-from workers.services.serving import COUNT, run_program
+from workers.services.serving import COUNT, program_parser, run_program
 from workers.services.values import AT_ONCE, VALUES
 
 INSTALLED = "SCALING_VALKEY"
@@ -184,7 +183,7 @@ ENTRIES, CONNECTIONS = 10_000, 4
 
 def main(arguments: Sequence[str]) -> int:
     """Serve until asked to stop; return the exit code (2: bad option, 1: failed)."""
-    parser = native_parser("workers.services.valkey", "Has a cache in Valkey.")
+    parser = program_parser("workers.services.valkey", "Has a cache in Valkey.")
     add = parser.add_argument
     add("--entries", type=COUNT, default=ENTRIES, help=f"that it has memory for ({ENTRIES:,})")
     add("--miss", choices=list(VALUES), default="cpu", help="what values are from (cpu)")
