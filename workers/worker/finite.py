@@ -6,10 +6,26 @@ import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from workers.host.channel import Message
+    from typing import Protocol
+
+    from workers.host.channel import Channel, Message
     from workers.loops.libraries import Runner
-    from workers.worker.session import Session
+    from workers.worker.handle import Worker
+    from workers.worker.meter import Meter
     from workers.worker.workload import Workload
+
+    class Session(Protocol):
+        """What is measured of a session, whose file imports this one."""
+
+        phase: str
+        channel: Channel
+        workload: Workload
+        worker: Worker
+        meter: Meter
+
+        @property
+        def ready(self) -> Message:
+            """The message that this worker can begin."""
 
 
 def parts_of(workload: Workload) -> int:
