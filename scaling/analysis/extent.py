@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from scaling.analysis.table.groups import CELL
 from scaling.base.formats import plural
 from scaling.journal.record import StudyLine
 from scaling.study.presets import FAILING_BLOCKS
@@ -45,8 +46,8 @@ def incomplete(runs: pd.DataFrame, study: StudyLine, skipped: Collection[str] = 
     A run that was made again is one run. `skipped` are the notes on lines that cannot be read. A
     journal that does not say how many runs a block has is taken to have one whole block.
     """
-    places = ["block", "position"]
-    made = runs[[*places, "workload", "outcome"]].drop_duplicates(places)
+    key = ["block", *CELL, "twin"]  # two first runs may share a position where rates come out equal
+    made = runs[[*key, "position", "outcome"]].drop_duplicates(key)
     in_a_block = study.runs_per_block or int(made["position"].max()) + 1
     more = int(study.study.get("headline_blocks") or 0)
     blocks = max(study.blocks or 0, int(made["block"].max()) + 1 - more)

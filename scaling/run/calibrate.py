@@ -25,7 +25,7 @@ from scaling.machine.topology import Topology
 from scaling.run.progress import figure_of, run_in_words
 from scaling.run.service_process import ServiceError
 from scaling.run.services import Services
-from scaling.run.session import Done, InterruptedStudyError
+from scaling.run.session import Done, InterruptedStudyError, Step
 from scaling.study.load import (
     RATE,
     ROOM,
@@ -92,9 +92,10 @@ def _missing(plan: Plan, journal: JournalFile) -> Iterator[tuple[str, Parameters
 # ---------------------------------------------------------------------------------- generator count
 # How many processes the load generator of a study has: as many in every run of it.
 #
-# Enough for the highest rate of the study, by the ceiling that was measured, and no more than there
-# are cores for beside the workers. In a closed loop a worker can answer about as fast as a
-# generator process can send, so there is one for each worker.
+# No more than there are cores for beside the workers. Enough for the highest rate that the study
+# names as a number, by the ceiling that was measured. In a closed loop a worker can answer about as
+# fast as a generator process can send, so there is one for each worker. Rates that are shares of
+# the peak take as many as a closed loop, times the share over `BUSY_PLANNED` where that is above 1.
 
 PROCESSES_MOST = 64  # that one generator takes (`workers.services.load.options`)
 BUSY_PLANNED = 0.5
@@ -151,30 +152,39 @@ MORE = 1.05  # than needed: arrivals are random, and 2,000 of them vary by 2 %
 class Peaks:
     """The peaks that the rates of a study are made from; there are none where all are numbers.
 
-    `steps` are the runs of the calibrations: each in words, and what does it. `execute` does runs
-    of a second.
+    `steps`: a label, a function and the expected seconds for each calibration run. `execute` runs a
+    cell with a window of 1 s. A step raises ScalingError where no run of the first round of a
+    calibration was measured.
     """
 
     def __init__(self, plan: Plan, execute: Callable[[PlannedRun], Done], note: Say) -> None:
         self._plan, self._execute, self._note = plan, execute, note
         self._lines: list[RunLine] = []
-        self.steps = [
-            (f"calibration: {run_in_words(cell)}", partial(self._run, PlannedRun(place, 0, cell)))
-            for place, cell in enumerate(calibration_runs(plan.calibrations))
+        self._needed = plan.calibrations
+        self.steps: list[Step] = [
+            (
+                f"calibration: {run_in_words(cell)}",
+                partial(self._run, PlannedRun(place, 0, cell)),
+                plan.calibration_s(cell),
+            )
+            for place, cell in enumerate(calibration_runs(self._needed))
         ]
 
     def _run(self, planned: PlannedRun) -> None:
         self._lines.append(self._execute(planned)[0])
+        for needed in self._needed:
+            lines = self._lines_of(needed)
+            if len(lines) == len(needed.candidates):  # its first round ends
+                _achieved(needed, lines, self._plan)
+
+    def _lines_of(self, needed: Needed) -> list[RunLine]:
+        return [line for line in self._lines if line.cell in needed.candidates]
 
     def rates(self) -> RatesLine:
-        """The rates, once all steps are done.
-
-        Raises:
-            ScalingError: no run of a baseline was measured.
-        """
+        """The rates, once all steps are done."""
         made = []
-        for needed in self._plan.calibrations:
-            lines = [line for line in self._lines if line.cell in needed.candidates]
+        for needed in self._needed:
+            lines = self._lines_of(needed)
             made.append(_calibration(needed, lines, self._plan))
             self._note(_in_words(made[-1], needed, self._plan))
             if without := without_p99(made[-1], lines, self._plan.study.window_s):
@@ -187,8 +197,12 @@ class Peaks:
         )
 
 
-def _calibration(needed: Needed, lines: list[RunLine], plan: Plan) -> Calibration:
-    """The best of the candidates, by the median of its runs."""
+def _achieved(needed: Needed, lines: Sequence[RunLine], plan: Plan) -> dict[Cell, list[float]]:
+    """The requests per second of the measured runs of each candidate.
+
+    Raises:
+        ScalingError: no run was measured.
+    """
     found: dict[Cell, list[float]] = {}
     for line in lines:
         if line.outcome == "measured" and line.load and line.load.achieved_per_s > 0:
@@ -199,6 +213,12 @@ def _calibration(needed: Needed, lines: list[RunLine], plan: Plan) -> Calibratio
             f"the rates of {needed.workload} cannot be calibrated: no run of the baseline was "
             f"measured ({why}). Name the rates: --set {needed.workload}.rate_per_s=1000,2000"
         )
+    return found
+
+
+def _calibration(needed: Needed, lines: Sequence[RunLine], plan: Plan) -> Calibration:
+    """The best of the candidates, by the median of its runs."""
+    found = _achieved(needed, lines, plan)
     best = max(found, key=lambda cell: median(found[cell]))
     peak = median(found[best])
     return Calibration(

@@ -47,7 +47,6 @@ from scaling.journal.identity import OWN, choose, identity_of
 from scaling.journal.record import (
     SCHEMA,
     ArmRecord,
-    CeilingLine,
     Description,
     Environment,
     StudyLine,
@@ -330,10 +329,6 @@ def measure(ready: Prepared, output: Path | None, display: Display, *, again: bo
     judge = judge_of(first)
     with services_of(ready, display.note) as services:
 
-        def executor(plan: Plan, ceilings: Sequence[CeilingLine]) -> Executor:
-            processes = generator_processes(asked, ceilings, ready.topology)
-            return Executor(plan, arms, services, generators_of(ready, processes))
-
         def is_done(journal: JournalFile) -> bool:
             rates = journal.head.calibrations if journal.head else ()
             return again and is_complete(asked.at_rates(rates), journal.runs, judge)
@@ -343,17 +338,22 @@ def measure(ready: Prepared, output: Path | None, display: Display, *, again: bo
             for note in notes:
                 display.note(note)
             measure_ceilings(asked, journal, services, display.note)
+            generators = _generators_in(ready, journal)
+
+            def executor(plan: Plan) -> Executor:
+                return Executor(plan, arms, services, generators)
+
             plan = asked.at_rates((journal.head or first).calibrations)
             a_second = replace(plan, study=replace(plan.study, window_s=CALIBRATION_WINDOW_S))
-            peaks = Peaks(plan, executor(a_second, journal.ceilings), display.note)
+            peaks = Peaks(plan, executor(a_second), display.note)
 
             def rated() -> tuple[Plan, Execute]:
                 journal.append(rates := peaks.rates())
                 plan = asked.at_rates(rates.calibrations)
-                return plan, executor(plan, journal.ceilings).together
+                return plan, executor(plan).together
 
             extra = ExtraTime(busy_judge_of(first), quiet_on(watched_cpus(first.machine)))
-            execute = executor(plan, journal.ceilings).together
+            execute = executor(plan).together
             drive(plan, journal, execute, judge, display, extra, peaks.steps, rated)
     return journal.path.parent
 
@@ -379,6 +379,16 @@ def generators_of(ready: Prepared, processes: int) -> GeneratorProgram:
         topology=ready.topology,
         requests=ready.requests,
     )
+
+
+def _generators_in(ready: Prepared, journal: JournalFile) -> GeneratorProgram:
+    """Those of a study with the ceilings of this journal.
+
+    A resumed study keeps the number of processes that it began with, whichever version began it.
+    """
+    begun = next((run.load.processes for run in journal.runs if run.load), 0)
+    processes = begun or generator_processes(ready.plan, journal.ceilings, ready.topology)
+    return generators_of(ready, processes)
 
 
 def _beside(ready: Prepared) -> tuple[str, dict[str, str]]:

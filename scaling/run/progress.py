@@ -82,7 +82,7 @@ class Counts(NamedTuple):
     again: int = 0
 
     def __str__(self) -> str:
-        """`12/40, 2 of them again`: those are beside the runs of the plan."""
+        """`12/40, 2 of them again`: 2 runs are made again, besides the 38 of the plan."""
         return f"{self.done}/{self.total}{f', {self.again:,} of them again' if self.again else ''}"
 
 

@@ -7,7 +7,8 @@ load disturbed is made once more at once (`scaling.run.time_left`). A workload w
 failed in two blocks is given up.
 
 Rates that are shares of a peak are not known when a study begins. The runs of the first block that
-need none are done first, and those of the calibrations between them.
+need none are done first, and those of the calibrations between them. A study that is interrupted
+before its rates are known calibrates again: after the last of those runs, all in a row.
 """
 
 from collections import Counter, deque
@@ -36,7 +37,7 @@ type Done = tuple[RunLine, bytes | None]  # a run's line, and the record as its 
 type Batch = tuple[PlannedRun, ...]  # runs that are made together: a group's, or one
 type Execute = Callable[[Batch], Sequence[Done]]
 type Judge = Callable[[RunLine], str | None]  # why a run is invalid; None where it is not
-type Step = tuple[str, Callable[[], None]]  # what is done between runs, in words
+type Step = tuple[str, Callable[[], None], float]  # done between runs: words, function, seconds
 
 
 class InterruptedStudyError(ScalingError):
@@ -133,12 +134,13 @@ def drive(
         work.learn(line, judge(line))
     # Of a workload that is given up now, a run that is left may yet succeed.
     work.to_do.extend(work.replay.missing(plan.together(plan.runs)))
+    work.steps.extend(steps)
     display.begin(work.counts)
     if extra is not None:
         extra.grant(work.left.seconds)
     try:
         if steps and rated:
-            work.do_first(steps)
+            work.do_first()
             work.go_on_with(*rated())
         work.do_all()
     except KeyboardInterrupt:
@@ -164,6 +166,7 @@ class _Work:
         extra: ExtraTime | None,
     ) -> None:
         self.to_do: deque[Batch] = deque()
+        self.steps: deque[Step] = deque()
         self.replay = Replay()
         self._plan = plan
         self._journal = journal
@@ -188,8 +191,9 @@ class _Work:
 
     @property
     def left(self) -> Left:
-        """What the runs to do will take."""
-        return self._time.left(run.cell for run in chain.from_iterable(self.to_do))
+        """What the runs and the steps to do will take."""
+        runs = self._time.left(run.cell for run in chain.from_iterable(self.to_do))
+        return Left(runs.seconds + sum(each_s for *_, each_s in self.steps), runs.unknown)
 
     def learn(self, line: RunLine, reason: str | None) -> None:
         """Learn from a measured run what it took; `reason` is why it is invalid."""
@@ -208,14 +212,19 @@ class _Work:
             if self._another_comes_after(block):
                 self._show_block(block)
 
-    def do_first(self, steps: Sequence[Step]) -> None:
-        """Do these steps, and the runs of the first block whose rates are known between them."""
-        left, every = deque(steps), len(self._first)
-        while (first := self._first) or left:
-            if left and len(left) * every >= len(first) * len(steps):  # none is done too late
-                words, do = left.popleft()
+    def do_first(self) -> None:
+        """Do the steps, and the runs of the first block whose rates are known between them.
+
+        Without such runs, as in a study that was interrupted after them, they are done in a row.
+        """
+        steps, every = len(self.steps), len(self._first)
+        while (first := self._first) or self.steps:
+            # None of the steps is done too late.
+            if self.steps and len(self.steps) * every >= len(first) * steps:
+                words, do, _ = self.steps[0]
                 self._display.running(words, self.left)
                 do()
+                self.steps.popleft()
             else:
                 self.to_do.remove(first[0])
                 self.to_do.appendleft(first[0])
@@ -223,9 +232,12 @@ class _Work:
 
     @property
     def _first(self) -> list[Batch]:
-        return [
-            each for each in self.to_do if not each[0].block and all(is_known(r.cell) for r in each)
-        ]
+        """Runs of the first block whose rates are known, and those made again at once: they stand
+        at the head. Others that are made again, or are given up, are left to `do_all`.
+        """
+        known = [b for b in self.to_do if not b[0].block and all(is_known(r.cell) for r in b)]
+        now = [b for b in known if b[0].attempt == 1 or b is self.to_do[0]]
+        return [batch for batch in now if not self.replay.gives_up(batch)]
 
     def go_on_with(self, plan: Plan, execute: Execute) -> None:
         """Do what is missing of this plan, whose rates are known."""

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import ClassVar
+from unittest.mock import Mock
 
 import pytest
 
@@ -144,6 +145,20 @@ def test_a_refused_connection_is_a_missing_answer() -> None:
         client.send_all([f"http://127.0.0.1:{port}"])
     (answer,) = client.sequence
     assert "no answer: ConnectionRefusedError" in answer.failure
+
+
+def test_a_server_that_is_gone_is_not_called_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has closed the connection, and a second one cannot be made in time."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        connection = Connection(f"http://127.0.0.1:{server.getsockname()[1]}", 5.0)
+        connection.send({"path": "/"})
+        with server.accept()[0] as accepted:
+            accepted.recv(4096)
+        late = Mock(side_effect=TimeoutError)
+        monkeypatch.setattr("scaling.run.check.connection.send", late)
+        answer = connection.answer({"path": "/"}, time.monotonic() + 5.0)
+    connection.close()
+    assert "no answer: RemoteDisconnected" in answer.failure
 
 
 def test_only_the_first_answer_must_have_what_is_saved() -> None:

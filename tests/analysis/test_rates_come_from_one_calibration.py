@@ -82,7 +82,7 @@ def calibrated(
 ) -> list[Calibration]:
     """What the runs of a plan's calibrations give."""
     peaks = Peaks(asked, run, (told or Told()).note)
-    for _, do in peaks.steps:
+    for _, do, _ in peaks.steps:
         do()
     return peaks.rates().calibrations
 
@@ -239,8 +239,10 @@ def test_a_baseline_that_cannot_be_measured_says_what_to_do() -> None:
     def crash(run: PlannedRun) -> tuple[RunLine, bytes | None]:
         return RunLine(cell=run.cell, outcome="crashed", block=0, position=0, signal=11), None
 
+    first, second, *_ = Peaks(planned(), crash, Told().note).steps  # of the first round
+    first[1]()
     with pytest.raises(ScalingError, match=r"signal 11\). Name the rates: --set serve.rate_per_s="):
-        calibrated(planned(), crash)
+        second[1]()
 
 
 @pytest.mark.parametrize("rate", ["fast", "-5%", "0%", "%", "grid 3 of 8", 0.001, 2_000_000.0])
@@ -321,14 +323,39 @@ def test_a_study_keeps_its_rates_and_is_calibrated_once(
     assert (done, work.total("to_do")) == (len(ready.plan.runs), 0)
 
 
+def test_a_resumed_study_keeps_its_generator_processes(
+    ready: Prepared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Runs with another number would be invalid: 2 cores would give one process."""
+    given: list[int] = []
+
+    class Served(Pretended):
+        def line(self, run: PlannedRun) -> RunLine:
+            line = super().line(run)
+            load = msgspec.structs.replace(line.load or Load(), processes=3)
+            return msgspec.structs.replace(line, load=load)
+
+    def executor(plan: Plan, *others: Any) -> Pretended:
+        given.append(others[-1].processes)
+        return Served(plan, stop_at=7 if len(given) < 4 else None)
+
+    monkeypatch.setattr("scaling.run.measure.Executor", executor)
+    with pytest.raises(InterruptedStudyError):
+        measure(ready, tmp_path / "study", Told())
+    measure(ready, tmp_path / "study", Told())
+    assert given == [1, 1, 1, 3, 3]
+
+
 def test_calibrations_are_spread_between_the_first_runs_whose_rates_are_known(
     ready: Prepared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In a row they would all be of the same seconds of the machine."""
     done: list[str] = []
+    left_s: list[float] = []
 
     class Watched(Told):
         def running(self, run: str, left: Left) -> None:
+            left_s.append(left.seconds)
             done.append("calibration" if run.startswith("calibration: ") else "run")
 
     class Closed(Pretended):
@@ -340,6 +367,7 @@ def test_calibrations_are_spread_between_the_first_runs_whose_rates_are_known(
     monkeypatch.setattr("scaling.run.measure.Executor", lambda plan, *_: Closed(plan))
     plan = planned(STUDY.replace('"grid"', '[0, "50%"]'))
     measure(replace(ready, plan=plan), tmp_path / "study", Watched())
+    assert left_s[0] == pytest.approx(cost_of(plan).total_s)
     places = [at for at, each in enumerate(done) if each == "calibration"]
     ends = done.index("rated") - 1  # the run of which it is the rate
     between = [after - before - 1 for before, after in pairwise([*places, ends])]

@@ -141,6 +141,21 @@ def test_an_invalid_run_is_done_again_after_all_others_and_then_given_up(
     assert f"[{count + 1}/{count + 1}, 1 of them again] runs measured" in printed.getvalue()
 
 
+@pytest.mark.parametrize("stop_at", [None, 2])
+def test_an_invalid_run_waits_while_peaks_are_measured(
+    stop_at: int | None, plan: Plan, tmp_path: Path
+) -> None:
+    """Also in a first block that was interrupted."""
+    judge, runs = doubts((plan.runs[0], 1)), Pretended()
+    if stop_at:
+        with pytest.raises(InterruptedStudyError):
+            driven(plan, tmp_path, Pretended(stop_at), judge)
+    steps = [("calibration", lambda: None, 1.0)] * 3
+    driven(plan, tmp_path, runs, judge, steps=steps, rated=lambda: (plan, runs.together))
+    assert runs.done == [*plan.runs[stop_at or 0 :], plan.runs[0]]
+    assert runs.attempts == [*[1] * (len(runs.done) - 1), 2]
+
+
 def test_the_last_valid_attempt_is_the_one_that_counts(tmp_path: Path) -> None:
     made = FakeStudy(workers=(1,), blocks=2)
     first, second = made.runs
@@ -239,6 +254,18 @@ def test_it_is_run_in_two_blocks_and_no_more(tmp_path: Path) -> None:
     alone = Crashing()
     tried(1, tmp_path / "one", alone)
     assert alone.failing == [(0, 1)] * each
+
+
+def test_it_is_given_up_alike_while_peaks_are_measured(tmp_path: Path) -> None:
+    """Where other load disturbs its runs, too, which are made again at once."""
+    plan, made = small_plan(), []
+    for steps in ([], [("calibration", lambda: None, 1.0)]):
+        runs, folder = Crashing(), tmp_path / str(len(steps))
+        folder.mkdir()
+        more = {"steps": steps, "rated": lambda runs=runs: (plan, runs.together)}
+        driven(plan, folder, runs, crashed, extra=Machine(range(99)).extra(9.0), **more)
+        made.append((keys(runs.done), runs.attempts))
+    assert made[0] == made[1]
 
 
 @pytest.mark.parametrize("stop_at", [6, 11])

@@ -119,6 +119,14 @@ def write_lines(lines: Sequence[bytes], folder: Path) -> Path:
     return folder
 
 
+def test_two_runs_at_one_position_are_two(tmp_path: Path) -> None:
+    """First runs have places in a plan without rates, the rest in that with rates."""
+    runs = [with_(run, position=max(1, run.position)) for run in WHOLE.runs]
+    lines = [encode_line(WHOLE.first_line), *map(encode_line, runs)]
+    found = read_journal(write_lines(lines, tmp_path))
+    assert incomplete(found.frame, found.study) == ""
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_commands_begin_with_what_is_missing_and_long_ones_end_with_it(
     name: str, command: Command, tmp_path: Path

@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
 import pandas as pd
 
 from scaling.analysis.column import Shown
@@ -140,11 +141,12 @@ class Study:
 def counting_lines(study: Study, workload: str) -> Iterator[RunLine]:
     """The runs of a workload that count, as the study's journal has them."""
     places = study.measures.places
-    counts = study.runs.iloc[places[places != NONE]]
-    ours = counts.loc[counts["workload"] == workload, ["block", "position", "attempt"]]
+    _, column = np.nonzero(places != NONE)
+    counts = study.runs.iloc[places[places != NONE]].assign(cell=study.cells["cell"].array[column])
+    ours = counts.loc[counts["workload"] == workload, ["block", "cell", "twin", "attempt"]]
     keys = set(ours.itertuples(index=False, name=None))
     for line in read_lines(study.path, lambda _: None) if study.path else ():
-        if isinstance(line, RunLine) and (line.block, line.position, line.attempt) in keys:
+        if isinstance(line, RunLine) and (*line.key, line.attempt) in keys:
             yield line
 
 

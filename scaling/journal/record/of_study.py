@@ -217,10 +217,9 @@ class StudyLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag
     `order` is the version of the order of the runs (`scaling.study.plan.order`): only a study in
     the same order is resumed. `calibrations` say what the names of rates in `study` stand for: they
     are no part of what was asked, and come with a `RatesLine` (older journals have them here). The
-    runs of a
-    `simulated` study were not measured: they follow from a law with noise. `refused` is what the
-    plan left out. `runs_per_block` counts cells and the second ones of A/A pairs; of the blocks of
-    headline groups alone, `headline_runs` counts those of each workload.
+    runs of a `simulated` study were not measured: they follow from a law with noise. `refused` is
+    what the plan left out. `runs_per_block` counts cells and the second ones of A/A pairs; of the
+    blocks of headline groups alone, `headline_runs` counts those of each workload.
     """
 
     schema: int
@@ -246,8 +245,10 @@ class StudyLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag
 
 
 class RatesLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="rates"):
-    """The rates of a study, once their peaks are known, in the first block; a resumed study keeps
-    them. Two rates that come out equal are one, so the counts of the study line may change.
+    """The rates of a study. Appended when the calibration is done, in the first block.
+
+    A resumed study keeps them. Two rates that come out equal are one, so the counts of the study
+    line may change.
     """
 
     calibrations: list[Calibration]

@@ -79,9 +79,9 @@ class Connection:
         except (ConnectionError, http.client.ResponseNotReady) as error:
             # It was idle for so long that the server has closed it; or the server is gone.
             closed = error
-        self._http.close()
-        send(self._http, request)
         try:
+            self._http.close()
+            send(self._http, request)
             return _read(self._http, deadline)
         except TimeoutError as late:
             is_gone = isinstance(closed, ConnectionError) and not isinstance(late, _EndlessError)

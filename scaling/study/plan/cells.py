@@ -22,6 +22,7 @@ from scaling.machine.topology import Topology, cpu_order, pinning, worker_counts
 from scaling.study.controls import least_window_s, with_controls, without_controls
 from scaling.study.definition import Study
 from scaling.study.load import (
+    CALIBRATION_WINDOW_S,
     Needed,
     at_rates,
     calibrations_for,
@@ -181,6 +182,10 @@ class Plan:
         """Seconds that a run is expected to take; None where it ends when its work is done."""
         inside_s = self.inside_s(cell)
         return None if inside_s is None else inside_s + self.overhead_s(cell)
+
+    def calibration_s(self, cell: Cell) -> float:
+        """Seconds that a run of a calibration is expected to take."""
+        return self.overhead_s(cell) + self.study.warmup_s + CALIBRATION_WINDOW_S
 
     @property
     def calibrations(self) -> list[Needed]:

@@ -86,7 +86,7 @@ def most_workers(study: Study, workload: str) -> int:
 
 
 def unfit_here(each: Candidate) -> str | None:
-    """Why the machine cannot run a cell; None if it can."""
+    """Reason why the machine cannot run a cell, or None."""
     if reason := too_few_for_each(each):
         return reason
     reason = next(filter(None, (check(each) for check in OF_MACHINE)), None)
@@ -94,7 +94,7 @@ def unfit_here(each: Candidate) -> str | None:
 
 
 def too_few_for_each(each: Candidate) -> str | None:
-    """What all workers divide is at least one each."""
+    """Reason why what all workers divide is less than one each, or None."""
     if each.facts.divided is None:
         return None
     given = each.cell.parameters
@@ -106,7 +106,10 @@ def too_few_for_each(each: Candidate) -> str | None:
 
 
 def unfit_for_rooms(each: Candidate) -> str | None:
-    """Connections fill rooms of one size; each room whose member stalls has one that reads."""
+    """Reason why connections cannot be in rooms, or None.
+
+    They fill rooms of one size; each room whose member stalls has one that reads.
+    """
     room, stalled = map(each.cell.parameters.get, (ROOM, STALLED))
     if not isinstance(room, int) or each.in_flight is None:
         return None
@@ -125,7 +128,7 @@ def unfit_for_rooms(each: Candidate) -> str | None:
 
 
 def too_many_connections(each: Candidate) -> str | None:
-    """The load generator makes so many connections."""
+    """Reason why the load generator cannot make the connections, or None."""
     facts = each.facts
     most = facts.parameters[facts.in_flight].at_most if facts.served and facts.in_flight else None
     if most is None or (each.in_flight or 0) <= most:
@@ -154,7 +157,7 @@ def open_files_needed(each: Candidate) -> int:
 
 
 def too_many_open_files(each: Candidate) -> str | None:
-    """A process may have as many open files as the cell needs."""
+    """Reason why a process cannot have as many open files as the cell needs, or None."""
     needed, limit = open_files_needed(each), each.limits.open_files
     if limit is None or needed <= limit:
         return None
@@ -169,7 +172,9 @@ ADDRESSES = 250  # 127.0.0.1 to 127.0.0.250, which the load generator connects f
 
 
 def too_few_ports(each: Candidate) -> str | None:
-    """A load generator has one connection from a port of an address to a port of a server. To rooms
+    """Reason why the system has too few ports for the connections, or None.
+
+    A load generator has one connection from a port of an address to a port of a server. To rooms
     it connects from `ADDRESSES` of the loopback range, else from one.
     """
     ports, given = each.limits.ports, each.cell.parameters
@@ -193,7 +198,7 @@ MOST = 0.8  # of the machine's memory; the rest is for all else
 
 
 def too_much_memory(each: Candidate) -> str | None:
-    """The machine has the memory for what a cell keeps."""
+    """Reason why the machine lacks the memory for what a cell keeps, or None."""
     limit = MOST * each.limits.memory_bytes
     copies, copy_bytes = _held(each)
     if held_bytes(each) <= limit or each.facts.holds is None:

@@ -13,7 +13,7 @@ from scaling.base.formats import duration, listed, plural
 from scaling.builds.arms import switched
 from scaling.journal.record import Cell, ParameterValue, WorkloadFacts
 from scaling.study.controls import arms_with_controls, is_control
-from scaling.study.load import CALIBRATION_WINDOW_S, RATE, calibration_runs, rate_in_words
+from scaling.study.load import RATE, calibration_runs, rate_in_words
 from scaling.study.plan.cells import Plan
 from scaling.study.plan.groups import MIB, NOT_COMPARED
 from scaling.study.plan.refusals import uneven_shares
@@ -79,9 +79,7 @@ def cost_of(plan: Plan) -> Cost:
     windowed = sum(times[cell] for cell in known)
     windows_s = sum(times[cell] * plan.window_s(cell) for cell in known)
     calibrating = calibration_runs(plan.calibrations)
-    calibration_s = sum(
-        plan.overhead_s(cell) + plan.study.warmup_s + CALIBRATION_WINDOW_S for cell in calibrating
-    )
+    calibration_s = sum(map(plan.calibration_s, calibrating))
     return Cost(
         runs=times.total(),
         finite=times.total() - windowed,
