@@ -103,14 +103,17 @@ def study_file_of(document: Mapping[str, Any], source: str) -> StudyFile:
 
 
 def said_in(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Of a study as a journal keeps it, what a study file can say; TOML has no null."""
+    """Of a study as a journal keeps it, what a study file can say; TOML has no null.
+
+    Alternation that a journal does not name was off: journals of 1.0 did not know it.
+    """
 
     def known(values: Mapping[str, Any], keys: Iterable[str]) -> dict[str, Any]:
         given = {key: values[key] for key in keys if values.get(key) is not None}
         return {key: value for key, value in given.items() if value or key not in ENTRY_LISTS}
 
     entries = [known(entry, [*ENTRY, "parameters"]) for entry in document["workloads"]]
-    return known(document, ["name", *OPTIONS]) | {"workloads": entries}
+    return known({"alternate": False, **document}, ["name", *OPTIONS]) | {"workloads": entries}
 
 
 def read_study(text: str, source: str) -> StudyFile:

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from scaling.base.errors import UsageError
-from scaling.study.definition import WorkloadEntry
-from scaling.study.file import study_file_of, study_schema
+from scaling.study.definition import Options, WorkloadEntry
+from scaling.study.file import study_file_of, study_from, study_schema
 from scaling.study.kinds import Objective, parse_objective
 from scaling.study.presets import PRESETS
 from tests.support.cli import BUILD, Command
@@ -231,6 +231,13 @@ def test_a_study_has_several_and_flags_win() -> None:
     assert asked(text, slo=("p95<1s,p50<2ms",)).slo == ("p95<1s", "p50<2ms")
     for made in (asked(), asked(slo=("p99<20ms",))):
         assert study_file_of(made.document, "journal").values["slo"] == made.slo
+
+
+@pytest.mark.parametrize("alternate", [True, False])
+def test_a_measured_study_asks_again_for_alternation_as_it_was(alternate: bool) -> None:
+    made = asked(alternate=alternate)
+    again = study_file_of(made.document, "journal")
+    assert study_from(Options(), running_build="3.14", file=again).document == made.document
 
 
 def test_flags_are_read_where_pydantic_is_imported_too(command: Command) -> None:

@@ -95,7 +95,7 @@ def request_of(study: "AskedStudy", asked: Asked) -> "Request":
     from scaling.run.cluster_host import Request
     from scaling.study.file import said_in
 
-    said = said_in({**study.document, "alternate": study.alternate, "time_s": study.time_s})
+    said = said_in({**study.document, "time_s": study.time_s})
     parameters = [f"--set={each}" for each in study.overrides]
     arguments = ["--study=study.toml", *parameters, *asked.of_children]
     return Request(arguments, files={"study.toml": tomli_w.dumps(said)})
