@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 import pandas as pd
@@ -28,12 +28,9 @@ from scaling.report.files import COMPARISON
 from scaling.report.publish import PAGE
 from scaling.report.render.document import Document, html
 from scaling.report.render.grid import Grid, Heading
-from scaling.report.view.declare import RATIO, Row, Table, fact, tone
+from scaling.report.view.declare import RATIO, Row, Table, fact
 from scaling.study.controls import is_control
 from scaling.study.questions import CPU, MEMORY, OVER_PROCESSES, OVER_SERVER, P99
-
-if TYPE_CHECKING:
-    from scaling.report.render.sheet import Picture
 
 TITLE = "Published studies"
 QUESTION = (
@@ -60,6 +57,11 @@ TEXTS = (
 )
 NUMBERS = ("ratio", "ratio_low", "ratio_high", "ratio_n", "p")
 FIGURES = {"ratio_low": "low", "ratio_high": "high", "ratio_n": "n"}  # as tables name them
+OF_STUDY = ("machine", "study", "place", "page", "date")
+COLUMNS = [
+    *(FIGURES.get(each, each) for each in (*TEXTS, *NUMBERS)),
+    *("workers", "headline", "name", *OF_STUDY),
+]
 
 COUNTS = Table(
     "The words, counted",
@@ -74,6 +76,7 @@ OF_HEADING = Table(
         "": ("arm",),
         "N": ("workers",),
         "over": ("over_arm", "over_model"),
+        "at": ("objective",),
     },
     columns=RATIO,
     link="page",
@@ -139,7 +142,8 @@ def ratios(published: Path) -> pd.DataFrame:
     """
     known = studies(published).to_dict("records")
     there = [row for row in known if (row["folder"] / COMPARISON).exists()]
-    every = pd.concat(map(_ratios_of, there), ignore_index=True)
+    parts = [_ratios_of(row) for row in there] or [pd.DataFrame(columns=COLUMNS, dtype=object)]
+    every = pd.concat(parts, ignore_index=True)
     measure = every["measure"].str.replace(" at .*", "", regex=True)
     over = every["over_model"].where(measure == MEMORY, "")
     keys = pd.Series([*zip(every["question"], measure, over, strict=True)], dtype=object)
@@ -153,7 +157,7 @@ def _ratios_of(study: Row) -> pd.DataFrame:
     parameters = found["parameters"].map(Parameters.read)
     pairs = zip(found["workload"], parameters, strict=True)
     is_program = pd.Series([not is_control(*each) for each in pairs], found.index, dtype=bool)
-    about = {name: study[name] for name in ("machine", "study", "place", "page", "date")}
+    about = {name: study[name] for name in OF_STUDY}
     counted = is_ours & is_program & bool(study["counts"])
     return found.assign(name=names(found), **about)[counted]
 
@@ -222,47 +226,9 @@ def _grids(shown: pd.DataFrame) -> Iterator[Grid]:
     """A table for each heading: a row for each ratio, which leads to the page of its study."""
     for heading in HEADINGS.values():
         own = shown[shown["heading"] == heading].sort_values("workload", kind="stable")
+        objective = own["measure"].str.extract(" at (.*)", expand=False).fillna("")
+        own = own.assign(objective=objective)
         yield from replace(OF_HEADING, title=heading).grids(None, own.drop(columns="parameters"))
-
-
-# ---------------------------------------------------------------------------- programs at a glance
-
-FILE_NAME = "programs.svg"
-PROGRAMS = "N threads over the best N processes: every program that was published"
-PANELS = {
-    "throughput": "throughput: more is better",
-    MEMORY: "memory: less is better",
-    CPU: "CPU time: less is better",
-}
-PREFIXES = ("app-", "outside-")
-
-
-def programs(found: pd.DataFrame) -> "Picture":
-    """The plot of some of these ratios, one program below the other.
-
-    A study of an application is a program; elsewhere a workload is one, in studies without other
-    variants of it, which are about something else. Of a program that was measured several times
-    the latest is shown, of memory the processes that take least.
-    """
-    from scaling.report.render import draw  # with Matplotlib
-
-    asked = found[(found["question"] == OVER_PROCESSES) & found["measure"].isin(PANELS)]
-    is_program = asked["study"].str.startswith(PREFIXES)
-    asked = asked[is_program | (asked["name"] == asked["workload"])]
-    named = asked["study"].str.replace("|".join(f"^{each}" for each in PREFIXES), "", regex=True)
-    rows = asked.assign(
-        name=named.where(is_program, asked["name"].astype(str) + " · " + asked["loop"].astype(str)),
-        panel=asked["measure"].map(PANELS),
-        tone=asked["word"].map(tone),
-        is_other=~is_program,
-        place=asked["measure"].map(list(PANELS).index),
-    )
-    rows = rows.sort_values(["date", "ratio"]).drop_duplicates(["name", "panel"], keep="last")
-    rows = rows.sort_values(["place", "is_other", "name"])
-    days = sorted(set(rows["date"]) - {""})
-    machines = ", ".join(sorted(set(rows["machine"])))
-    caption = f"{machines} · {' to '.join(dict.fromkeys([days[0], days[-1]]))}" if days else ""
-    return draw.ratios(PROGRAMS, caption, rows, {})
 
 
 # ------------------------------------------------------------------------------------------- write
@@ -281,11 +247,3 @@ def write_index(published: Path) -> None:
         ScalingError: the disk is full or fails.
     """
     write_text(published / PAGE, index_page(published), again="scaling publish")
-
-
-def write_programs(published: Path) -> None:
-    """Draw the plot of all programs beside that page. Raises as `write_index` does."""
-    from scaling.report.render.svg import svg  # with Matplotlib
-
-    drawn = svg(programs(ratios(published)).figure, FILE_NAME, PROGRAMS)
-    write_text(published / FILE_NAME, drawn, again="nox -s quotes")

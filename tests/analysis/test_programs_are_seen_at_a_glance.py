@@ -8,7 +8,8 @@ from matplotlib.collections import PathCollection
 
 from scaling.analysis.tables.cells import names
 from scaling.report.csv import comparison
-from scaling.report.index import FIGURES, PANELS, programs
+from scaling.report.index import FIGURES
+from scaling.report.programs import PANELS, programs
 from scaling.report.render.svg import svg
 from tests.support.studies import FakeStudy
 

@@ -19,8 +19,9 @@ import pytest
 from scaling.analysis.tables.words import SCALES
 from scaling.journal.beside import NAMES as BESIDE
 from scaling.report.files import PLOTS, TABLES, write_tables
-from scaling.report.index import FILE_NAME, PROGRAMS, programs, ratios
+from scaling.report.index import ratios
 from scaling.report.page import page, tables_markdown
+from scaling.report.programs import FILE_NAME, PROGRAMS, programs
 from scaling.report.publish import PAGE, PUBLISHED, write_descriptions
 from scaling.report.render.svg import svg
 from scaling.report.view.plots import drawings

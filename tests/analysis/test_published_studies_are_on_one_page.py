@@ -7,12 +7,13 @@ from urllib.parse import unquote
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from scaling.analysis.tables.study import Study
 from scaling.analysis.tables.words import OPEN, RATE
 from scaling.base.errors import UsageError
 from scaling.report.index import HEADINGS, counts, index_page, is_index, ratios, write_index
-from scaling.report.publish import PAGE
+from scaling.report.publish import PAGE, publish
 from scaling.report.render.svg import svg
 from scaling.study.questions import CPU, MEMORY, OVER_PROCESSES
 from tests.support import rule_picture
@@ -21,6 +22,7 @@ from tests.support.html_outline import Outline
 from tests.support.pages import TEXTS
 from tests.support.published import FOLDERS, PUBLISHED
 from tests.support.quotes import count_table
+from tests.support.served_studies import FakeServedStudy
 from tests.support.studies import FakeStudy, one, where
 
 MOST_BYTES = 400_000
@@ -128,6 +130,28 @@ def test_publish_writes_it_anew_where_there_is_one_and_no_other_page(
         with pytest.raises(UsageError, match=f"{name}: .* Publish that study again"):
             write_index(root)
         broken.write_text(text)
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_each_objective_has_a_line_of_its_own_and_no_study_is_a_page_too(tmp_path: Path) -> None:
+    served = FakeServedStudy(
+        configurations=[("3.14t", "threads"), ("3.14", "processes")],
+        answers_per_s={("3.14t", "threads"): 900.0, ("3.14", "processes"): 700.0},
+        rates=tuple(float(rate) for rate in range(400, 1_700, 200)),
+        blocks=6,
+        window_s=12.0,
+        ticks=4,
+        options={"slo": ["p99<20ms", "p50<5ms"]},
+    )
+    assert index_page(tmp_path).count("<table") == 0
+    folder = tmp_path / "epyc" / "served"
+    publish(served.write(tmp_path / "measured").parent, folder, Console(quiet=True))
+    shown = Outline(index_page(tmp_path)).root.words
+    assert "p99<20ms" in shown
+    assert "p50<5ms" in shown
+    (folder / "comparison.csv").unlink()
+    assert ratios(tmp_path).empty
+    assert "served" in index_page(tmp_path)
 
 
 def require_figures_of(study: Study, root: Path) -> None:

@@ -20,7 +20,8 @@ from scaling.builds.settings import SETTINGS
 from scaling.builds.settings.setting import Setting
 from scaling.cli import COMMANDS
 from scaling.cli.program import EXAMPLE, app
-from scaling.report.index import write_index, write_programs
+from scaling.report.index import write_index
+from scaling.report.programs import write_programs
 from scaling.study.definition import ENTRY_LISTS, OPTIONS, Option
 from scaling.study.file import built_in_studies, built_in_summary
 from scaling.study.services import SERVICES

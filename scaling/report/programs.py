@@ -1,0 +1,64 @@
+"""All published programs in one plot, beside the page of all studies."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from scaling.journal.protected_write import write_text
+from scaling.report.index import ratios
+from scaling.report.view.declare import tone
+from scaling.study.questions import CPU, MEMORY, OVER_PROCESSES
+
+if TYPE_CHECKING:
+    from scaling.report.render.sheet import Picture
+
+FILE_NAME = "programs.svg"
+PROGRAMS = "N threads over the best N processes: every program that was published"
+PANELS = {
+    "throughput": "throughput: more is better",
+    MEMORY: "memory: less is better",
+    CPU: "CPU time: less is better",
+}
+PREFIXES = ("app-", "outside-")
+
+
+def programs(found: pd.DataFrame) -> "Picture":
+    """The plot of some of these ratios, one program below the other.
+
+    A study of an application is a program; elsewhere a workload is one, in studies without other
+    variants of it, which are about something else. Of a program that was measured several times
+    the latest is shown, of memory the processes that take least.
+    """
+    from scaling.report.render import draw  # with Matplotlib
+
+    asked = found[(found["question"] == OVER_PROCESSES) & found["measure"].isin(PANELS)]
+    is_program = asked["study"].str.startswith(PREFIXES)
+    asked = asked[is_program | (asked["name"] == asked["workload"])]
+    named = asked["study"].str.replace("|".join(f"^{each}" for each in PREFIXES), "", regex=True)
+    rows = asked.assign(
+        name=named.where(is_program, asked["name"].astype(str) + " · " + asked["loop"].astype(str)),
+        panel=asked["measure"].map(PANELS),
+        tone=asked["word"].map(tone),
+        is_other=~is_program,
+        place=asked["measure"].map(list(PANELS).index),
+    )
+    rows = rows.sort_values(["date", "ratio"]).drop_duplicates(["name", "panel"], keep="last")
+    rows = rows.sort_values(["place", "is_other", "name"])
+    days = sorted(set(rows["date"]) - {""})
+    machines = ", ".join(sorted(set(rows["machine"])))
+    caption = f"{machines} · {' to '.join(dict.fromkeys([days[0], days[-1]]))}" if days else ""
+    return draw.ratios(PROGRAMS, caption, rows, {})
+
+
+def write_programs(published: Path) -> None:
+    """Draw the plot of the studies in `published`/MACHINE/STUDY.
+
+    Raises:
+        UsageError: a file of a study cannot be read, or the plot cannot be written there.
+        ScalingError: the disk is full or fails.
+    """
+    from scaling.report.render.svg import svg  # with Matplotlib
+
+    drawn = svg(programs(ratios(published)).figure, FILE_NAME, PROGRAMS)
+    write_text(published / FILE_NAME, drawn, again="nox -s quotes")
