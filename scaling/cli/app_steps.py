@@ -13,6 +13,7 @@ from rich.console import Console
 from scaling.analysis.forecast import announced
 from scaling.base.console import say
 from scaling.base.errors import ScalingError, UsageError
+from scaling.builds.arms import parse_arms
 from scaling.journal.beside import AppCheck, write_check
 from scaling.report.check import finding_lines
 from scaling.run.app_requests import requirements_of
@@ -51,12 +52,13 @@ class AppSteps:
 
     def known(self) -> "AppSteps":
         """The same with what only the environment knows: the application's interface."""
-        self.study_of(self.asked)  # what cannot be asked is refused before anything is made
-        free = self.asked.builds[1]
-        own = self.needs.pythons.get(free)
+        study = self.study_of(self.asked)  # what cannot be asked is refused before anything is made
+        arms = parse_arms(self.options.said.get("arms", study.values["arms"]))
         names, files = self.needs.requirements, self.needs.requirement_files
-        if names or files or own:
-            say_what_blocks(names, [Path(each) for each in files], free, self.errors, own)
+        for build in dict.fromkeys(arm.build.name for arm in arms if arm.without_gil):
+            own = self.needs.pythons.get(build)
+            if names or files or own:
+                say_what_blocks(names, [Path(each) for each in files], build, self.errors, own)
         if self.asked.interface == WSGI:
             return replace(self, interface=WSGI)
         with self._in_threads() as ready:

@@ -5,15 +5,19 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace as with_
+from rich.console import Console
 
 from scaling.base.errors import UsageError
 from scaling.builds.arms import parse_arm
 from scaling.builds.settings import REMEDIES, SETTINGS
+from scaling.cli import app_steps
 from scaling.journal.record import Cell
 from scaling.report.view.notes import controls_that_help
 from scaling.report.view.tables import SETTINGS as SETTINGS_TABLE
 from scaling.report.view.view import view_of
+from scaling.run.measure import ChildNeeds
 from scaling.study.app_options import AppAsked
+from scaling.study.definition import Options
 from scaling.study.file import load_study_file
 from scaling.study.plan.groups import Edge, Room, groups
 from scaling.study.plan.order import Slot
@@ -133,6 +137,27 @@ def test_the_study_of_an_application_has_a_peak_and_half_of_it() -> None:
         assert [entry.parameters["rate_per_s"] for entry in study.workloads] == [0.0, "50%"]
         assert {entry.parameters["server"] for entry in study.workloads} == {server}
     assert remedies_of(["shop.load:Mine"]).values["name"] == "remedies-shop.load-Mine"
+
+
+@pytest.mark.parametrize(
+    ("arms", "builds"),
+    [({}, ["3.14t"]), ({"arms": ("3.15t", "3.15t+eager", "3.14")}, ["3.15t"])],
+)
+def test_what_an_application_requires_is_examined_on_the_builds_that_are_measured(
+    arms: dict[str, Any], builds: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    examined: list[str] = []
+    monkeypatch.setattr(app_steps, "say_what_blocks", lambda *asked: examined.append(asked[2]))
+    app_steps.AppSteps(
+        asked=AppAsked(application="shop.main:app", interface="wsgi"),
+        needs=ChildNeeds(requirements=["lxml"]),
+        options=Options(said=arms),
+        requests=[],
+        console=Console(),
+        errors=Console(),
+        study_of=remedies_of_application,
+    ).known()
+    assert examined == builds
 
 
 def test_all_remedies_are_in_turn_with_none() -> None:
