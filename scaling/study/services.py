@@ -50,6 +50,11 @@ class Service(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     keeps: bool = False
     most_mib: int = 60
 
+    def __post_init__(self) -> None:
+        """Refuse a variable that nobody would set."""
+        if self.installed not in ("", *installed.URLS):
+            raise ValueError(f"{self.installed}: expected {' or '.join(installed.URLS)}")
+
     @property
     def found_program(self) -> str | None:
         """Where the program is; None without one."""

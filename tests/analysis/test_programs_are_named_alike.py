@@ -1,13 +1,15 @@
 """What tests, services, settings and runtimes need is named alike in pages, CI and messages."""
 
 import re
+from importlib import import_module
 
 import pytest
 
 from scaling.builds.arms import parse_arm
+from scaling.builds.installed import URLS
 from scaling.builds.runtimes import RUNTIMES
 from scaling.builds.settings import SETTINGS
-from scaling.study.services import SERVICES
+from scaling.study.services import SERVICES, Service
 from tests.analysis.test_examples_of_pages_work import of
 from tests.support.children import ROOT
 from tests.support.programs import BROWSERS, PROGRAMS, REQUIRE
@@ -52,3 +54,13 @@ def test_what_the_code_looks_for_is_known_with_the_package_that_it_names() -> No
             misfit = setting.misfit(parse_arm("3.14").build)  # type: ignore[arg-type]
             assert f"apt-get install {PROGRAMS[name].packages}" in str(misfit)
     assert RUNTIMES.keys() <= PROGRAMS.keys()
+
+
+def test_the_variable_of_an_installed_server_is_that_which_its_service_reads() -> None:
+    """A misspelt one would be ignored."""
+    named = [each for each in SERVICES.values() if each.installed]
+    assert {each.installed for each in named} == {*URLS}
+    for each in named:
+        assert each.installed == import_module(each.module).INSTALLED
+    with pytest.raises(ValueError, match="SCALING_POSTGRE: expected SCALING_POSTGRES or"):
+        Service(module="workers.services.postgres", installed="SCALING_POSTGRE")

@@ -205,7 +205,7 @@ def _blockers(cell: Cell, facts: WorkloadFacts, cpus: float) -> Iterator[str]:
     # The load of a closed loop can pause, and with it the services, which each run has for itself.
     if facts.served and is_open_loop(cell.parameters):
         yield "the load of an open loop is sent by its schedule"
-    if facts.served and any(os.environ.get(each.installed or "") for each in services):
+    if facts.served and any(os.environ.get(each.installed) for each in services):
         yield "its database belongs to you, and all cells share it"
     if facts.rounds and not facts.served:
         yield from _blockers_of_finite(cell, facts, facts.rounds)
