@@ -130,7 +130,7 @@ def _parameters(asked: AppAsked) -> dict[str, Any]:
     same = ("application", "factory", "interface", "lifespan", "health")
     values: dict[str, Any] = {key: getattr(asked, key) for key in same} | {
         "budgets": ",".join(asked.budgets),
-        # It also says which packages the children need.
+        # The packages that the children need follow from the server.
         "server": GTHREAD if asked.interface == WSGI else "loops",
         "rate_per_s": [CLOSED, *rates, *with_grid],
     }

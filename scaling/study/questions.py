@@ -17,11 +17,11 @@ from scaling.builds.runtimes import RUNTIMES
 from scaling.journal.record import Cell
 from scaling.study.load import RATE, is_open_loop, middle
 from scaling.study.sections import (
-    Group,
     Scope,
-    groups,
+    Section,
     ones_of,
     section_of,
+    sections,
     subject_of,
     without,
     without_rate,
@@ -71,28 +71,34 @@ def question(ask: Question) -> Question:
 
 def every_ratio(scope: Scope) -> list[Asked]:
     """All ratios of a study, question by question inside each section; capacities at the end."""
-    sections = {key: at for at, key in enumerate(dict.fromkeys(map(section_of, scope.cells)))}
+    places = {key: at for at, key in enumerate(dict.fromkeys(map(section_of, scope.cells)))}
     found = [asked for ask in QUESTIONS.values() for asked in ask(scope)]
-    return sorted(found, key=lambda each: sections.get(section_of(each.of), len(sections)))
+    return sorted(found, key=lambda each: places.get(section_of(each.of), len(places)))
 
 
-def _closed(scope: Scope) -> list[Group]:
-    return [group for group in groups(scope) if not group.is_open_loop]
+def _closed(scope: Scope) -> list[Section]:
+    return [section for section in sections(scope) if not section.is_open_loop]
 
 
-def _pace(group: Group) -> str:
+def _pace(section: Section) -> str:
     """What takes the place of throughput in an open loop, where that is the schedule's."""
-    return P99 if group.is_open_loop else THROUGHPUT
+    return P99 if section.is_open_loop else THROUGHPUT
 
 
 def _pair(
-    name: str, group: Group, of: Cell, over: Cell, measures: Iterable[str], *, headline: bool = True
+    name: str,
+    section: Section,
+    of: Cell,
+    over: Cell,
+    measures: Iterable[str],
+    *,
+    headline: bool = True,
 ) -> Iterator[Asked]:
     """A ratio of each measure, if both cells were measured. That of throughput at the headline N
     answers a question that has a `headline`.
     """
-    if len(group.scope.measured((of, over))) == 2:
-        at_headline_n = headline and of.workers == group.headline_n
+    if len(section.scope.measured((of, over))) == 2:
+        at_headline_n = headline and of.workers == section.headline_n
         for measure in measures:
             yield Asked(name, measure, of, (over,), at_headline_n and measure == THROUGHPUT)
 
@@ -106,9 +112,9 @@ def gains(scope: Scope) -> Iterator[Asked]:
 
     The headline is that of a curve that the study is about, at its own headline N.
     """
-    for group in _closed(scope):
-        subjects = _subjects(group)
-        for curve in group.curves:
+    for section in _closed(scope):
+        subjects = _subjects(section)
+        for curve in section.curves:
             one = next(iter(scope.measured(ones_of(curve[0]))), None)
             if one is None:
                 continue
@@ -120,17 +126,17 @@ def gains(scope: Scope) -> Iterator[Asked]:
                 yield Asked("gain", THROUGHPUT, of, (one,), first)
 
 
-def _subjects(group: Group) -> list[list[Cell]]:
+def _subjects(section: Section) -> list[list[Cell]]:
     """The curves that a study is about: threads without the GIL, or all where there are none.
 
     Processes of another runtime show what the machine gives: a study is not about these.
     """
-    free = free_arms(group.arms)
+    free = free_arms(section.arms)
     return [
-        curve for curve in group.curves if curve[0].arm in free and curve[0].model == THREADS
+        curve for curve in section.curves if curve[0].arm in free and curve[0].model == THREADS
     ] or [
         curve
-        for curve in group.curves
+        for curve in section.curves
         if curve[0].arm not in RUNTIMES or curve[0].model not in PROCESSES
     ]
 
@@ -145,15 +151,15 @@ def ladder(scope: Scope) -> Iterator[Asked]:
     once a numerator and once a divisor, and only blocks count in which every rung is valid. A rung
     that was not measured in enough blocks is left out, and the step across it has both names.
     """
-    for group in _closed(scope):
-        for version, n in product(group.versions, group.workers):
-            measured = scope.measured(group.cell(arm, THREADS, n) for arm in version.rungs)
+    for section in _closed(scope):
+        for version, n in product(section.versions, section.workers):
+            measured = scope.measured(section.cell(arm, THREADS, n) for arm in version.rungs)
             if len(measured) < 2:
                 continue
             bottom, top = measured[0], measured[-1]
             between = [each for each in measured[1:-1] if scope.enough(each, (bottom, top))]
             rungs = (bottom, *between, top)
-            headline = n == group.headline_n
+            headline = n == section.headline_n
             yield Asked("headline", THROUGHPUT, top, (bottom,), headline, along=rungs)
             for before, after in pairwise(rungs):
                 name = version.changes(before.arm, after.arm)
@@ -175,26 +181,26 @@ def over_processes(scope: Scope) -> Iterator[Asked]:
     rate and headline N is the headline of a study that states no objective.
     """
     middles = _middle_rates(scope)
-    for group in groups(scope):
-        is_open = group.is_open_loop
-        for version, of in _challengers(group):
-            if not (among := group.rivals(version, of)):
+    for section in sections(scope):
+        is_open = section.is_open_loop
+        for version, of in _challengers(section):
+            if not (among := section.rivals(version, of)):
                 continue
             is_subject = of.model == THREADS or (is_mixed(of.model) and not is_open)
-            is_first = is_subject and (not is_open or _is_middle(group, middles))
-            headline = is_first and of.workers == group.headline_n
-            yield Asked(OVER_PROCESSES, _pace(group), of, among, headline)
+            is_first = is_subject and (not is_open or _is_middle(section, middles))
+            headline = is_first and of.workers == section.headline_n
+            yield Asked(OVER_PROCESSES, _pace(section), of, among, headline)
             yield Asked(OVER_PROCESSES, CPU, of, among)
             kinds = [tuple(each for each in among if each.model == kind) for kind in PROCESSES]
             for alike in [among] if is_open else filter(None, kinds):
                 yield Asked(OVER_PROCESSES, MEMORY, of, alike)
 
 
-def _challengers(group: Group) -> Iterator[tuple[VersionArms, Cell]]:
+def _challengers(section: Section) -> Iterator[tuple[VersionArms, Cell]]:
     """What is compared with processes, as far as it was measured, with the version of its arm."""
-    for version in group.versions:
-        for (arm, model), n in product(group.challengers(version), group.workers):
-            if group.scope.measured([of := group.cell(arm, model, n)]):
+    for version in section.versions:
+        for (arm, model), n in product(section.challengers(version), section.workers):
+            if section.scope.measured([of := section.cell(arm, model, n)]):
                 yield version, of
 
 
@@ -208,20 +214,20 @@ def _middle_rates(scope: Scope) -> dict[Cell, object]:
     return {subject: middle(found) for subject, found in rates.items()}
 
 
-def _is_middle(group: Group, middles: Mapping[Cell, object]) -> bool:
-    rate = group.first.parameters.get(RATE)
-    return group.is_open_loop and rate == middles.get(subject_of(group.first))
+def _is_middle(section: Section, middles: Mapping[Cell, object]) -> bool:
+    rate = section.first.parameters.get(RATE)
+    return section.is_open_loop and rate == middles.get(subject_of(section.first))
 
 
 @question
 def over_threads(scope: Scope) -> Iterator[Asked]:
     """Processes with several threads each over threads of one process, on the build without GIL."""
-    for group in groups(scope):
-        measures = (_pace(group), CPU, MEMORY)
-        for version, of in _challengers(group):
+    for section in sections(scope):
+        measures = (_pace(section), CPU, MEMORY)
+        for version, of in _challengers(section):
             if is_mixed(of.model):
-                over = group.cell(version.free, THREADS, of.workers)
-                yield from _pair(OVER_THREADS, group, of, over, measures, headline=False)
+                over = section.cell(version.free, THREADS, of.workers)
+                yield from _pair(OVER_THREADS, section, of, over, measures, headline=False)
 
 
 @question
@@ -234,14 +240,14 @@ def over_server(scope: Scope) -> Iterator[Asked]:
     that states no objective. With connections that stay open, memory for each is compared, too.
     """
     middles = _middle_rates(scope)
-    for group in groups(scope):
-        shared = shared_by(group.first)
+    for section in sections(scope):
+        shared = shared_by(section.first)
         if not shared:
             continue
-        theirs = {**group.first.parameters, shared: IN_SERVER[shared]}
-        is_middle = _is_middle(group, middles)
-        for arm, n in product(free_arms(group.arms), group.workers):
-            of = group.cell(arm, THREADS, n)
+        theirs = {**section.first.parameters, shared: IN_SERVER[shared]}
+        is_middle = _is_middle(section, middles)
+        for arm, n in product(free_arms(section.arms), section.workers):
+            of = section.cell(arm, THREADS, n)
             among = [
                 each
                 for each in scope.cells
@@ -250,9 +256,9 @@ def over_server(scope: Scope) -> Iterator[Asked]:
             ]
             if not (among and scope.measured([of])):
                 continue
-            for measure in (_pace(group), CPU_OF_ALL, *[CONNECTION] * group.is_open_loop):
+            for measure in (_pace(section), CPU_OF_ALL, *[CONNECTION] * section.is_open_loop):
                 known = tuple(scope.measured(among, measure))
-                headline = measure == P99 and is_middle and n == group.headline_n
+                headline = measure == P99 and is_middle and n == section.headline_n
                 yield Asked(OVER_SERVER, measure, of, known or tuple(among), headline)
 
 
@@ -289,10 +295,10 @@ def break_even(scope: Scope) -> Iterator[Asked]:
     process: the choice that a person has who runs one loop today.
     """
     models = (THREADS, *PROCESSES)
-    for group in _closed(scope):
-        for version, n in product(group.versions, group.workers):
-            threads = group.cell(version.free, THREADS, n)
-            ones = [group.cell(*one, 1) for one in product(version.with_gil, models)]
+    for section in _closed(scope):
+        for version, n in product(section.versions, section.workers):
+            threads = section.cell(version.free, THREADS, n)
+            ones = [section.cell(*one, 1) for one in product(version.with_gil, models)]
             if scope.measured([threads]) and (single := tuple(scope.measured(ones))):
                 yield Asked("break-even", THROUGHPUT, threads, single)
 
@@ -306,12 +312,12 @@ def versions(scope: Scope) -> Iterator[Asked]:
     What else two builds differ in (another compiler, PGO) is in the ratio, too, and must be shown
     beside it (`scaling.analysis.builds`).
     """
-    for group in _closed(scope):
-        names = rising(each.version for each in group.versions)
-        for (added, _), model, n in product(RUNGS, group.models, group.workers):
-            measured = scope.measured(group.cell(name + added, model, n) for name in names)
+    for section in _closed(scope):
+        names = rising(each.version for each in section.versions)
+        for (added, _), model, n in product(RUNGS, section.models, section.workers):
+            measured = scope.measured(section.cell(name + added, model, n) for name in names)
             for of in measured[1:]:
-                yield from _pair("version", group, of, measured[0], (THROUGHPUT, CPU))
+                yield from _pair("version", section, of, measured[0], (THROUGHPUT, CPU))
 
 
 @question
@@ -322,24 +328,24 @@ def settings(scope: Scope) -> Iterator[Asked]:
 
     Of an arm with several, the last one of its name is left out.
     """
-    for group in groups(scope):
-        rungs = {rung for version in group.versions for rung in version.rungs}
-        arms = [arm for arm in group.arms if "+" in arm and arm not in rungs]
-        measures = (P99, CPU, MEMORY) if group.is_open_loop else (THROUGHPUT, CPU)
-        for arm, model, n in product(arms, group.models, group.workers):
-            over = group.cell(arm.rpartition("+")[0], model, n)
-            yield from _pair("setting", group, group.cell(arm, model, n), over, measures)
+    for section in sections(scope):
+        rungs = {rung for version in section.versions for rung in version.rungs}
+        arms = [arm for arm in section.arms if "+" in arm and arm not in rungs]
+        measures = (P99, CPU, MEMORY) if section.is_open_loop else (THROUGHPUT, CPU)
+        for arm, model, n in product(arms, section.models, section.workers):
+            over = section.cell(arm.rpartition("+")[0], model, n)
+            yield from _pair("setting", section, section.cell(arm, model, n), over, measures)
 
 
 @question
 def loops(scope: Scope) -> Iterator[Asked]:
     """Each other loop over asyncio, at the same arm, model and N."""
-    for group in _across_loops(scope):
-        for curve, n in product(group.curves, group.workers):
+    for section in _across_loops(scope):
+        for curve, n in product(section.curves, section.workers):
             other = replace(curve[0], workers=n)
             if other.loop != BASE_LOOP:
                 over = replace(other, loop=BASE_LOOP)
-                yield from _pair("loop", group, other, over, (THROUGHPUT, CPU))
+                yield from _pair("loop", section, other, over, (THROUGHPUT, CPU))
 
 
 @question
@@ -350,27 +356,27 @@ def runtimes(scope: Scope) -> Iterator[Asked]:
     ratio. Its processes are what the machine gives without an interpreter: nothing is compared
     with these.
     """
-    for group in _across_loops(scope):
+    for section in _across_loops(scope):
         pythons = (
             cell.arm
-            for cell in group.cells
+            for cell in section.cells
             if (cell.loop, cell.model) == (BASE_LOOP, THREADS) and cell.arm not in RUNTIMES
             if scope.measured([cell])
         )
         python = next(pythons, None)
-        for curve, n in product(group.curves if python else (), group.workers):
+        for curve, n in product(section.curves if python else (), section.workers):
             other = replace(curve[0], workers=n)
             if other.arm in RUNTIMES and other.model == THREADS:
                 over = replace(other, arm=python, loop=BASE_LOOP)
-                yield from _pair("runtime", group, other, over, (THROUGHPUT, CPU))
+                yield from _pair("runtime", section, other, over, (THROUGHPUT, CPU))
 
 
-def _across_loops(scope: Scope) -> Iterator[Group]:
+def _across_loops(scope: Scope) -> Iterator[Section]:
     """The cells of each section of a closed loop that has several loops."""
     for _, members in groupby(_closed(scope), key=lambda each: section_of(each.first)):
         several = list(members)
         if len(several) > 1:
-            yield Group(scope, [cell for group in several for cell in group.cells])
+            yield Section(scope, [cell for section in several for cell in section.cells])
 
 
 @question
@@ -380,12 +386,16 @@ def ladder_at_rate(scope: Scope) -> Iterator[Asked]:
     Throughput is the schedule's there, so it is not compared; N workers at a rate do not do more
     than one at the same rate, but do it sooner, so gains and break-even points have no meaning.
     """
-    for group in groups(scope):
-        steps = product(group.versions, group.models, group.workers) if group.is_open_loop else ()
+    for section in sections(scope):
+        steps = (
+            product(section.versions, section.models, section.workers)
+            if section.is_open_loop
+            else ()
+        )
         for version, model, n in steps:
-            rungs = scope.measured(group.cell(arm, model, n) for arm in version.rungs)
+            rungs = scope.measured(section.cell(arm, model, n) for arm in version.rungs)
             for before, after in pairwise(rungs):
-                yield from _pair("step", group, after, before, (P99, CPU, MEMORY))
+                yield from _pair("step", section, after, before, (P99, CPU, MEMORY))
 
 
 @question
@@ -397,13 +407,13 @@ def capacities(scope: Scope) -> Iterator[Asked]:
     """
     loaded = [cell for cell in scope.cells if is_open_loop(cell.parameters)]
     cells = list(dict.fromkeys(map(without_rate, loaded)))
-    sections = groupby(cells, key=lambda each: (section_of(each), each.loop))
-    alike = [list(members) for _, members in sections]
+    parts = groupby(cells, key=lambda each: (section_of(each), each.loop))
+    alike = [list(members) for _, members in parts]
     for objective, members in product(scope.objectives, alike):
         measure = CAPACITY.format(objective)
         known = scope.measured(members, measure)
-        group = Group(scope, known or members)
-        for version, of in product(group.versions, known):
+        section = Section(scope, known or members)
+        for version, of in product(section.versions, known):
             among = tuple(
                 each
                 for each in known
@@ -411,8 +421,8 @@ def capacities(scope: Scope) -> Iterator[Asked]:
                 and each.model in PROCESSES
                 and each.workers == of.workers
             )
-            if (of.arm, of.model) in group.challengers(version) and among:
-                headline = of.model == THREADS and of.workers == group.headline_n
+            if (of.arm, of.model) in section.challengers(version) and among:
+                headline = of.model == THREADS and of.workers == section.headline_n
                 yield Asked(OVER_PROCESSES, measure, of, among, headline)
             threads = replace(of, arm=version.free, model=THREADS)
             if is_mixed(of.model) and of.arm in version.rungs and threads in known:
@@ -433,8 +443,8 @@ def two_studies(now: Scope, then: Scope) -> Iterator[Asked]:
     schedule's, and P99 takes its place; capacities are compared at the objectives that both state.
     """
     earlier = set(then.cells)
-    for group in groups(now):
-        for cell, measure in product(group.cells, (_pace(group), CPU, MEMORY)):
+    for section in sections(now):
+        for cell, measure in product(section.cells, (_pace(section), CPU, MEMORY)):
             if cell in earlier:
                 yield Asked(TWO_STUDIES, measure, cell, (cell,))
     rated, before = (

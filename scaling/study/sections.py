@@ -68,7 +68,7 @@ def subject_of(cell: Cell) -> Cell:
     return replace(section_of(without_rate(cell)), loop=cell.loop)
 
 
-class Group:
+class Section:
     """The cells of one section and loop."""
 
     def __init__(self, scope: Scope, cells: Sequence[Cell]) -> None:
@@ -109,9 +109,9 @@ class Group:
         return tuple(processes(version.with_gil) or processes([ours.arm]))
 
 
-def groups(scope: Scope) -> list[Group]:
+def sections(scope: Scope) -> list[Section]:
     """The cells by section and loop, in the study's order."""
     return [
-        Group(scope, list(cells))
+        Section(scope, list(cells))
         for _, cells in groupby(scope.cells, key=lambda each: (section_of(each), each.loop))
     ]

@@ -93,8 +93,7 @@ class Values:
     `table` is that of its cells, `places` the row of each run that counts, shape (blocks, cells).
     `own` are the figures of the workloads' own, by run; `derived` is what is worked out. A cell is
     averaged with the twin that was measured in turn with it. `place` has the column of every cell,
-    of rated cells, too. It is the scope that questions are asked of
-    (`scaling.study.sections.Scope`).
+    of rated cells, too. Implements `scaling.study.sections.Scope`.
     """
 
     def __init__(
