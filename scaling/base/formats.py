@@ -14,8 +14,6 @@ SMALLEST = 1e-4  # below, leading zeros are hard to count
 # Each unit in terms of the first of its kind.
 TIMES = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "us": 1e-6, "ns": 1e-9}
 SIZES = {"B": 1.0, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30, "KB": 1e3, "MB": 1e6, "GB": 1e9}
-KINDS = (TIMES, SIZES)
-UNITS = [name for kind in KINDS for name in kind]
 
 
 @lru_cache(maxsize=1 << 16)  # terminal, Markdown and CSV show the same figures
@@ -35,14 +33,6 @@ def number(value: float) -> str:
 def fixed(value: float, decimals: int) -> str:
     """A number of a column that adds up: as many decimals in each, and no `-0.0`."""
     return f"{round(value, decimals) + 0.0:,.{decimals}f}"
-
-
-def unit_factor(own: str, unit: str) -> float | None:
-    """The factor from the unit `own` to `unit`; None if there is none."""
-    if own == unit:
-        return 1.0
-    found = (kind[own] / kind[unit] for kind in KINDS if own in kind and unit in kind)
-    return next(found, None)
 
 
 def span(low: str, high: str) -> str:

@@ -134,8 +134,9 @@ def _checks(
     check = {
         "min_efficiency": partial(efficiency, now, cells),
         "max_loss": partial(loss, now, cells),
-        "max_regression": partial(regression, now, then or now, cells),
     }
+    if then is not None:
+        check["max_regression"] = partial(regression, now, then, cells)
     found = [check[name](bound) for name, bound in bounds.items()]
     return pd.concat(found, ignore_index=True)
 

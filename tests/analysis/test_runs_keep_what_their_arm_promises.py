@@ -28,6 +28,7 @@ def test_a_switch_that_was_lost_makes_a_run_invalid() -> None:
     rare = replace(ONE, arms=("3.14t+gc50k",))
     for found, said in (
         (2_000, ("threshold of the collector: 2,000, the arm asks for 50,000",)),
+        (0, ("threshold of the collector: 0, the arm asks for 50,000",)),
         (None, ("threshold of the collector: not read back, the arm asks for 50,000",)),
         (50_000, ()),
     ):
@@ -74,7 +75,7 @@ def test_an_arm_is_judged_by_what_it_promised_when_it_was_measured(settings: lis
     [
         ({"version": "3.14.6"}, "Python: 3.14.6, the arm asks for 3.14.7"),
         ({"free_threaded": False}, "free-threaded build: off, the arm asks for on"),
-        ({"context_aware_warnings": 0}, "context_aware_warnings: off, the arm asks for on"),
+        ({"context_aware_warnings": 0}, "context_aware_warnings: 0, the arm asks for 1"),
         ({}, None),
         ({"version": None, "free_threaded": None}, None),  # a journal of old
     ],

@@ -39,8 +39,7 @@ class Handoff(Workload):
     timer_s: float = parameter(0.010, "period of the timer on a receiving loop, s", at_least=0.001)
 
     @classmethod
-    def refuses(cls, model: str, loop: str) -> str | None:
-        del loop
+    def refuses(cls, model: str, _loop: str) -> str | None:
         if model == "threads":
             return None
         return "loops can call into each other only inside one interpreter: use threads"

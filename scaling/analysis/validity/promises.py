@@ -255,6 +255,6 @@ def _difference(compared: Iterable[tuple[str, Value, Value]]) -> str | None:
 def _word(state: Value) -> str:
     if state is None:
         return "not read back"
-    if state in (0, 1):  # flags are numbers
-        return ("off", "on")[int(state)]
+    if isinstance(state, bool):
+        return ("off", "on")[state]
     return f"{state:,}" if isinstance(state, int) else str(state)
