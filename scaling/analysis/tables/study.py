@@ -142,7 +142,8 @@ def counting_lines(study: Study, workload: str) -> Iterator[RunLine]:
     """The runs of a workload that count, as the study's journal has them."""
     places = study.measures.places
     _, column = np.nonzero(places != NONE)
-    counts = study.runs.iloc[places[places != NONE]].assign(cell=study.cells["cell"].array[column])
+    counts = study.runs[["workload", "block", "twin", "attempt"]].iloc[places[places != NONE]]
+    counts = counts.assign(cell=study.cells["cell"].array[column])
     ours = counts.loc[counts["workload"] == workload, ["block", "cell", "twin", "attempt"]]
     keys = set(ours.itertuples(index=False, name=None))
     for line in read_lines(study.path, lambda _: None) if study.path else ():
