@@ -127,6 +127,8 @@ def _panel(axes: Axes, what: Curves, own: pd.DataFrame, *, is_narrow: bool) -> N
     for _, curve in own.groupby(["arm", "model", "loop"], sort=False, observed=True):
         _curve(axes, curve if what.is_measured else curve.sort_values("x"), what)
     is_log = _x_axis(axes, what)
+    if own["x"].nunique() == 1 and not what.words and not what.is_measured:
+        axes.set_xlim(_whole(what.medians["x"], is_log=is_log))
     dots = what.runs[(what.runs["row"] == row) & (what.runs["panel"] == panel)]
     if len(dots):
         wide = float(np.ptp(what.medians["x"])) or 1.0
@@ -154,6 +156,16 @@ def _x_axis(axes: Axes, what: Curves) -> bool:
     ticks = _apart(values, np.log if is_log else np.asarray)
     axes.set_xticks(ticks, [f"{value:,g}" for value in ticks])
     return is_log
+
+
+def _whole(values: "pd.Series[float]", *, is_log: bool) -> tuple[float, float]:
+    """The ends of an axis that shows all values, for a panel that has one of them alone."""
+    low, high = float(values.min()), float(values.max())
+    if is_log:
+        room = (high / low) ** (2 * ASIDE) if high > low else 2.0
+        return low / room, high * room
+    room = 2 * ASIDE * (high - low) or 0.5
+    return low - room, high + room
 
 
 def _apart(
@@ -195,6 +207,7 @@ def _region(axes: Axes, start: float, end: float, name: str, shade: str | None) 
         va="top",
         fontsize=7.5,
         color=QUIET,
+        annotation_clip=True,  # text beyond the axes would leave them no room in the layout
     )
 
 
