@@ -108,9 +108,9 @@ def test_blocks_fit_and_the_headline_has_no_fewer(time_s: float, each_s: float, 
     assert sum(more) >= sum(blocks)
 
 
-def app_plan(here: Description, **options: Any) -> Plan:
+def app_plan(here: Description, *, mixed: int | None = None, **options: Any) -> Plan:
     """The plan of `scaling app` on two cores."""
-    file = application_study(AppAsked(application="shop.main:app"))
+    file = application_study(AppAsked(application="shop.main:app", mixed=mixed))
     study = study_from(
         flagged(study=file.values["name"], **options), running_build="3.14t", file=file
     )
@@ -131,6 +131,16 @@ def test_an_application_has_twelve_blocks_of_its_headline_in_ten_minutes(
     assert in_ten.fitted == (
         "fitted to 10 min 00 s: 3 blocks and 9 of the headline groups alone, no N left out"
     )
+
+
+def test_a_model_that_does_not_fit_the_time_is_named(described_here: Description) -> None:
+    in_ten = app_plan(described_here, mixed=2, time="10min")
+    assert in_ten.fitted is not None
+    assert in_ten.fitted.endswith(
+        "N = 4 left out, and so mixed-forked:2 and mixed:2: more time is needed"
+    )
+    in_an_hour = app_plan(described_here, mixed=2, time="1h")
+    assert "mixed:2" in {cell.model for cell in in_an_hour.cells}
 
 
 # --- how well it will be known ----------------------------------------------------------------

@@ -13,7 +13,7 @@ never by what was found.
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from scaling.base.errors import UsageError
 from scaling.base.formats import duration, listed, plural
@@ -107,8 +107,10 @@ def fitted(study: Study, time_s: float, topology: Topology, make: Callable[..., 
         )
     plan = make(_with(study, asked, every[:kept], topology))
     chosen = replace(plan.study, blocks=blocks.whole, headline_blocks=blocks.headline or None)
-    left_out = sorted(_own_counts(whole) - _own_counts(plan))
+    left_out = sorted(_own(whole, "workers") - _own(plan, "workers"))
     without = f"N = {listed(map(str, left_out))} left out" if left_out else "no N left out"
+    if models := sorted(_own(whole, "model") - _own(plan, "model")):
+        without += f", and so {listed(models)}: more time is needed"
     note = f"fitted to {duration(time_s)}: {blocks_in_words(*blocks)}, {without}"
     return replace(plan, study=chosen, fitted=note)
 
@@ -175,6 +177,6 @@ def _require_known_time(plan: Plan) -> None:
         )
 
 
-def _own_counts(plan: Plan) -> set[int]:
-    """The Ns at which what the study asks for can be run: controls have others."""
-    return {cell.workers for cell in plan.cells[: plan.asked]}
+def _own(plan: Plan, field: str) -> set[Any]:
+    """The values of a field of the cells that the study asks for: controls have others."""
+    return {getattr(cell, field) for cell in plan.cells[: plan.asked]}
