@@ -14,7 +14,7 @@ from scaling.builds import uv_tool
 from scaling.builds.cpython import inspect
 from scaling.builds.environments import make_empty
 from scaling.builds.ready.examine import examine, examine_installed
-from scaling.builds.ready.package import Readiness
+from scaling.builds.ready.package import REPLACEMENTS, Readiness
 from scaling.builds.ready.resolve import Required
 from tests.support.children import ROOT
 from tests.support.cli import Command
@@ -207,3 +207,8 @@ def test_packages_as_people_have_them() -> None:
     assert found["cryptography"].first_with_wheel == "46.0.0"
     assert found["protobuf"].note.startswith("pure Python, slower than the wheel")
     assert found["aiosignal"].needed_by == ("aiohttp",)
+
+
+def test_what_replaces_a_package_leaves_the_gil_off() -> None:
+    found = tried(*sorted({name for each in REPLACEMENTS.values() for name in each.tried}))
+    assert {each.name: each.blocks for each in found.packages if each.blocks} == {}
