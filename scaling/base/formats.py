@@ -11,8 +11,7 @@ ROUNDED_AWAY = 1e-12  # no figure is that small; what remains is rounding error
 DIGITS = 3  # the noise of a run never justifies more
 SMALLEST = 1e-4  # below, leading zeros are hard to count
 
-# Each unit in terms of the first of its kind.
-TIMES = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "us": 1e-6, "ns": 1e-9}
+# Each unit in bytes.
 SIZES = {"B": 1.0, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30, "KB": 1e3, "MB": 1e6, "GB": 1e9}
 
 

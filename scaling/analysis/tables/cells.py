@@ -70,16 +70,7 @@ def cells_of(runs: pd.DataFrame, study: StudyLine, wrong_models: Collection[str]
         UsageError: the runs are of several studies.
     """
     require_one_study(runs)
-    number = runs.groupby([*KEY, "twin"], observed=True, sort=False).ngroup().to_numpy()
-    first = np.flatnonzero(~pd.Series(number).duplicated().to_numpy())
-    table = runs.loc[runs.index[first], [*KEY, "twin", "region"]].reset_index(drop=True)
-    cells = [_cell(row) for row in table.to_dict("records")]
-    table["cell"] = pd.Series(cells, dtype=object)
-    rank = in_order(study)
-    ranks = [(twin, rank(cell)) for twin, cell in zip(table["twin"], cells, strict=True)]
-    order = sorted(table.index, key=ranks.__getitem__)
-    place = np.argsort(order)[number]  # of each run's cell
-    table = table.loc[order].reset_index(drop=True)
+    table, place = _of_runs(runs, study)
     counts = _which_count(runs, place)
     blocks, row = np.unique(runs["block"].to_numpy()[counts], return_inverse=True)
     found = np.full((len(blocks), len(table)), NONE)
@@ -104,6 +95,21 @@ def cells_of(runs: pd.DataFrame, study: StudyLine, wrong_models: Collection[str]
     known = Cells(every, np.hstack([found, no_runs]), np.hstack([twins, no_runs]), blocks)
     every["of_peak"] = _shares_of_peak(every, known.averaged(runs[THROUGHPUT]), study)
     return known
+
+
+def _of_runs(runs: pd.DataFrame, study: StudyLine) -> tuple[pd.DataFrame, Integers]:
+    """The cells of some runs in the order in which they are shown, twins last, and the place of
+    each run's cell.
+    """
+    number = runs.groupby([*KEY, "twin"], observed=True, sort=False).ngroup().to_numpy()
+    first = np.flatnonzero(~pd.Series(number).duplicated().to_numpy())
+    table = runs.loc[runs.index[first], [*KEY, "twin", "region"]].reset_index(drop=True)
+    cells = [_cell(row) for row in table.to_dict("records")]
+    table["cell"] = pd.Series(cells, dtype=object)
+    rank = in_order(study)
+    ranks = [(twin, rank(cell)) for twin, cell in zip(table["twin"], cells, strict=True)]
+    order = sorted(table.index, key=ranks.__getitem__)
+    return table.loc[order].reset_index(drop=True), np.argsort(order)[number]
 
 
 def _cell(row: dict[Hashable, Any]) -> Cell:

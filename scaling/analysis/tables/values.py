@@ -91,9 +91,9 @@ class Values:
     """The measures of a study by name; each is made when it is first asked for.
 
     `table` is that of its cells, `places` the row of each run that counts, shape (blocks, cells).
-    `own` are the figures of the workloads' own, by run; `derived` is what is worked out. A cell is
-    averaged with the twin that was measured in turn with it. `place` has the column of every cell,
-    of rated cells, too. Implements `scaling.study.sections.Scope`.
+    `derived` is what is worked out. A cell is averaged with the twin that was measured in turn with
+    it. `place` has the column of every cell, of rated cells, too. Implements
+    `scaling.study.sections.Scope`.
     """
 
     def __init__(
@@ -106,13 +106,17 @@ class Values:
         self.runs, self.table, self.places = runs, cells.table, cells.runs
         self.blocks, self.derived, self.objectives = cells.blocks, derived, objectives
         self._of_cells = cells
-        self.own = pd.DataFrame(runs["figures"].tolist(), index=runs.index)
         self.place = places_of(self.table)
         asked = self.table[~self.table["twin"] & ~self.table["rated"]]
         self.cells: Sequence[Cell] = asked["cell"].tolist()
         self._regions: list[Region | None] = self.table["region"].tolist()
         self._known: dict[str, Measure] = {}
         self._has_value: dict[str, Flags] = {}
+
+    @cached_property
+    def own(self) -> pd.DataFrame:
+        """The figures of the workloads' own, a row for each run."""
+        return pd.DataFrame(self.runs["figures"].tolist(), index=self.runs.index)
 
     @cached_property
     def of_single_runs(self) -> "Values":
@@ -159,9 +163,9 @@ class Values:
 
     def column(self, name: str) -> Floats:
         """A column of the runs, or a figure of the workload's own, as blocks × cells."""
-        for source in (self.runs, self.own):
-            if name in source:
-                return self._of_cells.averaged(source[name])
+        source = self.runs if name in self.runs else self.own
+        if name in source:
+            return self._of_cells.averaged(source[name])
         return np.full(self.places.shape, np.nan)
 
     def placed(self, of_runs: "pd.Series[float] | Floats") -> Floats:
@@ -185,7 +189,7 @@ class Values:
         return [cell for cell in cells if cell in self.place and has_value[self.place[cell]]]
 
     def enough(self, cell: Cell, ends: tuple[Cell, Cell]) -> bool:
-        """Whether a cell is valid in at least half of the blocks in which two others are."""
+        """Return whether a cell is valid in at least half of the blocks in which two others are."""
         places = [self.place[each] for each in (*ends, cell)]
         first, last, between = np.isfinite(self[THROUGHPUT].value[:, places]).T
         both = first & last
