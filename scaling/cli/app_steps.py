@@ -35,7 +35,7 @@ WSGI_SERVER = "gunicorn"  # the requirement that serves WSGI
 
 @dataclass(frozen=True, kw_only=True)
 class AppSteps:
-    """What is asked of an application, and where progress and errors are printed.
+    """The steps for an application. Progress and errors go to a console each.
 
     `options` are those of a study, `requests` a user's own. `study_of` makes the study.
     `interface` is what the application was found to be, once it is known.

@@ -102,7 +102,7 @@ def explained(error: CycloptsError) -> str:
 def shown(
     kind: Kind, about: str | None = None, flag: str = "", group: str = "Options", **more: Any
 ) -> Parameter:
-    """What the command line shows of an option, and how it reads it.
+    """The parameter of the command line for an option: its help, and its reader.
 
     Without `about` its help is the string below the field of a dataclass, in one line.
     """
@@ -122,8 +122,8 @@ def shown(
 
 def flags(options: Iterable[Option]) -> Any:
     """The type of a parameter that takes these options: a dict of what is given, by key."""
-    # Where pydantic is imported, cyclopts checks a value against its hint, and `kind` has made the
-    # value: numbers and tuples of these, which no hint of texts fits.
+    # If pydantic is imported, cyclopts checks a value against its hint. `kind` has made numbers and
+    # tuples of the texts, which no hint of texts fits.
     of = {False: Any, True: list[Any]}
     hints = {
         each.key: Annotated[

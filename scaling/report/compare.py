@@ -90,7 +90,7 @@ def conclusions(studies: Mapping[str, Study]) -> pd.DataFrame:
 
 
 def _holds(words: "pd.Series[str]", machines: int) -> str:
-    """Whether all machines say better, all worse or the same, or two of them differ."""
+    """`everywhere` if all machines agree, `not everywhere` if two differ, else `undecided`."""
     said = {word if word == SAME else side_of(word) for word in words}
     if len(said - {0}) > 1:
         return "not everywhere"

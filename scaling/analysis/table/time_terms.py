@@ -114,7 +114,7 @@ WHOLE = Term(
 )
 
 TERMS = (USER, SYSTEM, COLLECTOR, RUN_QUEUE, BLOCKED, IDLE, IMBALANCE, REST)
-# Where calls could not be sampled, these are not separable: idle has them in it.
+# Idle has these in it if calls could not be sampled.
 NOT_SEPARATE = (BLOCKED, REST)
 COLUMNS_OF = (WHOLE, *TERMS, OTHER_THREADS)
 

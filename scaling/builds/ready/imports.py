@@ -95,7 +95,7 @@ def imported(
         tops = {name.partition(".")[0]: None for name in without}
         _, ended, refused = _import_each(list(tops), python, environment)
         not_imported = next(iter([*ended.values(), *refused.values()]), "")
-        # What needs an optional package does so on every build.
+        # A module that needs an optional package needs it on every build.
         without = [name for name in without if _missing(errors[name]) in (*tops, "")]
     return msgspec.structs.replace(
         package,
@@ -117,9 +117,7 @@ def _missing(error: str) -> str:
 def _import_each(
     modules: Sequence[str], python: str, environment: Mapping[str, str]
 ) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
-    """What turns the GIL on (in the import of which module), what ends the child (how), what cannot
-    be imported (why).
-    """
+    """Modules whose import turns the GIL on, ends the child (how), or fails (why)."""
     gil_on: dict[str, str] = {}
     ends: dict[str, str] = {}
     errors: dict[str, str] = {}
@@ -146,7 +144,7 @@ def _import_each(
 def _child(
     modules: Sequence[str], without: Sequence[str], python: str, environment: Mapping[str, str]
 ) -> tuple[list[list[str]], str]:
-    """What a child answered, and how it ended where it did not come to its end."""
+    """The answers of a child, and how it ended early; empty if it did not."""
     question = json.dumps([modules, without, IMPORT_LIMIT_S])
     # Files, since what a module starts may keep a pipe open. It stands in an empty folder.
     with TemporaryDirectory() as folder, TemporaryFile() as answers, TemporaryFile() as errors:

@@ -12,7 +12,7 @@ from scaling.builds.ready.races import Race, race_of
 
 
 class Replacement(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What to do instead of using a package that blocks a free-threaded build, and who says so.
+    """A replacement of a package that blocks a free-threaded build, and who recommends it.
 
     On 3.14t the requirements in `tried` leave the GIL off: a test checks them. `modules` are the
     names that the package is imported by, where they differ from its own.

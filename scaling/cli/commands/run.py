@@ -89,7 +89,7 @@ def _run_on_several(asked: Asked, cluster: str, output: Path | None, console: Co
 
 
 def request_of(study: "AskedStudy", asked: Asked) -> "Request":
-    """What a host is asked: a file with all that the study says, builds of Python among it."""
+    """The request to a host: a file with all that the study says, builds of Python among it."""
     import tomli_w
 
     from scaling.run.cluster_host import Request
