@@ -5,6 +5,7 @@ The servers are real ones, but for those that answer wrongly.
 
 import asyncio
 import contextlib
+import socketserver
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -146,29 +147,21 @@ def test_a_server_that_dies_in_the_window_is_a_labelled_run(
 @contextlib.contextmanager
 def answering(place: Path, answer: Callable[[bytes], bytes]) -> Iterator[str]:
     """A server on a Unix socket; `answer` has what was received at once. Its URL."""
+
+    class Talk(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            with contextlib.suppress(ConnectionError):
+                while received := self.request.recv(1 << 16):
+                    self.request.sendall(answer(received))
+
     path = place / "s"
-
-    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(ConnectionError):
-            while received := await reader.read(1 << 16):
-                writer.write(answer(received))
-                await writer.drain()
-        writer.close()
-
-    async def serve() -> None:
-        async with await asyncio.start_unix_server(talk, path):
-            ready.set()
-            await asyncio.get_running_loop().run_in_executor(None, over.wait)
-
-    ready, over = threading.Event(), threading.Event()
-    thread = threading.Thread(target=lambda: asyncio.run(serve()))
-    thread.start()
-    ready.wait()
-    try:
-        yield f"unix://{path}"
-    finally:
-        over.set()
-        thread.join()
+    with socketserver.ThreadingUnixStreamServer(str(path), Talk) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,)).start()
+        try:
+            yield f"unix://{path}"
+        finally:
+            server.shutdown()
+            path.unlink()
 
 
 def ok_but_wrong(received: bytes) -> bytes:

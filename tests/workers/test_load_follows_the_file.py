@@ -249,14 +249,13 @@ def streaming(kind: bytes, *parts: tuple[float, bytes]) -> Iterator[tuple[str, C
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         counts["connections"] += 1
-        with contextlib.suppress(OSError):
+        with contextlib.closing(writer), contextlib.suppress(OSError):
             while await reader.readuntil(b"\r\n\r\n"):
                 counts["requests"] += 1
                 writer.write(HEAD % kind)
                 for after_s, part in parts:
                     await asyncio.sleep(after_s)
                     writer.write(part)
-        writer.close()
 
     with listening() as listener:
         listener.setblocking(False)
