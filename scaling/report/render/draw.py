@@ -42,7 +42,7 @@ DECADES = 20  # largest over smallest: from there on a linear axis has no room f
 HEAD_ROOM = 1.08  # of an axis, above the highest figure
 NARROW = {"oversubscribed": "oversub."}  # names of regions in a panel that is one of many
 MARK = {"marker", "ms", "mfc", "mec", "mew", "ls", "color"}
-FIGURES = "{x:,g}"  # of an axis
+FIGURES = "{x:,.10g}"  # of an axis: 25,000,000 instead of 2.5e+07
 
 
 @dataclass(frozen=True)
