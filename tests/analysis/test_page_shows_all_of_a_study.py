@@ -139,7 +139,7 @@ def test_no_valid_run_is_no_figure_and_the_same_journal_gives_the_same_page() ->
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("unrendered")
-@pytest.mark.parametrize("name", ["app-fastapi", "primitives"])
+@pytest.mark.parametrize("name", ["app-starlette", "primitives"])
 def test_without_its_plots_a_page_is_small(name: str) -> None:
     assert len(page(study_of(PUBLISHED / "epyc-2-cores-3" / name)).encode()) <= 400_000
 
