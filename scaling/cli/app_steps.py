@@ -23,7 +23,8 @@ from scaling.run.application_trial import (
     requests_of_schema,
     try_application,
 )
-from scaling.run.measure import ChildNeeds, Prepared, folder_of, measure, prepared
+from scaling.run.measure import folder_of, measure
+from scaling.run.prepare import ChildNeeds, Prepared, prepared
 from scaling.run.progress import display
 from scaling.study.app_options import AppAsked
 from scaling.study.application import WSGI, application_study, mixed_models

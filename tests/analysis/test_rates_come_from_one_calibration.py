@@ -26,8 +26,9 @@ from scaling.journal.record import (
     RunLine,
     WorkloadFacts,
 )
-from scaling.run.calibrate import Peaks
-from scaling.run.measure import Prepared, measure
+from scaling.run.measure import measure
+from scaling.run.peaks import Peaks
+from scaling.run.prepare import Prepared
 from scaling.run.progress import Display, PlainLines
 from scaling.run.remaining_work import read_runs, work_in
 from scaling.run.session import Done, InterruptedStudyError

@@ -18,7 +18,7 @@ from scaling.journal.record import (
     RunLine,
 )
 from scaling.report.view.tables import builds
-from scaling.run.measure import ChildNeeds, Prepared, prepare_arms, services_of
+from scaling.run.prepare import ChildNeeds, Prepared, prepare_arms, services_of
 from scaling.study.plan.cells import Plan
 from scaling.study.settle import group_for
 from tests.support.fake_builds import say_nothing

@@ -14,7 +14,7 @@ from scaling.report.files import COMPARISON, SUMMARY, write_tables
 from scaling.report.page import page, tables_markdown
 from scaling.report.show import show
 from scaling.report.view.tables import FIGURES, FIRST_BYTES, OTHER_FIGURES, TIME
-from scaling.run.measure import Prepared
+from scaling.run.prepare import Prepared
 from tests.support.plans import TWO_CORES, planned
 from tests.support.printing import printed_by
 from tests.support.runs import changing, crashed, throttled, with_

@@ -33,7 +33,7 @@ from scaling.study.kinds import BYTES, share_between
 if TYPE_CHECKING:
     from scaling.cli.app_steps import AppSteps
     from scaling.journal.beside import AppCheck
-    from scaling.run.measure import ChildNeeds
+    from scaling.run.prepare import ChildNeeds
 
     type Loaded = Mapping[str, Any]
     type Effort = Mapping[str, Any]
@@ -87,7 +87,7 @@ class Needed:
         Raises:
             UsageError: a file, a folder or an interpreter is not there, or a variable is ours.
         """
-        from scaling.run.measure import ChildNeeds
+        from scaling.run.prepare import ChildNeeds
 
         return ChildNeeds(
             paths=[str(folder(self.path))],
