@@ -15,11 +15,18 @@ from scaling.analysis.table import load
 from scaling.analysis.table.load import read_journal
 from scaling.journal.file import FILE_NAME
 from scaling.journal.reading import read_lines
-from scaling.journal.record import Calibration, CeilingLine, RatesLine, RunLine, encode_line
+from scaling.journal.record import Calibration, CeilingLine, Load, RatesLine, RunLine, encode_line
 from tests.support.children import PATIENCE_S, environment
+from tests.support.runs import with_
 from tests.support.studies import FakeStudy
 
-MADE = FakeStudy(arms=("3.14", "3.14t"), workers=(1, 2), blocks=3)
+
+def loaded(run: RunLine) -> RunLine:
+    """Runs of the last block, which is in the last part, have another load generator."""
+    return with_(run, load=Load(processes=2 if run.block == 2 else 1))
+
+
+MADE = FakeStudy(arms=("3.14", "3.14t"), workers=(1, 2), blocks=3, change=loaded)
 RATES = RatesLine(
     calibrations=[Calibration(workload="echo", baseline=MADE.every_cell[0], peak_per_s=9.0)],
     runs_per_block=4,

@@ -1,11 +1,15 @@
 """What requests save, cookies and tokens stand in no journal, page, log or message."""
 
+import asyncio
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from scaling.journal.record import Load
+from scaling.run.load import Generator, GeneratorProgram
 from scaling.run.redaction import HIDDEN, Hiding, secrets_in, spellings, without_words
 from tests.applications import live
 from tests.support.app_checks import APPLICATIONS, hurry
@@ -96,6 +100,24 @@ def test_where_values_are_not_known_only_types_and_places_are_kept() -> None:
     record = {"failure": {"error": "KeyError: planted"}, "facts": {"server": "uvicorn 0.54"}}
     found = json.loads(Hiding((), None).in_record(json.dumps(record).encode()))
     assert found == {"failure": {"error": f"KeyError: {HIDDEN}"}, "facts": record["facts"]}
+
+
+@pytest.mark.parametrize(("save", "known"), [({}, True), ({"token": "/token"}, False)])
+def test_what_a_generator_saves_is_not_known_until_its_result(
+    save: dict[str, str], known: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that ends before says nothing of it."""
+
+    async def done(*_: object) -> bytes:
+        return b""
+
+    for name in ("_send", "_line"):
+        monkeypatch.setattr(Generator, name, done)
+    requests = [{"path": "/", "save": save}]
+    program = GeneratorProgram(python=sys.executable, environment={}, requests=requests)
+    generator = Generator(program, Load(), warmup_s=0.0)
+    asyncio.run(generator.connect(["http://127.0.0.1:9"], []))
+    assert generator.secrets == (set() if known else None)
 
 
 REQUESTS = [

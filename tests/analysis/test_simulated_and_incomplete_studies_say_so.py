@@ -165,3 +165,6 @@ def test_what_belongs_to_a_study_is_what_it_was_asked_and_what_1_x_added() -> No
     more = replace(WHOLE, blocks=7, head={"blocks": 6})
     assert missing_of(more) == ""
     assert missing_of(more, lost=1) == "incomplete: 20 of 21 runs"
+    blocks = {"headline_blocks": 2}
+    headline = replace(WHOLE, head={"headline_runs": {"echo": 2}}, options=blocks)
+    assert missing_of(headline) == "incomplete: 18 of 22 runs"

@@ -14,6 +14,7 @@ import pytest
 
 from scaling.analysis.table.time_terms import POLLS
 from scaling.journal.record import Record, Ticks, WorkerRecord
+from scaling.journal.record.of_child import Slices
 from scaling.run import wait_sampler
 from scaling.run.probe import ENDED, Phase
 from scaling.run.wait_sampler import THREADS_A_ROUND, WaitSampler
@@ -107,13 +108,19 @@ def test_calls_have_their_names(source: str, monkeypatch: pytest.MonkeyPatch) ->
     os.close(writing)
 
 
-def test_a_sample_outside_the_window_of_its_worker_does_not_count() -> None:
+def test_a_sample_outside_the_window_of_its_worker_or_between_its_slices_does_not_count() -> None:
     over = threading.Event()
     with threads(over.wait, over.wait) as ids:
         before, inside = sampled(ids, windows_ns=[[0, 1], ALWAYS], found_in=[["futex"]] * 2)
         over.set()
     assert before == {}
     assert inside["futex"] >= 5
+    thread = wait_sampler._SampledThread("syscall", *ids[0])
+    thread.times_ns.extend((5, 15, 25))
+    thread._calls += ["first", "between", "last"]
+    slices = Slices(opened_ns=[0, 20], closed_ns=[10, 30])
+    counted = wait_sampler._counted(WorkerRecord(index=0, ticks=Ticks(), slices=slices))
+    assert thread.counts(counted) == {"first": 1, "last": 1}
 
 
 def test_the_cost_of_a_round_does_not_grow_with_the_number_of_workers() -> None:
