@@ -14,7 +14,7 @@ from scaling.analysis.forecast import announced
 from scaling.base.console import say
 from scaling.base.errors import ScalingError, UsageError
 from scaling.builds.arms import parse_arms
-from scaling.journal.beside import AppCheck, write_check
+from scaling.journal.check_file import AppCheck, write_check
 from scaling.report.check import finding_lines
 from scaling.run.app_requests import requirements_of
 from scaling.run.application_trial import (

@@ -19,7 +19,7 @@ from scaling.base.models import model_of
 from scaling.builds.arms import parse_arm
 from scaling.builds.cache import Say
 from scaling.builds.ready.package import instead_of_module
-from scaling.journal.beside import AppCheck
+from scaling.journal.check_file import AppCheck
 from scaling.journal.record import Cell, GilStates, RunLine
 from scaling.run.app_requests import sendable
 from scaling.run.check.application import MODELS, check_application
