@@ -20,7 +20,7 @@ import pytest
 from scaling.analysis.check.evidence import CHANCE, MOST_TRIES, is_cause
 from scaling.analysis.check.exceptions import stuck
 from scaling.base.models import PROCESSES
-from scaling.journal.beside import AppCheck, Kind
+from scaling.journal.check_file import AppCheck, Kind
 from scaling.run.check import runs
 from scaling.run.check.application import causes_by_trying, check_application
 from scaling.run.check.client import CheckClient, Sending, always

@@ -13,7 +13,7 @@ import pytest
 
 from scaling.analysis.tables.study import Study
 from scaling.base.errors import UsageError
-from scaling.journal.beside import AppCheck, Finding, write_check
+from scaling.journal.check_file import AppCheck, Finding, write_check
 from scaling.journal.file import FILE_NAME
 from scaling.journal.record import Calibration, Cell, ParameterValue
 from scaling.report.output import answered

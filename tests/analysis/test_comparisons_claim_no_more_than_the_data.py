@@ -13,9 +13,9 @@ from scaling.journal.file import FILE_NAME
 from scaling.journal.record import RunLine
 from scaling.report.compare import compare
 from scaling.report.csv import comparison, summary
-from scaling.report.page import tables_markdown
 from scaling.report.view.notes import layout
 from tests.support.cli import Command
+from tests.support.documents import tables_markdown
 from tests.support.printing import printed_by
 from tests.support.runs import throttled, with_
 from tests.support.studies import FakeStudy, one, write

@@ -14,7 +14,7 @@ import pytest
 from scaling.analysis.table import load
 from scaling.analysis.table.load import read_journal
 from scaling.journal.file import FILE_NAME
-from scaling.journal.reading import read_lines
+from scaling.journal.reading import read_split
 from scaling.journal.record import Calibration, CeilingLine, Load, RatesLine, RunLine, encode_line
 from tests.support.children import PATIENCE_S, environment
 from tests.support.runs import with_
@@ -78,13 +78,13 @@ def read_by_three(
 
 
 def test_every_line_is_in_one_part_wherever_they_meet(path: Path) -> None:
-    whole = list(read_lines(path, lambda _: None))
+    whole = list(read_split(path, lambda _: None))
     size = path.stat().st_size
     line = len(encode_line(LINES[0]))
     for meet in (1, line - 1, line, line + 1, size // 2, size - 1, size, size + 1):
         notes: list[str] = []
-        head, *first = read_lines(path, notes.append, range(meet))
-        again, *second = read_lines(path, notes.append, range(meet, size + 1))
+        head, *first = read_split(path, notes.append, range(meet))
+        again, *second = read_split(path, notes.append, range(meet, size + 1))
         assert [head, *first, *second] == whole
         assert again == head
         assert notes == [f"{path}: line {UNREADABLE + 1} skipped: " + notes[0].partition("d: ")[2]]

@@ -15,10 +15,10 @@ from scaling.journal.reading import find_journal, read_lines
 from scaling.journal.record import RunLine, StudyLine
 from scaling.report.environment import study_file
 from scaling.report.output import write_again
-from scaling.report.page import page, tables_markdown
 from scaling.report.view.view import view_of
 from scaling.study.file import read_study, study_from
 from tests.support.cli import Command
+from tests.support.documents import page, tables_markdown
 from tests.support.html_outline import Outline
 from tests.support.plans import flagged
 from tests.support.published import FOLDERS, PUBLISHED, study_of

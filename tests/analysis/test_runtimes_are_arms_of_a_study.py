@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from scaling.analysis.builds import build_differences
+from scaling.analysis.build_differences import build_differences
 from scaling.base.errors import UsageError
 from scaling.builds.arms import parse_arm
 from scaling.builds.cache import Say

@@ -19,7 +19,7 @@ OF_THE_TRANSPORT = frozenset(
     | {"sec-websocket-accept", "upgrade"}
 )
 SECRET = "header set-cookie"  # a field whose values are shown nowhere
-SHOWN = 60  # letters of a value in a message
+LONGEST_VALUE = 60  # letters in a message
 STATUS = "status"
 # Begin the failure of a late and of an incomplete answer (workers/services/load/client.py).
 LATE, BROKEN = "no answer within", "the answer broke off"
@@ -166,4 +166,4 @@ def _fields_of_body(name: str, value: Any) -> Iterator[tuple[str, str]]:
 
 def _short(value: str | None) -> str:
     text = value or ""
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
+    return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}…"
