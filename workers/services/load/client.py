@@ -277,6 +277,7 @@ async def _until_told(client: Client) -> None:
 def main() -> None:
     """Send what standard input says, and print what came."""
     end_with_the_parent()
+    http()  # imports while the servers do
     if line := sys.stdin.readline():
         client = Client(json.loads(line))
         asyncio.run(_until_told(client))
