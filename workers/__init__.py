@@ -1,11 +1,20 @@
-"""What is measured: N workers, each with its own event loop, in a child process of `scaling`.
+"""The measured program: N workers, each with its own event loop, in a child process of `scaling`.
 
 This package runs inside every build under test. It imports the standard library and what the
-workload itself needs, nothing else. Your own workload starts with::
+workload itself needs, nothing else. Data takes this way through it:
+
+    cell        one point of a study, as JSON from the driver
+    host        starts N workers of a model, opens one window for all, makes the record
+    worker      the session of one worker, and its meter
+    loops       the event loops that a session runs on
+    workloads   the traffic on a loop, one file each
+    readback    the state that was really in use, for the record
+
+`describe` lists what can run here, and plans are made from that. `services` are what workloads
+talk to, and the load generator. `outside` takes the place of the host where people's own servers
+have the workers. Your own workload starts with::
 
     from workers import Worker, Workload, parameter
-
-Servers that people deploy with have workers of their own: `workers.outside` measures those.
 """
 
 import sys

@@ -40,7 +40,7 @@ def main(arguments: list[str]) -> int:
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as out:
         os.dup2(2, 1)
         if arguments[:1] == ["--describe"]:
-            from workers.readback.describe import describe
+            from workers.describe import describe
             from workers.system import end_with_the_parent
 
             end_with_the_parent()

@@ -2,40 +2,30 @@
 
 import math
 import os
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, fields
+from types import NoneType, UnionType
+from typing import Any, get_args, get_origin
 
 SCHEMA = 1
 LOOPBACK = "127.0.0.1"
 
-# Checked with `type(...)`: for Python `true` is an int, but here it is not a number.
-KINDS: dict[str, tuple[tuple[type, ...], str]] = {
-    "workload": ((str,), "a name"),
-    "parameters": ((dict,), "an object"),
-    "loop": ((str,), "a name"),
-    "model": ((str,), "a name"),
-    "workers": ((int,), "a whole number"),
-    "in_flight": ((int, type(None)), "a whole number or null"),
-    "warmup_s": ((int, float), "seconds"),
-    "window_s": ((int, float), "seconds"),
-    "ticks": ((int,), "a whole number"),
-    "gc": ((bool,), "true or false"),
-    "gc_threshold": ((int, type(None)), "a whole number or null"),
-    "eager_tasks": ((bool,), "true or false"),
-    "own_code": ((bool,), "true or false"),
-    "switches": ((dict,), "an object"),
-    "services": ((dict,), "an object"),
-    "pinning": ((list, type(None)), "a list or null"),
-    "observer_fd": ((int, type(None)), "a descriptor or null"),
-    "alternating": ((bool,), "true or false"),
-    "schema": ((int,), "a whole number"),
+# Values as messages name them. They are checked with `type(...)`: for Python `true` is an int, but
+# here it is not a number.
+VALUES: dict[type, str] = {
+    str: "a name",
+    dict: "an object",
+    list: "a list",
+    int: "a whole number",
+    float: "seconds",
+    bool: "true or false",
+    NoneType: "null",
 }
 
 # Models with several loops in one interpreter: all workers, or as many as `mixed:K` says.
 SHARING = ("threads", "mixed", "mixed-forked")
 MIXED = SHARING[1:]
 
-# Of the request for a WebSocket: how many messages of the server answer an operation, if not one.
+# Header of the request for a WebSocket: how many messages of the server answer an operation (1).
 MESSAGES = "X-Messages-Per-Operation"
 LOOPS = "loops"  # the server that is this project's own, on each loop
 
@@ -53,7 +43,7 @@ class CellError(ValueError):
 
 @dataclass(frozen=True)
 class Cell:
-    """What one child measures, once.
+    """One point of a study, which one child measures once.
 
     `in_flight` is the work in flight of all workers together, divided evenly; with None each has
     the workload's default. `gc_threshold` is the collector's first one, in objects; None leaves it
@@ -95,14 +85,14 @@ class Cell:
 
     @property
     def loops_each(self) -> int:
-        """How many workers an interpreter has: all threads, K of a mixed model, else one."""
+        """The number of workers in an interpreter: all threads, K of a mixed model, else one."""
         if self.model == "threads":
             return self.workers
         return int(self.model.partition(":")[2] or 1)
 
     @property
     def interpreters(self) -> int:
-        """How many interpreters the workers are divided among."""
+        """The number of interpreters that the workers are divided among."""
         return self.workers // self.loops_each
 
     @property
@@ -127,6 +117,15 @@ def share(total: int, index: int, of: int) -> int:
     return each + (index < rest)
 
 
+def schedule(opens_ns: int, window_s: float, ticks: int) -> list[int]:
+    """Instants (monotonic ns) that cut a window of `window_s` into `ticks` equal parts.
+
+    There are `ticks + 1` of them: the first opens the window, the last closes it.
+    """
+    step_ns = window_s * 1e9 / ticks
+    return [opens_ns + round(k * step_ns) for k in range(ticks + 1)]
+
+
 def read_cell(document: object) -> Cell:
     """Check a decoded JSON document and return the cell.
 
@@ -135,16 +134,23 @@ def read_cell(document: object) -> Cell:
     """
     if not isinstance(document, dict) or "workload" not in document:
         raise CellError('a cell is a JSON object with at least {"workload": "echo"}')
-    unknown = sorted(set(document) - set(KINDS))
-    if unknown:
-        raise CellError(f"unknown key {unknown[0]!r} in the cell; known: {', '.join(KINDS)}")
+    known = {each.name: _kinds(each.type) for each in fields(Cell)}
+    if unknown := sorted(set(document) - set(known)):
+        raise CellError(f"unknown key {unknown[0]!r} in the cell; known: {', '.join(known)}")
     for name, value in document.items():
-        kinds, expected = KINDS[name]
-        if type(value) not in kinds:
+        kinds = known[name]
+        if not (type(value) in kinds or (float in kinds and type(value) is int)):
+            expected = " or ".join(VALUES[each] for each in kinds)
             raise CellError(f"{name}: expected {expected}, got {value!r}")
     cell = Cell(**document)
     _check(cell)
     return cell
+
+
+def _kinds(annotation: Any) -> list[type]:
+    """The types that an annotation permits: of `list[int] | None`, `list` and `NoneType`."""
+    union = isinstance(annotation, UnionType)
+    return [get_origin(each) or each for each in (get_args(annotation) if union else [annotation])]
 
 
 def _check(cell: Cell) -> None:
@@ -170,7 +176,7 @@ def _check(cell: Cell) -> None:
 
 
 def _check_mixed(cell: Cell) -> None:
-    """An unknown model is refused by the host, which knows them all."""
+    """Check a mixed model; the host refuses unknown models."""
     kind, colon, count = cell.model.partition(":")
     if (kind in MIXED) != bool(colon) or (colon and not count.isdecimal()):
         raise CellError(f"model: expected mixed:K with threads per process, got {cell.model!r}")

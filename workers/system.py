@@ -1,4 +1,4 @@
-"""What the operating system is asked for: more open files, free ports, an end with the parent."""
+"""Requests to the operating system: more open files, sockets, an end with the parent process."""
 
 import contextlib
 import os
@@ -35,25 +35,42 @@ else:
             resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
     def open_files_limit() -> int | None:
-        """How many files this process may open; None means no limit."""
+        """The number of files that this process may open; None means no limit."""
         soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         return None if soft == resource.RLIM_INFINITY else soft
 
 
 # ----------------------------------------------------------------------------------------- loopback
 
+BACKLOG = 2_048  # connections that wait to be accepted by a worker
 
-def listen(backlog: int) -> tuple[socket.socket, str, int]:
-    """Open a listening socket on a free port; return it, its host and its port.
+
+def listen(
+    backlog: int = BACKLOG, port: int = 0, *, reuse_port: bool = False
+) -> tuple[socket.socket, str, int]:
+    """Open a listening socket; return it, its host and its port (0: a free one is found).
 
     The protocol is given because asyncio sets TCP_NODELAY only then (with protocol 0 every message
     waits for a delayed acknowledgement). The host is an address: no resolver thread is started.
     """
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listener.bind((LOOPBACK, 0))
-    listener.listen(backlog)
+    try:
+        if reuse_port:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        listener.bind((LOOPBACK, port))
+        listener.listen(backlog)
+    except OSError:
+        listener.close()
+        raise
     host, port = listener.getsockname()
     return listener, host, port
+
+
+def socket_of(descriptor: int) -> socket.socket:
+    """Return the socket behind a descriptor that this process was given."""
+    made = socket.socket(fileno=descriptor)
+    made.setblocking(False)
+    return made
 
 
 def free_port() -> int:
@@ -71,7 +88,7 @@ PR_SET_PDEATHSIG = 1
 
 
 def ends_with_this_process(by: signal.Signals) -> Callable[[], None]:
-    """What a new process calls after the fork, so that the kernel ends it when this one ends.
+    """Return what a new process calls after the fork, so that the kernel ends it with this one.
 
     A later change of the new process's user would undo it.
     """
@@ -88,9 +105,9 @@ def ends_with_this_process(by: signal.Signals) -> Callable[[], None]:
 
 
 def end_with_the_parent() -> None:
-    """Have the kernel kill this process when the one that started it ends (Linux).
+    """Ask the kernel to kill this process when the one that started it ends (Linux).
 
-    For a process that imports what may never return, and of which nobody reads the answer then.
+    For a process that imports a user's code, which may never return.
     """
     if sys.platform == "linux":
         with contextlib.suppress(ImportError):  # a build without libffi

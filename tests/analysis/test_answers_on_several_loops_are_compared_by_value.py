@@ -9,7 +9,7 @@ from scaling.analysis.check.answers import Answer, Reference
 from scaling.analysis.check.causes import BY_KIND
 from scaling.analysis.check.exceptions import raised
 from scaling.analysis.check.findings import Judge, Seen
-from scaling.journal.check_file import KINDS, Finding
+from scaling.journal.beside import KINDS, Finding
 from scaling.journal.record import GilStates
 from tests.support.children import ROOT
 
@@ -132,17 +132,17 @@ OURS = """\
 Exception ignored in: <callback>
 Traceback (most recent call last):
   File "shop.py", line 9, in pay
-  File "workers/workloads/parts/watched.py", line 324, in _start
+  File "workers/workloads/check/watched.py", line 324, in _start
 TypeError: startswith first arg must be str or a tuple of str, not NoneType
 Traceback (most recent call last):
-  File "workers/workloads/parts/watched.py", line 90, in _wait
+  File "workers/workloads/check/watched.py", line 90, in _wait
   File "threading.py", line 700, in wait
 threading.BrokenBarrierError
 """
 THROUGH_OURS = """\
 Traceback (most recent call last):
   File "uvicorn/protocols/http/httptools_impl.py", line 400, in run_asgi
-  File "workers/workloads/parts/watched.py", line 120, in called
+  File "workers/workloads/check/watched.py", line 120, in called
   File "shop.py", line 9, in pay
   File "<string>", line 3, in __init__
   File "asyncio/locks.py", line 30, in acquire

@@ -16,6 +16,7 @@ LINT_IMPORTS = Path(sys.executable).with_name("lint-imports")
 DOWNWARDS = "Imports go downwards BROKEN"
 INSIDE = "Imports inside the analysis go downwards BROKEN"
 CIRCLES = "What stands side by side in a package imports in one direction BROKEN"
+MEASURED = "Imports inside the measured program go downwards BROKEN"
 FRONT = "Nothing inside imports the public front BROKEN"
 JSON_ONLY = "The study and what it measures exchange JSON only BROKEN"
 
@@ -34,6 +35,10 @@ PLANTED = {
     CIRCLES: (
         ("scaling/report/render", "import scaling.report.view.view"),
         ("scaling/builds/runtimes", "def later(): from scaling.builds.arms import Arm"),
+    ),
+    MEASURED: (
+        ("workers/worker", "import workers.host.models"),
+        ("workers/services", "def later(): from workers.workloads.echo import Echo"),
     ),
     FRONT: (("scaling/cli", "from scaling import load"),),
     JSON_ONLY: (

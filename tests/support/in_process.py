@@ -12,10 +12,11 @@ from aiohttp import web
 
 from tests.support.children import PATIENCE_S
 from workers import Worker, Workload
-from workers.host.inbound import Inbound, socket_of
+from workers.host.inbound import Inbound
 from workers.loops import runner_for
 from workers.services.load.request import Request
 from workers.services.serving import listen, url_of
+from workers.system import socket_of
 from workers.workloads.parts.served import Served
 from workers.workloads.serve import Serve
 

@@ -19,9 +19,10 @@ from tests.support.children import FREE_THREADED, each_case, failure_of
 from tests.support.servers import kill_valkey, left_in
 from tests.support.serving import beside_services, load_asked, load_of
 from workers import Worker
+from workers.describe import load_choices, refusals
 from workers.host.models import MODELS
-from workers.readback.describe import load_choices, refusals
-from workers.workloads.broadcast import Broadcast, BrokerRooms
+from workers.workloads.broadcast import Broadcast
+from workers.workloads.parts.rooms import BrokerRooms
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("servers")]
 

@@ -33,7 +33,7 @@ from tests.support.serving import beside_services
 from tests.workers.test_caches_hit_as_often_as_theory_says import POINTS, expected_hits
 from workers.services.native import PREFIX
 from workers.system import free_port
-from workers.workloads.parts.lookups import Rows
+from workers.workloads.parts.lookups import DatabaseValues
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("servers")]
 
@@ -196,7 +196,7 @@ def test_a_row_of_another_key_is_no_value(monkeypatch: pytest.MonkeyPatch) -> No
         return key, "wrong"
 
     async def look_up() -> str:
-        rows = Rows("postgresql://127.0.0.1:1/none", KEYS, 1)
+        rows = DatabaseValues("postgresql://127.0.0.1:1/none", KEYS, 1)
         monkeypatch.setattr(rows, "fetch", wrong)
         return await rows(6)
 

@@ -183,8 +183,9 @@ LATER = {"fastapi.telemetry._runtime"}
 SERVE = """
 import asyncio, json, os, sys
 from workers import Worker
-from workers.host.inbound import Inbound, socket_of
+from workers.host.inbound import Inbound
 from workers.loops import runner_for
+from workers.system import socket_of
 from workers.workloads.serve import Serve
 
 serve = Serve(server=sys.argv[1])

@@ -88,7 +88,7 @@ def test_every_loop_is_listed_with_its_version_or_has_the_reason(
         assert offer.version == here.packages.get(LOOPS[name].module, here.python.version)
     (tmp_path / "trio.py").write_text("raise ImportError('no luck')")
     (tmp_path / "rloop.py").write_text("1 / 0")
-    program = "from workers.readback.describe import _loop\nimport sys\n"
+    program = "from workers.describe import _loop\nimport sys\n"
     program += "print(*[_loop(name)['refused'] for name in sys.argv[1:]], sep='; ')"
     command = [sys.executable, "-c", program, "asyncio", "trio", "anyio/trio", "rloop"]
     none, broken = "not installed: no luck", "ZeroDivisionError: division by zero"

@@ -14,7 +14,7 @@ from _pytest.mark import ParameterSet
 from trio.testing import MockClock
 
 from tests.support.children import PORTABLE_LOOPS, Finished, Own
-from workers.host.hosting import schedule
+from workers.cell import schedule
 from workers.loops import LOOPS, runner_for
 
 pytestmark = pytest.mark.slow
@@ -68,8 +68,7 @@ NAPS = """
 # may hold it up.
 IMPATIENT = """
     import workers.worker.session
-    whole = workers.worker.session.measure_window
-    workers.worker.session.measure_window = lambda session, runner, _: whole(session, runner, 0.1)
+    workers.worker.session.GRACE_S = 0.1
     """
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.children import Own, each_model
 from workers import Worker, Workload
-from workers.host.channel import Channel, Message
+from workers.channel import Channel, Message
 from workers.loops.libraries import Runner
 from workers.worker.finite import measure_finite, measure_without_loop
 from workers.worker.session import Session

@@ -12,10 +12,10 @@ import pytest
 
 from tests.support.children import finish, measured
 from tests.support.in_process import ALL_LOOPS, run_alone
+from workers.describe import load_choices, refusals
 from workers.loops import load_loop
 from workers.loops.libraries import Begin, CancelScopes
 from workers.loops.on_asyncio import Asyncio
-from workers.readback.describe import load_choices, refusals
 from workers.worker.workload import reason_against
 from workers.workloads.cancel import Cancel
 from workers.workloads.gather import JOINS, Gather, Join, Many

@@ -16,8 +16,8 @@ import pytest
 
 from tests.support.waiting import wait_until
 from workers.cell import Cell
+from workers.channel import Channel, ChannelClosedError, Message, receive_from_all
 from workers.host import hosting
-from workers.host.channel import Channel, ChannelClosedError, Message, receive_from_all
 from workers.host.hosting import Host
 from workers.host.models import MODELS
 from workers.readback.process import Readback

@@ -6,7 +6,6 @@ import socket
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -18,9 +17,9 @@ from tests.support.children import FREE_THREADED, each_case, each_model, record_
 from tests.support.serving import served
 from workers.host import inbound
 from workers.host.inbound import Inbound
-from workers.outside.commands import command_line
 from workers.workloads.mix import Mix
-from workers.workloads.parts.mixed import BODY, heavy_path, heavy_work, wsgi
+from workers.workloads.parts.commands import command_line
+from workers.workloads.parts.heavy import BODY, heavy_path, heavy_work, wsgi
 
 POLICIES = ["port", "acceptor", "shared", "reuseport"]
 CONNECTIONS = 6
@@ -102,28 +101,6 @@ def test_every_policy_brings_all_connections(policy: str, loop: str) -> None:
             socket.create_connection(address)
 
 
-COLLECTING = """\
-import gc
-
-async def app(scope, receive, send):
-    gc.collect(0)
-    await send({"type": "http.response.start", "status": 200, "headers": []})
-    await send({"type": "http.response.body", "body": b"x"})
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.one_build
-def test_collections_of_the_warm_up_are_not_those_of_the_window(tmp_path: Path) -> None:
-    """Each request has one, and a sixth of all requests is in the warm-up."""
-    (tmp_path / "collecting.py").write_text(COLLECTING)
-    asked = {"application": "collecting:app", "lifespan": "off"}
-    record = record_of(served("app", tmp_path, parameters=asked))
-    (worker,) = record.workers
-    done = worker.ticks.operations[-1] - worker.ticks.operations[0]
-    assert record.process.gc_collections == pytest.approx(done, rel=0.1)
-
-
 class Listening:
     """A listening socket whose `accept` does what the list says; then it is closed."""
 
@@ -198,8 +175,8 @@ def test_threads_without_loops_answer_the_same_requests(model: str) -> None:
 
 def test_both_sides_can_have_as_many_requests_in_flight() -> None:
     mix = Mix(server=GTHREAD, connections=8)
-    assert "--workers 1 --threads 24 " in command_line(mix, 3, "asyncio", "threads")
-    assert "--workers 3 --threads 8 " in command_line(mix, 3, "asyncio", "processes")
+    assert "--workers 1 --threads 24 " in command_line(mix.hosted(), 3, "asyncio", "threads")
+    assert "--workers 3 --threads 8 " in command_line(mix.hosted(), 3, "asyncio", "processes")
 
 
 def test_a_heavy_request_says_how_much_work_it_is() -> None:

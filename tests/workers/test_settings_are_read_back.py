@@ -138,9 +138,7 @@ def test_a_library_in_place_of_another_is_read_from_what_is_loaded(tmp_path: Pat
             assert found == {"name": "LD_PRELOAD", "value": value, "was_there": None}
 
 
-DESCRIBES = (
-    "import json; from workers.readback.describe import _python; print(json.dumps(_python()))"
-)
+DESCRIBES = "import json; from workers.describe import _python; print(json.dumps(_python()))"
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any, get_args, get_type_hints
 import pytest
 
 from tests.support.children import FREE_THREADED, Own, driven, each_case, finish, measured, pss_mib
-from workers.readback.describe import load_choices
+from workers.describe import load_choices
 from workers.worker.workload import build, parameters_of
 from workers.workloads.parts.lookups import DRAWN, drawn, part_of
 from workers.workloads.state import KINDS, OnState, State

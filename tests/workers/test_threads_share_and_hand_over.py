@@ -10,7 +10,7 @@ import pytest
 from scaling.journal.record import Record
 from tests.support.children import finish, measured
 from workers import Worker
-from workers.readback.describe import load_choices, refusals
+from workers.describe import load_choices, refusals
 from workers.worker.shared import Meeting
 from workers.worker.workload import built_in, load_workload
 from workers.workloads.handoff import Handoff, Sender, Timekeeper

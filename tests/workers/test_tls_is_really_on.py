@@ -14,8 +14,8 @@ import pytest
 from tests.support.children import FREE_THREADED, PATIENCE_S, ROOT, Own, each_case, finish
 from workers import Worker
 from workers.cell import SHARING
+from workers.describe import Isolation, load_choices, refusals
 from workers.host.models import MODELS
-from workers.readback.describe import Isolation, load_choices, refusals
 from workers.workloads.echo import Echo, Ends
 from workers.workloads.parts import tls
 

@@ -20,18 +20,18 @@ from scaling.run.services import Services
 from tests.support.children import FREE_THREADED, record_of
 from tests.support.serving import ANNOUNCED_S, beside_services, load_asked, load_of
 from workers.cell import LOOPS, Cell
-from workers.outside.commands import SERVERS, command_line
 from workers.services import pgbouncer
 from workers.services.native import Folder, Program, Running
 from workers.services.postgres import INSTALLED
 from workers.services.values import letters
 from workers.worker.workload import build
 from workers.workloads.parts.applications import read_budgets, share_variables
-from workers.workloads.parts.first_request import FirstAnswer
+from workers.workloads.parts.clients import service_variables
+from workers.workloads.parts.commands import SERVERS, command_line
+from workers.workloads.parts.first_request import FirstAnswer, check_row
 from workers.workloads.parts.stack import APPLICATIONS, NOT_HERE
 from workers.workloads.parts.stack.rows import AsyncRows, Database
-from workers.workloads.parts.where import service_variables
-from workers.workloads.web import Web, check
+from workers.workloads.web import Web
 
 STACKS = get_args(get_type_hints(Web)["stack"])
 ROWS = 1_000
@@ -56,18 +56,19 @@ def test_every_stack_is_an_application_on_a_server_or_has_a_reason(stack: str) -
 def test_applications_of_sanic_do_not_share_a_process_and_granian_has_threads() -> None:
     assert "one per process" in (Web(stack="sanic/loops").refuses("threads", "asyncio") or "")
     flask, starlette = Web(stack="flask/granian"), Web(stack="starlette/granian")
-    for web in (flask, starlette):
+    for web in (flask, starlette):  # with 16 connections
         web.placed(Cell("web", workers=2), None)
-    assert " --blocking-threads 8 " in command_line(flask, 2, "asyncio", "threads")  # of 16
-    assert "--blocking-threads" not in command_line(starlette, 2, "asyncio", "threads")
+    assert " --blocking-threads 8 " in command_line(
+        flask.hosted(), 2, "asyncio", "threads"
+    )  # of 16
+    assert "--blocking-threads" not in command_line(starlette.hosted(), 2, "asyncio", "threads")
 
 
 def test_connections_to_the_database_are_divided_or_each_workers_own() -> None:
     divided, own = Web(db_connections=10), Web(pool_per_worker=4)
-    for web in (divided, own):
+    for web, budgets, threads in ((divided, "db=10", 3), (own, "db=12", 4)):
         web.placed(Cell("web", model="processes", workers=3), None)
-    assert (divided.budgets, divided.threads) == ("db=10", 3)
-    assert (own.budgets, own.threads) == ("db=12", 4)
+        assert (web.hosted().budgets, web.hosted().threads) == (budgets, threads)
     with pytest.raises(ValueError, match="raise db_connections"):
         Web(db_connections=2).placed(Cell("web", workers=3), None)
 
@@ -77,10 +78,10 @@ def test_connections_to_the_database_are_divided_or_each_workers_own() -> None:
 )
 def test_an_answer_that_is_no_row_is_found(wrong: dict[str, object]) -> None:
     right = {"a": 7, "b": letters(7)}
-    check(FirstAnswer(200, "HTTP/1.1 200 OK", json.dumps(right).encode()), rows=10)
+    check_row(FirstAnswer(200, "HTTP/1.1 200 OK", json.dumps(right).encode()), rows=10)
     for status, body in ((200, wrong), (500, right)):
         with pytest.raises(RuntimeError, match="first request"):
-            check(FirstAnswer(status, "", json.dumps(body).encode()), rows=10)
+            check_row(FirstAnswer(status, "", json.dumps(body).encode()), rows=10)
 
 
 def test_a_pooler_that_loses_statements_gets_none() -> None:
@@ -153,7 +154,7 @@ class LocalPool:
 def test_loops_that_share_an_application_have_a_pool_each(monkeypatch: pytest.MonkeyPatch) -> None:
     web = Web(stack="starlette/granian", db_connections=10, rows=ROWS)
     web.placed(Cell("web", workers=2), None)
-    share = share_variables(2, None, read_budgets(web.budgets))
+    share = share_variables(2, None, read_budgets(web.hosted().budgets))
     found = web.variables() | share | service_variables({"postgres": [DATABASE]})
     for name, value in found.items():
         monkeypatch.setenv(name, value)

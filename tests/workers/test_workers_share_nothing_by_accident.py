@@ -15,12 +15,13 @@ import pytest
 from tests.support.children import PATIENCE_S
 from workers import Worker
 from workers.cell import Cell
-from workers.host.inbound import Inbound, socket_of
+from workers.host.inbound import Inbound
 from workers.loops import runner_for
+from workers.system import socket_of
 from workers.worker import session, shared
 from workers.worker.workload import built_in, load_workload
-from workers.workloads import broadcast
 from workers.workloads.gather import Gather
+from workers.workloads.parts import rooms
 
 pytestmark = [pytest.mark.slow, pytest.mark.one_build]
 
@@ -108,7 +109,7 @@ def in_common(name: str, monkeypatch: pytest.MonkeyPatch) -> list[object]:
     monkeypatch.setattr(session, "raise_limit", lambda: None)
     for registry in ("_made", "_meetings"):
         monkeypatch.setattr(shared, registry, {})
-    monkeypatch.setattr(broadcast, "_of_process", {})
+    monkeypatch.setattr(rooms, "_of_process", {})
     cell = Cell(workload=name, parameters=SMALL.get(name, {}), workers=WORKERS)
     workload = session.load(cell)
     policy = getattr(workload, "accept", "port")

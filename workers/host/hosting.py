@@ -13,28 +13,13 @@ import socket
 import time
 from typing import Any
 
-from workers.cell import SCHEMA, Cell, CellError
-from workers.host.channel import Channel, DriverError, Message, Observer, receive_from_all
+from workers.cell import SCHEMA, Cell, CellError, schedule
+from workers.channel import Channel, DriverError, Message, Observer, receive_from_all
 from workers.host.inbound import Inbound
 from workers.host.models import MODELS, refusal
 from workers.readback.gil import GilWatch
 from workers.readback.process import Readback
 from workers.worker.session import GRACE_S, failure_of
-
-# ----------------------------------------------------------------------------------------- schedule
-# The schedule of a window: instants that are computed once and used by every worker.
-
-
-def schedule(opens_ns: int, window_s: float, ticks: int) -> list[int]:
-    """Instants (monotonic ns) that cut a window of `window_s` into `ticks` equal parts.
-
-    There are `ticks + 1` of them: the first opens the window, the last closes it.
-    """
-    step_ns = window_s * 1e9 / ticks
-    return [opens_ns + round(k * step_ns) for k in range(ticks + 1)]
-
-
-# ------------------------------------------------------------------------------------------ hosting
 
 SAME_FOR_ALL = ("loop_version", "facts", "debug")  # in the record once, from worker 0
 LEAD_S = 0.02  # between publishing an instant and the instant: every loop must have read it by then
@@ -173,7 +158,7 @@ class Host:
         return self._close(reports)
 
     def _begin(self, served: Message | None) -> None:
-        """Have the workers set up; those of a served workload get a socket each."""
+        """Tell the workers to set up; those of a served workload get a socket each."""
         if served is None:
             self._order({"do": "begin"})
             return
@@ -210,7 +195,7 @@ class Host:
         return {"opened": instants_ns[0], "closed": instants_ns[-1]}
 
     def _serving(self, pids: list[int], served: Message) -> None:
-        """The workers answer: have the driver connect its load generator."""
+        """Ask the driver to connect its load generator: the workers answer."""
         self._phase = "load"
         if self._inbound:
             urls = [f"{served['scheme']}://{each}" for each in self._inbound.addresses]

@@ -1,4 +1,4 @@
-"""How connections reach the workers of a served workload: the sockets, by policy.
+"""The sockets by which connections reach the workers of a served workload, by accept policy.
 
 The host makes them, so they are the same under every model. With `port` each worker listens on a
 port of its own. With `shared` all listen on one socket and the kernel wakes any of them; with
@@ -13,10 +13,9 @@ import threading
 import time
 from collections.abc import Sequence
 
-from workers.cell import LOOPBACK
+from workers.system import listen
 
 POLICIES = ("port", "acceptor", "shared", "reuseport")
-BACKLOG = 2_048
 CLOSED = (errno.EBADF, errno.EINVAL)  # what accepting from a socket that was closed fails with
 PAUSE_S = 0.01  # where a connection cannot be accepted: there may be no open file left
 
@@ -39,20 +38,18 @@ class Inbound:
         self._listening: list[socket.socket] = []
         self._dealing: list[socket.socket] = []
         if policy == "port":
-            self._listening = [_listening() for _ in range(workers)]
+            self._listening = [listen()[0] for _ in range(workers)]
             ends = self._listening
         elif policy == "shared":
-            self._listening = [_listening()]
+            self._listening = [listen()[0]]
             ends = self._listening * workers
         elif policy == "reuseport":
-            first = _listening(reuse_port=True)
-            port = first.getsockname()[1]
-            self._listening = [first]
-            others = range(workers - 1)
-            self._listening += [_listening(port, reuse_port=True) for _ in others]
+            first, _, port = listen(reuse_port=True)
+            others = [listen(port=port, reuse_port=True)[0] for _ in range(workers - 1)]
+            self._listening = [first, *others]
             ends = self._listening
         elif policy == "acceptor":
-            self._listening = [_listening()]
+            self._listening = [listen()[0]]
             pairs = [socket.socketpair() for _ in range(workers)]
             self._dealing = [ours for ours, _ in pairs]
             ends = [theirs for _, theirs in pairs]
@@ -69,7 +66,6 @@ class Inbound:
     def start(self) -> None:
         """Begin to deal connections, if that is the policy."""
         if self._dealing:
-            self._listening[0].setblocking(True)
             arguments = (self._listening[0], self._dealing)
             threading.Thread(target=_deal, args=arguments, name="acceptor", daemon=True).start()
 
@@ -80,21 +76,6 @@ class Inbound:
                 each.shutdown(socket.SHUT_RDWR)
         for each in (*self._listening, *self._dealing, *self._ends):
             each.close()
-
-
-def _listening(port: int = 0, *, reuse_port: bool = False) -> socket.socket:
-    # With protocol 0, asyncio would not set TCP_NODELAY on the connections.
-    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    try:
-        if reuse_port:
-            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        made.bind((LOOPBACK, port))
-        made.listen(BACKLOG)
-        made.setblocking(False)
-    except OSError:
-        made.close()
-        raise
-    return made
 
 
 def _deal(listening: socket.socket, ends: Sequence[socket.socket]) -> None:
@@ -111,10 +92,3 @@ def _deal(listening: socket.socket, ends: Sequence[socket.socket]) -> None:
         with connection, contextlib.suppress(OSError):  # a worker that is gone gets none
             socket.send_fds(ends[number % len(ends)], [b"c"], [connection.fileno()])
         number += 1
-
-
-def socket_of(descriptor: int) -> socket.socket:
-    """The socket that a worker got."""
-    made = socket.socket(fileno=descriptor)
-    made.setblocking(False)
-    return made

@@ -1,4 +1,4 @@
-"""What a worker is: a thread, a process, one of K threads of a process, or a sub-interpreter.
+"""Models: a worker is a thread, a process, one of K threads of a process, or a sub-interpreter.
 
 All differences are in this file; which models share what is in `workers.cell`.
 """
@@ -37,7 +37,7 @@ class WorkerPool(Protocol):
     """Starts N workers, each with its end of a channel, and waits for them to end."""
 
     def prepare(self, cell: Cell, readback: Readback) -> None:
-        """Do what comes before all workers, in the host, whose own state `readback` has.
+        """Prepare the host, before there are workers; `readback` has the host's own state.
 
         Raises:
             Exception: whatever the imports of the workload raise.
@@ -173,7 +173,7 @@ class Forked(Processes):
         return [process.pid for process in self._processes]
 
     def _run(self, own: tuple[int, ...]) -> NoReturn:
-        """Be its workers; never return to the host's code, of which this process has a copy."""
+        """Run these workers; never return to the host's code, of which this process has a copy."""
         try:
             # Ends of other workers' channels would keep those open when this host is gone.
             for other in _open_files() - self._of_imports - {*own}:
@@ -211,7 +211,7 @@ def _open_files() -> set[int]:
 
 
 def too_many_threads(count: int) -> str:
-    """Why a process with that many threads besides its first must not be forked."""
+    """The reason against forking a process with that many threads besides its first."""
     return (
         f"imports start threads ({count}), which a forked process would not have: "
         "use fresh processes, or start them in `setup`"
@@ -261,7 +261,7 @@ FORKING = [name for name, pool in MODELS.items() if issubclass(pool, Forked)]
 
 
 def refusal(model: str) -> str | None:
-    """Why this interpreter cannot run workers of a model (without its number); None if it can."""
+    """The reason that this interpreter cannot run a model (without its number); None if it can."""
     if model not in MODELS:
         return f"unknown model {model!r}; known: {', '.join(MODELS)}"
     if model == "interpreters" and sys.version_info < (3, 14):

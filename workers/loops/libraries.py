@@ -1,4 +1,4 @@
-"""What sessions, and workloads with many tasks, need of asyncio, trio and anyio.
+"""Interfaces to asyncio, trio and anyio: for sessions, and for workloads with many tasks.
 
 A session needs a `Runner`: `on_asyncio`, on any of its loops, or `on_trio`. A workload with many
 tasks at once needs a `Library`.
@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # a worker has one of the libraries
 
     import trio
 
-    from workers.host.channel import Channel, Message
+    from workers.channel import Channel, Message
 
 # ------------------------------------------------------------------------------------------ session
 
@@ -68,9 +68,6 @@ class Runner(Protocol):
             RuntimeError: the library has no eager tasks.
         """
 
-    def is_eager(self) -> bool:
-        """Whether tasks of the running loop start at once."""
-
     async def sleep(self, seconds: float) -> None:
         """Wait by the loop's own clock."""
 
@@ -93,11 +90,8 @@ class Runner(Protocol):
     def pending(self) -> int:
         """Count the tasks that are left, without the calling one."""
 
-    def loop_class(self) -> str:
-        """Return module and class name of the running loop."""
-
-    def debug(self) -> bool:
-        """Whether the running loop is in debug mode."""
+    def in_use(self) -> Message:
+        """Return class, debug mode and eager tasks of the running loop, for the record."""
 
 
 # ----------------------------------------------------------------------------------------- patterns
@@ -119,7 +113,7 @@ class Library(Protocol):
     name: str
     """As in a workload's `libraries`: `asyncio`, `trio`, `anyio`."""
     cancelled: type[BaseException]
-    """What is raised in a cancelled task."""
+    """The exception that a cancelled task raises."""
     sleep: Callable[[float], Awaitable[object]]
     """The library's own function, without a wrapper; seconds."""
 

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from itertools import islice
 from typing import Any
 
-from workers.host.channel import Channel, Message
+from workers.channel import Channel, Message
 from workers.loops.libraries import ENDED_EARLY, Begin, Leg
 
 # ------------------------------------------------------------------------------------------ session
@@ -66,10 +66,6 @@ class AsyncioRunner:
     def start_eagerly(self) -> None:
         """Set the loop's task factory."""
         asyncio.get_running_loop().set_task_factory(asyncio.eager_task_factory)
-
-    def is_eager(self) -> bool:
-        """Whether the loop's task factory is asyncio's eager one."""
-        return asyncio.get_running_loop().get_task_factory() is asyncio.eager_task_factory
 
     async def sleep(self, seconds: float) -> None:
         """Wait by the loop's own clock."""
@@ -129,14 +125,15 @@ class AsyncioRunner:
         """Count all tasks of the loop but the calling one."""
         return len(asyncio.all_tasks() - {asyncio.current_task()})
 
-    def loop_class(self) -> str:
-        """Return module and class name of the running loop."""
-        kind = type(asyncio.get_running_loop())
-        return f"{kind.__module__}.{kind.__qualname__}"
-
-    def debug(self) -> bool:
-        """Whether the running loop is in debug mode."""
-        return asyncio.get_running_loop().get_debug()
+    def in_use(self) -> Message:
+        """Read them from the running loop."""
+        loop = asyncio.get_running_loop()
+        kind = type(loop)
+        return {
+            "loop_class": f"{kind.__module__}.{kind.__qualname__}",
+            "debug": loop.get_debug(),
+            "eager_tasks": loop.get_task_factory() is asyncio.eager_task_factory,
+        }
 
 
 def _message(context: dict[str, Any]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import outcome
 import trio
 
-from workers.host.channel import Channel, Message
+from workers.channel import Channel, Message
 from workers.loops.libraries import ENDED_EARLY
 
 
@@ -85,10 +85,6 @@ class TrioRunner:
         """Refuse: a task of trio starts when its scheduler takes it."""
         raise RuntimeError("trio has no eager tasks")
 
-    def is_eager(self) -> bool:
-        """Return False: trio has no eager tasks."""
-        return False
-
     async def sleep(self, seconds: float) -> None:
         """Wait by trio's clock."""
         await trio.sleep(seconds)
@@ -118,13 +114,9 @@ class TrioRunner:
         """Count the tasks beyond those at the session's start, and the teardowns cancelled."""
         return _tasks() - self._tasks_at_start + self._cut_short
 
-    def loop_class(self) -> str:
-        """Return `trio.run`: trio's loop is not a class that one can choose."""
-        return "trio.run"
-
-    def debug(self) -> bool:
-        """Return False: trio has no debug mode."""
-        return False
+    def in_use(self) -> Message:
+        """Return what holds for trio: no class to choose, no debug mode, no eager tasks."""
+        return {"loop_class": "trio.run", "debug": False, "eager_tasks": False}
 
 
 def _tasks() -> int:

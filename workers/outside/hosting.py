@@ -10,21 +10,22 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
-from workers.cell import LOOPBACK, SCHEMA, Cell
-from workers.host.channel import DriverError, Observer
-from workers.host.hosting import LEAD_S, LOAD_LEAD_S, schedule
-from workers.outside.commands import SERVERS, Hosted, arguments_of, command_line
-from workers.outside.noting import Noted
+from workers.cell import LOOPBACK, SCHEMA, Cell, schedule
+from workers.channel import DriverError, Observer
+from workers.host.hosting import LEAD_S, LOAD_LEAD_S
+from workers.outside.notes import Noted
 from workers.outside.readiness import NotReadyError, settle_s, wait_for_answer
 from workers.outside.tree import CpuClock, Known, Reading, Window, end, family, has_work
 from workers.system import ends_with_this_process, free_port, raise_limit
 from workers.worker.session import RefusedError, failure_of
 from workers.worker.workload import build, load_workload, reason_against
 from workers.workloads.parts.applications import read_budgets, share_variables
+from workers.workloads.parts.clients import service_variables
+from workers.workloads.parts.commands import SERVERS, Hosted, arguments_of, command_line
 from workers.workloads.parts.first_request import READY_S
-from workers.workloads.parts.where import service_variables
+from workers.workloads.parts.served import Served
 
 HOOK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "hook")
 WORDS_KEPT = 4_000  # bytes of what the command printed, from the end
@@ -92,7 +93,9 @@ class OutsideHost:
         self._phase = "setup"
         if cell.in_flight is not None and workload.in_flight is not None:
             setattr(workload, workload.in_flight, cell.share(0))
-        app = cast(Hosted, workload)
+        assert isinstance(workload, Served)  # as all of `APPLICATIONS`
+        app = workload.hosted()
+        self._facts = workload.facts()
         port = free_port()
         self._start(app, port)
         self._be_ready(app, port)
@@ -128,7 +131,7 @@ class OutsideHost:
     def _start(self, app: Hosted, port: int) -> None:
         cell = self._cell
         line = command_line(app, cell.workers, cell.loop, cell.model)
-        self._facts |= {**app.facts(), "server": app.server, "command": line}
+        self._facts |= {"server": app.server, "command": line}
         asked = {"folder": self._folder, "gc": cell.gc, "gc_threshold": cell.gc_threshold}
         path = os.pathsep.join(filter(None, [HOOK, os.environ.get("PYTHONPATH")]))
         shares = share_variables(cell.workers, None, read_budgets(app.budgets), cell.interpreters)
@@ -143,7 +146,7 @@ class OutsideHost:
                     **os.environ,
                     **shares,
                     **service_variables(cell.services),
-                    **app.variables(),
+                    **app.variables,
                     "PYTHONPATH": path,
                     "SCALING_HOOK": json.dumps({**asked, "switches": cell.switches}),
                 },
@@ -177,7 +180,7 @@ class OutsideHost:
 
     @property
     def _loops(self) -> int:
-        """How many loops its workers have made."""
+        """The number of loops that its workers have made."""
         return len(self._noted.loops())
 
     def _rest(self) -> int:
@@ -287,7 +290,7 @@ class OutsideHost:
         return self._printed.read().decode(errors="replace")
 
     def _last_line(self) -> str:
-        """What it printed last, as the end of a message: of a traceback, the error."""
+        """The last line that it printed, as the end of a message; of a traceback, the error."""
         lines = [line.strip() for line in self._words().splitlines() if line.strip()]
         errors = [line for line in lines if "Error" in line.split(":")[0]]
         found = (errors or lines)[-1:]
@@ -320,8 +323,9 @@ class OutsideHost:
 
 
 def _in_the_command(cpus: list[int] | None) -> Callable[[], None]:
-    """What the command does before it begins: the kernel ends it when this process ends, whatever
-    ends it; and all of it stays on these CPUs.
+    """Return the function that the command calls before it begins.
+
+    The kernel then ends it when this process ends in any way, and all of it stays on these CPUs.
     """
     end_with_us = ends_with_this_process(signal.SIGKILL)
 

@@ -71,7 +71,7 @@ def ask(port: int, path: str) -> tuple[int, dict[str, str]]:
 
 
 def settle_s(loops_ns: Sequence[int], answered_ns: int) -> float:
-    """How much longer to wait after the first answer, so that the last worker is ready, too.
+    """The seconds to wait after the first answer, so that the last worker is ready, too.
 
     `loops_ns` are when the workers' loops were made, in order.
     """

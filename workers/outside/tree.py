@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from workers.host.channel import DriverError
+from workers.channel import DriverError
 from workers.worker.meter import Joined
 
 GRACE_S = 5.0  # to end after a SIGTERM
@@ -95,7 +95,7 @@ class CpuClock:
         self._last_ns: dict[Known, int] = {}
 
     def read_ns(self, processes: Iterable[Known]) -> int:
-        """Their CPU time so far; of one that has ended, as it was when last read."""
+        """CPU time of these processes so far; of one that has ended, as it was when last read."""
         for each in processes:
             with contextlib.suppress(OSError):
                 # The kernel's number of a process's CPU clock (clock_getcpuclockid).
@@ -135,7 +135,7 @@ type Reading = tuple[int, int]  # when it was read, and the CPU time so far, ns
 
 
 class Window:
-    """What is known of a window from its readings; begins without any."""
+    """A window as its readings show it; begins without any."""
 
     def __init__(self) -> None:
         self.slices: dict[str, list[int]] = {"opened_ns": [], "closed_ns": []}  # true instants

@@ -1,1 +1,1 @@
-"""What is really in use, read back from the interpreter: GIL, allocator, switches, what can run."""
+"""The state that is really in use, read back from the interpreter: GIL, allocator, switches."""

@@ -1,7 +1,7 @@
-"""What the measured interpreter reports about itself: GIL, allocator, collector, context, threads.
+"""The state of the measured interpreter: GIL, allocator, collector, context, threads.
 
-Settings are passed in as environment variables and options. Whether they took effect is read back
-here, from the running interpreter, at start, after imports, and at both ends of the window.
+Settings are passed in as environment variables and options. Their effect is read back here, from
+the running interpreter, at start, after imports, and at both ends of the window.
 """
 
 import contextvars
@@ -193,7 +193,7 @@ def _hash_seed() -> str:
 
 
 def os_threads() -> int | None:
-    """How many threads this process has, those of libraries included; None if unknown."""
+    """The number of threads of this process, those of libraries included; None if unknown."""
     try:
         return len(os.listdir("/proc/self/task"))
     except OSError:  # not Linux: blank

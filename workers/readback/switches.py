@@ -28,7 +28,7 @@ CO_NESTED = 0x10  # of a code object; `inspect` would cost memory
 
 
 class Call(NamedTuple):
-    """A switch that is a call: how it is made, and what says afterwards that it was.
+    """A switch that is a call: `make` makes it, `read` says whether it took effect.
 
     `when_ready`: it is made once the workers are warmed up, just before the window.
     """

@@ -1,1 +1,1 @@
-"""What workloads talk to, each a program in its own process."""
+"""Services that workloads talk to, and the load generator, each a program in its own process."""

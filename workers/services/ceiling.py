@@ -27,7 +27,7 @@ type Addresses = Callable[[int], Iterator[str]]  # what each connection requests
 
 
 class Count:
-    """What all connections have received together."""
+    """The totals of all connections."""
 
     def __init__(self) -> None:
         self.requests = 0

@@ -1,4 +1,4 @@
-"""What services that are programs of their own (not Python) have in common.
+"""The common part of services that start a native program, such as PostgreSQL or nginx.
 
 A small process in Python starts the program, reports that it answers, and ends it. It is a
 child of the driver, and the program is its child: each ends when its parent does.
@@ -22,6 +22,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import IO
 
+from workers.services.serving import CHUNK_BYTES, STDIN
 from workers.system import ends_with_this_process, free_port
 
 # ------------------------------------------------------------------------------------------- folder
@@ -34,7 +35,7 @@ PREFIX = "scaling-service-"
 
 @dataclass(frozen=True)
 class Folder:
-    """`lock` is a descriptor: the folder is in use as long as any process has it open."""
+    """A server's folder, which is in use as long as a process has `lock`, a descriptor, open."""
 
     path: str
     lock: int
@@ -42,7 +43,7 @@ class Folder:
 
 @contextlib.contextmanager
 def own_folder(parent: str | None = None, prefix: str = PREFIX) -> Iterator[Folder]:
-    """Have a new folder in `parent` (else where temporary files are) while the block runs.
+    """Make a folder in `parent` (else where temporary files are) for the time of the block.
 
     Raises:
         OSError: none can be made or locked there.
@@ -128,7 +129,7 @@ class NativeError(RuntimeError):
 
 @dataclass(frozen=True)
 class Program:
-    """How a server is started on a port, and how to find out that it answers.
+    """A server program: its command for a port, and a check that it answers.
 
     `command` writes what it needs into its folder and returns the command. `answers` raises
     `OSError` as long as it does not. `ends_by` makes it end, and `ends_in_s` is how long that may
@@ -160,7 +161,7 @@ class Server:
 
 @asynccontextmanager
 async def serving(program: Program, folder: Folder) -> AsyncIterator[Server]:
-    """Have the program on a free port while the block runs.
+    """Run the program on a free port during the block.
 
     Raises:
         NativeError: it ends or does not answer; says what it printed last.
@@ -186,7 +187,7 @@ async def started(
     ends_by: signal.Signals = signal.SIGKILL,
     ends_in_s: float = END_S,
 ) -> AsyncIterator[Process]:
-    """Have a process while the block runs; what it prints is in the folder's `log`.
+    """Run a process during the block; its output goes to the folder's `log`.
 
     Raises:
         NativeError: it cannot be started.
@@ -230,7 +231,7 @@ def _log_of(folder: Folder) -> IO[bytes]:
 
 
 def last_words(folder: Folder) -> str:
-    """What the program printed last."""
+    """The last line that the program printed, of errors if there are any."""
     lines = _printed(folder)
     worst = [line for line in lines if any(word in line for word in ("FATAL", "[emerg]"))]
     return (worst or lines or ["it printed nothing"])[-1]
@@ -270,7 +271,7 @@ async def _end(process: Process, ends_by: signal.Signals, ends_in_s: float) -> N
 
 
 def _before_it_runs(ends_by: signal.Signals) -> Callable[[], None]:
-    """What the new process does before it becomes the program."""
+    """Return the function that the new process calls before it becomes the program."""
     end_with_us = ends_with_this_process(ends_by)
     user, group = os.geteuid(), os.getegid()
     somebody = None if user else pwd.getpwnam(NOBODY)
@@ -293,13 +294,10 @@ def _before_it_runs(ends_by: signal.Signals) -> Callable[[], None]:
 # ------------------------------------------------------------------------------------------ program
 # A service that starts a program: options, one line of JSON once it answers, its end.
 
-STDIN = 0
-CHUNK_BYTES = 4_096
-
 
 @dataclass(frozen=True)
 class Announced:
-    """Where a service answers, what runs there, and its server; None: one that was there before."""
+    """The URLs of a service, its facts, and its server; None: one that was there before."""
 
     urls: list[str]
     facts: dict[str, str] = field(default_factory=dict)
@@ -318,7 +316,7 @@ def require(parser: argparse.ArgumentParser, module: str) -> None:
 
 
 def say(text: str) -> None:
-    """Report what takes a while; whoever waits then waits on."""
+    """Report a step that takes a while, so that the driver waits longer."""
     print(json.dumps({"doing": text}), flush=True)
 
 

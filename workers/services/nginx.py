@@ -25,7 +25,7 @@ PLACE = "/.scaling/proof"  # answered with a proof: another process may have the
 ANSWER_S = 1.0  # limit
 KEPT = 64  # idle connections to the servers, of each of nginx's processes
 CONFIGURATION = """\
-# nginx for the time of one run. What is not here is as nginx has it by default.
+# nginx for the time of one run. All else is nginx's default.
 daemon off;
 worker_processes auto;
 pid nginx.pid;

@@ -24,7 +24,7 @@ from workers.services.serving import program_parser, run_program
 NAME = "scaling"
 POOL = 20  # pgbouncer's default
 CONFIGURATION = """\
-; pgbouncer for the time of a study. What is not here is as pgbouncer has it by default.
+; pgbouncer for the time of a study. All else is pgbouncer's default.
 [databases]
 {name} = {server}
 

@@ -52,7 +52,7 @@ IPC_RMID = 0
 WRITTEN_S = 60.0  # by then all data are on disk
 TEMPLATE = "template1"  # the database from which others are made
 CONFIGURATION = """\
-# PostgreSQL for the time of a study. What is not here is as PostgreSQL has it by default.
+# PostgreSQL for the time of a study. All else is PostgreSQL's default.
 listen_addresses = '{host}'
 port = {port}
 unix_socket_directories = ''
@@ -101,7 +101,7 @@ def version() -> str:
 async def running(
     folder: Folder, *, database: str = NAME, kept: bool = False
 ) -> AsyncIterator[Server]:
-    """Have the server on the data of a folder while the block runs.
+    """Run the server on the data of a folder during the block.
 
     It ends at once, which leaves the data as after a crash, unless they are to be `kept`.
 
@@ -150,7 +150,7 @@ async def connect(port: int, database: str = NAME) -> Any:
 
 
 async def read_facts(port: int, rows: int) -> dict[str, str]:
-    """What figures depend on, read from the server, once the table has turned out to be whole.
+    """Read the settings that figures depend on from a server; its table must be complete.
 
     Raises:
         NativeError: it is not.
@@ -252,7 +252,7 @@ async def _make(folder: Folder, rows: int) -> None:
 
 @asynccontextmanager
 async def installed(url: str, rows: int) -> AsyncIterator[Announced]:
-    """Have the table in an installed server; the user of the URL must be allowed to make databases.
+    """Use an installed server, with the table in it; its user must be allowed to create databases.
 
     Raises:
         NativeError: it does not answer or does not allow that. The message has no part of the URL.

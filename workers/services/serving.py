@@ -11,6 +11,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -56,6 +57,8 @@ def url_of(listening: socket.socket) -> str:
 # --------------------------------------------------------------------------------------------- loop
 # The event loop of services, and of the clients that measure them: the fastest installed.
 
+SHORTEST_S = 0.001  # uvloop rounds shorter waits to 0, and a loop would spin
+
 
 def new_event_loop() -> asyncio.AbstractEventLoop:
     """Make a uvloop if it is installed, else asyncio's own loop."""
@@ -67,15 +70,21 @@ def new_event_loop() -> asyncio.AbstractEventLoop:
     return loop
 
 
+async def until(at_ns: int) -> None:
+    """Sleep until a monotonic time, or a little longer: uvloop's timers may fire early."""
+    while (left_ns := at_ns - time.monotonic_ns()) > 0:  # noqa: ASYNC110 - of time, not of an event
+        await asyncio.sleep(max(left_ns / 1e9, SHORTEST_S))
+
+
 # ------------------------------------------------------------------------------------------- ending
-# How a service is asked to stop: by a signal, or by the end of its standard input.
+# A request to stop a service: a signal, or the end of its standard input.
 #
 # A process that starts it with `--until-eof` holds the other end of a pipe. When that process ends,
 # killed or not, the pipe ends, and so does the service.
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 STDIN = 0
-CHUNK_BYTES = 4_096
+CHUNK_BYTES = 65_536
 
 
 def stop_requested(
@@ -89,21 +98,30 @@ def stop_requested(
             loop.add_signal_handler(number, requested.set)
         except NotImplementedError:  # Windows: there KeyboardInterrupt ends the loop
             break
+
+    def ended() -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed: the service has ended
+            loop.call_soon_threadsafe(requested.set)
+
     if until_eof:
-        # A thread, since files and terminals cannot be polled on every loop.
-        threading.Thread(
-            target=_wait_for_eof, args=(loop, requested), name="stdin", daemon=True
-        ).start()
+        read_input(lambda _: None, ended)
     return requested
 
 
-def _wait_for_eof(loop: asyncio.AbstractEventLoop, requested: asyncio.Event) -> None:
-    # os.read, not sys.stdin: a daemon thread inside a buffered read breaks interpreter shutdown.
-    with contextlib.suppress(OSError):  # a closed standard input counts as ended
-        while os.read(STDIN, CHUNK_BYTES):
-            pass
-    with contextlib.suppress(RuntimeError):  # the loop is closed: the service has already ended
-        loop.call_soon_threadsafe(requested.set)
+def read_input(take: Callable[[bytes], None], ended: Callable[[], None]) -> None:
+    """Read standard input from now on; call `take` for each piece, and `ended` at its end.
+
+    Both are called in a thread, since files and terminals cannot be polled on every loop.
+    """
+
+    def read() -> None:
+        # os.read: a daemon thread inside a buffered read of sys.stdin breaks interpreter shutdown.
+        with contextlib.suppress(OSError):  # a closed standard input counts as ended
+            while data := os.read(STDIN, CHUNK_BYTES):
+                take(data)
+        ended()
+
+    threading.Thread(target=read, name="stdin", daemon=True).start()
 
 
 # ------------------------------------------------------------------------------------------ options

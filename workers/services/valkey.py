@@ -64,7 +64,7 @@ def program() -> str:
 
 @asynccontextmanager
 async def running(folder: Folder) -> AsyncIterator[tuple[str, Server]]:
-    """Have the server on a Unix socket in a folder while the block runs; its URL comes first.
+    """Run the server on a Unix socket in a folder during the block; yield its URL and the server.
 
     Raises:
         NativeError: it does not start.
@@ -90,7 +90,7 @@ async def running(folder: Folder) -> AsyncIterator[tuple[str, Server]]:
 
 @asynccontextmanager
 async def emptied(url: str) -> AsyncIterator[None]:
-    """Have an installed server for our own while the block runs; it is then as it was.
+    """Use an installed server alone during the block; its settings are restored at the end.
 
     Raises:
         NativeError: it does not answer, holds data, or does not permit to limit its memory. The
@@ -120,7 +120,7 @@ async def emptied(url: str) -> AsyncIterator[None]:
 
 
 async def limit(url: str, entries: int, miss: str, connections: int) -> dict[str, str]:
-    """Limit an empty server to the memory that so many entries take; say what figures depend on.
+    """Limit an empty server to the memory of so many entries; return what figures depend on.
 
     Buffers of `connections` count, too.
 
@@ -152,7 +152,7 @@ async def limit(url: str, entries: int, miss: str, connections: int) -> dict[str
 
 
 def version_in(info: Mapping[str, str]) -> dict[str, str]:
-    """The version, in what a server says of itself."""
+    """The version, from the server's INFO."""
     return {"version": info.get("valkey_version") or info["redis_version"]}
 
 
@@ -163,7 +163,7 @@ async def _set(client: Any, settings: dict[str, str]) -> None:
 
 @asynccontextmanager
 async def connected(url: str) -> AsyncIterator[Any]:
-    """Have a client that gives up on what does not answer."""
+    """Connect a client that gives up on a server that does not answer."""
     from valkey.asyncio import Valkey
 
     client = Valkey.from_url(

@@ -65,7 +65,7 @@ AT_ONCE = 50  # keys in a command that fills a server: it has buffers for them
 
 
 def computed(key: int) -> str:
-    """The value that CPU work has."""
+    """The value of a key that CPU work computes."""
     return f"value {key:026}"
 
 

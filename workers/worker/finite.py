@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from workers.host.channel import Channel, Message
+    from workers.channel import Channel, Message
     from workers.loops.libraries import Runner
     from workers.worker.handle import Worker
     from workers.worker.meter import Meter
     from workers.worker.workload import Workload
 
     class Session(Protocol):
-        """What is measured of a session, whose file imports this one."""
+        """The part of a session that is needed here; its file imports this one."""
 
         phase: str
         channel: Channel

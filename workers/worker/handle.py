@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 # ---------------------------------------------------------------------------------------- histogram
-# Latencies in a histogram of fixed size: a million of them need no more memory than one.
+# A histogram of latencies has a fixed size: a million of them need no more memory than one.
 #
 # Buckets are those of the HDR histogram (Gil Tene, hdrhistogram.org): their width grows with the
 # value at a fixed relative precision, and the bucket is found by shifting, without a logarithm.

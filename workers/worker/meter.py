@@ -14,7 +14,7 @@ from workers.readback.process import Readback, collector_ns
 from workers.worker.handle import Worker
 
 # --------------------------------------------------------------------------------------- thread use
-# What a loop's thread has used so far, by kind: what CPU time alone does not say.
+# Counters of a loop's thread that its CPU time alone does not show.
 #
 # Read at both ends of the window, or of each of its slices. All readings are the kernel's counters
 # of this thread, and reading them takes some microseconds.
@@ -61,7 +61,7 @@ def thread_use() -> ThreadUse:
 
 
 def gained(before: ThreadUse, after: ThreadUse) -> ThreadUse:
-    """What the counters gained between two readings."""
+    """The increase of each counter between two readings."""
     pairs = zip(before.items(), after.values(), strict=True)
     return {
         name: None if then is None or now is None else now - then for (name, then), now in pairs
@@ -69,7 +69,7 @@ def gained(before: ThreadUse, after: ThreadUse) -> ThreadUse:
 
 
 def added(so_far: ThreadUse | None, more: ThreadUse) -> ThreadUse:
-    """What counters gained in two stretches of time together; None: there was none before."""
+    """The sum of the increases in two stretches of time; None: there was none before."""
     if so_far is None:
         return more
     pairs = zip(so_far.items(), more.values(), strict=True)
@@ -90,12 +90,13 @@ def _run_queue_ns() -> int | None:
 
 # -------------------------------------------------------------------------------------------- meter
 
-# How late a timer may be: some loops count in ms. A later one has probably waited for the GIL.
+# The lateness that a timer may have: some loops count in ms. A later one probably had to wait for
+# the GIL.
 MOST_LATE_NS = 1_000_000
 
 
 def _counted_from(instant_ns: int, now_ns: int, *, in_common: bool) -> int:
-    """From when time counts that was due to count at an instant and is read now, ns."""
+    """The start of counted time (ns): now, or the instant of a slice `in_common` that is late."""
     return instant_ns if in_common and now_ns - instant_ns > MOST_LATE_NS else now_ns
 
 

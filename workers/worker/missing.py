@@ -1,11 +1,11 @@
-"""Which package an import asked for in vain, if that is why it failed."""
+"""The package that a failed import lacks, if that is why it failed."""
 
 import importlib.util
 from contextlib import suppress
 
 
 def missing_package(error: BaseException) -> str:
-    """The top-level module that is in no installed distribution; empty where that is not why.
+    """The top-level module that no installed distribution has; empty if that is not the reason.
 
     A module may raise the same exception with a message of its own (it was renamed, say), and a
     part may be missing of something that is installed: neither is mended by an installation.

@@ -16,13 +16,12 @@ from functools import cached_property
 from typing import Any
 
 from workers.cell import SHARING, Cell
-from workers.host.channel import Channel, ChannelClosedError, Message
-from workers.host.inbound import socket_of
+from workers.channel import Channel, ChannelClosedError, Message
 from workers.loops import import_loop, loop_version, runner_for
 from workers.loops.libraries import Runner
 from workers.readback.gil import GilWatch, gil_enabled
 from workers.readback.process import Readback
-from workers.system import raise_limit
+from workers.system import raise_limit, socket_of
 from workers.worker.finite import measure_finite, measure_without_loop, parts_of
 from workers.worker.handle import Worker
 from workers.worker.meter import Meter
@@ -126,7 +125,7 @@ def failure_of(error: BaseException, phase: str, worker: int | None) -> dict[str
 
 
 class Session:
-    """What a worker holds from its first import to its report."""
+    """The session of one worker, from its first import to its report."""
 
     workload: Workload  # set, like the next two, once the workload is imported
     worker: Worker
@@ -140,7 +139,7 @@ class Session:
         self._readback: Readback | None = None
 
     def reads_back(self, inherited: Readback | None) -> None:
-        """Have this worker read back its process, for all workers that it has.
+        """Make this worker read back its process, for all workers in it.
 
         Threads of the host share its interpreter, which reads itself back.
         """
@@ -238,9 +237,9 @@ class Session:
             if workload.finite:
                 times = await measure_finite(self, runner)
             else:
-                times = await measure_window(self, runner, GRACE_S)
+                times = await measure_window(self, runner)
             worker.stop()
-            self._report(times, await _loop_in_use(runner))
+            self._report(times, runner.in_use())
         except BaseException as error:
             worker.stop()
             try:
@@ -312,7 +311,7 @@ class Session:
 
 
 def _kind_of(workload: Workload) -> Message:
-    """What the host has to know of a workload."""
+    """The facts of a workload that the host needs."""
     served = {
         "policy": getattr(workload, "accept", "port"),
         "scheme": workload.client_scheme(),
@@ -326,17 +325,13 @@ def _kind_of(workload: Workload) -> Message:
 
 
 async def _loop_in_use(runner: Runner) -> Message:
-    return {
-        "loop_class": runner.loop_class(),
-        "debug": runner.debug(),
-        "eager_tasks": runner.is_eager(),
-    }
+    return runner.in_use()
 
 
-async def measure_window(session: Session, runner: Runner, grace_s: float) -> Message:
+async def measure_window(session: Session, runner: Runner) -> Message:
     """Run traffic from the end of setup until the host says stop; return when it was busy.
 
-    Operations in flight at the stop have `grace_s` to end.
+    Operations in flight at the stop have `GRACE_S` to end.
 
     Raises:
         RuntimeError: the traffic ended before the stop.
@@ -357,10 +352,10 @@ async def measure_window(session: Session, runner: Runner, grace_s: float) -> Me
         busy_until_ns = time.monotonic_ns()
         session.phase = "stop"
         session.worker.stop()
-        await runner.end_traffic(grace_s)
+        await runner.end_traffic(GRACE_S)
     except BaseException:
         session.worker.stop()
-        await runner.cancel_traffic(grace_s)
+        await runner.cancel_traffic(GRACE_S)
         raise
     return {"busy_from_ns": busy_from_ns, "busy_until_ns": busy_until_ns}
 

@@ -1,4 +1,4 @@
-"""What the workers of one process share: what is made once, the environment, their meeting."""
+"""Shared by the workers of one process: single objects, the environment, their meeting."""
 
 import asyncio
 import contextlib
@@ -12,8 +12,8 @@ from typing import Any
 _made: dict[Hashable, Any] = {}
 
 
-def of_process[T](key: Hashable, make: Callable[[], T]) -> T:
-    """What this process makes once, before its workers: they find it, whoever comes first."""
+def once_per_process[T](key: Hashable, make: Callable[[], T]) -> T:
+    """Return the one object of this process for `key`; the first caller makes it."""
     if key not in _made:
         _made[key] = make()
     made: T = _made[key]
@@ -37,7 +37,7 @@ def environment(variables: Mapping[str, str]) -> Iterator[None]:
 
 @contextlib.asynccontextmanager
 async def environment_on_loop(variables: Mapping[str, str]) -> AsyncIterator[None]:
-    """Do the same without blocking the loop while another worker has its turn."""
+    """Set these variables as `environment` does, without blocking the loop in the meantime."""
     while not _LOCK.acquire(blocking=False):  # noqa: ASYNC110 - of threads, not of tasks
         await asyncio.sleep(TURN_S)
     try:
@@ -62,7 +62,7 @@ def _set(variables: Mapping[str, str]) -> Iterator[None]:
 
 
 # ------------------------------------------------------------------------------------------ meeting
-# How the loops of one process find each other, and wait for each other before they close.
+# The loops of one process find each other, and wait for each other before they close.
 #
 # A callback must not be sent to a loop that does not exist yet or is already closed. So the workers
 # wait for each other twice: once all have joined, each gets all the loops; once all have left, they

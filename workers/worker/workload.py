@@ -19,7 +19,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
-import workers.workloads
 from workers.cell import Cell
 from workers.loops import known_loop
 from workers.worker.handle import Worker
@@ -39,7 +38,7 @@ class ParameterError(ValueError):
 
 @dataclass(frozen=True)
 class Holds:
-    """What a workload keeps in memory: as many objects as the parameter `count` says.
+    """The memory of a workload: as many objects as the parameter `count` says.
 
     An object takes at most the bytes that `bytes_each` has for the value of the parameter `by`.
     Workers in threads share one copy, unless a parameter has the value that `own_copies` names.
@@ -56,7 +55,7 @@ class Holds:
 
 @dataclass(frozen=True)
 class Rounds:
-    """How finite work is done in rounds: whole parts of it, one after the other.
+    """The division of finite work into rounds: whole parts of it, one after the other.
 
     The parameter `amount` is how much work there is, and `part` how much of it one part is, which
     is not divided. Parts have no timers unless the parameter `delay` is above 0.
@@ -104,14 +103,14 @@ class Workload:
     load pauses.
 
     A finite workload takes turns by rounds, which `rounds` declares: `run` is called for each,
-    with a smaller amount, and the rounds together do what one call would do. What is done is the
+    with a smaller amount, and the rounds together do what one call would do. The work is the
     same then, in the same order. Work that is all under way at once (`spawn`) has no parts. Done
     several times it would not be the same: the memory is there from the first time on, and the
     later ones are 10 to 25 % faster.
 
-    `holds` declares what takes so much memory that the plan has to look at it. `divided` is the
-    parameter of which each worker needs one at least, and the one that, unless it is 0, says in its
-    place what each of them has.
+    `holds` declares memory that is large enough for the plan to look at. `divided` are two
+    parameters: a total, of which each worker needs one at least, and the override for each worker
+    (0: not set).
     """
 
     operation: ClassVar[str] = "operations"
@@ -132,7 +131,7 @@ class Workload:
     divided: ClassVar[tuple[str, str] | None] = None
 
     def __post_init__(self) -> None:
-        """Begin with what is no parameter; call it in yours, so that every base begins."""
+        """Set attributes that are no parameters; call it in your own, so that every base does."""
 
     def __init_subclass__(cls) -> None:
         """Check that a workload that makes loops is finite: no loop of ours runs to stop it."""
@@ -142,7 +141,7 @@ class Workload:
             raise TypeError(f"{cls.__name__}: a served workload ends with the window")
 
     def refuses(self, model: str, loop: str) -> str | None:
-        """Why it cannot run under `model` on `loop` with these parameters; None if it can.
+        """Return the reason against `model` and `loop` with these parameters; None if it can run.
 
         A mixed model is `mixed` or `mixed-forked`: only some of its workers share an interpreter.
 
@@ -152,18 +151,18 @@ class Workload:
         return None
 
     def uneven(self) -> str | None:
-        """Why work in flight cannot be divided evenly among workers; None if it can.
+        """Return the reason against an even division of work in flight among workers, or None.
 
         Strong sizing needs that.
         """
         return None
 
     def client_scheme(self) -> str:
-        """Of a served workload, what its clients speak: `http`, or `tcp` (a length, a body)."""
+        """The protocol of a served workload's clients: `http`, or `tcp` (a length, a body)."""
         return "http"
 
     def client_requests(self) -> list[dict[str, Any]]:
-        """Of a served workload, what clients send (`workers.services.load.request`)."""
+        """The requests of a served workload's clients (`workers.services.load.request`)."""
         return [{}]
 
     def placed(self, cell: Cell, index: int | None) -> None:
@@ -173,7 +172,7 @@ class Workload:
         """Import what these parameters need; called once, before any loop exists."""
 
     def facts(self) -> dict[str, str]:
-        """What is really in use (which parser, say), for the record."""
+        """Facts for the record, as they are really in use (the parser, say)."""
         return {}
 
     async def setup(self, worker: Worker) -> None:
@@ -195,7 +194,7 @@ class Workload:
 
 
 def reason_against(workload: Workload, model: str, loop: str) -> str | None:
-    """Why a workload cannot run under `model` on `loop`: its `libraries` or its `refuses`.
+    """Return the reason against a workload under `model` on `loop`, or None.
 
     Raises:
         UnknownLoopError: no such loop.
@@ -206,33 +205,27 @@ def reason_against(workload: Workload, model: str, loop: str) -> str | None:
 
 
 def reason_alone(workload: type[Workload]) -> str | None:
-    """Why its runs are not stopped in turn with others; None if they may be."""
+    """Return the reason that this workload cannot be paused for alternation, or None."""
     if workload.finite and workload.rounds is None:
         return workload.alone or "it does not declare parts of its work (`rounds`)"
     return workload.alone
 
 
-_known: dict[type[Workload], dict[str, dict[str, Any]]] = {}
+_known: dict[type[Workload], dict[str, dict[str, Any]]] = {}  # `--describe` asks for it often
 
 
 def parameters_of(workload: type[Workload]) -> dict[str, dict[str, Any]]:
-    """List a workload's parameters: type, default, choices, smallest value and summary of each.
-
-    They are read once: `--describe` asks thousands of times.
+    """List a workload's parameters: type, default, choices, bounds and summary of each.
 
     Raises:
         ParameterError: a field's type is not bool, int, float, str or a Literal of strings, or
             `scaled`, `rounds`, `whole` or `in_flight` names something that is not an int
             parameter.
     """
-    if workload not in _known:
-        _known[workload] = _parameters_of(workload)
-    return _known[workload]
-
-
-def _parameters_of(workload: type[Workload]) -> dict[str, dict[str, Any]]:
+    if workload in _known:
+        return _known[workload]
     hints = get_type_hints(workload)
-    described = {}
+    described: dict[str, dict[str, Any]] = {}
     for field in dataclasses.fields(workload):
         if not field.init:
             continue
@@ -257,6 +250,7 @@ def _parameters_of(workload: type[Workload]) -> dict[str, dict[str, Any]]:
     for name in (*workload.scaled, *parts, *amounts):
         if described.get(name, {}).get("type") != "int":
             raise ParameterError(f"{workload.__name__}: {name!r} is not one of its int parameters")
+    _known[workload] = described
     return described
 
 
@@ -330,7 +324,7 @@ def imported_anew(*names: str) -> Iterator[None]:
 
 
 def package_of(path: str) -> str:
-    """What is to be imported anew for `package.module:Name` or the name of a built-in workload."""
+    """The package to import anew for `package.module:Name` or the name of a built-in workload."""
     module, colon, _ = path.partition(":")
     if not colon or module.startswith(f"{BUILT_IN}."):
         return BUILT_IN
@@ -357,10 +351,10 @@ class UnknownWorkloadError(ValueError):
 
 def built_in() -> dict[str, str]:
     """Names of the built-in workloads, in alphabetical order, and `module:Class` of each."""
-    files = sorted(os.listdir(workers.workloads.__path__[0]))
+    files = sorted(os.listdir(importlib.import_module(BUILT_IN).__path__[0]))
     stems = [file[:-3] for file in files if file.endswith(".py") and file != "__init__.py"]
     return {
-        stem.replace("_", "-"): f"workers.workloads.{stem}:{stem.title().replace('_', '')}"
+        stem.replace("_", "-"): f"{BUILT_IN}.{stem}:{stem.title().replace('_', '')}"
         for stem in stems
     }
 

@@ -1,1 +1,1 @@
-"""Workloads, one file each; what they are made of is in `parts`."""
+"""Workloads, one file each; `parts` has what they are made of, `check` the one of a check."""

@@ -2,7 +2,7 @@
 
 import threading
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from workers import Worker, Workload, parameter
 from workers.cell import LOOPS, Cell
@@ -18,10 +18,13 @@ from workers.workloads.parts.first_request import until_ready, until_started
 from workers.workloads.parts.served import Served, pool_in_use, preload, server_of, size_pool
 from workers.workloads.parts.servers import BaseServer
 
+if TYPE_CHECKING:  # imported where it is used: most runs have no command
+    from workers.workloads.parts.commands import Hosted
+
 
 @dataclass
 class _Which(Workload):
-    """Which application, and how it is made: the first parameters of `App`."""
+    """The application and how it is made: the first parameters of `App`."""
 
     application: str = parameter("", "the application, as package.module:name")
     factory: bool = parameter(False, "call it to make an application for each worker")
@@ -64,20 +67,28 @@ class App(Served, _Which):
         0, "threads in each loop's pool; 0: as many as its libraries have", at_least=0
     )
 
-    threads: ClassVar[int] = 1  # of each worker of a server without loops
-
-    @property
-    def held(self) -> int:
-        """Connections that clients keep open to each worker."""
-        return self.connections if self.keep_alive else 0
-
     def __post_init__(self) -> None:
-        """Begin with what a test or a description needs."""
+        """Begin without an application: a description loads every choice."""
         super().__post_init__()
         self._at_import: dict[str, str] = {}
         self._alike = ""
         self._application: Application | None = None
         self._budgets: dict[str, int] = {}
+
+    def hosted(self) -> "Hosted":
+        from workers.workloads.parts.commands import Hosted
+
+        return Hosted(
+            server=self.server,
+            application=self.application,
+            interface=self.interface,
+            lifespan=self.lifespan,
+            factory=self.factory,
+            health=self.health,
+            budgets=self.budgets,
+            held=self.connections if self.keep_alive else 0,
+            command=self.command,
+        )
 
     def client_requests(self) -> list[dict[str, Any]]:
         return [{"path": "/"}]
@@ -89,9 +100,9 @@ class App(Served, _Which):
         if self.pool and self.server != LOOPS:
             return "pool sizes the pools of this project's loops: it needs server=loops"
         if self.server != LOOPS:
-            from workers.outside.commands import refusal  # costs the others memory
+            from workers.workloads.parts.commands import refusal  # costs the others memory
 
-            return refusal(self, model, loop)
+            return refusal(self.hosted(), model, loop)
         return super().refuses(model, loop)
 
     def placed(self, cell: Cell, index: int | None) -> None:
@@ -104,7 +115,7 @@ class App(Served, _Which):
         """Import the application and its server; without an application, nothing."""
         self._budgets = read_budgets(self.budgets)
         if self.server != LOOPS:
-            from workers.outside.commands import require
+            from workers.workloads.parts.commands import require
 
             require(self.server)
         elif self.application:
@@ -147,7 +158,7 @@ class App(Served, _Which):
 
 
 def _whose(application: Application, worker: Worker, alike: str) -> str:
-    """Who has an application of its own: for the record."""
+    """The sharing of the application, for the record."""
     if not application.shared:
         return "one instance per worker"
     in_thread = threading.current_thread() is not threading.main_thread()

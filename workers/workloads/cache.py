@@ -12,21 +12,22 @@ from typing import Any, ClassVar, Literal
 
 from workers import Worker, Workload, parameter
 from workers.cell import Cell
-from workers.worker.shared import of_process
+from workers.worker.shared import once_per_process
 from workers.worker.workload import Holds
+from workers.workloads.parts.clients import service_url
 from workers.workloads.parts.lookups import (
     MAKERS,
+    ByKey,
+    DatabaseValues,
+    Fetch,
     InMemory,
     InValkey,
     LookUps,
     Misses,
     Place,
-    Rows,
     drawn,
     import_cachetools,
 )
-from workers.workloads.parts.lookups import Cache as Kept
-from workers.workloads.parts.where import service_url
 from workers.workloads.parts.work import call_back, turns, turns_of
 
 FEWEST = 1_000  # entries of a server
@@ -87,7 +88,7 @@ class Cache(Workload):
         super().__post_init__()
         self._caches = 0
         self._look_ups: LookUps | None = None
-        self._rows: Rows | None = None
+        self._rows: DatabaseValues | None = None
 
     def placed(self, cell: Cell, index: int | None) -> None:
         """Note how many caches the entries are for.
@@ -123,9 +124,9 @@ class Cache(Workload):
         for name in self._packages:
             importlib.import_module(f"{name}.asyncio" if name == VALKEY else name)
         if self._caches:
-            self._misses, self._cache = of_process(Cache, self._make)
+            self._misses, self._cache = once_per_process(Cache, self._make)
 
-    def _make(self) -> tuple[Misses, Kept[Any]]:
+    def _make(self) -> tuple[Misses, ByKey[Any]]:
         misses = Misses(partial(turns, turns_of(self.miss_us)))
         if self.cache == VALKEY:
             return misses, misses
@@ -135,11 +136,11 @@ class Cache(Workload):
 
     @property
     def _entries(self) -> int:
-        """Of one cache."""
+        """The entries of one cache."""
         return max(1, self.entries // self._caches)
 
     def facts(self) -> dict[str, str]:
-        """Which cache it is, for how many entries, and the versions of clients."""
+        """The cache, the number of its entries, and the versions of clients."""
         clients = {f"{name}_client": version(name) for name in self._packages}
         return {"cache": self.cache, "entries": str(self._entries), **clients}
 
@@ -163,7 +164,7 @@ class Cache(Workload):
                 await call_back(worker, self.looking_up())
 
     def looking_up(self) -> Callable[[], None]:
-        """What looks up the next `lookups` keys in a cache of the process."""
+        """Return the function that looks up the next `lookups` keys in a cache of the process."""
         cache, lookups = self._cache, self.lookups
         keys = self._keys * (1 + lookups // len(self._keys))
         last, at = len(keys) - lookups, 0
@@ -177,7 +178,7 @@ class Cache(Workload):
         return look_up_next
 
     def waiting(self, look_up: LookUps) -> Callable[[], Awaitable[None]]:
-        """What looks up the next `lookups` keys, and waits for a server or a database."""
+        """Return the function that looks up the next `lookups` keys in a server or a database."""
         keys = chain.from_iterable(repeat(self._keys))
 
         async def look_up_next() -> None:
@@ -188,7 +189,7 @@ class Cache(Workload):
 
     @contextmanager
     def counting_hits(self, worker: Worker) -> Iterator[None]:
-        """Have the share of hits, of all look-ups while the block runs, as the worker's figure."""
+        """Record the share of hits among the look-ups during the block, as the worker's figure."""
         before = self._missed
         yield
         if done := self.lookups * worker.operations:
@@ -196,7 +197,7 @@ class Cache(Workload):
 
     @property
     def _missed(self) -> int:
-        """How many values the calling thread has computed or fetched."""
+        """The number of values that the calling thread has computed or fetched."""
         return self._look_ups.missed if self._look_ups else self._misses.count
 
     async def _run_tasks(self, worker: Worker, look_up_next: Callable[[], Awaitable[None]]) -> None:
@@ -210,12 +211,13 @@ class Cache(Workload):
                 group.create_task(task())
 
     async def _connect(self, worker: Worker) -> LookUps:
-        """Have the clients that a look-up needs."""
-        fetch: Callable[[int], Awaitable[str]] = self._compute
+        """Connect the clients that a look-up needs."""
+        fetch: Fetch = self._compute
         if self.miss == POSTGRES:
-            rows = Rows(service_url(worker, POSTGRES, "cache"), self.rows, self.connections)
-            await rows.open()
-            self._rows = fetch = rows
+            url = service_url(worker, POSTGRES, "cache")
+            values = DatabaseValues(url, self.rows, self.connections)
+            await values.open()
+            self._rows = fetch = values
         if self.cache == VALKEY:
             url = service_url(worker, VALKEY, "cache")
             return InValkey(url, self._entries, self.connections, self.miss, fetch)

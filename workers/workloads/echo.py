@@ -108,7 +108,7 @@ class Echo(Workload):
 
 @dataclass(frozen=True)
 class EchoSetup:
-    """What to set up: connections of which worker, how many, payload, and work per round trip."""
+    """The set-up of one worker's echo: connections, payload, and work per round trip."""
 
     worker: Worker
     connections: int
@@ -183,7 +183,7 @@ CLOSED = "the echo server closed the connection"
 
 
 class WrongEchoError(Exception):
-    """What came back differs from what was sent."""
+    """The echo differs from the payload."""
 
 
 class Trips:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import aiohttp
 
 from workers import Worker, Workload, parameter
-from workers.workloads.parts.where import client_facts, service_url
+from workers.workloads.parts.clients import client_facts, service_url
 
 OUTCOMES = ("ok", "http_error", "client_error", "timeout")
 

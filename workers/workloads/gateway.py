@@ -1,14 +1,12 @@
 """An API gateway: a call downstream and a query per request, within a deadline."""
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
 from workers import Worker, parameter
 from workers.cell import share
 from workers.limits import CONNECTIONS_MOST
-from workers.services.values import letters
-from workers.workloads.parts.first_request import FirstAnswer, first_answer
+from workers.workloads.parts.first_request import check_row, first_answer
 from workers.workloads.parts.served import WITHOUT_HTTPTOOLS, Served
 from workers.workloads.parts.servers import BaseServer
 
@@ -33,7 +31,7 @@ class Gateway(Served):
     With the defaults their P99 is 64 ms.
 
     With `overload_factor`, that many times `rate_per_s` is due for `overload_s`, `overload_after_s`
-    after the start of the window. How long the P99 then takes to come back is a column.
+    after the start of the window. The time until the P99 is back is a column.
 
     Figures: `deadline_missed_total`, `refused_total`, `calls_cancelled_total` and
     `queries_cancelled_total` since the first request, and `requests_in_flight_max`.
@@ -75,8 +73,8 @@ class Gateway(Served):
         import workers.workloads.parts.servers.gateway  # noqa: F401 - before threads, and a fork
 
     async def start(self, worker: Worker) -> BaseServer:
+        from workers.workloads.parts.clients import service_url
         from workers.workloads.parts.servers.gateway import Budget, Counts, make
-        from workers.workloads.parts.where import service_url
 
         budget = Budget(
             deadline_s=self.deadline_ms / 1_000 or None,
@@ -90,23 +88,10 @@ class Gateway(Served):
         self._server = server
         await server.start()
         answer = await first_answer(server, self.client_scheme(), {"path": "/"})
-        _check(answer)
+        check_row(answer, self.rows)
         self._facts = answer.facts
         return server
 
     async def run(self, worker: Worker) -> None:
         await super().run(worker)
         worker.figures |= self._counts.figures()
-
-
-def _check(answer: FirstAnswer) -> None:
-    """Compare an answer with the table, whose rows follow from their keys.
-
-    Raises:
-        RuntimeError: it is another one.
-    """
-    row = json.loads(answer.body) if answer.status == OK else {}
-    if not row or row["b"] != letters(row["a"]):
-        raise RuntimeError(
-            f"the first request was answered with {answer.line!r}, {answer.body[:200]!r}"
-        )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from workers import Worker, parameter
 from workers.cell import LOOPS
-from workers.workloads.parts.mixed import BODY, LIGHT, heavy_path, heavy_work
+from workers.workloads.parts.heavy import BODY, LIGHT, heavy_path, heavy_work
 from workers.workloads.parts.served import (
     WITHOUT_HTTPTOOLS,
     Served,
@@ -20,6 +20,7 @@ from workers.workloads.parts.served import (
 from workers.workloads.parts.servers import BaseServer
 
 if TYPE_CHECKING:  # imported where it is used: a server without loops needs none of it
+    from workers.workloads.parts.commands import Hosted
     from workers.workloads.parts.servers.on_uvicorn import Message, Receive, Send
 
 
@@ -53,19 +54,11 @@ class Mix(Served):
 
     alone: ClassVar[str | None] = "a heavy request takes as long as a slice"
 
-    # What a server with workers of its own serves (`workers.outside.commands`).
-    application: ClassVar[str] = "workers.workloads.parts.mixed:wsgi"
-    interface: ClassVar[str] = "wsgi"
-    factory: ClassVar[bool] = False
-    lifespan: ClassVar[str] = "off"
-    health: ClassVar[str] = LIGHT
-    budgets: ClassVar[str] = ""
-    command: ClassVar[str] = ""
-    held: ClassVar[int] = 0
+    def hosted(self) -> "Hosted":
+        from workers.workloads.parts.commands import Hosted
 
-    @property
-    def threads(self) -> int:
-        return self.connections
+        wsgi = "workers.workloads.parts.heavy:wsgi"
+        return Hosted(self.server, wsgi, "wsgi", health=LIGHT, threads=self.connections)
 
     def client_requests(self) -> list[dict[str, Any]]:
         every = [
@@ -84,21 +77,21 @@ class Mix(Served):
         if self.pool and (self.server != LOOPS or self.heavy_in != "thread"):
             return "pool sizes the pools of loops: it needs server=loops and heavy_in=thread"
         if self.server != LOOPS:
-            from workers.outside.commands import refusal  # costs the others memory
+            from workers.workloads.parts.commands import refusal  # costs the others memory
 
-            return refusal(self, model, loop)
+            return refusal(self.hosted(), model, loop)
         return super().refuses(model, loop)
 
     def load(self) -> None:
         if self.server == LOOPS:
             preload("asgi")
         else:
-            from workers.outside.commands import require
+            from workers.workloads.parts.commands import require
 
             require(self.server)
 
     async def start(self, worker: Worker) -> BaseServer:
-        application = Mixed(in_thread=self.heavy_in == "thread")
+        application = MixApplication(in_thread=self.heavy_in == "thread")
         size_pool(self.pool)
         server = server_of("asgi", worker, application, lifespan="on")
         facts = await self.begin(server, self._heavy)
@@ -106,7 +99,7 @@ class Mix(Served):
         return server
 
 
-class Mixed:
+class MixApplication:
     """The ASGI application of one loop.
 
     Heavy work is done on the loop, which answers nothing else meanwhile, or `in_thread`: in the

@@ -9,8 +9,8 @@ import aiohttp
 
 from workers import Worker, Workload, parameter
 from workers.services.site.stories import STORIES_PER_PAGE, News, Story
+from workers.workloads.parts.clients import client_facts, service_url
 from workers.workloads.parts.parsers import Commented, Listed, Parser, load_parser
-from workers.workloads.parts.where import client_facts, service_url
 
 TIMEOUT_S = 10.0  # for one whole page
 PAUSE_S = 0.1  # after a list page that failed, so that a site that is down is not flooded

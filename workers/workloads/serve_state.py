@@ -13,9 +13,8 @@ class ServeState(OnAsgi, State):
     """Requests, each of which reads objects of a read-mostly state, on a server on each loop.
 
     One operation: one request answered, for which `reads` objects are read, by keys that were drawn
-    beforehand. What the state is, who shares it and what is read before the measurement are those
-    of `state`. The server is a small ASGI application on uvicorn with httptools; a body has 256
-    bytes.
+    beforehand. The state, its sharing and the reading before the measurement are those of `state`.
+    The server is a small ASGI application on uvicorn with httptools; a body has 256 bytes.
     """
 
     async def prepare(self, worker: Worker) -> Callable[[], Awaitable[None]]:

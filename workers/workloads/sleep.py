@@ -228,7 +228,7 @@ def exponential_s(count: int, mean_s: float, seed: str) -> list[float]:
 
 
 # ----------------------------------------------------------------------------------------- lateness
-# How late sleeps end: the time they took minus the time requested.
+# Lateness of sleeps: the time they took minus the time requested.
 
 # A sleep that is early by less than this is not: clock resolution and rounding explain it.
 TOLERANCE_NS = 1_000

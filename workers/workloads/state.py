@@ -1,4 +1,4 @@
-"""What programs keep in memory and mostly read: made once, then read by key on every loop.
+"""Read-mostly state, as programs keep it in memory: made once, then read by key on every loop.
 
 It is made before there are workers, as applications do when they are imported: threads read objects
 that the main thread made, forked processes share the pages that they were made in until a reference
@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 from workers import Worker, Workload, parameter
 from workers.cell import Cell
-from workers.worker.shared import of_process
+from workers.worker.shared import once_per_process
 from workers.worker.workload import Holds
 from workers.workloads.parts.work import call_back
 
@@ -40,7 +40,7 @@ class OnState(Workload):
         self.is_placed = False
 
     def placed(self, cell: Cell, index: int | None) -> None:
-        """Have the state made by `load`, which is called before there are workers."""
+        """Let `load` make the state: it is called before there are workers."""
         self.is_placed = True
 
     def load(self) -> None:
@@ -51,7 +51,7 @@ class OnState(Workload):
             self._made()
 
     def facts(self) -> dict[str, str]:
-        """What was really made, by whom, and whether its reference counts are deferred."""
+        """The kind of objects, who made them, and whether their reference counts are deferred."""
         counts = {"reference_counts": "deferred"} if self.deferred else {}
         return {"kind": self.kind, "made_by": self.made_by, **counts}
 
@@ -60,7 +60,7 @@ class OnState(Workload):
         return self._made() if self.made_by == "process" else self._make()
 
     def _made(self) -> Any:
-        return of_process((self.kind, self.objects, self.deferred), self._make)
+        return once_per_process((self.kind, self.objects, self.deferred), self._make)
 
     def _make(self) -> Any:
         objects = KINDS[self.kind].make(self.objects)
@@ -165,16 +165,16 @@ def _lengths(keys: Sequence[int]) -> int:
 
 
 class _Kind(NamedTuple):
-    """How objects of a kind, a list or columns, are made and read.
+    """A kind of objects, a list or columns: functions that make and read them.
 
     `read` takes one field of each object and returns the sum; `expected` is what that must be.
-    `each` are the bytes that an object takes at most.
+    An object takes at most `bytes_each`.
     """
 
     make: Callable[[int], Any]
     read: Callable[[Any, Iterable[int]], int]
     expected: Callable[[Sequence[int]], int]
-    each: int
+    bytes_each: int
 
 
 KINDS: dict[str, _Kind] = {
@@ -208,7 +208,7 @@ OnState.holds = Holds(
     what="state",
     count="objects",
     by="kind",
-    bytes_each={name: kind.each for name, kind in KINDS.items()},
+    bytes_each={name: kind.bytes_each for name, kind in KINDS.items()},
     own_copies={"made_by": "loop"},
 )
 
@@ -217,7 +217,7 @@ OnState.holds = Holds(
 
 
 def _defer(objects: Any) -> None:
-    """Have CPython defer the reference counts of these objects (3.14, free-threaded).
+    """Ask CPython to defer the reference counts of these objects (3.14, free-threaded).
 
     Raises:
         RuntimeError: it did so for none of them: the collector tracks no such object.
@@ -265,8 +265,8 @@ class State(OnState):
             from workers.workloads.parts.lookups import drawn, part_of
 
             of = (self.objects, self.read_percent)
-            self._part = of_process(of, lambda: part_of(*of))
-            self._drawn = of_process((*of, self.zipf), lambda: drawn(self._part, self.zipf))
+            self._part = once_per_process(of, lambda: part_of(*of))
+            self._drawn = once_per_process((*of, self.zipf), lambda: drawn(self._part, self.zipf))
 
     async def setup(self, worker: Worker) -> None:
         """Read the part once, and take a copy of the keys.
@@ -281,7 +281,7 @@ class State(OnState):
         self._keys = self._drawn[:]
 
     def reading(self, worker: Worker) -> Callable[[], None]:
-        """What reads the next `reads` objects; workers begin at different keys."""
+        """Return what reads the next `reads` objects; workers begin at different keys."""
         objects, read = self._state, KINDS[self.kind].read
         keys, reads = self._keys, self.reads
         if not keys:

@@ -1,24 +1,24 @@
 """The full stack: a row of a database as JSON, through proxy, application server and pooler."""
 
 import importlib
-import json
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from workers import Worker, parameter
 from workers.cell import LOOPS, SHARING, Cell
-from workers.services.values import letters
 from workers.worker.shared import environment_on_loop
 from workers.workloads.parts.applications import share_variables
-from workers.workloads.parts.first_request import FirstAnswer, first_answer, until_started
+from workers.workloads.parts.clients import service_variables
+from workers.workloads.parts.first_request import check_row, first_answer, until_started
 from workers.workloads.parts.served import Served, preload, server_of
 from workers.workloads.parts.servers import BaseServer
 from workers.workloads.parts.stack import APPLICATIONS, CALLED, NOT_HERE, Application
 from workers.workloads.parts.stack.rows import DRIVER, ROWS, SERVED_BY
-from workers.workloads.parts.where import service_variables
+
+if TYPE_CHECKING:  # imported where it is used: most runs have no command
+    from workers.workloads.parts.commands import Hosted
 
 ROW = "/row"
-OK = 200
 
 
 @dataclass
@@ -72,13 +72,6 @@ class Web(Served):
     services = ("postgres",)
     divided = ("db_connections", "pool_per_worker")
 
-    # What a server with workers of its own serves (`workers.outside.commands`).
-    factory: ClassVar[bool] = True
-    lifespan: ClassVar[str] = "on"
-    health: ClassVar[str] = ROW
-    command: ClassVar[str] = ""
-    held: ClassVar[int] = 0
-
     def __post_init__(self) -> None:
         """Begin with one worker, until it is known how many there are."""
         super().__post_init__()
@@ -86,25 +79,23 @@ class Web(Served):
 
     @property
     def server(self) -> str:
-        """What serves it: `loops`, or one of `workers.outside.commands.SERVERS`."""
+        """Its server: `loops`, or one of `workers.workloads.parts.commands.SERVERS`."""
         return self.stack.partition("/")[2]
 
-    @property
-    def application(self) -> str:
-        return self._application.path
+    def hosted(self) -> "Hosted":
+        from workers.workloads.parts.commands import Hosted
 
-    @property
-    def interface(self) -> str:
-        return self._application.interface
-
-    @property
-    def budgets(self) -> str:
-        return f"db={self._connections}"
-
-    @property
-    def threads(self) -> int:
-        """Threads of each worker of a server without loops: one for each of its connections."""
-        return max(1, self._connections // self._workers)
+        return Hosted(
+            server=self.server,
+            application=self._application.path,
+            interface=self._application.interface,
+            lifespan="on",
+            factory=True,
+            health=ROW,
+            budgets=f"db={self._connections}",
+            threads=max(1, self._connections // self._workers),  # one for each connection
+            variables=self.variables(),
+        )
 
     @property
     def _application(self) -> Application:
@@ -118,17 +109,17 @@ class Web(Served):
         return [{"path": ROW, "status": 200}]
 
     def refuses(self, model: str, loop: str) -> str | None:
-        """What the source used and does not run here; sub-interpreters; what its server refuses."""
+        """Refuse stacks that do not run here, sub-interpreters, and what the server refuses."""
         for part in (self.stack, *self.stack.split("/")):
             if part in NOT_HERE:
                 return NOT_HERE[part]
         if model == "interpreters":
             return "applications run in threads or in processes"
         if self.server != LOOPS:
-            from workers.outside.commands import refusal  # costs the others memory
+            from workers.workloads.parts.commands import refusal  # costs the others memory
 
-            return refusal(self, model, loop)
-        if model in SHARING and self._application.page == "sanic":
+            return refusal(self.hosted(), model, loop)
+        if model in SHARING and self._application.module == "sanic":
             return "Sanic rewrites its own methods as an application starts: one per process"
         return super().refuses(model, loop)
 
@@ -149,21 +140,21 @@ class Web(Served):
     def load(self) -> None:
         """Import the application and its server, before threads and before a fork."""
         if self.server != LOOPS:
-            from workers.outside.commands import require
+            from workers.workloads.parts.commands import require
 
-            for package in (self.server, self._application.page, self._application.driver):
+            for package in (self.server, self._application.module, self._application.driver):
                 require(package)
         else:
-            self._page = importlib.import_module(self.application.partition(":")[0])
+            self._module = importlib.import_module(self._application.path.partition(":")[0])
             importlib.import_module(self._application.driver)
-            preload(self.interface)
+            preload(self._application.interface)
 
     def facts(self) -> dict[str, str]:
         """Versions of framework and driver; of a server on a loop also what its answer shows."""
         return self._application.facts() | self._facts
 
     def variables(self) -> dict[str, str]:
-        """What its application must know besides where its services are."""
+        """Environment variables of its application, besides those of services and budgets."""
         return {
             ROWS: str(self.rows),
             DRIVER: self._application.driver,
@@ -175,23 +166,11 @@ class Web(Served):
         share = share_variables(worker.workers, worker.index, {"db": self._connections})
         services = service_variables(worker.services)
         async with environment_on_loop(share | services | self.variables()):
-            made = getattr(self._page, CALLED)()
-            server = server_of(self.interface, worker, made, lifespan=self.lifespan)
+            made = getattr(self._module, CALLED)()
+            server = server_of(self._application.interface, worker, made, lifespan="on")
             self._server = server
             await until_started(server)
         answer = await first_answer(server, self.client_scheme(), {"path": ROW})
-        check(answer, self.rows)
+        check_row(answer, self.rows)
         self._facts = answer.facts
         return server
-
-
-def check(answer: FirstAnswer, rows: int) -> None:
-    """Make sure that an answer is a row of the table.
-
-    Raises:
-        RuntimeError: it is not.
-    """
-    row = json.loads(answer.body) if answer.status == OK else {}
-    key = row.get("a", 0)
-    if not 1 <= key <= rows or row != {"a": key, "b": letters(key)}:
-        raise RuntimeError(f"the first request was answered with {answer.line!r}, {answer.body!r}")

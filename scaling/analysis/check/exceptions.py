@@ -13,7 +13,7 @@ PREFIX = re.compile(r"^[ |+-]*\| ?")  # of exceptions in a group
 PLACE = re.compile(r'^\s*File "([^"]+)", line (\d+)')
 OURS = "workers/"  # the folder of our files
 THREAD = re.compile(r"^(?:Current thread|Thread) 0x", re.MULTILINE)  # before a stack
-WAITS = "workers/host/channel.py"  # in a stack of host or worker that waits for the other
+WAITS = "workers/channel.py"  # in a stack of host or worker that waits for the other
 FATAL = "Fatal Python error: "
 RAISED = re.compile(r"^[A-Za-z_][\w.]*(?::\s|$)")
 

@@ -11,7 +11,7 @@ from scaling.run.check.client import CheckClient, Sending
 from scaling.run.child import Child, Run, run_child
 from scaling.run.redaction import secrets_in
 
-WORKLOAD = "workers.workloads.parts.watched:WatchedApp"
+WORKLOAD = "workers.workloads.check.watched:WatchedApp"
 CHECK_S = 90.0  # limit for a check,
 LIMIT_S = 60.0  # and for a run that hangs
 # Threads of a free-threaded build begin with a copy of the context that starts them, unless this
@@ -95,18 +95,18 @@ class Runs:
     ) -> Seen:
         client = CheckClient(self.requests, sending)
         ending = run_child(Run(child, cell, limit_s, client=client, secrets=self.secrets))
-        self.secrets |= client.secrets or set()
-        record, answers = ending.record, client.seen
-        ended_by_us = answers.given_up and ending.outcome == "failed"
+        self.secrets |= client.secrets
+        record = ending.record
+        ended_by_us = client.given_up and ending.outcome == "failed"
         failure = record.failure if record and not ended_by_us else None
         return Seen(
             workers=cell["workers"],
             model=cell["model"],
             outcome="measured" if ended_by_us else ending.outcome,
-            answers=answers.answers,
-            sequence=answers.sequence,
-            at_once=answers.at_once,
-            unsaved=answers.unsaved,
+            answers=client.answers,
+            sequence=client.sequence,
+            at_once=client.at_once,
+            unsaved=client.unsaved,
             failure=failure.error if failure else "",
             text=ending.stderr + (failure.traceback if failure else ""),
             samples=[words for each in record.workers for words in each.error_samples]

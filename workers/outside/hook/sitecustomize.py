@@ -10,7 +10,7 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:] = [each for each in sys.path if os.path.abspath(each) != _HERE]
 
 if "SCALING_HOOK" in os.environ:
-    from workers.outside.noting import begin
+    from workers.outside.notes import begin
 
     begin(os.environ["SCALING_HOOK"])
 

@@ -20,20 +20,18 @@ from dataclasses import fields
 from itertools import pairwise
 from typing import IO, Any
 
-from workers.cell import share
-from workers.host.hosting import schedule
+from workers.cell import schedule, share
 from workers.services.load.options import Options, with_targets
 from workers.services.load.part import Load, Part
 from workers.services.load.request import Request
 from workers.services.load.requests_list import request_from, require_sequence
+from workers.services.serving import read_input
 
 # ------------------------------------------------------------------------------------------- driver
 # A driver's lines on standard input, and its end, which ends the program: the driver is gone.
 #
 # A thread reads from the start, so the end is noticed whatever the program is doing.
 
-STDIN = 0
-CHUNK_BYTES = 65_536
 RESUME = {"resume": True}
 WAIT_S = 0.2  # for input, before Python looks for a signal again
 
@@ -45,7 +43,8 @@ class Driver:
         self._listens = listens
         self._lines: queue.Queue[bytes] = queue.Queue()
         self._exit_code = 1
-        threading.Thread(target=self._read, name="stdin", daemon=True).start()
+        self._received = b""  # of the next line
+        read_input(self._take, self._end)
 
     def targets(self, options: Options) -> Options:
         """The options with the servers and requests of the next line.
@@ -91,7 +90,7 @@ class Driver:
         return bool(read)
 
     def slice(self) -> tuple[list[int], bool]:
-        """When the next slice is (monotonic ns), and whether it counts or is a warm-up.
+        """The instants of the next slice (monotonic ns), and whether it counts or is a warm-up.
 
         It may have passed, since the load is on already.
 
@@ -119,20 +118,18 @@ class Driver:
         except ValueError:
             return None
 
-    def _read(self) -> None:
-        received = b""
-        # os.read: a daemon thread inside a buffered read breaks interpreter shutdown.
-        with contextlib.suppress(OSError):  # a closed standard input counts as ended
-            while data := os.read(STDIN, CHUNK_BYTES):
-                *lines, received = (received + data).split(b"\n")
-                for line in lines if self._listens else ():
-                    self._lines.put(line)
+    def _take(self, data: bytes) -> None:
+        *lines, self._received = (self._received + data).split(b"\n")
+        for line in lines if self._listens else ():
+            self._lines.put(line)
+
+    def _end(self) -> None:
         self._lines.join()  # a bad last line has its own exit code
         os._exit(self._exit_code)  # the generator processes end with their standard inputs
 
 
 def _request(asked: Any, place: int) -> Request:
-    """A driver's request, which says on which line of a file it was, if it was in one."""
+    """The request of a driver, with its line in a file, if it was in one."""
     line = asked.get("line", 0) if isinstance(asked, dict) else 0
     if line:
         asked = {name: value for name, value in asked.items() if name != "line"}
@@ -205,7 +202,7 @@ def generate(options: Options, driver: Driver | None) -> tuple[list[dict[str, An
         now_ns = time.monotonic_ns()
         if instants_ns[0] < now_ns:
             raise GeneratorError("the first instant has passed: nothing was sent")
-        # What the warm-up has missed is not made up for.
+        # A warm-up that begins late is shorter.
         begins_ns = max(instants_ns[0] - warmup_ns, min(now_ns + LEAD_NS, instants_ns[0]))
         left_s = (instants_ns[-1] - now_ns) / 1e9 + END_S
         with _bounded(processes, left_s, "a generator process did not end"):
@@ -222,7 +219,7 @@ def generate(options: Options, driver: Driver | None) -> tuple[list[dict[str, An
 def _in_slices(
     processes: Sequence["subprocess.Popen[str]"], driver: Driver
 ) -> tuple[list[dict[str, Any]], list[int]]:
-    """Send slice after slice, and print a line after each; as `generate` returns it.
+    """Send slice after slice, and print a line after each; return what `generate` does.
 
     The instants are as if one slice followed the other at once.
     """

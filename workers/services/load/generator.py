@@ -24,13 +24,13 @@ from workers.services.load.lane import (
     opener,
     probe,
 )
-from workers.services.load.part import Part, arrivals, dealt, messages, overloaded, read_stdin
+from workers.services.load.part import Part, arrivals, dealt, messages, overloaded
 from workers.services.load.requests_list import draw
 from workers.services.load.sending import ClosedLoop, OpenLoop, ask_for_slice, early_ns
 from workers.services.load.sequence import is_sequence
 from workers.services.load.tally import Tally
 from workers.services.load.targets import ROOMS
-from workers.services.serving import new_event_loop, stop_requested
+from workers.services.serving import new_event_loop, read_input, stop_requested, until
 from workers.system import raise_limit
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 INSTALL = "pip install httptools uvloop websockets"
 STDOUT = 1
+LINE_MOST_BYTES = 2**30  # a line holds the whole list of requests
 LATER_NS = 1 << 62  # when a slice is that is not known yet
 DRAIN_S = 0.001  # between looks at whether all is answered
 CHECKS_PER_TIMEOUT = 10  # a request is given up at most a tenth of the time-out late
@@ -118,7 +119,7 @@ async def used_in(tally: Tally) -> tuple[int, int]:
 
 
 def report_of(tally: Tally, used_ns: tuple[int, int], timer_kind: str | None) -> Report:
-    """What was counted; `used_ns` of CPU time and of time."""
+    """The counts as a report; `used_ns` are CPU time and time."""
     cpu_ns, passed_ns = used_ns
     return {
         "answered": tally.answered,
@@ -134,7 +135,7 @@ def report_of(tally: Tally, used_ns: tuple[int, int], timer_kind: str | None) ->
 
 
 async def send_slices(part: Part, lanes: Sequence[Lane], stdin: asyncio.StreamReader) -> Report:
-    """Send whenever a line says so, until one does not; return what was counted in all of them.
+    """Send a slice for each line that asks for one; return the counts of all slices.
 
     Once all lanes are busy a second line says when the slice is; one without `counts` is a warm-up.
     After it all that is in flight is answered, and lanes stay open.
@@ -203,14 +204,6 @@ async def drained(lanes: Sequence[Lane]) -> None:
         await asyncio.sleep(DRAIN_S)
 
 
-async def until(at_ns: int) -> None:
-    """Sleep until a monotonic time, or a little longer."""
-    left_ns = at_ns - time.monotonic_ns()
-    while left_ns > 0:  # uvloop's timers may fire early
-        await asyncio.sleep(max(left_ns / 1e9, 0.001))
-        left_ns = at_ns - time.monotonic_ns()
-
-
 async def connected(part: Part) -> list[Lane]:
     """Make the lanes, dealt evenly over the servers, and connect them unless each request does.
 
@@ -229,7 +222,7 @@ async def connected(part: Part) -> list[Lane]:
             some = lanes[first : first + CONNECTS_AT_A_TIME]
             opening = [asyncio.ensure_future(lane.connect()) for lane in some]
             await asyncio.wait(opening, timeout=part.timeout_s)
-            # That a path is no WebSocket is said of each request.
+            # A path that is no WebSocket is an error of each request.
             missing = sum(not (lane.connection or lane.message.opening) for lane in some)
             if missing:
                 raise ConnectionError(
@@ -240,7 +233,7 @@ async def connected(part: Part) -> list[Lane]:
 
 
 def _lane_maker(part: Part) -> Callable[[int], Lane]:
-    """Makes lanes to the server at a position."""
+    """Return the function that makes a lane to the server at a position."""
     if part.targets[0].scheme == "tcp":
         protocol: ConnectionMaker = EchoConnection
     else:
@@ -268,7 +261,7 @@ def http(*, websockets: bool = False) -> ConnectionMaker:
 
 
 async def generate() -> Report | None:
-    """Do what standard input says, whose end ends the process; None if it is asked to stop."""
+    """Send the part on standard input, whose end ends the process; None if asked to stop."""
     stdin = read_stdin()
     with contextlib.suppress(ModuleNotFoundError):  # `connected` says so, if it is needed
         http()
@@ -297,6 +290,22 @@ async def generate() -> Report | None:
         return None
     secrets = sorted({each for lane in lanes for each in lane.secrets})
     return {**sending.result(), "slice_ns": slice_ns, "secrets": secrets}
+
+
+def read_stdin() -> asyncio.StreamReader:
+    """Read standard input from now on, for the running loop; its end ends the process at once.
+
+    It is read by a thread, so the end is noticed also while connections are being opened.
+    """
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader(limit=LINE_MOST_BYTES, loop=loop)
+
+    def take(data: bytes) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed
+            loop.call_soon_threadsafe(reader.feed_data, data)
+
+    read_input(take, lambda: os._exit(1))  # the process that wanted the result is gone
+    return reader
 
 
 def write_line(document: dict[str, Any]) -> None:

@@ -57,7 +57,7 @@ class HttpConnection(Reporting):
         self._begun += 1
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Look for what says where the body ends, and for what must not be written down."""
+        """Note the headers that say where the body ends, and cookies, which are secrets."""
         if len(name) in LENGTHS:
             lower = name.lower()
             if lower in FRAMING:
@@ -138,7 +138,7 @@ class HttpConnection(Reporting):
         right = status == expected if expected else 200 <= status < 400
         reusable = self._reusable
         if message.kept:
-            self._lane.answer = Answer(tuple(self._headers), b"".join(self._body), status)
+            self._lane.answer = Answer(self._headers, b"".join(self._body))
         if self._ending:
             self._ending.cancel()
         if message.is_head:
@@ -149,10 +149,6 @@ class HttpConnection(Reporting):
             declined = not right and status in message.declined
             kind = "" if right else f"status {status}"
             self._lane.answered(kind, reusable=reusable, declined=declined)
-
-    @property
-    def came_bytes(self) -> int:
-        return sum(map(len, self._body))
 
     def fail(self, kind: str) -> None:
         """The connection is unusable or gone; nothing is in flight on it any more."""

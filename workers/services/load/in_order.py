@@ -1,7 +1,7 @@
 """A lane that sends the list of requests in its order, with what it saved of earlier answers.
 
 Each pass through the list is another client: it has no values of the one before, and WebSockets of
-its own. What follows a wrong answer is not sent: the next request is the first of the list.
+its own. After a wrong answer the next request is the first of the list.
 """
 
 from collections.abc import Sequence

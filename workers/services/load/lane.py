@@ -1,4 +1,4 @@
-"""A lane: one of the connections, with at most one request in flight.
+"""A lane: sends one request after the other, on connections that it opens and keeps.
 
 A lane without an open connection opens one for the request that it is given, so the time to
 connect is part of that request's latency.
@@ -17,7 +17,7 @@ from workers.services.load.targets import Target
 
 
 class Opening(NamedTuple):
-    """What makes a WebSocket of a connection; `receives` is how many messages are an answer."""
+    """The opening request of a WebSocket; `receives` is how many messages are an answer."""
 
     authority: str
     path: str
@@ -26,7 +26,7 @@ class Opening(NamedTuple):
 
 
 class Message(NamedTuple):
-    """A request as it is sent, and what its answer must be."""
+    """A request as it is sent, and the answer that it must have."""
 
     data: bytes
     status: int | None  # None: 200 to 399
@@ -135,7 +135,7 @@ class Lane:
 
     @property
     def late_kind(self) -> str:
-        """What it is called that the request in flight has had no answer in time."""
+        """The kind of error of a request that has had no answer in time."""
         begun = self.first_ns and self.message.place
         return f"{self.message.place}: no end of the answer in time" if begun else "timeout"
 
@@ -148,7 +148,7 @@ class Lane:
         self.leave_websockets()
 
     def leave_websockets(self) -> None:
-        """Close them all; the connection of HTTP stays."""
+        """Close all WebSockets; the connection of HTTP stays."""
         if self.connection and self.message.opening:
             self.connection.abort()
             self.connection = None
@@ -192,18 +192,13 @@ class Reporting(asyncio.BufferedProtocol):
         self.failed = ""  # the kind of error that ended it
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Have requests sent at once: uvloop else waits for the end of the loop's turn."""
+        """Send requests at once from now on: uvloop would wait for the end of the loop's turn."""
         self._transport = cast("asyncio.Transport", transport)  # uvloop's is no subclass of it
         self._transport.set_write_buffer_limits(high=0)
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        """Where to read to."""
+        """Return the buffer to read into."""
         return BUFFER
-
-    @property
-    def came_bytes(self) -> int:
-        """How much has come of an answer that is kept."""
-        return 0
 
     @property
     def is_open(self) -> bool:
@@ -229,7 +224,7 @@ class Reporting(asyncio.BufferedProtocol):
         """The server has closed its side; the loop then closes ours."""
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """What is in flight will not be answered."""
+        """Fail the request in flight, which gets no answer any more."""
         if exc is not None:
             self.fail("reset")
         else:

@@ -23,7 +23,7 @@ LATER = "-"  # in place of a URL: the driver gives servers and requests
 
 @dataclass(frozen=True, kw_only=True)
 class Options(Load):
-    """What is asked for: the whole load, and how it is measured.
+    """The command line: the whole load, and how it is measured.
 
     Without `targets`, the driver gives them and the requests.
     """
@@ -138,7 +138,7 @@ def with_targets(options: Options, urls: Sequence[str], requests: Sequence[Reque
 
 
 def _to_rooms(requests: Sequence[Request], target: Target, options: Options) -> Request:
-    """What is published to all rooms.
+    """The message that is published to all rooms.
 
     Raises:
         BadInputError: it is not one message, is too long or has no due times; or rooms cannot be of

@@ -1,14 +1,10 @@
-"""What one generator process sends: its part of the load, and of the schedule.
+"""The part of one generator process: of the load, and of the schedule.
 
 The schedule is absolute and the same for a seed however many processes send. Due times are offsets
 in ns from its start; they are drawn one by one and never stored.
 """
 
-import asyncio
-import contextlib
-import os
 import random
-import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple, cast
@@ -86,12 +82,12 @@ def _constant(rate_per_s: float) -> Iterator[int]:
 
 
 # --------------------------------------------------------------------------------------------- part
-# What a process is asked to send, as it goes from the coordinator to it.
+# The document that goes from the coordinator to a process.
 
 
 @dataclass(frozen=True)
 class Load:
-    """What is sent. `rate_per_s` None: a closed loop."""
+    """A load. `rate_per_s` None: a closed loop."""
 
     targets: Sequence[Target]
     requests: Sequence[Request]
@@ -113,7 +109,7 @@ class Part(Load):
     place: int = 0
 
     def document(self) -> dict[str, Any]:
-        """As JSON takes it."""
+        """The part as a JSON document."""
         return asdict(self)
 
     @classmethod
@@ -131,13 +127,13 @@ def messages(part: Part, target: Target) -> list[Message]:
     return [message_of(each, target, keepalive=part.keepalive) for each in part.requests]
 
 
-def message_of(request: Request, target: Target, *, keepalive: bool, kept: bool = False) -> Message:
-    """A request as it is sent to a server; its answer is `kept`, or if something of it is saved."""
+def message_of(request: Request, target: Target, *, keepalive: bool) -> Message:
+    """A request as it is sent to a server."""
     if target.scheme == "tcp":
         return Message(request.on_tcp(), None, is_head=False)
     common: dict[str, Any] = {
         "closes": request.closes,
-        "kept": kept or bool(request.save),
+        "kept": bool(request.save),
         "place": request.place if request.line else "",
     }
     if request.websocket is None:
@@ -164,30 +160,3 @@ def message_of(request: Request, target: Target, *, keepalive: bool, kept: bool 
         texts=texts,
         **common,
     )
-
-
-# ------------------------------------------------------------------------------------- stdin reader
-# Standard input of a generator process: an asyncio stream whose end ends the process at once.
-#
-# A thread reads it from the start, so the end is noticed also while connections are being opened.
-
-STDIN = 0
-CHUNK_BYTES = 65_536
-LINE_MOST_BYTES = 2**30  # a line holds the whole list of requests
-
-
-def read_stdin() -> asyncio.StreamReader:
-    """Read standard input from now on, for the running loop."""
-    loop = asyncio.get_running_loop()
-    reader = asyncio.StreamReader(limit=LINE_MOST_BYTES, loop=loop)
-
-    def read() -> None:
-        # os.read: a daemon thread inside a buffered read breaks interpreter shutdown.
-        with contextlib.suppress(OSError):  # a closed standard input counts as ended
-            while data := os.read(STDIN, CHUNK_BYTES):
-                with contextlib.suppress(RuntimeError):  # the loop is closed
-                    loop.call_soon_threadsafe(reader.feed_data, data)
-        os._exit(1)  # the process that wanted the result is gone
-
-    threading.Thread(target=read, name="stdin", daemon=True).start()
-    return reader

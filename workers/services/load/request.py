@@ -35,7 +35,7 @@ class Request:
 
     @property
     def place(self) -> str:
-        """What it is called in the kind of an error."""
+        """Its name in the kind of an error."""
         return f"line {self.line}" if self.line else self.websocket or self.path or "/"
 
     def document(self) -> dict[str, Any]:

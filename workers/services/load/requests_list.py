@@ -39,7 +39,7 @@ TYPES: Mapping[str, tuple[type | tuple[type, ...], str]] = {  # and what they ar
     "send": (list, "a list"),
     "receive": ((int, list), "a whole number or a list"),
 }
-# What values are called that may be secrets; others are shown.
+# Names of values that may be secrets; others are shown.
 KINDS: Mapping[object, str] = {str: "a text", list: "a list", dict: "an object"}
 OF_WEBSOCKETS = ("send", "receive")
 WITH_WEBSOCKET = ("websocket", *OF_WEBSOCKETS, "headers", "weight", "background", "save")
@@ -142,7 +142,7 @@ def _kind(value: Any) -> str:
 
 
 def _problem_of_websocket(document: Mapping[str, Any]) -> str:
-    """Which keys do not go together; empty if all do."""
+    """The keys that exclude each other, as a message; empty if there are none."""
     if "websocket" not in document:
         needs = next((name for name in OF_WEBSOCKETS if name in document), None)
         return f'{needs} needs "websocket", the path of one' if needs else ""
@@ -176,7 +176,7 @@ def _json_as_body(document: Mapping[str, Any], place: str) -> Mapping[str, Any]:
 
 
 def _problem(request: Request) -> str:
-    """What a server could not take, or what would not be one request; empty if nothing."""
+    """The reason that a server could not take it, or would see several requests; empty if none."""
     if not (request.method.isascii() and request.method.isalpha() and request.method.isupper()):
         return f"method {request.method!r} is not a word in capitals"
     if request.method == "CONNECT":
@@ -198,7 +198,7 @@ def _problem(request: Request) -> str:
 
 
 def _texts(request: Request) -> Iterator[str]:
-    """What it sends in bodies and messages, or compares with these."""
+    """The texts that it sends in bodies and messages, or compares with these."""
     yield from (request.body, *request.send)
     if not isinstance(request.receive, int):
         yield from request.receive

@@ -3,7 +3,7 @@
 A message of a room has the next number, and one member publishes all of them, so each member
 should receive every number once, in order. The latency of a message is the time until the last of
 the members has it. Members that are `stalled` stop reading once they have joined; nobody waits for
-what they receive.
+them.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ STALLED_BUFFER_BYTES = 4_096  # that the system keeps for a connection that is n
 
 
 class Member:
-    """One of those in a room that read; `missing` are numbers that later ones have overtaken."""
+    """A member that reads; `missing` are the numbers that later ones have overtaken."""
 
     __slots__ = ("expects", "gone", "missing", "room")
 
@@ -101,7 +101,7 @@ class Room:
         self._freed: Callable[[Room], None] | None = None
 
     async def join(self, target: Target, source: str, *, stalls: bool) -> None:
-        """Have one more member, connected to a server from an address (empty: the usual one).
+        """Add a member, connected to a server from an address (empty: the usual one).
 
         Raises:
             OSError: it is refused.
@@ -175,7 +175,7 @@ class Room:
 
 
 class SourceAddresses:
-    """Where the next connections come from: other addresses of this machine once ports are used up.
+    """Source addresses of connections: the next one of this machine once one has no port left.
 
     The system gives out a port once for each pair of addresses and port at the other end.
     """
@@ -195,7 +195,7 @@ class SourceAddresses:
 
 
 def ports_here() -> int:
-    """How many connections this machine makes from one address to one port of another."""
+    """The number of connections that this machine can make from one address to one port."""
     try:
         with open(PORT_RANGE) as file:
             first, last = map(int, file.read().split())
@@ -246,7 +246,7 @@ async def joined(part: Part) -> list[Room]:
 
 
 async def _have_publishers(rooms: Sequence[Room], servers: Sequence[Target]) -> None:
-    """Have one in each room, on one server after the other: a WebSocket is a member's own."""
+    """Give each room a publisher, on one server after the other; a WebSocket is a member's own."""
     places = [] if servers[0].scheme == WEBSOCKET else ([*servers] * POSTS)[: len(rooms)]
     posts = [Posts(each) for each in places]
     await asyncio.gather(*(each.connect() for each in posts))

@@ -1,4 +1,4 @@
-"""When lanes send: always one request in flight (closed loop), or by a schedule (open loop).
+"""The closed loop (each lane always has a request in flight) and the open loop (by a schedule).
 
 An open loop has a timer for absolute times, as exact as the system allows. The loops' own timers
 have a resolution of 1 ms. A timerfd, read through `add_reader`, wakes the loop within tens of µs
@@ -71,7 +71,7 @@ if sys.version_info >= (3, 13):
             loop.add_reader(self._fd, call)
 
         def set(self, at_ns: int) -> None:
-            """Also clears what has expired: the file need not be read."""
+            """Set the time, which also clears an expiry: the file need not be read."""
             os.timerfd_settime_ns(self._fd, flags=os.TFD_TIMER_ABSTIME, initial=max(1, at_ns))
 
         def close(self) -> None:
@@ -159,7 +159,7 @@ class ClosedLoop:
             lane.send(position, now_ns, self._tally.take(now_ns, position))
 
     def finish(self) -> None:
-        """Nothing is due that was not sent."""
+        """Do nothing: no request is due that was not sent."""
 
 
 # ---------------------------------------------------------------------------------------- open loop
@@ -170,7 +170,7 @@ WAITING_MOST = 0.02  # of the time: what a generator may spend on waiting in a l
 
 
 def early_ns(rate_per_s: float) -> int:
-    """How long before a request is due the timer wakes the generator, which waits for the rest.
+    """The lead (ns) of the timer before a request is due; the generator spins for the rest.
 
     At high rates there is no time for it, and no need: a busy generator does not fall asleep.
     """
@@ -181,7 +181,7 @@ WAITING = -1  # in place of a time
 
 
 class Sender(Protocol):
-    """What sends one request at a time: a lane, or a room.
+    """A sender of one request at a time: a lane, or a room.
 
     `sent_ns` is `WAITING` if the last one is not sent yet; the sender then records its slip.
     """
@@ -189,7 +189,7 @@ class Sender(Protocol):
     sent_ns: int
 
     def send(self, position: int, due_ns: int, window: Window) -> None:
-        """Send the request at a position in the list; it is idle."""
+        """Send the request at a position in the list; this sender is idle."""
 
 
 class OpenLoop:
@@ -253,7 +253,7 @@ class OpenLoop:
             self._timer.close()
 
     def freed(self, lane: Sender) -> None:
-        """Give a lane that is idle again what has waited longest."""
+        """Give an idle lane the request that has waited longest."""
         if self._queue:
             lane.send(*self._queue.popleft())
         else:

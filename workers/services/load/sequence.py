@@ -1,4 +1,4 @@
-"""Requests that follow each other: what is saved of an answer, and sent in later requests.
+"""Requests that follow each other: values that are saved of an answer and sent in later ones.
 
 `"save": {"token": "/data/token"}` keeps a part of the answer: by a JSON pointer (RFC 6901) into its
 body, or its last message, by `header:NAME` or by `cookie:NAME`. `{token}` stands for it in the
@@ -22,28 +22,21 @@ FORM = "application/x-www-form-urlencoded"
 
 
 class Answer(NamedTuple):
-    """An answer that is kept: names of headers are in lower case.
+    """An answer of which something is saved: names of headers are in lower case."""
 
-    Of a WebSocket, `messages` are those that came, and `body` is the last one. `failure` says why
-    there is no whole answer.
-    """
-
-    headers: Sequence[tuple[str, str]] = ()
-    body: bytes = b""
-    status: int = 0
-    messages: Sequence[bytes] = ()
-    failure: str = ""
+    headers: Sequence[tuple[str, str]]
+    body: bytes
 
 
 class NothingThereError(Exception):
-    """An answer has not what is to be saved; the message says which part, and no value."""
+    """An answer lacks a part that is to be saved; the message names it, and no value."""
 
 
 # ------------------------------------------------------------------------------------------ checked
 
 
 def problem_of_saving(save: Mapping[str, Any]) -> str:
-    """What is wrong with a `save`; empty if nothing."""
+    """The mistake in a `save`; empty if there is none."""
     for name, source in save.items():
         if not NAME.fullmatch(name):
             return f"save: {name!r} is not a name of letters, digits and _"
@@ -88,7 +81,7 @@ def saved_names(requests: Sequence[Request]) -> set[str]:
 
 
 def needs_values(request: Request, names: Collection[str]) -> bool:
-    """Whether something of earlier answers stands in it; `names` are those that are saved."""
+    """Whether it has placeholders for values of earlier answers; `names` are all saved ones."""
     return any(True for _ in _needed(request, names))
 
 
@@ -111,7 +104,7 @@ def _in(text: str) -> Iterator[str]:
 
 
 def saved(save: Mapping[str, str], answer: Answer) -> dict[str, str]:
-    """What an answer has for each name.
+    """The value that an answer has for each name.
 
     Raises:
         NothingThereError: it has not all.

@@ -194,14 +194,14 @@ class Posts(Lane):
         self._next()
 
     def answered(self, error: str, **_: Any) -> None:
-        """A request is answered; an error if not rightly."""
+        """Note the answer to a request: a wrong one is an error of its message."""
         if self._current and error:
             self._current.error = error
         self._current = None
         self._next()
 
     def lost(self, kind: str) -> None:
-        """The connection is gone, so no member gets what was to be sent."""
+        """Fail all messages that wait: the connection is gone."""
         self.connection = None
         self.answered(kind)
         for _, published in self._due:

@@ -1,4 +1,4 @@
-"""What all processes counted, as one JSON object and for people, and whether that is valid."""
+"""The summary of all processes' reports, as JSON and as text, and whether it is valid."""
 
 import textwrap
 from collections import Counter
@@ -35,32 +35,20 @@ def summarize(
     windows = [window for report in reports for window in report["windows"]]
     background = _background(windows)
     every = [*windows, *background]
-    errors, declined = (_counted(every, name) for name in ("errors", "declined"))
-    latency, service, first_byte, beside, slip, censored = (
-        Distribution(window[name] for name in names for window in among)
-        for among, names in (
-            (windows, LATENCY),
-            (windows, ("service",)),
-            (windows, ("first_byte",)),
-            (background, LATENCY),
-            (every, ("slip",)),
-            (every, ("censored",)),
-        )
-    )
     summary: dict[str, Any] = {
         "offered": sum(window["offered"] for window in every),
         "completed": sum(window["completed"] for window in every),
-        "censored": censored.n,
-        "errors": dict(sorted(errors.items())),
-        "declined": dict(sorted(declined.items())),
+        "censored": _distribution(every, "censored").n,
+        "errors": dict(sorted(_counted(every, "errors").items())),
+        "declined": dict(sorted(_counted(every, "declined").items())),
         "rate_per_s": sum(report["answered"] for report in reports) * 1e9 / passed_ns,
         "busy_fraction": max(report["busy_fraction"] for report in reports),
         "cpu_s": sum(report["cpu_s"] for report in reports),
-        "latency_ms": latency.figures(),
-        "service_ms": service.figures(),
-        "first_byte_ms": first_byte.figures(),
-        "background_ms": beside.figures(),
-        "slip_ms": slip.figures(),
+        "latency_ms": _distribution(windows, *LATENCY).figures(),
+        "service_ms": _distribution(windows, "service").figures(),
+        "first_byte_ms": _distribution(windows, "first_byte").figures(),
+        "background_ms": _distribution(background, *LATENCY).figures(),
+        "slip_ms": _distribution(every, "slip").figures(),
         "delivered_per_s": _sum_of(reports, "delivered_per_s"),
         "rooms": _sum_of(reports, "rooms"),
         "processes": len(reports),
@@ -88,7 +76,7 @@ def doubtful(slip: Figures, latency: Figures) -> list[str]:
 
 
 def reasons(summary: dict[str, Any], *, open_loop: bool) -> list[str]:
-    """Why the result is invalid; empty if it is not. In a closed loop nothing can slip."""
+    """The reasons that make the result invalid, if any. In a closed loop nothing can slip."""
     found = []
     if not summary["rate_per_s"]:
         found.append("no request was answered")
@@ -116,18 +104,21 @@ def _added_up(windows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "completed": sum(each["completed"] for each in every),
         "received": sum(each["received"] for each in windows),
         **{name: dict(_counted(every, name)) for name in ("errors", "declined")},
-        **{name: Distribution(each[name] for each in windows).document() for name in QUANTITIES},
-        "slip": Distribution(each["slip"] for each in every).document(),
-        "background": Distribution(
-            each[name] for name in LATENCY for each in background
-        ).document(),
+        **{name: _distribution(windows, name).document() for name in QUANTITIES},
+        "slip": _distribution(every, "slip").document(),
+        "background": _distribution(background, *LATENCY).document(),
     }
 
 
 def _sum_of(reports: Iterable[Mapping[str, Any]], name: str) -> Any:
-    """What the processes that send to rooms counted together; None of all others."""
+    """The sum over the processes that send to rooms; None if there are none."""
     found = [report[name] for report in reports if name in report]
     return sum(found) if found else None
+
+
+def _distribution(windows: Iterable[Mapping[str, Any]], *names: str) -> Distribution:
+    """The values of all histograms of these names in windows."""
+    return Distribution(window[name] for name in names for window in windows)
 
 
 def _counted(windows: Iterable[Mapping[str, Any]], name: str) -> Counter[str]:

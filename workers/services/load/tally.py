@@ -1,4 +1,4 @@
-"""What is counted: requests by how they ended, in windows by when they were due.
+"""Counts of requests by outcome, in windows by due time.
 
 Throughput is what clients receive in a stretch of time, whenever it was due: of those that are due
 in it, the ones in flight at its end have no answer yet.
@@ -76,7 +76,7 @@ class Tally:
         self.fix(instants_ns)
 
     def fix(self, instants_ns: Sequence[int]) -> None:
-        """Have these instants in place of the first ones, none of which has come yet."""
+        """Replace the first instants, none of which has come yet."""
         self.opens_ns, *closes_ns = instants_ns
         self.closes_ns = closes_ns[-1]
         self._window.closes_ns = self.opens_ns
@@ -163,13 +163,13 @@ class Distribution:
 
     @property
     def mean_ms(self) -> float | None:
-        """Arithmetic mean; None of nothing."""
+        """Arithmetic mean; None without values."""
         if not self.n:
             return None
         return sum(_middle_ms(edge) * count for edge, count in self._counts) / self.n
 
     def quantile_ms(self, q: float) -> float | None:
-        """The smallest value that at least a share `q` of all is not above; None of nothing."""
+        """The smallest value that a share `q` of all does not exceed; None without values."""
         below = 0
         for edge, count in self._counts:
             below += count

@@ -17,7 +17,7 @@ class BadInputError(Exception):
 
 @dataclass(frozen=True)
 class Target:
-    """Where one server answers. `authority` is host and port as a `Host` header has them."""
+    """The address of a server. `authority` is host and port as a `Host` header has them."""
 
     scheme: str
     address: str

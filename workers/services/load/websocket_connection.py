@@ -44,10 +44,9 @@ class Frames:
         self._parts: list[bytes] = []
         self.waiting: Sequence[bytes] = ()  # texts that are sent once it is a WebSocket
         self.answer: Response | None = None
-        self.refused: Response | None = None  # what comes in place of a WebSocket
 
     def to_send(self) -> bytes:
-        """What is to be written now."""
+        """The bytes to write now."""
         return b"".join(self._protocol.data_to_send())
 
     def message(self, text: bytes) -> None:
@@ -62,8 +61,8 @@ class Frames:
     def received(self, data: bytes) -> Iterator[bytes]:
         """The messages that are complete with these bytes; without any, the connection has ended.
 
-        There may be something `to_send` then. What is `waiting` comes before the first message: a
-        server may greet at once.
+        There may be something `to_send` then. The texts in `waiting` are sent before the first
+        message is read: a server may greet at once.
 
         Raises:
             Ended: it is no WebSocket, the server has closed it, or the bytes are no frames.
@@ -76,7 +75,6 @@ class Frames:
         for event in protocol.events_received():
             if isinstance(event, Response):
                 if event.status_code != SWITCHED:
-                    self.refused = event
                     raise Ended(f"status {event.status_code}")
                 self.answer = event
                 for text in self.waiting:
@@ -95,7 +93,7 @@ class Frames:
 class WebSocketConnection(Reporting):
     """Sends the messages of one operation at a time and reports what came back.
 
-    What comes while none is in flight answers nothing.
+    Messages that come while none is in flight answer nothing.
     """
 
     def __init__(self, lane: Lane) -> None:
@@ -155,19 +153,14 @@ class WebSocketConnection(Reporting):
         if len(self._came) < message.opening.receives:
             return
         self._message = None
-        self._keep(message, self._frames.answer, text)
+        if message.kept and self._frames.answer:
+            raw = self._frames.answer.headers.raw_items()
+            lane.answer = Answer([(name.lower(), value) for name, value in raw], text)
         right = not message.texts or self._came == message.texts
         lane.answered("" if right else self._named("mismatch"), reusable=True)
 
-    def _keep(self, message: Message | None, head: Response | None, body: bytes) -> None:
-        if message and message.kept and head:
-            headers = tuple((name.lower(), value) for name, value in head.headers.raw_items())
-            self._lane.answer = Answer(headers, body, head.status_code, tuple(self._came))
-
     def _fail_as(self, kind: str) -> None:
         if not self._frames.answer:
-            refused = self._frames.refused
-            self._keep(self._message, refused, bytes(refused.body or b"") if refused else b"")
             kind = self._named(f"no WebSocket ({kind})")
         self.fail("short" if self._begun and kind == "closed" else kind)
 

@@ -13,6 +13,7 @@ from typing import cast
 from workers.services.serving import (
     BACKLOG,
     BODY_BYTES,
+    SHORTEST_S,
     between,
     read_options,
     run_program,
@@ -25,7 +26,6 @@ from workers.services.serving import (
 # A queue of answers: each is sent when its delay has passed, never before.
 
 SEED = 1  # of the delays
-SHORTEST_S = 0.001  # uvloop's timers have a resolution of 1 ms: shorter waits would spin
 
 
 class DelayLine:

@@ -14,14 +14,14 @@ from urllib.parse import parse_qs, urlsplit
 
 from aiohttp import web
 
-from workers.services.serving import BACKLOG, url_of
+from workers.services.serving import BACKLOG, until, url_of
 from workers.services.site.stories import ID_STEP, PAGES, Comment, News, Story
 
 DAY = "2026-01-01"  # the date of every story and comment, so that pages never change
 DAY_S = 1_767_225_600  # its midnight, UTC, in seconds since the epoch
 INDENT_PX = 40
 
-# How ages are written: (title of the span, words), one for each minute of the day.
+# Ages as they are written: (title of the span, words), one for each minute of the day.
 _AGES = [
     (
         f"{DAY}T{minute // 60:02}:{minute % 60:02}:00 {DAY_S + 60 * minute}",
@@ -262,7 +262,6 @@ def _number(values: list[str]) -> int:
 # port.
 
 SHUTDOWN_S = 0.5  # for answers in progress when the site has to stop
-SHORTEST_SLEEP_S = 0.001  # libuv rounds shorter sleeps to 0, and the wait would spin
 
 
 def handler(shelf: Shelf, delay_s: float) -> Callable[[web.BaseRequest], Awaitable[web.Response]]:
@@ -271,7 +270,7 @@ def handler(shelf: Shelf, delay_s: float) -> Callable[[web.BaseRequest], Awaitab
 
     async def answer(request: web.BaseRequest) -> web.Response:
         if delay_s:
-            await at_least(delay_s)
+            await until(time.monotonic_ns() + round(delay_s * 1e9))
         if request.method not in ("GET", "HEAD"):
             return web.Response(status=405, headers={"Allow": "GET, HEAD"})
         page = shelf.find(request.raw_path)
@@ -281,13 +280,6 @@ def handler(shelf: Shelf, delay_s: float) -> Callable[[web.BaseRequest], Awaitab
         return web.Response(body=body, headers={"Content-Type": content_type})
 
     return answer
-
-
-async def at_least(delay_s: float) -> None:
-    """Sleep for at least `delay_s`: uvloop's timers may fire a little early."""
-    due = time.monotonic() + delay_s
-    while (left_s := due - time.monotonic()) > 0:  # noqa: ASYNC110 - it waits for a time, not for an event
-        await asyncio.sleep(max(left_s, SHORTEST_SLEEP_S))
 
 
 @contextlib.asynccontextmanager

@@ -1,1 +1,1 @@
-"""Parts that workloads are made of: servers, parsers, TLS, look-ups, and so on."""
+"""Parts of workloads: servers and their commands, applications, look-ups, parsers, TLS, work."""

@@ -100,7 +100,7 @@ def load_application(path: str, factory: bool, interface: str = "auto") -> Appli
 
 
 def interface_of(found: Any, path: str, asked: Interface | None = None) -> Interface:
-    """What an application is: by its class, else by the arguments that it takes.
+    """The interface of an application: by its class, else by the arguments that it takes.
 
     Raises:
         ApplicationError: it is none, or not what was `asked`.
@@ -187,7 +187,7 @@ def _is_aiohttp(found: Any) -> bool:
 
 
 def _arguments(found: Any) -> int | None:
-    """How many arguments a call needs; None if it cannot be called or does not say."""
+    """The number of arguments that a call needs; None if it cannot be called or does not say."""
     if not callable(found):
         return None
     try:
@@ -240,7 +240,7 @@ def _traces(error: BaseException) -> Iterator[types.TracebackType]:
 
 @functools.cache
 def not_the_users() -> tuple[str, ...]:
-    """How the names of files begin that no user wrote: of Python, of packages, and ours."""
+    """The prefixes of files that no user wrote: of Python, of packages, and ours."""
     import sysconfig  # costs a child memory
 
     paths = (sysconfig.get_path(each) for each in ("stdlib", "purelib", "platlib"))

@@ -5,6 +5,7 @@ what an application makes at its first request (a middleware stack, say) is made
 """
 
 import asyncio
+import json
 import socket
 import time
 from collections.abc import Mapping
@@ -19,11 +20,12 @@ from workers.workloads.parts.servers import BaseServer
 
 CHUNK_BYTES = 65_536
 LAST_CHUNK = b"0\r\n\r\n"
+OK = 200
 
 
 @dataclass
 class FirstAnswer:
-    """What came back. `status` is 0 where the protocol has none; `line` is its text."""
+    """An answer. `status` is 0 where the protocol has none; `line` is its text."""
 
     status: int = 0
     line: str = ""
@@ -68,6 +70,22 @@ async def first_answer(server: BaseServer, scheme: str, request: Mapping[str, An
             return answer
     finally:
         accepting.close()
+
+
+def check_row(answer: FirstAnswer, rows: int) -> None:
+    """Make sure that an answer is a row of the table, whose letters follow from their key.
+
+    Raises:
+        RuntimeError: it is not.
+    """
+    from workers.services.values import letters  # costs the others memory
+
+    row = json.loads(answer.body) if answer.status == OK else {}
+    key = row.get("a", 0)
+    if not 1 <= key <= rows or row.get("b") != letters(key):
+        raise RuntimeError(
+            f"the first request was answered with {answer.line!r}, {answer.body[:200]!r}"
+        )
 
 
 async def _on_tcp(connection: socket.socket, request: Request) -> FirstAnswer:

@@ -12,8 +12,8 @@ from itertools import accumulate, islice
 from typing import Any
 
 from workers.services.values import AT_ONCE, VALUES, computed, letters
+from workers.workloads.parts.clients import STATEMENTS
 from workers.workloads.parts.stack.rows import AsyncpgPool, Database
-from workers.workloads.parts.where import STATEMENTS
 
 # --------------------------------------------------------------------------------------------- keys
 # Keys by which data are read: a part of them, and how hot each is.
@@ -24,7 +24,7 @@ SCATTER = 2_654_435_761  # a prime, so that each rank has a place of its own
 
 
 def part_of(count: int, percent: float) -> Sequence[int]:
-    """Keys of that part of `count` objects, at random places among those that are not read."""
+    """Keys of `percent` of `count` objects, at random places."""
     if percent >= 100:
         return range(count)
     chance = random.Random(SEED).random
@@ -47,13 +47,13 @@ def drawn(part: Sequence[int], exponent: float, seed: int = SEED) -> "array[int]
 # ------------------------------------------------------------------------------------------- caches
 # Caches of a program's own: each keeps the value of a key, or has it computed.
 
-type Cache[V] = Callable[[int], V]
+type ByKey[V] = Callable[[int], V]  # computes a value, or keeps those that were computed
 
 
 class DictCache[V]:
-    """A dict: who finds a key takes no lock. The oldest entry goes first, however hot it is."""
+    """A dict, read without a lock. The oldest entry is dropped first, however hot it is."""
 
-    def __init__(self, compute: Cache[V], entries: int) -> None:
+    def __init__(self, compute: ByKey[V], entries: int) -> None:
         self._compute = compute
         self._entries = entries
         self._values: dict[int, V] = {}
@@ -73,19 +73,19 @@ class DictCache[V]:
         return value
 
 
-def _lru_cache[V](compute: Cache[V], entries: int) -> Cache[V]:
+def _lru_cache[V](compute: ByKey[V], entries: int) -> ByKey[V]:
     return functools.lru_cache(maxsize=entries)(compute)
 
 
-def _cachetools[V](compute: Cache[V], entries: int) -> Cache[V]:
+def _cachetools[V](compute: ByKey[V], entries: int) -> ByKey[V]:
     tools = import_cachetools()
     cache: Any = tools.LRUCache(maxsize=entries)
-    made: Cache[V] = tools.cached(cache, lock=threading.Lock())(compute)
+    made: ByKey[V] = tools.cached(cache, lock=threading.Lock())(compute)
     return made
 
 
 def import_cachetools() -> Any:
-    """Import it.
+    """Import cachetools.
 
     Raises:
         ImportError: it is not installed; says what to do.
@@ -97,7 +97,7 @@ def import_cachetools() -> Any:
 
 
 class Misses:
-    """Computes what a cache has not: CPU work, counted for the thread that does it."""
+    """Computes the values that a cache lacks: CPU work, counted for the thread that does it."""
 
     def __init__(self, work: Callable[[], object]) -> None:
         self._work = work
@@ -112,7 +112,7 @@ class Misses:
 
     @property
     def count(self) -> int:
-        """How many the calling thread has computed."""
+        """The number of values that the calling thread has computed."""
         return getattr(self._of, "count", 0)
 
     @property
@@ -125,7 +125,7 @@ class Misses:
         self._of.free = value
 
 
-MAKERS: dict[str, Callable[[Cache[Any], int], Cache[Any]]] = {
+MAKERS: dict[str, Callable[[ByKey[Any], int], ByKey[Any]]] = {
     "dict": DictCache,
     "lru_cache": _lru_cache,
     "cachetools": _cachetools,
@@ -135,7 +135,7 @@ MAKERS: dict[str, Callable[[Cache[Any], int], Cache[Any]]] = {
 # ------------------------------------------------------------------------------------------ lookups
 
 
-class Rows(AsyncpgPool):
+class DatabaseValues(AsyncpgPool):
     """The values of keys as rows of PostgreSQL, with connections for each worker."""
 
     def __init__(self, url: str, rows: int, connections: int) -> None:
@@ -153,17 +153,20 @@ class Rows(AsyncpgPool):
         return value
 
 
-class LookUps(ABC):
-    """A cache that is asked for values, and has them fetched: `missed` so many."""
+type Fetch = Callable[[int], Awaitable[str]]
 
-    def __init__(self, miss: str, fetch: Callable[[int], Awaitable[str]]) -> None:
+
+class LookUps(ABC):
+    """A cache that has the values fetched that it lacks; `missed` counts them."""
+
+    def __init__(self, miss: str, fetch: Fetch) -> None:
         self._value = VALUES[miss]
         self._fetch = fetch
         self.missed = 0
 
     @abstractmethod
     async def fill(self, keys: Sequence[int]) -> None:
-        """Look up keys; what is not there costs nothing."""
+        """Fill the cache as if these keys had been looked up, at no cost."""
 
     @abstractmethod
     async def __call__(self, key: int) -> str:
@@ -175,7 +178,7 @@ class LookUps(ABC):
 
 
 class Place:
-    """What a cache in memory keeps of a key: its value, once that was fetched."""
+    """The entry of a key in a cache in memory: its value, once that was fetched."""
 
     __slots__ = ("value",)
 
@@ -189,9 +192,7 @@ class InMemory(LookUps):
     Two that look for the same key at the same time both fetch its value.
     """
 
-    def __init__(
-        self, places: Cache[Place], miss: str, fetch: Callable[[int], Awaitable[str]]
-    ) -> None:
+    def __init__(self, places: ByKey[Place], miss: str, fetch: Fetch) -> None:
         super().__init__(miss, fetch)
         self._places = places
 
@@ -213,14 +214,7 @@ class InMemory(LookUps):
 class InValkey(LookUps):
     """A cache of `entries` in a server, as the client of one worker sees it."""
 
-    def __init__(
-        self,
-        url: str,
-        entries: int,
-        connections: int,
-        miss: str,
-        fetch: Callable[[int], Awaitable[str]],
-    ) -> None:
+    def __init__(self, url: str, entries: int, connections: int, miss: str, fetch: Fetch) -> None:
         from valkey.asyncio import Valkey
 
         super().__init__(miss, fetch)
@@ -228,7 +222,7 @@ class InValkey(LookUps):
         self._entries = entries
 
     async def fill(self, keys: Sequence[int]) -> None:
-        """Have in it what it has after these were looked up."""
+        """Fill the server as if these keys had been looked up."""
         recent = [*islice(dict.fromkeys(reversed(keys)), self._entries)][::-1]
         for first in range(0, len(recent), AT_ONCE):
             some = recent[first : first + AT_ONCE]

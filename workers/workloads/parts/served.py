@@ -1,4 +1,4 @@
-"""What workloads that answer requests have in common: connections, servers, pools of threads."""
+"""The base of served workloads, with their connections, servers and pools of threads."""
 
 import asyncio
 import contextlib
@@ -8,15 +8,18 @@ import sys
 import threading
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 from workers import Worker, Workload, parameter
-from workers.host.inbound import BACKLOG
 from workers.limits import CONNECTIONS_MOST, RATE_LEAST, RATE_MOST
+from workers.system import BACKLOG
 from workers.workloads.parts.applications import ApplicationError
 from workers.workloads.parts.first_request import first_request
 from workers.workloads.parts.servers import BaseServer
 from workers.workloads.parts.work import Awaited, PerRequest
+
+if TYPE_CHECKING:  # imported where it is used: most runs have no command
+    from workers.workloads.parts.commands import Hosted
 
 # ---------------------------------------------------------------------------------------- accepting
 # Takes a worker's connections, by the accept policy of its run, into a server's protocol.
@@ -91,7 +94,7 @@ class ServerKind(Protocol):
     """The file of one server."""
 
     def requests(self, response_bytes: int) -> list[dict[str, Any]]:
-        """What clients send, as the load generator reads it."""
+        """The requests of clients, as the load generator reads them."""
 
     def make(self, worker: Worker, per_request: PerRequest, response_bytes: int) -> BaseServer:
         """Make the server of one worker, with an application of its own."""
@@ -142,9 +145,9 @@ def server_of(interface: str, worker: Worker, application: Any, *, lifespan: str
 
 
 # --------------------------------------------------------------------------------------------- pool
-# How many threads each loop's pool has, for work that blocks.
+# The number of threads in each loop's pool, for work that blocks.
 #
-# Two limits decide that: the loop's default executor, which `asyncio.to_thread` uses, and anyio's
+# Two limits decide it: the loop's default executor, which `asyncio.to_thread` uses, and anyio's
 # limiter, by which Starlette and FastAPI run endpoints that are not coroutines. Each loop has its
 # own, so N loops have N times as many threads.
 
@@ -247,19 +250,19 @@ class Served(Workload):
         """Server, parser, access log, debug mode, Date header: read from a connection."""
         return self._facts
 
-    def variables(self) -> dict[str, str]:
-        """Environment variables of its application, besides those of services and budgets."""
-        return {}
+    def hosted(self) -> "Hosted":
+        """The application that a command serves in place of this project's server."""
+        raise NotImplementedError(f"{type(self).__name__} has no hosted()")
 
     async def start(self, worker: Worker) -> BaseServer:
-        """Set `_server`, start it and try it; return it, and leave what was seen in `_facts`.
+        """Set `_server`, start it and try it; return it, and set `_facts`.
 
-        What it counts is forgotten. Once `_server` is set it is closed, whatever happens.
+        Its counts are reset afterwards. Once `_server` is set it is closed, whatever happens.
         """
         raise NotImplementedError(f"{type(self).__name__} has no start()")
 
     async def begin(self, server: BaseServer, request: Mapping[str, Any]) -> dict[str, str]:
-        """Start a server, which is closed whatever happens; the facts that one request shows.
+        """Start a server, which is closed whatever happens; return the facts of one request.
 
         Raises:
             RuntimeError: it does not start, or the answer is wrong.

@@ -1,4 +1,4 @@
-"""What an operation does beside the loop's own work: CPU work, a wait, garbage, live objects."""
+"""The work of an operation besides the loop's own: CPU work, a wait, garbage, live objects."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -56,7 +56,7 @@ def live_objects(count: int) -> list[list[int]]:
 
 
 class PerRequest:
-    """The same for every server. `wait_s` is how long a request waits without using the CPU."""
+    """The work of a request, on every server. `wait_s`: how long it waits without using the CPU."""
 
     __slots__ = ("_cycles", "_turns", "wait_s")
 

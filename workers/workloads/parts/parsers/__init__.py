@@ -1,7 +1,7 @@
 """HTML parsers for the scraping workload, one file each.
 
 Each reads the two kinds of pages of a site like Hacker News and returns the same records, so that
-parsers can be compared. What a row lacks (a job has no points) is empty or 0; the workload decides
+parsers can be compared. A missing field (a job has no points) is empty or 0; the workload decides
 whether that is right.
 """
 
@@ -30,7 +30,7 @@ class Commented(NamedTuple):
 
 
 class Parser(Protocol):
-    """What each parser file provides. Pages are UTF-8; a bad number raises `ValueError`."""
+    """The file of a parser. Pages are UTF-8; a bad number raises `ValueError`."""
 
     VERSION: str
 

@@ -1,6 +1,6 @@
-"""The servers of served workloads, one file each: what makes the protocol of a connection.
+"""The servers of served workloads, one file each: they make the protocol of each connection.
 
-How connections arrive is the same for all of them (`workers.workloads.parts.served`). A file that
+Connections reach all of them in the same way (`workers.workloads.parts.served`). A file that
 `serve` can ask for has what `ServerKind` there lists. It is imported only where it is asked for.
 """
 
@@ -38,11 +38,11 @@ class BaseServer:
 
     @property
     def buffered_bytes(self) -> int:
-        """What waits to be written on one connection, at most; of servers with rooms."""
+        """The most bytes that wait to be written on one connection; of servers with rooms."""
         raise NotImplementedError
 
     def facts(self, protocol: asyncio.Protocol) -> dict[str, str]:
-        """What is in use, read from a connection: server, parser, access log, debug mode."""
+        """Facts read from a connection: server, parser, access log, debug mode."""
         return {}
 
     async def close(self) -> None:

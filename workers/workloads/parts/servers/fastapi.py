@@ -1,4 +1,4 @@
-"""What people ship: a FastAPI application on uvicorn, with a Pydantic model in and out."""
+"""A FastAPI application on uvicorn, with a Pydantic model in and out, as people ship it."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ class Line(BaseModel):
 
 
 class Order(BaseModel):
-    """What a client sends."""
+    """The body of a request."""
 
     customer: str
     lines: list[Line]
@@ -31,7 +31,7 @@ class Order(BaseModel):
 
 
 class Receipt(BaseModel):
-    """What it gets back; `text` makes the body as long as it was asked to be."""
+    """The body of an answer; `text` makes it as long as it was asked to be."""
 
     customer: str
     articles: int
@@ -49,7 +49,7 @@ ORDER = Order(
 
 
 def receipt(order: Order, text: str) -> Receipt:
-    """What an order costs."""
+    """The receipt for an order."""
     return Receipt(
         customer=order.customer,
         articles=sum(line.quantity for line in order.lines),

@@ -24,7 +24,7 @@ NO_LIMIT = aiohttp.ClientTimeout(total=None)  # the deadline is the request's, n
 
 @dataclass(frozen=True)
 class Budget:
-    """What one loop may use. `deadline_s` None: a request is never given up; `in_flight` 0: any."""
+    """Limits of one loop. `deadline_s` None: a request is never given up; `in_flight` 0: any."""
 
     deadline_s: float | None
     in_flight: int
@@ -43,7 +43,7 @@ class Counts:
     requests_in_flight_max: int = 0
 
     def figures(self) -> dict[str, float]:
-        """As the record has them."""
+        """The counts as figures of the record."""
         totals = {each.name: getattr(self, each.name) for each in fields(self)[:4]}
         return {
             **{f"{name}_total": float(count) for name, count in totals.items()},

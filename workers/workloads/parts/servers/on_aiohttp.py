@@ -77,7 +77,7 @@ def _count(send: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None
 
 
 def count_websockets() -> None:
-    """Have messages of WebSockets counted: a user's application makes these itself."""
+    """Count messages of all WebSockets: a user's application makes these itself."""
     made: Any = web.WebSocketResponse
     made.send_str, made.send_bytes = map(_count, SEND)
 

@@ -159,7 +159,7 @@ class OnUvicorn(BaseServer):
     def websocket(self, **arguments: Any) -> asyncio.Protocol:
         """The protocol of a connection that has become a WebSocket, as uvicorn makes it.
 
-        What it needs is imported for the first one: it costs the others memory.
+        Its imports are made for the first one: they cost the others memory.
         """
         from workers.workloads.parts.servers.websockets_uvicorn import CountedWebSocket
 

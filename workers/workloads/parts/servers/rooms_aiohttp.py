@@ -6,8 +6,7 @@ from contextlib import aclosing
 from aiohttp import web
 
 from workers import Worker
-from workers.workloads.broadcast import Rooms
-from workers.workloads.parts.servers import BaseServer
+from workers.workloads.parts.rooms import Rooms
 from workers.workloads.parts.servers.on_aiohttp import Connection, OnAiohttp
 
 WEBSOCKET = "websocket"
@@ -40,11 +39,6 @@ class RoomsServer(OnAiohttp):
         assert self._runner.server
         transports = [each.transport for each in self._runner.server.connections]
         return max((each.get_write_buffer_size() for each in transports if each), default=0)
-
-
-def make(worker: Worker, rooms: Rooms, path: str) -> BaseServer:
-    """Make the server of one worker."""
-    return RoomsServer(worker, rooms, path)
 
 
 def application(rooms: Rooms, path: str) -> web.Application:

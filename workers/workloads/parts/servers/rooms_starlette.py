@@ -14,8 +14,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from workers import Worker
-from workers.workloads.broadcast import Rooms
-from workers.workloads.parts.servers import BaseServer
+from workers.workloads.parts.rooms import Rooms
 from workers.workloads.parts.servers.on_uvicorn import COMPLETE, Application, Connection, OnUvicorn
 
 
@@ -48,11 +47,6 @@ class RoomsServer(OnUvicorn):
     def buffered_bytes(self) -> int:
         connections = self._server.server_state.connections
         return max((each.transport.get_write_buffer_size() for each in connections), default=0)
-
-
-def make(worker: Worker, rooms: Rooms, path: str) -> BaseServer:
-    """Make the server of one worker."""
-    return RoomsServer(worker, rooms, path)
 
 
 def application(rooms: Rooms, path: str) -> Starlette:

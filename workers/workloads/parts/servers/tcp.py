@@ -77,7 +77,7 @@ class EchoServer(BaseServer):
         return Connection(self)
 
     def facts(self, protocol: asyncio.Protocol) -> dict[str, str]:
-        """There is no parser in it."""
+        """The name of the server: it has no parser."""
         return {"server": "echo, asyncio protocol"}
 
     async def close(self) -> None:

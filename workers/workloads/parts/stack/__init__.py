@@ -1,29 +1,28 @@
-"""The full stack: applications that answer with a row of a database, a page each.
+"""The applications of `web`, which answer with a row of a database, a module each.
 
-What an application is and how it is served are named together, as in `flask/gunicorn-sync`: the
-entry of `APPLICATIONS`, and the one of `workers.outside.commands.SERVERS` (`loops`: this project's
-server on each loop).
+A value of `stack`, as in `flask/gunicorn-sync`, names an entry of `APPLICATIONS` and one of
+`workers.workloads.parts.commands.SERVERS` (`loops`: this project's server on each loop).
 """
 
 from dataclasses import dataclass
 from importlib import metadata
 from typing import Literal
 
-CALLED = "make"  # in each page: makes the application of one worker
+CALLED = "make"  # in each module: makes the application of one worker
 
 
 @dataclass(frozen=True)
 class Application:
-    """A page in this package. `packages` are those of framework and driver, for the record."""
+    """A module of this package. `packages` are those of framework and driver, for the record."""
 
-    page: str
+    module: str
     interface: Literal["asgi", "aiohttp", "wsgi"]
     driver: Literal["asyncpg", "psycopg"]
 
     @property
     def path(self) -> str:
-        """Where its factory is, as servers want it."""
-        return f"{__name__}.{self.page}:{CALLED}"
+        """Its factory as `package.module:name`, as servers want it."""
+        return f"{__name__}.{self.module}:{CALLED}"
 
     def facts(self) -> dict[str, str]:
         """Versions of framework and driver, for the record.
@@ -32,7 +31,7 @@ class Application:
             PackageNotFoundError: one of them is not installed.
         """
         return {
-            "framework": f"{self.page} {metadata.version(self.page)}",
+            "framework": f"{self.module} {metadata.version(self.module)}",
             "driver": f"{self.driver} {metadata.version(self.driver)}",
         }
 
@@ -48,7 +47,7 @@ APPLICATIONS = {
     "falcon": Application("falcon", "wsgi", "psycopg"),
 }
 
-# What the source used and cannot run here, and why: applications and servers.
+# Applications and servers of the source that cannot run here, and why.
 NOT_HERE = {
     "meinheld": "its last release is of 2020 and does not load on Python 3.14",
     "uwsgi": "it has no wheel: it is built from source, with a C compiler, into one interpreter",

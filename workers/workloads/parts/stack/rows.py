@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from workers.workloads.parts.where import CACHE, URL
+from workers.workloads.parts.clients import CACHE, URL
 
 # ----------------------------------------------------------------------------------------- database
-# What an application finds in its environment about the database, and the keys that it asks for.
+# The database as an application finds it in its environment, and the keys that it asks for.
 
 # Environment variables: rows of the table, driver, loops that serve it, and its connections.
 ROWS, DRIVER = "SCALING_DATABASE_ROWS", "SCALING_DATABASE_DRIVER"
@@ -28,7 +28,7 @@ WAIT_S = 10.0  # limit for a connection of the pool; a request that waits longer
 
 @dataclass(frozen=True)
 class Database:
-    """Where the database is, and how this application may use it. `loops` is how many serve it.
+    """The database, and this application's share of it. `loops` is how many serve it.
 
     `cached` is how many prepared statements a connection keeps: 0 behind a pooler that loses them.
     """
@@ -60,12 +60,12 @@ class Database:
 
     @property
     def of_psycopg(self) -> dict[str, Any]:
-        """How psycopg connects: it prepares a statement from the 5th time on, or never."""
+        """Psycopg's options: it prepares a statement from the 5th time on, or never."""
         return {"autocommit": True, **({} if self.cached else {"prepare_threshold": None})}
 
 
 def keys_of(rows: int) -> Callable[[], int]:
-    """What draws keys of rows that exist, all equally likely, by a generator of its own."""
+    """Return a function that draws keys of existing rows, all equally likely."""
     return partial(random.Random().randint, 1, rows)
 
 
@@ -106,7 +106,7 @@ class Rows:
 
 
 class AsyncpgPool:
-    """asyncpg's. What it runs by default to reset a returned connection would be a second query."""
+    """asyncpg's, without the query by which it resets a returned connection by default."""
 
     QUERY = "select a, b from row where a = $1"
 
